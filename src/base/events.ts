@@ -1,0 +1,46 @@
+/**
+ * Everything that rooms tell each other upward: names are `noun.past`, payloads plain values.
+ * An event is a hint; rows are the truth, so a consumer that must not lose one reads rows at start.
+ */
+export interface EventMap {
+  /** Rows were committed; one event per changed row, after COMMIT. `path` is the declaration's full path. */
+  "row.changed": { seq: number; path: string; id: string; op: "create" | "update" | "delete" };
+  /** A notification was accepted and waits for the pipeline. */
+  "notification.accepted": { notificationId: string; priority: number };
+  /** Somebody ended a notification before its time. */
+  "notification.stopped": { notificationId: string; reason: "aborted" | "expired" };
+  /** Ledger rows of a notification moved to a new level. */
+  "deliveries.changed": { notificationId: string };
+  /** A notification's last delivery reached a final level. */
+  "notification.settled": { notificationId: string };
+  /** A plugin stopped, failed or came back. */
+  "plugin.changed": { plugin: string; state: "running" | "restarting" | "disabled" | "stopped"; reason: string | null };
+}
+
+/** A typed emitter: listeners run in order of registration; one that throws is reported and delays nobody. */
+export interface Events {
+  on<K extends keyof EventMap>(name: K, listener: (payload: EventMap[K]) => void): () => void;
+  emit<K extends keyof EventMap>(name: K, payload: EventMap[K]): void;
+}
+
+/** Makes an emitter; `onError` gets what a listener threw. */
+export function createEvents(onError: (error: unknown, name: keyof EventMap) => void): Events {
+  const listeners = new Map<keyof EventMap, Set<(payload: never) => void>>();
+  return {
+    on(name, listener) {
+      const set = listeners.get(name) ?? new Set();
+      listeners.set(name, set);
+      set.add(listener as (payload: never) => void);
+      return () => void set.delete(listener as (payload: never) => void);
+    },
+    emit(name, payload) {
+      for (const listener of listeners.get(name) ?? []) {
+        try {
+          (listener as (value: typeof payload) => void)(payload);
+        } catch (error) {
+          onError(error, name);
+        }
+      }
+    },
+  };
+}
