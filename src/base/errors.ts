@@ -85,7 +85,9 @@ export class BugError extends CarillonError {
 
 /** The fault of a field whose value does not fit. */
 export function invalidValue(field: string, detail?: string): CallerError {
-  return faulty([{ field, type: "invalid-value", message: `Field ${field} is not valid.${detail ? ` ${detail}` : ""}` }]);
+  return faulty([
+    { field, type: "invalid-value", message: `Field ${field} is not valid.${detail ? ` ${detail}` : ""}` },
+  ]);
 }
 
 /** The fault of a required field that is absent. */
