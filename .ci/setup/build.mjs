@@ -1,0 +1,105 @@
+import { spawnSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { filesBelow, fingerprint, say } from "./tree.mjs";
+
+/**
+ * What there is to build: `main` is the product, `harness` adds the benchmarks and the fault runs.
+ * @typedef {"main" | "harness"} Part
+ */
+
+/** @type {Record<Part, {project: string, folders: string[], files: string[]}>} */
+const PARTS = {
+  main: {
+    project: "tsconfig.json",
+    folders: ["src", "plugins"],
+    files: ["tsconfig.json", "package.json", "package-lock.json"],
+  },
+  harness: {
+    project: ".ci/tsconfig.harness.json",
+    folders: ["src", "plugins", "test/bench", "test/faults", "test/support"],
+    files: ["tsconfig.json", ".ci/tsconfig.harness.json", "package.json", "package-lock.json"],
+  },
+};
+
+/**
+ * True when dist/ was built from the sources as they are now.
+ * @param {string} root
+ * @param {Part} part
+ */
+export function built(root, part) {
+  return readStamps(root)[part] === fingerprint(root, sourcesOf(root, part));
+}
+
+/**
+ * Compiles `part` into dist/, copies the plugins' manifests and removes what has lost its source.
+ * Returns false when the compiler found faults; they are on stderr, and no stamp is written.
+ * @param {string} root
+ * @param {Part} part
+ */
+export function build(root, part) {
+  // Taken before compiling, so that an edit made meanwhile leaves the stamp stale.
+  /** @type {Part[]} */
+  const parts = part === "harness" ? ["main", "harness"] : ["main"];
+  const stamps = Object.fromEntries(parts.map((each) => [each, fingerprint(root, sourcesOf(root, each))]));
+  say(`set-up: building ${part === "main" ? "src and plugins" : "src, plugins and test harness"} …`);
+  const tsc = join(root, "node_modules/typescript-7/bin/tsc");
+  const args = [tsc, "-p", join(root, PARTS[part].project)];
+  const result = spawnSync(process.execPath, args, { cwd: root, stdio: ["ignore", 2, 2] });
+  if (result.status !== 0) {
+    say("set-up: the compiler found faults");
+    return false;
+  }
+  copyManifests(root);
+  prune(root);
+  writeFileSync(stampPath(root), JSON.stringify({ ...readStamps(root), ...stamps }));
+  return true;
+}
+
+/**
+ * The files whose change makes `part` stale.
+ * @param {string} root
+ * @param {Part} part
+ */
+function sourcesOf(root, part) {
+  const { folders, files } = PARTS[part];
+  const found = folders.flatMap((folder) => filesBelow(join(root, folder)));
+  return [...found.filter((file) => /\.ts$|\/plugin\.json$/.test(file)), ...files.map((file) => join(root, file))];
+}
+
+/** @param {string} root */
+function copyManifests(root) {
+  for (const file of filesBelow(join(root, "plugins"))) {
+    if (!file.endsWith("/plugin.json")) continue;
+    const target = join(root, "dist", relative(root, file));
+    mkdirSync(dirname(target), { recursive: true });
+    copyFileSync(file, target);
+  }
+}
+
+/**
+ * Removes built files whose source is gone, so that a deleted declaration or plugin is not found any more.
+ * @param {string} root
+ */
+export function prune(root) {
+  for (const folder of ["src", "plugins", "test"]) {
+    for (const file of filesBelow(join(root, "dist", folder))) {
+      const source = join(root, relative(join(root, "dist"), file)).replace(/\.js(\.map)?$/, ".ts");
+      if (!existsSync(source)) rmSync(file);
+    }
+  }
+}
+
+/** @param {string} root */
+function stampPath(root) {
+  return join(root, "dist/.stamps.json");
+}
+
+/** @param {string} root @returns {Partial<Record<Part, string>>} */
+function readStamps(root) {
+  try {
+    return JSON.parse(readFileSync(stampPath(root), "utf8"));
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,22 @@
+import { resolve } from "node:path";
+import { defineConfig } from "vitest/config";
+import { closingReporter } from "./closing-reporter.ts";
+
+const root = resolve(import.meta.dirname, "..");
+
+export default defineConfig({
+  root,
+  // Inline plugins in tests must see the same module instances as the room under test, not those in dist/.
+  resolve: { alias: { "#plugin-api": resolve(root, "src/plugin-api/index.ts") } },
+  cacheDir: resolve(root, "node_modules/.vite"),
+  test: {
+    dir: root,
+    include: ["test/{unit,rest,flow,plugins,rules,sim}/**/*.test.ts"],
+    // Processes, not threads: tests send signals, load native modules and measure the event loop.
+    pool: "forks",
+    maxWorkers: 2,
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    reporters: ["default", closingReporter()],
+  },
+});
