@@ -1,0 +1,33 @@
+import type { Actor, By, Scope } from "../store/store.ts";
+
+/** A user on whose behalf requests are made, found from the token it presented. */
+export interface Principal {
+  userId: string;
+  userPk: number;
+  name: string;
+  email: string | null;
+  /** The row of the permanent token; null for a session of the console. */
+  tokenId: string | null;
+  /** The token as presented, for `GET /v1/session` alone: never log or store it. Null for a console cookie. */
+  accessToken: string | null;
+}
+
+/** The only room that says no: who somebody is and what that somebody may do and see. */
+export interface Access {
+  /** The holder of a valid token; null when it is unknown, revoked, expired, or its user is locked. Never throws. */
+  authenticate(token: string): Principal | null;
+  /**
+   * What `principal` may do in the acting domain `domain` (an id; null = the user's first domain).
+   * Throws `invalid-value` on field `domain` when the user may not act there.
+   */
+  scopeOf(principal: Principal, domain: string | null): Scope;
+  /** All rights, in the name of the room `name`, for writes that nobody asked for in person. */
+  systemBy(name: string): By;
+  /** Forgets everything compiled and stops listening for changes. */
+  close(): void;
+}
+
+/** The user as the audit names it; `address` is where the request came from. */
+export function actorOf(principal: Principal, address: string | null): Actor {
+  return { kind: "user", userId: principal.userId, name: principal.name, address };
+}
