@@ -1,0 +1,58 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createCatalogue } from "../../src/schema/catalogue.ts";
+import { defineResource } from "../../src/schema/resource.ts";
+import { declarationsOf, type Modules, poorDeclarations } from "./declarations.ts";
+import { ROOT, readTree } from "./source-tree.ts";
+
+const paths = [...readTree(["src/resources"], (path) => path.endsWith(".ts")).keys()];
+const modules: Modules = new Map(
+  await Promise.all(paths.map(async (path) => [path, await import(join(ROOT, path))] as const)),
+);
+
+const sample = defineResource({
+  name: "bells",
+  doc: "A bell.",
+  paths: [{ at: "bells" }],
+  idParam: "bellId",
+  scope: "organisation",
+  replicate: "B",
+  fields: { towerIds: { kind: "many", doc: "Towers.", to: "towers", maxItems: 5 } },
+});
+
+/** The references to families that nobody has declared. */
+function undeclared(all: Modules): readonly string[] {
+  return createCatalogue(declarationsOf(all).map(({ resource }) => resource)).undeclared;
+}
+
+describe("declarations", () => {
+  it("each stand in a file of their name and say how they are replicated", () => {
+    expect(poorDeclarations(modules)).toEqual([]);
+  });
+
+  it("would be refused without a class, under another name, and when not exported by default", () => {
+    const { replicate: _, ...unclassed } = sample;
+    const planted: Modules = new Map([
+      ["src/resources/a/bells.ts", { default: sample }],
+      ["src/resources/b/bells.ts", { default: unclassed }],
+      ["src/resources/c/chimes.ts", { default: sample }],
+      ["src/resources/d/bells.ts", { default: { ...sample, replicate: "F" } }],
+      ["src/resources/e/bells.ts", { bells: sample }],
+      ["src/resources/f/shared-fields.ts", { fields: { name: "no declaration" } }],
+    ]);
+    expect(poorDeclarations(planted)).toEqual([
+      "src/resources/b/bells.ts: has no replication class",
+      "src/resources/c/chimes.ts: declares bells, not what it is called",
+      "src/resources/d/bells.ts: has no replication class",
+      "src/resources/e/bells.ts: bells is not the default export",
+    ]);
+  });
+
+  it("list the references to families that are not declared yet", () => {
+    expect(undeclared(new Map([["src/resources/a/bells.ts", { default: sample }]]))).toEqual([
+      "bells.towerIds -> towers",
+    ]);
+    const open = undeclared(modules);
+    if (open.length > 0) console.info(`References to families not yet declared:\n  ${open.join("\n  ")}`);
+  });
+});

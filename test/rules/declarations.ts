@@ -1,0 +1,32 @@
+import { basename } from "node:path";
+import type { AnyResource } from "../../src/schema/resource.ts";
+import { REPLICATION_CLASSES } from "./rooms.ts";
+import type { Violation } from "./walls.ts";
+
+/** What the files below src/resources export, by path. */
+export type Modules = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+
+/** The declarations among the exports, each with the file it stands in. */
+export function declarationsOf(modules: Modules): { path: string; resource: AnyResource }[] {
+  return [...modules].flatMap(([path, exported]) =>
+    Object.values(exported)
+      .filter(isDeclaration)
+      .map((resource) => ({ path, resource })),
+  );
+}
+
+/** A declaration is the default export of a file of its own name, and says how its rows are replicated. */
+export function poorDeclarations(modules: Modules): Violation[] {
+  return declarationsOf(modules).flatMap(({ path, resource }) => {
+    const faults: Violation[] = [];
+    if (modules.get(path)?.default !== resource) faults.push(`${path}: ${resource.name} is not the default export`);
+    if (basename(path, ".ts") !== resource.name)
+      faults.push(`${path}: declares ${resource.name}, not what it is called`);
+    if (!REPLICATION_CLASSES.includes(resource.replicate)) faults.push(`${path}: has no replication class`);
+    return faults;
+  });
+}
+
+function isDeclaration(value: unknown): value is AnyResource {
+  return typeof value === "object" && value !== null && "name" in value && "fields" in value && "paths" in value;
+}
