@@ -1,0 +1,30 @@
+import { ref, text } from "../../schema/field.ts";
+import { defineResource } from "../../schema/resource.ts";
+
+/** The tree of domains. @source service-api.md, domains and Limits; decisions.md 4 */
+export default defineResource({
+  name: "domains",
+  doc: "A part of the organisation; every request acts in one domain.",
+  paths: [{ at: "domains", methods: ["get"] }],
+  idParam: "domainId",
+  scope: "organisation",
+  replicate: "A",
+  limit: { most: 200 },
+  fields: {
+    name: text("What people call the domain. own choice: at most 140 characters.", {
+      required: true,
+      min: 1,
+      max: 140,
+    }),
+    parentId: ref(
+      "Domain directly above; null for the one root. A later request does not move the domain.",
+      "domains",
+      {
+        createOnly: true,
+        onDelete: "refuse",
+      },
+    ),
+    path: text("Ids from the root down to this domain, joined by `/`.", { readOnly: true, max: 8_000 }),
+    namePath: text("Names from the root down to this domain, joined by `/`.", { readOnly: true, max: 30_000 }),
+  },
+});
