@@ -1,0 +1,53 @@
+import { boolean, integer, list, object, ref, text, timestamp, uuid } from "../../schema/field.ts";
+import { defineResource } from "../../schema/resource.ts";
+
+/**
+ * Device types known without an extension that serves them; `APNS` and `GCM` are older spellings of `apns` and `Android`.
+ * @source service-api.md, User device; decisions.md 5
+ */
+export const USER_DEVICE_TYPES = [
+  "Android",
+  "apns",
+  "apns-sandbox",
+  "APNS",
+  "GCM",
+  "SMS",
+  "phone-call",
+  "email",
+  "web-push",
+  "desktop",
+] as const;
+
+/** Registered means of reaching a user. @source service-api.md, User device; digest `/v1/users/{userId}/devices` */
+export default defineResource({
+  name: "user-devices",
+  doc: "One way to reach a user: an app, a telephone number or a mail address.",
+  paths: [{ at: "users/{userId}/devices" }],
+  idParam: "deviceId",
+  scope: "parent",
+  replicate: "A",
+  limit: { most: 5, per: "userId" },
+  indexes: [["type", "deviceIdentifier"]],
+  fields: {
+    userId: ref("Owner of the device.", "users", { required: true, createOnly: true, onDelete: "cascade" }),
+    type: text("Channel that reaches the device: a documented type, or one that an extension serves.", {
+      required: true,
+      min: 1,
+      max: 140,
+    }),
+    name: text("What the owner calls the device."),
+    deviceIdentifier: text("Address within the channel: push token, telephone number or mail address.", { max: 4_096 }),
+    disabled: boolean("Nothing is sent to a disabled device.", { default: false }),
+    verified: boolean("The owner has proven to hold the device. own choice: false until then.", { default: false }),
+    client: text("Name of the app on the device.", { max: 140 }),
+    clientIdentifier: text("The app's own id of its installation.", { max: 4_096 }),
+    build: text("Version of the app."),
+    os: text("Operating system and its version."),
+    presence: object("Where the device last was, as areas; coordinates are not kept.", {
+      areaOfInterestIds: list("Areas the device is inside of.", uuid("Id of an area of interest.")),
+      accuracyInM: integer("Radius of uncertainty of the last position.", { unit: "m" }),
+      areasOfInterestChecksum: text("The app's digest of the areas it compared itself with."),
+      updatedAt: timestamp("When the position was reported."),
+    }),
+  },
+});

@@ -1,0 +1,62 @@
+import { boolean, computed, integer, internal, object, option, ref, text, timestamp } from "../../schema/field.ts";
+import { defineResource } from "../../schema/resource.ts";
+
+/** Whoever holds an account. @source service-api.md, User; decisions.md 3 and 5; digest `/v1/users` */
+export default defineResource({
+  name: "users",
+  doc: "A person, an application or an appliance that may log in or be reached.",
+  paths: [{ at: "users" }],
+  idParam: "userId",
+  scope: "domain",
+  replicate: "A",
+  indexes: [["name"]],
+  fields: {
+    name: text("What others call the user.", { required: true, min: 1, max: 140 }),
+    email: text(
+      "Address for log-in and mail; absent for anonymous users and applications. own choice: no two users share one.",
+      { max: 254, format: "email", unique: true },
+    ),
+    type: option(
+      "What stands behind the account. own choice: regular when not given.",
+      ["regular", "anonymous", "application", "endpoint", "support"],
+      { default: "regular" },
+    ),
+    application: option("Which program an account of type application belongs to.", [
+      "cloud-user-loader",
+      "mobile-plugin",
+      "desktop-registration",
+      "user-loader",
+      "custom",
+    ]),
+    endpointId: ref("Appliance that an account of type endpoint belongs to.", "endpoints", { onDelete: "cascade" }),
+    lock: object("When set, the account is refused from `start` until `end`; a null end of either side is open.", {
+      start: timestamp("First moment at which the account is locked."),
+      end: timestamp("Moment at which the lock ends."),
+    }),
+    isLocked: computed("Whether the account is locked at this moment, derived from `lock`.", "boolean"),
+    passwordResetRequired: boolean(
+      "The user of the built-in identity provider must set a new password at the next log-in.",
+      {
+        default: false,
+      },
+    ),
+    idleTimeout: integer("Minutes without a request after which a session ends; null takes the appliance's setting.", {
+      min: 5,
+      max: 720,
+      unit: "min",
+    }),
+    selfRegistered: boolean("The account was made by its owner, by joining a list's campaign.", {
+      readOnly: true,
+      default: false,
+    }),
+    isLicensed: boolean("The account counts against the licence. own choice: true while no licence says otherwise.", {
+      readOnly: true,
+      default: true,
+    }),
+    loadSourceId: ref("Load definition that made the user.", "load-definitions", { readOnly: true }),
+    securityGroups: computed("Security groups the user is a member of, by name.", "array"),
+    subscriptions: computed("The user's subscriptions to distribution lists, oldest first.", "array"),
+    passwordHash: internal("argon2id hash of the password, null while none is set.", "text"),
+    passwordChangedAt: internal("Epoch ms of the last change of the password.", "integer"),
+  },
+});
