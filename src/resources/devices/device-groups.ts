@@ -1,0 +1,53 @@
+import { boolean, computed, json, list, many, option, text } from "../../schema/field.ts";
+import { defineResource } from "../../schema/resource.ts";
+
+/**
+ * Groups of devices by rule. Members = (the filters over the base groups' devices, or over all when there are none)
+ * + additions - exclusions.
+ * @source service-api.md, /v1/device-groups and Limits; decisions.md 11; digest `/v1/device-groups`
+ */
+export default defineResource({
+  name: "device-groups",
+  doc: "A set of devices described by filters over their attributes, with additions and exclusions by name.",
+  paths: [{ at: "device-groups" }],
+  idParam: "deviceGroupId",
+  scope: "domain",
+  replicate: "B",
+  limit: { most: 3_500 },
+  clone: {},
+  fields: {
+    name: text("What people call the group.", { required: true, min: 1, max: 140 }),
+    isShared: boolean("Domains below the group's own see it too.", { default: false }),
+    filterType: option(
+      "How the filters combine; ACCEPT takes every device, REJECT none. own choice: OR when not given.",
+      ["OR", "AND", "ACCEPT", "REJECT", "LOGICAL_EXPRESSION"],
+      { default: "OR" },
+    ),
+    logicalExpression: text(
+      "Combination of 1-based filter numbers for LOGICAL_EXPRESSION, such as `(1 AND 2) OR NOT 3`. own choice: at most 4000 characters.",
+      { max: 4_000 },
+    ),
+    filters: json("At most 200 objects `{attribute, comparison, value, complement, caseSensitive}`.", {
+      maxBytes: 262_144,
+      default: [],
+    }),
+    baseDeviceGroupIds: many("Groups whose devices this one starts from. own choice: at most 200.", "device-groups", {
+      embed: "baseDeviceGroups",
+      maxItems: 200,
+    }),
+    additionIds: list("icopIds of devices that belong to the group in any case.", text("An icopId."), {
+      maxItems: 20_000,
+      default: [],
+    }),
+    exclusionIds: list("icopIds of devices that never belong to the group.", text("An icopId."), {
+      maxItems: 20_000,
+      default: [],
+    }),
+    additions: computed("The devices named by additionIds.", "array"),
+    exclusions: computed("The devices named by exclusionIds.", "array"),
+    numPhones: computed("Member phones; given with includeDeviceCounts.", "integer"),
+    numSpeakers: computed("Member speakers; given with includeDeviceCounts.", "integer"),
+    numIdns: computed("Member desktop notifiers; given with includeDeviceCounts.", "integer"),
+    numPlugins: computed("Member devices of plugins; given with includeDeviceCounts.", "integer"),
+  },
+});

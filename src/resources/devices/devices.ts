@@ -1,0 +1,56 @@
+import { boolean, internal, json, option, ref, text } from "../../schema/field.ts";
+import { defineResource } from "../../schema/resource.ts";
+import { DEVICE_TYPES } from "./device-types.ts";
+
+/**
+ * Phones, speakers, zones and inputs of the appliances. `/v1/devices` takes further filters (deviceGroupId, deviceGroup,
+ * types, icopIds) that are computed, not stored.
+ * @source service-api.md, /v1/devices and /v1/extensions/{extensionId}/devices; decisions.md 11; interfaces.md, Extensions, endpoints, devices
+ */
+export default defineResource({
+  name: "devices",
+  doc: "A phone, speaker, zone or input that an appliance serves.",
+  paths: [
+    { at: "devices", methods: ["get"] },
+    { at: "extensions/{extensionId}/endpoints/{endpointId}/devices" },
+    { at: "extensions/{extensionId}/devices", methods: ["get", "post"] },
+  ],
+  idParam: "deviceId",
+  scope: "organisation",
+  replicate: "C",
+  indexes: [["icopId"], ["type"], ["provider"]],
+  fields: {
+    extensionId: ref("Extension of the appliance.", "extensions", {
+      required: true,
+      createOnly: true,
+      onDelete: "cascade",
+    }),
+    endpointId: ref("Appliance that serves the device.", "endpoints", {
+      required: true,
+      createOnly: true,
+      onDelete: "cascade",
+    }),
+    deviceIdentifier: text(
+      "Name of the device, unique in the organisation, such as SEP001122334455. A change finds icopId and provider anew.",
+      {
+        required: true,
+        min: 1,
+        unique: true,
+      },
+    ),
+    icopId: text(
+      "Id by which groups name it: the MAC address of speakers and desktop notifiers, else the identifier.",
+      {
+        readOnly: true,
+      },
+    ),
+    description: text("What people call the device. own choice: at most 255 characters.", { required: true }),
+    type: option("Kind of device.", DEVICE_TYPES, { required: true }),
+    attributes: json("Properties by name; group filters test their values, so all of them are texts.", { default: {} }),
+    defunct: boolean("No longer in use: kept for its history, never addressed.", { default: false }),
+    isLicensed: boolean("The appliance's licence filters include it.", { readOnly: true, default: true }),
+    provider: internal("Name of the plugin that carries deliveries to it.", "text"),
+    lastSeenAt: internal("Epoch ms of the last bytes received from it.", "integer"),
+    failures: internal("Deliveries in a row that it did not answer; known-dead devices are asked last.", "integer"),
+  },
+});

@@ -1,0 +1,34 @@
+import { boolean, computed, json, ref, text } from "../../schema/field.ts";
+import { defineResource } from "../../schema/resource.ts";
+
+/** On-premises appliances. @source service-api.md, /v1/extensions/{extensionId}/endpoints; decisions.md 12 */
+export default defineResource({
+  name: "endpoints",
+  doc: "An appliance at a site, with the devices it serves.",
+  paths: [{ at: "extensions/{extensionId}/endpoints" }],
+  idParam: "endpointId",
+  scope: "organisation",
+  replicate: "B",
+  fields: {
+    extensionId: ref("Extension the appliance belongs to.", "extensions", {
+      required: true,
+      createOnly: true,
+      onDelete: "cascade",
+    }),
+    name: text("What people call the appliance."),
+    devices: json("Free data about its devices, kept as it is given.", { maxBytes: 1_048_576 }),
+    config: json(
+      "Settings: backupSchedule, description, timeZone, and phoneFilter, speakerFilter and idnFilter that choose the licensed devices (at most 200 filters each).",
+      { maxBytes: 262_144, default: {} },
+    ),
+    isCucmMigrated: boolean("The call-manager clusters of the appliance come from the cloud.", {
+      readOnly: true,
+      default: false,
+    }),
+    buildInfo: computed("Version and addresses of the appliance's software.", "object"),
+    status: computed("Health in one word: GREEN, YELLOW or RED.", "text"),
+    redReasons: computed("What makes the status RED, in words.", "array"),
+    yellowReasons: computed("What makes the status YELLOW, in words.", "array"),
+    statusLastUpdated: computed("When the health was last looked at.", "timestamp"),
+  },
+});

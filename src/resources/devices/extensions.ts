@@ -1,0 +1,37 @@
+import { boolean, integer, internal, json, option, text } from "../../schema/field.ts";
+import { defineResource } from "../../schema/resource.ts";
+import { NOTIFICATION_ACTIVITY_TYPES } from "../broadcasts/activity-types.ts";
+
+/** Parts that extend the service: plugins, and the appliances behind `onprem`. @source service-api.md, /v1/extensions; interfaces.md, Extensions, endpoints, devices */
+export default defineResource({
+  name: "extensions",
+  doc: "Something that extends the service: a kind of user device, a collaboration channel, or the on-premises appliances.",
+  paths: [{ at: "extensions" }],
+  idParam: "extensionId",
+  scope: "organisation",
+  replicate: "B",
+  fields: {
+    name: text("What people call the extension.", { required: true, min: 1 }),
+    type: option("What the extension does.", ["device", "device-filter", "endpoint-proxy", "collaboration", "report"]),
+    deviceType: text(
+      "User device type (type device) or collaboration group type (type collaboration) that it serves.",
+      {
+        max: 140,
+      },
+    ),
+    config: json("Settings, checked by the extension itself.", { default: {} }),
+    globalDisabled: boolean("Switched off for everybody, whatever `disabled` says.", { default: false }),
+    disabled: boolean("Switched off.", { default: false }),
+    deviceLimit: integer("Devices of its type that one user may register; null takes the service's five.", {
+      min: 1,
+      max: 1_000,
+    }),
+    failureCode: option(
+      "Activity written on a notification when the extension can't be reached while sending.",
+      NOTIFICATION_ACTIVITY_TYPES,
+    ),
+    plugin: internal("Name of the plugin behind the extension; null for the one of the appliances.", "text", {
+      unique: true,
+    }),
+  },
+});
