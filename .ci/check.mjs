@@ -1,23 +1,24 @@
 /**
  * `npm run check`: what can be said of the tree without running it. Types, formatting and lint, dead code, house rules.
- * Exit code 1 when any of them fails; all of them run. `--lock` adds a check of the lock file, `--no-rules` leaves out
- * the house rules, which are part of the tests too. The last line on stdout is `checks: N passed, N failed`.
+ * Exit code 1 when any of them fails; all of them run. `--no-rules` leaves out the house rules, which are part of the
+ * tests too. The last line on stdout is `checks: N passed, N failed`.
  */
 import { spawnSync } from "node:child_process";
-import { argv, env, execPath, exit, stdout } from "node:process";
+import { argv, execPath, exit, stdout } from "node:process";
 import { root } from "./setup/tree.mjs";
 import { nodeFits, setUp } from "./setup.mjs";
 
 /** @type {Record<string, string[]>} */
 const CHECKS = {
   types: ["node_modules/typescript-7/bin/tsc", "-p", ".ci/tsconfig.test.json"],
-  "formatting and lint": ["node_modules/@biomejs/biome/bin/biome", "ci", "--error-on-warnings", "."],
+  "formatting and lint": ["node_modules/@biomejs/biome/bin/biome", "check", "--error-on-warnings", "."],
   "dead code": ["node_modules/knip/bin/knip.js", "--config", ".ci/knip.json", "--tsConfig", ".ci/tsconfig.test.json"],
 };
 if (!argv.includes("--no-rules")) {
   CHECKS["house rules"] = ["node_modules/vitest/vitest.mjs", "run", "-c", ".ci/vitest.config.ts", "test/rules"];
 }
-if (argv.includes("--lock") && env.npm_execpath) CHECKS.lock = [env.npm_execpath, "ci", "--dry-run"];
+if (argv.includes("--lock") && env.npm_execpath)
+  CHECKS.lock = [env.npm_execpath, "ci", "--dry-run", "--loglevel=error"];
 
 if (!nodeFits() || setUp({ installOnly: true })) exit(1);
 const failed = Object.entries(CHECKS).filter(([name, args]) => {

@@ -3,7 +3,7 @@ import type { TestCase, TestModule, TestSuite } from "vitest/node";
 import type { Reporter } from "vitest/reporters";
 
 /** What a test run comes to; `notes` tell why tests were left out, one line each. */
-export interface Tally {
+interface Tally {
   passed: number;
   failed: number;
   skipped: number;

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { say } from "./tree.mjs";
@@ -6,7 +7,8 @@ const POLL_MS = 100;
 
 /**
  * Runs `work` while no other process of this machine does so for the same `folder`; waits as long as it takes.
- * A lock whose process has died is taken over.
+ * A lock whose process has died is taken over. Every step is one rename, which only one process can win: onto a folder
+ * that is not empty it fails.
  * @template T
  * @param {string} folder
  * @param {() => T} work
@@ -14,60 +16,54 @@ const POLL_MS = 100;
  */
 export function withLock(folder, work) {
   mkdirSync(dirname(folder), { recursive: true });
-  let waited = false;
-  while (!take(folder)) {
+  const own = `${folder}.${randomUUID()}`;
+  mkdirSync(own);
+  writeFileSync(join(own, "holder"), `${process.pid} ${own}`);
+  for (let waited = false; !renamed(own, folder); waited = true) {
     if (!waited) say("set-up: waiting for another set-up to end …");
-    waited = true;
+    removeDead(folder);
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, POLL_MS);
   }
   try {
     return work();
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    // Moved away whole: emptied in place, it could be taken by another process half-way.
+    renameSync(folder, own);
+    rmSync(own, { recursive: true });
   }
-}
-
-/** @param {string} folder */
-function take(folder) {
-  const own = `${folder}.${process.pid}`;
-  rmSync(own, { recursive: true, force: true });
-  mkdirSync(own);
-  writeFileSync(join(own, "pid"), `${process.pid}`);
-  try {
-    // Renaming onto a folder that is not empty fails: exactly one process gets the name.
-    renameSync(own, folder);
-    return true;
-  } catch {
-    rmSync(own, { recursive: true, force: true });
-  }
-  const holder = holderOf(folder);
-  if (holder !== null && !alive(holder)) removeDead(folder, holder);
-  return false;
 }
 
 /**
- * Moves the lock of a dead process away. Should a living one have taken the name in between, it gets it back.
+ * Moves the lock of a dead process away, under a name that belongs to that one holding of it: whoever comes too late
+ * and would move the next holder's lock fails. What it leaves is one small folder per killed set-up.
  * @param {string} folder
- * @param {number} holder
  */
-function removeDead(folder, holder) {
-  const away = `${folder}.dead.${process.pid}`;
-  rmSync(away, { recursive: true, force: true });
-  try {
-    renameSync(folder, away);
-    if (holderOf(away) !== holder) renameSync(away, folder);
-  } catch {
-    // Another process was faster; the next round decides again.
-  }
-  rmSync(away, { recursive: true, force: true });
+function removeDead(folder) {
+  const holder = readHolder(folder);
+  if (holder && !alive(holder.pid)) renamed(folder, `${holder.own}.dead`);
 }
 
 /** @param {string} folder */
-function holderOf(folder) {
+function readHolder(folder) {
   try {
-    return Number(readFileSync(join(folder, "pid"), "utf8"));
+    const [pid, ...own] = readFileSync(join(folder, "holder"), "utf8").split(" ");
+    return { pid: Number(pid), own: own.join(" ") };
   } catch {
     return null;
+  }
+}
+
+/**
+ * @param {string} from
+ * @param {string} to
+ */
+function renamed(from, to) {
+  try {
+    renameSync(from, to);
+    return true;
+  } catch (error) {
+    if (["ENOTEMPTY", "EEXIST", "ENOENT"].includes(codeOf(error))) return false;
+    throw error;
   }
 }
 
@@ -77,6 +73,11 @@ function alive(pid) {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM";
+    return codeOf(error) === "EPERM";
   }
+}
+
+/** @param {unknown} error */
+function codeOf(error) {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
 }

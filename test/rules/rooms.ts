@@ -69,8 +69,11 @@ export const README_LINES = 30;
 /** A file longer than this usually holds two ideas; it is listed, not refused. */
 export const LONG_FILE_LINES = 400;
 
+/** Entries of worker threads: each runs once in a thread of its own, like a process. */
+export const WORKER_ENTRY: RegExp = /-(worker|thread)\.ts$/;
+
 /** Where time and chance may come from the machine itself; everywhere else a `Clock` is injected. */
-export const TIME_SOURCES: readonly RegExp[] = [/^src\/base\/clock\.ts$/, /-worker\.ts$/, /^src\/campus\//];
+export const TIME_SOURCES: readonly RegExp[] = [/^src\/base\/clock\.ts$/, WORKER_ENTRY, /^src\/campus\//];
 
 /** Replication classes. @source schema/resource.ts, ReplicationClass */
 export const REPLICATION_CLASSES: readonly string[] = ["A", "B", "C", "D", "E", "local"];

@@ -159,8 +159,15 @@ export function moduleState(path: string, text: string): Finding[] {
   return found;
 }
 
+const parsed = new Map<string, ts.SourceFile>();
+
+/** Each text is parsed once, however many rules look at it. */
 function parse(path: string, text: string): ts.SourceFile {
-  return ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true, ts.ScriptKind.TS);
+  const known = parsed.get(path);
+  if (known?.text === text) return known;
+  const source = ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true, ts.ScriptKind.TS);
+  parsed.set(path, source);
+  return source;
 }
 
 function visit(node: ts.Node, see: (node: ts.Node) => void): void {

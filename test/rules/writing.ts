@@ -1,5 +1,5 @@
 import { basename, dirname } from "node:path";
-import { EMPTY_NAMES, LONG_FILE_LINES, README_LINES, TIME_SOURCES } from "./rooms.ts";
+import { EMPTY_NAMES, LONG_FILE_LINES, README_LINES, TIME_SOURCES, WORKER_ENTRY } from "./rooms.ts";
 import { type SourceTree, typescriptOf } from "./source-tree.ts";
 import { type Finding, machineTimeUses, moduleState, plainErrors, undocumentedExports } from "./syntax.ts";
 import type { Violation } from "./walls.ts";
@@ -31,9 +31,10 @@ export function plainFaults(tree: SourceTree): Violation[] {
   return findings(tree, /^src\//, plainErrors, (what) => `${what}: use a kind of base/errors.ts`);
 }
 
-/** Only app/ keeps state in a module; worker entries are processes of their own. */
+/** Only app/ keeps state in a module; worker entries run once. */
 export function moduleLevelState(tree: SourceTree): Violation[] {
-  return findings(tree, /^src\/(?!app\/)(?!.*-worker\.ts$)/, moduleState, (what) => `${what} is state of the module`);
+  const shared = new Map([...tree].filter(([path]) => !path.startsWith("src/app/") && !WORKER_ENTRY.test(path)));
+  return findings(shared, /^src\//, moduleState, (what) => `${what} is state of the module`);
 }
 
 /** Each room and each plugin has a README; a room's has at most 30 lines. */
