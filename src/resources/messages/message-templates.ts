@@ -1,0 +1,69 @@
+import { boolean, computed, file, integer, json, many, option, ref, text } from "../../schema/field.ts";
+import { defineResource } from "../../schema/resource.ts";
+import { ALERT_TONE_NAMES } from "./alert-tones.ts";
+import { AUDIO_TYPES, IMAGE_TYPES } from "./attachments.ts";
+import { CUSTOMIZABLE_FIELDS, customisationFlags, customizable } from "./customisation.ts";
+import { MESSAGE_PRIORITIES, TTS_SPEEDS, TTS_TYPES } from "./speech.ts";
+
+/** Messages made ready for sending. @source service-api.md, Message template; decisions.md 8 and 13; digest `/v1/message-templates` */
+export default defineResource({
+  name: "message-templates",
+  doc: "A message made ready for sending: words, sound, picture, recipients, and what a sender may change of them.",
+  paths: [{ at: "message-templates" }],
+  idParam: "messageTemplateId",
+  scope: "domain",
+  replicate: "B",
+  limit: { most: 3_500 },
+  clone: {},
+  fields: {
+    name: text("What people call the template.", { required: true, min: 1, max: 140 }),
+    isShared: boolean("Domains below the template's own see it too.", { default: false }),
+    subject: text("First line of the message.", { required: true, min: 1, max: 255 }),
+    body: text("The message itself.", { max: 10_000 }),
+    confirmationRequestId: ref("Answers that recipients choose from.", "confirmation-requests", {
+      embed: "confirmationRequest",
+    }),
+    distributionListIds: many("Lists whose users get the message.", "distribution-lists", {
+      embed: "distributionLists",
+    }),
+    userIds: many("Users who get the message.", "users", { embed: "users" }),
+    deviceGroupIds: many("Groups whose devices play and show the message.", "device-groups", { embed: "deviceGroups" }),
+    areaOfInterestIds: many("Areas; whoever is inside when it is sent gets the message.", "areas-of-interest", {
+      embed: "areasOfInterest",
+    }),
+    collaborationGroupIds: many("Chat groups that get the message.", "collaboration-groups", {
+      embed: "collaborationGroups",
+    }),
+    incidentPlanId: ref("Plan whose incident a sent message starts.", "incident-plans", { embed: "incidentPlan" }),
+    audio: file("Recording that is played after the alert tone.", AUDIO_TYPES),
+    image: file("Picture that is shown with the text.", IMAGE_TYPES),
+    imageMimeType: computed("Content type of the picture, null without one.", "text"),
+    imageAltText: text("The picture in words.", { max: 140 }),
+    audioSize: computed("Size of the recording in bytes, as older clients read it.", "integer"),
+    imageSize: computed("Size of the picture in bytes, as older clients read it.", "integer"),
+    audioHash: computed("SHA-256 of the recording, hex, as older clients read it.", "text"),
+    imageHash: computed("SHA-256 of the picture, hex, as older clients read it.", "text"),
+    alertTone: option("Tone that opens the message.", ALERT_TONE_NAMES, { default: "default" }),
+    ttsType: option("Which part of the message is spoken.", TTS_TYPES, { default: "none" }),
+    ttsVoiceId: ref("Voice that speaks.", "tts-voices", { embed: "voice" }),
+    ttsCustomContent: text("Words that are spoken for custom-text. own choice: at most 10000 characters.", {
+      max: 10_000,
+    }),
+    ttsSpeed: option("How fast it is spoken.", TTS_SPEEDS, { default: "normal" }),
+    expiration: integer("Seconds from the send until devices are cleared and answers end; null for never.", {
+      min: 1,
+      unit: "s",
+    }),
+    priority: option("How urgent the message is.", MESSAGE_PRIORITIES, { default: "normal" }),
+    metadata: json("Free data of clients."),
+    metadataCustomizable: customizable("metadata"),
+    followUp: boolean("Offered only as the continuation of a notification sent before.", { default: false }),
+    optOut: boolean("Recipients may decline the message unless it is critical.", { default: false }),
+    notificationProfileId: ref("Settings per channel that the message is sent with.", "notification-profiles", {
+      embed: "notificationProfile",
+    }),
+    inferredMessageType: computed("Text, Audio or TextAndAudio, with Image appended.", "text"),
+    syncId: computed("Replication marker; equal on both sides once the row is replicated.", "text"),
+    ...customisationFlags(CUSTOMIZABLE_FIELDS),
+  },
+});
