@@ -1,0 +1,24 @@
+import { integer, ref, text } from "../../schema/field.ts";
+import { defineResource } from "../../schema/resource.ts";
+
+/** Replies to answers. @source service-api.md, Dynamic reply; broadcast.md, Confirmations and escalation; digest */
+export default defineResource({
+  name: "dynamic-replies",
+  doc: "What a recipient is told after giving a certain answer.",
+  paths: [{ at: "confirmation-requests/{confirmationRequestId}/dynamic-replies" }],
+  idParam: "dynamicReplyId",
+  scope: "parent",
+  replicate: "B",
+  fields: {
+    confirmationRequestId: ref("Request the reply belongs to.", "confirmation-requests", {
+      required: true,
+      createOnly: true,
+      onDelete: "cascade",
+    }),
+    optionLabel: text("Answer it replies to; one of the request's options.", { required: true, min: 1, max: 140 }),
+    quota: integer("How many confirmations of the answer get `first`."),
+    first: text("Reply to the first `quota` confirmations."),
+    rest: text("Reply to the confirmations beyond the quota."),
+    every: text("Reply to every confirmation."),
+  },
+});
