@@ -3,8 +3,8 @@
  * An event is a hint; rows are the truth, so a consumer that must not lose one reads rows at start.
  */
 export interface EventMap {
-  /** Rows were committed; one event per changed row, after COMMIT. `path` is the declaration's full path. */
-  "row.changed": { seq: number; path: string; id: string; op: "create" | "update" | "delete" };
+  /** A row was committed; told after COMMIT. `resource` is the declaration's name. */
+  "row.changed": { seq: number; resource: string; id: string; op: "create" | "update" | "delete" };
   /** A notification was accepted and waits for the pipeline. */
   "notification.accepted": { notificationId: string; priority: number };
   /** Somebody ended a notification before its time. */

@@ -1,0 +1,228 @@
+import type { Clock } from "../base/clock.ts";
+import type { EventMap } from "../base/events.ts";
+import type { Field, ValueOf } from "../schema/field.ts";
+
+export type { Clock, Timer } from "../base/clock.ts";
+export { boolean, integer, json, list, number, object, option, secret, text } from "../schema/field.ts";
+
+/** How far a delivery is proven, in rising order; the last three end it without proof. @source interfaces.md, Ledger levels */
+export type OutcomeLevel = "sent" | "accepted" | "playing" | "heard" | "confirmed" | "failed" | "skipped" | "expired";
+
+/** Where the core's streamer sends a broadcast's audio: RTP, G.711 µ-law, 20 ms packets. */
+export interface AudioTarget {
+  /** Multicast group, or the device's own address for unicast. */
+  group: string;
+  port: number;
+  codec: "PCMU";
+  ttl: number;
+  ssrc: number;
+}
+
+/** The settings of one broadcast that a device channel may honour. @source decisions.md 8 (notification profile) */
+export interface DeliveryProfile {
+  /** `As-Is` leaves the device's volume alone. */
+  volume: "As-Is" | "Maximum" | "Medium" | "Low";
+  ringtone: string | null;
+  /** Leave the text on the display after the audio ended. */
+  persistentText: boolean;
+  skipPhonesInUse: boolean;
+}
+
+/** One device to reach. Plain values only: it crosses threads. */
+export interface DeliveryItem {
+  deliveryId: number;
+  notificationId: string;
+  device: { id: string; deviceIdentifier: string; attributes: Readonly<Record<string, string>> };
+  /** 0 highest … 9 lowest. */
+  priority: number;
+  class: "emergency" | "routine";
+  /** Epoch ms after which the delivery is of no use. */
+  notAfter: number;
+  drill: boolean;
+  /** `short` fits small displays (at most 100 characters). */
+  text: { subject: string; body: string; short: string };
+  /** Absolute path on this machine of the prepared image, null when the message has none. */
+  imagePath: string | null;
+  /** Null when the message is text only. */
+  audio: AudioTarget | null;
+  profile: DeliveryProfile;
+  /** 1 for the first try. */
+  attempt: number;
+  /**
+   * Present when an earlier run of the plugin or of the appliance has already reached the device: don't ask it again,
+   * only follow it up (look for proof, silence it when told to stop).
+   */
+  reached?: "sent" | "accepted" | "playing";
+}
+
+/** Deliveries that are called off, and why. */
+export interface StopRequest {
+  deliveryIds: number[];
+  reason: "aborted" | "expired" | "preempted" | "ended";
+}
+
+/** What a plugin knows of a delivery; `reason` is in words for people, `retryable` asks the host to try again. */
+export interface OutcomeDetails {
+  reason?: string;
+  retryable?: boolean;
+}
+
+/** A device that a plugin has found or serves by its configuration. Attribute values are strings. */
+export interface DeviceReport {
+  deviceIdentifier: string;
+  type: "phones" | "speakers" | "plugins" | "idns";
+  description: string;
+  attributes: Record<string, string>;
+}
+
+/** Something from outside that starts a message: panic button, call, contact closure, CAP alert. */
+export interface TriggerInput {
+  /** What the source calls itself, stable over time. */
+  source: string;
+  /** Same key, same event: repeats within a day start nothing. */
+  dedupeKey: string;
+  values: Record<string, unknown>;
+}
+
+/** A request that arrives at a plugin's own port or route. */
+export interface PluginRequest {
+  method: string;
+  /** Path and query as sent, beginning with `/`; a route's prefix `/x/<plugin>` is cut off. */
+  url: string;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** At most 64 KiB. */
+  body: Uint8Array;
+  remoteAddress: string;
+}
+
+/** A plugin's answer; `body` text is sent as UTF-8. */
+export interface PluginResponse {
+  status: number;
+  headers?: Record<string, string>;
+  body?: string | Uint8Array;
+}
+
+/** Handles one request; may be slow, is cut off after 10 s. */
+export type PluginRequestHandler = (request: PluginRequest) => Promise<PluginResponse> | PluginResponse;
+
+/** The events of the core that a plugin may follow; each is a hint. */
+export type PluginEvents = Pick<EventMap, "notification.accepted" | "notification.stopped" | "notification.settled">;
+
+/** A plugin's log: pino's levels, one object of plain values and a message. */
+export interface PluginLog {
+  debug(values: Record<string, unknown>, message: string): void;
+  info(values: Record<string, unknown>, message: string): void;
+  warn(values: Record<string, unknown>, message: string): void;
+  error(values: Record<string, unknown>, message: string): void;
+}
+
+/**
+ * The only door between a plugin and Carillon. Everything passed is structured-cloneable.
+ * What a plugin registers here is undone in reverse order when it stops or when `activate` throws.
+ */
+export interface PluginContext<C = Readonly<Record<string, unknown>>> {
+  /** The checked configuration, secrets in the clear. */
+  readonly config: C;
+  readonly log: PluginLog;
+  /** Aborts when the plugin must stop. */
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  /** Public URLs of own ports by name; filled by `listen`. */
+  readonly urls: Readonly<Record<string, string>>;
+  /** Takes devices to reach, in batches of at most 200; the host keeps at most the manifest's `window` without outcome. */
+  deliver(handler: (batch: DeliveryItem[]) => void): void;
+  /** Takes deliveries that are called off: silence the devices, then report. */
+  stop(handler: (request: StopRequest) => void): void;
+  /** Reports proof; any time, any number of times, levels only ever rise. */
+  outcome(deliveryId: number, level: OutcomeLevel, details?: OutcomeDetails): void;
+  stream: {
+    /** Asks the core's streamer to send this notification's audio to one more target; the plugin never sends RTP. */
+    open(target: Omit<AudioTarget, "ssrc">, notificationId: string): Promise<void>;
+  };
+  /** A recipient's answer to a confirmation request. */
+  confirm(recipientId: string, option: string): Promise<void>;
+  /** Starts a message from outside; resolves when the input is stored. */
+  trigger(input: TriggerInput): Promise<void>;
+  devices: {
+    /** Makes or updates devices of this appliance; identifiers must match the plugin's claims. */
+    report(devices: DeviceReport[]): Promise<void>;
+  };
+  /**
+   * Opens the own port `name` (address and port from the settings) and resolves with its public URL, whose path is
+   * `/<name>`; the handler gets every path. Rejects when the manifest does not name it or the port is taken.
+   */
+  listen(name: string, handler: PluginRequestHandler): Promise<string>;
+  /** Serves `/x/<plugin>/<path>` and what lies below it on the main server. `path` has no leading slash. */
+  route(path: string, handler: PluginRequestHandler): void;
+  state: {
+    /** Small durable values; undefined when never set. */
+    get(key: string): Promise<unknown>;
+    set(key: string, value: unknown): Promise<void>;
+  };
+  resources: {
+    /** Hints that a row under `path` changed; needs the manifest's grant. */
+    watch(path: string, handler: (change: { id: string; op: "create" | "update" | "delete" }) => void): void;
+  };
+  /** A single outgoing call under the address policy: no redirects, limits on time and size. */
+  fetch(
+    url: string,
+    options?: { method?: string; headers?: Record<string, string>; body?: string; timeoutMs?: number },
+  ): Promise<{ status: number; headers: Record<string, string>; body: string }>;
+  every(periodMs: number, handler: () => void): void;
+  /** Follows an event of the core. */
+  onEvent<K extends keyof PluginEvents>(name: K, handler: (payload: PluginEvents[K]) => void): void;
+  /** The plugin's own word on its health, shown beside the extension. */
+  status(state: "ok" | "degraded" | "down", reason?: string): void;
+}
+
+/** The fields of a plugin's configuration. */
+export type ConfigFields = Readonly<Record<string, Field>>;
+
+/** The checked configuration that belongs to `F`: null for what is neither set nor has a default. */
+export type ConfigOf<F extends ConfigFields> = {
+  readonly [K in keyof F]: F[K] extends { required: true } | { default: unknown }
+    ? ValueOf<F[K]>
+    : ValueOf<F[K]> | null;
+};
+
+/** What a plugin is: the fields of its configuration and what to do when it is started. */
+export interface PluginDefinition<F extends ConfigFields = ConfigFields> {
+  config: F;
+  /** Starts the plugin; it runs once this has returned, and has failed when it throws or takes more than 10 s. */
+  activate(ctx: PluginContext<ConfigOf<F>>): Promise<void> | void;
+}
+
+/**
+ * Declares a plugin: `export default definePlugin({ config, activate })` in its index.ts, with `config` the default
+ * export of its config.ts, which the core reads without starting the plugin.
+ */
+export function definePlugin<const F extends ConfigFields>(definition: PluginDefinition<F>): PluginDefinition<F> {
+  return definition;
+}
+
+/** `plugin.json`: what the core knows of a plugin without starting it. */
+export interface PluginManifest {
+  name: string;
+  version: string;
+  description: string;
+  /** Type of its extension row. */
+  extensionType: "device" | "device-filter" | "endpoint-proxy" | "collaboration" | "report";
+  /** User device type it serves, for type `device`. */
+  deviceType?: string;
+  /** Devices it is the provider of; `identifier` is a linear-time pattern. */
+  claims: { type: "phones" | "speakers" | "plugins" | "idns"; identifier: string }[];
+  /** Items without outcome at once. */
+  window: number;
+  /** Started when nothing is configured. */
+  enabledByDefault: boolean;
+  /** Names of the ports it opens by `listen`. */
+  listens: string[];
+  /** Paths it may watch. */
+  watches: string[];
+  /** Packages it imports. */
+  packages: string[];
+  /** MiB of JavaScript objects it may hold; 128 unless given. */
+  memoryMb?: number;
+  /** Activity type written when the extension can't be reached while sending. */
+  failureCode?: string;
+}

@@ -1,0 +1,96 @@
+import { BugError } from "../base/errors.ts";
+import type { Field } from "./field.ts";
+import type { AnyResource, Method, ResourcePath } from "./resource.ts";
+
+/** Where a ref or many field points from. */
+export interface Inbound {
+  from: AnyResource;
+  field: string;
+  kind: "ref" | "many";
+}
+
+/** All declarations of an appliance, checked against each other once at start. */
+export interface Catalogue {
+  readonly all: readonly AnyResource[];
+  /** Throws BugError for a name that nobody declared. */
+  byName(name: string): AnyResource;
+  has(name: string): boolean;
+  /** Fields of other resources that refer to this one. */
+  inbound(resource: AnyResource): readonly Inbound[];
+  /** Declared references to families that don't exist (they take only null or []), as `resource.field -> family`. */
+  readonly undeclared: readonly string[];
+}
+
+/** Names in `{braces}` of a path, in order. */
+export function pathParams(path: ResourcePath): string[] {
+  return [...path.at.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string);
+}
+
+/** All operations unless the path lists its own. */
+export function methodsOf(path: ResourcePath): readonly Method[] {
+  return path.methods ?? ["get", "post", "put", "delete"];
+}
+
+/** The table of a resource: its name with `_` for `-`. */
+export function tableOf(resource: AnyResource): string {
+  return resource.name.replaceAll("-", "_");
+}
+
+/** The canonical path's last segment, which error messages and permission specs name. */
+export function familyOf(resource: AnyResource): string {
+  return canonicalPath(resource).at.split("/").at(-1) as string;
+}
+
+/** The first path of a resource. Every declaration has one. */
+export function canonicalPath(resource: AnyResource): ResourcePath {
+  const path = resource.paths[0];
+  if (!path) throw new BugError(`resource ${resource.name} has no path`);
+  return path;
+}
+
+/** Checks declarations against each other. Throws BugError for double names, unknown path refs and the like. */
+export function createCatalogue(declarations: readonly AnyResource[]): Catalogue {
+  const byName = new Map<string, AnyResource>();
+  for (const resource of declarations) {
+    if (byName.has(resource.name)) throw new BugError(`resource ${resource.name} is declared twice`);
+    byName.set(resource.name, resource);
+    checkDeclaration(resource);
+  }
+  const inbound = new Map<string, Inbound[]>();
+  const undeclared: string[] = [];
+  for (const resource of declarations) {
+    for (const [field, spec] of Object.entries(resource.fields)) {
+      if (spec.kind !== "ref" && spec.kind !== "many") continue;
+      if (!byName.has(spec.to)) undeclared.push(`${resource.name}.${field} -> ${spec.to}`);
+      const list = inbound.get(spec.to) ?? [];
+      list.push({ from: resource, field, kind: spec.kind });
+      inbound.set(spec.to, list);
+    }
+  }
+  return {
+    all: [...declarations],
+    has: (name) => byName.has(name),
+    byName(name) {
+      const resource = byName.get(name);
+      if (!resource) throw new BugError(`no resource is named ${name}`);
+      return resource;
+    },
+    inbound: (resource) => inbound.get(resource.name) ?? [],
+    undeclared,
+  };
+}
+
+function checkDeclaration(resource: AnyResource): void {
+  for (const path of resource.paths) {
+    if (path.through) continue;
+    for (const param of pathParams(path)) {
+      const field: Field | undefined = resource.fields[param];
+      if (field?.kind !== "ref") throw new BugError(`resource ${resource.name}: {${param}} is no ref field`);
+    }
+  }
+  for (const names of [...(resource.unique ?? []), ...(resource.indexes ?? [])]) {
+    for (const name of names) {
+      if (!(name in resource.fields)) throw new BugError(`resource ${resource.name} has no field ${name}`);
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import { CallerError } from "../base/errors.ts";
+
+/** How deep a JSON text of a request may nest: arrays and objects together. */
+export const MOST_LEVELS = 32;
+/** How many members one object of a JSON text may have; a body's size bounds their number in all. */
+export const MOST_MEMBERS = 1_000;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+const OPEN = new Set([0x5b, 0x7b]);
+const CLOSE = new Set([0x5d, 0x7d]);
+
+/**
+ * Parses JSON that came from outside. Depth and width are counted before the parser runs, because a deep value kills
+ * recursive code and a wide one blocks the process. Throws CallerError invalid-value; the text is never repeated in it.
+ * @source reliability.md 1, trap 13
+ */
+export function parseJsonText(text: string): unknown {
+  checkShape(text);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw refused("The body is not valid JSON.");
+  }
+}
+
+function checkShape(text: string): void {
+  const members = new Int32Array(MOST_LEVELS + 1);
+  let level = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(text, at);
+    else if (OPEN.has(code)) {
+      level += 1;
+      if (level > MOST_LEVELS) throw refused(`JSON may nest at most ${MOST_LEVELS} levels.`);
+      members[level] = 0;
+    } else if (CLOSE.has(code)) level = Math.max(0, level - 1);
+    else if (code === COLON) {
+      members[level] = (members[level] ?? 0) + 1;
+      if ((members[level] ?? 0) > MOST_MEMBERS)
+        throw refused(`A JSON object may have at most ${MOST_MEMBERS} members.`);
+    }
+  }
+}
+
+/** Index of the quote that ends the string begun at `start`, or the end of the text. */
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; ; at++) {
+    const end = text.indexOf('"', at);
+    if (end < 0) return text.length;
+    let backslashes = 0;
+    while (text.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes += 1;
+    if (backslashes % 2 === 0) return end;
+    at = end;
+  }
+}
+
+function refused(message: string): CallerError {
+  return new CallerError("invalid-value", message);
+}

@@ -1,0 +1,54 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { UpstreamError } from "../base/errors.ts";
+
+/** First SQLite release without the WAL-reset corruption bug. @source reliability.md 1.6 */
+const OLDEST_SQLITE = [3, 51, 3];
+
+/**
+ * Opens DIR/carillon.db for this process alone: WAL, EXCLUSIVE (works on a full disk, keeps other programs out),
+ * synchronous=FULL read back, foreign keys on. Throws UpstreamError when DIR is in use or can't be trusted.
+ * @source reliability.md 1 (1, 4, 6)
+ */
+export function openDatabase(dataDir: string): Database.Database {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const db = new Database(join(dataDir, "carillon.db"), { timeout: 0 });
+  try {
+    db.pragma("locking_mode = EXCLUSIVE");
+    db.pragma("journal_mode = WAL");
+    db.pragma("synchronous = FULL");
+    db.pragma("foreign_keys = ON");
+    db.pragma("cache_size = -65536");
+    db.pragma("journal_size_limit = 67108864");
+    requireSettings(db);
+    // Takes the lock now instead of at the first write.
+    db.exec("BEGIN IMMEDIATE; COMMIT");
+    return db;
+  } catch (error) {
+    db.close();
+    if ((error as { code?: string }).code?.startsWith("SQLITE_BUSY")) {
+      throw new UpstreamError(
+        "starting",
+        `Another process uses the data in ${dataDir}. Stop it first.`,
+        { dataDir },
+        error,
+      );
+    }
+    throw error;
+  }
+}
+
+function requireSettings(db: Database.Database): void {
+  const version = String(db.prepare("SELECT sqlite_version()").pluck().get());
+  const parts = version.split(".").map(Number);
+  const difference = OLDEST_SQLITE.map((wanted, at) => (parts[at] ?? 0) - wanted).find((by) => by !== 0) ?? 0;
+  const found = {
+    synchronous: db.pragma("synchronous", { simple: true }),
+    journal: db.pragma("journal_mode", { simple: true }),
+    locking: db.pragma("locking_mode", { simple: true }),
+  };
+  if (difference < 0 || found.synchronous !== 2 || found.journal !== "wal" || found.locking !== "exclusive") {
+    throw new UpstreamError("starting", `The database does not keep its promises (SQLite ${version}).`, found);
+  }
+}

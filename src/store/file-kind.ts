@@ -1,0 +1,44 @@
+import { imageSize } from "image-size";
+
+/** What the bytes of a file say they are. */
+export interface FileKind {
+  contentType: string;
+  metadata: Record<string, unknown>;
+}
+
+/** Content types of image kinds that image-size knows and browsers show. */
+const IMAGE_TYPES: Readonly<Record<string, string>> = { png: "image/png", jpg: "image/jpeg", gif: "image/gif" };
+
+/** First bytes of the sound formats that Carillon knows, as Latin-1 text. */
+const SOUND_MARKS: readonly (readonly [RegExp, string])[] = [
+  [/^RIFF[\s\S]{4}WAVE/, "audio/wav"],
+  [/^OggS/, "audio/ogg"],
+  [/^fLaC/, "audio/flac"],
+  [/^(ID3|\xff[\xfb\xf3\xf2])/, "audio/mpeg"],
+];
+
+/** Finds the kind of a file from its first bytes (up to 64 KiB); unknown ones are `application/octet-stream`. */
+export function detectFileKind(head: Uint8Array): FileKind {
+  const start = Buffer.from(head.subarray(0, 16)).toString("latin1");
+  const sound = SOUND_MARKS.find(([mark]) => mark.test(start));
+  if (sound) return { contentType: sound[1], metadata: sound[1] === "audio/wav" ? wavMetadata(head) : {} };
+  try {
+    const { width, height, type } = imageSize(head);
+    const contentType = IMAGE_TYPES[type ?? ""];
+    if (contentType) return { contentType, metadata: { width, height } };
+  } catch {
+    // Not an image that image-size can read.
+  }
+  return { contentType: "application/octet-stream", metadata: {} };
+}
+
+/** Reads the format chunk where it usually lies. @source RFC 2361, Microsoft WAVE: offsets of the fmt chunk */
+function wavMetadata(head: Uint8Array): Record<string, unknown> {
+  const bytes = Buffer.from(head.buffer, head.byteOffset, head.byteLength);
+  if (bytes.length < 36 || bytes.toString("latin1", 12, 16) !== "fmt ") return {};
+  return {
+    channels: bytes.readUInt16LE(22),
+    sampleRate: bytes.readUInt32LE(24),
+    bitsPerSample: bytes.readUInt16LE(34),
+  };
+}

@@ -1,0 +1,82 @@
+import type Database from "better-sqlite3";
+import { ignoresCase, type Layout } from "./layout.ts";
+import type { RoomTable } from "./store.ts";
+import type { Tables } from "./tables.ts";
+
+/** The store's own tables beside those of declarations and rooms. @source interfaces.md, Writing and reading; replication.md 3 */
+const OWN_TABLES = `
+CREATE TABLE IF NOT EXISTS store_meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS changes (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT, type TEXT NOT NULL, row_id TEXT NOT NULL, op TEXT NOT NULL, class TEXT NOT NULL,
+  at INTEGER NOT NULL, UNIQUE (type, row_id)) STRICT;
+CREATE TABLE IF NOT EXISTS audit (
+  seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, actor_kind TEXT NOT NULL, actor_id TEXT, actor_name TEXT NOT NULL, address TEXT,
+  domain_id TEXT, op TEXT NOT NULL, type TEXT NOT NULL, row_id TEXT NOT NULL, before TEXT, after TEXT, hash TEXT NOT NULL) STRICT;
+CREATE TRIGGER IF NOT EXISTS audit_no_update BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'audit is append-only'); END;
+CREATE TRIGGER IF NOT EXISTS audit_no_delete BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'audit is append-only'); END;`;
+
+/**
+ * Brings the database to the declarations in one transaction: missing tables, columns (always nullable) and indexes are
+ * made; nothing is ever dropped here.
+ */
+export function migrate(db: Database.Database, tables: Tables, roomTables: readonly RoomTable[]): void {
+  db.transaction(() => {
+    db.exec(OWN_TABLES);
+    for (const layout of tables.layouts) createTable(db, tables, layout);
+    for (const layout of tables.layouts) addColumns(db, tables, layout);
+    for (const layout of tables.layouts) createLinks(db, layout);
+    for (const layout of tables.layouts) createIndexes(db, tables, layout);
+    for (const table of roomTables) db.exec(table.sql);
+  }).immediate();
+}
+
+function createTable(db: Database.Database, tables: Tables, layout: Layout): void {
+  const domain = tables.domainColumn(layout) ? ", domain_pk INTEGER REFERENCES domains(pk)" : "";
+  db.exec(
+    `CREATE TABLE IF NOT EXISTS ${layout.table} (pk INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL${domain}) STRICT`,
+  );
+}
+
+function addColumns(db: Database.Database, tables: Tables, layout: Layout): void {
+  const columns = db.pragma(`table_info(${layout.table})`) as { name: string }[];
+  const present = new Set(columns.map((column) => column.name));
+  if (tables.domainColumn(layout) && !present.has("domain_pk")) {
+    db.exec(`ALTER TABLE ${layout.table} ADD COLUMN domain_pk INTEGER REFERENCES domains(pk)`);
+  }
+  for (const column of layout.columns) {
+    if (present.has(column.name)) continue;
+    const references = column.target ? ` REFERENCES ${column.target}(pk)` : "";
+    db.exec(`ALTER TABLE ${layout.table} ADD COLUMN ${column.name} ${column.type}${references}`);
+  }
+}
+
+function createLinks(db: Database.Database, layout: Layout): void {
+  for (const link of layout.links) {
+    db.exec(`CREATE TABLE IF NOT EXISTS ${link.table} (
+      owner INTEGER NOT NULL REFERENCES ${layout.table}(pk), position INTEGER NOT NULL,
+      target INTEGER NOT NULL REFERENCES ${link.target}(pk), PRIMARY KEY (owner, position)) STRICT, WITHOUT ROWID`);
+    db.exec(`CREATE INDEX IF NOT EXISTS ${link.table}_target ON ${link.table}(target)`);
+  }
+}
+
+function createIndexes(db: Database.Database, tables: Tables, layout: Layout): void {
+  const { table, columns } = layout;
+  const sorted = (field: string): string => {
+    const column = layout.columnOf(field);
+    return column ? `${column.name}${ignoresCase(column.spec) ? " COLLATE NOCASE" : ""}` : "";
+  };
+  const make = (unique: boolean, parts: string[]): void => {
+    const name = `${table}__${parts.map((part) => part.split(" ")[0]).join("__")}${unique ? "__unique" : ""}`;
+    db.exec(`CREATE ${unique ? "UNIQUE " : ""}INDEX IF NOT EXISTS ${name} ON ${table}(${parts.join(", ")})`);
+  };
+  make(false, ["created_at", "id"]);
+  if (tables.domainColumn(layout)) make(false, ["domain_pk"]);
+  for (const column of columns) {
+    if (column.target) make(false, [column.name]);
+    if ("unique" in column.spec && column.spec.unique) make(true, [sorted(column.field)]);
+    if ("index" in column.spec && column.spec.index) make(false, [column.name]);
+    if (column.name === "name") make(false, ["name COLLATE NOCASE", "id"]);
+  }
+  for (const fields of layout.resource.unique ?? []) make(true, fields.map(sorted).filter(Boolean));
+  for (const fields of layout.resource.indexes ?? []) make(false, fields.map(sorted).filter(Boolean));
+}

@@ -1,0 +1,132 @@
+import { createHmac } from "node:crypto";
+import type { Clock } from "../base/clock.ts";
+import type { EventMap, Events } from "../base/events.ts";
+import { newId } from "../base/ids.ts";
+import type { Log } from "../base/log.ts";
+import type { Catalogue } from "../schema/catalogue.ts";
+import type { AnyResource, RowOf, SystemValues } from "../schema/resource.ts";
+import { openDatabase } from "./database.ts";
+import { createFileStore } from "./files.ts";
+import { migrate } from "./migrate.ts";
+import { createPageTokens } from "./page-token.ts";
+import { createReader, createSelects } from "./reader.ts";
+import { createRecords } from "./records.ts";
+import { applianceKey, createSecrets } from "./secrets.ts";
+import type { Behaviour, By, RoomTable, SqlValue, Store, Sync, Transaction } from "./store.ts";
+import { buildTables } from "./tables.ts";
+import { WriteQueue } from "./write-queue.ts";
+import { closedTransaction, createWriter } from "./writer.ts";
+
+/** What a store is made of. */
+export interface StoreOptions {
+  dataDir: string;
+  catalogue: Catalogue;
+  /** Logic bound to resources, by declaration name. */
+  behaviours?: Readonly<Record<string, Behaviour>>;
+  /** Tables of rooms' own. */
+  tables?: readonly RoomTable[];
+  clock: Clock;
+  events: Events;
+  log: Log;
+  /** Told when a disk fault left a commit's outcome unknown: the process must end (exit code 74). */
+  onFatal: (error: unknown) => void;
+}
+
+/** Opens (or makes) the database in `dataDir` and brings it to the declarations. Throws UpstreamError when it is in use. */
+export function openStore(options: StoreOptions): Store {
+  const { dataDir, catalogue, clock, events } = options;
+  const db = openDatabase(dataDir);
+  const tables = buildTables(catalogue);
+  // For statements that make rows in bulk.
+  db.function("uuid7", { deterministic: false }, () => newId());
+  migrate(db, tables, options.tables ?? []);
+  const key = applianceKey(dataDir);
+  const secrets = createSecrets(key);
+  const selects = createSelects(db, tables);
+  const reader = createReader(db, selects, createPageTokens(createHmac("sha256", key).update("page tokens").digest()));
+  const records = createRecords(db, clock);
+  const behaviours = new Map(Object.entries(options.behaviours ?? {}));
+  const behaviourOf = (resource: AnyResource): Behaviour => behaviours.get(resource.name) ?? {};
+
+  let told: (() => void)[] = [];
+  let current: Transaction | null = null;
+  const tell = <K extends keyof EventMap>(name: K, payload: EventMap[K]): void =>
+    void told.push(() => events.emit(name, payload));
+  const writer = createWriter({
+    db,
+    tables,
+    reader,
+    records,
+    secrets,
+    clock,
+    behaviourOf,
+    transaction: () => current ?? closedTransaction(),
+    changed: (seq, resource, id, op) => tell("row.changed", { seq, resource: resource.name, id, op }),
+  });
+  const queue = new WriteQueue({ db, clock, onRollback: writer.forget, onFatal: options.onFatal });
+
+  const openTransaction = (): Transaction => {
+    const transaction: Transaction = {
+      ...reader,
+      create: <R extends AnyResource>(resource: R, input: object, by: By, system: object = {}) =>
+        writer.create(resource, input, by, system) as unknown as RowOf<R>,
+      update: <R extends AnyResource>(resource: R, id: string, input: object, by: By, system: object = {}) =>
+        writer.update(resource, id, input, by, system) as unknown as RowOf<R>,
+      remove: (resource, id, by) => writer.remove(resource, id, by),
+      run(text: string, ...params: SqlValue[]) {
+        if (current !== transaction) closedTransaction();
+        const { changes, lastInsertRowid } = statement(text).run(...params);
+        return { changes, lastInsertRowid: Number(lastInsertRowid) };
+      },
+      emit: tell,
+    };
+    return transaction;
+  };
+  const prepared = new Map<string, ReturnType<typeof db.prepare>>();
+  const statement = (text: string) => {
+    const found = prepared.get(text) ?? db.prepare(text);
+    prepared.set(text, found);
+    return found;
+  };
+
+  function write<T>(fn: (tx: Transaction) => Sync<T>, lane: "normal" | "emergency" = "normal"): Promise<T> {
+    let mine: (() => void)[] = [];
+    const run = (): T => {
+      current = openTransaction();
+      told = [];
+      try {
+        return fn(current);
+      } finally {
+        mine = told;
+        current = null;
+      }
+    };
+    const committed = (): void => {
+      for (const say of mine) say();
+    };
+    return queue.write(run, committed, lane);
+  }
+
+  return {
+    ...reader,
+    files: createFileStore(dataDir),
+    secrets,
+    write,
+    behaviourOf,
+    async create<R extends AnyResource>(resource: R, input: object, by: By, system?: SystemValues<R>) {
+      const given = { ...input };
+      await behaviourOf(resource).prepare?.(given, "create", reader);
+      return write((tx) => tx.create(resource, given, by, system) as Sync<RowOf<R>>);
+    },
+    async update<R extends AnyResource>(resource: R, id: string, input: object, by: By, system?: SystemValues<R>) {
+      const given = { ...input };
+      await behaviourOf(resource).prepare?.(given, "update", reader);
+      return write((tx) => tx.update(resource, id, given, by, system) as Sync<RowOf<R>>);
+    },
+    remove: (resource, id, by) => write((tx) => tx.remove(resource, id, by) as Sync<void>),
+    async close() {
+      queue.stop();
+      db.close();
+    },
+  };
+}

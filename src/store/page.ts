@@ -1,0 +1,191 @@
+import { and, type SQL, sql } from "drizzle-orm";
+import { invalidValue } from "../base/errors.ts";
+import type { AnyResource, RowOf } from "../schema/resource.ts";
+import { ignoresCase } from "./layout.ts";
+import type { PageStart, PageTokens } from "./page-token.ts";
+import { isNull, type Selects, type Tail, visibilityCondition } from "./reader.ts";
+import { type AnyRow, equals, type RowShape } from "./rows.ts";
+import type { Page, PageQuery } from "./store.ts";
+
+const DEFAULT_LIMIT = 100;
+
+interface Order {
+  field: string;
+  descending: boolean;
+  /** What stands for an empty value. */
+  nothing: string | number;
+  /** The sort expression; never NULL. */
+  by: (shape: RowShape) => SQL;
+}
+
+interface Condition {
+  key: string;
+  where: (shape: RowShape) => (SQL | undefined)[];
+  values: Record<string, unknown>;
+}
+
+/** Makes the list function: keyset pages that stay true while rows come and go. */
+export function createPager(selects: Selects, tokens: PageTokens) {
+  return function page<R extends AnyResource>(resource: R, query: PageQuery): Page<R> {
+    const order = orderOf(resource, query.sort, selects.shape(resource));
+    const condition = conditionOf(resource, query, selects);
+    const limit = query.limit ?? DEFAULT_LIMIT;
+    const listName = `${resource.name}|${condition.key}|${JSON.stringify(condition.values)}|${query.sort ?? ""}`;
+    const start = startOf(query.start, listName, tokens);
+    const backwards = query.start === "end" || start?.direction === "before";
+
+    const rowsFrom = (from: PageStart | null, back: boolean, most: number): AnyRow[] =>
+      selects.rows(
+        resource,
+        `page|${condition.key}|${order.field}${order.descending}|${from ? "k" : ""}${back}`,
+        (shape) => tailOf(shape, condition, order, from !== null, back),
+        { ...condition.values, keySort: from?.sortValue ?? null, keyId: from?.id ?? null, limit: most },
+      );
+
+    const found = rowsFrom(start, backwards, limit + 1);
+    const beyond = found.length > limit;
+    const rows = found.slice(0, limit);
+    if (backwards) rows.reverse();
+    const keyOf = (row: AnyRow, direction: PageStart["direction"]): PageStart => ({
+      direction,
+      sortValue: sortValueOf(row, order),
+      id: row.id,
+    });
+    const first = rows[0];
+    const last = rows.at(-1);
+    const before = first
+      ? keyOf(first, "before")
+      : start && !backwards
+        ? { ...start, direction: "before" as const }
+        : null;
+    const after = last ? keyOf(last, "after") : start && backwards ? { ...start, direction: "after" as const } : null;
+    // Only the side that was not just looked at needs a look of its own.
+    const hasPrevious =
+      before !== null && (backwards ? beyond : start !== null && rowsFrom(before, true, 1).length > 0);
+    const hasNext = after !== null && (backwards ? start !== null && rowsFrom(after, false, 1).length > 0 : beyond);
+    return {
+      rows: rows as unknown as RowOf<R>[],
+      total: query.includeTotal === false ? null : countOf(resource, condition),
+      partial: hasPrevious || hasNext,
+      previous: hasPrevious && before ? tokens.make(listName, before) : null,
+      next: hasNext && after ? tokens.make(listName, after) : null,
+    };
+  };
+
+  function countOf(resource: AnyResource, condition: Condition): number {
+    const build = (shape: RowShape): Tail => ({ where: and(...condition.where(shape)) });
+    return selects.value(resource, `total|${condition.key}`, sql`count(*)`, build, condition.values) as number;
+  }
+}
+
+function startOf(start: string | undefined, listName: string, tokens: PageTokens): PageStart | null {
+  return start === undefined || start === "" || start === "end" ? null : tokens.read(listName, start);
+}
+
+function orderOf(resource: AnyResource, asked: string | undefined, shape: RowShape): Order {
+  const wanted = asked ?? resource.sort ?? "createdAt";
+  const descending = wanted.startsWith("-");
+  const field = descending ? wanted.slice(1) : wanted;
+  if (field === "createdAt") return { field, descending, nothing: "", by: (shape) => shape.column("created_at") };
+  if (field === "updatedAt") return { field, descending, nothing: "", by: (shape) => shape.column("updated_at") };
+  if (field === "id") return { field, descending, nothing: "", by: (shape) => shape.column("id") };
+  const column = shape.layout.columnOf(field);
+  const sortable =
+    column && !column.target && !["internal", "json", "list", "object", "file", "secret"].includes(column.spec.kind);
+  if (!column || !sortable) throw invalidValue("sort");
+  const nothing = column.type === "TEXT" ? "" : -9e15;
+  return {
+    field,
+    descending,
+    nothing,
+    by(shape) {
+      const value = column.spec.required
+        ? shape.column(column.name)
+        : sql`ifnull(${shape.column(column.name)}, ${sql.raw(nothing === "" ? "''" : String(nothing))})`;
+      return ignoresCase(column.spec) ? sql`${value} COLLATE NOCASE` : value;
+    },
+  };
+}
+
+function sortValueOf(row: AnyRow, order: Order): string | number {
+  const value = row[order.field] ?? order.nothing;
+  return typeof value === "boolean" ? Number(value) : (value as string | number);
+}
+
+function conditionOf(resource: AnyResource, query: PageQuery, selects: Selects): Condition {
+  const keys: string[] = [];
+  const values: Record<string, unknown> = {};
+  const parts: ((shape: RowShape) => SQL | undefined)[] = [];
+  const add = (key: string, part: (shape: RowShape) => SQL | undefined): void => {
+    keys.push(key);
+    parts.push(part);
+  };
+  for (const [field, id] of Object.entries(query.within ?? {})) {
+    values[`w_${field}`] = id.toLowerCase();
+    add(`w:${field}`, (shape) => equals(shape, field, `w_${field}`));
+  }
+  if (query.through) addThrough(query.through, selects, values, add);
+  (query.filters ?? []).forEach((filter, at) => {
+    const name = `f${at}`;
+    values[name] = typeof filter.value === "boolean" ? Number(filter.value) : filter.value;
+    add(`${filter.field}${filter.op}${filter.value === null ? "?" : ""}`, (shape) =>
+      filterCondition(shape, filter, name),
+    );
+  });
+  if (query.ids) {
+    values.ids = JSON.stringify(query.ids.map((id) => id.toLowerCase()));
+    add("ids", (shape) => sql`${shape.column("id")} IN (SELECT value FROM json_each(${sql.placeholder("ids")}))`);
+  }
+  if (query.pks) {
+    values.pks = JSON.stringify(query.pks);
+    add("pks", (shape) => sql`${shape.column("pk")} IN (SELECT value FROM json_each(${sql.placeholder("pks")}))`);
+  }
+  const seen = visibilityCondition(query.scope ? query.scope.visible(resource) : "all");
+  Object.assign(values, seen.values);
+  add(`v:${seen.key}`, () => seen.where);
+  return { key: keys.join("&"), where: (shape) => parts.map((part) => part(shape)), values };
+}
+
+function addThrough(
+  through: NonNullable<PageQuery["through"]>,
+  selects: Selects,
+  values: Record<string, unknown>,
+  add: (key: string, part: (shape: RowShape) => SQL) => void,
+): void {
+  const entries = Object.entries(through.within);
+  for (const [field, id] of entries) values[`x_${field}`] = id.toLowerCase();
+  add(`x:${through.resource}.${through.via}:${entries.map(([field]) => field).join(",")}`, (shape) => {
+    const other = selects.shapeByName(through.resource);
+    const via = other.layout.columnOf(through.via);
+    const where = and(...entries.map(([field]) => equals(other, field, `x_${field}`)));
+    return sql`${shape.column("pk")} IN (SELECT ${other.column(via?.name ?? "pk")} FROM ${sql.raw(other.layout.table)} t WHERE ${where})`;
+  });
+}
+
+function filterCondition(shape: RowShape, filter: NonNullable<PageQuery["filters"]>[number], name: string): SQL {
+  if (filter.op === "eq")
+    return filter.value === null ? isNull(shape, filter.field) : equals(shape, filter.field, name);
+  const column =
+    filter.field === "createdAt"
+      ? "created_at"
+      : filter.field === "updatedAt"
+        ? "updated_at"
+        : shape.layout.columnOf(filter.field)?.name;
+  if (!column) return sql`0`;
+  const sign = { gt: ">", gte: ">=", lt: "<", lte: "<=" }[filter.op];
+  return sql`${shape.column(column)} ${sql.raw(sign)} ${sql.placeholder(name)}`;
+}
+
+function tailOf(shape: RowShape, condition: Condition, order: Order, keyed: boolean, backwards: boolean): Tail {
+  const down = order.descending !== backwards;
+  const by = order.by(shape);
+  const key = keyed
+    ? sql`(${by}, ${shape.column("id")}) ${sql.raw(down ? "<" : ">")} (${sql.placeholder("keySort")}, ${sql.placeholder("keyId")})`
+    : undefined;
+  const way = sql.raw(down ? "DESC" : "ASC");
+  return {
+    where: and(...condition.where(shape), key),
+    orderBy: [sql`${by} ${way}`, sql`${shape.column("id")} ${way}`],
+    limit: "limit",
+  };
+}

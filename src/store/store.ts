@@ -1,0 +1,186 @@
+import type { EventMap } from "../base/events.ts";
+import type { StoredFile } from "../schema/field.ts";
+import type { AnyResource, Method, RowOf, SystemValues } from "../schema/resource.ts";
+import type { UploadedFile } from "../schema/uploaded-file.ts";
+
+/** Who acts, for the audit. System actors carry the name of their room. */
+export interface Actor {
+  kind: "user" | "system";
+  userId: string | null;
+  name: string;
+  /** Network address the request came from, null inside the appliance. */
+  address: string | null;
+}
+
+/** Which rows of a resource somebody sees: all, none, or those a condition over the row alias `t` admits. */
+export type Visibility = "all" | "none" | { sql: string; params: readonly SqlValue[] };
+
+/** What somebody may do and see; compiled by `access/`, the only room that says no. */
+export interface Scope {
+  /** Home for new domain-scoped rows; null before the first domain exists. */
+  readonly domainId: string | null;
+  /** `path` is concrete, with a leading slash and ids: `/users/0190…/devices`. */
+  allows(method: Method, path: string): boolean;
+  visible(resource: AnyResource): Visibility;
+}
+
+/** On whose behalf a write happens. */
+export interface By {
+  actor: Actor;
+  scope: Scope;
+}
+
+/** What better-sqlite3 can bind. */
+export type SqlValue = string | number | bigint | null | Uint8Array;
+
+/** One change as behaviours see it. */
+export interface Change<R extends AnyResource = AnyResource> {
+  op: "create" | "update" | "delete";
+  before: RowOf<R> | null;
+  /** The row to be written; null on delete. Before the write a behaviour may change it. */
+  after: RowOf<R> | null;
+  /** Names of the fields that the input gave. */
+  given: ReadonlySet<string>;
+}
+
+/** What `present` may use to compute a page's extra fields. */
+export interface PresentContext {
+  reader: Reader;
+  scope: Scope;
+  /** Query parameters in camelCase. */
+  query: Readonly<Record<string, unknown>>;
+  /** Ids of the path's placeholders, by name. */
+  params: Readonly<Record<string, string>>;
+}
+
+/** Logic of a room bound to a resource in `app/behaviours.ts`; every member runs for API, CLI and rooms alike. */
+export interface Behaviour<R extends AnyResource = AnyResource> {
+  /** Slow checks before the transaction (decoding a recording); may change `input`; throws CallerError. */
+  prepare?(input: Record<string, unknown>, op: "create" | "update", reader: Reader): Promise<void>;
+  /** Inside the transaction, after the field checks, before the row is stored; throws CallerError. */
+  beforeWrite?(change: Change<R>, tx: Transaction, by: By): void;
+  /** Inside the transaction, after the row is stored. */
+  afterWrite?(change: Change<R>, tx: Transaction, by: By): void;
+  /** Extra members in API form, one object per row in the same order. No query per row. */
+  present?(rows: readonly RowOf<R>[], context: PresentContext): Record<string, unknown>[];
+}
+
+/** What a list asks for; defaults are the API's. Values are already typed by the declaration. */
+export interface PageQuery {
+  /** Rows whose ref field equals the id, from the path. */
+  within?: Readonly<Record<string, string>>;
+  /** From a path's `through`: the matching rows of that resource decide. */
+  through?: { resource: string; via: string; within: Readonly<Record<string, string>> };
+  filters?: readonly {
+    field: string;
+    op: "eq" | "gt" | "gte" | "lt" | "lte";
+    value: string | number | boolean | null;
+  }[];
+  ids?: readonly string[];
+  /** Internal keys, for lists restricted by a computation (a device group's members). */
+  pks?: readonly number[];
+  /** Field name, `-name` descends; creation time then id unless given. */
+  sort?: string;
+  /** 1..1000, 100 unless given. */
+  limit?: number;
+  /** Absent, `end`, or a token of an earlier page of the same list. */
+  start?: string;
+  includeTotal?: boolean;
+  scope?: Scope;
+}
+
+/** One page, rows in the list's order. */
+export interface Page<R extends AnyResource> {
+  rows: RowOf<R>[];
+  /** Null when not asked for. */
+  total: number | null;
+  partial: boolean;
+  previous: string | null;
+  next: string | null;
+}
+
+/** Reads see committed rows only (inside a transaction: its own too). */
+export interface Reader {
+  /** Null when there is no such row or `scope` does not show it. `id` is compared without case. */
+  get<R extends AnyResource>(resource: R, id: string, scope?: Scope): RowOf<R> | null;
+  byPk<R extends AnyResource>(resource: R, pk: number): RowOf<R> | null;
+  /** Rows whose fields equal the values (null matches null), in creation order, at most `limit` (1000). */
+  find<R extends AnyResource>(resource: R, where: Partial<RowOf<R>>, limit?: number): RowOf<R>[];
+  /** Rows for the given internal keys, unordered. */
+  byPks<R extends AnyResource>(resource: R, pks: readonly number[]): RowOf<R>[];
+  page<R extends AnyResource>(resource: R, query: PageQuery): Page<R>;
+  count<R extends AnyResource>(resource: R, where: Partial<RowOf<R>>): number;
+  /** Raw SQL for the hot paths of rooms; statements are prepared once. Parameters are `?`. */
+  all<T = Record<string, SqlValue>>(sql: string, ...params: SqlValue[]): T[];
+  one<T = Record<string, SqlValue>>(sql: string, ...params: SqlValue[]): T | null;
+}
+
+/** The write side, valid only while its function runs. */
+export interface Transaction extends Reader {
+  /**
+   * Checks `input` (JSON in API spelling, unknown members ignored) against declaration, references, limits and
+   * uniqueness, runs behaviours, stores the row, feed and audit. `system` sets read-only and internal fields too.
+   * Throws CallerError, LimitError, ConflictError.
+   */
+  create<R extends AnyResource>(resource: R, input: object, by: By, system?: SystemValues<R>): RowOf<R>;
+  /** Changes the members present in `input`; null clears. Throws not-found when there is no such row. */
+  update<R extends AnyResource>(resource: R, id: string, input: object, by: By, system?: SystemValues<R>): RowOf<R>;
+  /** Deletes a row and what cascades from it; each leaves a tombstone. Throws not-found. */
+  remove<R extends AnyResource>(resource: R, id: string, by: By): void;
+  /** Raw SQL write for facts and rooms' own tables. */
+  run(sql: string, ...params: SqlValue[]): { changes: number; lastInsertRowid: number };
+  /** Tells an event after COMMIT; dropped when the transaction fails. */
+  emit<K extends keyof EventMap>(name: K, payload: EventMap[K]): void;
+}
+
+/** Refuses functions that would leave the transaction open across an await. */
+export type Sync<T> = T extends Promise<unknown> ? never : T;
+
+/** The files of rows, content-addressed under DIR/files, fsynced before a row can name them. */
+export interface FileStore {
+  /** Stores the bytes; refuses more than `maxBytes` (too-large) and kinds other than `types` (unsupported-media-type), found from the bytes. */
+  put(
+    bytes: AsyncIterable<Uint8Array>,
+    options: { fileName: string; maxBytes: number; types: readonly string[] },
+  ): Promise<UploadedFile>;
+  /** Absolute path of the stored bytes. */
+  pathOf(file: StoredFile): string;
+  read(file: StoredFile): Promise<Buffer>;
+}
+
+/** Seals texts with the appliance's own key (AES-256-GCM; DIR/secret-key, 0600). */
+export interface Secrets {
+  seal(plain: string): string;
+  /** Throws BugError when the text was sealed with another key. */
+  open(sealed: string): string;
+}
+
+/** The appliance's database. */
+export interface Store extends Reader {
+  readonly files: FileStore;
+  readonly secrets: Secrets;
+  /**
+   * Runs `fn` in a savepoint of the next group commit and resolves after COMMIT. What `fn` throws rejects the promise
+   * and undoes `fn` alone. Emergency writes go before all others.
+   */
+  write<T>(fn: (tx: Transaction) => Sync<T>, lane?: "normal" | "emergency"): Promise<T>;
+  /** `prepare`, then one write. */
+  create<R extends AnyResource>(resource: R, input: object, by: By, system?: SystemValues<R>): Promise<RowOf<R>>;
+  update<R extends AnyResource>(
+    resource: R,
+    id: string,
+    input: object,
+    by: By,
+    system?: SystemValues<R>,
+  ): Promise<RowOf<R>>;
+  remove<R extends AnyResource>(resource: R, id: string, by: By): Promise<void>;
+  behaviourOf(resource: AnyResource): Behaviour;
+  /** Commits what is queued, then closes the file. */
+  close(): Promise<void>;
+}
+
+/** A table of a room's own, made at start; `sql` is one STRICT `CREATE TABLE IF NOT EXISTS` plus its indexes. */
+export interface RoomTable {
+  name: string;
+  sql: string;
+}

@@ -1,0 +1,147 @@
+import type Database from "better-sqlite3";
+import type { Clock } from "../base/clock.ts";
+import { UpstreamError } from "../base/errors.ts";
+
+/** A write waiting for its group commit. */
+interface Job {
+  run(): void;
+  /** After COMMIT. */
+  done(): void;
+  failed(error: unknown): void;
+  /** Set when `run` threw: the savepoint was undone and nothing of it is committed. */
+  error?: unknown;
+}
+
+/** Longest time one group keeps the event loop before its COMMIT. */
+const GROUP_MS = 8;
+
+/** What the queue needs. `onRollback` is told when anything was undone; `onFatal` when a commit's outcome is unknown. */
+export interface WriteQueueOptions {
+  db: Database.Database;
+  clock: Clock;
+  onRollback: () => void;
+  onFatal: (error: unknown) => void;
+}
+
+/**
+ * The only way into the database: jobs of one turn of the event loop share a transaction, each in a savepoint of its
+ * own, emergency ones first. @source performance.md, What the measurements teach
+ */
+export class WriteQueue {
+  readonly #options: WriteQueueOptions;
+  readonly #lanes: Record<"emergency" | "normal", Job[]> = { emergency: [], normal: [] };
+  #scheduled = false;
+  #closed = false;
+  #fatal = false;
+
+  constructor(options: WriteQueueOptions) {
+    this.#options = options;
+  }
+
+  /** Runs `fn` in the next group; resolves with its value after COMMIT. `committed` runs right after COMMIT, before. */
+  write<T>(fn: () => T, committed: () => void, lane: "emergency" | "normal"): Promise<T> {
+    if (this.#closed) return Promise.reject(new UpstreamError("starting", "The database is closed."));
+    if (this.#fatal) return Promise.reject(outcomeUnknown());
+    return new Promise((resolve, reject) => {
+      let value: T;
+      this.#lanes[lane].push({
+        run: () => {
+          value = fn();
+        },
+        done: () => {
+          committed();
+          resolve(value);
+        },
+        failed: reject,
+      });
+      this.#schedule();
+    });
+  }
+
+  /** Commits everything queued and takes nothing more. */
+  stop(): void {
+    while (this.#lanes.emergency.length + this.#lanes.normal.length > 0) this.#drain();
+    this.#closed = true;
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    this.#options.clock.soon(() => {
+      this.#scheduled = false;
+      this.#drain();
+      if (this.#lanes.emergency.length + this.#lanes.normal.length > 0) this.#schedule();
+    });
+  }
+
+  #drain(): void {
+    const { db, clock } = this.#options;
+    const jobs: Job[] = [];
+    try {
+      db.exec("BEGIN IMMEDIATE");
+      const began = clock.monotonicMs();
+      for (let job = this.#next(); job; job = this.#next()) {
+        jobs.push(job);
+        this.#runJob(job);
+        if (clock.monotonicMs() - began > GROUP_MS) break;
+      }
+      db.exec("COMMIT");
+    } catch (error) {
+      this.#groupFailed(jobs, error);
+      return;
+    }
+    for (const job of jobs) {
+      if ("error" in job) job.failed(job.error);
+      else job.done();
+    }
+  }
+
+  #next(): Job | undefined {
+    return this.#lanes.emergency.shift() ?? this.#lanes.normal.shift();
+  }
+
+  #runJob(job: Job): void {
+    const { db } = this.#options;
+    db.exec("SAVEPOINT job");
+    try {
+      job.run();
+    } catch (error) {
+      // A full disk or an I/O error ends the whole transaction, not only the savepoint.
+      if (!db.inTransaction || isDiskFault(error)) throw error;
+      db.exec("ROLLBACK TO job");
+      this.#options.onRollback();
+      job.error = error;
+    }
+    db.exec("RELEASE job");
+  }
+
+  #groupFailed(jobs: Job[], error: unknown): void {
+    const { db, onRollback, onFatal } = this.#options;
+    onRollback();
+    if (db.inTransaction) db.exec("ROLLBACK");
+    const code = (error as { code?: string }).code ?? "";
+    if (code.startsWith("SQLITE_IOERR")) {
+      this.#fatal = true;
+      const waiting = [...jobs, ...this.#lanes.emergency.splice(0), ...this.#lanes.normal.splice(0)];
+      for (const job of waiting) job.failed(outcomeUnknown(error));
+      onFatal(error);
+      return;
+    }
+    const fault = code === "SQLITE_FULL" ? new UpstreamError("storage-full", "The disk is full.", {}, error) : error;
+    for (const job of jobs) job.failed("error" in job ? job.error : fault);
+  }
+}
+
+function isDiskFault(error: unknown): boolean {
+  const code = (error as { code?: string }).code ?? "";
+  return code === "SQLITE_FULL" || code.startsWith("SQLITE_IOERR");
+}
+
+function outcomeUnknown(cause?: unknown): UpstreamError {
+  return new UpstreamError(
+    "outcome-unknown",
+    "The disk failed: whether the change was kept is unknown. Ask again after the restart.",
+    {},
+    cause,
+  );
+}

@@ -1,0 +1,335 @@
+import type Database from "better-sqlite3";
+import type { Clock } from "../base/clock.ts";
+import { BugError, CallerError, ConflictError, type Fault, faulty, LimitError, notFound } from "../base/errors.ts";
+import { newId } from "../base/ids.ts";
+import { familyOf } from "../schema/catalogue.ts";
+import { type Checker, compileChecker, defaultOf } from "../schema/check.ts";
+import type { AnyResource } from "../schema/resource.ts";
+import { encode, type Layout } from "./layout.ts";
+import type { Records } from "./records.ts";
+import type { AnyRow } from "./rows.ts";
+import type { Behaviour, By, Reader, Secrets, SqlValue, Transaction } from "./store.ts";
+import type { Tables } from "./tables.ts";
+
+/** What writing rows needs. */
+export interface WriterOptions {
+  db: Database.Database;
+  tables: Tables;
+  reader: Reader;
+  records: Records;
+  secrets: Secrets;
+  clock: Clock;
+  behaviourOf(resource: AnyResource): Behaviour;
+  /** The open transaction, handed to behaviours. */
+  transaction(): Transaction;
+  /** Tells a changed row after COMMIT. */
+  changed(seq: number, resource: AnyResource, id: string, op: "create" | "update" | "delete"): void;
+}
+
+/** Checked writes of rows; every call runs inside the open transaction. */
+export interface Writer {
+  create(resource: AnyResource, input: object, by: By, system: object): AnyRow;
+  update(resource: AnyResource, id: string, input: object, by: By, system: object): AnyRow;
+  remove(resource: AnyResource, id: string, by: By): void;
+  /** Must be called when anything written was rolled back. */
+  forget(): void;
+}
+
+interface Statements {
+  insert: Database.Statement;
+  update: Database.Statement;
+  remove: Database.Statement;
+  checker: Checker;
+  links: { field: string; clear: Database.Statement; add: Database.Statement }[];
+}
+
+/** Makes the writer. */
+export function createWriter(options: WriterOptions): Writer {
+  const { db, tables, reader, records, clock } = options;
+  const statements = new Map<string, Statements>();
+  /** Rows counted against limits, by table and parent; dropped whenever it could be wrong. */
+  const counts = new Map<string, number>();
+
+  const statementsOf = (layout: Layout): Statements => {
+    const found = statements.get(layout.table) ?? prepareStatements(db, tables, layout);
+    statements.set(layout.table, found);
+    return found;
+  };
+
+  function create(resource: AnyResource, input: object, by: By, system: object): AnyRow {
+    const layout = tables.layout(resource);
+    const { checker } = statementsOf(layout);
+    const { values, faults } = checker.check(input as Record<string, unknown>, "create");
+    const now = clock.now();
+    const after: AnyRow = {
+      pk: 0,
+      id: newId(),
+      createdAt: now,
+      updatedAt: now,
+      domainId: tables.domainColumn(layout) ? by.scope.domainId : null,
+      ...emptyRow(resource),
+      ...values,
+      ...system,
+    };
+    throwFaults(faults.filter((fault) => !(fault.field && fault.field in system)));
+    behave("beforeWrite", resource, null, after, input, by);
+    const columns = columnValues(layout, after, by);
+    checkLimit(layout, after);
+    after.pk = Number(guardUnique(layout, () => statementsOf(layout).insert.run(columns)).lastInsertRowid);
+    writeLinks(layout, after, by, null);
+    record(resource, null, after, by);
+    behave("afterWrite", resource, null, after, input, by);
+    return after;
+  }
+
+  function update(resource: AnyResource, id: string, input: object, by: By, system: object): AnyRow {
+    const layout = tables.layout(resource);
+    const before = reader.get(resource, id) as AnyRow | null;
+    if (!before) throw notFound();
+    const { checker } = statementsOf(layout);
+    const { values, faults } = checker.check(input as Record<string, unknown>, "update");
+    throwFaults(faults);
+    const after: AnyRow = { ...before, ...mergeObjects(resource, before, values), ...system };
+    behave("beforeWrite", resource, before, after, input, by);
+    if (JSON.stringify(after) === JSON.stringify(before)) return before;
+    after.updatedAt = clock.now();
+    const columns = columnValues(layout, after, by);
+    guardUnique(layout, () => statementsOf(layout).update.run(columns));
+    writeLinks(layout, after, by, before);
+    record(resource, before, after, by);
+    behave("afterWrite", resource, before, after, input, by);
+    return after;
+  }
+
+  function remove(resource: AnyResource, id: string, by: By): void {
+    const row = reader.get(resource, id) as AnyRow | null;
+    if (!row) throw notFound();
+    behave("beforeWrite", resource, row, null, {}, by);
+    for (const inbound of tables.catalogue.inbound(resource)) detach(inbound.from, inbound.field, row, by);
+    const layout = tables.layout(resource);
+    for (const link of statementsOf(layout).links) link.clear.run(row.pk);
+    statementsOf(layout).remove.run(row.pk);
+    counts.clear();
+    record(resource, row, null, by);
+    behave("afterWrite", resource, row, null, {}, by);
+  }
+
+  /** Takes the references to a row that goes away out of the rows that hold them. */
+  function detach(from: AnyResource, field: string, target: AnyRow, by: By): void {
+    const layout = tables.layout(from);
+    const spec = from.fields[field];
+    if (spec?.kind === "many") {
+      const link = layout.links.find((candidate) => candidate.field === field);
+      if (!link) return;
+      const owners = reader.all<{ id: string }>(
+        `SELECT o.id FROM ${link.table} l JOIN ${layout.table} o ON o.pk = l.owner WHERE l.target = ?`,
+        target.pk,
+      );
+      db.prepare(`DELETE FROM ${link.table} WHERE target = ?`).run(target.pk);
+      for (const { id } of owners) touched(from, id);
+      return;
+    }
+    const column = layout.columnOf(field);
+    if (spec?.kind !== "ref" || !column) return;
+    const holders = reader.all<{ id: string }>(`SELECT id FROM ${layout.table} WHERE ${column.name} = ?`, target.pk);
+    if (spec.onDelete === "refuse" && holders.length > 0) throw inUse(from, holders.length);
+    if (spec.onDelete === "clear") {
+      db.prepare(`UPDATE ${layout.table} SET ${column.name} = NULL WHERE ${column.name} = ?`).run(target.pk);
+      for (const { id } of holders) touched(from, id);
+    } else if (from.facts) {
+      db.prepare(`DELETE FROM ${layout.table} WHERE ${column.name} = ?`).run(target.pk);
+    } else {
+      for (const { id } of holders) if (reader.get(from, id)) remove(from, id, by);
+    }
+  }
+
+  function touched(resource: AnyResource, id: string): void {
+    if (!resource.facts) options.changed(records.feed(resource, id, "update"), resource, id, "update");
+  }
+
+  function record(resource: AnyResource, before: AnyRow | null, after: AnyRow | null, by: By): void {
+    if (resource.facts) return;
+    const op = before === null ? "create" : after === null ? "delete" : "update";
+    const { id } = (after ?? before) as AnyRow;
+    const seq = records.feed(resource, id, op);
+    records.audit(resource, before, after, by);
+    options.changed(seq, resource, id, op);
+  }
+
+  function behave(
+    when: "beforeWrite" | "afterWrite",
+    resource: AnyResource,
+    before: AnyRow | null,
+    after: AnyRow | null,
+    input: object,
+    by: By,
+  ): void {
+    const hook = options.behaviourOf(resource)[when];
+    if (!hook) return;
+    const op = before === null ? "create" : after === null ? "delete" : "update";
+    hook(
+      { op, before: before as never, after: after as never, given: new Set(Object.keys(input)) },
+      options.transaction(),
+      by,
+    );
+  }
+
+  /** Values by column name, references resolved to internal keys. Throws when a reference leads nowhere. */
+  function columnValues(layout: Layout, row: AnyRow, by: By): Record<string, SqlValue> {
+    const values: Record<string, SqlValue> = {
+      pk: row.pk,
+      id: row.id,
+      created_at: row.createdAt,
+      updated_at: row.updatedAt,
+    };
+    const faults: Fault[] = [];
+    if (tables.domainColumn(layout))
+      values.domain_pk = row.domainId === null ? null : keyOf("domains", row.domainId, null);
+    for (const column of layout.columns) {
+      const value = row[column.field];
+      if (column.target && column.spec.kind === "ref") {
+        const key = value === null || value === undefined ? null : keyOf(column.spec.to, value as string, by);
+        if (key === null && value !== null && value !== undefined) faults.push(wrong(column.field));
+        values[column.name] = key;
+      } else if (column.spec.kind === "secret") {
+        values[column.name] = sealOnce(value as string | null);
+      } else {
+        values[column.name] = encode(column.spec, value);
+      }
+    }
+    for (const { field } of layout.absent) {
+      const value = row[field];
+      if (value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0))
+        faults.push(wrong(field));
+    }
+    throwFaults(faults);
+    return values;
+  }
+
+  /** A secret is sealed when it comes in and stays sealed in rows. */
+  function sealOnce(value: string | null): string | null {
+    return value === null || value.startsWith("v1:") ? value : options.secrets.seal(value);
+  }
+
+  /** Internal key of a row that `by` may see; null when there is none. */
+  function keyOf(name: string, id: string, by: By | null): number | null {
+    const resource = tables.catalogue.byName(name);
+    const visible = by ? by.scope.visible(resource) : "all";
+    if (visible === "none") return null;
+    const condition = visible === "all" ? "" : ` AND (${visible.sql})`;
+    const params = visible === "all" ? [] : visible.params;
+    const found = reader.one<{ pk: number }>(
+      `SELECT t.pk FROM ${tables.layout(resource).table} t WHERE t.id = ?${condition}`,
+      id,
+      ...params,
+    );
+    return found?.pk ?? null;
+  }
+
+  function writeLinks(layout: Layout, after: AnyRow, by: By, before: AnyRow | null): void {
+    for (const link of statementsOf(layout).links) {
+      const spec = layout.resource.fields[link.field];
+      const ids = after[link.field] as string[] | undefined;
+      if (!ids || spec?.kind !== "many" || (before && JSON.stringify(before[link.field]) === JSON.stringify(ids)))
+        continue;
+      if (before) link.clear.run(after.pk);
+      ids.forEach((id, position) => {
+        const target = keyOf(spec.to, id, by);
+        if (target === null) throw faulty([wrong(link.field)]);
+        link.add.run(after.pk, position, target);
+      });
+    }
+  }
+
+  function checkLimit(layout: Layout, row: AnyRow): void {
+    const { limit } = layout.resource;
+    if (!limit) return;
+    const column = limit.per ? layout.columnOf(limit.per) : undefined;
+    const parent = limit.per ? (row[limit.per] as string | null) : null;
+    const key = `${layout.table}|${parent ?? ""}`;
+    let count = counts.get(key);
+    if (count === undefined) {
+      const where = column ? ` WHERE ${column.name} = (SELECT pk FROM ${column.target} WHERE id = ?)` : "";
+      const params = column ? [parent] : [];
+      count = reader.one<{ n: number }>(`SELECT count(*) n FROM ${layout.table}${where}`, ...params)?.n ?? 0;
+    }
+    if (count >= limit.most) throw new LimitError(limit.most, familyOf(layout.resource));
+    counts.set(key, count + 1);
+  }
+
+  return {
+    create,
+    update,
+    remove,
+    forget() {
+      counts.clear();
+      records.forget();
+    },
+  };
+}
+
+function prepareStatements(db: Database.Database, tables: Tables, layout: Layout): Statements {
+  const names = ["id", "created_at", "updated_at", ...layout.columns.map((column) => column.name)];
+  const domain = tables.domainColumn(layout);
+  if (domain) names.push(domain);
+  return {
+    insert: db.prepare(
+      `INSERT INTO ${layout.table} (${names.join(", ")}) VALUES (${names.map((name) => `@${name}`).join(", ")})`,
+    ),
+    update: db.prepare(
+      `UPDATE ${layout.table} SET ${names.map((name) => `${name} = @${name}`).join(", ")} WHERE pk = @pk`,
+    ),
+    remove: db.prepare(`DELETE FROM ${layout.table} WHERE pk = ?`),
+    checker: compileChecker(layout.resource.fields),
+    links: layout.links.map((link) => ({
+      field: link.field,
+      clear: db.prepare(`DELETE FROM ${link.table} WHERE owner = ?`),
+      add: db.prepare(`INSERT INTO ${link.table} (owner, position, target) VALUES (?, ?, ?)`),
+    })),
+  };
+}
+
+/** What the stored fields hold before anything is given. */
+function emptyRow(resource: AnyResource): Record<string, unknown> {
+  const row: Record<string, unknown> = {};
+  for (const [name, spec] of Object.entries(resource.fields)) if (spec.kind !== "computed") row[name] = defaultOf(spec);
+  return row;
+}
+
+/** An update of an object field changes only the members given. */
+function mergeObjects(resource: AnyResource, before: AnyRow, values: Record<string, unknown>): Record<string, unknown> {
+  const merged = { ...values };
+  for (const [name, value] of Object.entries(values)) {
+    if (resource.fields[name]?.kind !== "object" || value === null) continue;
+    merged[name] = { ...(before[name] as object | null), ...(value as object) };
+  }
+  return merged;
+}
+
+function guardUnique<T>(layout: Layout, write: () => T): T {
+  try {
+    return write();
+  } catch (error) {
+    if ((error as { code?: string }).code !== "SQLITE_CONSTRAINT_UNIQUE") throw error;
+    const column = /\.(\w+)$/.exec((error as Error).message)?.[1];
+    const field = layout.columns.find((candidate) => candidate.name === column)?.field ?? column ?? "id";
+    throw new ConflictError(`Field ${field} is already in use.`, field);
+  }
+}
+
+function throwFaults(faults: readonly Fault[]): void {
+  if (faults.length > 0) throw faulty(faults);
+}
+
+function wrong(field: string): Fault {
+  return { field, type: "invalid-value", message: `Field ${field} is not valid.` };
+}
+
+function inUse(from: AnyResource, holders: number): CallerError {
+  return new CallerError("conflict", `Still used by ${holders} of ${familyOf(from)}.`);
+}
+
+/** Refuses use after the transaction's end. */
+export function closedTransaction(): never {
+  throw new BugError("a transaction was used after its end");
+}
