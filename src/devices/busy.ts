@@ -1,0 +1,76 @@
+/** A delivery that wants a device for itself. */
+export interface Claim {
+  deliveryId: number;
+  /** Internal key of the device. */
+  device: number;
+  /** 0 highest … 9 lowest. @source interfaces.md, Priorities */
+  priority: number;
+  /** Waits when the device is busy, instead of being skipped. */
+  mayWait: boolean;
+}
+
+/** What became of a claim: the device is its own now, at once or after taking it from another; or it waits; or not. */
+export type Verdict = { kind: "free" } | { kind: "preempts"; deliveryId: number } | { kind: "waits" } | { kind: "busy" };
+
+/** Who is busy with what; in memory, rebuilt from the ledger at start. */
+export interface BusyTable {
+  /** Decides about a claim: a smaller number takes the device from a larger one, whatever the class. */
+  claim(claim: Claim): Verdict;
+  /** Gives a device back, or takes a waiting claim out; answers whose it is now, null when nobody's changed. */
+  release(device: number, deliveryId: number): Claim | null;
+  /** The delivery that holds a device. */
+  holder(device: number): Claim | null;
+  /** Devices held by somebody. */
+  readonly size: number;
+}
+
+interface Entry {
+  holder: Claim;
+  /** Best number first; equal ones in order of arrival. */
+  waiting: Claim[];
+}
+
+/** Makes an empty table. */
+export function createBusyTable(): BusyTable {
+  const entries = new Map<number, Entry>();
+
+  const next = (device: number, entry: Entry): Claim | null => {
+    const claim = entry.waiting.shift();
+    if (claim) entry.holder = claim;
+    else entries.delete(device);
+    return claim ?? null;
+  };
+
+  return {
+    claim(claim) {
+      const entry = entries.get(claim.device);
+      if (!entry) {
+        entries.set(claim.device, { holder: claim, waiting: [] });
+        return { kind: "free" };
+      }
+      const { holder } = entry;
+      if (holder.deliveryId === claim.deliveryId) return { kind: "free" };
+      if (claim.priority < holder.priority) {
+        entry.holder = claim;
+        return { kind: "preempts", deliveryId: holder.deliveryId };
+      }
+      if (!claim.mayWait) return { kind: "busy" };
+      if (entry.waiting.every((other) => other.deliveryId !== claim.deliveryId)) {
+        entry.waiting.push(claim);
+        entry.waiting.sort((a, b) => a.priority - b.priority);
+      }
+      return { kind: "waits" };
+    },
+    release(device, deliveryId) {
+      const entry = entries.get(device);
+      if (!entry) return null;
+      if (entry.holder.deliveryId === deliveryId) return next(device, entry);
+      entry.waiting = entry.waiting.filter((claim) => claim.deliveryId !== deliveryId);
+      return null;
+    },
+    holder: (device) => entries.get(device)?.holder ?? null,
+    get size() {
+      return entries.size;
+    },
+  };
+}

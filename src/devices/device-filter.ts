@@ -1,0 +1,156 @@
+import { RE2JS } from "re2js";
+import { invalidValue } from "../base/errors.ts";
+
+/** How a filter compares an attribute with its value. @source decisions.md 11 */
+export const COMPARISONS = ["BEGINS_WITH", "CONTAINS", "ENDS_WITH", "EQUALS", "MATCHES_REGEX"] as const;
+
+/** One comparison of `COMPARISONS`. */
+export type Comparison = (typeof COMPARISONS)[number];
+
+/** One test on one attribute; `complement` turns the answer round. */
+export interface DeviceFilter {
+  attribute: string;
+  comparison: Comparison;
+  value: string;
+  complement: boolean;
+  caseSensitive: boolean;
+}
+
+/** A device as filters see it. */
+export interface FilterableDevice {
+  pk: number;
+  icopId: string;
+  deviceIdentifier: string;
+  description: string;
+  type: string;
+  readonly attributes: Readonly<Record<string, unknown>>;
+}
+
+/** True when the device is meant. */
+export type DevicePredicate = (device: FilterableDevice) => boolean;
+
+/** Most filters of one group. @source service-api.md, Limits */
+export const MOST_FILTERS = 200;
+/** @source decisions.md 11 */
+const MOST_PATTERN = 200;
+/** @source decisions.md 11 */
+const MOST_TESTED = 256;
+/** own choice: as long as any attribute can be */
+const MOST_VALUE = 1_000;
+const MOST_ATTRIBUTE = 140;
+
+/**
+ * Reads the JSON of a group's `filters` (null: none); members it doesn't know are ignored, `complement` and
+ * `caseSensitive` are false when absent. Throws CallerError naming the filter by its 1-based number.
+ */
+export function readFilters(input: unknown): DeviceFilter[] {
+  if (input === null || input === undefined) return [];
+  if (!Array.isArray(input)) throw invalidValue("filters", "A list of filters is expected.");
+  if (input.length > MOST_FILTERS) throw invalidValue("filters", `At most ${MOST_FILTERS} filters are allowed.`);
+  return input.map((filter, index) => readFilter(filter, index + 1));
+}
+
+function readFilter(input: unknown, number: number): DeviceFilter {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) throw faultOf(number, "An object is expected.");
+  const { attribute, comparison, value, complement, caseSensitive } = input as Record<string, unknown>;
+  if (typeof attribute !== "string" || attribute.length === 0 || attribute.length > MOST_ATTRIBUTE) {
+    throw faultOf(number, `The attribute is a text of 1 to ${MOST_ATTRIBUTE} characters.`);
+  }
+  if (!COMPARISONS.includes(comparison as Comparison)) {
+    throw faultOf(number, `The comparison is one of ${COMPARISONS.join(", ")}.`);
+  }
+  if (typeof value !== "string" || value.length > MOST_VALUE) {
+    throw faultOf(number, `The value is a text of at most ${MOST_VALUE} characters.`);
+  }
+  const filter = {
+    attribute,
+    comparison: comparison as Comparison,
+    value,
+    complement: flag(complement, number, "complement"),
+    caseSensitive: flag(caseSensitive, number, "caseSensitive"),
+  };
+  if (filter.comparison === "MATCHES_REGEX") compilePattern(filter, number);
+  return filter;
+}
+
+/** Booleans come as such or as words; any word but "true" is false. @source decisions.md 1 */
+function flag(value: unknown, number: number, name: string): boolean {
+  if (value === undefined || value === null) return false;
+  if (typeof value === "boolean") return value;
+  if (typeof value === "string") return value === "true";
+  throw faultOf(number, `${name} is true or false.`);
+}
+
+function faultOf(number: number, detail: string): Error {
+  return invalidValue("filters", `Filter ${number}: ${detail}`);
+}
+
+/**
+ * Makes the test of one filter. An attribute with several values matches when one of them does; one that is absent
+ * counts as the empty text. own choice: the comparison looks anywhere in the value for MATCHES_REGEX (use ^ and $).
+ */
+export function compileFilter(filter: DeviceFilter, number: number): DevicePredicate {
+  const matches = textTest(filter, number);
+  return (device) => valuesOf(device, filter.attribute).some(matches) !== filter.complement;
+}
+
+function textTest(filter: DeviceFilter, number: number): (value: string) => boolean {
+  if (filter.comparison === "MATCHES_REGEX") {
+    const pattern = compilePattern(filter, number);
+    return (value) => pattern.test(value.slice(0, MOST_TESTED));
+  }
+  const fold = filter.caseSensitive ? (value: string) => value : (value: string) => value.toLowerCase();
+  const wanted = fold(filter.value);
+  switch (filter.comparison) {
+    case "BEGINS_WITH":
+      return (value) => fold(value).startsWith(wanted);
+    case "CONTAINS":
+      return (value) => fold(value).includes(wanted);
+    case "ENDS_WITH":
+      return (value) => fold(value).endsWith(wanted);
+    case "EQUALS":
+      return (value) => fold(value) === wanted;
+  }
+}
+
+function compilePattern(filter: DeviceFilter, number: number): RE2JS {
+  if ([...filter.value].length > MOST_PATTERN) {
+    throw faultOf(number, `A pattern has at most ${MOST_PATTERN} characters.`);
+  }
+  try {
+    return RE2JS.compile(filter.value, filter.caseSensitive ? 0 : RE2JS.CASE_INSENSITIVE);
+  } catch (error) {
+    throw faultOf(number, `The pattern can't be used (${(error as Error).message}).`);
+  }
+}
+
+/** The texts of an attribute; what every device has besides its attributes answers to the names people know. */
+function valuesOf(device: FilterableDevice, attribute: string): string[] {
+  const value = device.attributes[attribute] ?? ownValue(device, attribute);
+  if (value === undefined || value === null) return [""];
+  if (!Array.isArray(value)) return [textOf(value)];
+  return value.length === 0 ? [""] : value.map(textOf);
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** @source decisions.md 11 (attribute names) */
+function ownValue(device: FilterableDevice, attribute: string): string | undefined {
+  switch (attribute) {
+    case "Name":
+    case "deviceIdentifier":
+      return device.deviceIdentifier;
+    case "Description":
+    case "description":
+      return device.description;
+    case "ServiceDeviceType":
+    case "type":
+      return device.type;
+    case "icopId":
+      return device.icopId;
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,94 @@
+import { invalidValue } from "../base/errors.ts";
+import type { FilterableDevice } from "./device-filter.ts";
+import type { CompiledGroup } from "./group-definition.ts";
+import { compileAdHocGroup, compileStoredGroups, type GroupNeeds, scanDevices } from "./group-scan.ts";
+
+/**
+ * Internal keys of the distinct devices that are in at least one of the groups, ascending; defunct ones are left out.
+ * Takes its time in slices, so it may be asked for any number of devices.
+ */
+export async function groupMembers(needs: GroupNeeds, groupIds: readonly string[]): Promise<number[]> {
+  const groups = compileStoredGroups(needs.reader, groupIds);
+  if (groups.length === 0) return [];
+  return matching(needs, (device) => groups.some((group) => group.contains(device)));
+}
+
+/** What a list of devices may be restricted by, as query parameters or JSON; texts that hold JSON are read. */
+export interface DeviceQuery {
+  deviceGroupId?: unknown;
+  deviceGroup?: unknown;
+  types?: unknown;
+  icopIds?: unknown;
+  attributes?: unknown;
+}
+
+/**
+ * Internal keys of the devices that a query means, ascending; null when it restricts nothing. Conditions add up; each
+ * member of `attributes` must equal the device's. Throws CallerError naming the parameter at fault.
+ * @source service-api.md, /v1/devices
+ */
+export async function devicesMatching(needs: GroupNeeds, query: DeviceQuery): Promise<number[] | null> {
+  const tests: ((device: FilterableDevice) => boolean)[] = [];
+  if (given(query.deviceGroupId)) tests.push(inGroup(storedGroup(needs, query.deviceGroupId)));
+  if (given(query.deviceGroup)) {
+    tests.push(inGroup(compileAdHocGroup(needs.reader, record(query.deviceGroup, "deviceGroup"))));
+  }
+  if (given(query.types)) {
+    const types = new Set(texts(query.types, "types"));
+    tests.push((device) => types.has(device.type));
+  }
+  if (given(query.icopIds)) {
+    const icopIds = new Set(texts(query.icopIds, "icopIds").map((id) => id.toLowerCase()));
+    tests.push((device) => icopIds.has(device.icopId.toLowerCase()));
+  }
+  if (given(query.attributes)) {
+    const wanted = Object.entries(record(query.attributes, "attributes"));
+    tests.push((device) => wanted.every(([name, value]) => String(device.attributes[name] ?? "") === String(value ?? "")));
+  }
+  if (tests.length === 0) return null;
+  return matching(needs, (device) => tests.every((test) => test(device)));
+}
+
+async function matching(needs: GroupNeeds, test: (device: FilterableDevice) => boolean): Promise<number[]> {
+  const pks: number[] = [];
+  await scanDevices(needs, (device) => {
+    if (test(device)) pks.push(device.pk);
+  });
+  return pks;
+}
+
+function inGroup(group: CompiledGroup): (device: FilterableDevice) => boolean {
+  return (device) => group.contains(device);
+}
+
+function storedGroup(needs: GroupNeeds, id: unknown): CompiledGroup {
+  const group = typeof id === "string" ? compileStoredGroups(needs.reader, [id])[0] : undefined;
+  if (!group) throw invalidValue("deviceGroupId");
+  return group;
+}
+
+function given(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== "";
+}
+
+function fromText(value: unknown, field: string): unknown {
+  if (typeof value !== "string" || !/^\s*[[{]/.test(value)) return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    throw invalidValue(field, "It is no JSON.");
+  }
+}
+
+function record(value: unknown, field: string): Record<string, unknown> {
+  const read = fromText(value, field);
+  if (typeof read !== "object" || read === null || Array.isArray(read)) throw invalidValue(field, "An object is expected.");
+  return read as Record<string, unknown>;
+}
+
+function texts(value: unknown, field: string): string[] {
+  const read = fromText(value, field);
+  const list = Array.isArray(read) ? read : [read];
+  if (!list.every((item) => typeof item === "string")) throw invalidValue(field, "A list of texts is expected.");
+  return list;
+}

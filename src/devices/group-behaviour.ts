@@ -1,0 +1,90 @@
+import { invalidValue } from "../base/errors.ts";
+import type { RowOf } from "../schema/resource.ts";
+import type deviceGroups from "../resources/devices/device-groups.ts";
+import type { Behaviour, PresentContext, Reader } from "../store/store.ts";
+import type { GroupCounts } from "./group-counts.ts";
+import { readGroup } from "./group-definition.ts";
+
+type DeviceGroup = RowOf<typeof deviceGroups>;
+
+/** What device groups do beyond being stored: their rules are checked, circles refused, named devices and counts shown. */
+export function deviceGroupBehaviour(counts: GroupCounts): Behaviour<typeof deviceGroups> {
+  return {
+    beforeWrite({ before, after }, tx) {
+      if (!after) return;
+      readGroup({ ...after });
+      if (before) refuseCircle(tx, before.pk, before.id, after.baseDeviceGroupIds);
+    },
+    present(rows, context) {
+      const named = namedDevices(rows, context.reader);
+      const numbers = context.query["includeDeviceCounts"] === true ? counts.of(rows.map((row) => row.id)) : null;
+      return rows.map((row) => ({
+        additions: named(row.additionIds),
+        exclusions: named(row.exclusionIds),
+        ...(numbers?.get(row.id) ?? {}),
+      }));
+    },
+  };
+}
+
+/** Throws CallerError when one of `baseIds` is, directly or through others, based on the group itself. */
+function refuseCircle(reader: Reader, pk: number, id: string, baseIds: readonly string[]): void {
+  const found = reader.one(
+    `WITH RECURSIVE below(pk) AS (
+       SELECT pk FROM device_groups WHERE id IN (SELECT value FROM json_each(?))
+       UNION SELECT l.target FROM below b JOIN device_groups__base_device_group_ids l ON l.owner = b.pk WHERE b.pk <> ?
+     ) SELECT pk FROM below WHERE pk = ?`,
+    JSON.stringify(baseIds),
+    pk,
+    pk,
+  );
+  if (found || baseIds.includes(id)) {
+    throw invalidValue("baseDeviceGroupIds", "A group can't be based on itself, not even through other groups.");
+  }
+}
+
+interface DeviceLine {
+  id: string;
+  icop_id: string;
+  device_identifier: string;
+  description: string;
+  type: string;
+  endpoint_id: string;
+  attributes: string | null;
+  defunct: number | null;
+  is_licensed: number | null;
+}
+
+/** All devices that the page's rows name, read at once; ids that no device has are left out. */
+function namedDevices(rows: readonly DeviceGroup[], reader: PresentContext["reader"]) {
+  const wanted = new Set(rows.flatMap((row) => [...row.additionIds, ...row.exclusionIds]));
+  const found = new Map<string, Record<string, unknown>>();
+  if (wanted.size > 0) {
+    for (const line of readNamed(reader, [...wanted])) found.set(line.icop_id.toLowerCase(), presentDevice(line));
+  }
+  return (ids: readonly string[]) => ids.flatMap((id) => found.get(id.toLowerCase()) ?? []);
+}
+
+function readNamed(reader: Reader, icopIds: readonly string[]): DeviceLine[] {
+  return reader.all<DeviceLine>(
+    `SELECT d.id, d.icop_id, d.device_identifier, d.description, d.type, e.id AS endpoint_id, d.attributes, d.defunct,
+       d.is_licensed
+     FROM devices d JOIN endpoints e ON e.pk = d.endpoint_pk
+     WHERE d.icop_id COLLATE NOCASE IN (SELECT value FROM json_each(?))`,
+    JSON.stringify(icopIds),
+  );
+}
+
+function presentDevice(line: DeviceLine): Record<string, unknown> {
+  return {
+    id: line.id,
+    icopId: line.icop_id,
+    deviceIdentifier: line.device_identifier,
+    description: line.description,
+    type: line.type,
+    endpointId: line.endpoint_id,
+    attributes: line.attributes === null ? {} : JSON.parse(line.attributes),
+    defunct: line.defunct === 1,
+    isLicensed: line.is_licensed !== 0,
+  };
+}

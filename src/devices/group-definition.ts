@@ -1,0 +1,123 @@
+import { invalidValue } from "../base/errors.ts";
+import {
+  compileFilter,
+  type DeviceFilter,
+  type DevicePredicate,
+  type FilterableDevice,
+  readFilters,
+} from "./device-filter.ts";
+import { evaluateExpression, parseLogicalExpression } from "./logical-expression.ts";
+
+/** How a group's filters work together. @source service-api.md, /v1/device-groups */
+export const FILTER_TYPES = ["OR", "AND", "ACCEPT", "REJECT", "LOGICAL_EXPRESSION"] as const;
+
+/** One of `FILTER_TYPES`. */
+export type FilterType = (typeof FILTER_TYPES)[number];
+
+/** What a device group says of its members; icopIds are compared without case. */
+export interface GroupDefinition {
+  filterType: FilterType;
+  filters: readonly DeviceFilter[];
+  logicalExpression: string | null;
+  baseDeviceGroupIds: readonly string[];
+  additionIds: readonly string[];
+  exclusionIds: readonly string[];
+}
+
+/** A group ready to be asked; `contains` says whether a device is a member. */
+export interface CompiledGroup {
+  contains(device: FilterableDevice): boolean;
+}
+
+/** own choice, as the declaration of device-groups */
+const MOST_BASE_GROUPS = 200;
+/** own choice, as the declaration of device-groups */
+const MOST_NAMED_DEVICES = 20_000;
+
+/**
+ * Reads a group from a row or from the JSON of an ad-hoc group. Throws CallerError naming the faulty field.
+ * own choice: filters are joined by OR when there is no filterType.
+ */
+export function readGroup(input: Readonly<Record<string, unknown>>): GroupDefinition {
+  const filters = readFilters(input["filters"]);
+  const baseDeviceGroupIds = texts(input["baseDeviceGroupIds"], "baseDeviceGroupIds", MOST_BASE_GROUPS);
+  const filterType = (input["filterType"] ?? "OR") as FilterType;
+  if (!FILTER_TYPES.includes(filterType)) throw invalidValue("filterType", `One of ${FILTER_TYPES.join(", ")} is expected.`);
+  const expression = input["logicalExpression"] ?? null;
+  if (expression !== null && typeof expression !== "string") throw invalidValue("logicalExpression");
+  if (filterType === "LOGICAL_EXPRESSION") parseLogicalExpression(expression ?? "", filters.length);
+  return {
+    filterType,
+    filters,
+    logicalExpression: expression,
+    baseDeviceGroupIds,
+    additionIds: texts(input["additionIds"], "additionIds", MOST_NAMED_DEVICES),
+    exclusionIds: texts(input["exclusionIds"], "exclusionIds", MOST_NAMED_DEVICES),
+  };
+}
+
+function texts(input: unknown, field: string, most: number): string[] {
+  if (input === null || input === undefined) return [];
+  if (!Array.isArray(input) || !input.every((item) => typeof item === "string")) {
+    throw invalidValue(field, "A list of texts is expected.");
+  }
+  if (input.length > most) throw invalidValue(field, `At most ${most} are allowed.`);
+  return input;
+}
+
+/**
+ * The test made of a group's filters alone: OR any, AND all, ACCEPT every device, REJECT none.
+ * own choice: OR and AND without a filter take all devices of the base groups, and nothing where there are no base
+ * groups, so that a half-finished group never means everybody.
+ */
+export function compileFilters(group: GroupDefinition): DevicePredicate {
+  if (group.filterType === "ACCEPT") return () => true;
+  if (group.filterType === "REJECT") return () => false;
+  const tests = group.filters.map((filter, index) => compileFilter(filter, index + 1));
+  if (tests.length === 0) return () => group.baseDeviceGroupIds.length > 0;
+  if (group.filterType === "OR") return (device) => tests.some((test) => test(device));
+  if (group.filterType === "AND") return (device) => tests.every((test) => test(device));
+  const expression = parseLogicalExpression(group.logicalExpression ?? "", tests.length);
+  return (device) => evaluateExpression(expression, (number) => tests[number - 1]?.(device) ?? false);
+}
+
+/**
+ * Compiles groups that may be based on each other; a base group that is not among them has no members.
+ * Members = (filters over the base groups' members, or over all devices when there are none) + additions - exclusions.
+ * Each group is asked at most once per device, whatever way the bases lead; a circle ends there.
+ * @source decisions.md 11
+ */
+export function compileGroups(groups: ReadonlyMap<string, GroupDefinition>): ReadonlyMap<string, CompiledGroup> {
+  const compiled = new Map<string, CompiledGroup>();
+  for (const [id, group] of groups) compiled.set(id, compileGroup(group, compiled));
+  return compiled;
+}
+
+function compileGroup(group: GroupDefinition, others: ReadonlyMap<string, CompiledGroup>): CompiledGroup {
+  const passes = compileFilters(group);
+  const additions = new Set(group.additionIds.map(fold));
+  const exclusions = new Set(group.exclusionIds.map(fold));
+  const inBase: DevicePredicate =
+    group.baseDeviceGroupIds.length === 0
+      ? () => true
+      : (device) => group.baseDeviceGroupIds.some((id) => others.get(id)?.contains(device) ?? false);
+  const decide: DevicePredicate = (device) => {
+    const icopId = fold(device.icopId);
+    if (exclusions.has(icopId)) return false;
+    return additions.has(icopId) || (inBase(device) && passes(device));
+  };
+  const last = { pk: -1, answer: false };
+  return {
+    contains(device) {
+      if (last.pk === device.pk) return last.answer;
+      // Set before deciding: a circle of bases comes back here and finds no member.
+      Object.assign(last, { pk: device.pk, answer: false });
+      last.answer = decide(device);
+      return last.answer;
+    },
+  };
+}
+
+function fold(icopId: string): string {
+  return icopId.toLowerCase();
+}

@@ -1,0 +1,131 @@
+import type { Clock } from "../base/clock.ts";
+import type { Reader } from "../store/store.ts";
+import type { FilterableDevice } from "./device-filter.ts";
+import { type CompiledGroup, compileGroups, type GroupDefinition, readGroup } from "./group-definition.ts";
+
+/** What an evaluation needs. */
+export interface GroupNeeds {
+  reader: Reader;
+  clock: Clock;
+}
+
+/** Longest stretch of evaluation before other work gets its turn, ms. @source interfaces.md, Writing and reading */
+const SLICE_MS = 8;
+const ROWS_PER_READ = 200;
+/** How many devices are looked at between two glances at the clock. */
+const STRIDE = 25;
+
+interface DeviceLine {
+  pk: number;
+  icop_id: string | null;
+  device_identifier: string;
+  description: string;
+  type: string;
+  attributes: string | null;
+}
+
+interface GroupLine {
+  id: string;
+  filter_type: string | null;
+  logical_expression: string | null;
+  filters: string | null;
+  addition_ids: string | null;
+  exclusion_ids: string | null;
+  bases: string;
+}
+
+/** The groups with these ids and all groups they are based on, by id; unknown ids are left out. */
+export function loadGroups(reader: Reader, ids: readonly string[]): Map<string, GroupDefinition> {
+  const lines = reader.all<GroupLine>(
+    `WITH RECURSIVE wanted(pk) AS (
+       SELECT pk FROM device_groups WHERE id IN (SELECT value FROM json_each(?))
+       UNION SELECT l.target FROM wanted w JOIN device_groups__base_device_group_ids l ON l.owner = w.pk
+     )
+     SELECT g.id, g.filter_type, g.logical_expression, g.filters, g.addition_ids, g.exclusion_ids,
+       (SELECT json_group_array(b.id) FROM device_groups__base_device_group_ids l JOIN device_groups b ON b.pk = l.target
+        WHERE l.owner = g.pk) AS bases
+     FROM wanted w JOIN device_groups g ON g.pk = w.pk`,
+    JSON.stringify(ids.map((id) => id.toLowerCase())),
+  );
+  return new Map(lines.map((line) => [line.id, definitionOf(line)]));
+}
+
+function definitionOf(line: GroupLine): GroupDefinition {
+  return readGroup({
+    filterType: line.filter_type,
+    logicalExpression: line.logical_expression,
+    filters: fromJson(line.filters),
+    additionIds: fromJson(line.addition_ids),
+    exclusionIds: fromJson(line.exclusion_ids),
+    baseDeviceGroupIds: fromJson(line.bases),
+  });
+}
+
+function fromJson(text: string | null): unknown {
+  return text === null ? null : JSON.parse(text);
+}
+
+/** Every device that is not defunct, in order of its key; those that appear or go meanwhile may be seen or not. */
+export function* everyDevice(reader: Reader): Generator<FilterableDevice, void> {
+  for (let after = 0; ; ) {
+    const lines = readDevices(reader, after);
+    for (const line of lines) yield deviceOf(line);
+    const last = lines.at(-1);
+    if (!last || lines.length < ROWS_PER_READ) return;
+    after = last.pk;
+  }
+}
+
+/** Visits every device in slices, between which other work gets its turn. */
+export async function scanDevices(needs: GroupNeeds, visit: (device: FilterableDevice) => void): Promise<void> {
+  const { reader, clock } = needs;
+  let sliceEnds = clock.monotonicMs() + SLICE_MS;
+  let seen = 0;
+  for (const device of everyDevice(reader)) {
+    if (++seen % STRIDE === 0 && clock.monotonicMs() >= sliceEnds) {
+      await new Promise<void>((resolve) => clock.soon(resolve));
+      sliceEnds = clock.monotonicMs() + SLICE_MS;
+    }
+    visit(device);
+  }
+}
+
+function readDevices(reader: Reader, after: number): DeviceLine[] {
+  return reader.all<DeviceLine>(
+    `SELECT pk, icop_id, device_identifier, description, type, attributes FROM devices
+     WHERE pk > ? AND defunct IS NOT 1 ORDER BY pk LIMIT ?`,
+    after,
+    ROWS_PER_READ,
+  );
+}
+
+function deviceOf(line: DeviceLine): FilterableDevice {
+  let attributes: Record<string, unknown> | null = null;
+  return {
+    pk: line.pk,
+    icopId: line.icop_id ?? line.device_identifier,
+    deviceIdentifier: line.device_identifier,
+    description: line.description,
+    type: line.type,
+    // Read only where a filter asks: most devices of a large site are decided by name or not at all.
+    get attributes() {
+      attributes ??= line.attributes === null ? {} : (JSON.parse(line.attributes) as Record<string, unknown>);
+      return attributes;
+    },
+  };
+}
+
+/** Compiles the groups with these ids; unknown ones have no members. */
+export function compileStoredGroups(reader: Reader, ids: readonly string[]): CompiledGroup[] {
+  const compiled = compileGroups(loadGroups(reader, ids));
+  return ids.flatMap((id) => compiled.get(id.toLowerCase()) ?? []);
+}
+
+/** Compiles a group that is not stored; its base groups are. Throws CallerError. */
+export function compileAdHocGroup(reader: Reader, input: Readonly<Record<string, unknown>>): CompiledGroup {
+  const group = readGroup(input);
+  const groups = loadGroups(reader, group.baseDeviceGroupIds);
+  const adHoc = "ad-hoc";
+  groups.set(adHoc, { ...group, baseDeviceGroupIds: group.baseDeviceGroupIds.map((id) => id.toLowerCase()) });
+  return compileGroups(groups).get(adHoc) as CompiledGroup;
+}
