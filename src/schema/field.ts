@@ -216,7 +216,8 @@ export function object<const F extends ObjectField["fields"], const O extends Om
   fields: F,
   options: O = {} as O,
 ) {
-  return { kind: "object" as const, doc, fields, ...options };
+  // NoInfer: else O is inferred from where the result stands, and its `fields` would widen F to any names.
+  return { kind: "object" as const, doc, fields, ...(options as NoInfer<O>) };
 }
 /** Free JSON; `maxBytes` defaults to 64 KiB. */
 export function json<const O extends Rest<JsonField>>(doc: string, options: O = {} as O) {
