@@ -1,37 +1,233 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
+import { chainHash } from "../../../src/store/records.ts";
+import type { By, Store } from "../../../src/store/store.ts";
+import { makeTempDir } from "../../support/temp-dir.ts";
 import { everybody, keepers, keys, openTestStore, rooms } from "./store-fixture.ts";
 
-it("smoke", async () => {
-  const dir = mkdtempSync(join(tmpdir(), "store-"));
-  const store = openTestStore(dir);
-  const room = await store.create(
-    rooms,
-    { name: "A", since: "2026-01-01T00:00:00Z", pin: "1234", place: { floor: 1 } },
-    everybody,
-  );
-  expect(store.get(rooms, room.id)).toMatchObject({ name: "A", seats: 1, place: { floor: 1 }, ghostId: null });
-  const keeper = await store.create(keepers, { name: "K", roomIds: [room.id] }, everybody);
-  await store.update(rooms, room.id, { keeperId: keeper.id, place: { wing: "w" } }, everybody);
-  expect(store.get(rooms, room.id)).toMatchObject({ keeperId: keeper.id, place: { floor: 1, wing: "w" } });
-  const key = await store.create(keys, { roomId: room.id, code: "x" }, everybody);
-  const page = store.page(rooms, { within: { keeperId: keeper.id }, sort: "name", limit: 1 });
-  expect(page).toMatchObject({ total: 1, partial: false, next: null, previous: null });
-  await store.remove(rooms, room.id, everybody);
-  expect(store.get(keys, key.id)).toBeNull();
-  expect(store.get(keepers, keeper.id)?.roomIds).toEqual([]);
-  await expect(store.create(rooms, { name: "a", ghostId: key.id }, everybody)).rejects.toMatchObject({
-    type: "invalid-value",
+let store: Store;
+afterEach(() => store.close());
+
+const fresh = (): Store => {
+  store = openTestStore(makeTempDir());
+  return store;
+};
+const changes = (): { type: string; row_id: string; op: string; seq: number }[] =>
+  store.all("SELECT seq, type, row_id, op FROM changes ORDER BY seq");
+
+describe("create, update, remove", () => {
+  it("stores inner values, fills defaults and ignores unknown, internal and computed members", async () => {
+    const input = {
+      name: "A",
+      since: "2026-01-01T01:00:00+01:00",
+      marker: "x",
+      label: "y",
+      nonsense: 1,
+      tags: ["a", "b"],
+    };
+    const { id } = await fresh().create(rooms, input, everybody);
+    expect(store.get(rooms, id)).toMatchObject({
+      name: "A",
+      since: Date.parse("2026-01-01T00:00:00Z"),
+      seats: 1,
+      tags: ["a", "b"],
+      marker: null,
+      keeperId: null,
+      ghostId: null,
+    });
   });
-  await store.create(rooms, { name: "a" }, everybody);
-  await expect(store.create(rooms, { name: "A" }, everybody)).rejects.toMatchObject({
-    type: "conflict",
-    field: "name",
+
+  it("names every faulty field and writes nothing", async () => {
+    const bad = { name: "x".repeat(21), seats: 501, kind: "attic", tags: ["toolong"], ghostId: "nothing" };
+    await expect(fresh().create(rooms, bad, everybody)).rejects.toMatchObject({
+      type: "invalid-value",
+      faults: expect.arrayContaining(
+        ["name", "seats", "kind", "tags[0]", "ghostId"].map((field) => expect.objectContaining({ field })),
+      ),
+    });
+    await expect(store.create(rooms, {}, everybody)).rejects.toMatchObject({
+      type: "required",
+      message: "Field name is required.",
+    });
+    expect(changes()).toEqual([]);
+    expect(store.all("SELECT seq FROM audit")).toEqual([]);
   });
-  await store.close();
-  const again = openTestStore(dir);
-  expect(again.count(rooms, {})).toBe(1);
-  await again.close();
+
+  it("refuses references that lead nowhere or to rows the writer may not see", async () => {
+    const room = await fresh().create(rooms, { name: "A" }, everybody);
+    const blind: By = { ...everybody, scope: { ...everybody.scope, visible: () => "none" } };
+    await expect(store.create(keys, { roomId: room.id }, blind)).rejects.toMatchObject({
+      faults: [{ field: "roomId" }],
+    });
+    await expect(
+      store.create(keepers, { name: "K", roomIds: [room.id.replace(/^./, "f")] }, everybody),
+    ).rejects.toMatchObject({
+      faults: [{ field: "roomIds" }],
+    });
+    await expect(store.create(rooms, { name: "B", ghostId: room.id }, everybody)).rejects.toMatchObject({
+      faults: [{ field: "ghostId" }],
+    });
+  });
+
+  it("changes only what is given, merges objects, clears with null, and keeps create-only fields", async () => {
+    const first = await fresh().create(rooms, { name: "A", open: true, place: { floor: 1, wing: "W" } }, everybody);
+    const second = await store.create(rooms, { name: "B" }, everybody);
+    const key = await store.create(keys, { roomId: first.id, code: "1" }, everybody);
+    await store.update(rooms, first.id, { place: { floor: 2 }, open: null }, everybody);
+    expect(store.get(rooms, first.id)).toMatchObject({ name: "A", open: null, place: { floor: 2, wing: "W" } });
+    await store.update(keys, key.id, { roomId: second.id, code: "2" }, everybody);
+    expect(store.get(keys, key.id)).toMatchObject({ roomId: first.id, code: "2" });
+    await expect(store.update(rooms, first.id, { name: null }, everybody)).rejects.toMatchObject({ type: "required" });
+  });
+
+  it("writes nothing when nothing changes", async () => {
+    const room = await fresh().create(rooms, { name: "A" }, everybody);
+    const before = changes();
+    await store.update(rooms, room.id, { name: "A" }, everybody);
+    expect(changes()).toEqual(before);
+  });
+
+  it("keeps texts unique without case and says which field", async () => {
+    await fresh().create(rooms, { name: "Aula" }, everybody);
+    await expect(store.create(rooms, { name: "aula" }, everybody)).rejects.toMatchObject({
+      type: "conflict",
+      field: "name",
+    });
+  });
+
+  it("holds limits per parent against 50 creates at once, and frees a place on deletion", async () => {
+    const room = await fresh().create(rooms, { name: "A" }, everybody);
+    const tries = Array.from({ length: 50 }, () => store.create(keys, { roomId: room.id }, everybody));
+    const results = await Promise.allSettled(tries);
+    expect(results.filter((result) => result.status === "fulfilled")).toHaveLength(3);
+    const refused = results.find((result) => result.status === "rejected");
+    expect(refused?.reason).toMatchObject({ type: "limit-exceeded", message: "Limit of 3 keys reached." });
+    const [one] = store.find(keys, { roomId: room.id });
+    await store.remove(keys, one?.id ?? "", everybody);
+    await store.create(keys, { roomId: room.id }, everybody);
+    await expect(store.create(keys, { roomId: room.id }, everybody)).rejects.toMatchObject({ type: "limit-exceeded" });
+  });
+
+  it("removes children and references with their target, each with its own feed row", async () => {
+    const room = await fresh().create(rooms, { name: "A" }, everybody);
+    const keeper = await store.create(keepers, { name: "K", roomIds: [room.id] }, everybody);
+    await store.update(rooms, room.id, { keeperId: keeper.id }, everybody);
+    const key = await store.create(keys, { roomId: room.id }, everybody);
+    await store.remove(keepers, keeper.id, everybody);
+    expect(store.get(rooms, room.id)?.keeperId).toBeNull();
+    const other = await store.create(keepers, { name: "L", roomIds: [room.id] }, everybody);
+    await store.remove(rooms, room.id, everybody);
+    expect(store.get(keys, key.id)).toBeNull();
+    expect(store.get(keepers, other.id)?.roomIds).toEqual([]);
+    const newest = Object.fromEntries(changes().map((change) => [change.row_id, change.op]));
+    expect(newest).toEqual({ [keeper.id]: "delete", [room.id]: "delete", [key.id]: "delete", [other.id]: "update" });
+  });
+});
+
+describe("the two records", () => {
+  it("keep one feed row per row, newest version, and a hash chain that covers every audit row", async () => {
+    const room = await fresh().create(rooms, { name: "A", pin: "4711" }, everybody);
+    await store.update(rooms, room.id, { name: "B" }, everybody);
+    expect(changes()).toEqual([{ seq: 2, type: "rooms", row_id: room.id, op: "update" }]);
+    const rows = store.all<Record<string, string>>("SELECT * FROM audit ORDER BY seq");
+    let previous = "";
+    for (const { hash, ...entry } of rows) {
+      previous = chainHash(previous, Object.values(entry));
+      expect(hash).toBe(previous);
+    }
+    expect(rows.map((row) => [row.op, JSON.parse(row.after ?? "{}").name])).toEqual([
+      ["create", "A"],
+      ["update", "B"],
+    ]);
+    expect(JSON.stringify(rows)).not.toContain("4711");
+  });
+
+  it("can't be changed afterwards", async () => {
+    await fresh().create(rooms, { name: "A" }, everybody);
+    await expect(store.write((tx) => void tx.run("UPDATE audit SET op = 'x'"))).rejects.toThrow("append-only");
+    await expect(store.write((tx) => void tx.run("DELETE FROM audit"))).rejects.toThrow("append-only");
+  });
+});
+
+describe("writing", () => {
+  it("undoes a failed function alone and tells events of the others only", async () => {
+    fresh();
+    const good = store.write((tx) => tx.create(rooms, { name: "good" }, everybody).id);
+    const bad = store.write((tx) => {
+      tx.create(rooms, { name: "bad" }, everybody);
+      throw new RangeError("no");
+    });
+    await expect(bad).rejects.toThrow("no");
+    expect(store.get(rooms, await good)?.name).toBe("good");
+    expect(store.count(rooms, {})).toBe(1);
+    const after = await store.create(rooms, { name: "after" }, everybody);
+    expect(after.name).toBe("after");
+  });
+
+  it("runs emergency writes of a turn before normal ones", async () => {
+    fresh();
+    const order: string[] = [];
+    const normal = store.write(() => void order.push("normal"));
+    const emergency = store.write(() => void order.push("emergency"), "emergency");
+    await Promise.all([normal, emergency]);
+    expect(order).toEqual(["emergency", "normal"]);
+  });
+
+  it("refuses the transaction after its end", async () => {
+    fresh();
+    let kept: { run(sql: string): unknown } | undefined;
+    await store.write((tx) => {
+      kept = tx;
+    });
+    expect(() => kept?.run("DELETE FROM changes")).toThrow("after its end");
+  });
+
+  it("lets behaviours refuse, change and follow a write in its transaction", async () => {
+    store = openTestStore(makeTempDir(), {
+      rooms: {
+        beforeWrite: ({ after }) => {
+          if (after) after.marker = "seen";
+        },
+        afterWrite: ({ op, after }, tx, by) => {
+          if (op === "create" && after) tx.create(keys, { roomId: after.id, code: "first" }, by);
+        },
+      },
+    });
+    const room = await store.create(rooms, { name: "A" }, everybody);
+    expect(store.get(rooms, room.id)?.marker).toBe("seen");
+    expect(store.find(keys, { roomId: room.id })).toMatchObject([{ code: "first" }]);
+  });
+});
+
+describe("opening", () => {
+  it("writes through to the disk at the first and at every later opening", async () => {
+    const folder = makeTempDir();
+    for (let time = 0; time < 2; time++) {
+      store = openTestStore(folder);
+      expect(store.one("PRAGMA synchronous")).toEqual({ synchronous: 2 });
+      expect(store.one("PRAGMA journal_mode")).toEqual({ journal_mode: "wal" });
+      if (time === 0) await store.close();
+    }
+  });
+
+  it("refuses a folder that another process uses, in words", () => {
+    const folder = makeTempDir();
+    store = openTestStore(folder);
+    expect(() => openTestStore(folder)).toThrow("Another process uses the data");
+  });
+
+  it("seals secrets: the file holds neither the text nor the key", async () => {
+    const folder = makeTempDir();
+    store = openTestStore(folder);
+    const { id } = await store.create(rooms, { name: "A", pin: "very-secret-4711" }, everybody);
+    const sealed = store.get(rooms, id)?.pin ?? "";
+    expect(store.secrets.open(sealed)).toBe("very-secret-4711");
+    await store.update(rooms, id, { name: "B" }, everybody);
+    expect(store.get(rooms, id)?.pin).toBe(sealed);
+    const bytes =
+      readFileSync(join(folder, "carillon.db")).toString("latin1") +
+      readFileSync(join(folder, "carillon.db-wal")).toString("latin1");
+    expect(bytes).not.toContain("very-secret-4711");
+  });
 });

@@ -1,0 +1,116 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Store } from "../../../src/store/store.ts";
+import { makeTempDir } from "../../support/temp-dir.ts";
+import { everybody, keepers, openTestStore, rooms } from "./store-fixture.ts";
+
+let store: Store;
+beforeAll(async () => {
+  store = openTestStore(makeTempDir());
+  await Promise.all(
+    Array.from({ length: 25 }, (_, at) =>
+      store.create(
+        rooms,
+        { name: `room ${String((at * 7) % 25).padStart(2, "0")}`, seats: at % 4, open: at % 2 === 0 },
+        everybody,
+      ),
+    ),
+  );
+});
+afterAll(() => store.close());
+
+const walk = (query: object, backwards = false): string[][] => {
+  const pages: string[][] = [];
+  let start: string | undefined = backwards ? "end" : undefined;
+  for (;;) {
+    const page = store.page(rooms, { limit: 4, ...query, ...(start === undefined ? {} : { start }) });
+    pages.push(page.rows.map((row) => row.name));
+    const on = backwards ? page.previous : page.next;
+    if (on === null) return backwards ? pages.reverse() : pages;
+    start = on;
+  }
+};
+
+describe("pages", () => {
+  it.each(["createdAt", "-createdAt", "name", "-name", "seats", "-seats", "since", "kind", "-open"])(
+    "walk by %s the same way in both directions",
+    (sort) => {
+      const forwards = walk({ sort }).flat();
+      expect(new Set(forwards).size).toBe(25);
+      expect(walk({ sort }, true).flat()).toEqual(forwards);
+    },
+  );
+
+  it("say how many there are, whether this is all, and where to go on", () => {
+    const first = store.page(rooms, { limit: 10 });
+    expect(first).toMatchObject({ total: 25, partial: true, previous: null });
+    const last = store.page(rooms, { limit: 10, start: "end" });
+    expect(last).toMatchObject({ partial: true, next: null });
+    expect(store.page(rooms, { limit: 25 })).toMatchObject({ partial: false, previous: null, next: null });
+    expect(store.page(rooms, { limit: 1, includeTotal: false }).total).toBeNull();
+    expect(store.page(keepers, {})).toEqual({ rows: [], total: 0, partial: false, previous: null, next: null });
+  });
+
+  it("refuse tokens of other lists and tokens that nobody issued", () => {
+    const { next } = store.page(rooms, { limit: 4, sort: "name" });
+    expect(() => store.page(rooms, { limit: 4, start: next ?? "" })).toThrow("Field start is not valid.");
+    for (const forged of ["x", "bm8=", Buffer.from('"a.[1,0,0]"').toString("base64")]) {
+      expect(() => store.page(rooms, { start: forged })).toThrow("Field start is not valid.");
+    }
+  });
+
+  it("filter by equality, range, ids and emptiness", () => {
+    const names = (filters: object[]): number =>
+      store.page(rooms, { filters: filters as never, limit: 100 }).rows.length;
+    expect(names([{ field: "seats", op: "eq", value: 3 }])).toBe(6);
+    expect(
+      names([
+        { field: "seats", op: "gte", value: 2 },
+        { field: "open", op: "eq", value: true },
+      ]),
+    ).toBe(6);
+    expect(names([{ field: "name", op: "eq", value: "room 03" }])).toBe(1);
+    expect(names([{ field: "name", op: "eq", value: "ROOM 03" }])).toBe(0);
+    expect(names([{ field: "kind", op: "eq", value: null }])).toBe(25);
+    const { rows } = store.page(rooms, { limit: 2 });
+    expect(store.page(rooms, { ids: rows.map((row) => row.id.toUpperCase()) }).total).toBe(2);
+    expect(store.page(rooms, { pks: rows.map((row) => row.pk) }).total).toBe(2);
+  });
+
+  it("show and count only what the scope shows", () => {
+    const scope = {
+      ...everybody.scope,
+      visible: () => ({ sql: "t.seats = ? AND t.name <> ?", params: [1, "room 07"] }),
+    };
+    const page = store.page(rooms, { scope, limit: 100 });
+    expect(page.total).toBe(page.rows.length);
+    expect(page.rows.every((row) => row.seats === 1 && row.name !== "room 07")).toBe(true);
+    expect(page.total).toBe(5);
+  });
+
+  it("never show a row twice or miss one that stayed, while others come and go", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat(9), { minLength: 1, maxLength: 12 }), fc.boolean(), async (moves, backwards) => {
+        const stays = new Set(store.find(rooms, {}).map((row) => row.id));
+        const seen: string[] = [];
+        const extra: string[] = [];
+        let start: string | undefined = backwards ? "end" : undefined;
+        for (let turn = 0; ; turn++) {
+          const page = store.page(rooms, { limit: 3, sort: "name", ...(start === undefined ? {} : { start }) });
+          seen.push(...page.rows.map((row) => row.id));
+          const move = moves[turn % moves.length] ?? 0;
+          const added = await store.create(rooms, { name: `room ${move}${turn} x` }, everybody);
+          extra.push(added.id);
+          if (move % 3 === 0) await store.remove(rooms, extra.shift() ?? "", everybody);
+          const on = backwards ? page.previous : page.next;
+          if (on === null) break;
+          start = on;
+        }
+        for (const id of extra) await store.remove(rooms, id, everybody);
+        expect(new Set(seen).size).toBe(seen.length);
+        expect([...stays].filter((id) => !seen.includes(id))).toEqual([]);
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
