@@ -12,6 +12,12 @@ export interface Principal {
   accessToken: string | null;
 }
 
+/** Who vouches for users. */
+export interface IdentityProvider {
+  id: string;
+  name: string;
+}
+
 /** The only room that says no: who somebody is and what that somebody may do and see. */
 export interface Access {
   /** The holder of a valid token; null when it is unknown, revoked, expired, or its user is locked. Never throws. */
@@ -21,6 +27,8 @@ export interface Access {
    * Throws `invalid-value` on field `domain` when the user may not act there.
    */
   scopeOf(principal: Principal, domain: string | null): Scope;
+  /** The built-in identity provider, as sessions name it; its id is the audience of client credentials. Null before `init`. */
+  identityProvider(): IdentityProvider | null;
   /** All rights, in the name of the room `name`, for writes that nobody asked for in person. */
   systemBy(name: string): By;
   /** Forgets everything compiled and stops listening for changes. */

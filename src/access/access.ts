@@ -1,0 +1,159 @@
+import type { Clock } from "../base/clock.ts";
+import { invalidValue } from "../base/errors.ts";
+import type { Events } from "../base/events.ts";
+import { derivedId } from "../base/ids.ts";
+import userTokens from "../resources/people/user-tokens.ts";
+import users from "../resources/people/users.ts";
+import securityGroupMembers from "../resources/security/security-group-members.ts";
+import securityGroupPermissions from "../resources/security/security-group-permissions.ts";
+import securityGroups from "../resources/security/security-groups.ts";
+import userPermissions from "../resources/security/user-permissions.ts";
+import type { Catalogue } from "../schema/catalogue.ts";
+import type { AnyResource } from "../schema/resource.ts";
+import type { Scope, Store, Visibility } from "../store/store.ts";
+import { compileGrants } from "./grants.ts";
+import { isLocked, type LockWindow } from "./locks.ts";
+import { ownRights } from "./own-rights.ts";
+import type { Access, Principal } from "./principal.ts";
+import { rightsOfUser } from "./rights.ts";
+import { hashToken } from "./tokens.ts";
+import { visibleRows } from "./visibility.ts";
+
+/** What `createAccess` needs. */
+export interface AccessNeeds {
+  store: Store;
+  catalogue: Catalogue;
+  clock: Clock;
+  events: Events;
+}
+
+/** Longer texts are no tokens of ours and are not even hashed. */
+const LONGEST_TOKEN = 512;
+/** Tokens kept compiled; beyond it the oldest goes. */
+const MOST_KEPT = 10_000;
+const FLUSH_MS = 60_000;
+
+interface Entry {
+  principal: Omit<Principal, "accessToken">;
+  expires: number | null;
+  lock: LockWindow | null;
+}
+
+/** Resources whose rows make up what users may do. */
+const RIGHTS: ReadonlySet<string> = new Set(
+  [securityGroups, securityGroupMembers, securityGroupPermissions, userPermissions].map(({ name }) => name),
+);
+
+/**
+ * Starts access control over the store. What it compiles per token and user is forgotten as soon as a commit changes
+ * users, tokens, groups, members or permissions, before the writer hears of that commit.
+ */
+export function createAccess({ store, catalogue, clock, events }: AccessNeeds): Access {
+  const entries = new Map<string, Entry>();
+  const scopes = new Map<number, Scope>();
+  const used = new Map<string, number>();
+  const everything = fullScope(store);
+
+  const forgetWhere = (test: (entry: Entry) => boolean): void => {
+    for (const [hash, entry] of entries) if (test(entry)) entries.delete(hash);
+  };
+  const stopListening = events.on("row.changed", ({ resource, id, op }) => {
+    if (RIGHTS.has(resource)) scopes.clear();
+    // Nothing is known yet of a new user or token, and an import makes many.
+    if (op === "create") return;
+    if (resource === userTokens.name) forgetWhere((entry) => entry.principal.tokenId === id);
+    if (resource === users.name) forgetWhere((entry) => entry.principal.userId === id);
+    if (resource === users.name) scopes.clear();
+  });
+
+  const flush = (): void => {
+    if (used.size === 0) return;
+    const seen = [...used];
+    used.clear();
+    // A hint for people: losing it when a write fails does no harm, and the store reports its own failures.
+    void store
+      .write((tx) => {
+        for (const [id, at] of seen) tx.run("UPDATE user_tokens SET last_used_at = ? WHERE id = ?", at, id);
+      })
+      .catch(() => undefined);
+  };
+  const flushing = clock.every(FLUSH_MS, flush);
+
+  const compileScope = (principal: Principal): Scope => {
+    const { superUser, grants } = rightsOfUser(store, principal.userPk);
+    if (superUser) return everything;
+    const compiled = compileGrants([...ownRights(principal.userId), ...grants]);
+    const visible = new Map<string, Visibility>();
+    return {
+      get domainId() {
+        return everything.domainId;
+      },
+      allows: compiled.allows,
+      visible(resource) {
+        const known = visible.get(resource.name) ?? visibleRows(resource, compiled, catalogue);
+        visible.set(resource.name, known);
+        return known;
+      },
+    };
+  };
+
+  return {
+    authenticate(token) {
+      if (token === "" || token.length > LONGEST_TOKEN) return null;
+      const hash = hashToken(token);
+      const entry = entries.get(hash) ?? readEntry(store, hash);
+      if (!entry) return null;
+      if (!entries.has(hash)) keep(entries, hash, entry);
+      const now = clock.now();
+      if ((entry.expires !== null && entry.expires <= now) || isLocked(entry.lock, now)) return null;
+      if (entry.principal.tokenId) used.set(entry.principal.tokenId, now);
+      return { ...entry.principal, accessToken: token };
+    },
+    scopeOf(principal, domain) {
+      if (domain !== null && domain.toLowerCase() !== everything.domainId) throw invalidValue("domain");
+      const scope = scopes.get(principal.userPk) ?? compileScope(principal);
+      scopes.set(principal.userPk, scope);
+      return scope;
+    },
+    identityProvider() {
+      const rootId = everything.domainId;
+      return rootId === null ? null : { id: derivedId("identity-provider", rootId), name: "built-in" };
+    },
+    systemBy: (name) => ({ actor: { kind: "system", userId: null, name, address: null }, scope: everything }),
+    close() {
+      stopListening();
+      flushing.cancel();
+      flush();
+      entries.clear();
+      scopes.clear();
+    },
+  };
+}
+
+/** All rights; its home for new rows is the root domain. */
+function fullScope(store: Store): Scope {
+  let rootId: string | null = null;
+  return {
+    get domainId() {
+      rootId ??= store.one<{ id: string }>("SELECT id FROM domains WHERE parent_pk IS NULL")?.id ?? null;
+      return rootId;
+    },
+    allows: () => true,
+    visible: (_resource: AnyResource) => "all",
+  };
+}
+
+function readEntry(store: Store, tokenHash: string): Entry | null {
+  const token = store.find(userTokens, { tokenHash }, 1)[0];
+  if (!token?.userId || token.type === "code" || token.tokenType === "refresh_token") return null;
+  const user = store.get(users, token.userId);
+  if (!user) return null;
+  const { id: userId, pk: userPk, name, email, lock } = user;
+  return { principal: { userId, userPk, name, email, tokenId: token.id }, expires: token.expires, lock };
+}
+
+function keep(entries: Map<string, Entry>, hash: string, entry: Entry): void {
+  const oldest = entries.size >= MOST_KEPT ? entries.keys().next().value : undefined;
+  if (oldest !== undefined) entries.delete(oldest);
+  entries.set(hash, entry);
+}

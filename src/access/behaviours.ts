@@ -1,0 +1,92 @@
+import type { Clock } from "../base/clock.ts";
+import { BugError, ConflictError, forbidden, invalidValue } from "../base/errors.ts";
+import userTokens from "../resources/people/user-tokens.ts";
+import users from "../resources/people/users.ts";
+import securityGroupMembers from "../resources/security/security-group-members.ts";
+import securityGroupPermissions from "../resources/security/security-group-permissions.ts";
+import securityGroups from "../resources/security/security-groups.ts";
+import userPermissions from "../resources/security/user-permissions.ts";
+import type { AnyResource } from "../schema/resource.ts";
+import type { Behaviour, By, Change, Reader } from "../store/store.ts";
+import { type Grant, isSpec } from "./grants.ts";
+import { covers, type Rights, rightsOfGroup, rightsOfUser } from "./rights.ts";
+import { presentUsers } from "./user-presentation.ts";
+
+/** Names a behaviour by the resource it is bound to. */
+export type Bound = readonly [resource: AnyResource, behaviour: Behaviour];
+
+/**
+ * The rules of who may be given what. own choice: nobody passes on more than the own rights, be it by a permission, a
+ * membership or a token; the organisation never loses its last member of a super group.
+ */
+export function accessBehaviours(clock: Clock): readonly Bound[] {
+  return [
+    bind(users, { beforeWrite: checkUser, afterWrite: keepAnAdministrator, present: presentUsers(clock) }),
+    bind(userTokens, { beforeWrite: (change, tx, by) => checkToken(change, tx, by, clock.now()) }),
+    bind(securityGroups, { beforeWrite: checkGroup, afterWrite: keepAnAdministrator }),
+    bind(securityGroupMembers, { beforeWrite: checkMember, afterWrite: keepAnAdministrator }),
+    bind(securityGroupPermissions, { beforeWrite: ({ after }, tx, by) => checkPermission(after, tx, by) }),
+    bind(userPermissions, { beforeWrite: ({ after }, tx, by) => checkPermission(after, tx, by) }),
+  ];
+}
+
+/** Forgets the row type, which the table of behaviours cannot keep. */
+function bind<R extends AnyResource>(resource: R, behaviour: Behaviour<R>): Bound {
+  return [resource, behaviour as unknown as Behaviour];
+}
+
+function checkUser({ after }: Change<typeof users>): void {
+  if (!after) return;
+  if (after.email !== null && (after.type === "anonymous" || after.type === "application")) {
+    throw invalidValue("email", `A user of type ${after.type} has none.`);
+  }
+  const { start = null, end = null } = after.lock ?? {};
+  if (start !== null && end !== null && end <= start) throw invalidValue("lock", "It must end after its start.");
+}
+
+function checkToken({ op, after }: Change<typeof userTokens>, tx: Reader, by: By, now: number): void {
+  if (op !== "create" || !after) return;
+  if (after.tokenHash === null) throw new BugError("A token is made by createToken.");
+  if (after.expires !== null && after.expires <= now) throw invalidValue("expires", "It must lie ahead.");
+  const holder = tx.get(users, after.userId);
+  if (holder && holder.id !== by.actor.userId) requireCover(by, rightsOfUser(tx, holder.pk), tx);
+}
+
+function checkGroup({ after, before }: Change<typeof securityGroups>, tx: Reader, by: By): void {
+  if (after?.superGroup && !before?.superGroup) requireCover(by, { superUser: true, grants: [] }, tx);
+  if (before?.superGroup && !after?.superGroup && tx.count(securityGroups, { superGroup: true }) <= 1) {
+    throw new ConflictError("The last super group can't be deleted or made an ordinary group.", "superGroup");
+  }
+}
+
+function checkMember({ op, after }: Change<typeof securityGroupMembers>, tx: Reader, by: By): void {
+  if (op !== "create" || !after) return;
+  const group = tx.get(securityGroups, after.securityGroupId);
+  if (group) requireCover(by, rightsOfGroup(tx, group.pk), tx);
+}
+
+function checkPermission(grant: Grant | null, tx: Reader, by: By): void {
+  if (!grant) return;
+  if (!isSpec(grant.spec)) throw invalidValue("spec", "It must be a path such as /users/* or /users/*/devices/*.");
+  requireCover(by, { superUser: false, grants: [grant] }, tx);
+}
+
+function requireCover(by: By, rights: Rights, reader: Reader): void {
+  if (by.actor.kind === "system" || isSuperUser(by, reader)) return;
+  if (rights.superUser || !covers(by.scope, rights.grants)) throw forbidden();
+}
+
+function isSuperUser(by: By, reader: Reader): boolean {
+  const user = by.actor.userId === null ? null : reader.get(users, by.actor.userId);
+  return user !== null && rightsOfUser(reader, user.pk).superUser;
+}
+
+/** Refuses the step that would leave nobody who may do everything; before the first administrator there is no such step. */
+function keepAnAdministrator({ op, given }: Pick<Change, "op" | "given">, tx: Reader): void {
+  if (op === "create" || (op === "update" && !given.has("superGroup"))) return;
+  const member = tx.one(
+    `SELECT m.pk FROM security_group_members m JOIN security_groups g ON g.pk = m.security_group_pk
+     WHERE g.super_group = 1 LIMIT 1`,
+  );
+  if (member === null) throw new ConflictError("The last member of the super groups can't be removed.");
+}

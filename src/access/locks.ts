@@ -1,0 +1,11 @@
+/** When an account is locked, epoch ms; a missing end means for ever, a missing start since ever. */
+export interface LockWindow {
+  start?: number | null;
+  end?: number | null;
+}
+
+/** True while a lock holds: from its start (included) to its end (excluded). Null is no lock. */
+export function isLocked(lock: LockWindow | null, now: number): boolean {
+  if (lock === null) return false;
+  return (lock.start ?? Number.NEGATIVE_INFINITY) <= now && now < (lock.end ?? Number.POSITIVE_INFINITY);
+}

@@ -1,0 +1,33 @@
+import type { Grant } from "./grants.ts";
+
+/**
+ * What every user may do without any permission: read itself; read and delete own notifications, subscriptions and
+ * permissions; answer own notifications; manage own devices; read and end the session. @source decisions.md 3
+ *
+ * own choice: own tokens and security groups can be read too, and own tokens revoked.
+ */
+export function ownRights(userId: string): Grant[] {
+  const own = `/users/${userId}`;
+  return [
+    { verb: "get", spec: own },
+    ...readAndDelete("/session"),
+    ...readAndDelete(`${own}/notifications/*`),
+    { verb: "get", spec: `${own}/notifications/*/activities/*` },
+    { verb: "post", spec: `${own}/notifications/*/activities` },
+    ...readAndDelete(`${own}/subscriptions/*`),
+    ...readAndDelete(`${own}/user-permissions/*`),
+    ...readAndDelete(`${own}/tokens/*`),
+    { verb: "get", spec: `${own}/security-groups/*` },
+    ...readAndDelete(`${own}/devices/*`),
+    { verb: "post", spec: `${own}/devices` },
+    { verb: "put", spec: `${own}/devices/*` },
+    { verb: "post", spec: `${own}/devices/*/locations` },
+  ];
+}
+
+function readAndDelete(spec: string): Grant[] {
+  return [
+    { verb: "get", spec },
+    { verb: "delete", spec },
+  ];
+}

@@ -1,0 +1,86 @@
+import { createAccess } from "../../../src/access/access.ts";
+import { accessBehaviours } from "../../../src/access/behaviours.ts";
+import type { Access, Principal } from "../../../src/access/principal.ts";
+import { createToken } from "../../../src/access/tokens.ts";
+import { loadDeclarations, OWN_DECLARATIONS } from "../../../src/app/load-declarations.ts";
+import { createEvents } from "../../../src/base/events.ts";
+import { silentLog } from "../../../src/base/log.ts";
+import domains from "../../../src/resources/domains/domains.ts";
+import users from "../../../src/resources/people/users.ts";
+import securityGroupMembers from "../../../src/resources/security/security-group-members.ts";
+import securityGroups from "../../../src/resources/security/security-groups.ts";
+import userPermissions from "../../../src/resources/security/user-permissions.ts";
+import { createCatalogue } from "../../../src/schema/catalogue.ts";
+import { openStore } from "../../../src/store/open-store.ts";
+import type { By, Scope, Store } from "../../../src/store/store.ts";
+import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
+
+/** An appliance's access room on a store of its own, with a root domain and one super user. */
+export interface AccessFixture {
+  store: Store;
+  access: Access;
+  clock: FakeClock;
+  system: By;
+  rootId: string;
+  adminsId: string;
+  adminId: string;
+  /** Makes a user with permissions given as `verb spec`, and a token of its own. */
+  user(name: string, ...grants: string[]): Promise<{ id: string; token: string }>;
+  principal(token: string): Principal;
+  scope(token: string): Scope;
+  by(token: string): By;
+  close(): Promise<void>;
+}
+
+/** Opens the fixture in the empty folder `dataDir`. */
+export async function openAccess(dataDir: string): Promise<AccessFixture> {
+  const clock = createFakeClock();
+  const fail = (error: unknown): never => {
+    throw error;
+  };
+  const events = createEvents(fail);
+  const catalogue = createCatalogue(await loadDeclarations([OWN_DECLARATIONS]));
+  const behaviours = Object.fromEntries(accessBehaviours(clock).map(([resource, bound]) => [resource.name, bound]));
+  const store = openStore({ dataDir, catalogue, behaviours, clock, events, log: silentLog, onFatal: fail });
+  const access = createAccess({ store, catalogue, clock, events });
+  const system = access.systemBy("test");
+  const root = await store.create(domains, { name: "Root" }, system);
+  const admins = await store.create(securityGroups, { name: "Administrators", superGroup: true }, system);
+  const admin = await store.create(users, { name: "Admin", email: "admin@example.org" }, system);
+  await store.create(securityGroupMembers, { securityGroupId: admins.id, userId: admin.id }, system);
+
+  const principal = (token: string): Principal => {
+    const found = access.authenticate(token);
+    if (!found) throw new Error("the token is refused");
+    return found;
+  };
+  const scope = (token: string): Scope => access.scopeOf(principal(token), null);
+  return {
+    store,
+    access,
+    clock,
+    system,
+    rootId: root.id,
+    adminsId: admins.id,
+    adminId: admin.id,
+    async user(name, ...grants) {
+      const { id } = await store.create(users, { name }, system);
+      for (const grant of grants) {
+        const [verb, spec] = grant.split(" ");
+        await store.create(userPermissions, { userId: id, verb, spec }, system);
+      }
+      const { token } = await createToken(store, id, { name: "test" }, system);
+      return { id, token };
+    },
+    principal,
+    scope,
+    by(token) {
+      const { userId, name } = principal(token);
+      return { actor: { kind: "user", userId, name, address: "127.0.0.1" }, scope: scope(token) };
+    },
+    async close() {
+      access.close();
+      await store.close();
+    },
+  };
+}

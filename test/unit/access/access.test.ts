@@ -1,0 +1,259 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { hashPassword } from "../../../src/access/passwords.ts";
+import { createToken, hashToken } from "../../../src/access/tokens.ts";
+import userDevices from "../../../src/resources/people/user-devices.ts";
+import userTokens from "../../../src/resources/people/user-tokens.ts";
+import users from "../../../src/resources/people/users.ts";
+import securityGroupMembers from "../../../src/resources/security/security-group-members.ts";
+import securityGroupPermissions from "../../../src/resources/security/security-group-permissions.ts";
+import securityGroups from "../../../src/resources/security/security-groups.ts";
+import userPermissions from "../../../src/resources/security/user-permissions.ts";
+import { makeTempDir } from "../../support/temp-dir.ts";
+import { type AccessFixture, openAccess } from "./access-fixture.ts";
+
+let fixture: AccessFixture;
+
+beforeAll(async () => {
+  fixture = await openAccess(makeTempDir());
+});
+afterAll(() => fixture.close());
+
+describe("tokens", () => {
+  it("lead to their user; only the hash is stored", async () => {
+    const { id, token } = await fixture.user("Ann");
+    expect(token).toMatch(/^carillon_[\w-]{43}$/);
+    expect(fixture.access.authenticate(token)).toMatchObject({ userId: id, name: "Ann", accessToken: token });
+    const rows = fixture.store.find(userTokens, { userId: id });
+    expect(rows).toMatchObject([{ tokenHash: hashToken(token), kind: "permanent", expires: null }]);
+    expect(JSON.stringify(fixture.store.all("SELECT * FROM user_tokens"))).not.toContain(token.slice(9));
+    expect(JSON.stringify(fixture.store.all("SELECT * FROM audit"))).not.toContain(token.slice(9));
+  });
+
+  it.each(["", "carillon_x", "x".repeat(10_000), "\u0000", "carillon_'; DROP TABLE users"])(
+    "unlike %j are refused",
+    (token) => {
+      expect(fixture.access.authenticate(token)).toBeNull();
+    },
+  );
+
+  it("end when revoked, with the very commit", async () => {
+    const { id, token } = await fixture.user("Ben");
+    const { tokenId } = fixture.principal(token);
+    await fixture.store.remove(userTokens, tokenId as string, fixture.system);
+    expect(fixture.access.authenticate(token)).toBeNull();
+    expect(fixture.store.get(users, id)).not.toBeNull();
+  });
+
+  it("end when they expire", async () => {
+    const { id } = await fixture.user("Cat");
+    const expires = new Date(fixture.clock.now() + 60_000).toISOString();
+    const { token } = await createToken(fixture.store, id, { name: "short", expires }, fixture.system);
+    expect(fixture.access.authenticate(token)).not.toBeNull();
+    fixture.clock.tick(59_999);
+    expect(fixture.access.authenticate(token)).not.toBeNull();
+    fixture.clock.tick(1);
+    expect(fixture.access.authenticate(token)).toBeNull();
+    const late = createToken(fixture.store, id, { name: "late", expires }, fixture.system);
+    await expect(late).rejects.toMatchObject({ type: "invalid-value", faults: [{ field: "expires" }] });
+  });
+
+  it("are refused while their user is locked, and with a deleted user", async () => {
+    const { id, token } = await fixture.user("Dan");
+    fixture.principal(token);
+    const at = (ms: number) => new Date(fixture.clock.now() + ms).toISOString();
+    await fixture.store.update(users, id, { lock: { start: at(1_000), end: at(2_000) } }, fixture.system);
+    expect(fixture.access.authenticate(token)).not.toBeNull();
+    fixture.clock.tick(1_000);
+    expect(fixture.access.authenticate(token)).toBeNull();
+    fixture.clock.tick(1_000);
+    expect(fixture.access.authenticate(token)).not.toBeNull();
+    await fixture.store.update(users, id, { lock: { start: at(0), end: null } }, fixture.system);
+    expect(fixture.access.authenticate(token)).toBeNull();
+    await fixture.store.update(users, id, { lock: null }, fixture.system);
+    expect(fixture.access.authenticate(token)).not.toBeNull();
+    await fixture.store.remove(users, id, fixture.system);
+    expect(fixture.access.authenticate(token)).toBeNull();
+  });
+
+  it("follow a change of the user's name at once", async () => {
+    const { id, token } = await fixture.user("Eve");
+    fixture.principal(token);
+    await fixture.store.update(users, id, { name: "Eva" }, fixture.system);
+    expect(fixture.principal(token).name).toBe("Eva");
+  });
+
+  it("note their last use, at most once a minute, neither audited nor fed", async () => {
+    const { token } = await fixture.user("Flo");
+    const { tokenId } = fixture.principal(token);
+    const changes = () => fixture.store.one("SELECT max(seq) AS seq FROM changes");
+    const before = changes();
+    const usedAt = fixture.clock.now();
+    await fixture.clock.advance(60_000);
+    await fixture.store.write(() => undefined);
+    expect(fixture.store.get(userTokens, tokenId as string)?.lastUsedAt).toBe(usedAt);
+    expect(changes()).toEqual(before);
+  });
+});
+
+describe("acting domain", () => {
+  it("is the root, in any case of letters; every other one is refused", async () => {
+    const { token } = await fixture.user("Gil");
+    const principal = fixture.principal(token);
+    expect(fixture.access.scopeOf(principal, null).domainId).toBe(fixture.rootId);
+    expect(fixture.access.scopeOf(principal, fixture.rootId.toUpperCase()).domainId).toBe(fixture.rootId);
+    for (const domain of ["", "root", fixture.adminsId]) {
+      expect(() => fixture.access.scopeOf(principal, domain)).toThrow(
+        expect.objectContaining({ type: "invalid-value", faults: [expect.objectContaining({ field: "domain" })] }),
+      );
+    }
+  });
+});
+
+describe("scopes", () => {
+  it("of a new user show the own rows alone", async () => {
+    const { id, token } = await fixture.user("Hal");
+    const other = await fixture.user("Ida");
+    const scope = fixture.scope(token);
+    for (const userId of [id, other.id]) {
+      const device = { userId, type: "email", deviceIdentifier: `${userId}@example.org` };
+      await fixture.store.create(userDevices, device, fixture.system);
+    }
+    expect(fixture.store.page(users, { scope }).rows.map((row) => row.id)).toEqual([id]);
+    expect(fixture.store.get(users, other.id, scope)).toBeNull();
+    expect(fixture.store.page(userDevices, { scope }).rows.map((row) => row.userId)).toEqual([id]);
+    expect(fixture.store.page(userTokens, { scope }).rows.map((row) => row.userId)).toEqual([id]);
+    expect(scope.visible(securityGroups)).toBe("none");
+    expect(scope.allows("get", "/users")).toBe(true);
+    expect(scope.allows("get", `/users/${id}`)).toBe(true);
+    expect(scope.allows("put", `/users/${id}`)).toBe(false);
+    expect(scope.allows("post", `/users/${id}/devices`)).toBe(true);
+    expect(scope.allows("post", `/users/${other.id}/devices`)).toBe(false);
+    expect(scope.allows("post", `/users/${id}/tokens`)).toBe(false);
+    expect(scope.allows("get", "/session")).toBe(true);
+    expect(scope.allows("post", "/notifications")).toBe(false);
+  });
+
+  it("follow permissions, memberships and groups at once", async () => {
+    const { id, token } = await fixture.user("Jon");
+    const { store, system } = fixture;
+    const allowed = () => fixture.scope(token).allows("get", "/distribution-lists");
+    const steps: [() => Promise<unknown>, boolean][] = [];
+    const group = await store.create(securityGroups, { name: "Staff" }, system);
+    const grant = { securityGroupId: group.id, verb: "get", spec: "/distribution-lists/*" };
+    const { id: grantId } = await store.create(securityGroupPermissions, grant, system);
+    steps.push([() => store.create(securityGroupMembers, { securityGroupId: group.id, userId: id }, system), true]);
+    steps.push([() => store.update(securityGroupPermissions, grantId, { verb: "put" }, system), false]);
+    steps.push([() => store.update(securityGroups, group.id, { superGroup: true }, system), true]);
+    steps.push([() => store.remove(securityGroups, group.id, system), false]);
+    steps.push([() => store.create(userPermissions, { ...grant, userId: id }, system), true]);
+    expect(allowed()).toBe(false);
+    for (const [step, expected] of steps) {
+      await step();
+      expect(allowed()).toBe(expected);
+    }
+  });
+
+  it("narrow to the ids in a grant, and add up", async () => {
+    const [one, two, three] = await Promise.all(["Kim", "Lea", "Max"].map((name) => fixture.user(name)));
+    const ids = [one?.id, two?.id];
+    const { id, token } = await fixture.user("Nia", `get /users/${one?.id}`, `get /users/${two?.id}`);
+    const scope = fixture.scope(token);
+    const seen = fixture.store.page(users, { scope }).rows.map((row) => row.id);
+    expect(seen.sort()).toEqual([...ids, id].sort());
+    expect(fixture.store.get(users, three?.id as string, scope)).toBeNull();
+  });
+
+  it("of a super user and of the system have no limits", async () => {
+    const { token } = await createToken(fixture.store, fixture.adminId, { name: "admin" }, fixture.system);
+    for (const scope of [fixture.scope(token), fixture.system.scope]) {
+      expect(scope.allows("delete", `/users/${fixture.adminId}/devices/x`)).toBe(true);
+      expect(scope.visible(users)).toBe("all");
+    }
+  });
+});
+
+describe("giving rights away", () => {
+  it("takes the right to do so and the rights given", async () => {
+    const { store, adminsId } = fixture;
+    const { id: otherId } = await fixture.user("Oda");
+    const { id, token } = await fixture.user("Pia", "get /users/*", "post /distribution-lists");
+    const by = fixture.by(token);
+    const give = (verb: string, spec: string) => store.create(userPermissions, { userId: otherId, verb, spec }, by);
+    await give("get", "/users/*");
+    await give("get", `/users/${id}`);
+    await give("post", "/distribution-lists/*");
+    for (const [verb, spec] of [
+      ["put", "/users/*"],
+      ["get", "/users/*/devices/*"],
+      ["delete", "/distribution-lists/*"],
+    ] as const) {
+      await expect(give(verb, spec)).rejects.toMatchObject({ type: "forbidden" });
+    }
+    const join = store.create(securityGroupMembers, { securityGroupId: adminsId, userId: id }, by);
+    await expect(join).rejects.toMatchObject({ type: expect.stringMatching(/forbidden|invalid-value/) });
+    const group = store.create(securityGroups, { name: "Mine", superGroup: true }, by);
+    await expect(group).rejects.toMatchObject({ type: "forbidden" });
+    const stolen = createToken(store, fixture.adminId, { name: "x" }, by);
+    await expect(stolen).rejects.toMatchObject({ type: expect.stringMatching(/forbidden|invalid-value/) });
+    expect(store.find(userTokens, { userId: fixture.adminId, name: "x" })).toEqual([]);
+  });
+
+  it("refuses what is no spec", async () => {
+    const grant = store("users/*");
+    await expect(grant).rejects.toMatchObject({ type: "invalid-value", faults: [{ field: "spec" }] });
+    function store(spec: string) {
+      return fixture.store.create(userPermissions, { userId: fixture.adminId, verb: "get", spec }, fixture.system);
+    }
+  });
+});
+
+describe("administrators", () => {
+  it("never die out", async () => {
+    const { store, system, adminsId, adminId } = fixture;
+    const [member] = store.find(securityGroupMembers, { userId: adminId });
+    const conflict = expect.objectContaining({ type: "conflict" });
+    await expect(store.remove(securityGroups, adminsId, system)).rejects.toEqual(conflict);
+    await expect(store.update(securityGroups, adminsId, { superGroup: false }, system)).rejects.toEqual(conflict);
+    await expect(store.remove(securityGroupMembers, member?.id as string, system)).rejects.toEqual(conflict);
+    await expect(store.remove(users, adminId, system)).rejects.toEqual(conflict);
+    expect(store.find(securityGroupMembers, { userId: adminId })).toHaveLength(1);
+  });
+
+  it("can be replaced", async () => {
+    const { store, system, adminsId } = fixture;
+    const { id } = await fixture.user("Quinn");
+    const { id: memberId } = await store.create(
+      securityGroupMembers,
+      { securityGroupId: adminsId, userId: id },
+      system,
+    );
+    await store.remove(securityGroupMembers, memberId, system);
+    const second = await store.create(securityGroups, { name: "Second", superGroup: true }, system);
+    await store.remove(securityGroups, second.id, system);
+    expect(store.count(securityGroups, { superGroup: true })).toBe(1);
+  });
+});
+
+describe("users", () => {
+  it("check lock and email against the type", async () => {
+    const create = (input: object) => fixture.store.create(users, { name: "R", ...input }, fixture.system);
+    const at = "2026-01-01T00:00:00.000Z";
+    await expect(create({ lock: { start: at, end: at } })).rejects.toMatchObject({ faults: [{ field: "lock" }] });
+    await expect(create({ type: "application", email: "a@example.org" })).rejects.toMatchObject({
+      faults: [{ field: "email" }],
+    });
+    await expect(create({ type: "application" })).resolves.toMatchObject({ email: null });
+  });
+});
+
+describe("passwords", () => {
+  it("are kept as argon2id in PHC form, never twice the same", async () => {
+    const [one, two] = await Promise.all([hashPassword("correct horse"), hashPassword("correct horse")]);
+    expect(one).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+    expect(one).not.toBe(two);
+  });
+
+  it.each(["", "1234567", "x".repeat(1_025)])("of a wrong length are refused", async (password) => {
+    await expect(hashPassword(password)).rejects.toMatchObject({ faults: [{ field: "password" }] });
+  });
+});
