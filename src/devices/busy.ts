@@ -10,7 +10,11 @@ export interface Claim {
 }
 
 /** What became of a claim: the device is its own now, at once or after taking it from another; or it waits; or not. */
-export type Verdict = { kind: "free" } | { kind: "preempts"; deliveryId: number } | { kind: "waits" } | { kind: "busy" };
+export type Verdict =
+  | { kind: "free" }
+  | { kind: "preempts"; deliveryId: number }
+  | { kind: "waits" }
+  | { kind: "busy" };
 
 /** Who is busy with what; in memory, rebuilt from the ledger at start. */
 export interface BusyTable {

@@ -21,7 +21,8 @@ export function deviceBehaviour(findProvider: FindProvider): Behaviour<typeof de
       after.icopId = icopIdOf(after);
       if (op !== "create") return;
       const provider = findProvider(after.type, after.deviceIdentifier);
-      if (provider === null) throw invalidValue("type", `Nothing serves ${after.type} named ${after.deviceIdentifier}.`);
+      if (provider === null)
+        throw invalidValue("type", `Nothing serves ${after.type} named ${after.deviceIdentifier}.`);
       after.provider = provider;
     },
   };
@@ -30,7 +31,7 @@ export function deviceBehaviour(findProvider: FindProvider): Behaviour<typeof de
 /** The id by which groups name a device. own choice: a MAC address loses its separators and is written in capitals. */
 export function icopIdOf(device: Pick<Device, "type" | "deviceIdentifier" | "attributes">): string {
   if (device.type !== "speakers" && device.type !== "idns") return device.deviceIdentifier;
-  const mac = (device.attributes as Record<string, string>)["MACAddress"]?.replace(/[^0-9a-f]/gi, "").toUpperCase();
+  const mac = (device.attributes as Record<string, string>).MACAddress?.replace(/[^0-9a-f]/gi, "").toUpperCase();
   return mac && mac.length === 12 ? mac : device.deviceIdentifier;
 }
 

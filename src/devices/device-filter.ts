@@ -51,7 +51,8 @@ export function readFilters(input: unknown): DeviceFilter[] {
 }
 
 function readFilter(input: unknown, number: number): DeviceFilter {
-  if (typeof input !== "object" || input === null || Array.isArray(input)) throw faultOf(number, "An object is expected.");
+  if (typeof input !== "object" || input === null || Array.isArray(input))
+    throw faultOf(number, "An object is expected.");
   const { attribute, comparison, value, complement, caseSensitive } = input as Record<string, unknown>;
   if (typeof attribute !== "string" || attribute.length === 0 || attribute.length > MOST_ATTRIBUTE) {
     throw faultOf(number, `The attribute is a text of 1 to ${MOST_ATTRIBUTE} characters.`);

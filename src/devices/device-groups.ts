@@ -43,7 +43,9 @@ export async function devicesMatching(needs: GroupNeeds, query: DeviceQuery): Pr
   }
   if (given(query.attributes)) {
     const wanted = Object.entries(record(query.attributes, "attributes"));
-    tests.push((device) => wanted.every(([name, value]) => String(device.attributes[name] ?? "") === String(value ?? "")));
+    tests.push((device) =>
+      wanted.every(([name, value]) => String(device.attributes[name] ?? "") === String(value ?? "")),
+    );
   }
   if (tests.length === 0) return null;
   return matching(needs, (device) => tests.every((test) => test(device)));
@@ -82,7 +84,8 @@ function fromText(value: unknown, field: string): unknown {
 
 function record(value: unknown, field: string): Record<string, unknown> {
   const read = fromText(value, field);
-  if (typeof read !== "object" || read === null || Array.isArray(read)) throw invalidValue(field, "An object is expected.");
+  if (typeof read !== "object" || read === null || Array.isArray(read))
+    throw invalidValue(field, "An object is expected.");
   return read as Record<string, unknown>;
 }
 

@@ -1,6 +1,6 @@
 import { invalidValue } from "../base/errors.ts";
-import type { RowOf } from "../schema/resource.ts";
 import type deviceGroups from "../resources/devices/device-groups.ts";
+import type { RowOf } from "../schema/resource.ts";
 import type { Behaviour, PresentContext, Reader } from "../store/store.ts";
 import type { GroupCounts } from "./group-counts.ts";
 import { readGroup } from "./group-definition.ts";
@@ -17,7 +17,7 @@ export function deviceGroupBehaviour(counts: GroupCounts): Behaviour<typeof devi
     },
     present(rows, context) {
       const named = namedDevices(rows, context.reader);
-      const numbers = context.query["includeDeviceCounts"] === true ? counts.of(rows.map((row) => row.id)) : null;
+      const numbers = context.query.includeDeviceCounts === true ? counts.of(rows.map((row) => row.id)) : null;
       return rows.map((row) => ({
         additions: named(row.additionIds),
         exclusions: named(row.exclusionIds),

@@ -39,11 +39,12 @@ const MOST_NAMED_DEVICES = 20_000;
  * own choice: filters are joined by OR when there is no filterType.
  */
 export function readGroup(input: Readonly<Record<string, unknown>>): GroupDefinition {
-  const filters = readFilters(input["filters"]);
-  const baseDeviceGroupIds = texts(input["baseDeviceGroupIds"], "baseDeviceGroupIds", MOST_BASE_GROUPS);
-  const filterType = (input["filterType"] ?? "OR") as FilterType;
-  if (!FILTER_TYPES.includes(filterType)) throw invalidValue("filterType", `One of ${FILTER_TYPES.join(", ")} is expected.`);
-  const expression = input["logicalExpression"] ?? null;
+  const filters = readFilters(input.filters);
+  const baseDeviceGroupIds = texts(input.baseDeviceGroupIds, "baseDeviceGroupIds", MOST_BASE_GROUPS);
+  const filterType = (input.filterType ?? "OR") as FilterType;
+  if (!FILTER_TYPES.includes(filterType))
+    throw invalidValue("filterType", `One of ${FILTER_TYPES.join(", ")} is expected.`);
+  const expression = input.logicalExpression ?? null;
   if (expression !== null && typeof expression !== "string") throw invalidValue("logicalExpression");
   if (filterType === "LOGICAL_EXPRESSION") parseLogicalExpression(expression ?? "", filters.length);
   return {
@@ -51,8 +52,8 @@ export function readGroup(input: Readonly<Record<string, unknown>>): GroupDefini
     filters,
     logicalExpression: expression,
     baseDeviceGroupIds,
-    additionIds: texts(input["additionIds"], "additionIds", MOST_NAMED_DEVICES),
-    exclusionIds: texts(input["exclusionIds"], "exclusionIds", MOST_NAMED_DEVICES),
+    additionIds: texts(input.additionIds, "additionIds", MOST_NAMED_DEVICES),
+    exclusionIds: texts(input.exclusionIds, "exclusionIds", MOST_NAMED_DEVICES),
   };
 }
 

@@ -8,8 +8,10 @@ export const MOST_MEMBERS = 1_000;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
-const OPEN = new Set([0x5b, 0x7b]);
-const CLOSE = new Set([0x5d, 0x7d]);
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
 
 /**
  * Parses JSON that came from outside. Depth and width are counted before the parser runs, because a deep value kills
@@ -31,11 +33,11 @@ function checkShape(text: string): void {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) at = endOfString(text, at);
-    else if (OPEN.has(code)) {
+    else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
       level += 1;
       if (level > MOST_LEVELS) throw refused(`JSON may nest at most ${MOST_LEVELS} levels.`);
       members[level] = 0;
-    } else if (CLOSE.has(code)) level = Math.max(0, level - 1);
+    } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) level = Math.max(0, level - 1);
     else if (code === COLON) {
       members[level] = (members[level] ?? 0) + 1;
       if ((members[level] ?? 0) > MOST_MEMBERS)

@@ -5,15 +5,30 @@ import { compileGroups, readGroup } from "../../../src/devices/group-definition.
 type Definition = Record<string, unknown>;
 
 function device(pk: number, identifier: string, type: string, attributes: Record<string, unknown>): FilterableDevice {
-  const mac = attributes["MACAddress"];
+  const mac = attributes.MACAddress;
   const icopId = typeof mac === "string" ? mac : identifier;
   return { pk, icopId, deviceIdentifier: identifier, description: `${type} ${pk}`, type, attributes };
 }
 
 const DEVICES = [
-  device(1, "SEP001122334401", "phones", { Name: "Room 101", DeviceProduct: "8845", IPAddress: "10.1.0.1", CallManagerDevicePool: "North" }),
-  device(2, "SEP001122334402", "phones", { Name: "Room 102", DeviceProduct: "8845", IPAddress: "10.1.0.2", CallManagerDevicePool: "South" }),
-  device(3, "SEP001122334403", "phones", { Name: "room 201", DeviceProduct: "7821", IPAddress: "10.2.0.3", CallManagerDevicePool: "North" }),
+  device(1, "SEP001122334401", "phones", {
+    Name: "Room 101",
+    DeviceProduct: "8845",
+    IPAddress: "10.1.0.1",
+    CallManagerDevicePool: "North",
+  }),
+  device(2, "SEP001122334402", "phones", {
+    Name: "Room 102",
+    DeviceProduct: "8845",
+    IPAddress: "10.1.0.2",
+    CallManagerDevicePool: "South",
+  }),
+  device(3, "SEP001122334403", "phones", {
+    Name: "room 201",
+    DeviceProduct: "7821",
+    IPAddress: "10.2.0.3",
+    CallManagerDevicePool: "North",
+  }),
   device(4, "SEP001122334404", "phones", { Name: "Office", DeviceProduct: "7821", DirectoryNumbers: ["1004", "5004"] }),
   device(5, "zone:gym", "speakers", { Name: "Gym", Volume: "7" }),
   device(6, "speaker-6", "speakers", { Name: "Hall (north)", MACAddress: "AABBCCDDEE06", Location: "Hall" }),
@@ -67,7 +82,11 @@ describe("one filter", () => {
     ["complement", is("type", "EQUALS", "phones", not), [5, 6, 7, 8]],
     ["complement of an absent attribute", is("Volume", "EQUALS", "7", not), [1, 2, 3, 4, 6, 7, 8]],
     ["an attribute with several values: one is enough", is("DirectoryNumbers", "EQUALS", "5004"), [4]],
-    ["several values and complement: none may match", is("DirectoryNumbers", "BEGINS_WITH", "10", not), [1, 2, 3, 5, 6, 7, 8]],
+    [
+      "several values and complement: none may match",
+      is("DirectoryNumbers", "BEGINS_WITH", "10", not),
+      [1, 2, 3, 5, 6, 7, 8],
+    ],
     ["an unknown attribute", is("Colour", "CONTAINS", "red"), []],
     ["the identifier", is("deviceIdentifier", "BEGINS_WITH", "zone:"), [5]],
     ["the kind by its attribute name", is("ServiceDeviceType", "EQUALS", "speakers"), [5, 6]],
@@ -151,25 +170,70 @@ describe("base groups, additions, exclusions", () => {
   const north = one(NORTH);
   const cases: [string, Definition, Record<string, Definition>, number[]][] = [
     ["filters over the base group", { ...one(BIG), baseDeviceGroupIds: ["north"] }, { north }, [1]],
-    ["several bases add up", { filterType: "ACCEPT", baseDeviceGroupIds: ["north", "gym"] }, { north, gym: one(is("Name", "EQUALS", "Gym")) }, [1, 3, 5]],
+    [
+      "several bases add up",
+      { filterType: "ACCEPT", baseDeviceGroupIds: ["north", "gym"] },
+      { north, gym: one(is("Name", "EQUALS", "Gym")) },
+      [1, 3, 5],
+    ],
     ["bases without filters: all of theirs", { baseDeviceGroupIds: ["north"] }, { north }, [1, 3]],
     ["REJECT over a base: none", { filterType: "REJECT", baseDeviceGroupIds: ["north"] }, { north }, []],
-    ["a base of a base", { filterType: "ACCEPT", baseDeviceGroupIds: ["b"] }, { b: { ...north, baseDeviceGroupIds: ["a"] }, a: phones }, [1, 3]],
-    ["a base's additions count", { filterType: "ACCEPT", baseDeviceGroupIds: ["b"] }, { b: { ...north, additionIds: ["zone:gym"] } }, [1, 3, 5]],
-    ["a base's exclusions count", { filterType: "ACCEPT", baseDeviceGroupIds: ["b"] }, { b: { ...north, exclusionIds: ["SEP001122334401"] } }, [3]],
+    [
+      "a base of a base",
+      { filterType: "ACCEPT", baseDeviceGroupIds: ["b"] },
+      { b: { ...north, baseDeviceGroupIds: ["a"] }, a: phones },
+      [1, 3],
+    ],
+    [
+      "a base's additions count",
+      { filterType: "ACCEPT", baseDeviceGroupIds: ["b"] },
+      { b: { ...north, additionIds: ["zone:gym"] } },
+      [1, 3, 5],
+    ],
+    [
+      "a base's exclusions count",
+      { filterType: "ACCEPT", baseDeviceGroupIds: ["b"] },
+      { b: { ...north, exclusionIds: ["SEP001122334401"] } },
+      [3],
+    ],
     ["an unknown base is empty", { filterType: "ACCEPT", baseDeviceGroupIds: ["gone"] }, {}, []],
-    ["an addition from outside the base", { ...one(BIG), baseDeviceGroupIds: ["north"], additionIds: ["zone:gym"] }, { north }, [1, 5]],
+    [
+      "an addition from outside the base",
+      { ...one(BIG), baseDeviceGroupIds: ["north"], additionIds: ["zone:gym"] },
+      { north },
+      [1, 5],
+    ],
     ["additions alone", { additionIds: ["zone:gym", "SEP001122334404"] }, {}, [4, 5]],
     ["additions to REJECT", { filterType: "REJECT", additionIds: ["zone:gym"] }, {}, [5]],
     ["an addition by MAC, any case", { additionIds: ["aabbccddee06"] }, {}, [6]],
     ["the identifier of a device with a MAC adds nothing", { additionIds: ["speaker-6"] }, {}, []],
     ["an unknown addition", { additionIds: ["SEP999"] }, {}, []],
     ["exclusions", { ...phones, exclusionIds: ["SEP001122334402", "sep001122334404"] }, {}, [1, 3]],
-    ["exclusion beats addition", { ...phones, additionIds: ["zone:gym"], exclusionIds: ["zone:gym"] }, {}, [1, 2, 3, 4]],
+    [
+      "exclusion beats addition",
+      { ...phones, additionIds: ["zone:gym"], exclusionIds: ["zone:gym"] },
+      {},
+      [1, 2, 3, 4],
+    ],
     ["everybody but one", { filterType: "ACCEPT", exclusionIds: ["AABBCCDDEE07"] }, {}, [1, 2, 3, 4, 5, 6, 8]],
-    ["a diamond of bases", { filterType: "ACCEPT", baseDeviceGroupIds: ["l", "r"] }, { l: { ...one(BIG), baseDeviceGroupIds: ["top"] }, r: { ...north, baseDeviceGroupIds: ["top"] }, top: phones }, [1, 2, 3]],
-    ["a stored circle adds nobody", { filterType: "ACCEPT", baseDeviceGroupIds: ["b"] }, { b: { filterType: "ACCEPT", baseDeviceGroupIds: ["it"] } }, []],
-    ["a circle keeps what else is there", { filterType: "ACCEPT", baseDeviceGroupIds: ["b", "north"] }, { b: { filterType: "ACCEPT", baseDeviceGroupIds: ["it"], additionIds: ["zone:gym"] }, north }, [1, 3, 5]],
+    [
+      "a diamond of bases",
+      { filterType: "ACCEPT", baseDeviceGroupIds: ["l", "r"] },
+      { l: { ...one(BIG), baseDeviceGroupIds: ["top"] }, r: { ...north, baseDeviceGroupIds: ["top"] }, top: phones },
+      [1, 2, 3],
+    ],
+    [
+      "a stored circle adds nobody",
+      { filterType: "ACCEPT", baseDeviceGroupIds: ["b"] },
+      { b: { filterType: "ACCEPT", baseDeviceGroupIds: ["it"] } },
+      [],
+    ],
+    [
+      "a circle keeps what else is there",
+      { filterType: "ACCEPT", baseDeviceGroupIds: ["b", "north"] },
+      { b: { filterType: "ACCEPT", baseDeviceGroupIds: ["it"], additionIds: ["zone:gym"] }, north },
+      [1, 3, 5],
+    ],
   ];
   it.each(cases)("%s", (_, definition, others, expected) => expect(members(definition, others)).toEqual(expected));
 
@@ -180,7 +244,9 @@ describe("base groups, additions, exclusions", () => {
       others[`level${level}a`] = { filterType: "ACCEPT", baseDeviceGroupIds };
       others[`level${level}b`] = { filterType: "ACCEPT", baseDeviceGroupIds };
     }
-    expect(members({ filterType: "ACCEPT", baseDeviceGroupIds: ["level40a", "level40b"] }, others)).toEqual([1, 2, 3, 4]);
+    expect(members({ filterType: "ACCEPT", baseDeviceGroupIds: ["level40a", "level40b"] }, others)).toEqual([
+      1, 2, 3, 4,
+    ]);
   });
 });
 
@@ -191,9 +257,24 @@ describe("what is refused", () => {
     ["filters that are no list", { filters: { attribute: "Name" } }, "filters", /list of filters/],
     ["a filter that is no object", { filters: ["Name"] }, "filters", /Filter 1: An object/],
     ["no attribute", one({ comparison: "EQUALS", value: "x" }), "filters", /Filter 1: The attribute/],
-    ["an unknown comparison", one(is("Name", "LIKE", "x")), "filters", /Filter 1: The comparison is one of BEGINS_WITH/],
-    ["the second filter is named", several("OR", BIG, is("Name", "EQUALS", 7 as unknown as string)), "filters", /Filter 2: The value/],
-    ["a complement that is a number", one(is("Name", "EQUALS", "x", { complement: 1 })), "filters", /complement is true or false/],
+    [
+      "an unknown comparison",
+      one(is("Name", "LIKE", "x")),
+      "filters",
+      /Filter 1: The comparison is one of BEGINS_WITH/,
+    ],
+    [
+      "the second filter is named",
+      several("OR", BIG, is("Name", "EQUALS", 7 as unknown as string)),
+      "filters",
+      /Filter 2: The value/,
+    ],
+    [
+      "a complement that is a number",
+      one(is("Name", "EQUALS", "x", { complement: 1 })),
+      "filters",
+      /complement is true or false/,
+    ],
     ["201 filters", several("OR", ...Array.from({ length: 201 }, () => BIG)), "filters", /At most 200/],
     ["a pattern of 201 characters", one(is("Name", "MATCHES_REGEX", "a".repeat(201))), "filters", /200 characters/],
     ["a back-reference", one(is("Name", "MATCHES_REGEX", "(a)\\1")), "filters", /can't be used/],

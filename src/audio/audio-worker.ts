@@ -1,0 +1,137 @@
+import { Worker } from "node:worker_threads";
+import { BugError, faulty, UpstreamError } from "../base/errors.ts";
+import type { Log } from "../base/log.ts";
+import { workerEntry } from "../base/worker-entry.ts";
+import type { ProgrammeReply } from "./audio-messages.ts";
+import { type Programme, type ProgrammeLayout, programmeHash } from "./programme.ts";
+
+/** A programme that is wanted. */
+export interface ProgrammeSpec extends ProgrammeLayout {
+  /** A WAV file by the SHA-256 of its bytes; `read` is called only when the programme is not remembered. */
+  recording: { sha256: string; read: () => Uint8Array | Promise<Uint8Array> } | null;
+}
+
+/** What an audio worker needs; `spawn` starts its thread (by default the one that belongs to it). */
+export interface AudioWorkerNeeds {
+  log: Log;
+  spawn?: () => Worker;
+}
+
+interface Waiting {
+  resolve: (programme: Programme) => void;
+  reject: (error: unknown) => void;
+}
+
+/** Remembered programmes may take this much memory: some 20 minutes of sound. own choice */
+const MOST_REMEMBERED_BYTES = 32 * 1024 * 1024;
+
+/** Makes programmes in a thread of its own, since decoding minutes of sound takes hundreds of ms, and remembers the latest. */
+export class AudioWorker {
+  readonly #needs: AudioWorkerNeeds;
+  /** By hash, least recently used first; a programme in the making is here too, so that it is made once. */
+  readonly #programmes = new Map<string, Promise<Programme>>();
+  readonly #sizes = new Map<string, number>();
+  readonly #waiting = new Map<number, Waiting>();
+  #worker: Worker | null = null;
+  #running = false;
+  #lastId = 0;
+
+  constructor(needs: AudioWorkerNeeds) {
+    this.#needs = needs;
+  }
+
+  /** Starts the thread; it is started again when it has failed and work comes. */
+  start(): void {
+    this.#running = true;
+    this.#thread();
+  }
+
+  /** Ends the thread; whoever waits for a programme gets an UpstreamError. */
+  async stop(): Promise<void> {
+    this.#running = false;
+    const worker = this.#worker;
+    this.#worker = null;
+    this.#rejectAll(unavailable());
+    await worker?.terminate();
+  }
+
+  /**
+   * The programme for `spec`, made or remembered. Its samples are shared with other callers: read only.
+   * Rejects with CallerError (`audio`, `alertTone`, `repetitions`) for what cannot be played, with UpstreamError when the thread failed.
+   */
+  prepare(spec: ProgrammeSpec): Promise<Programme> {
+    const { recording, ...layout } = spec;
+    const hash = programmeHash(layout, recording?.sha256 ?? null);
+    const known = this.#programmes.get(hash);
+    const programme = known ?? this.#make(hash, layout, recording);
+    this.#programmes.delete(hash);
+    this.#programmes.set(hash, programme);
+    if (!known) {
+      programme.then(
+        (made) => this.#remember(hash, made),
+        () => this.#programmes.delete(hash),
+      );
+    }
+    return programme;
+  }
+
+  async #make(hash: string, layout: ProgrammeLayout, recording: ProgrammeSpec["recording"]): Promise<Programme> {
+    const bytes = recording && (await recording.read());
+    if (!this.#running) throw unavailable();
+    const worker = this.#thread();
+    const id = ++this.#lastId;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      worker.postMessage({ id, hash, layout, recording: bytes });
+    });
+  }
+
+  #remember(hash: string, programme: Programme): void {
+    this.#sizes.set(hash, programme.pcm.byteLength + programme.payload.byteLength);
+    let total = [...this.#sizes.values()].reduce((sum, size) => sum + size, 0);
+    for (const oldest of this.#programmes.keys()) {
+      if (total <= MOST_REMEMBERED_BYTES) return;
+      const size = this.#sizes.get(oldest);
+      if (size === undefined) continue;
+      this.#programmes.delete(oldest);
+      this.#sizes.delete(oldest);
+      total -= size;
+    }
+  }
+
+  #thread(): Worker {
+    if (this.#worker) return this.#worker;
+    const worker = this.#needs.spawn?.() ?? new Worker(workerEntry(import.meta.url, "./programme-worker"));
+    let cause: unknown;
+    worker.on("message", (reply: ProgrammeReply) => this.#settle(reply));
+    worker.on("error", (error) => {
+      cause = error;
+    });
+    worker.on("exit", () => {
+      if (this.#worker !== worker) return;
+      this.#worker = null;
+      this.#needs.log.error({ err: cause, waiting: this.#waiting.size }, "audio thread failed");
+      this.#rejectAll(unavailable(cause));
+    });
+    this.#worker = worker;
+    return worker;
+  }
+
+  #settle(reply: ProgrammeReply): void {
+    const waiting = this.#waiting.get(reply.id);
+    this.#waiting.delete(reply.id);
+    if (!waiting) return;
+    if ("programme" in reply) waiting.resolve(reply.programme);
+    else if ("faults" in reply) waiting.reject(faulty(reply.faults));
+    else waiting.reject(new BugError("Making a programme failed.", {}, reply.failure));
+  }
+
+  #rejectAll(error: UpstreamError): void {
+    for (const waiting of this.#waiting.values()) waiting.reject(error);
+    this.#waiting.clear();
+  }
+}
+
+function unavailable(cause?: unknown): UpstreamError {
+  return new UpstreamError("upstream", "The audio worker is not available.", {}, cause);
+}

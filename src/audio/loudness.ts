@@ -1,0 +1,109 @@
+/** Level that tones and recordings share before the volume is applied: RMS of the sounding parts, dB under full scale. own choice */
+export const REFERENCE_DBFS = -16;
+
+/** No sample of a programme goes above this. own choice */
+export const CEILING_DBFS = -1;
+
+const FRAME = 160;
+const SILENCE_DBFS = -60;
+const RELATIVE_GATE_DB = -10;
+const MOST_AMPLIFICATION_DB = 30;
+const MOST_LIMITING_DB = 6;
+/** Half the limiter's window: 10 ms, so that a peak's neighbourhood is turned down smoothly. */
+const REACH = 80;
+
+/** A ratio of amplitudes for a number of decibels. */
+export function amplitude(db: number): number {
+  return 10 ** (db / 20);
+}
+
+/**
+ * RMS of the parts where something sounds, full scale = 1; 0 when nothing does.
+ * Frames of 20 ms count when above -60 dBFS and not more than 10 dB under the mean of those.
+ * @source ITU-R BS.1770-4 annex 1 (two-step gating; frame length and no K-weighting are own choices)
+ */
+export function activeRms(samples: Float32Array): number {
+  const powers: number[] = [];
+  for (let start = 0; start < samples.length; start += FRAME)
+    powers.push(meanSquare(samples.subarray(start, start + FRAME)));
+  const audible = powers.filter((power) => power > amplitude(SILENCE_DBFS) ** 2);
+  const gate = mean(audible) * amplitude(RELATIVE_GATE_DB) ** 2;
+  return Math.sqrt(mean(audible.filter((power) => power >= gate)));
+}
+
+/**
+ * Brings a recording (full scale = 1) to the reference level, in place.
+ * A weak one is raised by at most 30 dB; peaks may be turned down by the limiter by at most 6 dB, beyond which the whole
+ * stays softer; silence stays as it is.
+ */
+export function normalise(samples: Float32Array): void {
+  const rms = activeRms(samples);
+  const peak = peakOf(samples);
+  if (rms === 0 || peak === 0) return;
+  const gain = Math.min(
+    amplitude(REFERENCE_DBFS) / rms,
+    amplitude(CEILING_DBFS + MOST_LIMITING_DB) / peak,
+    amplitude(MOST_AMPLIFICATION_DB),
+  );
+  for (let i = 0; i < samples.length; i++) samples[i] = (samples[i] as number) * gain;
+}
+
+/** Turns the surroundings (10 ms each way) of every sample above the ceiling down, in place, so that none is above it. */
+export function limitPeaks(samples: Float32Array, ceiling = amplitude(CEILING_DBFS)): void {
+  if (peakOf(samples) <= ceiling) return;
+  const gains = samples.map((sample) => Math.min(1, ceiling / Math.abs(sample)));
+  const smooth = slidingMean(slidingMinimum(gains));
+  for (let i = 0; i < samples.length; i++) {
+    const limited = (samples[i] as number) * (smooth[i] as number);
+    samples[i] = Math.max(-ceiling, Math.min(ceiling, limited));
+  }
+}
+
+/** Least value within REACH of each place; a queue of rising candidates keeps it linear. */
+function slidingMinimum(values: Float32Array): Float32Array {
+  const result = new Float32Array(values.length);
+  const queue = new Int32Array(values.length);
+  let head = 0;
+  let tail = 0;
+  for (let end = 0; end < values.length + REACH; end++) {
+    if (end < values.length) {
+      while (tail > head && (values[queue[tail - 1] as number] as number) >= (values[end] as number)) tail--;
+      queue[tail++] = end;
+    }
+    const centre = end - REACH;
+    if (centre < 0) continue;
+    while ((queue[head] as number) < centre - REACH) head++;
+    result[centre] = values[queue[head] as number] as number;
+  }
+  return result;
+}
+
+/** Mean within REACH of each place; beyond the ends the gain counts as 1. */
+function slidingMean(values: Float32Array): Float32Array {
+  const at = (index: number): number => values[index] ?? 1;
+  const result = new Float32Array(values.length);
+  let sum = 0;
+  for (let i = -REACH; i < REACH; i++) sum += at(i);
+  for (let i = 0; i < values.length; i++) {
+    sum += at(i + REACH);
+    result[i] = sum / (2 * REACH + 1);
+    sum -= at(i - REACH);
+  }
+  return result;
+}
+
+function peakOf(samples: Float32Array): number {
+  let peak = 0;
+  for (const sample of samples) peak = Math.max(peak, Math.abs(sample));
+  return peak;
+}
+
+function meanSquare(samples: Float32Array): number {
+  let sum = 0;
+  for (const sample of samples) sum += sample * sample;
+  return sum / samples.length;
+}
+
+function mean(values: readonly number[]): number {
+  return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
+}

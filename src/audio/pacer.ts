@@ -1,0 +1,86 @@
+import type { Clock, Timer } from "../base/clock.ts";
+import { PACKET_MS } from "./rtp.ts";
+
+/** Something that is done every 20 ms: `tick` is called for n = 0, 1, 2 … until it says false. */
+export interface PacedTask {
+  /** `lateMs` is how long after its moment the call comes; false ends the task. */
+  tick(n: number, lateMs: number): boolean;
+}
+
+/** Calls tasks at t0 + n x 20 ms of the monotonic clock; what is late is caught up at once and shifts nothing after it. */
+export interface Pacer {
+  /** Starts `task`, its tick 0 being due at `t0Ms` of the clock's monotonic time, which may be past. */
+  start(task: PacedTask, t0Ms: number): void;
+  /** Calls `task` no more; one that is not running is left alone. */
+  cancel(task: PacedTask): void;
+}
+
+/** A tick due within this time is done along with the others, which saves waking up again. */
+const SLACK_MS = 0.25;
+/** Timers fire up to 2 ms late, so they are set early and the rest is napped. */
+const TIMER_ERROR_MS = 2;
+const LONGEST_NAP_MS = TIMER_ERROR_MS + 1;
+
+/**
+ * Makes a pacer. `nap` blocks the thread for a few ms with a finer grain than timers have, so the thread must have
+ * nothing else to do; between two naps the event loop gets its turn.
+ */
+export function createPacer(needs: { clock: Clock; nap: (ms: number) => void }): Pacer {
+  const { clock, nap } = needs;
+  const running = new Map<PacedTask, { t0Ms: number; n: number }>();
+  let timer: Timer | null = null;
+  /** Invalidates wake-ups that are already on their way. */
+  let round = 0;
+
+  const dueAt = (state: { t0Ms: number; n: number }): number => state.t0Ms + state.n * PACKET_MS;
+
+  const untilNext = (): number => {
+    let next = Number.POSITIVE_INFINITY;
+    for (const state of running.values()) next = Math.min(next, dueAt(state));
+    return next - clock.monotonicMs();
+  };
+
+  const arm = (): void => {
+    timer?.cancel();
+    timer = null;
+    const mine = ++round;
+    if (running.size === 0) return;
+    const waitMs = untilNext();
+    const wake = (): void => {
+      if (mine === round) work();
+    };
+    if (waitMs > LONGEST_NAP_MS) timer = clock.after(Math.floor(waitMs) - TIMER_ERROR_MS, wake);
+    else clock.soon(wake);
+  };
+
+  const work = (): void => {
+    const waitMs = untilNext();
+    if (waitMs <= LONGEST_NAP_MS) {
+      if (waitMs > SLACK_MS) nap(waitMs);
+      runDue();
+    }
+    arm();
+  };
+
+  const runDue = (): void => {
+    const nowMs = clock.monotonicMs();
+    for (const [task, state] of running) {
+      while (dueAt(state) <= nowMs + SLACK_MS) {
+        const lateMs = Math.max(0, nowMs - dueAt(state));
+        if (task.tick(state.n++, lateMs)) continue;
+        running.delete(task);
+        break;
+      }
+    }
+  };
+
+  return {
+    start(task, t0Ms) {
+      running.set(task, { t0Ms, n: 0 });
+      arm();
+    },
+    cancel(task) {
+      running.delete(task);
+    },
+  };
+}

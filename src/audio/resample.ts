@@ -1,0 +1,108 @@
+import { SAMPLE_RATE_HZ } from "./samples.ts";
+
+/** Sound that is read piece by piece, so that a long recording is never held as a whole at its own rate. */
+export interface SampleSource {
+  rateHz: number;
+  frames: number;
+  /** Fills `into` with mono samples (full scale 1) from frame `first` on; frames outside 0..frames-1 read as 0. */
+  read(first: number, into: Float32Array): void;
+}
+
+const PASS_HZ = 3400;
+const STOP_HZ = 4000;
+const STOP_DB = 80;
+/** Beyond this many distinct places between two samples the nearest one is taken, an error under -70 dB. */
+const MOST_PHASES = 1024;
+const BLOCK = 8000;
+
+/** A low-pass filter, once per place of an output sample between two input samples. */
+interface Filter {
+  /** Taps on each side of the middle one. */
+  half: number;
+  phases: Float32Array[];
+}
+
+/**
+ * The source at 8 kHz: a Kaiser-windowed sinc passes up to 3.4 kHz and stops from 4 kHz by 80 dB.
+ * A source that has 8 kHz is only copied. Needs `rateHz` >= 8000.
+ */
+export function resample(source: SampleSource): Float32Array {
+  const result = new Float32Array(Math.round((source.frames * SAMPLE_RATE_HZ) / source.rateHz));
+  if (source.rateHz === SAMPLE_RATE_HZ) {
+    source.read(0, result);
+    return result;
+  }
+  const common = greatestCommonDivisor(source.rateHz, SAMPLE_RATE_HZ);
+  const up = SAMPLE_RATE_HZ / common;
+  const down = source.rateHz / common;
+  const filter = designFilter(source.rateHz, Math.min(up, MOST_PHASES));
+  const scratch = new Float32Array(Math.ceil((BLOCK * down) / up) + 2 * filter.half + 2);
+  for (let at = 0; at < result.length; at += BLOCK) {
+    const first = Math.floor((at * down) / up) - filter.half;
+    source.read(first, scratch);
+    filterBlock(filter, scratch, first, result.subarray(at, at + BLOCK), { at, up, down });
+  }
+  return result;
+}
+
+/** Output sample n lies at input position n x down / up. */
+function filterBlock(
+  filter: Filter,
+  input: Float32Array,
+  first: number,
+  output: Float32Array,
+  ratio: { at: number; up: number; down: number },
+): void {
+  const count = filter.phases.length;
+  for (let i = 0; i < output.length; i++) {
+    const position = (ratio.at + i) * ratio.down;
+    const whole = Math.floor(position / ratio.up);
+    const place = Math.round(((position - whole * ratio.up) * count) / ratio.up);
+    const taps = filter.phases[place % count] as Float32Array;
+    const start = whole + (place === count ? 1 : 0) - filter.half - first;
+    let sum = 0;
+    for (let k = 0; k < taps.length; k++) sum += (taps[k] as number) * (input[start + k] as number);
+    output[i] = sum;
+  }
+}
+
+/** @source J. F. Kaiser 1974: tap count and beta for a stop-band attenuation and a transition width */
+function designFilter(rateHz: number, count: number): Filter {
+  const transition = (2 * Math.PI * (STOP_HZ - PASS_HZ)) / rateHz;
+  const half = Math.ceil((STOP_DB - 8) / (2.285 * transition) / 2);
+  const beta = 0.1102 * (STOP_DB - 8.7);
+  const cutoff = (PASS_HZ + STOP_HZ) / rateHz;
+  const phases = Array.from({ length: count }, (_, phase) => {
+    const taps = Float64Array.from({ length: 2 * half + 1 }, (_, k) => {
+      const t = k - half - phase / count;
+      return sinc(cutoff * t) * kaiser(t / (half + 1), beta);
+    });
+    const sum = taps.reduce((total, tap) => total + tap, 0);
+    return Float32Array.from(taps, (tap) => tap / sum);
+  });
+  return { half, phases };
+}
+
+function sinc(x: number): number {
+  return x === 0 ? 1 : Math.sin(Math.PI * x) / (Math.PI * x);
+}
+
+/** The window over -1..1. */
+function kaiser(x: number, beta: number): number {
+  return bessel0(beta * Math.sqrt(Math.max(0, 1 - x * x))) / bessel0(beta);
+}
+
+/** Modified Bessel function of order 0 by its power series. */
+function bessel0(x: number): number {
+  let term = 1;
+  let sum = 1;
+  for (let k = 1; term > sum * 1e-12; k++) {
+    term *= (x / (2 * k)) ** 2;
+    sum += term;
+  }
+  return sum;
+}
+
+function greatestCommonDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestCommonDivisor(b, a % b);
+}

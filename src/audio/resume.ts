@@ -1,0 +1,16 @@
+import { PACKET_BYTES, PACKET_MS } from "./rtp.ts";
+import type { StreamSpec } from "./stream-messages.ts";
+
+/** Time to open sockets again before the first resumed packet is due. own choice */
+const LEAD_MS = 60;
+
+/**
+ * Where a stream that began at `t0Ms` (epoch ms, packet `spec.offsetPackets`) goes on after an interruption: the spec with
+ * its new offset and the moment of that packet, on the same 20 ms grid. Null when it would have ended by then.
+ */
+export function resumeStream(spec: StreamSpec, t0Ms: number, nowMs: number): { spec: StreamSpec; t0Ms: number } | null {
+  const missed = Math.max(0, Math.ceil((nowMs + LEAD_MS - t0Ms) / PACKET_MS));
+  const offsetPackets = spec.offsetPackets + missed;
+  if (offsetPackets >= (spec.payload.length / PACKET_BYTES) * spec.repeats) return null;
+  return { spec: { ...spec, offsetPackets }, t0Ms: t0Ms + missed * PACKET_MS };
+}

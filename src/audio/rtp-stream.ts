@@ -1,0 +1,110 @@
+import { createSocket, type Socket } from "node:dgram";
+import type { Clock } from "../base/clock.ts";
+import type { PacedTask } from "./pacer.ts";
+import { PACKET_BYTES, rtpOrigin, rtpPacket } from "./rtp.ts";
+import type { StreamEnded, StreamSpec } from "./stream-messages.ts";
+
+/** Above this a packet counts as late; phones' jitter buffers hold tens of ms. own choice */
+const LATE_MS = 5;
+
+/** An open stream: a paced task that sends one packet per tick. */
+export interface RtpStream extends PacedTask {
+  readonly streamId: string;
+  /** Changes how often the payload is sent in all; takes effect until the last packet has left. */
+  repeat(repeats: number): void;
+  /** Closes the socket and gives the account of what was sent. */
+  close(reason: StreamEnded["reason"]): StreamEnded;
+}
+
+/** Wants to know of the moments of a stream; `onLast` comes once the system has answered for every packet. */
+export interface RtpStreamNeeds {
+  clock: Clock;
+  onFirst(stream: RtpStream, firstPacketAt: number): void;
+  onLast(stream: RtpStream): void;
+}
+
+/** A connected socket for the spec's address; rejects with the system's error when address or interface cannot be used. */
+export async function connectSocket(spec: StreamSpec): Promise<Socket> {
+  const socket = createSocket("udp4");
+  try {
+    await new Promise<void>((resolve, reject) => {
+      socket.once("error", reject);
+      socket.bind(0, spec.interfaceAddress, () => {
+        try {
+          // Before connecting: the system chooses the way out when it connects.
+          socket.setMulticastInterface(spec.interfaceAddress);
+          socket.setMulticastTTL(spec.ttl);
+          socket.setMulticastLoopback(true);
+          socket.connect(spec.port, spec.group, () => resolve());
+        } catch (error) {
+          reject(error);
+        }
+      });
+    });
+  } catch (error) {
+    socket.close();
+    throw error;
+  }
+  socket.removeAllListeners("error");
+  return socket;
+}
+
+/** Makes the stream that sends `spec` through `socket`. */
+export function createRtpStream(spec: StreamSpec, socket: Socket, needs: RtpStreamNeeds): RtpStream {
+  const origin = rtpOrigin(spec.ssrc);
+  const packetsPerPass = spec.payload.length / PACKET_BYTES;
+  const account = { firstPacketAt: null as number | null, packets: 0, sendErrors: 0, lateMaxMs: 0, latePackets: 0 };
+  let total = packetsPerPass * spec.repeats;
+  let unanswered = 0;
+  let done = false;
+  const onSent = (error: Error | null): void => {
+    unanswered--;
+    if (error) account.sendErrors++;
+    else account.packets++;
+    if (done && unanswered === 0) needs.onLast(stream);
+  };
+  // A single host that does not listen says so by ICMP after the fact.
+  socket.on("error", () => account.sendErrors++);
+
+  const send = (index: number, marker: boolean): void => {
+    const at = (index % packetsPerPass) * PACKET_BYTES;
+    const packet = rtpPacket(
+      {
+        payloadType: spec.payloadType,
+        marker,
+        sequence: origin.sequence + index,
+        timestamp: origin.timestamp + index * PACKET_BYTES,
+        ssrc: spec.ssrc,
+      },
+      spec.payload.subarray(at, at + PACKET_BYTES),
+    );
+    unanswered++;
+    socket.send(packet, onSent);
+  };
+
+  const stream: RtpStream = {
+    streamId: spec.streamId,
+    tick(n, lateMs) {
+      const index = spec.offsetPackets + n;
+      if (index < total) send(index, n === 0);
+      account.lateMaxMs = Math.max(account.lateMaxMs, lateMs);
+      if (lateMs > LATE_MS) account.latePackets++;
+      if (n === 0) {
+        account.firstPacketAt = needs.clock.now();
+        needs.onFirst(stream, account.firstPacketAt);
+      }
+      if (index + 1 < total) return true;
+      done = true;
+      if (unanswered === 0) needs.onLast(stream);
+      return false;
+    },
+    repeat(repeats) {
+      total = packetsPerPass * repeats;
+    },
+    close(reason) {
+      socket.close();
+      return { streamId: spec.streamId, reason, ...account };
+    },
+  };
+  return stream;
+}

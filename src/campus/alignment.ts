@@ -1,0 +1,67 @@
+import { FRAME_BYTES, type Programme } from "./programme.ts";
+import type { StreamRecord } from "./stream-record.ts";
+
+/** Where in the programme a stream begins, and which of its packets differ from the programme. */
+export interface Alignment {
+  /** The programme frame that slot 0 carries. */
+  offset: number;
+  /** `wrongBefore[n]` counts the received slots below n whose bytes differ; one entry more than slots. */
+  wrongBefore: Int32Array;
+}
+
+const MISSING = -1;
+const FOREIGN = -2;
+
+/**
+ * Lays a stream beside the repeated programme at the offset with the fewest differences (0 when it fits).
+ * A stream that began with a talk-burst's marker begins with frame 0, whatever else it resembles.
+ */
+export function align(stream: StreamRecord, programme: Programme): Alignment {
+  const numbers = new Map<string, number>();
+  const wanted = numberFrames(programme.payload, programme.frames, (key) => {
+    const number = numbers.get(key) ?? numbers.size;
+    numbers.set(key, number);
+    return number;
+  });
+  const heard = numberFrames(stream.payload, stream.slots, (key) => numbers.get(key) ?? FOREIGN);
+  for (let slot = 0; slot < stream.slots; slot++) if (Number.isNaN(stream.arrivedAt[slot])) heard[slot] = MISSING;
+  const offset = bestOffset(heard, wanted, stream.beganHere);
+  return { offset, wrongBefore: countWrong(heard, wanted, offset) };
+}
+
+/** Gives equal frames equal numbers, so that comparing two frames is comparing two integers. */
+function numberFrames(payload: Uint8Array, frames: number, number: (key: string) => number): Int32Array {
+  const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
+  return Int32Array.from({ length: frames }, (_, frame) =>
+    number(bytes.toString("latin1", frame * FRAME_BYTES, (frame + 1) * FRAME_BYTES)),
+  );
+}
+
+function bestOffset(heard: Int32Array, wanted: Int32Array, fixed: boolean): number {
+  let best = { offset: 0, wrong: differences(heard, wanted, 0, heard.length) };
+  if (fixed) return 0;
+  for (let offset = 1; offset < wanted.length && best.wrong > 0; offset++) {
+    if (heard[0] !== wanted[offset]) continue;
+    const wrong = differences(heard, wanted, offset, best.wrong);
+    if (wrong < best.wrong) best = { offset, wrong };
+  }
+  return best.offset;
+}
+
+/** How many received slots differ, counting no further than `limit`. */
+function differences(heard: Int32Array, wanted: Int32Array, offset: number, limit: number): number {
+  let wrong = 0;
+  for (let slot = 0; slot < heard.length && wrong < limit; slot++) {
+    if (heard[slot] !== MISSING && heard[slot] !== wanted[(offset + slot) % wanted.length]) wrong++;
+  }
+  return wrong;
+}
+
+function countWrong(heard: Int32Array, wanted: Int32Array, offset: number): Int32Array {
+  const before = new Int32Array(heard.length + 1);
+  for (let slot = 0; slot < heard.length; slot++) {
+    const differs = heard[slot] !== MISSING && heard[slot] !== wanted[(offset + slot) % wanted.length];
+    before[slot + 1] = (before[slot] ?? 0) + (differs ? 1 : 0);
+  }
+  return before;
+}

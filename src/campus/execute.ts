@@ -1,0 +1,129 @@
+import { sleep } from "../base/clock.ts";
+import { shuffled } from "./chance.ts";
+import { showPushed, showUrl } from "./display.ts";
+import { isReceiving, listenTo, noteError, type Phone } from "./phone.ts";
+import { type RtpOrder, readRtpUri } from "./rtp-uri.ts";
+import { type CampusState, draw, leave } from "./state.ts";
+import { escapeXml, parseXml, type XmlElement } from "./xml.ts";
+
+const MOST_ITEMS = 3;
+const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n';
+const IS_URL = /^https?:/i;
+const ORDER_SALT = 0x0e;
+/** own choice: every sound file lasts as long as the longest one a phone takes (16,080 samples). */
+const PLAY_MS = 2010;
+
+/** The whole-push faults of a phone. @source IP Phone Services Application Development Notes */
+export const PUSH_ERROR = { parse: 1, authentication: 4 } as const;
+
+interface ExecuteItem {
+  url: string;
+  priority: number;
+}
+
+/** How one item went: 0 done, 1 busy, 6 internal. */
+interface ItemAnswer {
+  status: 0 | 1 | 6;
+  data: string;
+}
+
+const DONE: ItemAnswer = { status: 0, data: "Success" };
+
+/**
+ * Obeys what was pushed (`null`: there was no XML field) and gives the body of the answer. Items start in an order
+ * that nobody may rely on, and are answered in the order they end; a page counts as done when its fetching begins.
+ */
+export async function execute(campus: CampusState, phone: Phone, source: string | null): Promise<string> {
+  const root = source === null ? null : parseXml(source);
+  if (!root || source === null) return pushError(phone, PUSH_ERROR.parse, "no well-formed XML field");
+  if (root.name !== "CiscoIPPhoneExecute") return executePage(campus, phone, source);
+  const items = readItems(root);
+  if (typeof items === "string") return pushError(phone, PUSH_ERROR.parse, items);
+  const answers: (ItemAnswer & { url: string })[] = [];
+  const order = shuffled(items, Math.floor(draw(campus, phone) * 0x7fff_ffff), ORDER_SALT);
+  await Promise.all(
+    order.map(async (item) => {
+      const answer = await executeItem(campus, phone, item);
+      if (answer.status !== 0) noteError(phone, `push: ${item.url}: ${answer.data}`);
+      answers.push({ ...answer, url: item.url });
+    }),
+  );
+  return reply(phone, answers);
+}
+
+async function executePage(campus: CampusState, phone: Phone, source: string): Promise<string> {
+  const shown = await showPushed(campus, phone, source);
+  if (!shown) return pushError(phone, PUSH_ERROR.parse, "unknown object");
+  return reply(phone, [{ ...DONE, url: "" }]);
+}
+
+/** The items of an Execute, or in words why the phone refuses the whole of it. */
+function readItems(root: XmlElement): ExecuteItem[] | string {
+  const items: ExecuteItem[] = [];
+  for (const child of root.children) {
+    const { URL: url, Priority: priority = "0", ...unknown } = child.attributes;
+    if (child.name !== "ExecuteItem" || url === undefined || Object.keys(unknown).length > 0) return "unknown element";
+    if (!/^[012]$/.test(priority)) return "unknown priority";
+    items.push({ url, priority: Number(priority) });
+  }
+  if (items.length < 1 || items.length > MOST_ITEMS) return `${items.length} items`;
+  return items.filter((item) => IS_URL.test(item.url)).length > 1 ? "more than one URL" : items;
+}
+
+async function executeItem(campus: CampusState, phone: Phone, item: ExecuteItem): Promise<ItemAnswer> {
+  if (IS_URL.test(item.url)) return executeUrl(campus, phone, item);
+  const scheme = item.url.split(":", 1)[0] ?? "";
+  if (!phone.model.schemes.has(scheme) || scheme === item.url) return { status: 6, data: "URI not found" };
+  if (scheme === "Play") await sleep(campus.clock, PLAY_MS, campus.signal);
+  if (scheme === "RTPRx" || scheme === "RTPMRx") return executeRtp(campus, phone, readRtpUri(item.url));
+  return DONE;
+}
+
+/** Priority 0 shows at once, 1 waits for the end of a call, 2 is dropped during one. Internal URIs never wait. */
+function executeUrl(campus: CampusState, phone: Phone, item: ExecuteItem): ItemAnswer {
+  if (phone.callActive && item.priority === 2) return { status: 6, data: "Not idle" };
+  if (phone.callActive && item.priority === 1) phone.waitingUrls.push(item.url);
+  else void showUrl(campus, phone, item.url);
+  return DONE;
+}
+
+async function executeRtp(campus: CampusState, phone: Phone, order: RtpOrder): Promise<ItemAnswer> {
+  if (order.kind === "invalid") return { status: 6, data: order.words };
+  if (order.kind === "stop") {
+    const unicast = phone.listening?.source.address === phone.address;
+    if (order.cast === "any" || !unicast) leave(campus, phone);
+    return DONE;
+  }
+  if (isReceiving(phone)) return { status: 1, data: "Rx already active" };
+  phone.joining = true;
+  try {
+    const { sources } = campus;
+    const source = await (order.cast === "multicast"
+      ? sources.multicast(order.address, order.port)
+      : sources.unicast(phone.address, order.port, order.address));
+    listenTo(phone, { source, joinedAt: campus.at(), leftAt: null });
+    if (!phone.online) leave(campus, phone);
+    return DONE;
+  } catch (error) {
+    return { status: 6, data: error instanceof Error ? error.message : String(error) };
+  } finally {
+    phone.joining = false;
+  }
+}
+
+/** A whole-push fault as the phone words it, noted in its error list. */
+export function pushError(phone: Phone, number: number, words: string): string {
+  noteError(phone, `push: error ${number}, ${words}`);
+  return `${DECLARATION}<CiscoIPPhoneError Number="${number}"/>`;
+}
+
+/** own choice: a lone item that found the phone busy is told by the whole-push error, among others by its status. */
+function reply(phone: Phone, answers: readonly (ItemAnswer & { url: string })[]): string {
+  if (!phone.model.answers) return "";
+  if (answers.length === 1 && answers[0]?.status === 1) return `${DECLARATION}<CiscoIPPhoneError Number="1"/>`;
+  const items = answers.map(
+    (answer) =>
+      `<ResponseItem Status="${answer.status}" Data="${escapeXml(answer.data)}" URL="${escapeXml(answer.url)}"/>`,
+  );
+  return `${DECLARATION}<CiscoIPPhoneResponse>${items.join("")}</CiscoIPPhoneResponse>`;
+}

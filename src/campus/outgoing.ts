@@ -1,0 +1,72 @@
+import { Agent, type IncomingMessage, request } from "node:http";
+import type { Clock } from "../base/clock.ts";
+import { UpstreamError } from "../base/errors.ts";
+
+/** One GET that a phone makes, from its own address. */
+export interface Errand {
+  url: string;
+  localAddress: string;
+  headers: Record<string, string>;
+  timeoutMs: number;
+  maxBytes: number;
+}
+
+/** What came back; a redirect is an answer like any other. */
+export interface Fetched {
+  status: number;
+  contentType: string;
+  body: Buffer;
+}
+
+/** The requests that phones make of servers; rejects with UpstreamError. */
+export interface Outgoing {
+  get(errand: Errand): Promise<Fetched>;
+  /** Drops what is under way. */
+  stop(): void;
+}
+
+/** Makes the phones' client: a connection per request, as phones do, and no limit on their number. */
+export function createOutgoing(clock: Clock): Outgoing {
+  const agent = new Agent({ keepAlive: false, maxSockets: Number.POSITIVE_INFINITY });
+  return { get: (errand) => get(errand, clock, agent), stop: () => agent.destroy() };
+}
+
+function get(errand: Errand, clock: Clock, agent: Agent): Promise<Fetched> {
+  return new Promise((resolve, reject) => {
+    const { localAddress, headers } = errand;
+    const outgoing = request(errand.url, { agent, localAddress, headers }, (response) => {
+      collect(response, errand.maxBytes).then(finish, fail);
+    });
+    const timer = clock.after(errand.timeoutMs, () => fail(new UpstreamError("upstream", "timed out")), {
+      background: true,
+    });
+    function finish(fetched: Fetched): void {
+      timer.cancel();
+      resolve(fetched);
+    }
+    function fail(error: Error): void {
+      timer.cancel();
+      outgoing.destroy();
+      reject(error instanceof UpstreamError ? error : new UpstreamError("upstream", error.message, {}, error));
+    }
+    outgoing.on("error", fail);
+    outgoing.end();
+  });
+}
+
+function collect(response: IncomingMessage, maxBytes: number): Promise<Fetched> {
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = [];
+    let length = 0;
+    response.on("data", (part: Buffer) => {
+      parts.push(part);
+      length += part.length;
+      if (length > maxBytes) reject(new UpstreamError("upstream", `more than ${maxBytes} bytes`));
+    });
+    response.on("error", reject);
+    response.on("end", () => {
+      const contentType = response.headers["content-type"] ?? "";
+      resolve({ status: response.statusCode ?? 0, contentType, body: Buffer.concat(parts, length) });
+    });
+  });
+}

@@ -1,0 +1,40 @@
+import { countHeard } from "./heard.ts";
+import { isReceiving, type Phone } from "./phone.ts";
+import { FRAME_BYTES } from "./programme.ts";
+import { type CampusState, lossOf } from "./state.ts";
+
+const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n';
+
+/**
+ * The stream statistics page of a phone (/StreamingStatisticsX): packets really received, of the current or the last
+ * stream; a mute phone counts none. Element names as phones spell them; values that a campus has no measure for are
+ * left out. @source Cisco IP Phone administration guides, "Streaming Statistics"
+ */
+export function streamingStatistics(campus: CampusState, phone: Phone): string {
+  const listening = phone.listening;
+  const heard = listening && !phone.mute ? countHeard(listening, lossOf(campus, phone.index)) : { packets: 0, lost: 0 };
+  const source = listening?.source;
+  return (
+    `${DECLARATION}<StreamingStatistics>` +
+    `<RemoteAddr>${source ? `${source.address}/${source.port}` : "0.0.0.0/0"}</RemoteAddr>` +
+    `<LocalAddr>${phone.address}/${source?.port ?? 0}</LocalAddr>` +
+    `<StreamStatus>${isReceiving(phone) ? "Active" : "Not Ready"}</StreamStatus>` +
+    `<Name>${phone.name}</Name>` +
+    "<SenderPackets>0</SenderPackets><SenderOctets>0</SenderOctets><SenderCodec>None</SenderCodec>" +
+    `<RcvrLostPackets>${heard.lost}</RcvrLostPackets>` +
+    `<RcvrCodec>${source ? "G.711 ulaw" : "None"}</RcvrCodec>` +
+    `<RcvrPackets>${heard.packets}</RcvrPackets>` +
+    `<RcvrOctets>${heard.packets * FRAME_BYTES}</RcvrOctets>` +
+    `<RcvrDiscarded>${source?.discarded ?? 0}</RcvrDiscarded>` +
+    "</StreamingStatistics>"
+  );
+}
+
+/** The page that says what a phone is (/DeviceInformationX). */
+export function deviceInformation(phone: Phone): string {
+  return (
+    `${DECLARATION}<DeviceInformation><MACAddress>${phone.name.slice(3)}</MACAddress>` +
+    `<HostName>${phone.name}</HostName><phoneDN>${2000 + phone.index}</phoneDN>` +
+    `<modelNumber>${phone.model.modelName}</modelNumber></DeviceInformation>`
+  );
+}

@@ -1,0 +1,49 @@
+import { Command, CommanderError } from "commander";
+import { addCampus } from "./campus.ts";
+import { EXIT, EXIT_HELP } from "./exit-codes.ts";
+import { addInit } from "./init.ts";
+import { addServe } from "./serve.ts";
+import { addSettings } from "./settings.ts";
+import { faultOf, type Terminal, tellFault } from "./terminal.ts";
+import { addToken } from "./token.ts";
+
+/** Adds one command to the program; `finish` takes the exit code it ended with. */
+export type AddCommand = (program: Command, terminal: Terminal, finish: (exitCode: number) => void) => void;
+
+/** Every command, in the order of `--help`. */
+const COMMANDS: readonly AddCommand[] = [addInit, addServe, addToken, addSettings, addCampus];
+
+/** Runs one command line (without node and script) and gives the exit code; never throws. */
+export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
+  let exitCode: number = EXIT.ok;
+  const program = createProgram(terminal, (code) => {
+    exitCode = code;
+  });
+  try {
+    await program.parseAsync(argv, { from: "user" });
+    return exitCode;
+  } catch (error) {
+    // Commander has written help, version or its complaint already; code 0 means that nothing is wrong.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    return tellFault(terminal, faultOf(error));
+  }
+}
+
+function createProgram(terminal: Terminal, finish: (exitCode: number) => void): Command {
+  const program = new Command("carillon")
+    .description(
+      "Open mass-notification appliance: sends a message to phones, speakers and people, with proof per device.",
+    )
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => terminal.out(text.trimEnd()),
+      writeErr: (text) => terminal.err(text.trimEnd()),
+    })
+    .showHelpAfterError("Add --help to see how it is used.")
+    .addHelpText(
+      "after",
+      `\nExample:\n  carillon init --data data --admin-email admin@example.org --admin-password '…'\n  carillon serve --data data --listen 127.0.0.1:8080\n\n${EXIT_HELP}`,
+    );
+  for (const add of COMMANDS) add(program, terminal, finish);
+  return program;
+}

@@ -1,0 +1,50 @@
+import { CallerError, UpstreamError } from "../base/errors.ts";
+import { EXIT } from "./exit-codes.ts";
+
+/** What a command may use of the process it runs in. */
+export interface Terminal {
+  /** One line to stdout: answers only. */
+  out(line: string): void;
+  /** One line to stderr: everything for people. */
+  err(line: string): void;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Calls `stop` at SIGTERM and SIGINT until the function returned is called. */
+  onStop(stop: (signal: "SIGTERM" | "SIGINT") => void): () => void;
+}
+
+/** A command that could not do its work: how the process ends, what happened, what to do next. */
+export interface CommandFault {
+  exitCode: number;
+  message: string;
+  next: string | null;
+}
+
+/** Writes a fault to stderr in the form of all commands and gives its exit code. */
+export function tellFault(terminal: Terminal, { exitCode, message, next }: CommandFault): number {
+  terminal.err(`carillon: ${message}`);
+  if (next !== null) terminal.err(`  ${next}`);
+  return exitCode;
+}
+
+/** What an error that came out of a command means for its user. */
+export function faultOf(error: unknown): CommandFault {
+  if (error instanceof CallerError) return { exitCode: EXIT.usage, message: error.message, next: null };
+  if (error instanceof UpstreamError) {
+    const aboutData = "dataDir" in error.context;
+    return { exitCode: aboutData ? EXIT.dataDirectory : EXIT.failure, message: error.message, next: null };
+  }
+  const code = (error as { code?: unknown } | null)?.code;
+  if (typeof code === "string" && code.startsWith("SQLITE_IOERR")) {
+    const next = "Check the disk, then start again: what was acknowledged is kept.";
+    return { exitCode: EXIT.disk, message: "the disk failed while writing", next };
+  }
+  if (code === "EADDRINUSE" || code === "EADDRNOTAVAIL" || code === "EACCES") {
+    const next = "Choose another address with --listen HOST:PORT; port 0 takes a free one.";
+    return { exitCode: EXIT.failure, message: messageOf(error), next };
+  }
+  return { exitCode: EXIT.failure, message: messageOf(error), next: null };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,23 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { systemClock } from "../base/clock.ts";
+import { BugError } from "../base/errors.ts";
+import type { PluginDefinition } from "../plugin-api/index.ts";
+import { openDoor } from "./door.ts";
+import type { DoorInit } from "./wire.ts";
+
+/** What the thread of one plugin is started with; `entry` is the URL of its index.js. */
+export interface PluginWorkerData {
+  entry: string;
+  init: DoorInit;
+}
+
+if (!parentPort) throw new BugError("plugin-worker runs in a worker thread only");
+const port = parentPort;
+const { entry, init } = workerData as PluginWorkerData;
+const door = openDoor(
+  { send: (message) => port.postMessage(message), receive: (handler) => port.on("message", handler) },
+  init,
+  systemClock,
+);
+const plugin = (await import(entry)) as { default: PluginDefinition };
+await door.start(plugin.default);

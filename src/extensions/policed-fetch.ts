@@ -1,0 +1,97 @@
+import { type ClientRequest, type IncomingMessage, request as plainRequest } from "node:http";
+import { request as secureRequest } from "node:https";
+import type { LookupFunction } from "node:net";
+import type { Clock } from "../base/clock.ts";
+import { UpstreamError } from "../base/errors.ts";
+import type { AddressPolicy, ResolvedAddress } from "./address-policy.ts";
+
+/** How long a call may take when the caller does not say. */
+const DEFAULT_TIMEOUT_MS = 10_000;
+const LONGEST_TIMEOUT_MS = 30_000;
+/** Longest answer that is taken. */
+const MAX_BYTES = 1_048_576;
+
+/** What to send; GET without a body unless said otherwise. */
+export interface FetchOptions {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: string;
+  timeoutMs?: number;
+}
+
+/** What came back, whatever its status; a redirect is not followed. Repeated headers are joined by a comma. */
+export interface Fetched {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** What single outgoing calls need. */
+export interface FetchNeeds {
+  policy: AddressPolicy;
+  clock: Clock;
+  /** Cuts off calls under way. */
+  signal: AbortSignal;
+}
+
+/** Makes one HTTP call to a place named by a user. Throws UpstreamError; its words hold the host, never the whole URL. */
+export async function policedFetch(url: string, options: FetchOptions, needs: FetchNeeds): Promise<Fetched> {
+  const target = URL.canParse(url) ? new URL(url) : null;
+  if (!target || !/^https?:$/.test(target.protocol))
+    throw new UpstreamError("upstream", "This is no http or https URL.");
+  const address = await needs.policy.choose(target.hostname);
+  return new Promise((resolve, reject) => {
+    const timeoutMs = Math.min(options.timeoutMs ?? DEFAULT_TIMEOUT_MS, LONGEST_TIMEOUT_MS);
+    const call = open(target, address, options);
+    const fail = (words: string, cause?: unknown): void => {
+      settle();
+      call.destroy();
+      reject(new UpstreamError("upstream", `${target.host}: ${words}`, { host: target.host }, cause));
+    };
+    const timer = needs.clock.after(timeoutMs, () => fail(`no answer within ${timeoutMs / 1000} s`));
+    const onAbort = (): void => fail("called off");
+    const settle = (): void => {
+      timer.cancel();
+      needs.signal.removeEventListener("abort", onAbort);
+    };
+    needs.signal.addEventListener("abort", onAbort, { once: true });
+    call.on("error", (error) => fail(error.message, error));
+    call.on("response", (response) => {
+      collect(response).then(
+        (fetched) => {
+          settle();
+          resolve(fetched);
+        },
+        (error: Error) => fail(error.message, error),
+      );
+    });
+    call.end(options.body);
+  });
+}
+
+function open(target: URL, { address, family }: ResolvedAddress, options: FetchOptions): ClientRequest {
+  // The name was resolved and judged; a second look-up could lead elsewhere.
+  const lookup: LookupFunction = (_host, { all }, done) =>
+    all ? done(null, [{ address, family }]) : done(null, address, family);
+  const send = target.protocol === "https:" ? secureRequest : plainRequest;
+  return send(target, { method: options.method ?? "GET", headers: options.headers ?? {}, agent: false, lookup });
+}
+
+function collect(response: IncomingMessage): Promise<Fetched> {
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = [];
+    let length = 0;
+    response.on("data", (part: Buffer) => {
+      parts.push(part);
+      length += part.length;
+      if (length > MAX_BYTES) reject(new UpstreamError("upstream", `the answer is longer than ${MAX_BYTES} bytes`));
+    });
+    response.on("error", reject);
+    response.on("end", () => {
+      const headers = Object.fromEntries(
+        Object.entries(response.headers).map(([name, value]) => [name, [value].flat().join(", ")]),
+      );
+      resolve({ status: response.statusCode ?? 0, headers, body: Buffer.concat(parts).toString("utf8") });
+    });
+  });
+}

@@ -1,0 +1,18 @@
+import { run } from "./cli/program.ts";
+import type { Terminal } from "./cli/terminal.ts";
+
+const SIGNALS = ["SIGTERM", "SIGINT"] as const;
+
+const terminal: Terminal = {
+  out: (line) => void process.stdout.write(`${line}\n`),
+  err: (line) => void process.stderr.write(`${line}\n`),
+  env: process.env,
+  onStop(stop) {
+    for (const signal of SIGNALS) process.on(signal, stop);
+    return () => {
+      for (const signal of SIGNALS) process.off(signal, stop);
+    };
+  },
+};
+
+process.exitCode = await run(process.argv.slice(2), terminal);

@@ -1,0 +1,49 @@
+import qs from "qs";
+import { CallerError, invalidValue } from "../base/errors.ts";
+import { isUuid } from "../base/ids.ts";
+import { camelCase } from "../schema/decode.ts";
+
+/** Query parameters: camelCase names to texts, arrays and nested objects of texts. */
+export type Query = Readonly<Record<string, unknown>>;
+
+const NOTHING: Query = Object.freeze({});
+
+/** Nests bracketed keys, for bodies and queries alike. @source libraries.md 1, pitfalls a, b, c and g */
+export function parseBrackets(text: string): Record<string, unknown> {
+  try {
+    return qs.parse(text, {
+      depth: 10,
+      strictDepth: true,
+      arrayLimit: 5_000,
+      parameterLimit: 20_000,
+      throwOnLimitExceeded: true,
+    });
+  } catch {
+    throw new CallerError("invalid-value", "The parameters are nested too deep or are too many.");
+  }
+}
+
+/** Reads a query string (without `?`); names in kebab-case come out in camelCase, range suffixes stay. */
+export function parseQuery(text: string): Query {
+  if (text === "") return NOTHING;
+  const query: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(parseBrackets(text))) query[camelCase(name)] = value;
+  return query;
+}
+
+/** A parameter that may stand once: null when it is absent. Throws invalid-value for arrays and objects. */
+export function singleText(query: Query, name: string): string | null {
+  const value = Object.hasOwn(query, name) ? query[name] : undefined;
+  if (value === undefined) return null;
+  if (typeof value !== "string") throw invalidValue(name);
+  return value;
+}
+
+/** Ids given as `name[]=…`, repeated, or once; null when absent. Throws invalid-value for what is no UUID. */
+export function idTexts(query: Query, name: string): string[] | null {
+  const value = Object.hasOwn(query, name) ? query[name] : undefined;
+  if (value === undefined) return null;
+  const ids = Array.isArray(value) ? value : [value];
+  if (!ids.every(isUuid)) throw invalidValue(name);
+  return ids;
+}

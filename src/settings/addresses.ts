@@ -1,0 +1,44 @@
+import { isIP, isIPv4 } from "node:net";
+
+/** Where a server listens. */
+export interface ListenAddress {
+  /** An IP address or a host name, without brackets. */
+  host: string;
+  /** 0 lets the system choose. */
+  port: number;
+}
+
+/** Reads `HOST:PORT`, IPv6 in brackets (`[::1]:8080`); null when it is none. */
+export function parseListen(text: string): ListenAddress | null {
+  const match = /^(?:\[([0-9a-f:.]+)\]|([^\s:[\]/]+)):(\d{1,5})$/i.exec(text);
+  if (!match) return null;
+  const host = match[1] ?? (match[2] as string);
+  const port = Number(match[3]);
+  if (port > 65_535 || (match[1] !== undefined && isIP(host) !== 6)) return null;
+  return { host, port };
+}
+
+/** The way back of `parseListen`, also the authority part of a URL. */
+export function formatListen({ host, port }: ListenAddress): string {
+  return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** True for an IPv4 network in CIDR form whose whole range lies in the multicast block. @source RFC 5771 §3 */
+export function isMulticastRange(text: string): boolean {
+  const match = /^([0-9.]+)\/(\d{1,2})$/.exec(text);
+  if (!match || !isIPv4(match[1] as string)) return false;
+  const first = Number((match[1] as string).split(".")[0]);
+  const prefix = Number(match[2]);
+  return first >= 224 && first <= 239 && prefix >= 8 && prefix <= 32;
+}
+
+/** True for what `network.allowedTargets` takes: an IP address, an IP network in CIDR form, or a host name. */
+export function isTarget(text: string): boolean {
+  const [address = "", prefix, ...rest] = text.split("/");
+  const version = isIP(address);
+  if (rest.length > 0) return false;
+  if (prefix !== undefined) {
+    return version !== 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128);
+  }
+  return version !== 0 || /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,62})(\.[a-z0-9][a-z0-9-]{0,62})*$/i.test(address);
+}

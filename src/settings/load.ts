@@ -1,0 +1,75 @@
+import { readFileSync } from "node:fs";
+import { parseDocument } from "yaml";
+import { CallerError, type Fault, UpstreamError } from "../base/errors.ts";
+import { type Settings, settingsSchema } from "./schema.ts";
+
+/**
+ * Reads settings from YAML text; empty text gives the defaults. Throws CallerError `invalid-value` whose faults name each
+ * setting by its path (`plugins.ip-phones.listen.auth.port`) and say what is expected, never what was found.
+ */
+export function parseSettings(yaml: string): Settings {
+  const document = parseDocument(yaml, { prettyErrors: false, logLevel: "silent" });
+  const broken = document.errors[0];
+  if (broken) throw new CallerError("invalid-value", `line ${lineOf(yaml, broken.pos[0])}: ${broken.message}`);
+  const result = settingsSchema.safeParse(toPlain(document) ?? {});
+  if (result.success) return checked(result.data);
+  const faults = result.error.issues.map(
+    ({ path, message }): Fault => ({ field: path.join(".") || null, type: "invalid-value", message }),
+  );
+  throw faultsOf(faults);
+}
+
+/** Reads the settings file at `path`. Throws CallerError as `parseSettings` does, UpstreamError when it can't be read. */
+export function loadSettings(path: string): Settings {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    throw new UpstreamError("upstream", `The settings file ${path} can't be read.`, { path }, error);
+  }
+  return parseSettings(text);
+}
+
+/** The settings of an appliance without a settings file. */
+export function defaultSettings(): Settings {
+  return parseSettings("");
+}
+
+function toPlain(document: ReturnType<typeof parseDocument>): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 100 });
+  } catch (error) {
+    throw new CallerError("invalid-value", error instanceof Error ? error.message : "The YAML can't be read.");
+  }
+}
+
+function checked(settings: Settings): Settings {
+  if (overlap(settings.audio.multicastRange, settings.audio.emergencyRange)) {
+    const message = "must not overlap audio.multicastRange";
+    throw faultsOf([{ field: "audio.emergencyRange", type: "invalid-value", message }]);
+  }
+  return settings;
+}
+
+function faultsOf(faults: readonly Fault[]): CallerError {
+  const message = faults.map((fault) => (fault.field ? `${fault.field}: ${fault.message}` : fault.message)).join("; ");
+  return new CallerError("invalid-value", message, faults);
+}
+
+function overlap(one: string, other: string): boolean {
+  const prefix = Math.min(prefixOf(one), prefixOf(other));
+  const mask = prefix === 32 ? 0xffff_ffff : ~(0xffff_ffff >>> prefix) >>> 0;
+  return (numberOf(one) & mask) >>> 0 === (numberOf(other) & mask) >>> 0;
+}
+
+function prefixOf(range: string): number {
+  return Number(range.split("/")[1]);
+}
+
+function numberOf(range: string): number {
+  return (range.split("/")[0] as string).split(".").reduce((sum, part) => sum * 256 + Number(part), 0);
+}
+
+function lineOf(text: string, position: number): number {
+  return text.slice(0, position).split("\n").length;
+}

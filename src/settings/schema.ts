@@ -1,0 +1,101 @@
+import { isIPv4 } from "node:net";
+import { z } from "zod";
+import { isMulticastRange, isTarget, parseListen } from "./addresses.ts";
+
+const listen = z
+  .string()
+  .refine((text) => parseListen(text) !== null, "must be HOST:PORT, such as 127.0.0.1:8080 or [::]:8080");
+
+const multicastRange = z
+  .string()
+  .refine(isMulticastRange, "must be an IPv4 multicast network, such as 239.192.16.0/24");
+
+const publicUrl = z
+  .url({ protocol: /^https?$/, error: "must be an http or https URL" })
+  .refine((text) => URL.canParse(text) && new URL(text).username === "" && new URL(text).password === "", {
+    error: "must not hold a user name or password",
+  });
+
+const pluginListen = z
+  .strictObject({
+    host: z.string().min(1).default("127.0.0.1").describe("Address the plugin's own port listens on."),
+    port: z.int().min(0).max(65_535).default(0).describe("Port number; 0 lets the system choose."),
+    publicUrl: publicUrl
+      .nullable()
+      .default(null)
+      .describe("URL under which devices reach the port; made from host and port when null."),
+  })
+  .describe("An own port of a plugin, by the name in its manifest.");
+
+const plugin = z
+  .strictObject({
+    listen: z
+      .record(z.string().regex(/^[a-z][a-z0-9-]*$/), pluginListen)
+      .prefault({})
+      .describe("Own ports."),
+  })
+  .describe("What the machine gives to a plugin; the plugin's own configuration lies in its extension.");
+
+/**
+ * The appliance's settings file: every setting has a default, an unknown name is refused. It holds no secrets; those
+ * lie sealed in the database.
+ */
+export const settingsSchema = z
+  .strictObject({
+    listen: listen.default("127.0.0.1:8080").describe("HOST:PORT of the API; `--listen` wins over it."),
+    log: z
+      .strictObject({
+        level: z
+          .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
+          .default("info")
+          .describe("Least level that is written."),
+      })
+      .prefault({}),
+    api: z
+      .strictObject({
+        methodOverride: z
+          .boolean()
+          .default(false)
+          .describe("Lets `GET …?_method=DELETE` perform that method; off because links could then change data."),
+      })
+      .prefault({}),
+    network: z
+      .strictObject({
+        allowedTargets: z
+          .array(z.string().refine(isTarget, "must be an IP address, a network such as 10.0.0.0/8, or a host name"))
+          .max(1_000)
+          .default([])
+          .describe("Own, loopback, link-local and multicast addresses that URLs given by users may lead to."),
+        multicastInterface: z
+          .string()
+          .refine((text) => isIPv4(text), "must be an IPv4 address of this machine")
+          .nullable()
+          .default(null)
+          .describe("Own IPv4 address on the network that multicast audio goes to; null = the first outside address."),
+      })
+      .prefault({}),
+    audio: z
+      .strictObject({
+        multicastRange: multicastRange
+          .default("239.192.16.0/24")
+          .describe("Groups for bells, pages and routine messages to phones."),
+        emergencyRange: multicastRange
+          .default("239.192.17.0/24")
+          .describe("Groups kept free for emergencies; must not overlap the other range."),
+        ttl: z.int().min(1).max(255).default(16).describe("Routers that a multicast packet may pass."),
+      })
+      .prefault({}),
+    plugins: z
+      .record(z.string().regex(/^[a-z][a-z0-9-]*$/), plugin)
+      .prefault({})
+      .describe("By plugin name."),
+  })
+  .describe("Settings of a Carillon appliance.");
+
+/** The settings with every default filled in. */
+export type Settings = z.output<typeof settingsSchema>;
+
+/** The JSON Schema of the settings file, for editors and forms. */
+export function settingsJsonSchema(): Record<string, unknown> {
+  return z.toJSONSchema(settingsSchema, { io: "input", target: "draft-2020-12" }) as Record<string, unknown>;
+}

@@ -1,0 +1,130 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+import { CallerError, UpstreamError } from "../../../src/base/errors.ts";
+import { formatListen, isTarget, parseListen } from "../../../src/settings/addresses.ts";
+import { defaultSettings, loadSettings, parseSettings } from "../../../src/settings/load.ts";
+import { settingsJsonSchema } from "../../../src/settings/schema.ts";
+import { makeTempDir } from "../../support/temp-dir.ts";
+
+const config = resolve(import.meta.dirname, "../../../config");
+
+function faultOf(yaml: string): CallerError {
+  try {
+    parseSettings(yaml);
+  } catch (error) {
+    if (error instanceof CallerError) return error;
+    throw error;
+  }
+  throw new Error(`no fault in: ${yaml}`);
+}
+
+describe("settings file", () => {
+  it("fills in every default", () => {
+    expect(parseSettings("# nothing\n")).toEqual(defaultSettings());
+    expect(defaultSettings()).toEqual({
+      listen: "127.0.0.1:8080",
+      log: { level: "info" },
+      api: { methodOverride: false },
+      network: { allowedTargets: [], multicastInterface: null },
+      audio: { multicastRange: "239.192.16.0/24", emergencyRange: "239.192.17.0/24", ttl: 16 },
+      plugins: {},
+    });
+  });
+
+  it("keeps the given values beside the defaults of the same group", () => {
+    const settings = parseSettings("audio: {ttl: 3}\nplugins: {ip-phones: {listen: {auth: {port: 8081}}}}");
+    expect(settings.audio).toEqual({ multicastRange: "239.192.16.0/24", emergencyRange: "239.192.17.0/24", ttl: 3 });
+    expect(settings.plugins["ip-phones"]?.listen.auth).toEqual({ host: "127.0.0.1", port: 8081, publicUrl: null });
+  });
+
+  it.each([
+    ["listen: nowhere", "listen"],
+    ["audio: {ttl: 0}", "audio.ttl"],
+    ["audio: {multicastRange: 10.0.0.0/8}", "audio.multicastRange"],
+    ["audio: {emergencyRange: 239.192.16.128/25}", "audio.emergencyRange"],
+    ["network: {multicastInterface: localhost}", "network.multicastInterface"],
+    ["network: {allowedTargets: [10.0.0.0/99]}", "network.allowedTargets.0"],
+    ["plugins: {ip-phones: {listen: {auth: {port: 70000}}}}", "plugins.ip-phones.listen.auth.port"],
+    ["plugins: {ip-phones: {listen: {auth: {publicUrl: 'ftp://x'}}}}", "plugins.ip-phones.listen.auth.publicUrl"],
+    ["plugins: {ip-phones: {listen: {auth: {publicUrl: 'http://a:b@x'}}}}", "plugins.ip-phones.listen.auth.publicUrl"],
+    ["api: {methodOverride: 'yes'}", "api.methodOverride"],
+    ["api: null", "api"],
+  ])("names the faulty setting of %s", (yaml, field) => {
+    expect(faultOf(yaml).faults.map((fault) => fault.field)).toEqual([field]);
+  });
+
+  it("refuses unknown names, lists and broken YAML with its line", () => {
+    expect(faultOf("listne: 127.0.0.1:80").message).toContain("listne");
+    expect(faultOf("- listen").faults).toHaveLength(1);
+    expect(faultOf("listen: 127.0.0.1:80\nlog: {level: info").message).toMatch(/^line \d+:/);
+    expect(faultOf("log: {level: info}\nlog: {level: debug}").message).toMatch(/^line 2:/);
+  });
+
+  it("never quotes what it found", () => {
+    expect(faultOf("log: {level: hunter2}").message).not.toContain("hunter2");
+    expect(faultOf("network: {multicastInterface: hunter2}").message).not.toContain("hunter2");
+  });
+
+  it("stops at alias bombs", () => {
+    const bomb = [
+      "a: &a [x,x,x,x,x,x,x,x,x,x]",
+      "b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]",
+      "c: [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]",
+    ];
+    expect(faultOf(bomb.join("\n")).message).toMatch(/alias/i);
+  });
+
+  it("reads a file and says which one can't be read", () => {
+    const path = join(makeTempDir(), "settings.yaml");
+    writeFileSync(path, "listen: '[::1]:9000'\n");
+    expect(loadSettings(path).listen).toBe("[::1]:9000");
+    expect(() => loadSettings(`${path}.missing`)).toThrow(UpstreamError);
+  });
+});
+
+describe("config folder", () => {
+  it("holds the current JSON Schema (renew it with `npm run -s carillon -- settings schema`)", () => {
+    const stored: unknown = JSON.parse(readFileSync(join(config, "settings.schema.json"), "utf8"));
+    expect(stored).toEqual(settingsJsonSchema());
+  });
+
+  it("has an example that is valid, names every setting and shows the defaults", () => {
+    const { plugins, ...rest } = loadSettings(join(config, "carillon.example.yaml"));
+    const { plugins: _none, ...defaults } = defaultSettings();
+    expect(rest).toEqual(defaults);
+    expect(Object.keys(plugins)).toEqual(["ip-phones"]);
+  });
+});
+
+describe("addresses", () => {
+  it.each([
+    ["127.0.0.1:0", { host: "127.0.0.1", port: 0 }],
+    ["[::1]:8080", { host: "::1", port: 8080 }],
+    ["localhost:65535", { host: "localhost", port: 65_535 }],
+  ])("reads %s", (text, address) => {
+    expect(parseListen(text)).toEqual(address);
+    expect(formatListen(address)).toBe(text);
+  });
+
+  it.each(["", "8080", ":8080", "host:", "host:65536", "::1:80", "[host]:80", "a b:1", "http://x:1"])(
+    "refuses %j",
+    (text) => {
+      expect(parseListen(text)).toBeNull();
+    },
+  );
+
+  it.each([
+    ["10.1.2.3", true],
+    ["10.0.0.0/8", true],
+    ["fd00::/8", true],
+    ["pbx.school.example", true],
+    ["10.0.0.0/33", false],
+    ["10.0.0.0/8/8", false],
+    ["host/8", false],
+    ["-x", false],
+    ["", false],
+  ])("takes %j as a target: %s", (text, good) => {
+    expect(isTarget(text)).toBe(good);
+  });
+});
