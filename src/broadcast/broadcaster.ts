@@ -1,0 +1,44 @@
+import type { AudioTarget } from "../plugin-api/index.ts";
+import type notificationActivities from "../resources/broadcasts/notification-activities.ts";
+import type { NOTIFICATION_SOURCES } from "../resources/broadcasts/notification-sources.ts";
+import type notifications from "../resources/broadcasts/notifications.ts";
+import type { RowOf } from "../schema/resource.ts";
+import type { By } from "../store/store.ts";
+import type { Outcome } from "./providers.ts";
+
+/** How a message is sent, beside what it says. */
+export interface SendOptions {
+  /** The caller's key for this one send: the same key again answers the first notification and sends nothing. */
+  idempotencyKey: string | null;
+  /** SHA-256 of the request, hex; the same key with another request is refused (conflict). */
+  requestSha: string;
+  source: (typeof NOTIFICATION_SOURCES)[number];
+}
+
+/** The one engine that carries messages: everything that starts, ends or answers one comes here. */
+export interface Broadcaster {
+  /** Takes up what an earlier run left unfinished, then takes new messages. */
+  start(): Promise<void>;
+  /** Stops handing out work and writes what is known; rows stay where they are and are taken up at the next start. */
+  stop(): Promise<void>;
+  /**
+   * Checks a message and stores it with its recipients in one transaction; resolves after COMMIT. With `draft` nothing is
+   * sent: its row says who and what would be reached. Throws CallerError, ConflictError.
+   */
+  send(input: Record<string, unknown>, by: By, options: SendOptions): Promise<RowOf<typeof notifications>>;
+  /** Ends a message before its time: devices are silenced, answers refused. One that has ended stays as it is. */
+  abort(notificationId: string, by: By): Promise<RowOf<typeof notificationActivities>>;
+  /** As `abort`, recorded as expiry. */
+  expire(notificationId: string, by: By): Promise<RowOf<typeof notificationActivities>>;
+  /** A recipient's answer; the last one counts. Throws CallerError for an unknown option, an expired request, a non-recipient. */
+  answer(notificationId: string, userId: string, option: string, by: By): Promise<RowOf<typeof notificationActivities>>;
+  setRead(notificationId: string, userId: string, read: boolean, by: By): Promise<RowOf<typeof notificationActivities>>;
+  /** What is played, as 8 kHz 16-bit mono WAV; null when nothing is audible. */
+  programmeOf(notificationId: string): Promise<Uint8Array | null>;
+  /** Reports of the channels; never throws, never waits. */
+  takeOutcomes(outcomes: readonly Outcome[]): void;
+  /** Sends the message's audio to one more target; resolves when the first packet has left. */
+  openStream(provider: string, target: Omit<AudioTarget, "ssrc">, notificationId: string): Promise<void>;
+  /** A recipient's answer that came in through a channel. */
+  confirm(provider: string, recipientId: string, option: string): Promise<void>;
+}
