@@ -3,8 +3,8 @@ import { invalidValue } from "../base/errors.ts";
 import type { AnyResource, RowOf } from "../schema/resource.ts";
 import { ignoresCase } from "./layout.ts";
 import type { PageStart, PageTokens } from "./page-token.ts";
-import { isNull, type Selects, type Tail, visibilityCondition } from "./reader.ts";
 import { type AnyRow, equals, type RowShape } from "./rows.ts";
+import { isNull, type Selects, type Tail, visibilityCondition } from "./selects.ts";
 import type { Page, PageQuery } from "./store.ts";
 
 const DEFAULT_LIMIT = 100;

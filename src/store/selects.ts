@@ -1,0 +1,98 @@
+import type Database from "better-sqlite3";
+import { fillPlaceholders, type SQL, sql } from "drizzle-orm";
+import { QueryBuilder } from "drizzle-orm/sqlite-core";
+import type { AnyResource } from "../schema/resource.ts";
+import { type AnyRow, type RowShape, shapeRows } from "./rows.ts";
+import type { Visibility } from "./store.ts";
+import { type Tables, withPlaceholders } from "./tables.ts";
+
+/** A select over one declaration, prepared once per distinct condition. */
+export interface Selects {
+  shape(resource: AnyResource): RowShape;
+  shapeByName(name: string): RowShape;
+  /** Rows of `resource` under `where`; `key` names the condition, so equal keys must build equal SQL. */
+  rows(resource: AnyResource, key: string, build: (shape: RowShape) => Tail, values: Record<string, unknown>): AnyRow[];
+  /** The first column of the first row of `SELECT <what> FROM resource t WHERE …`. */
+  value(
+    resource: AnyResource,
+    key: string,
+    what: SQL,
+    build: (shape: RowShape) => Tail,
+    values: Record<string, unknown>,
+  ): unknown;
+}
+
+/** What follows FROM. */
+export interface Tail {
+  where?: SQL | undefined;
+  orderBy?: SQL[];
+  /** Name of the placeholder that holds the limit. */
+  limit?: string;
+}
+
+const MOST_PREPARED = 2_000;
+
+interface Prepared {
+  statement: Database.Statement;
+  params: unknown[];
+}
+
+/** Compiles selects with drizzle and keeps them prepared. */
+export function createSelects(db: Database.Database, tables: Tables): Selects {
+  const builder = new QueryBuilder();
+  const shapes = new Map(tables.layouts.map((layout) => [layout.resource.name, shapeRows(layout, tables)]));
+  const prepared = new Map<string, Prepared>();
+  const shape = (resource: AnyResource): RowShape =>
+    shapes.get(resource.name) ?? shapeRows(tables.layout(resource), tables);
+
+  const prepare = (key: string, shapeOf: RowShape, selection: Record<string, SQL>, tail: Tail): Prepared => {
+    const found = prepared.get(key);
+    if (found) return found;
+    const aliased = Object.fromEntries(Object.entries(selection).map(([name, part]) => [name, part.as(name)]));
+    let query = builder.select(aliased).from(shapeOf.from).where(tail.where).$dynamic();
+    if (tail.orderBy) query = query.orderBy(...tail.orderBy);
+    if (tail.limit) query = query.limit(sql.placeholder(tail.limit));
+    const { sql: text, params } = query.toSQL();
+    const made = { statement: db.prepare(text).raw(), params };
+    // Callers choose the filters, so the number of distinct selects has no bound of its own.
+    const oldest = prepared.size >= MOST_PREPARED ? prepared.keys().next().value : undefined;
+    if (oldest !== undefined) prepared.delete(oldest);
+    prepared.set(key, made);
+    return made;
+  };
+
+  return {
+    shape,
+    shapeByName: (name) => shape(tables.catalogue.byName(name)),
+    rows(resource, key, build, values) {
+      const shapeOf = shape(resource);
+      const full = `${resource.name}|rows|${key}`;
+      const { statement, params } = prepared.get(full) ?? prepare(full, shapeOf, shapeOf.selection, build(shapeOf));
+      return (statement.all(...fillPlaceholders(params, values)) as unknown[][]).map(shapeOf.toRow);
+    },
+    value(resource, key, what, build, values) {
+      const shapeOf = shape(resource);
+      const full = `${resource.name}|value|${key}`;
+      const { statement, params } = prepared.get(full) ?? prepare(full, shapeOf, { what }, build(shapeOf));
+      return (statement.get(...fillPlaceholders(params, values)) as unknown[] | undefined)?.[0];
+    },
+  };
+}
+
+/** What somebody may see as a condition over `t`; undefined = no condition. */
+export function visibilityCondition(visible: Visibility): {
+  key: string;
+  where: SQL | undefined;
+  values: Record<string, unknown>;
+} {
+  if (visible === "all") return { key: "", where: undefined, values: {} };
+  if (visible === "none") return { key: "none", where: sql`0`, values: {} };
+  const values = Object.fromEntries(visible.params.map((value, at) => [`v${at}`, value]));
+  return { key: visible.sql, where: sql`(${withPlaceholders(visible.sql, "v")})`, values };
+}
+
+/** The condition that a field holds nothing. */
+export function isNull(shape: RowShape, field: string): SQL {
+  const column = shape.layout.columnOf(field);
+  return column ? sql`${shape.column(column.name)} IS NULL` : sql`1`;
+}
