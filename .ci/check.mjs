@@ -17,8 +17,6 @@ const CHECKS = {
 if (!argv.includes("--no-rules")) {
   CHECKS["house rules"] = ["node_modules/vitest/vitest.mjs", "run", "-c", ".ci/vitest.config.ts", "test/rules"];
 }
-if (argv.includes("--lock") && env.npm_execpath)
-  CHECKS.lock = [env.npm_execpath, "ci", "--dry-run", "--loglevel=error"];
 
 if (!nodeFits() || setUp({ installOnly: true })) exit(1);
 const failed = Object.entries(CHECKS).filter(([name, args]) => {
