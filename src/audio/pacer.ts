@@ -9,7 +9,7 @@ export interface PacedTask {
 
 /** Calls tasks at t0 + n x 20 ms of the monotonic clock; what is late is caught up at once and shifts nothing after it. */
 export interface Pacer {
-  /** Starts `task`, its tick 0 being due at `t0Ms` of the clock's monotonic time, which may be past. */
+  /** Starts `task`, its tick 0 being due at `t0Ms` of the clock's monotonic time, which may be past; one that is running is left alone. */
   start(task: PacedTask, t0Ms: number): void;
   /** Calls `task` no more; one that is not running is left alone. */
   cancel(task: PacedTask): void;
@@ -76,6 +76,7 @@ export function createPacer(needs: { clock: Clock; nap: (ms: number) => void }):
 
   return {
     start(task, t0Ms) {
+      if (running.has(task)) return;
       running.set(task, { t0Ms, n: 0 });
       arm();
     },

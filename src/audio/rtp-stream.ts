@@ -16,7 +16,7 @@ export interface RtpStream extends PacedTask {
   close(reason: StreamEnded["reason"]): StreamEnded;
 }
 
-/** Wants to know of the moments of a stream; `onLast` comes once the system has answered for every packet. */
+/** Wants to know of the moments of a stream: `onFirst` when the system has taken a packet, `onLast` once it has answered for every one. */
 export interface RtpStreamNeeds {
   clock: Clock;
   onFirst(stream: RtpStream, firstPacketAt: number): void;
@@ -61,17 +61,22 @@ export function createRtpStream(spec: StreamSpec, socket: Socket, needs: RtpStre
     unanswered--;
     if (error) account.sendErrors++;
     else account.packets++;
+    if (!error && account.firstPacketAt === null) {
+      account.firstPacketAt = needs.clock.now();
+      needs.onFirst(stream, account.firstPacketAt);
+    }
     if (done && unanswered === 0) needs.onLast(stream);
   };
   // A single host that does not listen says so by ICMP after the fact.
   socket.on("error", () => account.sendErrors++);
 
-  const send = (index: number, marker: boolean): void => {
+  const send = (index: number): void => {
     const at = (index % packetsPerPass) * PACKET_BYTES;
     const packet = rtpPacket(
       {
         payloadType: spec.payloadType,
-        marker,
+        // A stream taken up in the middle goes on as after plain packet loss.
+        marker: index === 0,
         sequence: origin.sequence + index,
         timestamp: origin.timestamp + index * PACKET_BYTES,
         ssrc: spec.ssrc,
@@ -86,13 +91,9 @@ export function createRtpStream(spec: StreamSpec, socket: Socket, needs: RtpStre
     streamId: spec.streamId,
     tick(n, lateMs) {
       const index = spec.offsetPackets + n;
-      if (index < total) send(index, n === 0);
+      if (index < total) send(index);
       account.lateMaxMs = Math.max(account.lateMaxMs, lateMs);
       if (lateMs > LATE_MS) account.latePackets++;
-      if (n === 0) {
-        account.firstPacketAt = needs.clock.now();
-        needs.onFirst(stream, account.firstPacketAt);
-      }
       if (index + 1 < total) return true;
       done = true;
       if (unanswered === 0) needs.onLast(stream);

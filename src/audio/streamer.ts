@@ -38,11 +38,15 @@ interface KnownStream {
 
 const MOST_FAILURES = 5;
 const FAILURE_WINDOW_MS = 600_000;
+const NOT_BACK = "streamer thread did not come back";
 
 /**
  * Sends RTP streams from a thread of its own, so that nothing the calling thread does can disturb their rhythm.
  * When that thread fails, a new one takes over and every stream goes on at its place; a thread that cannot start, or a
- * fifth failure within 10 minutes, ends all streams as `lost`.
+ * fifth failure within 10 minutes, ends all streams as `lost`, and the next stream to be opened tries a new thread.
+ *
+ * A broadcast: `open` each stream, then `startGroup` all of them with one t0. Whatever comes later, be it a latecomer or
+ * a process that takes up the broadcast of another, calls `openLive` with the same t0 instead.
  */
 export class Streamer {
   readonly #needs: StreamerNeeds;
@@ -51,6 +55,7 @@ export class Streamer {
     started: new Set(),
     ended: new Set(),
   };
+  #running = false;
   #worker: Worker | null = null;
   #failures: number[] = [];
 
@@ -60,11 +65,13 @@ export class Streamer {
 
   /** Resolves when the thread can send; rejects with UpstreamError when it cannot start. */
   async start(): Promise<void> {
+    this.#running = true;
     await this.#startThread();
   }
 
   /** Ends the thread and with it every stream, of which nothing more is told. */
   async stop(): Promise<void> {
+    this.#running = false;
     const worker = this.#worker;
     this.#worker = null;
     for (const stream of this.#streams.values()) stream.opening?.reject(notRunning());
@@ -85,7 +92,8 @@ export class Streamer {
     if (spec.payload.length === 0 || spec.payload.length % PACKET_BYTES !== 0) {
       throw new BugError("A stream's payload is one or more whole packets.", { bytes: spec.payload.length });
     }
-    if (!this.#worker) throw notRunning();
+    if (!this.#running) throw notRunning();
+    if (!this.#worker) this.#startThread().catch((cause) => this.#needs.log.error({ err: cause }, NOT_BACK));
     await new Promise<void>((resolve, reject) => {
       this.#streams.set(spec.streamId, { spec, t0Ms: null, firstPacketAt: null, opening: { resolve, reject } });
       this.#ask({ kind: "open", spec });
@@ -97,6 +105,20 @@ export class Streamer {
     const open = streamIds.filter((id) => this.#streams.has(id));
     for (const id of open) (this.#streams.get(id) as KnownStream).t0Ms = t0Ms;
     this.#ask({ kind: "start", streamIds: open, t0Ms });
+  }
+
+  /**
+   * Opens a stream that goes along with others whose packet `spec.offsetPackets` is or was due at `t0Ms` (epoch ms), and
+   * starts it on their 20 ms grid at the place they have reached, some 60 ms from now; with a t0 further ahead it begins
+   * with them. Resolves when it is to start, which `started` tells; false, with nothing opened, when they are past their
+   * end. `repeats` must say how often it is sent as things stand now. Rejects as `open` does.
+   */
+  async openLive(spec: StreamSpec, t0Ms: number): Promise<boolean> {
+    const place = resumeStream(spec, t0Ms, this.#needs.clock.now());
+    if (!place) return false;
+    await this.open(place.spec);
+    this.startGroup([spec.streamId], place.t0Ms);
+    return true;
   }
 
   /** Changes how often a stream sends its payload in all; Infinity: until it is ended. One that has ended is left alone. */
@@ -152,7 +174,7 @@ export class Streamer {
       for (const streamId of this.#streams.keys()) this.#lose(streamId);
       return;
     }
-    this.#startThread().catch((cause) => log.error({ err: cause }, "streamer thread did not come back"));
+    this.#startThread().catch((cause) => log.error({ err: cause }, NOT_BACK));
     for (const [streamId, stream] of this.#streams) {
       if (!this.#resume(stream)) this.#lose(streamId);
     }
