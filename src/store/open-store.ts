@@ -5,6 +5,7 @@ import { newId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource, RowOf, SystemValues } from "../schema/resource.ts";
+import { cloneRow } from "./clone.ts";
 import { openDatabase } from "./database.ts";
 import { createFileStore } from "./files.ts";
 import { migrate } from "./migrate.ts";
@@ -74,6 +75,8 @@ export function openStore(options: StoreOptions): Store {
       update: <R extends AnyResource>(resource: R, id: string, input: object, by: By, system: object = {}) =>
         writer.update(resource, id, input, by, system) as unknown as RowOf<R>,
       remove: (resource, id, by) => writer.remove(resource, id, by),
+      clone: <R extends AnyResource>(resource: R, id: string, by: By) =>
+        cloneRow({ tx: transaction, catalogue }, resource, id, by) as unknown as RowOf<R>,
       run(text: string, ...params: SqlValue[]) {
         if (current !== transaction) closedTransaction();
         const { changes, lastInsertRowid } = statement(text).run(...params);
@@ -125,6 +128,8 @@ export function openStore(options: StoreOptions): Store {
       return write((tx) => tx.update(resource, id, given, by, system) as Sync<RowOf<R>>);
     },
     remove: (resource, id, by) => write((tx) => tx.remove(resource, id, by) as Sync<void>),
+    clone: <R extends AnyResource>(resource: R, id: string, by: By) =>
+      write((tx) => tx.clone(resource, id, by) as Sync<RowOf<R>>),
     async close() {
       queue.stop();
       db.close();

@@ -127,6 +127,8 @@ export interface Transaction extends Reader {
   update<R extends AnyResource>(resource: R, id: string, input: object, by: By, system?: SystemValues<R>): RowOf<R>;
   /** Deletes a row and what cascades from it; each leaves a tombstone. Throws not-found. */
   remove<R extends AnyResource>(resource: R, id: string, by: By): void;
+  /** Copies a row that `by` sees, with the children its declaration names. Throws not-found and all that `create` throws. */
+  clone<R extends AnyResource>(resource: R, id: string, by: By): RowOf<R>;
   /** Raw SQL write for facts and rooms' own tables. */
   run(sql: string, ...params: SqlValue[]): { changes: number; lastInsertRowid: number };
   /** Tells an event after COMMIT; dropped when the transaction fails. */
@@ -174,6 +176,7 @@ export interface Store extends Reader {
     system?: SystemValues<R>,
   ): Promise<RowOf<R>>;
   remove<R extends AnyResource>(resource: R, id: string, by: By): Promise<void>;
+  clone<R extends AnyResource>(resource: R, id: string, by: By): Promise<RowOf<R>>;
   behaviourOf(resource: AnyResource): Behaviour;
   /** Commits what is queued, then closes the file. */
   close(): Promise<void>;
