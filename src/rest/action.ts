@@ -1,0 +1,106 @@
+import type { Readable } from "node:stream";
+import type { Principal } from "../access/principal.ts";
+import { notFound } from "../base/errors.ts";
+import type { Field } from "../schema/field.ts";
+import type { AnyResource, Method, RowOf } from "../schema/resource.ts";
+import type { By, PageQuery } from "../store/store.ts";
+import type { ApiNeeds } from "./needs.ts";
+import type { Query } from "./query.ts";
+
+/** What the API answers. */
+export interface Answer {
+  /** 200 unless said otherwise. */
+  status?: number;
+  headers?: Readonly<Record<string, string>>;
+  /** Content type of the body, `application/json` unless said otherwise. */
+  type?: string;
+  /** A text is sent as it is; null sends no body. */
+  body: string | Uint8Array | Readable | null;
+}
+
+/** A request that needs no token. */
+export interface OpenRequest {
+  readonly method: Method;
+  /** Path below /v1 with ids as sent and a leading slash: `/users/0190…/tokens`. */
+  readonly path: string;
+  /** Ids of the path's placeholders by name, in lower case. */
+  readonly params: Readonly<Record<string, string>>;
+  /** Query parameters, names in camelCase. */
+  readonly query: Query;
+  /** The body's members that `accepts` names, decoded (an uploaded file is an UploadedFile), and `id`; {} without a body. */
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly requestId: string;
+  /** Network address of the client. */
+  readonly address: string | null;
+  readonly needs: ApiNeeds;
+  /** A request header by its name in lower case, null when absent. */
+  header(name: string): string | null;
+}
+
+/** A request of a known user. */
+export interface ApiRequest extends OpenRequest {
+  readonly principal: Principal;
+  /** The user and what it may do in the acting domain. */
+  readonly by: By;
+  /** The answer that shows one row, with what the query's `include…` flags ask for. */
+  show<R extends AnyResource>(resource: R, row: RowOf<R>): Promise<Answer>;
+  /**
+   * The answer that lists a resource as the query's filters, `limit`, `start`, `sort` … ask, in what the user may see.
+   * `restriction` narrows it further; the page's rows have the permissions of the canonical path.
+   */
+  list(resource: AnyResource, restriction: Pick<PageQuery, "within" | "through" | "pks" | "ids">): Promise<Answer>;
+}
+
+interface ActionBase {
+  method: Method;
+  /** Path below `/api/v1/`, such as `users/{userId}/tokens`. Replaces the generic operation of the same method and path. */
+  at: string;
+  /** True when `at` lies directly below `/api/`. */
+  outsideVersion?: boolean;
+  /** Members that a body may have, decoded by their kinds; bodies are not looked at without. */
+  accepts?: Readonly<Record<string, Field>>;
+}
+
+/** An endpoint for known users. */
+export interface GuardedAction extends ActionBase {
+  /**
+   * `path`: the user needs the permission for method and path as requested (a post on `/users/*/tokens`), else 403.
+   * `anyone`: every known user; the function _decides. `path` unless said otherwise.
+   */
+  permission?: "path" | "anyone";
+  handle(request: ApiRequest): Promise<Answer>;
+}
+
+/** An endpoint that needs no token, such as log-in. */
+export interface OpenAction extends ActionBase {
+  permission: "open";
+  handle(request: OpenRequest): Promise<Answer>;
+}
+
+/**
+ * An endpoint that is not create, read, update or delete of a row. It calls a function of a room and wraps what that
+ * returns; it holds no logic.
+ */
+export type Action = GuardedAction | OpenAction;
+
+/** Wraps a JSON value (times already as ISO texts). */
+export function json(value: unknown, status = 200): Answer {
+  return { status, body: JSON.stringify(value) };
+}
+
+/** 204, without a body. */
+export function noContent(headers: Readonly<Record<string, string>> = {}): Answer {
+  return { status: 204, headers, body: null };
+}
+
+/** The answer to a deletion. @source service-api.md, Common rules 6; decisions.md 1 */
+export function deleted(id: string): Answer {
+  return json({ status: 200, message: `deleted ${id}`, resources: [{ id }] });
+}
+
+/** The row that the user may see under `id`. Throws not-found. */
+export function visibleRow<R extends AnyResource>(request: ApiRequest, resource: R, id: string): RowOf<R> {
+  const row = request.needs.store.get(resource, id, request.by.scope);
+  if (!row) throw notFound();
+  return row;
+}
