@@ -64,8 +64,8 @@ interface ActionBase {
 /** An endpoint for known users. */
 export interface GuardedAction extends ActionBase {
   /**
-   * `path`: the user needs the permission for method and path as requested (a post on `/users/*/tokens`), else 403.
-   * `anyone`: every known user; the function _decides. `path` unless said otherwise.
+   * `path`: the user needs the permission for method and path as requested (such as a post on `/users/0190…/tokens`), else 403.
+   * `anyone`: every known user; the function decides. `path` unless said otherwise.
    */
   permission?: "path" | "anyone";
   handle(request: ApiRequest): Promise<Answer>;
