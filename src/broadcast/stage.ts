@@ -1,0 +1,54 @@
+import type { AddressPool } from "../audio/address-pool.ts";
+import type { AudioWorker } from "../audio/audio-worker.ts";
+import type { Clock } from "../base/clock.ts";
+import type { Events } from "../base/events.ts";
+import type { Log } from "../base/log.ts";
+import type { By, Store, Transaction } from "../store/store.ts";
+import type { Providers } from "./providers.ts";
+
+/** The stages of every broadcast, in order. @source broadcast.md, Stages */
+export const STAGES = ["accept", "resolve", "partition", "prepare", "queue", "deliver", "collect", "settle"] as const;
+
+/** One of the stages. */
+export type StageName = (typeof STAGES)[number];
+
+/** What the column `notifications.stage` may hold: the stage that is next, `settled` at the end, `draft` for a preview. */
+export type NextStage = StageName | "settled" | "draft";
+
+/** What every stage may use. */
+export interface StageNeeds {
+  store: Store;
+  clock: Clock;
+  events: Events;
+  log: Log;
+  providers: Providers;
+  audio: Pick<AudioWorker, "prepare">;
+  addresses: AddressPool;
+  /** The pipeline itself as actor of what it writes. */
+  by: By;
+  /** This appliance's endpoint. */
+  endpointId(): string;
+  /** Lane of a notification's writes, by its priority level. */
+  laneOf(priorityLevel: number): "normal" | "emergency";
+  /** Aborts when the broadcaster stops. */
+  signal: AbortSignal;
+}
+
+/**
+ * One step of a broadcast: reads rows, writes rows, and calls `advance` in its last transaction. A crash before that
+ * repeats the stage, so it must give the same rows again.
+ */
+export interface Stage<N extends StageNeeds = StageNeeds> {
+  name: StageName;
+  run(notificationId: string, needs: N): Promise<void>;
+}
+
+/** Says which stage is next; belongs into the last transaction of the stage before. */
+export function advance(tx: Transaction, notificationId: string, next: NextStage): void {
+  tx.run("UPDATE notifications SET stage = ? WHERE id = ?", next, notificationId);
+}
+
+/** Emergencies go before everything else in the database too: level 0 is the emergency class. @source interfaces.md, Priorities */
+export function laneOf(priorityLevel: number): "normal" | "emergency" {
+  return priorityLevel === 0 ? "emergency" : "normal";
+}
