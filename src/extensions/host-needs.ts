@@ -1,0 +1,33 @@
+import type { Clock } from "../base/clock.ts";
+import type { Events } from "../base/events.ts";
+import type { Log } from "../base/log.ts";
+import type { Outcome } from "../broadcast/providers.ts";
+import type { AudioTarget, TriggerInput } from "../plugin-api/index.ts";
+import type { Settings } from "../settings/schema.ts";
+import type { By, Store } from "../store/store.ts";
+import type { InstalledPlugin } from "./installed-plugins.ts";
+import type { Launch } from "./instance.ts";
+
+/** What the plugin host is made of. */
+export interface PluginHostNeeds {
+  store: Store;
+  clock: Clock;
+  events: Events;
+  log: Log;
+  settings: Pick<Settings, "network" | "plugins">;
+  /** Folder of built plugins, `<name>/{plugin.json,config.js,index.js}`, with a slash at its end. */
+  pluginFolder: URL;
+  /** In whose name extension rows, devices and activities are written. */
+  by: By;
+  /** This appliance's endpoint. */
+  endpointId(): string;
+  /** Takes reports as they come; a plugin may name any delivery, so whose it is must be looked at. Must not throw. */
+  onOutcomes(outcomes: readonly Outcome[]): void;
+  /** Resolves when the first packet to the target has left. */
+  openStream(provider: string, target: Omit<AudioTarget, "ssrc">, notificationId: string): Promise<void>;
+  confirm(provider: string, recipientId: string, option: string): Promise<void>;
+  /** Takes up an input that is stored; when it rejects, or the process ends before it resolves, it is called again at the next start. */
+  trigger(plugin: string, input: TriggerInput): Promise<void>;
+  /** How plugins are run: each in a thread of its own unless given. */
+  launch?: (plugin: InstalledPlugin) => Launch;
+}

@@ -1,0 +1,97 @@
+import { RE2JS } from "re2js";
+import type { PluginManifest } from "../plugin-api/index.ts";
+import { NOTIFICATION_ACTIVITY_TYPES } from "../resources/broadcasts/activity-types.ts";
+import { DEVICE_TYPES } from "../resources/devices/device-types.ts";
+
+/** A plugin's manifest, or what is wrong with it: one sentence per fault. */
+export type ManifestReading = { manifest: PluginManifest; faults?: never } | { manifest?: never; faults: string[] };
+
+/** What is wrong with a member's value, in words that follow its name; null when nothing is. */
+type Check = (value: unknown) => string | null;
+
+const NAME = /^[a-z][a-z0-9-]{0,62}$/;
+const EXTENSION_TYPES = ["device", "device-filter", "endpoint-proxy", "collaboration", "report"];
+const LONGEST_PATTERN = 200;
+const OPTIONAL = ["deviceType", "memoryMb", "failureCode"];
+
+const MEMBERS: Readonly<Record<keyof PluginManifest, Check>> = {
+  name: matching(NAME, "a word of small letters, digits and hyphens"),
+  version: matching(/^\d+\.\d+\.\d+$/, "a version such as 1.0.0"),
+  description: matching(/\S/, "a sentence"),
+  extensionType: oneOf(EXTENSION_TYPES),
+  deviceType: matching(/^.{1,140}$/, "a text of at most 140 characters"),
+  claims: listOf(checkClaim),
+  window: between(1, 4_096),
+  enabledByDefault: (value) => (typeof value === "boolean" ? null : "must be true or false"),
+  listens: listOf(matching(NAME, "a word of small letters, digits and hyphens")),
+  watches: listOf(matching(NAME, "the name of a resource, such as devices")),
+  packages: listOf(matching(/^(@[a-z0-9._-]+\/)?[a-z0-9._-]+$/, "the name of a package")),
+  memoryMb: between(16, 2_048),
+  failureCode: oneOf(NOTIFICATION_ACTIVITY_TYPES),
+};
+
+/** Checks the text of `<folder>/plugin.json`; `folder` is the plugin's name. */
+export function readManifest(json: string, folder: string): ManifestReading {
+  const read = parse(json);
+  if (typeof read !== "object" || read === null || Array.isArray(read))
+    return { faults: ["plugin.json is no JSON object."] };
+  const given = read as Record<string, unknown>;
+  const faults = Object.entries(MEMBERS).flatMap(([name, check]) => {
+    if (!Object.hasOwn(given, name)) return OPTIONAL.includes(name) ? [] : [`${name} is missing.`];
+    const fault = check(given[name]);
+    return fault === null ? [] : [`${name} ${fault}.`];
+  });
+  for (const name of Object.keys(given)) if (!Object.hasOwn(MEMBERS, name)) faults.push(`${name} is not known.`);
+  if (faults.length === 0 && given.name !== folder) faults.push(`name must be that of the folder, ${folder}.`);
+  if (given.extensionType === "device" && !given.deviceType) faults.push("deviceType is missing for type device.");
+  return faults.length > 0 ? { faults } : { manifest: given as unknown as PluginManifest };
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return null;
+  }
+}
+
+function matching(pattern: RegExp, what: string): Check {
+  return (value) => (typeof value === "string" && pattern.test(value) ? null : `must be ${what}`);
+}
+
+function oneOf(words: readonly string[]): Check {
+  return (value) => (words.includes(value as string) ? null : `must be one of ${words.join(", ")}`);
+}
+
+function between(least: number, most: number): Check {
+  return (value) =>
+    Number.isInteger(value) && (value as number) >= least && (value as number) <= most
+      ? null
+      : `must be a whole number from ${least} to ${most}`;
+}
+
+function listOf(check: Check): Check {
+  return (value) => {
+    if (!Array.isArray(value)) return "must be a list";
+    const at = value.findIndex((item) => check(item) !== null);
+    return at < 0 ? null : `[${at}] ${check(value[at])}`;
+  };
+}
+
+function checkClaim(value: unknown): string | null {
+  const { type, identifier } = (value ?? {}) as Record<string, unknown>;
+  if (!(DEVICE_TYPES as readonly string[]).includes(type as string))
+    return `needs a type, one of ${DEVICE_TYPES.join(", ")}`;
+  if (typeof identifier !== "string" || identifier === "" || identifier.length > LONGEST_PATTERN)
+    return `needs an identifier, a pattern of at most ${LONGEST_PATTERN} characters`;
+  return isPattern(identifier) ? null : `has an identifier that is no RE2 pattern: ${identifier}`;
+}
+
+function isPattern(text: string): boolean {
+  try {
+    RE2JS.compile(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
