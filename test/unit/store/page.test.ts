@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Store } from "../../../src/store/store.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
-import { everybody, keepers, openTestStore, rooms } from "./store-fixture.ts";
+import { everybody, keepers, keys, openTestStore, rooms } from "./store-fixture.ts";
 
 let store: Store;
 beforeAll(async () => {
@@ -86,6 +86,16 @@ describe("pages", () => {
     expect(page.total).toBe(page.rows.length);
     expect(page.rows.every((row) => row.seats === 1 && row.name !== "room 07")).toBe(true);
     expect(page.total).toBe(5);
+  });
+
+  it("show what another resource leads to, but for its rows in which a field is set", async () => {
+    const [first, second] = store.find(rooms, {}, 2).map((row) => row.id) as [string, string];
+    await store.create(keys, { roomId: first, code: "gone" }, everybody);
+    await store.create(keys, { roomId: second }, everybody);
+    const through = (roomId: string) => ({ resource: "keys", via: "roomId", within: { roomId } });
+    expect(store.page(rooms, { through: through(first) })).toMatchObject({ rows: [{ id: first }], total: 1 });
+    expect(store.page(rooms, { through: { ...through(first), unless: "code" } })).toMatchObject({ rows: [], total: 0 });
+    expect(store.page(rooms, { through: { ...through(second), unless: "code" } }).rows[0]?.id).toBe(second);
   });
 
   it("never show a row twice or miss one that stayed, while others come and go", async () => {
