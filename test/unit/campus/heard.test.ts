@@ -1,0 +1,162 @@
+import { createHash } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { chance } from "../../../src/campus/chance.ts";
+import {
+  countHeard,
+  describeHeard,
+  type Heard,
+  type Listening,
+  type Loss,
+  newHeardCache,
+} from "../../../src/campus/heard.ts";
+import { parseRtp, type RtpPacket } from "../../../src/campus/rtp.ts";
+import type { Source } from "../../../src/campus/sources.ts";
+import { addPacket, isPlayable, openStream, type StreamRecord } from "../../../src/campus/stream-record.ts";
+import { rtp } from "./campus-fixture.ts";
+
+const FRAMES = 40;
+const T0 = 1000;
+const NO_LOSS: Loss = { share: 0, seed: 1, listener: 0 };
+const payload = Uint8Array.from({ length: FRAMES * 160 }, (_, at) => Math.floor(chance(1, at) * 256));
+const programme = { payload, frames: FRAMES };
+const sha = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+
+function packet(frame: number, ssrc = 9, change: (bytes: Uint8Array) => void = () => undefined): RtpPacket {
+  const place = frame % FRAMES;
+  const bytes = payload.slice(place * 160, (place + 1) * 160);
+  change(bytes);
+  return parseRtp(rtp(ssrc, frame, bytes)) as RtpPacket;
+}
+
+/** A stream of the given frames, frame n arriving at T0 + 20 n. */
+function streamOf(frames: readonly number[], make = (frame: number): RtpPacket => packet(frame)): StreamRecord {
+  const [first = 0, ...rest] = frames;
+  const stream = openStream(make(first), T0 + 20 * first);
+  for (const frame of rest) expect(addPacket(stream, make(frame), T0 + 20 * frame)).toBe(true);
+  return stream;
+}
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: to - from }, (_, n) => from + n);
+}
+
+function hear(streams: StreamRecord[], stay: Partial<Listening> = {}, loss = NO_LOSS): Heard {
+  const source: Source = { address: "239.1.1.1", port: 20_480, streams, discarded: 0 };
+  const listening: Listening = { source, joinedAt: T0 - 50, leftAt: null, ...stay };
+  return describeHeard(listening, loss, programme, newHeardCache());
+}
+
+describe("what a listener heard", () => {
+  it("is exact when every byte of the programme came, in any order, across the wrap of sequence numbers", () => {
+    const inOrder = hear([streamOf(range(0, FRAMES))]);
+    expect(inOrder).toEqual({
+      firstPacketAt: T0,
+      packets: FRAMES,
+      lost: 0,
+      ssrc: 9,
+      payloadSha256: sha(payload),
+      exact: true,
+    });
+    const swapped = [0, 2, 1, ...range(3, 20), 21, 20, ...range(22, FRAMES)];
+    expect(hear([streamOf(swapped)])).toMatchObject({ packets: FRAMES, payloadSha256: sha(payload), exact: true });
+  });
+
+  it("is exact for a part that was cut off at its end, and for repetitions", () => {
+    expect(hear([streamOf(range(0, 10))])).toMatchObject({ packets: 10, exact: true });
+    expect(hear([streamOf(range(0, FRAMES))], { leftAt: T0 + 20 * 10 })).toMatchObject({ packets: 10, exact: true });
+    expect(hear([streamOf(range(0, 3 * FRAMES))])).toMatchObject({ packets: 3 * FRAMES, exact: true });
+  });
+
+  it("is exact from where a latecomer joined", () => {
+    const late = hear([streamOf(range(0, FRAMES))], { joinedAt: T0 + 20 * 15 + 5 });
+    expect(late).toMatchObject({ packets: FRAMES - 16, exact: true, payloadSha256: sha(payload.subarray(16 * 160)) });
+    // The socket was opened for the latecomer, so that the record itself begins in the middle.
+    expect(hear([streamOf(range(16, FRAMES))], { joinedAt: T0 + 20 * 15 + 5 })).toMatchObject({ exact: true });
+  });
+
+  it("is not exact when a packet is missing, which is counted", () => {
+    const holes = range(0, FRAMES).filter((frame) => frame !== 17 && frame !== 18);
+    const heard = hear([streamOf(holes)]);
+    expect(heard).toMatchObject({ packets: FRAMES - 2, lost: 2, exact: false });
+    expect(heard.payloadSha256).toBe(sha(Buffer.concat([payload.subarray(0, 17 * 160), payload.subarray(19 * 160)])));
+  });
+
+  it("is not exact when a single bit differs", () => {
+    const flip = (bytes: Uint8Array): void => {
+      bytes[159] = (bytes[159] ?? 0) ^ 1;
+    };
+    const spoilt = streamOf(range(0, FRAMES), (frame) => packet(frame, 9, frame === 30 ? flip : undefined));
+    expect(hear([spoilt])).toMatchObject({ packets: FRAMES, lost: 0, exact: false });
+    // Who left before it, or came after it, heard what was meant.
+    expect(hear([spoilt], { leftAt: T0 + 20 * 30 })).toMatchObject({ exact: true });
+    expect(hear([spoilt], { joinedAt: T0 + 20 * 30 + 1 })).toMatchObject({ exact: true });
+  });
+
+  it("is not exact for who was there in time and missed the beginning", () => {
+    expect(hear([streamOf(range(3, FRAMES))])).toMatchObject({ packets: FRAMES - 3, exact: false });
+    const marked = (frame: number): RtpPacket => ({ ...packet(frame), marker: frame === 3 });
+    expect(hear([streamOf(range(3, FRAMES), marked)])).toMatchObject({ exact: false });
+    expect(hear([streamOf(range(3, FRAMES), marked)], { joinedAt: T0 + 45 })).toMatchObject({ exact: false });
+  });
+
+  it("is not judged without a programme, and nothing when nothing came", () => {
+    const source: Source = { address: "239.1.1.1", port: 20_480, streams: [streamOf([0, 1])], discarded: 0 };
+    const listening = { source, joinedAt: 0, leftAt: null };
+    expect(describeHeard(listening, NO_LOSS, null, newHeardCache())).toMatchObject({ packets: 2, exact: null });
+    const nothing = { firstPacketAt: null, packets: 0, lost: 0, ssrc: null, payloadSha256: null, exact: null };
+    expect(hear([])).toEqual(nothing);
+    expect(hear([streamOf(range(0, 10))], { joinedAt: T0 + 5000 })).toEqual(nothing);
+    expect(hear([streamOf(range(0, 10))], { leftAt: T0 - 1 })).toEqual(nothing);
+  });
+
+  it("is the newest of several streams", () => {
+    const second = streamOf(range(0, 5), (frame) => packet(frame, 10));
+    expect(hear([streamOf(range(0, 10)), second])).toMatchObject({ ssrc: 10, packets: 5 });
+    const source: Source = {
+      address: "239.1.1.1",
+      port: 20_480,
+      streams: [streamOf(range(0, 10)), second],
+      discarded: 0,
+    };
+    expect(countHeard({ source, joinedAt: 0, leftAt: null }, NO_LOSS)).toEqual({ packets: 5, lost: 0 });
+  });
+
+  it("lacks what the seed takes away, differently for every listener, the same every time", () => {
+    const stream = streamOf(range(0, FRAMES));
+    const lossy = (listener: number): Heard => hear([stream], {}, { share: 0.25, seed: 1, listener });
+    const one = lossy(1);
+    expect(one.packets + one.lost).toBe(FRAMES);
+    expect(one.lost).toBeGreaterThan(0);
+    expect(one.exact).toBe(false);
+    expect(lossy(1)).toEqual(one);
+    expect(lossy(2).payloadSha256).not.toBe(one.payloadSha256);
+    expect(hear([stream], {}, { share: 1, seed: 1, listener: 0 })).toMatchObject({
+      packets: 0,
+      lost: FRAMES,
+      exact: null,
+    });
+  });
+});
+
+describe("the record of a stream", () => {
+  it("drops duplicates and stragglers from before its beginning", () => {
+    const stream = streamOf(range(5, 10));
+    expect(addPacket(stream, packet(7), 0)).toBe(true);
+    expect(addPacket(stream, packet(2), 0)).toBe(true);
+    expect([stream.slots, stream.duplicates]).toEqual([5, 2]);
+    expect(stream.arrivedAt[2]).toBe(T0 + 140);
+  });
+
+  it("ends where its sender started again", () => {
+    const stream = streamOf(range(0, 200));
+    expect(addPacket(stream, packet(4000), 0)).toBe(false);
+    expect(addPacket(stream, packet(50), 0)).toBe(false);
+    expect(addPacket(stream, packet(3000), 0)).toBe(true);
+  });
+
+  it("takes G.711 µ-law of 20 ms only", () => {
+    expect(isPlayable(packet(0))).toBe(true);
+    expect(isPlayable({ ...packet(0), payloadType: 9 })).toBe(false);
+    expect(isPlayable({ ...packet(0), payload: Buffer.alloc(80) })).toBe(false);
+  });
+});
