@@ -1,0 +1,19 @@
+import notificationActivities from "../resources/broadcasts/notification-activities.ts";
+import type { RowOf, SystemValues } from "../schema/resource.ts";
+import type { By, Transaction } from "../store/store.ts";
+import { onBehalf } from "./on-behalf.ts";
+
+/** An entry of a notification's diary. */
+export type ActivityRow = RowOf<typeof notificationActivities>;
+
+/** What an entry says; `details` holds plain values, `message` being words for people. */
+export type ActivityValues = Pick<ActivityRow, "notificationId" | "type"> &
+  Partial<Pick<ActivityRow, "userId" | "endpointId" | "readStatus" | "confirmationOption">> & {
+    details?: Readonly<Record<string, unknown>>;
+  };
+
+/** Writes an entry into a notification's diary. */
+export function addActivity(tx: Transaction, values: ActivityValues, by: By): ActivityRow {
+  const system: SystemValues<typeof notificationActivities> = { ...values };
+  return tx.create(notificationActivities, {}, onBehalf(by), system);
+}

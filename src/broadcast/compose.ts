@@ -1,0 +1,127 @@
+import { isDeepStrictEqual } from "node:util";
+import { type Fault, faulty, invalidValue, requiredValue } from "../base/errors.ts";
+import notifications from "../resources/broadcasts/notifications.ts";
+import { CUSTOMIZABLE_FIELDS } from "../resources/messages/customisation.ts";
+import type messageTemplates from "../resources/messages/message-templates.ts";
+import { compileChecker } from "../schema/check.ts";
+import type { StoredFile } from "../schema/field.ts";
+import type { RowOf } from "../schema/resource.ts";
+import { interpolate, readVariables } from "./interpolation.ts";
+
+/** A message that is or was sent. */
+export type NotificationRow = RowOf<typeof notifications>;
+/** A message made ready for sending. */
+export type TemplateRow = RowOf<typeof messageTemplates>;
+
+/** What a message takes from its template when the sender does not give it. */
+const FROM_TEMPLATE = [
+  ...CUSTOMIZABLE_FIELDS,
+  "metadata",
+  "imageAltText",
+  "ttsType",
+  "ttsSpeed",
+  "priority",
+  "notificationProfileId",
+] as const satisfies readonly (keyof NotificationRow & keyof TemplateRow)[];
+
+/** Parts with a flag of their own. own choice: the others may be given freely, there being nothing to forbid them by. */
+const FLAGGED: ReadonlySet<string> = new Set([...CUSTOMIZABLE_FIELDS, "metadata"]);
+
+/** Fields that say who gets a message; one of them must not be empty. */
+export const RECIPIENT_FIELDS = [
+  "distributionListIds",
+  "userIds",
+  "deviceGroupIds",
+  "areaOfInterestIds",
+  "collaborationGroupIds",
+] as const;
+
+/** Texts in which `{{name}}` is replaced, with the most characters each may then have. */
+const INTERPOLATED = { subject: 255, body: 10_000, ttsCustomContent: 10_000 } as const;
+
+const checker = compileChecker(notifications.fields);
+
+/** What a sender gave, checked field by field. */
+export interface GivenMessage {
+  /** Inner values of every field that senders may set, defaults included. */
+  values: Partial<NotificationRow>;
+  given: ReadonlySet<string>;
+}
+
+/** Checks a sender's input by itself. Throws CallerError naming every faulty field. */
+export function readMessage(input: Readonly<Record<string, unknown>>): GivenMessage {
+  const { values, faults } = checker.check(input, "create");
+  if (faults.length > 0) throw faulty(faults);
+  const given = Object.keys(input).filter((name) => input[name] !== undefined && name in values);
+  return { values: values as Partial<NotificationRow>, given: new Set(given) };
+}
+
+/**
+ * The message as it is sent: the sender's values over the template's, places filled. Throws CallerError for a value
+ * that the template keeps to itself, for a message without subject or recipients, and for texts that grew too long.
+ * @source decisions.md 8
+ */
+export function composeMessage(
+  { values, given }: GivenMessage,
+  template: TemplateRow | null,
+): Partial<NotificationRow> {
+  const message: Record<string, unknown> = { ...values };
+  if (template) {
+    refuseKept(values, given, template);
+    for (const field of FROM_TEMPLATE) if (!given.has(field)) message[field] = template[field];
+  }
+  message.priority ??= "normal";
+  message.ttsType ??= "none";
+  fillPlaces(message, values.customVars);
+  const composed = message as Partial<NotificationRow>;
+  if (!composed.subject) throw requiredValue("subject");
+  if (RECIPIENT_FIELDS.every((field) => (composed[field] ?? []).length === 0)) throw nobody();
+  return composed;
+}
+
+function refuseKept(values: Partial<NotificationRow>, given: ReadonlySet<string>, template: TemplateRow): void {
+  const faults: Fault[] = [];
+  for (const field of FROM_TEMPLATE) {
+    if (!given.has(field) || !FLAGGED.has(field)) continue;
+    const flag = template[`${field}Customizable` as keyof TemplateRow];
+    if (flag !== true && !isSame(values[field], template[field])) {
+      const message = `Field ${field} is not valid. The template does not let senders change it.`;
+      faults.push({ field, type: "invalid-value", message });
+    }
+  }
+  if (faults.length > 0) throw faulty(faults);
+}
+
+/** True for equal values; nothing, an empty text and an empty list are the same, the order of ids is of no meaning. */
+function isSame(a: unknown, b: unknown): boolean {
+  return isDeepStrictEqual(comparable(a), comparable(b));
+}
+
+function comparable(value: unknown): unknown {
+  if (value === undefined || value === "") return null;
+  if (Array.isArray(value)) return value.length === 0 ? null : [...value].sort();
+  return isFile(value) ? value.sha256 : value;
+}
+
+function isFile(value: unknown): value is StoredFile {
+  return typeof value === "object" && value !== null && "sha256" in value && "contentType" in value;
+}
+
+function fillPlaces(message: Record<string, unknown>, customVars: unknown): void {
+  const variables = readVariables(customVars);
+  for (const [field, most] of Object.entries(INTERPOLATED)) {
+    const text = message[field];
+    if (typeof text !== "string") continue;
+    const filled = interpolate(text, variables);
+    if (filled.length > most && [...filled].length > most) {
+      throw invalidValue("customVars", `They make ${field} longer than ${most} characters.`);
+    }
+    message[field] = filled;
+  }
+}
+
+function nobody(): Error {
+  const field = RECIPIENT_FIELDS[0];
+  const message = `A message needs somebody to go to: at least one of ${RECIPIENT_FIELDS.join(", ")}.`;
+  return faulty([{ field, type: "required", message }]);
+}

@@ -1,0 +1,27 @@
+import type { RoomTable } from "../store/store.ts";
+
+/**
+ * Devices of a broadcast between resolve and queue, each once; a row goes in the transaction that makes its delivery.
+ * Keys are internal; `endpoint` is filled by partition. There is no foreign key: what was deleted meanwhile joins nothing.
+ */
+const TARGETS: RoomTable = {
+  name: "broadcast_targets",
+  sql: `CREATE TABLE IF NOT EXISTS broadcast_targets (
+    notification INTEGER NOT NULL, device INTEGER NOT NULL, endpoint INTEGER, PRIMARY KEY (notification, device)
+  ) STRICT, WITHOUT ROWID`,
+};
+
+/** Broadcasts whose many recipients are still being written while their devices already ring. */
+const OPEN_RECIPIENTS: RoomTable = {
+  name: "broadcast_open_recipients",
+  sql: "CREATE TABLE IF NOT EXISTS broadcast_open_recipients (notification INTEGER PRIMARY KEY) STRICT",
+};
+
+/** What previews found, as JSON. */
+const PREVIEWS: RoomTable = {
+  name: "broadcast_previews",
+  sql: "CREATE TABLE IF NOT EXISTS broadcast_previews (notification INTEGER PRIMARY KEY, found TEXT NOT NULL) STRICT",
+};
+
+/** The room's own tables, to be handed to the store. */
+export const BROADCAST_TABLES: readonly RoomTable[] = [TARGETS, OPEN_RECIPIENTS, PREVIEWS];

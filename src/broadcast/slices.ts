@@ -1,0 +1,42 @@
+import type { Clock } from "../base/clock.ts";
+import type { Store, Transaction } from "../store/store.ts";
+
+/** What work in slices needs. */
+export interface SliceNeeds {
+  store: Store;
+  clock: Clock;
+  signal: AbortSignal;
+}
+
+/** Rows of the first slice, and the bounds within which the size follows the machine's speed. own choice */
+const FIRST_ROWS = 200;
+const LEAST_ROWS = 50;
+const MOST_ROWS = 5_000;
+/** A slice is aimed at a time between these two, so that other work gets its turn. @source interfaces.md, Writing and reading */
+const SHORT_MS = 3;
+const LONG_MS = 7;
+
+/**
+ * Writes much in short transactions: calls `slice` with the number of rows it may handle until it handles fewer.
+ * Rejects with the signal's reason when that aborts; what was committed stays.
+ */
+export async function writeInSlices(
+  needs: SliceNeeds,
+  lane: "normal" | "emergency",
+  slice: (tx: Transaction, most: number) => number,
+): Promise<void> {
+  for (let most = FIRST_ROWS; ; ) {
+    needs.signal.throwIfAborted();
+    const { handled, tookMs } = await needs.store.write((tx) => {
+      const began = needs.clock.monotonicMs();
+      return { handled: slice(tx, most), tookMs: needs.clock.monotonicMs() - began };
+    }, lane);
+    if (handled < most) return;
+    most = nextSize(most, tookMs);
+  }
+}
+
+function nextSize(size: number, tookMs: number): number {
+  if (tookMs > LONG_MS) return Math.max(LEAST_ROWS, Math.floor(size / 2));
+  return tookMs < SHORT_MS ? Math.min(MOST_ROWS, size * 2) : size;
+}

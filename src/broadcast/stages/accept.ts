@@ -1,0 +1,113 @@
+import { ssrcOf } from "../../audio/rtp.ts";
+import { toneSegments } from "../../audio/tones.ts";
+import { inspectWav } from "../../audio/wav.ts";
+import { ConflictError, invalidValue } from "../../base/errors.ts";
+import { newId } from "../../base/ids.ts";
+import notifications from "../../resources/broadcasts/notifications.ts";
+import messageTemplates from "../../resources/messages/message-templates.ts";
+import type { SystemValues } from "../../schema/resource.ts";
+import { UploadedFile } from "../../schema/uploaded-file.ts";
+import type { By, Reader, Transaction } from "../../store/store.ts";
+import { addActivity } from "../activities.ts";
+import type { SendOptions } from "../broadcaster.ts";
+import { composeMessage, type GivenMessage, type NotificationRow, readMessage, type TemplateRow } from "../compose.ts";
+import { onBehalf } from "../on-behalf.ts";
+import { priorityLevelOf, readSendingProfile } from "../sending-profile.ts";
+import type { NextStage, StageNeeds } from "../stage.ts";
+import { requireVisible } from "../visible-references.ts";
+
+/** How long an unsent delivery is of use when the message does not expire. @source replication.md, amendment (c) */
+const USEFUL_MS = { emergency: 15 * 60_000, routine: 2 * 60_000 } as const;
+
+/** What accepting a message needs. */
+export type AcceptNeeds = Pick<StageNeeds, "store" | "clock" | "endpointId" | "laneOf">;
+
+/**
+ * Checks a message and stores it with everybody it names in one transaction; resolves after COMMIT. The same
+ * idempotency key again answers the first notification. Whether the sender may send at all is judged by the caller.
+ * Throws CallerError, ConflictError.
+ */
+export async function accept(
+  input: Readonly<Record<string, unknown>>,
+  by: By,
+  options: SendOptions,
+  needs: AcceptNeeds,
+): Promise<NotificationRow> {
+  const { store } = needs;
+  // Asked before anything is checked too: a repeat is answered even if the template has changed meanwhile.
+  const earlier = earlierSend(store, by, options);
+  if (earlier) return earlier;
+  if (input.audio instanceof UploadedFile) inspectWav(await store.files.read(input.audio.file));
+  const given = readMessage(input);
+  const message = composeMessage(given, templateOf(given, store, by));
+  toneSegments(message.alertTone ?? "silent");
+  const values = sendingValues(message, by, options, needs);
+  return store.write((tx) => {
+    const same = earlierSend(tx, by, options);
+    if (same) return same;
+    requireVisible(tx, by.scope, given);
+    return insert(tx, values, by, needs.endpointId());
+  }, needs.laneOf(values.priorityLevel));
+}
+
+function templateOf({ values }: GivenMessage, reader: Reader, by: By): TemplateRow | null {
+  if (!values.messageTemplateId) return null;
+  const template = reader.get(messageTemplates, values.messageTemplateId, by.scope);
+  if (!template) throw invalidValue("messageTemplateId");
+  return template;
+}
+
+/** Names the sender beside the sender's key: two senders may choose the same. */
+function keyOf(by: By, options: SendOptions): string | null {
+  return options.idempotencyKey === null ? null : `${by.actor.userId ?? by.actor.name}/${options.idempotencyKey}`;
+}
+
+function earlierSend(reader: Reader, by: By, options: SendOptions): NotificationRow | null {
+  const idempotencyKey = keyOf(by, options);
+  if (idempotencyKey === null) return null;
+  const earlier = reader.find(notifications, { idempotencyKey }, 1)[0];
+  if (!earlier) return null;
+  if (earlier.requestSha !== options.requestSha) {
+    throw new ConflictError("This idempotency key was used for another message.", "Idempotency-Key");
+  }
+  return earlier;
+}
+
+function sendingValues(message: Partial<NotificationRow>, by: By, options: SendOptions, needs: AcceptNeeds) {
+  const id = newId();
+  const now = needs.clock.now();
+  const profile = readSendingProfile(message.extensionSettingsOverrides);
+  const priorityLevel = priorityLevelOf(message.priority ?? "normal", options.source, profile);
+  const expiresAt = message.expiration ? now + message.expiration * 1_000 : null;
+  const stage: NextStage = message.draft ? "draft" : "resolve";
+  return {
+    ...message,
+    id,
+    createdAt: now,
+    updatedAt: now,
+    notificationSource: options.source,
+    initiatorId: by.actor.userId,
+    initiatingEndpointId: needs.endpointId(),
+    expiresAt,
+    notAfter: expiresAt ?? now + USEFUL_MS[priorityLevel === 0 ? "emergency" : "routine"],
+    priorityLevel,
+    idempotencyKey: keyOf(by, options),
+    requestSha: options.requestSha,
+    ssrc: ssrcOf(id),
+    stage,
+    stageAt: now,
+  } satisfies SystemValues<typeof notifications>;
+}
+
+function insert(
+  tx: Transaction,
+  values: SystemValues<typeof notifications> & { id: string; priorityLevel: number },
+  by: By,
+  endpointId: string,
+): NotificationRow {
+  const row = tx.create(notifications, {}, onBehalf(by), values);
+  if (row.draft) return row;
+  addActivity(tx, { notificationId: row.id, type: "init-services", userId: row.initiatorId, endpointId }, by);
+  tx.emit("notification.accepted", { notificationId: row.id, priority: values.priorityLevel });
+  return row;
+}
