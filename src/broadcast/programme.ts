@@ -1,0 +1,95 @@
+import type { ProgrammeSpec } from "../audio/audio-worker.ts";
+import { type Programme, programmeHash } from "../audio/programme.ts";
+import { encodeWav } from "../audio/wav.ts";
+import { CallerError, UpstreamError } from "../base/errors.ts";
+import notifications from "../resources/broadcasts/notifications.ts";
+import type { FileStore } from "../store/store.ts";
+import type { NotificationRow } from "./compose.ts";
+import { readSendingProfile } from "./sending-profile.ts";
+import type { StageNeeds } from "./stage.ts";
+
+/** Silence between alert tone and recording. own choice */
+const GAP_MS = 500;
+
+/** What of a message decides how it sounds. */
+type Audible = Pick<NotificationRow, "alertTone" | "audio" | "extensionSettingsOverrides">;
+
+/** A prepared programme, null when nothing is audible; `faults` says in words what had to be left out of it. */
+export interface PreparedSound {
+  programme: Programme | null;
+  faults: string[];
+}
+
+/** What making a programme needs. */
+export interface SoundNeeds {
+  store: { files: FileStore };
+  audio: StageNeeds["audio"];
+}
+
+/**
+ * How a message may sound, best first: tone and recording, then the tone alone, for when the recording can't be played.
+ * own choice: the tone sounds whenever one is set, also for a message of words alone.
+ */
+function soundsOf(message: Audible, files: FileStore): ProgrammeSpec[] {
+  const { repetitions, repetitionPauseMs } = readSendingProfile(message.extensionSettingsOverrides);
+  const layout = { tone: message.alertTone, gapMs: GAP_MS, repetitions, repetitionPauseMs, volumeDb: 0 };
+  const { audio } = message;
+  const recording = audio && { sha256: audio.sha256, read: () => files.read(audio) };
+  const plain: ProgrammeSpec = { ...layout, recording: null };
+  return recording ? [{ ...layout, recording }, plain] : [plain];
+}
+
+/** Makes what is heard of a message. Never rejects: what can't be made is left out and told in words. */
+export async function prepareSound(message: Audible, needs: SoundNeeds): Promise<PreparedSound> {
+  const faults: string[] = [];
+  for (const spec of soundsOf(message, needs.store.files)) {
+    try {
+      const programme = await needs.audio.prepare(spec);
+      return { programme: programme.packets > 0 ? programme : null, faults };
+    } catch (error) {
+      faults.push(wordsOf(error));
+    }
+  }
+  return { programme: null, faults };
+}
+
+function wordsOf(error: unknown): string {
+  if (error instanceof CallerError || error instanceof UpstreamError) return error.message;
+  return "The sound could not be made.";
+}
+
+/** The programme that a prepared message is sent with, made again if it is not remembered; null when nothing is audible. */
+export async function programmeFor(
+  row: Audible & Pick<NotificationRow, "programmeSha">,
+  needs: SoundNeeds,
+): Promise<Programme | null> {
+  if (row.programmeSha === null) return null;
+  const specs = soundsOf(row, needs.store.files);
+  const spec = specs.find((candidate) => hashOf(candidate) === row.programmeSha);
+  return spec ? needs.audio.prepare(spec) : (await prepareSound(row, needs)).programme;
+}
+
+function hashOf({ recording, ...layout }: ProgrammeSpec): string {
+  return programmeHash(layout, recording?.sha256 ?? null);
+}
+
+/** Stages before the programme is stored. */
+const UNPREPARED: readonly (string | null)[] = ["draft", "resolve", "partition", "prepare"];
+
+/** What is played of a notification, as 8 kHz 16-bit mono WAV; null when nothing is audible or there is no such notification. */
+export async function programmeOf(
+  notificationId: string,
+  needs: Pick<StageNeeds, "store" | "audio">,
+): Promise<Uint8Array | null> {
+  const row = needs.store.get(notifications, notificationId);
+  if (!row) return null;
+  const made = UNPREPARED.includes(row.stage)
+    ? (await prepareSound(row, needs)).programme
+    : await programmeFor(row, needs);
+  return made && encodeWav(made.pcm);
+}
+
+/** Absolute path of the picture that goes with a message, null without one. */
+export function imagePathOf(message: Pick<NotificationRow, "image">, files: FileStore): string | null {
+  return message.image && files.pathOf(message.image);
+}
