@@ -31,7 +31,7 @@ export class Sources {
   multicast(group: string, port: number): Promise<Source> {
     const key = `${group}:${port}`;
     const known = this.#groups.get(key);
-    if (known) return known;
+    if (known !== undefined) return known;
     const opened = this.#open(group, port, null, (socket) => socket.addMembership(group, LOOPBACK));
     this.#groups.set(key, opened);
     opened.catch(() => this.#groups.delete(key));

@@ -166,7 +166,9 @@ export function ownGroup(number: number): { group: string; port: number } {
 
 /** A WAV file of 8 kHz mono 16-bit samples, written here and not by the product. */
 export function wavOf(samples: Int16Array): Buffer {
-  const head = Buffer.from("RIFF....WAVEfmt ................data....", "latin1");
+  const head = Buffer.alloc(44);
+  head.write("RIFF....WAVEfmt ", 0, "latin1");
+  head.write("data", 36, "latin1");
   head.writeUInt32LE(36 + samples.length * 2, 4);
   head.writeUInt32LE(16, 16);
   head.writeUInt16LE(1, 20);

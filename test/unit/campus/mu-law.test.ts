@@ -31,9 +31,11 @@ describe("µ-law of the campus", () => {
 
   it("never falls as the sample rises", () => {
     const linear = (byte: number): number => (byte & 0x80 ? 0xff - byte : byte - 0x7f);
+    const falls: number[] = [];
     for (let sample = -32_767; sample <= 32_767; sample++) {
-      expect(linear(code(sample))).toBeGreaterThanOrEqual(linear(code(sample - 1)));
+      if (linear(code(sample)) < linear(code(sample - 1))) falls.push(sample);
     }
+    expect(falls).toEqual([]);
   });
 
   it("encodes sample by sample", () => {
