@@ -15,10 +15,10 @@ export interface ResourcePath {
   itemBy?: string;
   /**
    * Rows are found through another resource: those whose id stands in `via` of the `resource` rows that match the
-   * path's ref fields (`users/{userId}/notifications` through `notification-recipients`), but for those rows of it in
-   * which the field `unless` is set.
+   * path's ref fields (`users/{userId}/notifications` through `notification-recipients`), but for those rows of it
+   * whose field `hiddenBy` is set; a DELETE there sets it to the time.
    */
-  through?: { resource: string; via: string; unless?: string };
+  through?: { resource: string; via: string; hiddenBy?: string };
 }
 
 /** What the data of a resource is to replication. @source replication.md 4: A config of the cloud, B config editable at the site, C site state, D facts, E momentary; local = never leaves */

@@ -155,11 +155,11 @@ function addThrough(
   const entries = Object.entries(through.within);
   for (const [field, id] of entries) values[`x_${field}`] = id.toLowerCase();
   add(
-    `x:${through.resource}.${through.via}-${through.unless ?? ""}:${entries.map(([field]) => field).join(",")}`,
+    `x:${through.resource}.${through.via}-${through.hiddenBy ?? ""}:${entries.map(([field]) => field).join(",")}`,
     (shape) => {
       const other = selects.shapeByName(through.resource);
       const via = other.layout.columnOf(through.via);
-      const shown = through.unless === undefined ? undefined : isNull(other, through.unless);
+      const shown = through.hiddenBy === undefined ? undefined : isNull(other, through.hiddenBy);
       const where = and(...entries.map(([field]) => equals(other, field, `x_${field}`)), shown);
       return sql`${shape.column("pk")} IN (SELECT ${other.column(via?.name ?? "pk")} FROM ${sql.raw(other.layout.table)} t WHERE ${where})`;
     },

@@ -70,7 +70,7 @@ export interface PageQuery {
   /** Rows whose ref field equals the id, from the path. */
   within?: Readonly<Record<string, string>>;
   /** From a path's `through`: the matching rows of that resource decide. */
-  through?: { resource: string; via: string; unless?: string; within: Readonly<Record<string, string>> };
+  through?: { resource: string; via: string; hiddenBy?: string; within: Readonly<Record<string, string>> };
   filters?: readonly {
     field: string;
     op: "eq" | "gt" | "gte" | "lt" | "lte";

@@ -29,7 +29,7 @@ export default defineResource({
     {
       at: "users/{userId}/notifications",
       methods: ["get", "delete"],
-      through: { resource: "notification-recipients", via: "notificationId", unless: "hiddenAt" },
+      through: { resource: "notification-recipients", via: "notificationId", hiddenBy: "hiddenAt" },
     },
   ],
   idParam: "notificationId",
