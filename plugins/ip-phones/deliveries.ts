@@ -1,0 +1,173 @@
+import type { Clock, DeliveryItem, PluginContext, StopRequest } from "#plugin-api";
+import { CLEAR_PAGE, type ExecuteItem, playSound, STOP_ANY_SOUND, showPage, stopSound } from "./execute.ts";
+import type { Pages } from "./pages.ts";
+import { type Phone, readPhone } from "./phone.ts";
+import type { AskPhone } from "./phone-exchange.ts";
+import { LAST_LANE, type PhoneTurns } from "./phone-turns.ts";
+import type { Pusher, PushOutcome } from "./pusher.ts";
+import { provesSound, readStreamStatistics, STATISTICS_REQUEST, type StreamStatistics } from "./stream-statistics.ts";
+
+/** One delivery from its arrival until it is stopped or has failed. */
+interface Delivery {
+  readonly item: DeliveryItem;
+  readonly phone: Phone;
+  /** Whether this phone plays this message; false for text and for models without sound. */
+  readonly audible: boolean;
+  state: "waiting" | "asking" | "accepted" | "playing";
+  /** Set once it is called off. */
+  called: StopRequest["reason"] | null;
+  /** What the phone counted when it was asked last. */
+  counted: StreamStatistics | null;
+  questions: number;
+}
+
+/** What deliveries need. */
+export interface DeliveriesNeeds {
+  clock: Clock;
+  outcome: PluginContext["outcome"];
+  turns: PhoneTurns;
+  ask: AskPhone;
+  pusher: Pusher;
+  pages: Pages;
+}
+
+/** All deliveries of the plugin. */
+export interface Deliveries {
+  take(items: readonly DeliveryItem[]): void;
+  stop(request: StopRequest): void;
+  /** Forgets those that nobody called off long after they were of any use. */
+  sweep(): void;
+}
+
+/** Lane of stops: after emergencies, before everything else. */
+const STOP_LANE = 1;
+/** When a phone that has accepted is asked what it receives: so long after the answer before. own choice */
+const QUESTION_MS = [1_000, 1_000, 2_000, 4_000, 8_000] as const;
+const KEPT_MS = 3_600_000;
+const IN_USE = "the phone is in use";
+const NO_SOUND = "text only: this model plays no pushed sound";
+
+/** Makes the flow of deliveries: push, accepted, follow up until playing, silence. */
+export function createDeliveries(needs: DeliveriesNeeds): Deliveries {
+  const { clock, outcome, turns } = needs;
+  const deliveries = new Map<number, Delivery>();
+
+  const end = (
+    delivery: Delivery,
+    level: "failed" | "skipped" | "expired",
+    reason: string,
+    retryable = false,
+  ): void => {
+    deliveries.delete(delivery.item.deliveryId);
+    outcome(delivery.item.deliveryId, level, { reason, retryable });
+  };
+  const rise = (delivery: Delivery, level: "accepted" | "playing", reason?: string): void => {
+    delivery.state = level;
+    outcome(delivery.item.deliveryId, level, reason === undefined ? {} : { reason });
+  };
+  const start = async (delivery: Delivery): Promise<void> => {
+    if (delivery.called) return;
+    if (clock.now() > delivery.item.notAfter)
+      return end(delivery, "expired", "its time was over before the phone was asked");
+    delivery.state = "asking";
+    const result = await reach(delivery, needs);
+    if (result.kind === "busy") return end(delivery, "skipped", IN_USE);
+    if (result.kind === "failed") return end(delivery, "failed", result.reason, result.retryable);
+    const silent = delivery.item.audio && !delivery.audible ? NO_SOUND : undefined;
+    rise(delivery, "accepted", result.reason ?? silent);
+    followUp(delivery);
+  };
+  const followUp = (delivery: Delivery): void => {
+    if (!delivery.audible || delivery.state !== "accepted" || delivery.called) return;
+    const delayMs = QUESTION_MS[Math.min(delivery.questions++, QUESTION_MS.length - 1)] ?? 0;
+    clock.after(delayMs, () => {
+      if (delivery.called || !deliveries.has(delivery.item.deliveryId)) return;
+      turns.add(LAST_LANE, keyOf(delivery.phone), async () => {
+        if (!delivery.called && (await look(delivery))) followUp(delivery);
+      });
+    });
+  };
+  /** Asks what the phone receives; false when it has no statistics and need not be asked again. */
+  const look = async (delivery: Delivery): Promise<boolean> => {
+    const { answer } = await needs.ask(delivery.phone, STATISTICS_REQUEST);
+    if (!answer) return true;
+    const counted = answer.status === 200 ? readStreamStatistics(answer.body) : null;
+    if (!counted) return answer.status >= 500;
+    const proven = delivery.item.audio !== null && provesSound(counted, delivery.counted, delivery.item.audio);
+    delivery.counted = counted;
+    if (proven && delivery.state === "accepted") rise(delivery, "playing");
+    return true;
+  };
+  const silence = async (delivery: Delivery): Promise<void> => {
+    const { item, phone, state } = delivery;
+    if (state !== "accepted" && state !== "playing") return;
+    if (delivery.called === "ended" && delivery.audible && state === "accepted") await look(delivery);
+    deliveries.delete(item.deliveryId);
+    const [first, ...more] = stopItems(delivery);
+    const fault = first ? await needs.pusher.command(phone, [first, ...more]) : null;
+    const level = delivery.state === "playing" ? "playing" : "accepted";
+    outcome(item.deliveryId, level, fault === null ? {} : { reason: `the phone could not be silenced: ${fault}` });
+  };
+  const callOff = (delivery: Delivery, reason: StopRequest["reason"]): void => {
+    if (delivery.called) return;
+    delivery.called = reason;
+    if (delivery.state !== "waiting") return turns.add(STOP_LANE, keyOf(delivery.phone), () => silence(delivery));
+    end(delivery, reason === "expired" ? "expired" : "skipped", `${WORDS[reason]} before the phone was asked`);
+  };
+  const take = (item: DeliveryItem): void => {
+    const phone = readPhone(item.device);
+    if ("fault" in phone) return outcome(item.deliveryId, "failed", { reason: phone.fault, retryable: false });
+    const audible = item.audio !== null && phone.model.kind !== "no-rtp";
+    const delivery: Delivery = { item, phone, audible, state: "waiting", called: null, counted: null, questions: 0 };
+    deliveries.set(item.deliveryId, delivery);
+    if (item.reached === undefined) return turns.add(item.priority, keyOf(phone), () => start(delivery));
+    delivery.state = item.reached === "playing" ? "playing" : "accepted";
+    followUp(delivery);
+  };
+  return {
+    take: (items) => items.forEach(take),
+    stop({ deliveryIds, reason }) {
+      for (const id of deliveryIds) {
+        const delivery = deliveries.get(id);
+        if (delivery) callOff(delivery, reason);
+      }
+    },
+    sweep() {
+      const before = clock.now() - KEPT_MS;
+      for (const [id, { item }] of deliveries) if (item.notAfter < before) deliveries.delete(id);
+    },
+  };
+}
+
+const WORDS: Readonly<Record<StopRequest["reason"], string>> = {
+  aborted: "the message was ended",
+  expired: "the message expired",
+  preempted: "a more urgent message came",
+  ended: "the sound was over",
+};
+
+function keyOf(phone: Phone): string {
+  return `${phone.host} ${phone.port}`;
+}
+
+/** Pushes page and sound, with the busy rule: a phone in use is left alone or taken over, as the profile says. */
+async function reach({ item, phone, audible }: Delivery, { pusher, pages }: DeliveriesNeeds): Promise<PushOutcome> {
+  const sound = audible && item.audio ? playSound(item.audio, item.profile.volume) : null;
+  const page = showPage(pages.add(item), item);
+  if (item.profile.skipPhonesInUse) {
+    // Sound starts at once whatever the phone does, so the page alone must ask whether it is idle.
+    const asked = await pusher.push(phone, { page: { ...page, priority: 2 }, sound: null });
+    return asked.kind === "accepted" && sound ? pusher.push(phone, { page: null, sound }) : asked;
+  }
+  const first = await pusher.push(phone, { page, sound });
+  if (first.kind !== "busy") return first;
+  await pusher.command(phone, [STOP_ANY_SOUND]);
+  const second = await pusher.push(phone, { page: first.sound ? null : page, sound });
+  if (second.kind !== "busy") return second;
+  return { kind: "failed", reason: "the phone keeps receiving other sound", retryable: true };
+}
+
+function stopItems({ item, audible }: Delivery): ExecuteItem[] {
+  const items = audible && item.audio ? [stopSound(item.audio)] : [];
+  return item.profile.persistentText ? items : [...items, CLEAR_PAGE];
+}

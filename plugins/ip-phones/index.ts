@@ -1,0 +1,35 @@
+import { randomBytes } from "node:crypto";
+import { definePlugin } from "#plugin-api";
+import { createAuthentication } from "./authentication.ts";
+import config from "./config.ts";
+import { createCredentials } from "./credentials.ts";
+import { createDeliveries } from "./deliveries.ts";
+import { createPages } from "./pages.ts";
+import { createPhoneClient } from "./phone-exchange.ts";
+import { createPhoneTurns } from "./phone-turns.ts";
+import { createPusher } from "./pusher.ts";
+
+/** Phones at once; questions about sound that nobody waits for get a part of them only. @source performance.md 7 */
+const LIMITS = { total: 1_024, lastLane: 128 };
+const SWEEP_MS = 60_000;
+
+/** Desk phones: text, image and multicast sound by push; phones ask the own port whether they may obey. */
+export default definePlugin({
+  config,
+  async activate(ctx) {
+    const { clock, log } = ctx;
+    const password = ctx.config.pushPassword ?? randomBytes(24).toString("base64url");
+    const credentials = createCredentials(ctx.config.pushUser, password);
+    const authentication = createAuthentication(credentials);
+    const pages = createPages(() => ctx.urls.auth ?? "", randomBytes(32));
+    const authUrl = await ctx.listen("auth", (request) => pages.respond(request) ?? authentication.respond(request));
+    const ask = createPhoneClient(clock, ctx.signal);
+    const pusher = createPusher({ ask, authentication, authUrl, authorization: credentials.header });
+    const turns = createPhoneTurns(clock, LIMITS, (error) => log.error({ error: String(error) }, "a push went wrong"));
+    const deliveries = createDeliveries({ clock, outcome: ctx.outcome, turns, ask, pusher, pages });
+    ctx.deliver((batch) => deliveries.take(batch));
+    ctx.stop((request) => deliveries.stop(request));
+    ctx.every(SWEEP_MS, () => deliveries.sweep());
+    ctx.status("ok");
+  },
+});

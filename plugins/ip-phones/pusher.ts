@@ -1,0 +1,59 @@
+import type { Authentication } from "./authentication.ts";
+import { type ExecuteItem, pushRequest } from "./execute.ts";
+import type { Phone } from "./phone.ts";
+import type { AskPhone } from "./phone-exchange.ts";
+import { judgePush, type Pushed, type Verdict } from "./push-verdict.ts";
+
+/** What came of a push, refusals explained. */
+export type PushOutcome = Exclude<Verdict, { kind: "unauthorized" }>;
+
+/** Pushes to phones. */
+export interface Pusher {
+  push(phone: Phone, pushed: Pushed): Promise<PushOutcome>;
+  /** Pushes at most three internal URIs; null when the first was done, else in words why not. */
+  command(phone: Phone, items: readonly [ExecuteItem, ...ExecuteItem[]]): Promise<string | null>;
+}
+
+/** What a pusher needs; `authUrl` is where phones should ask, `authorization` the value of the header. */
+export interface PusherNeeds {
+  ask: AskPhone;
+  authentication: Authentication;
+  authUrl: string;
+  authorization: string;
+}
+
+/** Makes the pusher. */
+export function createPusher(needs: PusherNeeds): Pusher {
+  const { ask, authentication, authUrl, authorization } = needs;
+  const send = async (phone: Phone, items: readonly ExecuteItem[], judged: Pushed): Promise<PushOutcome> => {
+    authentication.forget(phone.name);
+    const exchange = await ask(phone, pushRequest(items, authorization));
+    const verdict = judgePush(exchange, judged, phone.model);
+    const asked = authentication.verdictFor(phone.name);
+    authentication.forget(phone.name);
+    return verdict.kind === "unauthorized" ? explainRefusal(asked, authUrl) : verdict;
+  };
+  return {
+    push: (phone, pushed) =>
+      send(
+        phone,
+        [pushed.page, pushed.sound].filter((item) => item !== null),
+        pushed,
+      ),
+    async command(phone, items) {
+      const outcome = await send(phone, items, { page: null, sound: items[0] });
+      return outcome.kind === "failed" ? outcome.reason : null;
+    },
+  };
+}
+
+/** Says where to look when a phone refuses the push user; `asked` is what it was told, null when it did not ask here. */
+function explainRefusal(asked: boolean | null, authUrl: string): PushOutcome {
+  const refused = "the phone refused the push user:";
+  if (asked === null) {
+    const reason = `${refused} it did not ask ${authUrl}, which must be its authentication URL`;
+    return { kind: "failed", reason, retryable: false };
+  }
+  if (!asked) return { kind: "failed", reason: `${refused} it asked with another user or password`, retryable: false };
+  return { kind: "failed", reason: `${refused} it was told that it may obey, perhaps too late`, retryable: true };
+}

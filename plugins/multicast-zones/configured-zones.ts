@@ -1,0 +1,40 @@
+import type { DeviceReport } from "#plugin-api";
+import { readZoneAddress } from "./zone-address.ts";
+
+/** The devices that a configuration describes, and what of it can't be used, in words. */
+export interface ConfiguredZones {
+  devices: DeviceReport[];
+  faults: string[];
+}
+
+const LONGEST_NAME = 100;
+
+/** Reads the configuration's `zones`; a bad entry is left out and named, the others stay. */
+export function readConfiguredZones(zones: unknown): ConfiguredZones {
+  if (!Array.isArray(zones)) return { devices: [], faults: ["zones is not a list"] };
+  const devices = new Map<string, DeviceReport>();
+  const faults: string[] = [];
+  zones.forEach((entry: unknown, index) => {
+    const read = readEntry(entry);
+    if (typeof read === "string") faults.push(`zones[${index}]: ${read}`);
+    else if (devices.has(read.deviceIdentifier)) faults.push(`zones[${index}]: the name is used twice`);
+    else devices.set(read.deviceIdentifier, read);
+  });
+  return { devices: [...devices.values()], faults };
+}
+
+function readEntry(entry: unknown): DeviceReport | string {
+  if (typeof entry !== "object" || entry === null) return "it is no object";
+  const { name, group, port, codec, ttl, description } = entry as Record<string, unknown>;
+  if (typeof name !== "string" || name.trim() === "" || name.length > LONGEST_NAME) {
+    return `the name must be a text of at most ${LONGEST_NAME} characters`;
+  }
+  const { zone, fault } = readZoneAddress({ group, port, codec, ttl });
+  if (!zone) return fault;
+  return {
+    deviceIdentifier: `zone:${name}`,
+    type: "speakers",
+    description: typeof description === "string" && description !== "" ? description : name,
+    attributes: { Group: zone.group, Port: String(zone.port), Codec: zone.codec, TTL: String(zone.ttl) },
+  };
+}
