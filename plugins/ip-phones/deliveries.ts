@@ -111,21 +111,27 @@ export function createDeliveries(needs: DeliveriesNeeds): Deliveries {
   const callOff = (delivery: Delivery, reason: StopRequest["reason"]): void => {
     if (delivery.called) return;
     delivery.called = reason;
-    if (delivery.state !== "waiting") return turns.add(STOP_LANE, keyOf(delivery.phone), () => silence(delivery));
-    end(delivery, reason === "expired" ? "expired" : "skipped", `${WORDS[reason]} before the phone was asked`);
+    if (delivery.state !== "waiting") turns.add(STOP_LANE, keyOf(delivery.phone), () => silence(delivery));
+    else end(delivery, reason === "expired" ? "expired" : "skipped", `${WORDS[reason]} before the phone was asked`);
   };
-  const take = (item: DeliveryItem): void => {
-    const phone = readPhone(item.device);
-    if ("fault" in phone) return outcome(item.deliveryId, "failed", { reason: phone.fault, retryable: false });
+  const take = (item: DeliveryItem, phone: Phone): void => {
     const audible = item.audio !== null && phone.model.kind !== "no-rtp";
     const delivery: Delivery = { item, phone, audible, state: "waiting", called: null, counted: null, questions: 0 };
     deliveries.set(item.deliveryId, delivery);
-    if (item.reached === undefined) return turns.add(item.priority, keyOf(phone), () => start(delivery));
-    delivery.state = item.reached === "playing" ? "playing" : "accepted";
-    followUp(delivery);
+    if (item.reached === undefined) turns.add(item.priority, keyOf(phone), () => start(delivery));
+    else {
+      delivery.state = item.reached === "playing" ? "playing" : "accepted";
+      followUp(delivery);
+    }
   };
   return {
-    take: (items) => items.forEach(take),
+    take(items) {
+      for (const item of items) {
+        const { phone, fault } = readPhone(item.device);
+        if (phone) take(item, phone);
+        else outcome(item.deliveryId, "failed", { reason: fault, retryable: false });
+      }
+    },
     stop({ deliveryIds, reason }) {
       for (const id of deliveryIds) {
         const delivery = deliveries.get(id);
