@@ -46,7 +46,7 @@ export interface ApiRequest extends OpenRequest {
   show<R extends AnyResource>(resource: R, row: RowOf<R>): Promise<Answer>;
   /**
    * The answer that lists a resource as the query's filters, `limit`, `start`, `sort` … ask, in what the user may see.
-   * `restriction` narrows it further; the page's rows have the permissions of the canonical path.
+   * `restriction` narrows it further; rows have the permissions of the action's path if the resource is declared there, else of the first.
    */
   list(resource: AnyResource, restriction: Pick<PageQuery, "within" | "through" | "pks" | "ids">): Promise<Answer>;
 }

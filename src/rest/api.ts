@@ -1,4 +1,17 @@
 import type http from "node:http";
+import Koa, { type Context } from "koa";
+import { notFound } from "../base/errors.ts";
+import { newId } from "../base/ids.ts";
+import type { Answer } from "./action.ts";
+import { actionsFor } from "./actions/index.ts";
+import { createEndpoint, type Endpoint, METHODS } from "./endpoint.ts";
+import { answerOf, isBug, MethodNotAllowed } from "./error-answer.ts";
+import { addressOf, readIncoming, splitTarget } from "./incoming.ts";
+import type { ApiNeeds } from "./needs.ts";
+import { routeToPlugin } from "./plugin-route.ts";
+import { createPresenter } from "./presenter.ts";
+import { createRoutes, type Routes } from "./routes.ts";
+import { rowOperations } from "./row-operations.ts";
 
 export type { ApiNeeds } from "./needs.ts";
 
@@ -6,4 +19,117 @@ export type { ApiNeeds } from "./needs.ts";
 export interface Api {
   /** What an HTTP server serves, mounted at `/`: the API below `/api/`, plugins' routes below `/x/`. */
   callback(): http.RequestListener;
+}
+
+/** Where the API lies, and its current version within. */
+const API = "/api/";
+const VERSION_BASE = "/api/v1";
+const PLUGINS = "/x/";
+
+/** What a request turned out to be, for its log line: never its query, its body or a path that is none of ours. */
+interface Told {
+  at: string;
+}
+
+/** Makes the API of all declarations and actions. */
+export function createApi(needs: ApiNeeds): Api {
+  const routes = routesOf(needs);
+  const app = new Koa();
+  app.silent = true;
+  app.use(async (ctx) => {
+    const began = needs.clock.monotonicMs();
+    const requestId = newId();
+    const told: Told = { at: "-" };
+    ctx.set("X-Request-Id", requestId);
+    try {
+      send(ctx, await answer(ctx, requestId, routes, needs, told));
+    } catch (error) {
+      sendError(ctx, error, requestId, needs);
+    }
+    const { method, res, status } = ctx;
+    res.once("finish", () => leaveUnread(ctx, needs));
+    const ms = Math.round((needs.clock.monotonicMs() - began) * 10) / 10;
+    const level = method === "GET" && status < 400 ? "debug" : "info";
+    needs.log[level]({ requestId, method, at: told.at, status, ms, address: addressOf(ctx.req) }, "request");
+  });
+  const callback = app.callback();
+  return { callback: () => (request, response) => void callback(request, response) };
+}
+
+/** Generic operations first, so that an action of the same method and path replaces one. */
+function routesOf(needs: ApiNeeds): Routes<Endpoint> {
+  const routes = createRoutes<Endpoint>();
+  const presenter = createPresenter(needs, VERSION_BASE);
+  const generic = needs.catalogue.all.flatMap((resource) =>
+    resource.paths.flatMap((path) => rowOperations(resource, path, presenter)),
+  );
+  for (const action of [...generic, ...actionsFor(needs.catalogue)]) {
+    const endpoint = createEndpoint(action, needs, presenter);
+    routes.add(action.method, endpoint.at, endpoint);
+  }
+  return routes;
+}
+
+async function answer(
+  ctx: Context,
+  requestId: string,
+  routes: Routes<Endpoint>,
+  needs: ApiNeeds,
+  told: Told,
+): Promise<Answer> {
+  const { path, search } = splitTarget(ctx.req.url ?? "/");
+  if (path.startsWith(PLUGINS)) {
+    told.at = "/x";
+    return routeToPlugin(ctx.req, path.slice(PLUGINS.length), search, needs);
+  }
+  if (!path.startsWith(API)) throw notFound();
+  const found = routes.find(path.slice(API.length));
+  if (!found) throw notFound();
+  const asked = METHODS[ctx.method];
+  const allow = allowed([...found.methods.keys()]);
+  if (!asked) throw new MethodNotAllowed(allow);
+  const methodOverride = needs.settings.api.methodOverride && ctx.method === "GET";
+  const incoming = readIncoming(ctx.req, {
+    method: asked,
+    path: path.slice(API.length).replace(/\/$/, ""),
+    search,
+    requestId,
+    methodOverride,
+  });
+  const endpoint = found.methods.get(incoming.method);
+  if (!endpoint) throw new MethodNotAllowed(allow);
+  told.at = `${API}${endpoint.at}`;
+  return endpoint.serve(incoming, found.values);
+}
+
+function allowed(methods: readonly string[]): string {
+  const names = methods.map((method) => method.toUpperCase());
+  return [...(names.includes("GET") ? ["HEAD"] : []), ...names].sort().join(", ");
+}
+
+function send(ctx: Context, { status = 200, headers = {}, type, body }: Answer): void {
+  ctx.status = status;
+  ctx.set("Cache-Control", "no-store");
+  ctx.set("X-Content-Type-Options", "nosniff");
+  if (body !== null) ctx.set("Content-Type", type ?? "application/json; charset=utf-8");
+  ctx.set(headers);
+  ctx.body = body instanceof Uint8Array ? Buffer.from(body) : body;
+}
+
+function sendError(ctx: Context, error: unknown, requestId: string, { log }: ApiNeeds): void {
+  if (isBug(error)) log.error({ requestId, err: error }, "request failed");
+  const { status, headers, body } = answerOf(error, requestId);
+  // What is left of a body that nobody reads must not be taken for the next request.
+  if (!ctx.req.complete) ctx.set("Connection", "close");
+  send(ctx, { status, headers, body: JSON.stringify(body) });
+}
+
+/** How long the rest of a body may go on arriving after the answer. */
+const LINGER_MS = 10_000;
+
+/** The client reads the answer while it still sends; then the connection ends. */
+function leaveUnread({ req }: Context, { clock }: ApiNeeds): void {
+  if (req.complete) return;
+  const timer = clock.after(LINGER_MS, () => req.socket.destroy(), { background: true });
+  req.once("close", () => timer.cancel());
 }

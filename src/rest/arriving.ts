@@ -1,0 +1,57 @@
+import type { IncomingMessage } from "node:http";
+import type { Clock } from "../base/clock.ts";
+import { CallerError } from "../base/errors.ts";
+
+/** A window of this length … */
+const WINDOW_MS = 30_000;
+/** … must bring at least so much, else the sender is given up. */
+const LEAST_BYTES = 1_024;
+
+/**
+ * The bytes of a request as they arrive. There is no limit on the time of the whole, only on standing still. The request
+ * stays readable for the server when the reader leaves early. Throws CallerError when the sender is too slow or goes away.
+ * @source interfaces.md, The network: upload time-outs are by progress. own choice: 1 KiB in 30 s
+ */
+export async function* arriving(request: IncomingMessage, clock: Clock): AsyncGenerator<Buffer> {
+  const chunks = request.iterator({ destroyOnReturn: false })[Symbol.asyncIterator]();
+  const watch = watchProgress(clock);
+  try {
+    for (;;) {
+      const { value, done } = await Promise.race([chunks.next(), watch.tooSlow]);
+      if (done) return;
+      watch.seen((value as Buffer).length);
+      yield value as Buffer;
+    }
+  } catch (error) {
+    if (error instanceof CallerError) throw error;
+    throw new CallerError("invalid-value", "The body ended too early.");
+  } finally {
+    watch.end();
+  }
+}
+
+function watchProgress(clock: Clock): { tooSlow: Promise<never>; seen(bytes: number): void; end(): void } {
+  let bytes = 0;
+  let giveUp: (error: CallerError) => void = () => undefined;
+  const tooSlow = new Promise<never>((_resolve, reject) => {
+    giveUp = reject;
+  });
+  // Nobody may wait for it when the time is over.
+  tooSlow.catch(() => undefined);
+  const look = (): void => {
+    if (bytes < LEAST_BYTES) {
+      giveUp(new CallerError("invalid-value", "The body arrives too slowly."));
+      return;
+    }
+    bytes = 0;
+    timer = clock.after(WINDOW_MS, look, { background: true });
+  };
+  let timer = clock.after(WINDOW_MS, look, { background: true });
+  return {
+    tooSlow,
+    seen(more) {
+      bytes += more;
+    },
+    end: () => timer.cancel(),
+  };
+}

@@ -1,0 +1,170 @@
+import { actorOf, type Principal } from "../access/principal.ts";
+import { forbidden, notFound } from "../base/errors.ts";
+import { canonicalPath } from "../schema/catalogue.ts";
+import type { AnyResource, Method } from "../schema/resource.ts";
+import type { By } from "../store/store.ts";
+import type { Action, Answer, ApiRequest, OpenRequest } from "./action.ts";
+import { tokenInForm, tokenOf } from "./bearer.ts";
+import { type BodyPlan, decodeBody, isUrlEncoded, planBody, type RawBody, readBody } from "./body.ts";
+import { unauthorized } from "./error-answer.ts";
+import type { Incoming } from "./incoming.ts";
+import type { ApiNeeds } from "./needs.ts";
+import type { Presenter, Showing } from "./presenter.ts";
+import { singleText } from "./query.ts";
+import type { Row } from "./representation.ts";
+import type { RowOperation } from "./row-operations.ts";
+
+/** One method of one path, ready to serve. */
+export interface Endpoint {
+  /** The pattern, for the log: `v1/users/{userId}`. */
+  at: string;
+  /** Names of the pattern's placeholders, in order. */
+  names: readonly string[];
+  serve(incoming: Incoming, values: readonly string[]): Promise<Answer>;
+}
+
+const VERSION = "v1";
+const NO_BODY: RawBody = { kind: "none", value: {} };
+
+/**
+ * Makes the endpoint of an action: who asks, in which domain, may it, what does the body say, then the action itself.
+ * Nothing of a body is read before it is clear that the caller may send it, except for what says who and where.
+ */
+export function createEndpoint(action: Action | RowOperation, needs: ApiNeeds, presenter: Presenter): Endpoint {
+  const plan = action.accepts ? planBody(action.accepts) : null;
+  const at = action.outsideVersion ? action.at : `${VERSION}/${action.at}`;
+  const names = [...action.at.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string);
+  return {
+    at,
+    names,
+    async serve(incoming, values) {
+      const base = { ...incoming, ...placeOf(action, incoming.path, names, values), needs };
+      if (action.permission === "open") {
+        const body = await bodyOf(base, plan, needs);
+        return action.handle({ ...base, body: decoded(base, body, plan) });
+      }
+      return serveKnown(action, base, plan, needs, presenter);
+    },
+  };
+}
+
+type Base = Incoming & Omit<OpenRequest, "body">;
+
+async function serveKnown(
+  action: Exclude<Action, { permission: "open" }> & Partial<RowOperation>,
+  base: Base,
+  plan: BodyPlan | null,
+  needs: ApiNeeds,
+  presenter: Presenter,
+): Promise<Answer> {
+  const { principal, early } = await identify(base, plan, needs);
+  const query = singleText(base.query, "domain");
+  const by = byOf(principal, query ?? base.header("x-service-domain"), base, needs);
+  const request = requestOf(action.at, base, principal, by, presenter);
+  if (!action.complete) judge(action, request);
+  const body = early ?? (await bodyOf(base, plan, needs));
+  const inBody = query === null ? domainIn(body) : null;
+  const full = {
+    ...request,
+    ...(inBody === null ? {} : { by: byOf(principal, inBody, base, needs) }),
+    body: decoded(base, body, plan),
+  };
+  const complete = action.complete ? action.complete(full) : full;
+  if (action.complete || inBody !== null) judge(action, complete);
+  return action.handle(complete);
+}
+
+/** The holder of the token; the body is read early when the token may be in it. Throws unauthorized. */
+async function identify(
+  base: Base,
+  plan: BodyPlan | null,
+  needs: ApiNeeds,
+): Promise<{ principal: Principal; early: RawBody | null }> {
+  let token = tokenOf(base.header("authorization"), base.query);
+  let early: RawBody | null = null;
+  if (base.method !== "get" && isUrlEncoded(base.raw)) {
+    early = await readBody(base.raw, plan ?? planBody({}), { clock: needs.clock, files: needs.store.files });
+    token = tokenInForm(early.value as Record<string, unknown>, token);
+  }
+  const principal = token === null ? null : needs.access.authenticate(token);
+  if (!principal) throw unauthorized();
+  return { principal, early };
+}
+
+function byOf(principal: Principal, domain: string | null, { address }: Base, { access }: ApiNeeds): By {
+  return { actor: actorOf(principal, address), scope: access.scopeOf(principal, domain) };
+}
+
+function judge(action: Partial<RowOperation>, request: ApiRequest): void {
+  if (action.permission === "anyone") return;
+  const { scope } = request.by;
+  const path = action.judgedPath ? action.judgedPath(request.path) : request.path;
+  if (scope.allows(request.method, path)) return;
+  throw action.sees && !action.sees(request, scope) ? notFound() : forbidden();
+}
+
+async function bodyOf(base: Base, plan: BodyPlan | null, needs: ApiNeeds): Promise<RawBody> {
+  if (!plan || base.method === "get") return NO_BODY;
+  return readBody(base.raw, plan, { clock: needs.clock, files: needs.store.files });
+}
+
+/** A method that `_method` asked for has its parameters in the query. */
+function decoded(base: Base, body: RawBody, plan: BodyPlan | null): Record<string, unknown> {
+  if (!plan) return {};
+  const given = base.overridden ? ({ kind: "form", value: base.query } as const) : body;
+  return decodeBody(given, plan);
+}
+
+function domainIn({ value }: RawBody): string | null {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return null;
+  return singleText(value as Record<string, unknown>, "domain");
+}
+
+function placeOf(
+  { at, outsideVersion }: Action,
+  path: string,
+  names: readonly string[],
+  values: readonly string[],
+): { path: string; params: Record<string, string> } {
+  const params: Record<string, string> = {};
+  names.forEach((name, index) => {
+    params[name] = (values[index] as string).toLowerCase();
+  });
+  return { path: outsideVersion ? `/${at}` : path.slice(VERSION.length), params };
+}
+
+function requestOf(at: string, base: Base, principal: Principal, by: By, presenter: Presenter): ApiRequest {
+  const showing = (place: Showing["place"], request: ApiRequest): Showing => ({
+    by: request.by,
+    query: base.query,
+    params: request.params,
+    place,
+  });
+  const request: ApiRequest = {
+    ...base,
+    principal,
+    by,
+    body: {},
+    show(resource, row) {
+      const shown = row as unknown as Row;
+      return presenter.show(resource, shown, showing(presenter.placeOf(resource, shown), this));
+    },
+    list(resource: AnyResource, restriction) {
+      const path = resource.paths.find((each) => each.at === at);
+      const place = path
+        ? { path, collection: this.path }
+        : { path: canonicalPath(resource), collection: `/${canonicalPath(resource).at}` };
+      return presenter.list(resource, restriction, showing(place, this));
+    },
+  };
+  return request;
+}
+
+/** The generic methods by their HTTP names; HEAD is a GET without its body. */
+export const METHODS: Readonly<Record<string, Method>> = {
+  GET: "get",
+  HEAD: "get",
+  POST: "post",
+  PUT: "put",
+  DELETE: "delete",
+};

@@ -1,0 +1,49 @@
+import type { IncomingMessage } from "node:http";
+import { CallerError, notFound } from "../base/errors.ts";
+import type { Answer } from "./action.ts";
+import { arriving } from "./arriving.ts";
+import { addressOf } from "./incoming.ts";
+import type { ApiNeeds } from "./needs.ts";
+
+const MOST_BYTES = 65_536;
+/** Headers that belong to one connection, or that the server writes itself. @source RFC 9110 §7.6.1 */
+const OWN_HEADERS: ReadonlySet<string> = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "content-length",
+]);
+
+/** Hands a request below `/x/<plugin>` to the plugin; `rest` is what follows `/x/`. Throws not-found, too-large. */
+export async function routeToPlugin(
+  request: IncomingMessage,
+  rest: string,
+  search: string,
+  { plugins, clock }: ApiNeeds,
+): Promise<Answer> {
+  const slash = rest.indexOf("/");
+  const plugin = slash < 0 ? rest : rest.slice(0, slash);
+  const path = slash < 0 ? "/" : rest.slice(slash);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of arriving(request, clock)) {
+    size += chunk.length;
+    if (size > MOST_BYTES) throw new CallerError("too-large", `A body may have at most ${MOST_BYTES} bytes here.`);
+    chunks.push(chunk);
+  }
+  const response = await plugins.route(plugin, {
+    method: request.method ?? "GET",
+    url: search === "" ? path : `${path}?${search}`,
+    headers: request.headers,
+    body: Buffer.concat(chunks),
+    remoteAddress: addressOf(request) ?? "",
+  });
+  if (!response) throw notFound();
+  const headers = Object.entries(response.headers ?? {}).filter(([name]) => !OWN_HEADERS.has(name.toLowerCase()));
+  const type = headers.find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? "text/plain; charset=utf-8";
+  return { status: response.status, headers: Object.fromEntries(headers), type, body: response.body ?? null };
+}

@@ -1,0 +1,123 @@
+import { canonicalPath, methodsOf, pathParams } from "../schema/catalogue.ts";
+import type { AnyResource, Method, ResourcePath } from "../schema/resource.ts";
+import type { By, Page, PageQuery } from "../store/store.ts";
+import type { Answer } from "./action.ts";
+import { compileEmbed, type Embed } from "./embeds.ts";
+import { etagOf } from "./etag.ts";
+import { createIsoText } from "./iso-text.ts";
+import { compileListQuery, type ListQuery } from "./list-query.ts";
+import type { ApiNeeds } from "./needs.ts";
+import { type Query, singleText } from "./query.ts";
+import { compileRepresentation, type Representation, type Row } from "./representation.ts";
+
+/** For whom and where rows are shown. */
+export interface Showing {
+  by: By;
+  query: Query;
+  params: Readonly<Record<string, string>>;
+  /** The resource's path that was asked for, and the concrete collection in it: `/users/0190…/devices`. */
+  place: { path: ResourcePath; collection: string };
+}
+
+/** Makes answers of rows; everything is compiled once. */
+export interface Presenter {
+  show(resource: AnyResource, row: Row, showing: Showing): Promise<Answer>;
+  /** The envelope of the page that the query asks for within `restriction`. Throws CallerError. */
+  list(resource: AnyResource, restriction: PageQuery, showing: Showing): Promise<Answer>;
+  /** Where a row stands by its canonical path. */
+  placeOf(resource: AnyResource, row: Row): Showing["place"];
+}
+
+interface Compiled {
+  write: Representation;
+  embed: Embed;
+  listQuery: (query: Query) => ListQuery;
+}
+
+const ITEM_METHODS: readonly Method[] = ["get", "put", "delete"];
+const NO_FILE_URL = undefined;
+
+/** Compiles representations, embeds and list parameters of all declarations. */
+export function createPresenter({ catalogue, store, clock }: ApiNeeds, base: string): Presenter {
+  const isoText = createIsoText();
+  const compiled = new Map<string, Compiled>();
+  const representationOf = (resource: AnyResource): Representation => of(resource).write;
+  const of = (resource: AnyResource): Compiled => compiled.get(resource.name) as Compiled;
+  for (const resource of catalogue.all) {
+    compiled.set(resource.name, {
+      write: compileRepresentation(resource, isoText),
+      embed: compileEmbed(resource, { catalogue, store, clock, representationOf }),
+      listQuery: compileListQuery(resource),
+    });
+  }
+
+  async function textsOf(resource: AnyResource, rows: readonly Row[], showing: Showing): Promise<string[]> {
+    const { by, query, params, place } = showing;
+    const { write, embed } = of(resource);
+    const present = store.behaviourOf(resource).present;
+    const extras = present?.(rows as never, { reader: store, scope: by.scope, query, params });
+    const embeds = await embed(rows, query, by.scope);
+    const permissions = permissionWriter(by, place);
+    const withUrls = singleText(query, "includeBinaryUrls") === "true";
+    return rows.map((row, at) => {
+      const id = itemIdOf(row, place.path);
+      const fileUrl = withUrls ? (field: string) => `${base}${place.collection}/${id}/${field}` : NO_FILE_URL;
+      return write(row, { extras: extras?.[at], more: embeds[at] + permissions(id), fileUrl });
+    });
+  }
+
+  return {
+    async show(resource, row, showing) {
+      const [text] = await textsOf(resource, [row], showing);
+      return { headers: { ETag: etagOf(row) }, body: text as string };
+    },
+    async list(resource, restriction, showing) {
+      const asked = { ...of(resource).listQuery(showing.query), ...restriction, scope: showing.by.scope };
+      if (asked.ids && restriction.ids) asked.ids = bothOf(asked.ids, of(resource).listQuery(showing.query).ids);
+      const page = store.page(resource, asked);
+      return { body: envelope(page, await textsOf(resource, page.rows as unknown as Row[], showing)) };
+    },
+    placeOf(resource, row) {
+      const path = canonicalPath(resource);
+      const collection = pathParams(path).reduce((at, name) => at.replace(`{${name}}`, String(row[name])), path.at);
+      return { path, collection: `/${collection}` };
+    },
+  };
+}
+
+function bothOf(ids: readonly string[], others: readonly string[] | undefined): readonly string[] {
+  if (!others) return ids;
+  const wanted = new Set(others.map((id) => id.toLowerCase()));
+  return ids.filter((id) => wanted.has(id.toLowerCase()));
+}
+
+function envelope(page: Page<AnyResource>, texts: readonly string[]): string {
+  const total = page.total === null ? "" : `"total":${page.total},`;
+  const previous = JSON.stringify(page.previous);
+  const next = JSON.stringify(page.next);
+  return `{${total}"partial":${page.partial},"previous":${previous},"next":${next},"data":[${texts.join()}]}`;
+}
+
+/** What stands for a row at the end of its path. */
+function itemIdOf(row: Row, { itemBy }: ResourcePath): string {
+  return itemBy && row[itemBy] ? String(row[itemBy]) : row.id;
+}
+
+/**
+ * The member `permissions` by id: what of get, put and delete the path serves and the user may do there. A grant on all
+ * items is found once per page.
+ */
+function permissionWriter({ scope }: By, { path, collection }: Showing["place"]): (id: string) => string {
+  const served = ITEM_METHODS.filter((method) => methodsOf(path).includes(method));
+  const always = served.filter((method) => scope.allows(method, `${collection}/*`));
+  if (always.length === served.length) {
+    const text = permissionText(served);
+    return () => text;
+  }
+  return (id) =>
+    permissionText(served.filter((method) => always.includes(method) || scope.allows(method, `${collection}/${id}`)));
+}
+
+function permissionText(methods: readonly Method[]): string {
+  return methods.length === 0 ? ',"permissions":[]' : `,"permissions":["${methods.join('","')}"]`;
+}

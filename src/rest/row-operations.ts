@@ -1,0 +1,235 @@
+import { BugError, invalidValue, notFound, requiredValue } from "../base/errors.ts";
+import { isUuid } from "../base/ids.ts";
+import { methodsOf, pathParams } from "../schema/catalogue.ts";
+import type { StoredFile } from "../schema/field.ts";
+import type { AnyResource, ResourcePath } from "../schema/resource.ts";
+import type { PageQuery, Scope, Sync } from "../store/store.ts";
+import { type ApiRequest, deleted, type GuardedAction } from "./action.ts";
+import { requireMatch } from "./etag.ts";
+import { fileAnswer } from "./file-answer.ts";
+import type { Presenter, Showing } from "./presenter.ts";
+import { singleText } from "./query.ts";
+import type { Row } from "./representation.ts";
+
+/** A generic operation, as an action of the engine's own. */
+export interface RowOperation extends GuardedAction {
+  /** Path that permission is asked for instead of the requested one. */
+  judgedPath?: (path: string) => string;
+  /** Completes the request once its body is read, before permission is asked. */
+  complete?: (request: ApiRequest) => ApiRequest;
+  /** Whether the caller sees what the path names: what it may not see is not found instead of forbidden. */
+  sees?: (request: Pick<ApiRequest, "params" | "needs">, scope: Scope) => boolean;
+}
+
+interface Served {
+  resource: AnyResource;
+  path: ResourcePath;
+  parents: readonly string[];
+  /** Placeholder of the item's id. */
+  idName: string;
+  presenter: Presenter;
+}
+
+/** The generic operations of one path of a resource: on the collection, on items, and the bytes of file fields. */
+export function rowOperations(resource: AnyResource, path: ResourcePath, presenter: Presenter): RowOperation[] {
+  const served: Served = {
+    resource,
+    path,
+    parents: pathParams(path),
+    idName: path.itemBy ?? resource.idParam,
+    presenter,
+  };
+  const item = `${path.at}/{${served.idName}}`;
+  const sees: RowOperation["sees"] = (request, scope) => findRow(served, request, scope) !== null;
+  const operations: RowOperation[] = [];
+  for (const method of methodsOf(path)) {
+    if (method === "get") {
+      operations.push({ method, at: path.at, handle: (request) => list(served, request) });
+      operations.push({ method, at: item, sees, handle: (request) => get(served, request) });
+      operations.push(...downloads(served, item, sees));
+    } else if (method === "post") {
+      operations.push({ method, at: path.at, accepts: resource.fields, handle: (request) => create(served, request) });
+    } else {
+      const handle = method === "put" ? update : path.through ? hide : remove;
+      const accepts = method === "put" ? resource.fields : {};
+      operations.push({ method, at: item, accepts, sees, handle: (request) => handle(served, request) });
+      const complete = (request: ApiRequest) => withIdGiven(served, request);
+      operations.push({ method, at: path.at, accepts, sees, complete, handle: (request) => handle(served, request) });
+    }
+  }
+  return operations;
+}
+
+async function list(served: Served, request: ApiRequest) {
+  requireParents(served, request);
+  return served.presenter.list(served.resource, restrictionOf(served, request), showingOf(served, request));
+}
+
+async function get(served: Served, request: ApiRequest) {
+  return served.presenter.show(served.resource, rowOf(served, request), showingOf(served, request));
+}
+
+async function create(served: Served, request: ApiRequest) {
+  requireParents(served, request);
+  const row = await request.needs.store.create(served.resource, withParents(served, request), request.by);
+  return served.presenter.show(served.resource, row as unknown as Row, showingOf(served, request));
+}
+
+async function update(served: Served, request: ApiRequest) {
+  const { resource, presenter } = served;
+  const { store } = request.needs;
+  const found = rowOf(served, request);
+  const { id: _id, ...input } = withParents(served, request);
+  const ifMatch = request.header("if-match");
+  const row = ifMatch
+    ? await updateMatching(served, request, found.id, input, ifMatch)
+    : await store.update(resource, found.id, input, request.by);
+  return presenter.show(resource, row as unknown as Row, showingOf(served, request));
+}
+
+/** The row may change until its transaction, so it is compared there. */
+async function updateMatching({ resource }: Served, request: ApiRequest, id: string, input: object, ifMatch: string) {
+  const { store } = request.needs;
+  const given = { ...input };
+  await store.behaviourOf(resource).prepare?.(given, "update", store);
+  return store.write((tx) => {
+    const row = tx.get(resource, id);
+    if (!row) throw notFound();
+    requireMatch(ifMatch, row);
+    return tx.update(resource, id, given, request.by) as Sync<Row>;
+  });
+}
+
+async function remove(served: Served, request: ApiRequest) {
+  const { store } = request.needs;
+  const { id } = rowOf(served, request);
+  requireSameId(served, request);
+  const ifMatch = request.header("if-match");
+  await store.write((tx) => {
+    const row = tx.get(served.resource, id);
+    if (row && ifMatch) requireMatch(ifMatch, row);
+    tx.remove(served.resource, id, request.by);
+  });
+  return deleted(id);
+}
+
+/** Takes a row out of somebody's own list; the row itself stays. */
+async function hide(served: Served, request: ApiRequest) {
+  const { store, catalogue, clock } = request.needs;
+  const { through } = served.path;
+  if (!through?.hiddenBy) throw new BugError(`A DELETE of ${served.path.at} needs through.hiddenBy.`);
+  const { id } = rowOf(served, request);
+  const link = catalogue.byName(through.resource);
+  const [row] = store.find(link, { ...request.params, [served.idName]: undefined, [through.via]: id } as object, 1);
+  if (!row) throw notFound();
+  await store.update(link, row.id, {}, request.by, { [through.hiddenBy]: clock.now() } as object);
+  return deleted(id);
+}
+
+function downloads(served: Served, item: string, sees: RowOperation["sees"]): RowOperation[] {
+  const names = Object.entries(served.resource.fields).filter(([, field]) => field.kind === "file");
+  return names.map(([name]) => ({
+    method: "get",
+    at: `${item}/${name}`,
+    ...(sees ? { sees } : {}),
+    // A row's file is part of the row.
+    judgedPath: (path) => path.slice(0, path.lastIndexOf("/")),
+    async handle(request) {
+      const file = rowOf(served, request)[name] as StoredFile | null;
+      if (!file) throw notFound();
+      return fileAnswer(file, request.needs.store.files);
+    },
+  }));
+}
+
+function showingOf(served: Served, request: ApiRequest): Showing {
+  const { by, query, params } = request;
+  return { by, query, params, place: { path: served.path, collection: collectionOf(served, request) } };
+}
+
+function collectionOf({ path, parents }: Served, { params }: Pick<ApiRequest, "params">): string {
+  return `/${parents.reduce((at, name) => at.replace(`{${name}}`, String(params[name])), path.at)}`;
+}
+
+function parentIds({ parents }: Served, { params }: Pick<ApiRequest, "params">): Record<string, string> {
+  return Object.fromEntries(parents.map((name) => [name, params[name] as string]));
+}
+
+function restrictionOf(served: Served, request: Pick<ApiRequest, "params">): PageQuery {
+  const within = parentIds(served, request);
+  const { through } = served.path;
+  return through ? { through: { ...through, within } } : { within };
+}
+
+/** Throws not-found unless the path's item is there and the caller sees it. */
+function rowOf(served: Served, request: ApiRequest): Row {
+  const row = findRow(served, request, request.by.scope);
+  if (!row) throw notFound();
+  return row;
+}
+
+function findRow(served: Served, request: Pick<ApiRequest, "params" | "needs">, scope: Scope): Row | null {
+  const { resource, path, parents, idName } = served;
+  const { store } = request.needs;
+  const id = request.params[idName] ?? "";
+  if (!isUuid(id) || !parents.every((name) => isUuid(request.params[name]))) return null;
+  const restriction = restrictionOf(served, request);
+  if (path.through) return first(store.page(resource, { ...restriction, ids: [id], ...ONE, scope }));
+  const row = store.get(resource, id, scope) as Row | null;
+  if (row && parents.every((name) => row[name] === request.params[name])) return row;
+  if (!path.itemBy) return null;
+  const filters = [{ field: path.itemBy, op: "eq" as const, value: id }];
+  return first(store.page(resource, { ...restriction, filters, ...ONE, scope }));
+}
+
+const ONE = { limit: 1, includeTotal: false };
+
+function first({ rows }: { rows: readonly unknown[] }): Row | null {
+  return (rows[0] as Row | undefined) ?? null;
+}
+
+/**
+ * Throws not-found unless the rows that the path's placeholders name are there, each below the one before where it has a
+ * parent. Rights were judged by the path, so a parent need not be visible itself.
+ */
+function requireParents({ resource, path, parents }: Served, { params, needs }: ApiRequest): void {
+  const { catalogue, store } = needs;
+  const owner = path.through ? catalogue.byName(path.through.resource) : resource;
+  for (const name of parents) {
+    const field = owner.fields[name];
+    if (field?.kind !== "ref" || !catalogue.has(field.to)) continue;
+    const id = params[name] as string;
+    const row = isUuid(id) ? (store.get(catalogue.byName(field.to), id) as Row | null) : null;
+    const misplaced = parents.some((other) => other !== name && row?.[other] && row[other] !== params[other]);
+    if (!row || misplaced) throw notFound();
+  }
+}
+
+/** The body with the ids that the path names. Throws invalid-value where the body says otherwise. @source interfaces.md, Extensions */
+function withParents(served: Served, request: ApiRequest): Record<string, unknown> {
+  const input: Record<string, unknown> = { ...request.body };
+  if (request.params[served.idName] !== undefined) requireSameId(served, request);
+  if (served.path.through) return input;
+  for (const name of served.parents) {
+    const given = input[name];
+    const named = request.params[name] as string;
+    if (given !== undefined && (typeof given !== "string" || given.toLowerCase() !== named)) throw invalidValue(name);
+    input[name] = named;
+  }
+  return input;
+}
+
+function requireSameId({ idName }: Served, { body, params }: ApiRequest): void {
+  const { id } = body;
+  if (id === undefined) return;
+  if (typeof id !== "string" || id.toLowerCase() !== params[idName]) throw invalidValue("id");
+}
+
+/** PUT and DELETE on the collection name the item by `id` in body or query. @source decisions.md 1 */
+function withIdGiven({ idName }: Served, request: ApiRequest): ApiRequest {
+  const id = request.body.id ?? singleText(request.query, "id") ?? "";
+  if (id === "") throw requiredValue("id");
+  if (!isUuid(id)) throw invalidValue("id");
+  const path = `${request.path}/${id.toLowerCase()}`;
+  return { ...request, path, params: { ...request.params, [idName]: id.toLowerCase() } };
+}

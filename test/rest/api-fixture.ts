@@ -1,0 +1,170 @@
+import type { AddressInfo } from "node:net";
+import { createAccess } from "../../src/access/access.ts";
+import { accessBehaviours } from "../../src/access/behaviours.ts";
+import { createToken } from "../../src/access/tokens.ts";
+import { loadDeclarations, OWN_DECLARATIONS } from "../../src/app/load-declarations.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { createEvents } from "../../src/base/events.ts";
+import { createLog, type Log } from "../../src/base/log.ts";
+import type { Broadcaster } from "../../src/broadcast/broadcaster.ts";
+import { deviceBehaviour } from "../../src/devices/device-behaviour.ts";
+import domains from "../../src/resources/domains/domains.ts";
+import users from "../../src/resources/people/users.ts";
+import securityGroupMembers from "../../src/resources/security/security-group-members.ts";
+import securityGroups from "../../src/resources/security/security-groups.ts";
+import userPermissions from "../../src/resources/security/user-permissions.ts";
+import { type ApiNeeds, createApi } from "../../src/rest/api.ts";
+import { createHttpServer } from "../../src/rest/http-server.ts";
+import { createCatalogue } from "../../src/schema/catalogue.ts";
+import type { AnyResource } from "../../src/schema/resource.ts";
+import { defaultSettings } from "../../src/settings/load.ts";
+import { openStore } from "../../src/store/open-store.ts";
+import type { Behaviour, By, Store } from "../../src/store/store.ts";
+
+/** How a request is sent beside its method and path. */
+export interface Sending {
+  /** Null sends none; the administrator's unless given. */
+  token?: string | null;
+  json?: unknown;
+  form?: Form;
+  multipart?: Form;
+  body?: string | Uint8Array | ReadableStream;
+  headers?: Record<string, string>;
+}
+
+/** Names and values of a form in order; a Blob is a file. */
+export type Form = readonly (readonly [string, string | Blob])[];
+
+/** An answer with its body read. */
+export interface Received {
+  status: number;
+  headers: Headers;
+  text: string;
+  // Tests look into bodies of every shape.
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is what is tested
+  body: any;
+}
+
+/** The API over real HTTP on a store of its own, with an administrator. */
+export interface ApiFixture {
+  store: Store;
+  base: string;
+  system: By;
+  token: string;
+  adminId: string;
+  rootId: string;
+  /** Everything logged so far. */
+  logged(): string;
+  declarations: readonly AnyResource[];
+  call(method: string, path: string, sending?: Sending): Promise<Received>;
+  /** Makes a user with permissions given as `verb spec`, and a token of its own. */
+  user(name: string, ...grants: string[]): Promise<{ id: string; token: string }>;
+  close(): Promise<void>;
+}
+
+/** Opens the API on the data in `dataDir`, which may be there already. */
+export async function openApi(
+  dataDir: string,
+  options: {
+    folders?: readonly URL[];
+    behaviours?: Readonly<Record<string, Behaviour>>;
+    needs?: Partial<ApiNeeds>;
+  } = {},
+): Promise<ApiFixture> {
+  const lines: string[] = [];
+  const log: Log = createLog({ level: "debug", stream: { write: (line: string) => void lines.push(line) } });
+  const fail = (error: unknown): never => {
+    throw error;
+  };
+  const clock = systemClock;
+  const events = createEvents(fail);
+  const declarations = await loadDeclarations([OWN_DECLARATIONS, ...(options.folders ?? [])]);
+  const catalogue = createCatalogue(declarations);
+  const bound = accessBehaviours(clock).map(([resource, behaviour]) => [resource.name, behaviour] as const);
+  const behaviours = {
+    ...Object.fromEntries(bound),
+    devices: deviceBehaviour(() => "ip-phones") as unknown as Behaviour,
+    ...options.behaviours,
+  };
+  const store = openStore({ dataDir, catalogue, behaviours, clock, events, log, onFatal: fail });
+  const access = createAccess({ store, catalogue, clock, events });
+  const system = access.systemBy("test");
+  const { rootId, adminId } = await firstData(store, system);
+  const api = createApi({
+    catalogue,
+    store,
+    access,
+    clock,
+    log,
+    settings: defaultSettings(),
+    broadcaster: {} as Broadcaster,
+    plugins: { route: async () => null },
+    ...options.needs,
+  });
+  const server = createHttpServer(api.callback());
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { token } = await createToken(store, adminId, { name: "test" }, system);
+
+  return {
+    store,
+    system,
+    token,
+    adminId,
+    rootId,
+    declarations,
+    base: `${origin}/api/v1`,
+    logged: () => lines.join(""),
+    call: (method, path, sending = {}) =>
+      send(path.startsWith("/api/") || path.startsWith("/x/") ? origin + path : `${origin}/api/v1${path}`, method, {
+        token,
+        ...sending,
+      }),
+    async user(name, ...grants) {
+      const { id } = await store.create(users, { name }, system);
+      for (const grant of grants) {
+        const [verb, spec] = grant.split(" ");
+        await store.create(userPermissions, { userId: id, verb, spec }, system);
+      }
+      return { id, token: (await createToken(store, id, { name: "test" }, system)).token };
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      access.close();
+      await store.close();
+    },
+  };
+}
+
+async function firstData(store: Store, system: By): Promise<{ rootId: string; adminId: string }> {
+  const [root] = store.find(domains, { parentId: null }, 1);
+  const [admin] = store.find(users, { email: "admin@example.org" }, 1);
+  if (root && admin) return { rootId: root.id, adminId: admin.id };
+  const domain = await store.create(domains, { name: "Root" }, system);
+  const admins = await store.create(securityGroups, { name: "Administrators", superGroup: true }, system);
+  const user = await store.create(users, { name: "Admin", email: "admin@example.org" }, system);
+  await store.create(securityGroupMembers, { securityGroupId: admins.id, userId: user.id }, system);
+  return { rootId: domain.id, adminId: user.id };
+}
+
+async function send(url: string, method: string, sending: Sending): Promise<Received> {
+  const headers = new Headers(sending.headers);
+  if (sending.token) headers.set("authorization", `Bearer ${sending.token}`);
+  let body: BodyInit | null = (sending.body as BodyInit | undefined) ?? null;
+  if ("json" in sending) {
+    body = JSON.stringify(sending.json);
+    headers.set("content-type", "application/json");
+  } else if (sending.form) {
+    body = new URLSearchParams(sending.form.map(([name, value]) => [name, value as string]));
+  } else if (sending.multipart) {
+    const parts = new FormData();
+    for (const [name, value] of sending.multipart) parts.append(name, value as string);
+    body = parts;
+  }
+  const init = { method, headers, body, ...(body instanceof ReadableStream ? { duplex: "half" } : {}) };
+  const response = await fetch(url, init as RequestInit);
+  const text = await response.text();
+  const json = response.headers.get("content-type")?.startsWith("application/json") && text !== "";
+  return { status: response.status, headers: response.headers, text, body: json ? JSON.parse(text) : text };
+}
