@@ -15,4 +15,5 @@ const terminal: Terminal = {
   },
 };
 
-process.exitCode = await run(process.argv.slice(2), terminal);
+// Ends now, whatever is still open: after a fault of the disk nothing more may be written.
+process.exit(await run(process.argv.slice(2), terminal));

@@ -23,7 +23,7 @@ import { closedTransaction, createWriter } from "./writer.ts";
 export interface StoreOptions {
   dataDir: string;
   catalogue: Catalogue;
-  /** Logic bound to resources, by declaration name. */
+  /** Logic bound to resources, by declaration name. Looked up at each use: rooms that need the store are bound later. */
   behaviours?: Readonly<Record<string, Behaviour>>;
   /** Tables of rooms' own. */
   tables?: readonly RoomTable[];
@@ -47,8 +47,7 @@ export function openStore(options: StoreOptions): Store {
   const selects = createSelects(db, tables);
   const reader = createReader(db, selects, createPageTokens(createHmac("sha256", key).update("page tokens").digest()));
   const records = createRecords(db, clock);
-  const behaviours = new Map(Object.entries(options.behaviours ?? {}));
-  const behaviourOf = (resource: AnyResource): Behaviour => behaviours.get(resource.name) ?? {};
+  const behaviourOf = (resource: AnyResource): Behaviour => options.behaviours?.[resource.name] ?? {};
 
   let told: (() => void)[] = [];
   let current: Transaction | null = null;

@@ -1,0 +1,85 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { createAccess } from "../access/access.ts";
+import { accessBehaviours } from "../access/behaviours.ts";
+import type { Access } from "../access/principal.ts";
+import type { Clock } from "../base/clock.ts";
+import { UpstreamError } from "../base/errors.ts";
+import { createEvents, type Events } from "../base/events.ts";
+import { type Log, silentLog } from "../base/log.ts";
+import domains from "../resources/domains/domains.ts";
+import { type Catalogue, createCatalogue } from "../schema/catalogue.ts";
+import type { AnyResource } from "../schema/resource.ts";
+import { openStore } from "../store/open-store.ts";
+import type { Behaviour, RoomTable, Store } from "../store/store.ts";
+import { loadDeclarations, OWN_DECLARATIONS } from "./load-declarations.ts";
+
+/** What the data of an appliance is opened with. */
+export interface DataOptions {
+  dataDir: string;
+  declarations: readonly AnyResource[];
+  behaviours: Readonly<Record<string, Behaviour>>;
+  tables?: readonly RoomTable[];
+  clock: Clock;
+  events: Events;
+  log: Log;
+  /** See `StoreOptions`. */
+  onFatal: (error: unknown) => void;
+}
+
+/** The data of an appliance, in use by this process alone until closed. */
+export interface ApplianceData {
+  catalogue: Catalogue;
+  store: Store;
+  access: Access;
+  close(): Promise<void>;
+}
+
+/** Opens the data in `dataDir`, making an empty database where there is none. Throws UpstreamError when it is in use. */
+export function openData(options: DataOptions): ApplianceData {
+  const catalogue = createCatalogue(options.declarations);
+  const store = openStore({ ...options, catalogue });
+  const access = createAccess({ store, catalogue, clock: options.clock, events: options.events });
+  return {
+    catalogue,
+    store,
+    access,
+    async close() {
+      access.close();
+      await store.close();
+    },
+  };
+}
+
+/** Opens the data as `openData` does, for one command while no daemon runs: with the rules of access, without plugins. */
+export async function openDataOffline(dataDir: string, clock: Clock): Promise<ApplianceData> {
+  const fail = (error: unknown): never => {
+    throw error;
+  };
+  return openData({
+    dataDir,
+    declarations: await loadDeclarations([OWN_DECLARATIONS]),
+    behaviours: Object.fromEntries(accessBehaviours(clock).map(([resource, bound]) => [resource.name, bound])),
+    clock,
+    events: createEvents(fail),
+    log: silentLog,
+    // The write that met the fault is rejected with it, which is all that such a command waits for.
+    onFatal: () => undefined,
+  });
+}
+
+/** True once `init` has filled the store: there is a root domain then. */
+export function isSetUp(store: Store): boolean {
+  return store.count(domains, { parentId: null }) > 0;
+}
+
+/** Throws UpstreamError (about the data directory) when `dataDir` holds no database; makes nothing. */
+export function requireDatabase(dataDir: string): void {
+  if (!existsSync(join(dataDir, "carillon.db"))) throw notSetUp(dataDir);
+}
+
+/** The fault of a data directory that `init` has not filled. */
+export function notSetUp(dataDir: string): UpstreamError {
+  const message = `There is no appliance in ${dataDir}. Set it up first: carillon init --data ${dataDir} …`;
+  return new UpstreamError("starting", message, { dataDir });
+}

@@ -1,0 +1,84 @@
+import { hostname } from "node:os";
+import { hashPassword } from "../access/passwords.ts";
+import { newToken } from "../access/tokens.ts";
+import type { Clock } from "../base/clock.ts";
+import { requiredValue, UpstreamError } from "../base/errors.ts";
+import { derivedId, newId } from "../base/ids.ts";
+import endpoints from "../resources/devices/endpoints.ts";
+import extensions from "../resources/devices/extensions.ts";
+import { ONPREM_EXTENSION_ID, ONPREM_NAME } from "../resources/devices/onprem.ts";
+import domains from "../resources/domains/domains.ts";
+import userTokens from "../resources/people/user-tokens.ts";
+import users from "../resources/people/users.ts";
+import securityGroupMembers from "../resources/security/security-group-members.ts";
+import securityGroups from "../resources/security/security-groups.ts";
+import type { By, Transaction } from "../store/store.ts";
+import { isSetUp, openDataOffline } from "./appliance.ts";
+
+/** Name of the domain that everything begins in. own choice: renamed by whoever sets up domains. */
+const ROOT_DOMAIN = "Root";
+
+/** Who administers the new appliance. */
+export interface FirstAdmin {
+  email: string;
+  password: string;
+}
+
+/** What an appliance begins with; `token` is shown here and never again. */
+export interface FirstData {
+  userId: string;
+  token: string;
+  /** The built-in identity provider, which is the audience of client credentials. */
+  providerId: string;
+  extensionId: string;
+  endpointId: string;
+  domainId: string;
+}
+
+/**
+ * Sets up an appliance in `dataDir`: root domain, administrator with a permanent token, super group Administrators, the
+ * extension of the appliances and this one as its endpoint, all in one transaction. Throws CallerError for a bad address
+ * or password, UpstreamError (about the data directory) when it is set up already or in use.
+ */
+export async function initAppliance(dataDir: string, admin: FirstAdmin, clock: Clock): Promise<FirstData> {
+  if (admin.email === "") throw requiredValue("email");
+  const passwordHash = await hashPassword(admin.password);
+  const data = await openDataOffline(dataDir, clock);
+  try {
+    if (isSetUp(data.store)) throw alreadySetUp(dataDir);
+    const by = data.access.systemBy("init");
+    return await data.store.write((tx) => writeFirstData(tx, by, { ...admin, passwordHash, now: clock.now() }));
+  } finally {
+    await data.close();
+  }
+}
+
+function writeFirstData(
+  tx: Transaction,
+  by: By,
+  { email, passwordHash, now }: { email: string; passwordHash: string; now: number },
+): FirstData {
+  const rootId = newId();
+  tx.create(domains, { name: ROOT_DOMAIN }, by, { id: rootId, path: rootId, namePath: ROOT_DOMAIN });
+  const group = tx.create(securityGroups, { name: "Administrators", superGroup: true }, by);
+  const password = { passwordHash, passwordChangedAt: now };
+  const user = tx.create(users, { name: "Administrator", email }, by, password);
+  tx.create(securityGroupMembers, { securityGroupId: group.id, userId: user.id }, by);
+  const { token, tokenHash } = newToken();
+  tx.create(userTokens, { userId: user.id, name: "init" }, by, { kind: "permanent", tokenHash });
+  const onprem = { name: ONPREM_NAME, type: "endpoint-proxy" };
+  const extension = tx.create(extensions, onprem, by, { id: ONPREM_EXTENSION_ID });
+  const endpoint = tx.create(endpoints, { extensionId: extension.id, name: hostname() }, by);
+  return {
+    userId: user.id,
+    token,
+    providerId: derivedId("identity-provider", rootId),
+    extensionId: extension.id,
+    endpointId: endpoint.id,
+    domainId: rootId,
+  };
+}
+
+function alreadySetUp(dataDir: string): UpstreamError {
+  return new UpstreamError("starting", `The appliance in ${dataDir} is set up already.`, { dataDir });
+}

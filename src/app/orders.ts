@@ -1,0 +1,84 @@
+import type { Access } from "../access/principal.ts";
+import { createToken, type UserToken } from "../access/tokens.ts";
+import { CallerError, invalidValue, requiredValue } from "../base/errors.ts";
+import { isUuid } from "../base/ids.ts";
+import userTokens from "../resources/people/user-tokens.ts";
+import users from "../resources/people/users.ts";
+import type { RowOf } from "../schema/resource.ts";
+import type { Store } from "../store/store.ts";
+
+/** A token as the command line shows it; times in API form. */
+export interface TokenLine {
+  id: string;
+  userId: string;
+  /** The owner's address, or the name of an owner without one. */
+  user: string;
+  name: string;
+  createdAt: string;
+  expires: string | null;
+  lastUsedAt: string | null;
+}
+
+const MOST_LISTED = 10_000;
+
+/** Takes arguments by name and gives a plain value; throws CallerError for arguments that don't fit. */
+export type Order = (args: Readonly<Record<string, unknown>>) => Promise<unknown>;
+
+/**
+ * What commands on this machine may order: over the control socket while the daemon runs, on the data itself while it
+ * does not. Whoever can open the data directory may do everything, so nobody asks for permissions here.
+ */
+export function createOrders({ store, access }: { store: Store; access: Access }): Readonly<Record<string, Order>> {
+  const by = access.systemBy("cli");
+  return {
+    /** `{user, name, expires?}` -> TokenLine with `token`, the clear value, which is told here only. */
+    "token.create": async ({ user, name, expires }) => {
+      const owner = findUser(store, user);
+      const { row, token } = await createToken(store, owner.id, { name, expires: expires ?? null }, by);
+      return { ...tokenLine(row, owner), token };
+    },
+    /** `{user?}` -> TokenLine[], oldest first. */
+    "token.list": async ({ user }) => {
+      const owner = user === undefined || user === null ? null : findUser(store, user);
+      const rows = store.find(userTokens, owner ? { userId: owner.id } : {}, MOST_LISTED);
+      return rows.flatMap((row) => {
+        const holder = owner ?? store.get(users, row.userId);
+        return holder ? [tokenLine(row, holder)] : [];
+      });
+    },
+    /** `{tokenId}` -> the TokenLine of what was revoked. */
+    "token.revoke": async ({ tokenId }) => {
+      const row = isUuid(tokenId) ? store.get(userTokens, tokenId) : null;
+      const holder = row && store.get(users, row.userId);
+      if (!row || !holder) throw new CallerError("not-found", "There is no such token.");
+      await store.remove(userTokens, row.id, by);
+      return tokenLine(row, holder);
+    },
+  };
+}
+
+function findUser(store: Store, user: unknown): RowOf<typeof users> {
+  if (user === undefined || user === "") throw requiredValue("user");
+  if (typeof user !== "string") throw invalidValue("user");
+  const byAddress = "SELECT id FROM users WHERE email = ? COLLATE NOCASE";
+  const id = isUuid(user) ? user : store.one<{ id: string }>(byAddress, user)?.id;
+  const found = id === undefined ? null : store.get(users, id);
+  if (!found) throw invalidValue("user", "There is no user with that address or id.");
+  return found;
+}
+
+function tokenLine(row: UserToken, owner: RowOf<typeof users>): TokenLine {
+  return {
+    id: row.id,
+    userId: owner.id,
+    user: owner.email ?? owner.name,
+    name: row.name,
+    createdAt: isoTime(row.createdAt) as string,
+    expires: isoTime(row.expires),
+    lastUsedAt: isoTime(row.lastUsedAt),
+  };
+}
+
+function isoTime(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString();
+}

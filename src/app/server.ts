@@ -1,0 +1,69 @@
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Clock } from "../base/clock.ts";
+import { formatListen, type ListenAddress } from "../settings/addresses.ts";
+
+/** Connections at once; more are refused. own choice */
+const MAX_CONNECTIONS = 2_000;
+/** A connection on which nothing moves for so long is closed; an upload may take any time while it moves. own choice */
+const IDLE_MS = 60_000;
+/** How long requests under way may take to end once the server stops. */
+const GRACE_MS = 1_000;
+
+/** The main HTTP server. */
+export interface MainServer {
+  /** Where clients on this machine reach it: `http://127.0.0.1:8080`. */
+  readonly url: string;
+  /** Begins to hand requests to `listener`; until then each is answered 503 `starting`. */
+  open(listener: RequestListener): void;
+  /** Refuses new connections, lets requests under way end for a second, then cuts them off. */
+  stop(): Promise<void>;
+}
+
+/** Takes the address at once, so that a taken one is known before anything else is done. Rejects with Node's error. */
+export function startServer({ host, port }: ListenAddress, clock: Clock): Promise<MainServer> {
+  let listener: RequestListener = answerStarting;
+  const server = createServer(
+    // A client that dribbles its headers is cut off; what a body may take is judged by progress.
+    { headersTimeout: 5_000, requestTimeout: 0, connectionsCheckingInterval: 1_000, keepAliveTimeout: 5_000 },
+    (request, response) => listener(request, response),
+  );
+  server.maxConnections = MAX_CONNECTIONS;
+  server.setTimeout(IDLE_MS);
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host, port }, () => {
+      const bound = server.address() as AddressInfo;
+      resolve({
+        url: `http://${formatListen({ host: reachable(host), port: bound.port })}`,
+        open(next) {
+          listener = next;
+        },
+        stop: () => stop(server, clock),
+      });
+    });
+  });
+}
+
+/** An address for one that stands for all addresses. */
+function reachable(host: string): string {
+  if (host === "0.0.0.0") return "127.0.0.1";
+  return host === "::" ? "::1" : host;
+}
+
+const answerStarting: RequestListener = (_request, response) => {
+  const body = JSON.stringify({ status: 503, type: "starting", message: "Carillon is starting." });
+  response.writeHead(503, { "Content-Type": "application/json", "Retry-After": "1" });
+  response.end(body);
+};
+
+function stop(server: Server, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = clock.after(GRACE_MS, () => server.closeAllConnections());
+    server.close(() => {
+      timer.cancel();
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}

@@ -1,0 +1,68 @@
+import type confirmationRequests from "../resources/confirmations/confirmation-requests.ts";
+import dynamicReplies from "../resources/confirmations/dynamic-replies.ts";
+import escalationRules from "../resources/confirmations/escalation-rules.ts";
+import type { StoredFile } from "../schema/field.ts";
+import type { AnyResource, RowBase, RowOf } from "../schema/resource.ts";
+import type { PresentContext, Reader } from "../store/store.ts";
+
+type Child = RowBase & { confirmationRequestId: string };
+
+/**
+ * The computed members of confirmation requests: dynamicReplies and escalationRules, oldest first, unless the query's
+ * includeDynamicReplies or includeEscalationRules is false. Two queries a page for each.
+ */
+export function presentRequests(
+  rows: readonly RowOf<typeof confirmationRequests>[],
+  { reader, query }: PresentContext,
+): Record<string, unknown>[] {
+  const replies = query.includeDynamicReplies === false ? null : childrenOf(reader, dynamicReplies, rows);
+  const rules = query.includeEscalationRules === false ? null : childrenOf(reader, escalationRules, rows);
+  return rows.map(({ id }) => ({
+    ...(replies ? { dynamicReplies: replies.get(id) ?? [] } : {}),
+    ...(rules ? { escalationRules: rules.get(id) ?? [] } : {}),
+  }));
+}
+
+function childrenOf(
+  reader: Reader,
+  resource: typeof dynamicReplies | typeof escalationRules,
+  requests: readonly RowBase[],
+): Map<string, Record<string, unknown>[]> {
+  const table = resource.name.replaceAll("-", "_");
+  const keys = reader.all<{ pk: number }>(
+    `SELECT pk FROM ${table} WHERE confirmation_request_pk IN (SELECT value FROM json_each(?))`,
+    JSON.stringify(requests.map(({ pk }) => pk)),
+  );
+  const children: Child[] = reader.byPks<typeof dynamicReplies | typeof escalationRules>(
+    resource,
+    keys.map(({ pk }) => pk),
+  );
+  const found = new Map<string, Record<string, unknown>[]>();
+  for (const child of [...children].sort((a, b) => a.pk - b.pk)) {
+    const list = found.get(child.confirmationRequestId) ?? [];
+    found.set(child.confirmationRequestId, list);
+    list.push(childForm(resource, child));
+  }
+  return found;
+}
+
+/** A child as the API shows rows: times as texts, a file as its size and what is known of it beside its bytes. */
+function childForm(resource: AnyResource, row: Child): Record<string, unknown> {
+  const values = row as unknown as Record<string, unknown>;
+  const form: Record<string, unknown> = { id: row.id };
+  for (const [name, { kind }] of Object.entries(resource.fields)) {
+    if (kind === "file") Object.assign(form, fileForm(name, values[name] as StoredFile | null));
+    else form[name] = values[name];
+  }
+  return { ...form, createdAt: isoTime(row.createdAt), updatedAt: isoTime(row.updatedAt) };
+}
+
+function fileForm(name: string, file: StoredFile | null): Record<string, unknown> {
+  if (file === null) return { [name]: 0, [`${name}Files`]: [] };
+  const { fileName, size, contentType, metadata } = file;
+  return { [name]: size, [`${name}Files`]: [{ fileName, size, contentType, metadata }] };
+}
+
+function isoTime(at: number): string {
+  return new Date(at).toISOString();
+}

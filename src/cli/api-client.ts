@@ -1,0 +1,67 @@
+import { CallerError, type FaultType, UpstreamError } from "../base/errors.ts";
+
+/** What can be sent: JSON, or a form with files. */
+export type ApiBody = Record<string, unknown> | FormData;
+
+/** Calls the v1 API of one appliance as one user, as any client from outside does. */
+export interface ApiClient {
+  /** `path` begins behind `/api/v1`. Throws CallerError for what the appliance refuses, UpstreamError when it can't be reached. */
+  get<T = Record<string, unknown>>(path: string): Promise<T>;
+  post<T = Record<string, unknown>>(path: string, body: ApiBody): Promise<T>;
+  put<T = Record<string, unknown>>(path: string, body: ApiBody): Promise<T>;
+  /** The bytes at `path`. */
+  bytes(path: string): Promise<Uint8Array>;
+}
+
+/** A page of a list. */
+export interface ApiPage<T> {
+  data: T[];
+  next: string | null;
+}
+
+const TIMEOUT_MS = 30_000;
+
+/** Makes a client. `url` is the daemon's, with or without `/api` at its end. */
+export function createApiClient(url: string, token: string): ApiClient {
+  const base = `${url.replace(/\/+$/, "").replace(/\/api$/, "")}/api/v1`;
+  const call = async (method: string, path: string, body?: ApiBody): Promise<Response> => {
+    const headers: Record<string, string> = { authorization: `Bearer ${token}` };
+    if (body && !(body instanceof FormData)) headers["content-type"] = "application/json";
+    const payload = body === undefined ? {} : { body: body instanceof FormData ? body : JSON.stringify(body) };
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const response = await fetch(`${base}${path}`, { method, headers, signal, ...payload }).catch((error: unknown) => {
+      throw new UpstreamError("upstream", `${base} does not answer.`, { url: base }, error);
+    });
+    if (!response.ok) throw await refusal(response, `${method} ${path}`);
+    return response;
+  };
+  const json = async <T>(method: string, path: string, body?: ApiBody): Promise<T> =>
+    (await call(method, path, body)).json() as Promise<T>;
+  return {
+    get: (path) => json("GET", path),
+    post: (path, body) => json("POST", path, body),
+    put: (path, body) => json("PUT", path, body),
+    bytes: async (path) => new Uint8Array(await (await call("GET", path)).arrayBuffer()),
+  };
+}
+
+async function refusal(response: Response, call: string): Promise<CallerError | UpstreamError> {
+  const body = (await response.json().catch(() => ({}))) as { type?: FaultType; message?: string };
+  const message = `${call}: ${response.status} ${body.message ?? response.statusText}`;
+  if (response.status >= 500 || body.type === undefined) return new UpstreamError("upstream", message);
+  return new CallerError(body.type, message);
+}
+
+/** Every row of a list, page after page. */
+export async function listAll<T>(api: ApiClient, path: string): Promise<T[]> {
+  const rows: T[] = [];
+  const joint = path.includes("?") ? "&" : "?";
+  for (let start: string | null = ""; start !== null; ) {
+    const page: ApiPage<T> = await api.get(
+      `${path}${joint}limit=1000${start && `&start=${encodeURIComponent(start)}`}`,
+    );
+    rows.push(...page.data);
+    start = page.next;
+  }
+  return rows;
+}

@@ -1,0 +1,67 @@
+import type { Command } from "commander";
+import { startDaemon } from "../app/daemon.ts";
+import { createLog } from "../base/log.ts";
+import type { Settings } from "../settings/schema.ts";
+import { EXIT } from "./exit-codes.ts";
+import { readSettings } from "./settings.ts";
+import type { Terminal } from "./terminal.ts";
+
+interface ServeOptions {
+  data: string;
+  listen?: string;
+  config?: string;
+}
+
+const EXIT_OF = { signal: EXIT.ok, disk: EXIT.disk } as const;
+
+/** `carillon serve`: the daemon, until SIGTERM, SIGINT or a fault of the disk ends it. */
+export function addServe(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
+  program
+    .command("serve")
+    .description("Run the appliance until SIGTERM or Ctrl-C.")
+    .requiredOption("--data <dir>", "the appliance's data, made by init")
+    .option("--listen <host:port>", "address of the API; port 0 takes a free one (the settings' `listen` unless given)")
+    .option("--config <file>", "settings file (YAML)")
+    .addHelpText(
+      "after",
+      "\nExample:\n  carillon serve --data data --listen 127.0.0.1:8080 --config carillon.yaml\n\n" +
+        'The one line on stdout, {"event":"ready","url":…,"pid":…,"urls":{…}}, comes once messages can be sent; `urls`\n' +
+        "holds the plugins' own addresses. The API is at <url>/api/v1. The log, JSON lines, goes to stderr.",
+    )
+    .action(async ({ data, listen, config }: ServeOptions) => {
+      const settings = readSettings(terminal, config);
+      if (typeof settings === "number") return finish(settings);
+      finish(await serve(data, { ...settings, listen: listen ?? settings.listen }, terminal));
+    });
+}
+
+/** Runs the daemon and gives the exit code. A signal during the start ends it at once: what is committed is safe. */
+async function serve(dataDir: string, settings: Settings, terminal: Terminal): Promise<number> {
+  const log = createLog({ level: settings.log.level });
+  let end: (why: "signal" | "disk") => void = () => undefined;
+  const ending = new Promise<"signal" | "disk">((resolve) => {
+    end = resolve;
+  });
+  const endListening = terminal.onStop((signal) => {
+    log.info({ signal }, "stopping");
+    end("signal");
+  });
+  const onFatal = (error: unknown): void => {
+    log.fatal({ err: error }, "the disk failed while writing; ending at once, a restart is safe");
+    end("disk");
+  };
+  try {
+    const daemon = await Promise.race([
+      ending,
+      startDaemon({ dataDir, listen: settings.listen, settings, log, onFatal }),
+    ]);
+    if (daemon === "signal" || daemon === "disk") return EXIT_OF[daemon];
+    const { url, urls } = daemon;
+    terminal.out(JSON.stringify({ event: "ready", url, pid: process.pid, urls }));
+    const why = await ending;
+    if (why === "signal") await daemon.stop();
+    return EXIT_OF[why];
+  } finally {
+    endListening();
+  }
+}

@@ -1,0 +1,57 @@
+import type { Command } from "commander";
+import { CallerError, UpstreamError } from "../base/errors.ts";
+import { defaultSettings, loadSettings } from "../settings/load.ts";
+import { type Settings, settingsJsonSchema } from "../settings/schema.ts";
+import { EXIT } from "./exit-codes.ts";
+import { type Terminal, tellFault } from "./terminal.ts";
+
+/** `carillon settings check | show | schema`. */
+export function addSettings(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
+  const settings = program
+    .command("settings")
+    .description("Check a settings file, or print what settings there are.")
+    .addHelpText(
+      "after",
+      "\nExample:\n  carillon settings check carillon.yaml\n  carillon settings show carillon.yaml",
+    );
+  settings
+    .command("check")
+    .description("Say whether a settings file is good; name every fault.")
+    .argument("<file>", "YAML file")
+    .addHelpText("after", "\nExample:\n  carillon settings check /etc/carillon/carillon.yaml")
+    .action((file: string) => {
+      const read = readSettings(terminal, file);
+      if (typeof read === "number") return finish(read);
+      terminal.out(`${file} is good.`);
+    });
+  settings
+    .command("show")
+    .description("Print the settings in force as JSON, defaults filled in. They hold no secrets.")
+    .argument("[file]", "YAML file; only the defaults when not given")
+    .addHelpText("after", "\nExample:\n  carillon settings show carillon.yaml")
+    .action((file: string | undefined) => {
+      const read = readSettings(terminal, file);
+      if (typeof read === "number") return finish(read);
+      terminal.out(JSON.stringify(read, null, 2));
+    });
+  settings
+    .command("schema")
+    .description("Print the JSON Schema of the settings file.")
+    .addHelpText("after", "\nExample:\n  carillon settings schema > config/settings.schema.json")
+    .action(() => terminal.out(JSON.stringify(settingsJsonSchema(), null, 2)));
+}
+
+/** The settings of `file`, the defaults without one; an exit code, with the faults on stderr, when it is no good. */
+export function readSettings(terminal: Terminal, file: string | undefined): Settings | number {
+  try {
+    return file === undefined ? defaultSettings() : loadSettings(file);
+  } catch (error) {
+    if (!(error instanceof CallerError) && !(error instanceof UpstreamError)) throw error;
+    const message = error instanceof CallerError ? `${file}: ${error.message}` : error.message;
+    return tellFault(terminal, {
+      exitCode: EXIT.settings,
+      message,
+      next: "carillon settings schema shows every setting.",
+    });
+  }
+}

@@ -1,0 +1,80 @@
+import type { Command } from "commander";
+import { giveOrder } from "../app/offline.ts";
+import type { TokenLine } from "../app/orders.ts";
+import { systemClock } from "../base/clock.ts";
+import type { Terminal } from "./terminal.ts";
+
+interface TokenOptions {
+  data: string;
+  user?: string;
+  name?: string;
+  expires?: string;
+  json?: true;
+}
+
+/** `carillon token create | list | revoke`: permanent tokens, with the daemon running or not. */
+export function addToken(program: Command, terminal: Terminal): void {
+  const token = program
+    .command("token")
+    .description("Make, list and revoke tokens; works while the daemon runs and while it does not.")
+    .addHelpText(
+      "after",
+      "\nExample:\n  carillon token create --data data --user admin@example.org --name scripts\n  carillon token list --data data",
+    );
+  addCreate(token, terminal);
+  addList(token, terminal);
+  addRevoke(token, terminal);
+}
+
+function addCreate(token: Command, terminal: Terminal): void {
+  token
+    .command("create")
+    .description("Make a token with all the rights of its user; it is shown once.")
+    .requiredOption("--data <dir>", "the appliance's data")
+    .requiredOption("--user <user>", "address or id of the user")
+    .requiredOption("--name <name>", "what the token is for")
+    .option("--expires <time>", "ISO 8601 moment from which it is refused; permanent when not given")
+    .option("--json", "print one line of JSON")
+    .addHelpText("after", "\nExample:\n  carillon token create --data data --user admin@example.org --name scripts")
+    .action(async ({ data, user, name, expires, json }: TokenOptions) => {
+      const made = (await give(data, "token.create", { user, name, expires })) as TokenLine & { token: string };
+      terminal.out(json ? JSON.stringify(made) : made.token);
+    });
+}
+
+function addList(token: Command, terminal: Terminal): void {
+  token
+    .command("list")
+    .description("List tokens: id, user, name, expiry, last use.")
+    .requiredOption("--data <dir>", "the appliance's data")
+    .option("--user <user>", "address or id of one user")
+    .option("--json", "print one line of JSON")
+    .addHelpText("after", "\nExample:\n  carillon token list --data data --user admin@example.org")
+    .action(async ({ data, user, json }: TokenOptions) => {
+      const lines = (await give(data, "token.list", { user })) as TokenLine[];
+      if (json) return terminal.out(JSON.stringify(lines));
+      for (const line of lines) {
+        const expiry = line.expires === null ? "permanent" : `expires ${line.expires}`;
+        const use = line.lastUsedAt === null ? "never used" : `used ${line.lastUsedAt}`;
+        terminal.out(`${line.id}  ${line.user}  ${line.name}  ${expiry}  ${use}`);
+      }
+    });
+}
+
+function addRevoke(token: Command, terminal: Terminal): void {
+  token
+    .command("revoke")
+    .description("Revoke a token; the very next request with it is refused.")
+    .argument("<token-id>", "id as `token list` shows it")
+    .requiredOption("--data <dir>", "the appliance's data")
+    .option("--json", "print one line of JSON")
+    .addHelpText("after", "\nExample:\n  carillon token revoke 0190b7c2-0000-7000-8000-000000000000 --data data")
+    .action(async (tokenId: string, { data, json }: TokenOptions) => {
+      const line = (await give(data, "token.revoke", { tokenId })) as TokenLine;
+      terminal.out(json ? JSON.stringify(line) : `revoked ${line.name} of ${line.user}`);
+    });
+}
+
+function give(dataDir: string, order: string, args: Record<string, unknown>): Promise<unknown> {
+  return giveOrder(dataDir, order, args, systemClock);
+}

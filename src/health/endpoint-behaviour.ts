@@ -1,0 +1,52 @@
+import { ConflictError } from "../base/errors.ts";
+import type endpoints from "../resources/devices/endpoints.ts";
+import type { Behaviour } from "../store/store.ts";
+import type { Health } from "./health.ts";
+
+/** What the appliance runs. */
+export interface BuildInfo {
+  app: string;
+  version: string;
+  apiVersion: string;
+  /** Name of the machine. */
+  fqdn: string;
+  /** Its outside addresses; may be empty. */
+  ipAddresses: string[];
+}
+
+/** What the rows of endpoints say beyond what is stored. */
+export interface EndpointNeeds {
+  /** This appliance's endpoint. */
+  ownId(): string;
+  health: Health;
+  buildInfo(): BuildInfo;
+}
+
+/**
+ * Shows status and software of this appliance on its own endpoint; `includeStatus=false` and `includeBuildInfo=false`
+ * leave them out. own choice: shown unless told otherwise. The own endpoint stays.
+ */
+export function endpointBehaviour({ ownId, health, buildInfo }: EndpointNeeds): Behaviour<typeof endpoints> {
+  return {
+    beforeWrite({ op, before }) {
+      if (op === "delete" && before?.id === ownId())
+        throw new ConflictError("An appliance can't delete its own endpoint.");
+    },
+    present(rows, { query }) {
+      return rows.map(({ id }) => {
+        const own = id === ownId();
+        return {
+          ...(query.includeBuildInfo === false ? {} : { buildInfo: own ? buildInfo() : null }),
+          ...(query.includeStatus === false ? {} : own ? shown(health) : NOT_KNOWN),
+        };
+      });
+    },
+  };
+}
+
+const NOT_KNOWN = { status: null, redReasons: null, yellowReasons: null, statusLastUpdated: null };
+
+function shown(health: Health): Record<string, unknown> {
+  const { status, redReasons, yellowReasons, since } = health.report();
+  return { status, redReasons, yellowReasons, statusLastUpdated: new Date(since).toISOString() };
+}

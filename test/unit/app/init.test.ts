@@ -1,0 +1,73 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { verify } from "@node-rs/argon2";
+import { describe, expect, it } from "vitest";
+import { actorOf } from "../../../src/access/principal.ts";
+import { openDataOffline } from "../../../src/app/appliance.ts";
+import { initAppliance } from "../../../src/app/init.ts";
+import { CallerError, UpstreamError } from "../../../src/base/errors.ts";
+import endpoints from "../../../src/resources/devices/endpoints.ts";
+import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/onprem.ts";
+import domains from "../../../src/resources/domains/domains.ts";
+import users from "../../../src/resources/people/users.ts";
+import securityGroups from "../../../src/resources/security/security-groups.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
+import { makeTempDir } from "../../support/temp-dir.ts";
+
+const ADMIN = { email: "admin@example.org", password: "correct horse battery" };
+
+describe("init", () => {
+  it("makes an administrator who may do everything, the root domain, and this appliance as an endpoint", async () => {
+    const dataDir = join(makeTempDir(), "data");
+    const clock = createFakeClock();
+    const made = await initAppliance(dataDir, ADMIN, clock);
+    const { store, access, close } = await openDataOffline(dataDir, clock);
+    const admin = access.authenticate(made.token);
+    expect(admin).toMatchObject({ userId: made.userId, email: ADMIN.email });
+    if (!admin) return;
+    expect(actorOf(admin, null).name).toBe("Administrator");
+    expect(access.scopeOf(admin, made.domainId).allows("delete", `/users/${made.userId}`)).toBe(true);
+    expect(access.identityProvider()?.id).toBe(made.providerId);
+    expect(store.get(domains, made.domainId)).toMatchObject({ parentId: null, path: made.domainId, namePath: "Root" });
+    expect(store.find(securityGroups, { superGroup: true }).map(({ name }) => name)).toEqual(["Administrators"]);
+    expect(made.extensionId).toBe(ONPREM_EXTENSION_ID);
+    expect(store.get(endpoints, made.endpointId)?.extensionId).toBe(ONPREM_EXTENSION_ID);
+    await close();
+  });
+
+  it("keeps the password as an argon2id hash, and the data to the own user", async () => {
+    const dataDir = join(makeTempDir(), "data");
+    const { userId } = await initAppliance(dataDir, ADMIN, createFakeClock());
+    const { store, close } = await openDataOffline(dataDir, createFakeClock());
+    const hash = store.get(users, userId)?.passwordHash as string;
+    expect(hash).toMatch(/^\$argon2id\$/);
+    expect(await verify(hash, ADMIN.password)).toBe(true);
+    expect(await verify(hash, "another password")).toBe(false);
+    await close();
+    expect(statSync(dataDir).mode & 0o777).toBe(0o700);
+  });
+
+  it("refuses a folder that is set up already, and changes nothing in it", async () => {
+    const dataDir = makeTempDir();
+    const first = await initAppliance(dataDir, ADMIN, createFakeClock());
+    const again = initAppliance(dataDir, { ...ADMIN, email: "other@example.org" }, createFakeClock());
+    await expect(again).rejects.toThrow(UpstreamError);
+    const { store, access, close } = await openDataOffline(dataDir, createFakeClock());
+    expect(access.authenticate(first.token)).not.toBeNull();
+    expect(store.count(users, {})).toBe(1);
+    await close();
+  });
+
+  it.each([
+    [{ email: "nobody", password: ADMIN.password }, "email"],
+    [{ email: "", password: ADMIN.password }, "email"],
+    [{ email: ADMIN.email, password: "short" }, "password"],
+    [{ email: ADMIN.email, password: "" }, "password"],
+  ])("refuses %j and can be asked again", async (admin, field) => {
+    const dataDir = makeTempDir();
+    const refused = await initAppliance(dataDir, admin, createFakeClock()).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(CallerError);
+    expect((refused as CallerError).faults[0]?.field).toBe(field);
+    await expect(initAppliance(dataDir, ADMIN, createFakeClock())).resolves.toHaveProperty("token");
+  });
+});

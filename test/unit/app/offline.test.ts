@@ -1,0 +1,80 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { type ApplianceData, openDataOffline } from "../../../src/app/appliance.ts";
+import { startControlSocket } from "../../../src/app/control-socket.ts";
+import { type FirstData, initAppliance } from "../../../src/app/init.ts";
+import { giveOrder } from "../../../src/app/offline.ts";
+import { createOrders, type TokenLine } from "../../../src/app/orders.ts";
+import { CallerError } from "../../../src/base/errors.ts";
+import { silentLog } from "../../../src/base/log.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
+import { makeTempDir } from "../../support/temp-dir.ts";
+
+const clock = createFakeClock();
+let dataDir: string;
+let first: FirstData;
+
+beforeAll(async () => {
+  dataDir = makeTempDir();
+  first = await initAppliance(dataDir, { email: "admin@example.org", password: "correct horse battery" }, clock);
+});
+
+/** Runs `use` while a daemon's control socket is up, or while there is none. */
+async function withDaemon(running: boolean, use: () => Promise<void>): Promise<void> {
+  if (!running) return use();
+  const data: ApplianceData = await openDataOffline(dataDir, clock);
+  const socket = await startControlSocket(dataDir, createOrders(data), silentLog);
+  try {
+    await use();
+  } finally {
+    await socket.stop();
+    await data.close();
+  }
+}
+
+const give = (order: string, args: Record<string, unknown>): Promise<unknown> => giveOrder(dataDir, order, args, clock);
+
+describe.each([
+  ["while the daemon runs", true],
+  ["while it does not", false],
+])("orders %s", (_when, running) => {
+  it("make, list and revoke tokens", async () => {
+    const user = "ADMIN@example.org";
+    await withDaemon(running, async () => {
+      const expires = "2027-01-01T00:00:00.000Z";
+      const made = (await give("token.create", { user, name: "scripts", expires })) as TokenLine & { token: string };
+      expect(made).toMatchObject({ userId: first.userId, user: "admin@example.org", name: "scripts", expires });
+      expect(made.token).toMatch(/^carillon_/);
+      const listed = (await give("token.list", { user: first.userId })) as TokenLine[];
+      expect(listed.map(({ name }) => name)).toEqual(["init", "scripts"]);
+      expect(JSON.stringify(listed)).not.toContain(made.token);
+      expect(await give("token.revoke", { tokenId: made.id })).toMatchObject({ id: made.id });
+      expect(await give("token.list", {})).toHaveLength(1);
+      await expect(give("token.revoke", { tokenId: made.id })).rejects.toMatchObject({ type: "not-found" });
+    });
+  });
+
+  it.each([
+    [{ user: "nobody@example.org", name: "x" }, "user"],
+    [{ user: 7, name: "x" }, "user"],
+    [{ name: "x" }, "user"],
+    [{ user: "admin@example.org" }, "name"],
+    [{ user: "admin@example.org", name: "x", expires: "soon" }, "expires"],
+    [{ user: "admin@example.org", name: "x", expires: "2020-01-01T00:00:00Z" }, "expires"],
+  ])("refuse %j", async (args, field) => {
+    await withDaemon(running, async () => {
+      const fault = await give("token.create", args).catch((error: unknown) => error);
+      expect(fault).toBeInstanceOf(CallerError);
+      expect((fault as Error).message).toContain(`Field ${field}`);
+    });
+  });
+});
+
+describe("a folder without an appliance", () => {
+  it("is named as such and stays as it is", async () => {
+    const empty = makeTempDir();
+    await expect(giveOrder(empty, "token.list", {}, clock)).rejects.toMatchObject({ context: { dataDir: empty } });
+    expect(existsSync(join(empty, "carillon.db"))).toBe(false);
+  });
+});

@@ -1,0 +1,42 @@
+import { connect } from "node:net";
+import { describe, expect, it } from "vitest";
+import { startServer } from "../../../src/app/server.ts";
+import { systemClock } from "../../../src/base/clock.ts";
+
+describe("main server", () => {
+  it("answers `starting` until it is opened", async () => {
+    const server = await startServer({ host: "127.0.0.1", port: 0 }, systemClock);
+    const early = await fetch(server.url);
+    expect([early.status, early.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect(await early.json()).toMatchObject({ status: 503, type: "starting" });
+    server.open((_request, response) => response.end("open"));
+    expect(await (await fetch(server.url)).text()).toBe("open");
+    await server.stop();
+    await expect(fetch(server.url)).rejects.toThrow();
+  });
+
+  it("names an address that can be reached", async () => {
+    const server = await startServer({ host: "0.0.0.0", port: 0 }, systemClock);
+    expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    await server.stop();
+  });
+
+  it("rejects when the address is taken", async () => {
+    const server = await startServer({ host: "127.0.0.1", port: 0 }, systemClock);
+    const port = Number(new URL(server.url).port);
+    await expect(startServer({ host: "127.0.0.1", port }, systemClock)).rejects.toMatchObject({ code: "EADDRINUSE" });
+    await server.stop();
+  });
+
+  it("stops although a client never ends its request", async () => {
+    const server = await startServer({ host: "127.0.0.1", port: 0 }, systemClock);
+    const hanging = new Promise<void>((resolve) => server.open(() => resolve()));
+    const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+    socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf");
+    await hanging;
+    const closed = new Promise((resolve) => socket.on("close", resolve));
+    socket.on("error", () => undefined);
+    await server.stop();
+    await closed;
+  });
+});

@@ -1,0 +1,122 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { EXIT } from "../../../src/cli/exit-codes.ts";
+import { settingsJsonSchema } from "../../../src/settings/schema.ts";
+import { makeTempDir } from "../../support/temp-dir.ts";
+import { runCommand } from "./run-command.ts";
+
+const PASSWORD = "correct horse battery";
+
+/** Every command and sub-command, as its help is asked for. */
+const COMMANDS = [
+  "",
+  "init",
+  "serve",
+  "token",
+  "token create",
+  "token list",
+  "token revoke",
+  "settings",
+  "settings check",
+  "settings show",
+  "settings schema",
+  "campus",
+].map((command) => command.split(" ").filter((word) => word !== ""));
+
+describe("command line", () => {
+  it.each(COMMANDS)("has help with an example: %s %s", async (...command) => {
+    const { exitCode, out, err } = await runCommand([...command, "--help"]);
+    expect(exitCode).toBe(EXIT.ok);
+    expect(err).toEqual([]);
+    expect(out.join("\n")).toContain(["Usage: carillon", ...command].join(" "));
+    expect(out.join("\n")).toMatch(/\nExample:\n {2}\S/);
+  });
+
+  it("documents the exit codes", async () => {
+    const { out } = await runCommand(["--help"]);
+    for (const code of Object.values(EXIT)) expect(out.join("\n")).toMatch(new RegExp(`^ +${code} +\\S`, "m"));
+  });
+
+  it.each([[["nonsense"]], [["init"]], [["init", "--data", "x", "--nonsense"]], [["token", "nonsense"]], [[]]])(
+    "calls %j a wrong command line",
+    async (argv) => {
+      const { exitCode, out, err } = await runCommand(argv);
+      expect(exitCode).toBe(EXIT.usage);
+      expect(out).toEqual([]);
+      expect(err.join("\n")).not.toBe("");
+    },
+  );
+});
+
+describe("init and token", () => {
+  const init = (data: string, ...more: string[]) =>
+    runCommand(["init", "--data", data, "--admin-email", "admin@example.org", ...more]);
+
+  it("make an appliance and tokens for it", async () => {
+    const data = join(makeTempDir(), "data");
+    const made = await init(data, "--admin-password", PASSWORD, "--json");
+    expect([made.exitCode, made.err, made.out.length]).toEqual([EXIT.ok, [], 1]);
+    const first = JSON.parse(made.out[0] as string);
+    const names = ["userId", "token", "providerId", "extensionId", "endpointId", "domainId"];
+    expect(Object.keys(first)).toEqual(names);
+
+    const created = await runCommand(["token", "create", "--data", data, "--user", first.userId, "--name", "x"]);
+    expect(created.out).toEqual([expect.stringMatching(/^carillon_\S+$/)]);
+    const listed = await runCommand(["token", "list", "--data", data]);
+    expect(listed.out).toHaveLength(2);
+    const tokenId = listed.out[1]?.split(" ")[0] as string;
+    expect((await runCommand(["token", "revoke", tokenId, "--data", data])).exitCode).toBe(EXIT.ok);
+    expect((await runCommand(["token", "revoke", tokenId, "--data", data])).exitCode).toBe(EXIT.usage);
+  });
+
+  it("take the password from the environment, and print for people", async () => {
+    const data = makeTempDir();
+    const argv = ["init", "--data", data, "--admin-email", "admin@example.org"];
+    const { exitCode, out } = await runCommand(argv, { CARILLON_ADMIN_PASSWORD: PASSWORD });
+    expect(exitCode).toBe(EXIT.ok);
+    expect(out.map((line) => line.split(" ")[0])).toContain("token");
+  });
+
+  it("say what is wrong with a data directory", async () => {
+    const data = makeTempDir();
+    expect((await runCommand(["token", "list", "--data", data])).exitCode).toBe(EXIT.dataDirectory);
+    await init(data, "--admin-password", PASSWORD);
+    const again = await init(data, "--admin-password", PASSWORD);
+    expect(again.exitCode).toBe(EXIT.dataDirectory);
+    expect(again.err.join("\n")).toContain("set up already");
+  });
+
+  it("refuse a short password without quoting it", async () => {
+    const { exitCode, err } = await init(makeTempDir(), "--admin-password", "hunter2");
+    expect(exitCode).toBe(EXIT.usage);
+    expect(err.join("\n")).toContain("Field password");
+    expect(err.join("\n")).not.toContain("hunter2");
+  });
+});
+
+describe("settings", () => {
+  it("are checked, shown and described", async () => {
+    const file = join(makeTempDir(), "carillon.yaml");
+    writeFileSync(file, "audio: {ttl: 3}\n");
+    expect(await runCommand(["settings", "check", file])).toMatchObject({ exitCode: EXIT.ok });
+    const shown = await runCommand(["settings", "show", file]);
+    expect(JSON.parse(shown.out.join("\n"))).toMatchObject({ audio: { ttl: 3 }, listen: "127.0.0.1:8080" });
+    const schema = await runCommand(["settings", "schema"]);
+    expect(JSON.parse(schema.out.join("\n"))).toEqual(settingsJsonSchema());
+  });
+
+  it("end with their own code when they are wrong", async () => {
+    const file = join(makeTempDir(), "carillon.yaml");
+    writeFileSync(file, "audio: {ttl: 0}\n");
+    for (const argv of [
+      ["settings", "check", file],
+      ["settings", "show", `${file}.missing`],
+      ["serve", "--data", "data", "--config", file],
+    ]) {
+      expect(await runCommand(argv)).toMatchObject({ exitCode: EXIT.settings, out: [] });
+    }
+    const { err } = await runCommand(["settings", "check", file]);
+    expect(err.join("\n")).toContain("audio.ttl");
+  });
+});

@@ -1,0 +1,21 @@
+import { run } from "../../../src/cli/program.ts";
+
+/** What a command wrote and how it ended. */
+export interface Ran {
+  exitCode: number;
+  out: string[];
+  err: string[];
+}
+
+/** Runs one command line in this process, as `carillon …` would. */
+export async function runCommand(argv: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
+  const out: string[] = [];
+  const err: string[] = [];
+  const exitCode = await run(argv, {
+    out: (line) => void out.push(line),
+    err: (line) => void err.push(line),
+    env,
+    onStop: () => () => undefined,
+  });
+  return { exitCode, out, err };
+}
