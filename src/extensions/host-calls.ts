@@ -4,6 +4,7 @@ import type { HostMethod } from "./wire.ts";
 
 /** How long a plugin waits for the host. @source reliability.md 6 */
 const DEADLINE_MS = 5_000;
+const STOPPED = "the plugin is being stopped";
 
 /** The calls of a plugin that wait for the host's answer. */
 export interface HostCalls {
@@ -11,7 +12,7 @@ export interface HostCalls {
   call(method: HostMethod, ...args: unknown[]): Promise<unknown>;
   reply(id: number, value: unknown): void;
   refuse(id: number, message: string): void;
-  /** Rejects everything that still waits. */
+  /** Rejects everything that still waits or comes later. */
   close(): void;
 }
 
@@ -28,6 +29,7 @@ export function createHostCalls(
 ): HostCalls {
   const waiting = new Map<number, Waiting>();
   let nextId = 1;
+  let closed = false;
   const take = (id: number): Waiting | undefined => {
     const entry = waiting.get(id);
     waiting.delete(id);
@@ -38,6 +40,7 @@ export function createHostCalls(
   return {
     call(method, ...args) {
       return new Promise((resolve, reject) => {
+        if (closed) return reject(new UpstreamError("upstream", STOPPED));
         const id = nextId++;
         const timer = clock.after(DEADLINE_MS, () => refuse(id, `${method}: no answer within ${DEADLINE_MS / 1000} s`));
         waiting.set(id, { resolve, reject, timer });
@@ -47,7 +50,8 @@ export function createHostCalls(
     reply: (id, value) => take(id)?.resolve(value),
     refuse,
     close() {
-      for (const id of [...waiting.keys()]) refuse(id, "the plugin is being stopped");
+      closed = true;
+      for (const id of [...waiting.keys()]) refuse(id, STOPPED);
     },
   };
 }

@@ -1,7 +1,6 @@
 import type { Readable } from "node:stream";
 import { Worker } from "node:worker_threads";
 import type { Clock } from "../base/clock.ts";
-import type { Log } from "../base/log.ts";
 import { workerEntry } from "../base/worker-entry.ts";
 import type { PluginDefinition } from "../plugin-api/index.ts";
 import { openDoor } from "./door.ts";
@@ -28,9 +27,13 @@ export type Launch = (init: DoorInit, events: InstanceEvents) => Instance;
 /** Memory of a plugin's thread that is not the old generation, in MiB. */
 const YOUNG_MB = 16;
 const STACK_MB = 4;
+const LONGEST_LINE = 1_000;
 
-/** Launches a plugin in a thread of its own, with `memoryMb` for its objects and nothing of the environment. */
-export function launchInWorker(entry: URL, memoryMb: number, log: Log): Launch {
+/**
+ * Launches a plugin in a thread of its own, with `memoryMb` for its objects and nothing of the environment. `onLine` gets
+ * what it prints: stdout belongs to the daemon's own lines.
+ */
+export function launchInWorker(entry: URL, memoryMb: number, onLine: (line: string) => void): Launch {
   return (init, events) => {
     const data: PluginWorkerData = { entry: entry.href, init };
     const worker = new Worker(workerEntry(import.meta.url, "./plugin-worker"), {
@@ -41,8 +44,8 @@ export function launchInWorker(entry: URL, memoryMb: number, log: Log): Launch {
       stderr: true,
       resourceLimits: { maxOldGenerationSizeMb: memoryMb, maxYoungGenerationSizeMb: YOUNG_MB, stackSizeMb: STACK_MB },
     });
-    logLines(worker.stdout, log, init.plugin);
-    logLines(worker.stderr, log, init.plugin);
+    readLines(worker.stdout, onLine);
+    readLines(worker.stderr, onLine);
     let over = false;
     const end = (reason: string): void => {
       if (over) return;
@@ -101,11 +104,9 @@ function reasonOf(error: Error & { code?: string }): string {
   return `it threw: ${error.message}`;
 }
 
-/** What a plugin prints goes to the log: stdout belongs to the daemon's own lines. */
-function logLines(stream: Readable, log: Log, plugin: string): void {
+function readLines(stream: Readable, onLine: (line: string) => void): void {
   stream.setEncoding("utf8");
   stream.on("data", (text: string) => {
-    for (const line of text.split("\n"))
-      if (line.trim() !== "") log.debug({ plugin, line: line.slice(0, 1_000) }, "printed");
+    for (const line of text.split("\n")) if (line.trim() !== "") onLine(line.slice(0, LONGEST_LINE));
   });
 }

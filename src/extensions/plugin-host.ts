@@ -1,7 +1,16 @@
 import type { Providers } from "../broadcast/providers.ts";
-import type { PluginManifest, PluginRequest, PluginResponse } from "../plugin-api/index.ts";
-import type extensions from "../resources/devices/extensions.ts";
-import type { Behaviour } from "../store/store.ts";
+import type { PluginEvents, PluginManifest, PluginRequest, PluginResponse, StopRequest } from "../plugin-api/index.ts";
+import extensions from "../resources/devices/extensions.ts";
+import type { Behaviour, RoomTable } from "../store/store.ts";
+import { compileClaims } from "./claims.ts";
+import { extensionBehaviour } from "./extension-behaviour.ts";
+import { extensionIdOf, writeExtensionRows } from "./extension-rows.ts";
+import type { AnswerNeeds } from "./host-answers.ts";
+import type { PluginHostNeeds } from "./host-needs.ts";
+import { HostedPlugin } from "./hosted-plugin.ts";
+import { findPlugins } from "./installed-plugins.ts";
+import { PLUGIN_STATE } from "./plugin-state.ts";
+import { createTriggers, PLUGIN_TRIGGERS } from "./plugin-triggers.ts";
 
 export type { PluginHostNeeds } from "./host-needs.ts";
 
@@ -11,6 +20,8 @@ export interface PluginHost extends Providers {
   start(): Promise<void>;
   /** Stops every plugin; resolves within about 2 s, when all are gone. */
   stop(): Promise<void>;
+  /** Calls deliveries of one provider off. */
+  stop(provider: string, request: StopRequest): void;
   /** Of the plugins that were not refused, by name. */
   readonly manifests: readonly PluginManifest[];
   /** Provider of a device by the manifests' claims; null when nobody claims it. */
@@ -21,4 +32,98 @@ export interface PluginHost extends Providers {
   route(plugin: string, request: PluginRequest): Promise<PluginResponse | null>;
   /** Checks the configuration by the plugin's fields, seals its secrets and never shows them. */
   readonly extensionBehaviour: Behaviour<typeof extensions>;
+}
+
+/** Tables that the host needs in the store. */
+export const PLUGIN_TABLES: readonly RoomTable[] = [PLUGIN_STATE, PLUGIN_TRIGGERS];
+
+/** The events of the core that plugins may follow. */
+const FOLLOWED = [
+  "notification.accepted",
+  "notification.stopped",
+  "notification.settled",
+] as const satisfies readonly (keyof PluginEvents)[];
+
+/** Finds the plugins in the folder; nothing of them runs before `start`. */
+export function createPluginHost(needs: PluginHostNeeds): PluginHost {
+  const { store, clock, events, log, by } = needs;
+  const { installed, refused } = findPlugins(needs.pluginFolder);
+  for (const { name, reasons } of refused) log.error({ plugin: name, reasons }, "plugin refused");
+  const manifests = installed.map(({ manifest }) => manifest);
+  const findProvider = compileClaims(manifests);
+  const triggers = createTriggers(store, clock, needs.trigger, (error) =>
+    log.error({ err: error }, "an input from outside could not be taken up"),
+  );
+  const answers: AnswerNeeds = { ...needs, triggers, findProvider };
+  const plugins = new Map(
+    installed.map((plugin) => [plugin.manifest.name, new HostedPlugin(plugin, { host: needs, answers })]),
+  );
+  const unsubscribe: (() => void)[] = [];
+
+  /** Brings a plugin in line with its row; `again` tries one that was given up. */
+  async function applyRow(name: string, again = false): Promise<void> {
+    const row = store.get(extensions, extensionIdOf(name));
+    if (row) await plugins.get(name)?.apply(row, again);
+  }
+
+  function changed(resource: string, id: string, op: "create" | "update" | "delete"): void {
+    for (const [name, plugin] of plugins) {
+      plugin.tellChange(resource, id, op);
+      if (resource === extensions.name && id === extensionIdOf(name)) void applyRow(name);
+    }
+  }
+
+  return {
+    manifests,
+    findProvider,
+    async start() {
+      await Promise.all([...plugins.values()].map((plugin) => plugin.load()));
+      await writeExtensionRows(manifests, store, by);
+      unsubscribe.push(
+        events.on("row.changed", ({ resource, id, op }) => changed(resource, id, op)),
+        ...FOLLOWED.map((name) =>
+          events.on(name, (payload) => {
+            for (const plugin of plugins.values()) plugin.tellEvent(name, payload);
+          }),
+        ),
+      );
+      await Promise.all([...plugins.keys()].map((name) => applyRow(name)));
+      triggers.resume();
+    },
+    async stop(provider?: string, request?: StopRequest) {
+      if (provider !== undefined && request) {
+        plugins.get(provider)?.silence(request);
+        return;
+      }
+      for (const off of unsubscribe.splice(0)) off();
+      await Promise.all([...plugins.values()].map((plugin) => plugin.stop()));
+    },
+    urls: () =>
+      Object.fromEntries(
+        [...plugins].flatMap(([name, { urls }]) => Object.entries(urls).map(([port, url]) => [`${name}/${port}`, url])),
+      ),
+    route: async (plugin, request) => (await plugins.get(plugin)?.route(request)) ?? null,
+    state(provider) {
+      const plugin = plugins.get(provider);
+      if (!plugin) return "absent";
+      if (plugin.running) return "running";
+      return plugin.comesBack ? "restarting" : "disabled";
+    },
+    window: (provider) => plugins.get(provider)?.manifest.window ?? 0,
+    deliver(provider, items) {
+      const plugin = plugins.get(provider);
+      if (plugin) return void plugin.deliver(items);
+      const details = { reason: `${provider} is not installed` };
+      const at = clock.now();
+      needs.onOutcomes(
+        items.map(({ deliveryId }) => ({ provider, deliveryId, level: "failed" as const, details, at })),
+      );
+    },
+    extensionBehaviour: extensionBehaviour({
+      config: (name) => plugins.get(name)?.config ?? null,
+      status: (name) => ({ ...(plugins.get(name)?.status ?? { state: "absent", health: "down", reason: null }) }),
+      // After the write's commit, when the row can be read.
+      touched: (name) => clock.soon(() => void applyRow(name, true)),
+    }),
+  };
 }

@@ -40,6 +40,7 @@ export async function policedFetch(url: string, options: FetchOptions, needs: Fe
   if (!target || !/^https?:$/.test(target.protocol))
     throw new UpstreamError("upstream", "This is no http or https URL.");
   const address = await needs.policy.choose(target.hostname);
+  if (needs.signal.aborted) throw new UpstreamError("upstream", `${target.host}: called off`, { host: target.host });
   return new Promise((resolve, reject) => {
     const timeoutMs = Math.min(options.timeoutMs ?? DEFAULT_TIMEOUT_MS, LONGEST_TIMEOUT_MS);
     const call = open(target, address, options);

@@ -1,4 +1,4 @@
-import { boolean, integer, internal, json, option, text } from "../../schema/field.ts";
+import { boolean, computed, integer, internal, json, option, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import { NOTIFICATION_ACTIVITY_TYPES } from "../broadcasts/activity-types.ts";
 
@@ -29,6 +29,10 @@ export default defineResource({
     failureCode: option(
       "Activity written on a notification when the extension can't be reached while sending.",
       NOTIFICATION_ACTIVITY_TYPES,
+    ),
+    status: computed(
+      "own choice: how the plugin behind the extension runs: state (running, restarting, disabled, stopped, absent), health (ok, degraded, down) and reason; null without a plugin.",
+      "object",
     ),
     plugin: internal("Name of the plugin behind the extension; null for the one of the appliances.", "text", {
       unique: true,

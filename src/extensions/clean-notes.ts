@@ -1,0 +1,15 @@
+import type { Redact } from "./redaction.ts";
+import type { OutcomeNote } from "./wire.ts";
+
+const LONGEST_REASON = 500;
+const LEVELS = new Set(["sent", "accepted", "playing", "heard", "confirmed", "failed", "skipped", "expired"]);
+
+/** What the host takes of a plugin's reports: those that make sense, with short reasons that hold no secrets. */
+export function cleanNotes(notes: readonly OutcomeNote[], redact: Redact): OutcomeNote[] {
+  return notes
+    .filter(({ deliveryId, level }) => Number.isSafeInteger(deliveryId) && LEVELS.has(level))
+    .map(({ deliveryId, level, details: { reason, retryable }, at }) => {
+      const words = reason === undefined ? {} : { reason: redact(String(reason)).slice(0, LONGEST_REASON) };
+      return { deliveryId, level, details: { ...words, ...(retryable !== undefined && { retryable }) }, at };
+    });
+}

@@ -1,0 +1,68 @@
+import { CallerError } from "../base/errors.ts";
+import type { DeviceReport } from "../plugin-api/index.ts";
+import devices from "../resources/devices/devices.ts";
+import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
+import type { By, Store, Transaction } from "../store/store.ts";
+
+/** What taking device reports needs. */
+export interface DeviceReportNeeds {
+  store: Store;
+  by: By;
+  endpointId(): string;
+  findProvider(type: string, deviceIdentifier: string): string | null;
+}
+
+/** Devices per transaction: a long report must not hold up other writes. */
+const SLICE = 50;
+const MOST_DEVICES = 50_000;
+
+/**
+ * Makes or updates the devices that `plugin` reports. Reported attributes win over stored ones, others stay. Throws
+ * CallerError for a device that another plugin serves, before anything of the report is written.
+ */
+export async function takeDeviceReport(plugin: string, given: unknown, needs: DeviceReportNeeds): Promise<void> {
+  const reports = checked(given);
+  for (const { type, deviceIdentifier } of reports) {
+    if (needs.findProvider(type, deviceIdentifier) !== plugin)
+      throw new CallerError("invalid-value", `devices.report: ${type} ${deviceIdentifier} is not claimed by ${plugin}`);
+  }
+  for (let at = 0; at < reports.length; at += SLICE) {
+    const slice = reports.slice(at, at + SLICE);
+    await needs.store.write((tx) => {
+      for (const report of slice) upsert(report, plugin, tx, needs);
+    });
+  }
+}
+
+function upsert(report: DeviceReport, plugin: string, tx: Transaction, { by, endpointId }: DeviceReportNeeds): void {
+  const { deviceIdentifier, type, description, attributes } = report;
+  const known = tx.one<{ id: string }>(
+    "SELECT id FROM devices WHERE device_identifier = ? COLLATE NOCASE",
+    deviceIdentifier,
+  );
+  const row = known && tx.get(devices, known.id);
+  if (!row) {
+    const parents = { extensionId: ONPREM_EXTENSION_ID, endpointId: endpointId() };
+    tx.create(devices, { ...parents, deviceIdentifier, type, description, attributes }, by, { provider: plugin });
+    return;
+  }
+  if (row.provider !== plugin)
+    throw new CallerError("conflict", `devices.report: ${deviceIdentifier} is served by ${row.provider}`);
+  const merged = { ...(row.attributes as Record<string, string>), ...attributes };
+  tx.update(devices, row.id, { type, description, attributes: merged, defunct: false }, by);
+}
+
+function checked(given: unknown): DeviceReport[] {
+  if (!Array.isArray(given) || given.length > MOST_DEVICES)
+    throw new CallerError("invalid-value", `devices.report: a list of at most ${MOST_DEVICES} devices`);
+  for (const report of given as Partial<DeviceReport>[]) {
+    const texts = [report?.deviceIdentifier, report?.type, report?.description];
+    const attributes: unknown = report?.attributes;
+    if (texts.some((text) => typeof text !== "string") || typeof attributes !== "object" || attributes === null)
+      throw new CallerError(
+        "invalid-value",
+        "devices.report: each has deviceIdentifier, type, description, attributes",
+      );
+  }
+  return given as DeviceReport[];
+}

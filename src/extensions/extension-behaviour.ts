@@ -1,0 +1,51 @@
+import { ConflictError, UpstreamError } from "../base/errors.ts";
+import type extensions from "../resources/devices/extensions.ts";
+import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
+import type { RowOf } from "../schema/resource.ts";
+import type { Behaviour, Change } from "../store/store.ts";
+import type { PluginConfig } from "./plugin-config.ts";
+
+type Extension = RowOf<typeof extensions>;
+
+/** What the extension rows need to know of the plugins behind them. */
+export interface PluginsBehind {
+  /** Null when no such plugin is installed or its fields can't be read. */
+  config(plugin: string): PluginConfig | null;
+  /** What the row shows as `status`. */
+  status(plugin: string): Record<string, unknown>;
+  /** Somebody wrote switch or configuration, perhaps with the value it had: a plugin that failed is tried again. */
+  touched(plugin: string): void;
+}
+
+/**
+ * The rules of extension rows with a plugin behind them. own choice: such a row can't be deleted, since it would come
+ * back with the next start; it is switched off instead.
+ */
+export function extensionBehaviour(plugins: PluginsBehind): Behaviour<typeof extensions> {
+  return {
+    beforeWrite(change, _tx, by) {
+      const { before, after, given } = change;
+      if (!after) return refuseRemoval(before);
+      if (before === null || before.plugin === null) return;
+      if (by.actor.kind === "user") Object.assign(after, { type: before.type, deviceType: before.deviceType });
+      if (given.has("config")) storeConfig(change, before.plugin, plugins);
+      if (given.has("config") || given.has("disabled") || given.has("globalDisabled")) plugins.touched(before.plugin);
+    },
+    present: (rows) =>
+      rows.map(({ plugin, config }) => {
+        if (plugin === null) return { status: null };
+        return { config: plugins.config(plugin)?.toShown(config) ?? {}, status: plugins.status(plugin) };
+      }),
+  };
+}
+
+function refuseRemoval(row: Extension | null): void {
+  if (row?.id === ONPREM_EXTENSION_ID) throw new ConflictError("The appliances stand behind this extension.");
+  if (row?.plugin) throw new ConflictError("A plugin stands behind this extension: switch it off instead.");
+}
+
+function storeConfig({ before, after }: Change<typeof extensions>, plugin: string, plugins: PluginsBehind): void {
+  const config = plugins.config(plugin);
+  if (!config) throw new UpstreamError("starting", `The plugin ${plugin} can't check its configuration now.`);
+  if (after) after.config = config.toStored(after.config, before?.config);
+}

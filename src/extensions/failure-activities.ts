@@ -1,0 +1,61 @@
+import type { PluginManifest } from "../plugin-api/index.ts";
+import notificationActivities from "../resources/broadcasts/notification-activities.ts";
+import notifications from "../resources/broadcasts/notifications.ts";
+import endpointActivities from "../resources/devices/endpoint-activities.ts";
+import extensions from "../resources/devices/extensions.ts";
+import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
+import type { RowOf } from "../schema/resource.ts";
+import type { By, Store } from "../store/store.ts";
+import { extensionIdOf } from "./extension-rows.ts";
+
+/** What writing down failures needs. */
+export interface FailureNeeds {
+  store: Store;
+  by: By;
+  endpointId(): string;
+}
+
+type FailureCode = RowOf<typeof extensions>["failureCode"];
+
+/** Writes on the appliance that a plugin was switched off, and why. */
+export async function recordSwitchOff(manifest: PluginManifest, reason: string, needs: FailureNeeds): Promise<void> {
+  const { store, by, endpointId } = needs;
+  const extensionId = extensionIdOf(manifest.name);
+  const failureCode = store.get(extensions, extensionId)?.failureCode ?? null;
+  await store.create(
+    endpointActivities,
+    {
+      extensionId: ONPREM_EXTENSION_ID,
+      endpointId: endpointId(),
+      type: "log-message",
+      state: "fail",
+      severity: "error",
+      value: { extensionId, plugin: manifest.name, failureCode, reason },
+    },
+    by,
+  );
+}
+
+/** Writes the extension's failure code, if it has one, once on each notification that it could not be reached for. */
+export async function recordUnreached(
+  manifest: PluginManifest,
+  notificationIds: readonly string[],
+  reason: string,
+  needs: FailureNeeds,
+): Promise<void> {
+  const { store, by, endpointId } = needs;
+  const extensionId = extensionIdOf(manifest.name);
+  const type: FailureCode = store.get(extensions, extensionId)?.failureCode ?? null;
+  if (type === null || notificationIds.length === 0) return;
+  await store.write((tx) => {
+    for (const notificationId of notificationIds) {
+      if (!tx.get(notifications, notificationId)) continue;
+      const earlier = tx.find(notificationActivities, { notificationId, type });
+      if (earlier.some(({ details }) => (details as { extensionId?: string } | null)?.extensionId === extensionId))
+        continue;
+      tx.create(notificationActivities, { notificationId, type, details: { extensionId, reason } }, by, {
+        endpointId: endpointId(),
+      });
+    }
+  });
+}

@@ -1,0 +1,206 @@
+import type { Clock } from "../base/clock.ts";
+import type { Outcome } from "../broadcast/providers.ts";
+import type { DeliveryItem, StopRequest } from "../plugin-api/index.ts";
+import type { OutcomeNote, ToPlugin } from "./wire.ts";
+
+/** The deliveries that a plugin has in hand or will get, kept so that they outlive a run of it. */
+export interface HandOver {
+  add(items: readonly DeliveryItem[]): void;
+  /** Calls deliveries off; while the plugin does not run, those that reached a device wait for it. */
+  stop(request: StopRequest): void;
+  /** Takes note of reports and gives them back as outcomes, in the same order. */
+  report(notes: readonly OutcomeNote[]): Outcome[];
+  /** The plugin runs now: it gets what is outstanding, first what it must only follow up. */
+  resume(): void;
+  /** The plugin's run has ended. */
+  pause(): void;
+  /** Ends everything as failed, `reason` in words; answers the notifications concerned. */
+  giveUp(reason: string): string[];
+  /** Items that wait or have no outcome yet. */
+  readonly size: number;
+}
+
+/** What handing over needs. */
+export interface HandOverNeeds {
+  plugin: string;
+  clock: Clock;
+  /** Items without outcome at once. */
+  window: number;
+  send(message: ToPlugin): void;
+  /** For what the host itself has to report. */
+  onOutcomes(outcomes: readonly Outcome[]): void;
+}
+
+type Reached = NonNullable<DeliveryItem["reached"]>;
+
+interface Held {
+  item: DeliveryItem;
+  /** Highest level reported; null without any outcome. */
+  reached: Reached | null;
+  /** The running plugin has it. */
+  handed: boolean;
+  /** This or an earlier run of the plugin was given it. */
+  touched: boolean;
+}
+
+const BATCH = 200;
+/** How long after its use an item is kept for a plugin that comes back. own choice: longer than any programme. */
+const KEPT_MS = 3_600_000;
+const SWEEP_MS = 60_000;
+const ENDED = new Set(["failed", "skipped", "expired", "confirmed"]);
+const RANK: readonly Reached[] = ["sent", "accepted", "playing"];
+
+/** Makes the hand-over of one plugin; it begins paused. */
+export function createHandOver({ plugin, clock, window, send, onOutcomes }: HandOverNeeds): HandOver {
+  const held = new Map<number, Held>();
+  /** Not handed over yet, oldest first. */
+  let waiting: Held[] = [];
+  let stops: StopRequest[] = [];
+  let running = false;
+  /** Handed over and without outcome. */
+  let open = 0;
+  let swept = clock.now();
+
+  const drop = (entry: Held): void => {
+    held.delete(entry.item.deliveryId);
+    if (entry.handed && entry.reached === null) open--;
+  };
+
+  const tell = (entries: readonly Held[], level: "failed" | "expired", reason: string): void => {
+    for (const entry of entries) drop(entry);
+    if (entries.length === 0) return;
+    const at = clock.now();
+    onOutcomes(
+      entries.map(({ item }) => ({ provider: plugin, deliveryId: item.deliveryId, level, details: { reason }, at })),
+    );
+  };
+
+  /** The next batch that may go: nothing that was called off meanwhile, and no more new items than the window has room. */
+  function nextBatch(): Held[] {
+    const batch: Held[] = [];
+    for (let entry = waiting[0]; entry && batch.length < BATCH; entry = waiting[0]) {
+      const live = held.get(entry.item.deliveryId) === entry;
+      if (live && entry.reached === null && open >= window) break;
+      waiting.shift();
+      if (!live) continue;
+      entry.handed = true;
+      entry.touched = true;
+      if (entry.reached === null) open++;
+      batch.push(entry);
+    }
+    return batch;
+  }
+
+  function pump(): void {
+    if (!running) return;
+    for (let batch = nextBatch(); batch.length > 0; batch = nextBatch())
+      send({ kind: "deliver", items: batch.map(toItem) });
+  }
+
+  function note({ deliveryId, level }: OutcomeNote): void {
+    const entry = held.get(deliveryId);
+    if (!entry) return;
+    // A text that was taken needs no following up.
+    if (ENDED.has(level) || (entry.item.audio === null && level !== "sent")) {
+      drop(entry);
+      return;
+    }
+    if (entry.handed && entry.reached === null) open--;
+    const proven = level === "heard" ? "playing" : (level as Reached);
+    if (entry.reached === null || RANK.indexOf(proven) > RANK.indexOf(entry.reached)) entry.reached = proven;
+  }
+
+  function sweep(): void {
+    const now = clock.now();
+    if (now - swept < SWEEP_MS) return;
+    swept = now;
+    for (const entry of held.values()) if (entry.item.notAfter + KEPT_MS < now) drop(entry);
+  }
+
+  return {
+    add(items) {
+      sweep();
+      for (const item of items) {
+        const earlier = held.get(item.deliveryId);
+        if (earlier) drop(earlier);
+        const entry = { item, reached: item.reached ?? null, handed: false, touched: false };
+        held.set(item.deliveryId, entry);
+        waiting.push(entry);
+      }
+      pump();
+    },
+    stop(request) {
+      if (running) {
+        send({ kind: "stop", request });
+        forget(request);
+        pump();
+        return;
+      }
+      const ids = request.deliveryIds.filter((id) => {
+        const entry = held.get(id);
+        if (!entry) return false;
+        // It may have reached the device, which must then be silenced but not asked again.
+        if (entry.touched) entry.reached ??= "sent";
+        if (entry.reached === null) drop(entry);
+        return entry.reached !== null;
+      });
+      if (ids.length > 0) stops.push({ ...request, deliveryIds: ids });
+    },
+    report(notes) {
+      for (const entry of notes) note(entry);
+      pump();
+      return notes.map((entry) => ({ provider: plugin, ...entry }));
+    },
+    resume() {
+      running = true;
+      const now = clock.now();
+      const all = [...held.values()];
+      tell(
+        all.filter(({ item, reached }) => reached === null && item.notAfter <= now),
+        "expired",
+        `${plugin} did not run in time`,
+      );
+      const live = [...held.values()];
+      waiting = [...live.filter(({ reached }) => reached !== null), ...live.filter(({ reached }) => reached === null)];
+      pump();
+      for (const request of stops.splice(0)) {
+        send({ kind: "stop", request });
+        forget(request);
+      }
+      pump();
+    },
+    pause() {
+      running = false;
+      open = 0;
+      for (const entry of held.values()) {
+        if (entry.handed && entry.reached === null) entry.item = { ...entry.item, attempt: entry.item.attempt + 1 };
+        entry.handed = false;
+      }
+      waiting = [];
+    },
+    giveUp(reason) {
+      const all = [...held.values()];
+      stops = [];
+      waiting = [];
+      // What has reached a device keeps what is proven: the broadcast itself ends it.
+      const lost = all.filter(({ reached }) => reached === null);
+      for (const entry of all) drop(entry);
+      tell(lost, "failed", reason);
+      return [...new Set(lost.map(({ item }) => item.notificationId))];
+    },
+    get size() {
+      return held.size;
+    },
+  };
+
+  function forget(request: StopRequest): void {
+    for (const id of request.deliveryIds) {
+      const entry = held.get(id);
+      if (entry) drop(entry);
+    }
+  }
+}
+
+function toItem({ item, reached }: Held): DeliveryItem {
+  return reached === null ? item : { ...item, reached };
+}

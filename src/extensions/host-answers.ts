@@ -1,0 +1,62 @@
+import { isIP } from "node:net";
+import { CallerError } from "../base/errors.ts";
+import { isUuid } from "../base/ids.ts";
+import type { AudioTarget } from "../plugin-api/index.ts";
+import { takeDeviceReport } from "./device-reports.ts";
+import type { PluginHostNeeds } from "./host-needs.ts";
+import { getState, setState } from "./plugin-state.ts";
+import type { Triggers } from "./plugin-triggers.ts";
+import type { HostMethod } from "./wire.ts";
+
+/** What answering plugins needs. */
+export interface AnswerNeeds extends Pick<PluginHostNeeds, "store" | "by" | "endpointId" | "openStream" | "confirm"> {
+  triggers: Triggers;
+  findProvider(type: string, deviceIdentifier: string): string | null;
+}
+
+/** The host's side of a plugin's calls; arguments are checked, since they come from the plugin. */
+export async function answerCall(
+  plugin: string,
+  method: HostMethod,
+  args: readonly unknown[],
+  needs: AnswerNeeds,
+): Promise<unknown> {
+  switch (method) {
+    case "stream.open":
+      return needs.openStream(plugin, checkedTarget(args[0]), checkedId(args[1], "stream.open: a notification"));
+    case "confirm":
+      return needs.confirm(plugin, checkedId(args[0], "confirm: a recipient"), checkedOption(args[1]));
+    case "trigger":
+      return needs.triggers.take(plugin, args[0]);
+    case "devices.report":
+      return takeDeviceReport(plugin, args[0], needs);
+    case "state.get":
+      return getState(needs.store, plugin, args[0]);
+    case "state.set":
+      return setState(needs.store, plugin, args[0], args[1]);
+    default:
+      throw new CallerError("invalid-value", "there is no such call");
+  }
+}
+
+function checkedTarget(given: unknown): Omit<AudioTarget, "ssrc"> {
+  const { group, port, codec, ttl } = (given ?? {}) as Record<string, unknown>;
+  const isIn = (value: unknown, most: number): value is number =>
+    Number.isInteger(value) && (value as number) >= 1 && (value as number) <= most;
+  if (typeof group !== "string" || isIP(group) !== 4)
+    throw new CallerError("invalid-value", "stream.open: group is an IPv4 address");
+  if (!isIn(port, 65_535) || !isIn(ttl, 255))
+    throw new CallerError("invalid-value", "stream.open: port is 1 to 65535, ttl 1 to 255");
+  if (codec !== "PCMU") throw new CallerError("invalid-value", "stream.open: codec is PCMU");
+  return { group, port, codec, ttl };
+}
+
+function checkedId(given: unknown, what: string): string {
+  if (!isUuid(given)) throw new CallerError("invalid-value", `${what} is named by its id`);
+  return given;
+}
+
+function checkedOption(given: unknown): string {
+  if (typeof given !== "string") throw new CallerError("invalid-value", "confirm: the option is a text");
+  return given;
+}

@@ -1,0 +1,283 @@
+import type { Log } from "../base/log.ts";
+import type {
+  ConfigFields,
+  DeliveryItem,
+  PluginEvents,
+  PluginManifest,
+  PluginRequest,
+  PluginResponse,
+  StopRequest,
+} from "../plugin-api/index.ts";
+import type extensions from "../resources/devices/extensions.ts";
+import type { RowOf } from "../schema/resource.ts";
+import { cleanNotes } from "./clean-notes.ts";
+import { recordSwitchOff, recordUnreached } from "./failure-activities.ts";
+import { createHandOver } from "./hand-over.ts";
+import { type AnswerNeeds, answerCall } from "./host-answers.ts";
+import type { PluginHostNeeds } from "./host-needs.ts";
+import { type InstalledPlugin, loadConfigFields } from "./installed-plugins.ts";
+import { launchInWorker } from "./instance.ts";
+import { configFault, createPluginConfig, type PluginConfig } from "./plugin-config.ts";
+import { createPortBook } from "./port-book.ts";
+import { createRedact, type Redact } from "./redaction.ts";
+import { createRouteCalls } from "./route-calls.ts";
+import { type RunState, Supervisor } from "./supervisor.ts";
+import type { DoorInit, FromPlugin, OutcomeNote, ToPlugin } from "./wire.ts";
+
+/** MiB of objects for a plugin whose manifest does not say. @source plugin-api, PluginManifest */
+const MEMORY_MB = 128;
+
+/** How a plugin runs, in the words of its extension row. */
+export interface PluginStatus {
+  state: "running" | "restarting" | "disabled" | "stopped";
+  health: "ok" | "degraded" | "down";
+  reason: string | null;
+}
+
+/** What a hosted plugin needs. */
+export interface HostedNeeds {
+  host: PluginHostNeeds;
+  answers: AnswerNeeds;
+}
+
+/** One installed plugin: its configuration, its run, and what is outstanding with it. */
+export class HostedPlugin {
+  readonly manifest: PluginManifest;
+  readonly #plugin: InstalledPlugin;
+  readonly #needs: HostedNeeds;
+  readonly #log: Log;
+  readonly #supervisor: Supervisor;
+  readonly #handOver;
+  readonly #routes;
+  #config: PluginConfig | null = null;
+  #loadFault: string | null = null;
+  /** The first `apply` has not been done. */
+  #waiting = true;
+  #closed = false;
+  #runsWith: Record<string, unknown> = {};
+  #redact: Redact = createRedact([]);
+  /** What the host knows. */
+  #state: Pick<PluginStatus, "state" | "reason"> = { state: "restarting", reason: null };
+  /** What the running plugin says of itself. */
+  #health: Pick<PluginStatus, "health" | "reason"> = { health: "ok", reason: null };
+  readonly #ports;
+  #watches = new Set<string>();
+  #follows = new Set<string>();
+  #work: Promise<void> = Promise.resolve();
+
+  constructor(plugin: InstalledPlugin, needs: HostedNeeds) {
+    const { host } = needs;
+    const { name, window, memoryMb = MEMORY_MB } = plugin.manifest;
+    const onLine = (line: string): void => this.#log.debug({ line: this.#redact(line) }, "printed");
+    this.manifest = plugin.manifest;
+    this.#plugin = plugin;
+    this.#needs = needs;
+    this.#log = host.log.child({ plugin: name });
+    this.#supervisor = new Supervisor({
+      clock: host.clock,
+      launch: host.launch?.(plugin) ?? launchInWorker(plugin.entry, memoryMb, onLine),
+      init: () => this.#init(),
+      onMessage: (message, reply) => this.#receive(message, reply),
+      onState: (state, reason) => this.#entered(state, reason),
+    });
+    this.#handOver = createHandOver({
+      plugin: name,
+      clock: host.clock,
+      window,
+      send: (message) => this.#supervisor.send(message),
+      onOutcomes: host.onOutcomes,
+    });
+    this.#ports = createPortBook(host.settings.plugins[name]?.listen ?? {}, plugin.manifest.listens);
+    this.#routes = createRouteCalls(host.clock, (message) => this.#supervisor.send(message));
+  }
+
+  get config(): PluginConfig | null {
+    return this.#config;
+  }
+  get status(): PluginStatus {
+    return this.running ? { state: "running", ...this.#health } : { ...this.#state, health: "down" };
+  }
+  get urls(): Readonly<Record<string, string>> {
+    return this.#ports.urls;
+  }
+  get running(): boolean {
+    return this.#supervisor.state === "running";
+  }
+  /** Items given to it now wait until it runs. */
+  get comesBack(): boolean {
+    return this.#waiting || this.#supervisor.state === "starting" || this.#supervisor.state === "restarting";
+  }
+
+  /** Reads the fields of its configuration; without them it can't run. Never rejects. */
+  async load(): Promise<void> {
+    try {
+      const fields: ConfigFields = await loadConfigFields(this.#plugin);
+      this.#config = createPluginConfig(fields, this.#needs.host.store.secrets);
+    } catch (error) {
+      this.#loadFault = `its config.js can't be read: ${wordsOf(error)}`;
+    }
+  }
+
+  /** Brings it in line with its row, one change after the other; `again` starts one that was given up, too. Never rejects. */
+  apply(row: RowOf<typeof extensions>, again = false): Promise<void> {
+    this.#work = this.#work.then(() => this.#bring(row, again));
+    return this.#work;
+  }
+
+  /** Ends it for good. */
+  async stop(): Promise<void> {
+    this.#closed = true;
+    await this.#supervisor.stop();
+  }
+
+  /** Takes items to hand over; when it is off they fail at once. */
+  deliver(items: readonly DeliveryItem[]): void {
+    this.#handOver.add(items);
+    if (!this.running && !this.comesBack) this.#giveUp();
+  }
+
+  /** Calls deliveries off. */
+  silence(request: StopRequest): void {
+    this.#handOver.stop(request);
+  }
+
+  /** Has it answer a request; null when it does not run. */
+  async route(request: PluginRequest): Promise<PluginResponse | null> {
+    return this.running ? this.#routes.ask(request) : null;
+  }
+
+  /** Tells a changed row to a plugin that watches its kind. */
+  tellChange(path: string, id: string, op: "create" | "update" | "delete"): void {
+    if (this.#watches.has(path)) this.#supervisor.send({ kind: "change", path, id, op });
+  }
+
+  /** Tells an event to a plugin that follows it. */
+  tellEvent<K extends keyof PluginEvents>(name: K, payload: PluginEvents[K]): void {
+    if (this.#follows.has(name)) this.#supervisor.send({ kind: "event", name, payload });
+  }
+
+  async #bring(row: RowOf<typeof extensions>, again: boolean): Promise<void> {
+    const wanted = this.#wanted(row);
+    this.#waiting = false;
+    const { state } = this.#supervisor;
+    if (typeof wanted === "string" || this.#closed) {
+      await this.#supervisor.stop();
+      this.#show("disabled", typeof wanted === "string" ? wanted : null);
+      this.#giveUp();
+      return;
+    }
+    const same = JSON.stringify(wanted.config) === JSON.stringify(this.#runsWith);
+    if (same && state !== "disabled" && !(again && state === "stopped")) return;
+    if (state !== "disabled") await this.#supervisor.stop();
+    this.#runsWith = wanted.config;
+    this.#redact = wanted.redact;
+    if (!this.#closed) await this.#supervisor.start();
+  }
+
+  /** What to run it with, or in words why it must not run. */
+  #wanted(row: RowOf<typeof extensions>): string | ReturnType<PluginConfig["toRun"]> {
+    if (row.disabled || row.globalDisabled) return "it is switched off";
+    if (!this.#config) return this.#loadFault ?? "its config.js was not read";
+    try {
+      return this.#config.toRun(row.config);
+    } catch (error) {
+      return configFault(error);
+    }
+  }
+
+  #init(): DoorInit {
+    const { name, watches } = this.manifest;
+    const { allowedTargets } = this.#needs.host.settings.network;
+    return { plugin: name, config: this.#runsWith, ports: this.#ports.settings(), watches, allowedTargets };
+  }
+
+  #entered(state: RunState, reason: string | null): void {
+    const words = reason === null ? null : this.#redact(reason);
+    const didRun = this.#state.state === "running";
+    if (state === "running") {
+      this.#show("running", null);
+      this.#log.info("plugin runs");
+      this.#handOver.resume();
+      return;
+    }
+    this.#ports.close({ forget: state === "restarting" && !didRun });
+    this.#health = { health: "ok", reason: null };
+    this.#watches.clear();
+    this.#follows.clear();
+    this.#handOver.pause();
+    this.#routes.drop();
+    this.#show(state === "starting" ? "restarting" : state, words);
+    if (words !== null) this.#log.warn({ reason: words, state }, "plugin failed");
+    if (state !== "stopped") return;
+    this.#giveUp();
+    this.#record(recordSwitchOff(this.manifest, words ?? "", this.#needs.host));
+  }
+
+  #show(state: PluginStatus["state"], reason: string | null): void {
+    const before = this.#state;
+    this.#state = { state, reason };
+    if (before.state === state && before.reason === reason) return;
+    this.#needs.host.events.emit("plugin.changed", { plugin: this.manifest.name, state, reason });
+  }
+
+  #giveUp(): void {
+    const reason = `${this.manifest.name} does not run: ${this.#state.reason ?? "it is switched off"}`;
+    const notificationIds = this.#handOver.giveUp(reason);
+    this.#record(recordUnreached(this.manifest, notificationIds, reason, this.#needs.host));
+  }
+
+  #record(written: Promise<void>): void {
+    written.catch((error: unknown) => this.#log.error({ err: error }, "a failure could not be written down"));
+  }
+
+  #receive(message: FromPlugin, reply: (message: ToPlugin) => void): void {
+    switch (message.kind) {
+      case "outcomes":
+        this.#takeNotes(message.notes);
+        break;
+      case "call":
+        void this.#answer(message, reply);
+        break;
+      case "response":
+        this.#routes.answer(message.id, message.response);
+        break;
+      case "log":
+        this.#log[message.level](this.#redact(message.values), this.#redact(message.message));
+        break;
+      case "status":
+        this.#health = { health: message.state, reason: this.#redact(message.reason) };
+        break;
+      case "listening":
+        this.#ports.opened(message.name, message.url, message.port);
+        break;
+      case "watch":
+        if (this.manifest.watches.includes(message.path)) this.#watches.add(message.path);
+        break;
+      case "follow":
+        this.#follows.add(message.name);
+    }
+  }
+
+  #takeNotes(notes: readonly OutcomeNote[]): void {
+    const outcomes = this.#handOver.report(cleanNotes(notes, this.#redact));
+    if (outcomes.length > 0) this.#needs.host.onOutcomes(outcomes);
+  }
+
+  async #answer(
+    { id, method, args }: Extract<FromPlugin, { kind: "call" }>,
+    reply: (message: ToPlugin) => void,
+  ): Promise<void> {
+    try {
+      const value = await answerCall(this.manifest.name, method, args, this.#needs.answers);
+      reply({ kind: "reply", id, value });
+    } catch (error) {
+      const message = wordsOf(error);
+      this.#log.warn({ method, reason: message }, "a call of the plugin was refused");
+      reply({ kind: "refusal", id, message });
+    }
+  }
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

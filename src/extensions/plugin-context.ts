@@ -1,0 +1,94 @@
+import { BugError, UpstreamError } from "../base/errors.ts";
+import type { PluginContext, PluginEvents, PluginRequestHandler } from "../plugin-api/index.ts";
+import { createAddressPolicy } from "./address-policy.ts";
+import type { HostCalls } from "./host-calls.ts";
+import type { OutcomeBatch } from "./outcome-batch.ts";
+import { type OwnPortNeeds, openOwnPort } from "./own-port.ts";
+import type { createPluginLog } from "./plugin-log.ts";
+import { policedFetch } from "./policed-fetch.ts";
+import type { Registrations } from "./registrations.ts";
+import type { ScopedClock } from "./scoped-clock.ts";
+import type { DoorInit, FromPlugin } from "./wire.ts";
+
+/** What a plugin's context is made of. */
+export interface ContextParts {
+  init: DoorInit;
+  /** Aborts when the plugin must stop. */
+  signal: AbortSignal;
+  clock: ScopedClock;
+  log: ReturnType<typeof createPluginLog>;
+  outcomes: OutcomeBatch;
+  calls: HostCalls;
+  /** Filled by what the plugin registers. */
+  made: Registrations;
+  send(message: FromPlugin): void;
+  onError: OwnPortNeeds["onError"];
+}
+
+/** Makes what `activate` is given. */
+export function makeContext(parts: ContextParts): PluginContext {
+  const { init, signal, clock, log, outcomes, calls, made, send } = parts;
+  const policy = createAddressPolicy({ allowedTargets: init.allowedTargets });
+  const urls: Record<string, string> = {};
+  return {
+    config: init.config,
+    log,
+    signal,
+    clock,
+    urls,
+    deliver(handler) {
+      made.deliver = handler;
+    },
+    stop(handler) {
+      made.stop = handler;
+    },
+    outcome(deliveryId, level, { reason, retryable } = {}) {
+      const details = { ...(reason !== undefined && { reason }), ...(retryable !== undefined && { retryable }) };
+      outcomes.add({ deliveryId, level, details, at: clock.now() });
+    },
+    stream: { open: (target, notificationId) => calls.call("stream.open", target, notificationId).then(() => {}) },
+    confirm: (recipientId, option) => calls.call("confirm", recipientId, option).then(() => {}),
+    trigger: (input) => calls.call("trigger", input).then(() => {}),
+    devices: { report: (devices) => calls.call("devices.report", devices).then(() => {}) },
+    listen: (name, handler) => listen(name, handler, urls, parts),
+    route: (path, handler) => void made.routes.set(path.replace(/^\/|\/$/g, ""), handler),
+    state: {
+      get: (key) => calls.call("state.get", key),
+      set: (key, value) => calls.call("state.set", key, value).then(() => {}),
+    },
+    resources: {
+      watch(path, handler) {
+        if (!init.watches.includes(path)) throw new BugError(`plugin.json does not grant to watch ${path}`);
+        made.watches.push({ path, handler });
+        send({ kind: "watch", path });
+      },
+    },
+    fetch: (url, options = {}) => policedFetch(url, options, { policy, clock, signal }),
+    every: (periodMs, handler) => void clock.every(periodMs, handler),
+    onEvent(name, handler) {
+      made.follows.push({ name, handler: handler as (payload: PluginEvents[keyof PluginEvents]) => void });
+      send({ kind: "follow", name });
+    },
+    status: (state, reason) => send({ kind: "status", state, reason: reason ?? null }),
+  };
+}
+
+async function listen(
+  name: string,
+  handler: PluginRequestHandler,
+  urls: Record<string, string>,
+  { init, clock, signal, made, send, onError }: ContextParts,
+): Promise<string> {
+  const setting = init.ports[name];
+  if (!setting) throw new BugError(`plugin.json does not name the port ${name}`);
+  const port = await openOwnPort(name, setting, handler, { clock, onError });
+  if (signal.aborted) {
+    // Everything else was undone while the port was being opened.
+    await port.close();
+    throw new UpstreamError("upstream", "the plugin is being stopped");
+  }
+  made.undo.push(() => port.close());
+  urls[name] = port.url;
+  send({ kind: "listening", name, url: port.url, port: port.port });
+  return port.url;
+}

@@ -1,0 +1,40 @@
+import type {
+  DeliveryItem,
+  PluginContext,
+  PluginEvents,
+  PluginRequestHandler,
+  StopRequest,
+} from "../plugin-api/index.ts";
+
+type ChangeHandler = Parameters<PluginContext["resources"]["watch"]>[1];
+type EventHandler = (payload: PluginEvents[keyof PluginEvents]) => void;
+
+/** What a plugin has registered at its door. */
+export interface Registrations {
+  deliver: ((batch: DeliveryItem[]) => void) | null;
+  stop: ((request: StopRequest) => void) | null;
+  routes: Map<string, PluginRequestHandler>;
+  watches: { path: string; handler: ChangeHandler }[];
+  follows: { name: keyof PluginEvents; handler: EventHandler }[];
+  /** How to undo what reaches outside, oldest first. */
+  undo: (() => Promise<void> | void)[];
+}
+
+/** Registrations of a plugin that has not asked for anything. */
+export function noRegistrations(): Registrations {
+  return { deliver: null, stop: null, routes: new Map(), watches: [], follows: [], undo: [] };
+}
+
+/** The handler of the longest registered path that the request's path is or lies below; null when there is none. */
+export function routeFor(
+  routes: ReadonlyMap<string, PluginRequestHandler>,
+  requestUrl: string,
+): PluginRequestHandler | null {
+  const path = (requestUrl.split("?", 1)[0] ?? "").replace(/^\//, "");
+  let best: string | null = null;
+  for (const route of routes.keys()) {
+    const fits = path === route || route === "" || path.startsWith(`${route}/`);
+    if (fits && (best === null || route.length > best.length)) best = route;
+  }
+  return best === null ? null : (routes.get(best) ?? null);
+}
