@@ -20,6 +20,7 @@ export interface DeviceQuery {
   types?: unknown;
   icopIds?: unknown;
   attributes?: unknown;
+  name?: unknown;
 }
 
 /**
@@ -46,6 +47,10 @@ export async function devicesMatching(needs: GroupNeeds, query: DeviceQuery): Pr
     tests.push((device) =>
       wanted.every(([name, value]) => String(device.attributes[name] ?? "") === String(value ?? "")),
     );
+  }
+  if (given(query.name)) {
+    // own choice: devices have no field of that name; what people call one is its description or its attribute Name.
+    tests.push((device) => device.description === query.name || device.attributes.Name === query.name);
   }
   if (tests.length === 0) return null;
   return matching(needs, (device) => tests.every((test) => test(device)));

@@ -1,4 +1,25 @@
+import type { Catalogue } from "../../schema/catalogue.ts";
 import type { Action } from "../action.ts";
+import { cloneActions } from "./clone.ts";
+import { deviceActions } from "./devices.ts";
+import { endpointActivityActions } from "./endpoint-activities.ts";
+import { notificationActivityActions } from "./notification-activities.ts";
+import { notificationAudioActions } from "./notification-audio.ts";
+import { notificationActions } from "./notifications.ts";
+import { sessionActions } from "./session.ts";
+import { userTokenActions } from "./user-tokens.ts";
 
-/** All endpoints that are not generic operations on rows. */
-export const ACTIONS: readonly Action[] = [];
+const FIXED: readonly Action[] = [
+  ...sessionActions,
+  ...userTokenActions,
+  ...notificationActions,
+  ...notificationAudioActions,
+  ...notificationActivityActions,
+  ...deviceActions,
+  ...endpointActivityActions,
+];
+
+/** All endpoints that are not generic operations on rows; which can be cloned, the declarations say. */
+export function actionsFor(catalogue: Catalogue): readonly Action[] {
+  return [...FIXED, ...cloneActions(catalogue)];
+}

@@ -1,0 +1,57 @@
+import { notFound } from "../base/errors.ts";
+import notificationRecipients from "../resources/broadcasts/notification-recipients.ts";
+import type notifications from "../resources/broadcasts/notifications.ts";
+import type { RowOf } from "../schema/resource.ts";
+import type { PresentContext, Reader } from "../store/store.ts";
+
+/** A person's part in a notification as its row. Throws not-found for whoever is no recipient or has hidden it. */
+export function ownRecipient(
+  reader: Reader,
+  userId: string,
+  notificationId: string,
+): RowOf<typeof notificationRecipients> {
+  const [row] = reader.find(notificationRecipients, { userId, notificationId }, 1);
+  if (!row || row.hiddenAt !== null) throw notFound();
+  return row;
+}
+
+interface OwnLine {
+  notification_pk: number;
+  confirmation_response: string | null;
+  confirmation_response_timestamp: number | null;
+  dynamic_reply: string | null;
+  read_timestamp: number | null;
+}
+
+/**
+ * What notifications seen at `users/{userId}/notifications` show beside the rest: that user's answer and reading, API
+ * form, in the rows' order; empty objects at other paths. One query per page.
+ */
+export function presentOwn(
+  rows: readonly RowOf<typeof notifications>[],
+  { reader, params }: Pick<PresentContext, "reader" | "params">,
+): Record<string, unknown>[] {
+  if (params.userId === undefined) return rows.map(() => ({}));
+  const lines = reader.all<OwnLine & Record<string, string | number | null>>(
+    `SELECT r.notification_pk, r.confirmation_response, r.confirmation_response_timestamp, r.dynamic_reply, r.read_timestamp
+     FROM notification_recipients r
+     WHERE r.user_pk = (SELECT pk FROM users WHERE id = ?) AND r.notification_pk IN (SELECT value FROM json_each(?))`,
+    params.userId,
+    JSON.stringify(rows.map((row) => row.pk)),
+  );
+  const byNotification = new Map(lines.map((line) => [line.notification_pk, line]));
+  return rows.map((row) => ownMembers(byNotification.get(row.pk)));
+}
+
+function ownMembers(line: OwnLine | undefined): Record<string, unknown> {
+  return {
+    confirmationResponse: line?.confirmation_response ?? null,
+    confirmationResponseTimestamp: isoTime(line?.confirmation_response_timestamp),
+    dynamicReplyText: line?.dynamic_reply ?? null,
+    readTimestamp: isoTime(line?.read_timestamp),
+  };
+}
+
+function isoTime(at: number | null | undefined): string | null {
+  return at === null || at === undefined ? null : new Date(at).toISOString();
+}

@@ -1,0 +1,16 @@
+import { type Catalogue, canonicalPath } from "../../schema/catalogue.ts";
+import type { Action } from "../action.ts";
+
+/** `POST …/{id}/clone` of each resource that declares it. @source service-api.md, Clone paths; decisions.md 1 */
+export function cloneActions(catalogue: Catalogue): Action[] {
+  return catalogue.all
+    .filter((resource) => resource.clone)
+    .map((resource) => ({
+      method: "post",
+      at: `${canonicalPath(resource).at}/{${resource.idParam}}/clone`,
+      async handle(request) {
+        const { needs, params, by } = request;
+        return request.show(resource, await needs.store.clone(resource, params[resource.idParam] ?? "", by));
+      },
+    }));
+}

@@ -1,0 +1,48 @@
+import { notFound } from "../../base/errors.ts";
+import { type DeviceQuery, devicesMatching, groupMembers } from "../../devices/device-groups.ts";
+import deviceGroups from "../../resources/devices/device-groups.ts";
+import devices from "../../resources/devices/devices.ts";
+import endpoints from "../../resources/devices/endpoints.ts";
+import extensions from "../../resources/devices/extensions.ts";
+import { type Action, type ApiRequest, visibleRow } from "../action.ts";
+
+/** Lists of devices take filters that are computed over groups and attributes. @source service-api.md, /v1/devices and /v1/extensions/{extensionId}/devices */
+export const deviceActions: readonly Action[] = [
+  { method: "get", at: "devices", handle: (request) => listDevices(request, {}) },
+  {
+    method: "get",
+    at: "extensions/{extensionId}/devices",
+    async handle(request) {
+      const { extensionId = "" } = request.params;
+      if (!request.needs.store.get(extensions, extensionId)) throw notFound();
+      return listDevices(request, { extensionId });
+    },
+  },
+  {
+    method: "get",
+    at: "extensions/{extensionId}/endpoints/{endpointId}/devices",
+    async handle(request) {
+      const { extensionId = "", endpointId = "" } = request.params;
+      if (request.needs.store.get(endpoints, endpointId)?.extensionId !== extensionId) throw notFound();
+      return listDevices(request, { extensionId, endpointId });
+    },
+  },
+  {
+    // own choice: beside `/devices?deviceGroupId=…`, the members of a group under its own path.
+    method: "get",
+    at: "device-groups/{deviceGroupId}/devices",
+    async handle(request) {
+      const { store, clock } = request.needs;
+      const { id } = visibleRow(request, deviceGroups, request.params.deviceGroupId ?? "");
+      return request.list(devices, { pks: await groupMembers({ reader: store, clock }, [id]) });
+    },
+  },
+];
+
+async function listDevices(request: ApiRequest, within: Readonly<Record<string, string>>) {
+  const { store, clock } = request.needs;
+  const { deviceGroupId, deviceGroup, types, icopIds, attributes, name } = request.query;
+  const query: DeviceQuery = { deviceGroupId, deviceGroup, types, icopIds, attributes, name };
+  const pks = await devicesMatching({ reader: store, clock }, query);
+  return request.list(devices, { within, ...(pks === null ? {} : { pks }) });
+}

@@ -1,0 +1,34 @@
+import { forbidden, invalidValue, notFound } from "../../base/errors.ts";
+import notifications from "../../resources/broadcasts/notifications.ts";
+import { type Action, type Answer, visibleRow } from "../action.ts";
+import { fileAnswer } from "../file-answer.ts";
+import { singleText } from "../query.ts";
+
+/**
+ * The recording of a notification, or with `form=programme` all that is played: tone, recording, repetitions.
+ * @source decisions.md 8; interfaces.md, Campus
+ */
+export const notificationAudioActions: readonly Action[] = [
+  {
+    method: "get",
+    at: "notifications/{notificationId}/audio",
+    // Goes with the row, as the bytes of every file field do.
+    permission: "anyone",
+    async handle(request) {
+      const { needs, by, query } = request;
+      const row = visibleRow(request, notifications, request.params.notificationId ?? "");
+      if (!by.scope.allows("get", `/notifications/${row.id}`)) throw forbidden();
+      const form = singleText(query, "form") ?? "recording";
+      if (form === "programme") return programmeAnswer(await needs.broadcaster.programmeOf(row.id));
+      if (form !== "recording") throw invalidValue("form", "It is recording or programme.");
+      if (!row.audio) throw notFound();
+      return fileAnswer(row.audio, needs.store.files);
+    },
+  },
+];
+
+function programmeAnswer(wav: Uint8Array | null): Answer {
+  if (!wav) throw notFound();
+  const headers = { "Content-Length": String(wav.length), "Content-Disposition": "inline; filename=programme.wav" };
+  return { type: "audio/wav", headers, body: wav };
+}
