@@ -21,9 +21,10 @@ export interface PreparedSound {
 }
 
 /** What making a programme needs. */
-export interface SoundNeeds {
+export interface ProgrammeNeeds {
   store: { files: FileStore };
   audio: StageNeeds["audio"];
+  log: StageNeeds["log"];
 }
 
 /**
@@ -40,7 +41,7 @@ function soundsOf(message: Audible, files: FileStore): ProgrammeSpec[] {
 }
 
 /** Makes what is heard of a message. Never rejects: what can't be made is left out and told in words. */
-export async function prepareSound(message: Audible, needs: SoundNeeds): Promise<PreparedSound> {
+export async function prepareSound(message: Audible, needs: ProgrammeNeeds): Promise<PreparedSound> {
   const faults: string[] = [];
   for (const spec of soundsOf(message, needs.store.files)) {
     try {
@@ -48,6 +49,7 @@ export async function prepareSound(message: Audible, needs: SoundNeeds): Promise
       return { programme: programme.packets > 0 ? programme : null, faults };
     } catch (error) {
       faults.push(wordsOf(error));
+      needs.log.error({ err: error, tone: spec.tone }, "sound not prepared");
     }
   }
   return { programme: null, faults };
@@ -61,7 +63,7 @@ function wordsOf(error: unknown): string {
 /** The programme that a prepared message is sent with, made again if it is not remembered; null when nothing is audible. */
 export async function programmeFor(
   row: Audible & Pick<NotificationRow, "programmeSha">,
-  needs: SoundNeeds,
+  needs: ProgrammeNeeds,
 ): Promise<Programme | null> {
   if (row.programmeSha === null) return null;
   const specs = soundsOf(row, needs.store.files);
@@ -79,7 +81,7 @@ const UNPREPARED: readonly (string | null)[] = ["draft", "resolve", "partition",
 /** What is played of a notification, as 8 kHz 16-bit mono WAV; null when nothing is audible or there is no such notification. */
 export async function programmeOf(
   notificationId: string,
-  needs: Pick<StageNeeds, "store" | "audio">,
+  needs: Pick<StageNeeds, "store" | "audio" | "log">,
 ): Promise<Uint8Array | null> {
   const row = needs.store.get(notifications, notificationId);
   if (!row) return null;

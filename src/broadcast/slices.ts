@@ -1,12 +1,11 @@
-import type { Clock } from "../base/clock.ts";
-import type { Store, Transaction } from "../store/store.ts";
+import type { Transaction } from "../store/store.ts";
+import type { StageNeeds } from "./stage.ts";
 
 /** What work in slices needs. */
-export interface SliceNeeds {
-  store: Store;
-  clock: Clock;
-  signal: AbortSignal;
-}
+export type SliceNeeds = Pick<StageNeeds, "store" | "clock" | "signal">;
+
+/** Which of the store's two lanes a write takes. */
+export type Lane = ReturnType<StageNeeds["laneOf"]>;
 
 /** Rows of the first slice, and the bounds within which the size follows the machine's speed. own choice */
 const FIRST_ROWS = 200;
@@ -22,7 +21,7 @@ const LONG_MS = 7;
  */
 export async function writeInSlices(
   needs: SliceNeeds,
-  lane: "normal" | "emergency",
+  lane: Lane,
   slice: (tx: Transaction, most: number) => number,
 ): Promise<void> {
   for (let most = FIRST_ROWS; ; ) {

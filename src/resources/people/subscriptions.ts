@@ -14,6 +14,7 @@ export default defineResource({
   replicate: "B",
   limit: { most: 100_000, per: "distributionListId" },
   unique: [["userId", "distributionListId"]],
+  indexes: [["distributionListId", "userId"]],
   fields: {
     userId: ref("User on the list.", "users", {
       required: true,

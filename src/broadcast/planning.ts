@@ -1,0 +1,129 @@
+import type { Reader, Transaction } from "../store/store.ts";
+import type { NotificationRow } from "./compose.ts";
+import type { Providers } from "./providers.ts";
+import type { TargetRange } from "./targets.ts";
+
+/** Words for what keeps a provider from working, by its name; JSON. */
+export type ProviderTroubles = string;
+
+/** Names of the providers of devices, read by jumps in the index. */
+const PROVIDERS = `WITH RECURSIVE named(name) AS (
+    SELECT min(provider) FROM devices
+    UNION ALL SELECT (SELECT min(provider) FROM devices WHERE provider > named.name) FROM named WHERE named.name IS NOT NULL
+  ) SELECT name FROM named WHERE name IS NOT NULL`;
+
+const COLUMNS = `id, created_at, updated_at, notification_pk, device_pk, user_device_pk, user_pk, endpoint_pk,
+  device_identifier, name, type, provider, level, reason, attempt, priority, late, planned_at, ended_at, not_after`;
+
+/** Looks which providers can do nothing now, before the rows of a broadcast are made. */
+export function troublesOfProviders(reader: Reader, providers: Providers): ProviderTroubles {
+  const troubles: Record<string, string> = {};
+  for (const { name } of reader.all<{ name: string }>(PROVIDERS)) {
+    const words = troubleOf(name, providers);
+    if (words !== null) troubles[name] = words;
+  }
+  return JSON.stringify(troubles);
+}
+
+function troubleOf(provider: string, providers: Providers): string | null {
+  const state = providers.state(provider);
+  if (state === "absent") return `The plugin ${provider} is not installed.`;
+  return state === "disabled" ? `The plugin ${provider} is switched off.` : null;
+}
+
+/**
+ * The rows for devices of appliances. own choice: a device that is out of use or not licensed is skipped; one of
+ * another appliance, or whose plugin is gone or off, failed.
+ */
+export function insertDeviceDeliveries(
+  tx: Transaction,
+  row: NotificationRow,
+  range: TargetRange,
+  { ours, troubles, now }: { ours: number; troubles: ProviderTroubles; now: number },
+): void {
+  tx.run(
+    `INSERT OR IGNORE INTO deliveries (${COLUMNS})
+     WITH troubles(provider, words) AS MATERIALIZED (SELECT key, value FROM json_each(?)),
+     seen AS (
+       SELECT d.*, coalesce(t.endpoint, d.endpoint_pk) AS acting,
+         CASE WHEN d.defunct = 1 THEN 'The device is marked as out of use.'
+              WHEN d.is_licensed = 0 THEN 'The licence does not include the device.' END AS skipped,
+         CASE WHEN coalesce(t.endpoint, d.endpoint_pk) <> ? THEN 'The device belongs to an appliance that is not connected.'
+              WHEN d.provider IS NULL THEN 'No plugin serves the device.'
+              ELSE (SELECT words FROM troubles WHERE troubles.provider = d.provider) END AS failed
+       FROM broadcast_targets t JOIN devices d ON d.pk = t.device
+       WHERE t.notification = ? AND t.device > ? AND t.device <= ?
+     )
+     SELECT uuid7(), ?, ?, ?, pk, NULL, NULL, acting, device_identifier, description, type, provider,
+       CASE WHEN skipped IS NOT NULL THEN 'skipped' WHEN failed IS NOT NULL THEN 'failed' ELSE 'planned' END,
+       coalesce(skipped, failed), 0, ?, 0, ?, CASE WHEN coalesce(skipped, failed) IS NOT NULL THEN ? END, ?
+     FROM seen`,
+    troubles,
+    ours,
+    row.pk,
+    range.after,
+    range.upTo,
+    now,
+    now,
+    row.pk,
+    row.priorityLevel,
+    now,
+    now,
+    row.notAfter,
+  );
+}
+
+/** Older spellings of user device types, by the one that plugins serve. @source decisions.md 5 */
+const SPELLINGS = "CASE d.type WHEN 'APNS' THEN 'apns' WHEN 'GCM' THEN 'Android' ELSE d.type END";
+
+/** The rows for the devices of recipients: carried by the plugin that serves their type, skipped when there is none. */
+export function insertUserDeliveries(
+  tx: Transaction,
+  row: NotificationRow,
+  range: TargetRange,
+  { ours, providers, now }: { ours: number; providers: Providers; now: number },
+): void {
+  tx.run(
+    `INSERT OR IGNORE INTO deliveries (${COLUMNS})
+     WITH channels(type, provider, words) AS MATERIALIZED (
+       SELECT value ->> 'type', value ->> 'provider', value ->> 'words' FROM json_each(?)),
+     seen AS (
+       SELECT d.*, c.provider AS carrier,
+         CASE WHEN c.provider IS NULL THEN 'Nothing here serves devices of type ' || d.type || '.' ELSE c.words END AS skipped
+       FROM notification_recipients r JOIN user_devices d ON d.user_pk = r.user_pk
+       LEFT JOIN channels c ON c.type = ${SPELLINGS}
+       WHERE r.notification_pk = ? AND r.user_pk > ? AND r.user_pk <= ? AND d.disabled IS NOT 1
+     )
+     SELECT uuid7(), ?, ?, ?, NULL, pk, user_pk, ?, device_identifier, coalesce(name, type), type, carrier,
+       CASE WHEN skipped IS NOT NULL THEN 'skipped' ELSE 'planned' END,
+       skipped, 0, ?, 0, ?, CASE WHEN skipped IS NOT NULL THEN ? END, ?
+     FROM seen`,
+    channelsOf(tx, providers),
+    row.pk,
+    range.after,
+    range.upTo,
+    now,
+    now,
+    row.pk,
+    ours,
+    row.priorityLevel,
+    now,
+    now,
+    row.notAfter,
+  );
+}
+
+/** The plugins that serve types of user devices, with words for what keeps them from it; JSON. */
+function channelsOf(reader: Reader, providers: Providers): string {
+  const channels = reader.all<{ type: string; provider: string; off: number }>(
+    `SELECT device_type AS type, min(plugin) AS provider, min(coalesce(disabled, 0) OR coalesce(global_disabled, 0)) AS off
+     FROM extensions WHERE type = 'device' AND device_type IS NOT NULL AND plugin IS NOT NULL GROUP BY device_type`,
+  );
+  return JSON.stringify(
+    channels.map(({ type, provider, off }) => ({
+      type,
+      provider,
+      words: off ? `The plugin ${provider} is switched off.` : troubleOf(provider, providers),
+    })),
+  );
+}

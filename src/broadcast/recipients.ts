@@ -1,0 +1,130 @@
+import type { Reader, SqlValue, Transaction } from "../store/store.ts";
+import type { NotificationRow } from "./compose.ts";
+import { type Lane, writeInSlices } from "./slices.ts";
+import type { StageNeeds } from "./stage.ts";
+
+/**
+ * Users with keys in (after, upTo] who get a message, found by one of its lists (null: named one by one); `count` of
+ * them are on the list, ended subscriptions included.
+ */
+interface UserRange {
+  list: number | null;
+  after: number;
+  upTo: number;
+  count: number;
+}
+
+/** Walks those a message is for, list by list, in the order of an index: any number of users costs the same per user. */
+interface UserWalk {
+  /** The next users, at most `most`; null at the end. */
+  next(reader: Reader, most: number): UserRange | null;
+}
+
+const LISTS = "SELECT target FROM notifications__distribution_list_ids WHERE owner = ? ORDER BY target";
+
+const ON_LIST = `SELECT max(user_pk) AS last, count(*) AS n FROM (SELECT user_pk FROM subscriptions
+  WHERE distribution_list_pk = ? AND user_pk > ? ORDER BY user_pk LIMIT ?)`;
+
+const NAMED = `SELECT max(target) AS last, count(*) AS n FROM (SELECT target FROM notifications__user_ids
+  WHERE owner = ? AND target > ? ORDER BY target LIMIT ?)`;
+
+function walkUsers(reader: Reader, notificationPk: number): UserWalk {
+  const lists: (number | null)[] = reader.all<{ target: number }>(LISTS, notificationPk).map(({ target }) => target);
+  lists.push(null);
+  let at = 0;
+  let after = 0;
+  return {
+    next(now, most) {
+      for (; at < lists.length; at++, after = 0) {
+        const list = lists[at] as number | null;
+        const [sql, key] = list === null ? [NAMED, notificationPk] : [ON_LIST, list];
+        const page = now.one<{ last: number | null; n: number }>(sql, key, after, most);
+        if (!page || page.last === null) continue;
+        const range = { list, after, upTo: page.last, count: page.n };
+        after = page.last;
+        return range;
+      }
+      return null;
+    },
+  };
+}
+
+/** `FROM … WHERE …` of the users `u` in a range at a moment, with its parameters. */
+function usersIn(range: UserRange, notificationPk: number, now: number): { sql: string; params: SqlValue[] } {
+  if (range.list === null) {
+    return {
+      sql: "FROM notifications__user_ids l JOIN users u ON u.pk = l.target WHERE l.owner = ? AND l.target > ? AND l.target <= ?",
+      params: [notificationPk, range.after, range.upTo],
+    };
+  }
+  return {
+    sql: `FROM subscriptions s JOIN users u ON u.pk = s.user_pk
+      WHERE s.distribution_list_pk = ? AND s.user_pk > ? AND s.user_pk <= ?
+        AND (s.subscription_end_date IS NULL OR s.subscription_end_date > ?)`,
+    params: [range.list, range.after, range.upTo, now],
+  };
+}
+
+/** True when a message is for so few users that writing them first delays no device: at most `most` places on lists. */
+export function hasFewUsers(reader: Reader, notificationPk: number, most: number): boolean {
+  const walk = walkUsers(reader, notificationPk);
+  let seen = 0;
+  for (let range = walk.next(reader, most + 1); range && seen <= most; range = walk.next(reader, most + 1)) {
+    seen += range.count;
+  }
+  return seen <= most;
+}
+
+/**
+ * Writes the distinct users a message is for as its recipients, in slices; again, it adds only who is missing.
+ * own choice: a locked account is still warned, since its lock refuses log-in and nothing else.
+ */
+export async function writeRecipients(row: NotificationRow, needs: StageNeeds, lane: Lane): Promise<void> {
+  const { store, clock } = needs;
+  const walk = walkUsers(store, row.pk);
+  const endpoint = endpointKey(store, needs.endpointId());
+  await writeInSlices(needs, lane, (tx, most) => {
+    let left = most;
+    while (left > 0) {
+      const range = walk.next(tx, left);
+      if (!range) return most - left;
+      insertRange(tx, range, row.pk, endpoint, clock.now());
+      left -= range.count;
+    }
+    return most;
+  });
+}
+
+function insertRange(tx: Transaction, range: UserRange, notification: number, endpoint: number, now: number): void {
+  const { sql, params } = usersIn(range, notification, now);
+  tx.run(
+    `INSERT OR IGNORE INTO notification_recipients
+       (id, created_at, updated_at, notification_pk, user_pk, endpoint_pk, name, email, type, read)
+     SELECT uuid7(), ?, ?, ?, u.pk, ?, u.name, u.email, u.type, 0 ${sql}`,
+    now,
+    now,
+    notification,
+    endpoint,
+    ...params,
+  );
+}
+
+/** Internal key of an appliance; 0, which is nobody's, when it has no row. */
+export function endpointKey(reader: Reader, endpointId: string): number {
+  return reader.one<{ pk: number }>("SELECT pk FROM endpoints WHERE id = ?", endpointId)?.pk ?? 0;
+}
+
+/** Keys of the distinct users a message is for at a moment, in pieces of at most `most`, each user once. */
+export function* eachUser(reader: Reader, notificationPk: number, now: number, most: number): Generator<number[]> {
+  const walk = walkUsers(reader, notificationPk);
+  const seen = new Set<number>();
+  for (let range = walk.next(reader, most); range; range = walk.next(reader, most)) {
+    const { sql, params } = usersIn(range, notificationPk, now);
+    const fresh = reader
+      .all<{ pk: number }>(`SELECT u.pk ${sql}`, ...params)
+      .map(({ pk }) => pk)
+      .filter((pk) => !seen.has(pk));
+    for (const pk of fresh) seen.add(pk);
+    yield fresh;
+  }
+}

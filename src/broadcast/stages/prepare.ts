@@ -1,0 +1,85 @@
+import type { StreamAddress } from "../../audio/address-pool.ts";
+import type { Programme } from "../../audio/programme.ts";
+import { UpstreamError } from "../../base/errors.ts";
+import notifications from "../../resources/broadcasts/notifications.ts";
+import type { Reader, Transaction } from "../../store/store.ts";
+import { addActivity } from "../activities.ts";
+import type { NotificationRow } from "../compose.ts";
+import { prepareSound } from "../programme.ts";
+import { advance, type Stage, type StageNeeds } from "../stage.ts";
+
+/** What the diary says of a message that is to be spoken. */
+const SPEECH_LATER = "The text is shown; it is not spoken, since speech comes later.";
+const NO_SOUND = "The message goes on without this sound.";
+
+/**
+ * Makes what is heard and lends the group that phones join. Nothing here silences the text: what fails is written into
+ * the diary and left out.
+ */
+export const prepare: Stage = {
+  name: "prepare",
+  async run(notificationId, needs) {
+    const row = needs.store.get(notifications, notificationId);
+    if (!row) return;
+    const { programme, faults } = await prepareSound(row, needs);
+    const remarks: Remark[] = faults.map((fault) => ({ severity: "error", message: `${fault} ${NO_SOUND}` }));
+    if (row.ttsType !== null && row.ttsType !== "none") remarks.push({ severity: "info", message: SPEECH_LATER });
+    const address = programme && reachesPhones(needs.store, row.pk) ? lendAddress(row, needs, remarks) : null;
+    await needs.store.write(
+      (tx) => {
+        storeSound(tx, row, programme, address);
+        for (const details of remarks) {
+          addActivity(tx, { notificationId, type: "info", endpointId: needs.endpointId(), details }, needs.by);
+        }
+        advance(tx, notificationId, "queue");
+      },
+      needs.laneOf(row.priorityLevel ?? 5),
+    );
+  },
+};
+
+interface Remark extends Record<string, unknown> {
+  severity: "info" | "error";
+  message: string;
+}
+
+function reachesPhones(reader: Reader, notificationPk: number): boolean {
+  const found = reader.one(
+    `SELECT 1 FROM broadcast_targets t JOIN devices d ON d.pk = t.device
+     WHERE t.notification = ? AND d.type = 'phones' LIMIT 1`,
+    notificationPk,
+  );
+  return found !== null;
+}
+
+/** The group of an earlier try is kept: a phone may have been told of it. */
+function lendAddress(row: NotificationRow, needs: StageNeeds, remarks: Remark[]): StreamAddress | null {
+  if (row.audioGroup !== null && row.audioPort !== null) {
+    const address = { group: row.audioGroup, port: row.audioPort };
+    needs.addresses.claim(address);
+    return address;
+  }
+  try {
+    return needs.addresses.allocate(row.priorityLevel === 0);
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error;
+    remarks.push({ severity: "error", message: `${error.message} ${NO_SOUND}` });
+    return null;
+  }
+}
+
+function storeSound(
+  tx: Transaction,
+  row: NotificationRow,
+  programme: Programme | null,
+  address: StreamAddress | null,
+): void {
+  tx.run(
+    "UPDATE notifications SET programme_sha = ?, programme_ms = ?, audio_group = ?, audio_port = ? WHERE pk = ?",
+    programme?.hash ?? null,
+    programme && Math.round(programme.durationMs),
+    address?.group ?? null,
+    address?.port ?? null,
+    row.pk,
+  );
+}

@@ -1,0 +1,66 @@
+import notifications from "../../resources/broadcasts/notifications.ts";
+import { addActivity } from "../activities.ts";
+import type { NotificationRow } from "../compose.ts";
+import { insertDeviceDeliveries, insertUserDeliveries, troublesOfProviders } from "../planning.ts";
+import { endpointKey } from "../recipients.ts";
+import { type Lane, writeInSlices } from "../slices.ts";
+import { advance, type Stage, type StageNeeds } from "../stage.ts";
+import { nextTargets } from "../targets.ts";
+
+/**
+ * One ledger row per device: planned, or ended at once in words where nothing can be done. A target goes in the
+ * transaction that makes its row, and a row is made once, so the stage may be repeated at any point.
+ */
+export const queue: Stage = {
+  name: "queue",
+  async run(notificationId, needs) {
+    const { store } = needs;
+    const row = store.get(notifications, notificationId);
+    if (!row) return;
+    const lane = needs.laneOf(row.priorityLevel ?? 5);
+    await queueDevices(row, needs, lane);
+    const open = store.one("SELECT 1 FROM broadcast_open_recipients WHERE notification = ?", row.pk) !== null;
+    if (!open) await queueUserDevices(row, needs, lane);
+    await store.write((tx) => {
+      const deliveries = tx.one<{ n: number }>(
+        "SELECT count(*) AS n FROM deliveries WHERE notification_pk = ?",
+        row.pk,
+      );
+      const details = { devices: deliveries?.n ?? 0 };
+      addActivity(tx, { notificationId, type: "sending-started", endpointId: needs.endpointId(), details }, needs.by);
+      advance(tx, notificationId, "deliver");
+    }, lane);
+  },
+};
+
+async function queueDevices(row: NotificationRow, needs: StageNeeds, lane: Lane): Promise<void> {
+  const ours = endpointKey(needs.store, needs.endpointId());
+  const troubles = troublesOfProviders(needs.store, needs.providers);
+  await writeInSlices(needs, lane, (tx, most) => {
+    const range = nextTargets(tx, row.pk, 0, most);
+    if (!range) return 0;
+    insertDeviceDeliveries(tx, row, range, { ours, troubles, now: needs.clock.now() });
+    tx.run("DELETE FROM broadcast_targets WHERE notification = ? AND device <= ?", row.pk, range.upTo);
+    return range.count;
+  });
+}
+
+/** Makes the rows for the devices of a message's recipients. */
+export async function queueUserDevices(row: NotificationRow, needs: StageNeeds, lane: Lane): Promise<void> {
+  const ours = endpointKey(needs.store, needs.endpointId());
+  let after = 0;
+  await writeInSlices(needs, lane, (tx, most) => {
+    const page = tx.one<{ last: number | null; n: number }>(
+      `SELECT max(user_pk) AS last, count(*) AS n FROM (SELECT user_pk FROM notification_recipients
+         WHERE notification_pk = ? AND user_pk > ? ORDER BY user_pk LIMIT ?)`,
+      row.pk,
+      after,
+      most,
+    );
+    if (!page || page.last === null) return 0;
+    const range = { after, upTo: page.last, count: page.n };
+    insertUserDeliveries(tx, row, range, { ours, providers: needs.providers, now: needs.clock.now() });
+    after = page.last;
+    return page.n;
+  });
+}

@@ -1,0 +1,45 @@
+import { groupMembers } from "../../devices/device-groups.ts";
+import notifications from "../../resources/broadcasts/notifications.ts";
+import type { NotificationRow } from "../compose.ts";
+import { hasFewUsers, writeRecipients } from "../recipients.ts";
+import { type Lane, writeInSlices } from "../slices.ts";
+import { advance, type Stage, type StageNeeds } from "../stage.ts";
+
+/** So many places on lists are written in some 30 ms; beyond, users are written while the devices are being called. own choice */
+const FEW_USERS = 2_000;
+
+/**
+ * Finds out who and what is reached: first the distinct devices of all groups, then the distinct users of all lists.
+ * A message to very many users marks them as open instead; `finishRecipients` writes them while the devices ring.
+ */
+export const resolve: Stage = {
+  name: "resolve",
+  async run(notificationId, needs) {
+    const row = needs.store.get(notifications, notificationId);
+    if (!row) return;
+    const lane = needs.laneOf(row.priorityLevel ?? 5);
+    await writeTargets(row, needs, lane);
+    const few = hasFewUsers(needs.store, row.pk, FEW_USERS);
+    if (few) await writeRecipients(row, needs, lane);
+    await needs.store.write((tx) => {
+      if (!few) tx.run("INSERT OR IGNORE INTO broadcast_open_recipients (notification) VALUES (?)", row.pk);
+      advance(tx, notificationId, "partition");
+    }, lane);
+  },
+};
+
+async function writeTargets(row: NotificationRow, needs: StageNeeds, lane: Lane): Promise<void> {
+  if (row.deviceGroupIds.length === 0) return;
+  const devices = await groupMembers({ reader: needs.store, clock: needs.clock }, row.deviceGroupIds);
+  let done = 0;
+  await writeInSlices(needs, lane, (tx, most) => {
+    const piece = devices.slice(done, done + most);
+    tx.run(
+      "INSERT OR IGNORE INTO broadcast_targets (notification, device) SELECT ?, value FROM json_each(?)",
+      row.pk,
+      JSON.stringify(piece),
+    );
+    done += piece.length;
+    return piece.length;
+  });
+}

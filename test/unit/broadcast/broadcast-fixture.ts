@@ -1,0 +1,182 @@
+import { loadDeclarations, OWN_DECLARATIONS } from "../../../src/app/load-declarations.ts";
+import { type AddressPool, createAddressPool } from "../../../src/audio/address-pool.ts";
+import type { ProgrammeSpec } from "../../../src/audio/audio-worker.ts";
+import { buildProgramme, finishProgramme, programmeHash } from "../../../src/audio/programme.ts";
+import { decodeWav, encodeWav } from "../../../src/audio/wav.ts";
+import type { Clock } from "../../../src/base/clock.ts";
+import { createEvents, type EventMap } from "../../../src/base/events.ts";
+import { silentLog } from "../../../src/base/log.ts";
+import type { SendOptions } from "../../../src/broadcast/broadcaster.ts";
+import type { NotificationRow } from "../../../src/broadcast/compose.ts";
+import type { Providers } from "../../../src/broadcast/providers.ts";
+import { BROADCAST_TABLES } from "../../../src/broadcast/room-tables.ts";
+import { laneOf, type StageNeeds } from "../../../src/broadcast/stage.ts";
+import { accept } from "../../../src/broadcast/stages/accept.ts";
+import { partition } from "../../../src/broadcast/stages/partition.ts";
+import { prepare } from "../../../src/broadcast/stages/prepare.ts";
+import { queue } from "../../../src/broadcast/stages/queue.ts";
+import { resolve } from "../../../src/broadcast/stages/resolve.ts";
+import { deviceBehaviour } from "../../../src/devices/device-behaviour.ts";
+import notifications from "../../../src/resources/broadcasts/notifications.ts";
+import deviceGroups from "../../../src/resources/devices/device-groups.ts";
+import devices from "../../../src/resources/devices/devices.ts";
+import endpoints from "../../../src/resources/devices/endpoints.ts";
+import extensions from "../../../src/resources/devices/extensions.ts";
+import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/onprem.ts";
+import domains from "../../../src/resources/domains/domains.ts";
+import distributionLists from "../../../src/resources/lists/distribution-lists.ts";
+import subscriptions from "../../../src/resources/people/subscriptions.ts";
+import users from "../../../src/resources/people/users.ts";
+import { createCatalogue } from "../../../src/schema/catalogue.ts";
+import type { AnyResource, RowOf } from "../../../src/schema/resource.ts";
+import type { UploadedFile } from "../../../src/schema/uploaded-file.ts";
+import { openStore } from "../../../src/store/open-store.ts";
+import type { Behaviour, By, Store } from "../../../src/store/store.ts";
+import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
+import { makeTempDir } from "../../support/temp-dir.ts";
+
+/** Everything that the first stages of a broadcast need, on a store of its own. */
+export interface BroadcastFixture {
+  store: Store;
+  clock: FakeClock;
+  needs: StageNeeds;
+  /** The administrator. */
+  by: By;
+  endpointId: string;
+  /** Events told so far, in order. */
+  told: { name: keyof EventMap; payload: unknown }[];
+  /** States of plugins, `running` unless set. */
+  states: Map<string, ReturnType<Providers["state"]>>;
+  create<R extends AnyResource>(resource: R, input: object): Promise<RowOf<R>>;
+  list(name: string, userIds?: readonly string[]): Promise<string>;
+  user(name: string, more?: object): Promise<string>;
+  phone(identifier: string, more?: object): Promise<string>;
+  zone(name: string, more?: object): Promise<string>;
+  /** A group of the devices named. */
+  group(name: string, icopIds: readonly string[]): Promise<string>;
+  send(input: Record<string, unknown>, options?: Partial<SendOptions>, by?: By): Promise<NotificationRow>;
+  /** Runs the stages from resolve to queue. */
+  run(notificationId: string): Promise<NotificationRow>;
+  /** A recording of `ms` of a sound, as it comes in. */
+  recording(ms: number): Promise<UploadedFile>;
+  close(): Promise<void>;
+}
+
+/** Opens a fixture; `clock` replaces the fake one where real time matters. */
+export async function openBroadcasts(
+  behaviours: Readonly<Record<string, Behaviour>> = {},
+  realClock?: Clock,
+): Promise<BroadcastFixture> {
+  const clock = createFakeClock();
+  const told: BroadcastFixture["told"] = [];
+  const fail = (error: unknown): never => {
+    throw error;
+  };
+  const events = createEvents(fail);
+  for (const name of ["notification.accepted", "deliveries.changed"] as const) {
+    events.on(name, (payload) => told.push({ name, payload }));
+  }
+  const findProvider = (type: string): string | null =>
+    type === "phones" ? "ip-phones" : type === "speakers" ? "multicast-zones" : null;
+  const store = openStore({
+    dataDir: makeTempDir(),
+    catalogue: createCatalogue(await loadDeclarations([OWN_DECLARATIONS])),
+    behaviours: { devices: deviceBehaviour(findProvider) as unknown as Behaviour, ...behaviours },
+    tables: BROADCAST_TABLES,
+    clock: realClock ?? clock,
+    events,
+    log: silentLog,
+    onFatal: fail,
+  });
+  let rootId: string | null = null;
+  const by: By = {
+    actor: { kind: "system", userId: null, name: "test", address: null },
+    scope: {
+      get domainId() {
+        return rootId;
+      },
+      allows: () => true,
+      visible: () => "all",
+    },
+  };
+  const create = <R extends AnyResource>(resource: R, input: object): Promise<RowOf<R>> =>
+    store.create(resource, input, by);
+  rootId = (await create(domains, { name: "Root" })).id;
+  await store.create(extensions, { name: "onprem", type: "endpoint-proxy" }, by, { id: ONPREM_EXTENSION_ID });
+  const extensionId = ONPREM_EXTENSION_ID;
+  const endpointId = (await create(endpoints, { extensionId, name: "Here" })).id;
+
+  const states: BroadcastFixture["states"] = new Map();
+  const needs: StageNeeds = {
+    store,
+    clock: realClock ?? clock,
+    events,
+    log: silentLog,
+    providers: {
+      state: (provider) => states.get(provider) ?? "running",
+      window: () => 200,
+      deliver: () => fail("nothing is delivered here"),
+      stop: () => fail("nothing is stopped here"),
+    },
+    audio: { prepare: prepareInline },
+    addresses: smallPool(clock),
+    by,
+    endpointId: () => endpointId,
+    laneOf,
+    signal: new AbortController().signal,
+  };
+  const device = async (type: string, deviceIdentifier: string, more: object = {}): Promise<string> => {
+    const input = { extensionId, endpointId, deviceIdentifier, description: `The ${deviceIdentifier}`, type };
+    return (await create(devices, { ...input, ...more })).id;
+  };
+
+  return {
+    store,
+    clock,
+    needs,
+    by,
+    endpointId,
+    told,
+    states,
+    create,
+    async list(name, userIds = []) {
+      const { id } = await create(distributionLists, { name });
+      for (const userId of userIds) await create(subscriptions, { userId, distributionListId: id });
+      return id;
+    },
+    user: async (name, more = {}) => (await create(users, { name, ...more })).id,
+    phone: (identifier, more) => device("phones", identifier, more),
+    zone: (name, more) => device("speakers", `zone:${name}`, more),
+    group: async (name, additionIds) => (await create(deviceGroups, { name, filterType: "REJECT", additionIds })).id,
+    send: (input, options = {}, as = by) =>
+      accept(input, as, { idempotencyKey: null, requestSha: "0", source: "api", ...options }, needs),
+    async run(notificationId) {
+      for (const stage of [resolve, partition, prepare, queue]) await stage.run(notificationId, needs);
+      return store.get(notifications, notificationId) as NotificationRow;
+    },
+    async recording(ms) {
+      const pcm = new Int16Array(ms * 8).map((_, at) => Math.round(8_000 * Math.sin(at / 4)));
+      const bytes = (async function* () {
+        yield encodeWav(pcm);
+      })();
+      return store.files.put(bytes, { fileName: "a.wav", maxBytes: 1e7, types: ["audio/wav"] });
+    },
+    close: () => store.close(),
+  };
+}
+
+/** What the audio thread does, on this one. */
+async function prepareInline({ recording, ...layout }: ProgrammeSpec) {
+  const hash = programmeHash(layout, recording?.sha256 ?? null);
+  return finishProgramme(hash, buildProgramme(layout, recording && decodeWav(await recording.read())));
+}
+
+/** Two routine addresses and one for emergencies. */
+function smallPool(clock: Clock): AddressPool {
+  return createAddressPool({
+    clock,
+    routine: { firstGroup: "239.192.16.1", lastGroup: "239.192.16.2", firstPort: 20480, lastPort: 20480 },
+    emergency: { firstGroup: "239.192.17.1", lastGroup: "239.192.17.1", firstPort: 20480, lastPort: 20480 },
+    firstPlace: 0,
+  });
+}

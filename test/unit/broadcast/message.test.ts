@@ -1,0 +1,91 @@
+import { describe, expect, it } from "vitest";
+import { interpolate, readVariables } from "../../../src/broadcast/interpolation.ts";
+import { deliveryText } from "../../../src/broadcast/message-text.ts";
+import { priorityLevelOf, readSendingProfile } from "../../../src/broadcast/sending-profile.ts";
+import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/onprem.ts";
+
+describe("interpolate", () => {
+  it.each([
+    ["{{a}} and {{ b }}", { a: "1", b: 2 }, "1 and 2"],
+    ["{{a}}{{a}}", { a: true }, "truetrue"],
+    ["{{a}}", { a: "{{b}}", b: "x" }, "{{b}}"],
+    ["{{a}} {{c}}", { a: "" }, " {{c}}"],
+    ["{{toString}} {{__proto__}}", { a: 1 }, "{{toString}} {{__proto__}}"],
+    ["{a} {{}} {{{a}}}", { a: "x" }, "{a} {{}} {x}"],
+    ["$& {{a}}", { a: "$&$1" }, "$& $&$1"],
+    ["{{a}}", { a: null }, "{{a}}"],
+    ["{{a}}", null, "{{a}}"],
+  ])("turns %j with %j into %j", (text, vars, expected) => {
+    expect(interpolate(text, readVariables(vars))).toBe(expected);
+  });
+
+  it("takes linear time over a hostile text", () => {
+    const text = "{{ ".repeat(50_000);
+    const began = performance.now();
+    expect(interpolate(text, new Map([["a", "b"]]))).toBe(text);
+    expect(performance.now() - began).toBeLessThan(500);
+  });
+});
+
+describe("deliveryText", () => {
+  it.each([
+    ["Fire", null, false, "Fire"],
+    ["Fire", "Leave\n  now.", false, "Fire - Leave now."],
+    ["Fire", "Leave", true, "DRILL: Fire - Leave"],
+    ["x".repeat(99), "y", false, `${"x".repeat(99)}…`],
+    ["word ".repeat(30).trim(), null, false, `${"word ".repeat(19).trim()}…`],
+    ["🔥".repeat(100), null, false, "🔥".repeat(100)],
+    ["🔥".repeat(101), null, false, `${"🔥".repeat(99)}…`],
+  ])("shortens %j / %j (drill: %j)", (subject, body, drill, short) => {
+    expect(deliveryText({ subject, body, drill }).short).toBe(short);
+    expect([...short].length).toBeLessThanOrEqual(100);
+  });
+
+  it("leaves subject and body whole", () => {
+    const text = deliveryText({ subject: "Fire", body: "Leave\nnow", drill: false });
+    expect(text).toMatchObject({ subject: "Fire", body: "Leave\nnow" });
+  });
+});
+
+describe("readSendingProfile", () => {
+  const read = (settings: object) => readSendingProfile({ [ONPREM_EXTENSION_ID]: settings });
+
+  it("fills in what is not given, and leaves other extensions alone", () => {
+    const plain = {
+      priority: null,
+      volume: "As-Is",
+      repetitions: 1,
+      repetitionPauseMs: 0,
+      ringtone: null,
+      persistentText: false,
+      skipPhonesInUse: false,
+      queueingAllowed: true,
+    };
+    expect(readSendingProfile(null)).toEqual(plain);
+    expect(readSendingProfile({ "another-extension": { volume: "Loud" } })).toEqual(plain);
+    expect(read({ repetitions: 3, repetitionPause: 1.5, volume: "Maximum", scrollSpeed: 7 })).toEqual({
+      ...plain,
+      repetitions: 3,
+      repetitionPauseMs: 1_500,
+      volume: "Maximum",
+    });
+  });
+
+  it.each([[{ volume: "Loud" }], [{ repetitions: 0 }], [{ priority: 0 }], [{ repetitionPause: -1 }], [[]], ["x"]])(
+    "refuses %j",
+    (settings) => {
+      expect(() => read(settings as object)).toThrow(/extensionSettingsOverrides/);
+    },
+  );
+
+  it.each([
+    ["critical", "api", 7, 0],
+    ["critical", "bell-schedule", null, 0],
+    ["normal", "bell-schedule", 1, 4],
+    ["normal", "api", null, 5],
+    ["normal", "api", 1, 1],
+    ["normal", "alarm", 40, 9],
+  ] as const)("gives %s from %s with priority %j the level %d", (priority, source, own, level) => {
+    expect(priorityLevelOf(priority, source, { priority: own })).toBe(level);
+  });
+});

@@ -1,0 +1,351 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { finishRecipients, openRecipients } from "../../../src/broadcast/open-recipients.ts";
+import { programmeOf } from "../../../src/broadcast/programme.ts";
+import { partition } from "../../../src/broadcast/stages/partition.ts";
+import { prepare } from "../../../src/broadcast/stages/prepare.ts";
+import { queue } from "../../../src/broadcast/stages/queue.ts";
+import { resolve } from "../../../src/broadcast/stages/resolve.ts";
+import deliveries from "../../../src/resources/broadcasts/deliveries.ts";
+import notificationActivities from "../../../src/resources/broadcasts/notification-activities.ts";
+import notificationRecipients from "../../../src/resources/broadcasts/notification-recipients.ts";
+import notifications from "../../../src/resources/broadcasts/notifications.ts";
+import devices from "../../../src/resources/devices/devices.ts";
+import endpoints from "../../../src/resources/devices/endpoints.ts";
+import extensions from "../../../src/resources/devices/extensions.ts";
+import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/onprem.ts";
+import distributionLists from "../../../src/resources/lists/distribution-lists.ts";
+import subscriptions from "../../../src/resources/people/subscriptions.ts";
+import userDevices from "../../../src/resources/people/user-devices.ts";
+import users from "../../../src/resources/people/users.ts";
+import { FAKE_START } from "../../support/fake-clock.ts";
+import { type BroadcastFixture, openBroadcasts } from "./broadcast-fixture.ts";
+
+let fixture: BroadcastFixture;
+const phones: string[] = [];
+let gym: string;
+let both: string;
+let onlyGym: string;
+
+beforeAll(async () => {
+  fixture = await openBroadcasts();
+  for (const n of [1, 2, 3]) phones.push(await fixture.phone(`SEP00112233440${n}`));
+  gym = await fixture.zone("gym");
+  both = await fixture.group("Both", ["SEP001122334401", "SEP001122334402", "zone:gym"]);
+  onlyGym = await fixture.group("Gym", ["zone:gym"]);
+});
+afterAll(() => fixture.close());
+beforeEach(() => fixture.states.clear());
+
+const recipients = (notificationId: string) => fixture.store.find(notificationRecipients, { notificationId });
+const ledger = (notificationId: string) => fixture.store.find(deliveries, { notificationId });
+const diary = (notificationId: string) => fixture.store.find(notificationActivities, { notificationId });
+const targets = () => fixture.store.one<{ n: number }>("SELECT count(*) n FROM broadcast_targets")?.n;
+
+describe("resolve", () => {
+  it("finds the distinct users of lists and those named, as they are now", async () => {
+    const [ann, ben, cid, dora] = [
+      await fixture.user("Ann", { email: "ann@example.org" }),
+      await fixture.user("Ben", { lock: { start: null, end: null } }),
+      await fixture.user("Cid"),
+      await fixture.user("Dora", { type: "anonymous" }),
+    ];
+    const a = await fixture.list("A", [ann, ben]);
+    const b = await fixture.list("B", [ann, dora]);
+    const subscriptionEndDate = new Date(FAKE_START).toISOString();
+    await fixture.create(subscriptions, { userId: cid, distributionListId: a, subscriptionEndDate });
+    const row = await fixture.send({ subject: "x", distributionListIds: [a, b], userIds: [ann, dora] });
+    await resolve.run(row.id, fixture.needs);
+    await resolve.run(row.id, fixture.needs);
+    const found = recipients(row.id).map(({ name, email, type, userId, endpointId, read }) => ({
+      name,
+      email,
+      type,
+      userId,
+      endpointId,
+      read,
+    }));
+    const common = { endpointId: fixture.endpointId, read: false };
+    expect(found).toEqual([
+      { name: "Ann", email: "ann@example.org", type: "regular", userId: ann, ...common },
+      { name: "Ben", email: null, type: "regular", userId: ben, ...common },
+      { name: "Dora", email: null, type: "anonymous", userId: dora, ...common },
+    ]);
+    expect(fixture.store.get(notifications, row.id)?.stage).toBe("partition");
+  });
+
+  it("takes a subscription until the moment it ends", async () => {
+    const eve = await fixture.user("Eve");
+    const list = await fixture.list("Ending");
+    const subscriptionEndDate = new Date(FAKE_START + 1).toISOString();
+    await fixture.create(subscriptions, { userId: eve, distributionListId: list, subscriptionEndDate });
+    const row = await fixture.send({ subject: "x", distributionListIds: [list] });
+    await resolve.run(row.id, fixture.needs);
+    expect(recipients(row.id).map(({ userId }) => userId)).toEqual([eve]);
+  });
+
+  it("leaves a deleted notification alone", async () => {
+    for (const stage of [resolve, partition, prepare, queue]) {
+      await stage.run("0190aaaa-0000-7000-8000-000000000000", fixture.needs);
+    }
+    expect(targets()).toBe(0);
+  });
+});
+
+describe("queue", () => {
+  it("plans one delivery per distinct device", async () => {
+    const row = await fixture.send({ subject: "x", deviceGroupIds: [both, onlyGym], priority: "critical" });
+    const sent = await fixture.run(row.id);
+    expect(sent.stage).toBe("deliver");
+    expect(ledger(row.id).map(({ createdAt: _c, updatedAt: _u, id: _i, pk: _p, ...rest }) => rest)).toMatchObject([
+      { deviceId: phones[0], deviceIdentifier: "SEP001122334401", provider: "ip-phones", type: "phones" },
+      { deviceId: phones[1], level: "planned", endedAt: null, attempt: 0, late: false },
+      {
+        deviceId: gym,
+        userDeviceId: null,
+        name: "The zone:gym",
+        provider: "multicast-zones",
+        endpointId: fixture.endpointId,
+        level: "planned",
+        priority: 0,
+        notAfter: row.notAfter,
+        plannedAt: FAKE_START,
+      },
+    ]);
+    expect(targets()).toBe(0);
+    expect(diary(row.id).at(-1)).toMatchObject({ type: "sending-started", details: { devices: 3 } });
+  });
+
+  it("is the same when every stage is repeated after a crash", async () => {
+    const row = await fixture.send({ subject: "x", deviceGroupIds: [both] });
+    for (const stage of [resolve, partition, prepare, queue]) {
+      await stage.run(row.id, fixture.needs);
+      await stage.run(row.id, fixture.needs);
+    }
+    expect(ledger(row.id)).toHaveLength(3);
+  });
+
+  it("goes on where a crash left it", async () => {
+    const row = await fixture.send({ subject: "x", deviceGroupIds: [both] });
+    for (const stage of [resolve, partition, prepare]) await stage.run(row.id, fixture.needs);
+    const before = fixture.store.one<{ n: number }>("SELECT count(*) n FROM broadcast_targets")?.n;
+    await queue.run(row.id, fixture.needs);
+    const [kept] = ledger(row.id);
+    await fixture.store.write((tx) => {
+      tx.run("DELETE FROM deliveries WHERE notification_pk = ? AND pk <> ?", row.pk, kept?.pk ?? 0);
+      tx.run(
+        "INSERT INTO broadcast_targets (notification, device) SELECT ?, pk FROM devices WHERE id IN (?, ?, ?)",
+        row.pk,
+        phones[0] as string,
+        phones[1] as string,
+        gym,
+      );
+    });
+    await queue.run(row.id, fixture.needs);
+    expect(before).toBe(3);
+    expect(ledger(row.id)).toHaveLength(3);
+    expect(ledger(row.id)[0]).toEqual(kept);
+  });
+
+  it("says in words why a device is not called", async () => {
+    const extensionId = ONPREM_EXTENSION_ID;
+    const elsewhere = (await fixture.create(endpoints, { extensionId, name: "There" })).id;
+    const there = { endpointId: elsewhere, description: "There", type: "phones", deviceIdentifier: "SEP00112233440A" };
+    await fixture.create(devices, { extensionId, ...there });
+    await fixture.phone("SEP00112233440B");
+    await fixture.phone("SEP00112233440C");
+    await fixture.zone("yard");
+    await fixture.store.write((tx) => {
+      tx.run("UPDATE devices SET is_licensed = 0 WHERE device_identifier = 'SEP00112233440B'");
+      tx.run("UPDATE devices SET provider = NULL WHERE device_identifier = 'SEP00112233440C'");
+    });
+    const names = ["SEP001122334403", "SEP00112233440A", "SEP00112233440B", "SEP00112233440C", "zone:yard"];
+    const row = await fixture.send({ subject: "x", deviceGroupIds: [await fixture.group("Odd", names)] });
+    fixture.states.set("multicast-zones", "disabled");
+    for (const stage of [resolve, partition]) await stage.run(row.id, fixture.needs);
+    await fixture.store.update(devices, phones[2] as string, { defunct: true }, fixture.by);
+    for (const stage of [prepare, queue]) await stage.run(row.id, fixture.needs);
+    await fixture.store.update(devices, phones[2] as string, { defunct: false }, fixture.by);
+    expect(ledger(row.id).map(({ deviceIdentifier, level, reason }) => [deviceIdentifier, level, reason])).toEqual([
+      ["SEP001122334403", "skipped", "The device is marked as out of use."],
+      ["SEP00112233440A", "failed", "The device belongs to an appliance that is not connected."],
+      ["SEP00112233440B", "skipped", "The licence does not include the device."],
+      ["SEP00112233440C", "failed", "No plugin serves the device."],
+      ["zone:yard", "failed", "The plugin multicast-zones is switched off."],
+    ]);
+    expect(ledger(row.id).every(({ endedAt }) => endedAt === FAKE_START)).toBe(true);
+    expect(ledger(row.id)[1]?.endpointId).toBe(elsewhere);
+  });
+
+  it("keeps devices for a plugin that is being started again, and fails those of one that is gone", async () => {
+    fixture.states.set("multicast-zones", "restarting");
+    fixture.states.set("ip-phones", "absent");
+    const row = await fixture.send({ subject: "x", deviceGroupIds: [both] });
+    await fixture.run(row.id);
+    expect(ledger(row.id).map(({ level, reason }) => [level, reason])).toEqual([
+      ["failed", "The plugin ip-phones is not installed."],
+      ["failed", "The plugin ip-phones is not installed."],
+      ["planned", null],
+    ]);
+  });
+
+  it("gives the devices of users to the plugin that serves their type", async () => {
+    const userId = await fixture.user("Fay");
+    await fixture.store.create(extensions, { name: "Push", type: "device", deviceType: "apns" }, fixture.by, {
+      plugin: "push",
+    });
+    const device = (input: object) => fixture.create(userDevices, { userId, ...input });
+    await device({ type: "email", deviceIdentifier: "fay@example.org" });
+    await device({ type: "APNS", name: "Fay's phone", deviceIdentifier: "t1" });
+    await device({ type: "SMS", deviceIdentifier: "+1", disabled: true });
+    const rows = async () => {
+      const row = await fixture.send({ subject: "x", userIds: [userId] });
+      await fixture.run(row.id);
+      return ledger(row.id).map(({ name, type, provider, level, reason, userId: owner, deviceId }) => {
+        expect([owner, deviceId]).toEqual([userId, null]);
+        return [name, type, provider, level, reason];
+      });
+    };
+    const unserved = ["email", "email", null, "skipped", "Nothing here serves devices of type email."];
+    expect(await rows()).toEqual([unserved, ["Fay's phone", "APNS", "push", "planned", null]]);
+    fixture.states.set("push", "disabled");
+    expect(await rows()).toEqual([
+      unserved,
+      ["Fay's phone", "APNS", "push", "skipped", "The plugin push is switched off."],
+    ]);
+  });
+});
+
+describe("prepare", () => {
+  it("makes tone and recording one programme and lends phones a group", async () => {
+    const audio = await fixture.recording(1_000);
+    const input = { subject: "x", deviceGroupIds: [both], alertTone: "tone", audio };
+    const sent = await fixture.run((await fixture.send(input)).id);
+    // The tone lasts 1.5 s, the gap 0.5 s, the recording 1 s.
+    expect(sent).toMatchObject({ programmeMs: 3_000, audioPort: 20_480 });
+    expect(sent.audioGroup).toMatch(/^239\.192\.16\./);
+    expect((await programmeOf(sent.id, fixture.needs))?.length).toBe(44 + 2 * 24_000);
+    fixture.needs.addresses.release({ group: sent.audioGroup ?? "", port: sent.audioPort ?? 0 });
+    await fixture.clock.advance(300_000);
+  });
+
+  it("lends an emergency a group of its own range, and the same one again after a crash", async () => {
+    const input = { subject: "x", deviceGroupIds: [both], alertTone: "tone", priority: "critical" };
+    const row = await fixture.send(input);
+    for (const stage of [resolve, partition, prepare, prepare]) await stage.run(row.id, fixture.needs);
+    const sent = fixture.store.get(notifications, row.id);
+    expect(sent).toMatchObject({ audioGroup: "239.192.17.1" });
+    fixture.needs.addresses.release({ group: "239.192.17.1", port: 20_480 });
+    await fixture.clock.advance(300_000);
+  });
+
+  it.each([
+    ["no tone", { deviceGroupIds: "both" }],
+    ["a silent one", { deviceGroupIds: "both", alertTone: "silent" }],
+  ])("makes no sound of %s", async (_what, { deviceGroupIds: _g, ...more }) => {
+    const sent = await fixture.run((await fixture.send({ subject: "x", deviceGroupIds: [both], ...more })).id);
+    expect(sent).toMatchObject({ programmeSha: null, programmeMs: null, audioGroup: null });
+    expect(await programmeOf(sent.id, fixture.needs)).toBeNull();
+  });
+
+  it("needs no group where there are no phones", async () => {
+    const sent = await fixture.run(
+      (await fixture.send({ subject: "x", deviceGroupIds: [onlyGym], alertTone: "bell" })).id,
+    );
+    expect(sent.programmeSha).not.toBeNull();
+    expect(sent.audioGroup).toBeNull();
+  });
+
+  it("repeats as the settings for devices say", async () => {
+    const extensionSettingsOverrides = { [ONPREM_EXTENSION_ID]: { repetitions: 2, repetitionPause: 1 } };
+    const input = { subject: "x", deviceGroupIds: [onlyGym], alertTone: "tone", extensionSettingsOverrides };
+    expect((await fixture.run((await fixture.send(input)).id)).programmeMs).toBe(4_000);
+  });
+
+  it("shows the text and says so when it cannot speak yet", async () => {
+    const input = { subject: "x", deviceGroupIds: [onlyGym], ttsType: "subject" };
+    const row = await fixture.run((await fixture.send(input)).id);
+    expect(row.stage).toBe("deliver");
+    expect(diary(row.id).filter(({ type }) => type === "info")).toMatchObject([
+      { details: { severity: "info", message: "The text is shown; it is not spoken, since speech comes later." } },
+    ]);
+  });
+
+  it("goes on with the tone alone when the recording fails, and without sound when all fails", async () => {
+    const audio = await fixture.recording(500);
+    const input = { subject: "x", deviceGroupIds: [both], alertTone: "tone", audio };
+    const { prepare: make } = fixture.needs.audio;
+    const toneOnly = { ...fixture.needs, audio: { prepare: refuseWhere((spec) => spec.recording !== null, make) } };
+    const tone = await fixture.send(input);
+    for (const stage of [resolve, partition, prepare]) await stage.run(tone.id, toneOnly);
+    expect(fixture.store.get(notifications, tone.id)).toMatchObject({ programmeMs: 1_500, stage: "queue" });
+    expect((await programmeOf(tone.id, fixture.needs))?.length).toBe(44 + 2 * 12_000);
+    expect(diary(tone.id).at(-1)).toMatchObject({ type: "info", details: { severity: "error" } });
+
+    const silent = await fixture.send(input);
+    const nothing = { ...fixture.needs, audio: { prepare: refuseWhere(() => true, make) } };
+    for (const stage of [resolve, partition, prepare]) await stage.run(silent.id, nothing);
+    expect(fixture.store.get(notifications, silent.id)).toMatchObject({ programmeSha: null, stage: "queue" });
+  });
+
+  it("goes on without a group when all are lent", async () => {
+    const taken = [];
+    for (let lent = true; lent; ) {
+      try {
+        taken.push(fixture.needs.addresses.allocate(false));
+      } catch {
+        lent = false;
+      }
+    }
+    const sent = await fixture.run(
+      (await fixture.send({ subject: "x", deviceGroupIds: [both], alertTone: "bell" })).id,
+    );
+    expect(sent).toMatchObject({ stage: "deliver", audioGroup: null });
+    expect(diary(sent.id).map(({ details }) => details)).toContainEqual({
+      severity: "error",
+      message: "All multicast addresses are in use. The message goes on without this sound.",
+    });
+    for (const address of taken) fixture.needs.addresses.release(address);
+  });
+});
+
+type Make = BroadcastFixture["needs"]["audio"]["prepare"];
+
+function refuseWhere(test: (spec: Parameters<Make>[0]) => boolean, make: Make): Make {
+  return async (spec) => {
+    if (test(spec)) throw new Error("the audio thread is gone");
+    return make(spec);
+  };
+}
+
+describe("a message to very many", () => {
+  it("calls the devices first and writes the people beside that", async () => {
+    const list = (await fixture.create(distributionLists, { name: "Everybody" })).id;
+    await fixture.store.write((tx) => {
+      const first = tx.create(users, { name: "Many" }, fixture.by);
+      tx.run(
+        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+         INSERT INTO users (id, created_at, updated_at, name, type) SELECT uuid7(), 0, 0, 'Many', 'regular' FROM n`,
+      );
+      tx.run(
+        `INSERT INTO subscriptions (id, created_at, updated_at, user_pk, distribution_list_pk)
+         SELECT uuid7(), 0, 0, pk, (SELECT pk FROM distribution_lists WHERE id = ?) FROM users WHERE name = 'Many'`,
+        list,
+      );
+      tx.run(
+        `INSERT INTO user_devices (id, created_at, updated_at, user_pk, type)
+         SELECT uuid7(), 0, 0, pk, 'email' FROM users WHERE name = 'Many'`,
+      );
+      return first;
+    });
+    const row = await fixture.send({ subject: "x", distributionListIds: [list], deviceGroupIds: [both] });
+    const sent = await fixture.run(row.id);
+    expect([sent.stage, ledger(row.id).length, recipients(row.id).length]).toEqual(["deliver", 3, 0]);
+    expect(openRecipients(fixture.store)).toEqual([row.id]);
+    await finishRecipients(row.id, fixture.needs);
+    await finishRecipients(row.id, fixture.needs);
+    expect(openRecipients(fixture.store)).toEqual([]);
+    expect(fixture.store.count(notificationRecipients, { notificationId: row.id })).toBe(3_001);
+    expect(fixture.store.count(deliveries, { notificationId: row.id, level: "skipped" })).toBe(3_001);
+    expect(fixture.told.at(-1)).toEqual({ name: "deliveries.changed", payload: { notificationId: row.id } });
+  });
+});
