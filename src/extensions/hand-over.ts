@@ -39,14 +39,16 @@ interface Held {
   reached: Reached | null;
   /** The running plugin has it. */
   handed: boolean;
-  /** This or an earlier run of the plugin was given it. */
-  touched: boolean;
+  /** Runs of the plugin that were given it. */
+  runs: number;
 }
 
 const BATCH = 200;
 /** How long after its use an item is kept for a plugin that comes back. own choice: longer than any programme. */
 const KEPT_MS = 3_600_000;
 const SWEEP_MS = 60_000;
+/** A delivery that no run of the plugin survives must not switch it off for all others. own choice */
+const MOST_RUNS = 3;
 const ENDED = new Set(["failed", "skipped", "expired", "confirmed"]);
 const RANK: readonly Reached[] = ["sent", "accepted", "playing"];
 
@@ -84,7 +86,7 @@ export function createHandOver({ plugin, clock, window, send, onOutcomes }: Hand
       waiting.shift();
       if (!live) continue;
       entry.handed = true;
-      entry.touched = true;
+      entry.runs++;
       if (entry.reached === null) open++;
       batch.push(entry);
     }
@@ -123,7 +125,7 @@ export function createHandOver({ plugin, clock, window, send, onOutcomes }: Hand
       for (const item of items) {
         const earlier = held.get(item.deliveryId);
         if (earlier) drop(earlier);
-        const entry = { item, reached: item.reached ?? null, handed: false, touched: false };
+        const entry = { item, reached: item.reached ?? null, handed: false, runs: 0 };
         held.set(item.deliveryId, entry);
         waiting.push(entry);
       }
@@ -140,7 +142,7 @@ export function createHandOver({ plugin, clock, window, send, onOutcomes }: Hand
         const entry = held.get(id);
         if (!entry) return false;
         // It may have reached the device, which must then be silenced but not asked again.
-        if (entry.touched) entry.reached ??= "sent";
+        if (entry.runs > 0) entry.reached ??= "sent";
         if (entry.reached === null) drop(entry);
         return entry.reached !== null;
       });
@@ -172,11 +174,16 @@ export function createHandOver({ plugin, clock, window, send, onOutcomes }: Hand
     pause() {
       running = false;
       open = 0;
+      waiting = [];
+      const fatal: Held[] = [];
       for (const entry of held.values()) {
-        if (entry.handed && entry.reached === null) entry.item = { ...entry.item, attempt: entry.item.attempt + 1 };
+        if (entry.handed && entry.reached === null) {
+          entry.item = { ...entry.item, attempt: entry.item.attempt + 1 };
+          if (entry.runs >= MOST_RUNS) fatal.push(entry);
+        }
         entry.handed = false;
       }
-      waiting = [];
+      tell(fatal, "failed", `${plugin} ended ${MOST_RUNS} times while it had this in hand`);
     },
     giveUp(reason) {
       const all = [...held.values()];

@@ -1,0 +1,160 @@
+import { loadDeclarations, OWN_DECLARATIONS } from "../../src/app/load-declarations.ts";
+import { type Clock, systemClock } from "../../src/base/clock.ts";
+import { createEvents, type EventMap, type Events } from "../../src/base/events.ts";
+import { createLog } from "../../src/base/log.ts";
+import type { Outcome } from "../../src/broadcast/providers.ts";
+import {
+  createPluginHost,
+  PLUGIN_TABLES,
+  type PluginHost,
+  type PluginHostNeeds,
+} from "../../src/extensions/plugin-host.ts";
+import type { DeliveryItem } from "../../src/plugin-api/index.ts";
+import endpoints from "../../src/resources/devices/endpoints.ts";
+import extensions from "../../src/resources/devices/extensions.ts";
+import { ONPREM_EXTENSION_ID, ONPREM_NAME } from "../../src/resources/devices/onprem.ts";
+import { createCatalogue } from "../../src/schema/catalogue.ts";
+import { defaultSettings } from "../../src/settings/load.ts";
+import { openStore } from "../../src/store/open-store.ts";
+import type { Behaviour, By, Store } from "../../src/store/store.ts";
+
+/** Somebody who may do and see everything. */
+export const somebody: By = {
+  actor: { kind: "user", userId: null, name: "test", address: null },
+  scope: { domainId: null, allows: () => true, visible: () => "all" },
+};
+
+/** An appliance's store and plugin host, without a pipeline above them. */
+export interface TestAppliance {
+  store: Store;
+  host: PluginHost;
+  events: Events;
+  endpointId: string;
+  /** All outcomes so far. */
+  outcomes: Outcome[];
+  /** All `plugin.changed` events so far. */
+  changes: EventMap["plugin.changed"][];
+  /** Everything logged so far, as text. */
+  logged(): string;
+  /** Resolves as soon as `probe`, asked after every outcome and every plugin's change, gives something. */
+  until<T>(probe: () => T | null | undefined | false): Promise<T>;
+  /** Everything but the host's `start`, which is the caller's to await or not. */
+  close(): Promise<void>;
+}
+
+/** Opens one in `dataDir` over the plugins below `pluginFolder`. Addresses of this machine may be called. */
+export async function openAppliance(
+  dataDir: string,
+  pluginFolder: URL,
+  more: Partial<Pick<PluginHostNeeds, "launch" | "openStream" | "confirm" | "trigger">> & { clock?: Clock } = {},
+): Promise<TestAppliance> {
+  const clock = more.clock ?? systemClock;
+  const events = createEvents((error) => {
+    throw error;
+  });
+  const lines: string[] = [];
+  const log = createLog({ level: "debug", stream: { write: (line) => void lines.push(line) } });
+  let behaviour: Behaviour<typeof extensions> = {};
+  const late: Behaviour<typeof extensions> = {
+    beforeWrite: (change, tx, by) => behaviour.beforeWrite?.(change, tx, by),
+    present: (rows, context) => behaviour.present?.(rows, context) ?? rows.map(() => ({})),
+  };
+  const store = openStore({
+    dataDir,
+    catalogue: createCatalogue(await loadDeclarations([OWN_DECLARATIONS])),
+    behaviours: { extensions: late as unknown as Behaviour },
+    tables: PLUGIN_TABLES,
+    clock,
+    events,
+    log,
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  const onprem = { id: ONPREM_EXTENSION_ID };
+  if (!store.get(extensions, onprem.id))
+    await store.create(extensions, { name: ONPREM_NAME, type: "endpoint-proxy" }, somebody, onprem);
+  const endpoint =
+    store.find(endpoints, {}, 1)[0] ??
+    (await store.create(endpoints, { extensionId: onprem.id, name: "here" }, somebody));
+
+  const outcomes: Outcome[] = [];
+  const changes: EventMap["plugin.changed"][] = [];
+  let waiting: (() => void)[] = [];
+  const look = (): void => {
+    for (const ask of [...waiting]) ask();
+  };
+  events.on("plugin.changed", (change) => {
+    changes.push(change);
+    look();
+  });
+  const settings = defaultSettings();
+  settings.network.allowedTargets = ["127.0.0.0/8"];
+  const host = createPluginHost({
+    store,
+    clock,
+    events,
+    log,
+    settings,
+    pluginFolder,
+    by: { ...somebody, actor: { ...somebody.actor, kind: "system" } },
+    endpointId: () => endpoint.id,
+    onOutcomes(news) {
+      outcomes.push(...news);
+      look();
+    },
+    openStream: async () => {},
+    confirm: async () => {},
+    trigger: async () => {},
+    ...more,
+  });
+  behaviour = host.extensionBehaviour;
+
+  return {
+    store,
+    host,
+    events,
+    endpointId: endpoint.id,
+    outcomes,
+    changes,
+    logged: () => lines.join(""),
+    until: (probe) =>
+      new Promise((resolve, reject) => {
+        const ask = (): void => {
+          try {
+            const found = probe();
+            if (found === null || found === undefined || found === false) return;
+            resolve(found);
+          } catch (error) {
+            reject(error);
+          }
+          waiting = waiting.filter((other) => other !== ask);
+        };
+        waiting.push(ask);
+        ask();
+      }),
+    async close() {
+      await host.stop();
+      await store.close();
+    },
+  };
+}
+
+/** A text to one device; `of` says what matters to the test. */
+export function itemOf(deliveryId: number, of: Partial<DeliveryItem> = {}): DeliveryItem {
+  return {
+    deliveryId,
+    notificationId: "0190a1b2-0000-7000-8000-000000000001",
+    device: { id: "0190a1b2-0000-7000-8000-000000000002", deviceIdentifier: "steady:1", attributes: {} },
+    priority: 5,
+    class: "routine",
+    notAfter: Number.MAX_SAFE_INTEGER,
+    drill: false,
+    text: { subject: "Test", body: "This is a test.", short: "Test" },
+    imagePath: null,
+    audio: null,
+    profile: { volume: "As-Is", ringtone: null, persistentText: false, skipPhonesInUse: false },
+    attempt: 1,
+    ...of,
+  };
+}

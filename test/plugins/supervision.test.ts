@@ -1,0 +1,88 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { systemClock } from "../../src/base/clock.ts";
+import { extensionIdOf } from "../../src/extensions/extension-rows.ts";
+import extensions from "../../src/resources/devices/extensions.ts";
+import { makeTempDir } from "../support/temp-dir.ts";
+import { itemOf, openAppliance, somebody, type TestAppliance } from "./appliance.ts";
+
+const FIXTURES = new URL("./fixtures/", import.meta.url);
+/** Longest round trip of a delivery through a healthy plugin while another one goes wrong, in ms. */
+const LONGEST_ROUND_TRIP = 250;
+
+let appliance: TestAppliance;
+
+async function open(config: Record<string, unknown> = {}): Promise<TestAppliance> {
+  appliance = await openAppliance(makeTempDir(), FIXTURES);
+  const starting = appliance.host.start();
+  if (Object.keys(config).length > 0) {
+    await starting;
+    await appliance.store.update(extensions, extensionIdOf("faulty"), { config }, somebody);
+  }
+  await starting;
+  return appliance;
+}
+
+afterEach(() => appliance.close());
+
+/** Sends deliveries to the healthy plugin one after the other and answers the longest round trip, until `done`. */
+async function roundTrips({ host, outcomes, until }: TestAppliance, done: () => boolean): Promise<number> {
+  let longest = 0;
+  for (let deliveryId = 1; !done(); deliveryId++) {
+    const began = systemClock.monotonicMs();
+    host.deliver("steady", [itemOf(deliveryId)]);
+    await until(() => outcomes.some((outcome) => outcome.provider === "steady" && outcome.deliveryId === deliveryId));
+    longest = Math.max(longest, systemClock.monotonicMs() - began);
+  }
+  return longest;
+}
+
+describe("a plugin in a thread of its own", () => {
+  it("runs, takes deliveries and has its port open", async () => {
+    const { host, outcomes, until } = await open();
+    expect([host.state("steady"), host.state("faulty"), host.state("none")]).toEqual(["running", "running", "absent"]);
+    host.deliver("steady", [itemOf(7)]);
+    const [outcome] = await until(() => outcomes.length > 0 && outcomes);
+    expect(outcome).toMatchObject({ provider: "steady", deliveryId: 7, level: "accepted" });
+    const url = host.urls()["steady/hello"] as string;
+    expect(await (await fetch(url)).text()).toBe("hello");
+    await host.stop();
+    await expect(fetch(url)).rejects.toThrow();
+  });
+
+  it.each([
+    ["throws", "throw", /it threw: meant to fail/],
+    ["rejects a promise that nobody awaits", "reject", /it threw: meant to fail/],
+    ["spins", "spin", /it did not answer for 5 s/],
+    ["exits", "exit", /it ended by itself with code 3/],
+    ["needs too much memory", "grow", /it needed more memory than it may have/],
+  ])("that %s is started again, and delays nothing on another", async (_case, fault, reason) => {
+    const test = await open({ fault });
+    const { host, changes, until } = test;
+    const ofFaulty = (state: string) =>
+      changes.filter((change) => change.plugin === "faulty" && change.state === state);
+    await until(() => host.state("faulty") === "running");
+    const runs = ofFaulty("running").length;
+    host.deliver("faulty", [itemOf(100_000)]);
+    const longest = await roundTrips(test, () => ofFaulty("running").length > runs);
+    expect(ofFaulty("restarting").at(-1)?.reason).toMatch(reason);
+    expect(longest).toBeLessThan(LONGEST_ROUND_TRIP);
+    expect(changes.filter((change) => change.plugin === "steady").map(({ state }) => state)).toEqual(["running"]);
+  });
+
+  it("that can't start leaves the appliance ready and the others running", async () => {
+    const dataDir = makeTempDir();
+    appliance = await openAppliance(dataDir, FIXTURES);
+    await appliance.host.start();
+    await appliance.store.update(extensions, extensionIdOf("faulty"), { config: { start: "exit" } }, somebody);
+    await appliance.close();
+
+    appliance = await openAppliance(dataDir, FIXTURES);
+    await appliance.host.start();
+    expect(appliance.host.state("steady")).toBe("running");
+    expect(appliance.host.state("faulty")).toBe("restarting");
+    expect(appliance.changes.find(({ plugin }) => plugin === "faulty")).toMatchObject({
+      state: "restarting",
+      reason: "it ended by itself with code 3",
+    });
+  });
+});
