@@ -85,7 +85,7 @@ export function createFakeClock(start: number = FAKE_START): FakeClock {
     tick(ms) {
       const end = elapsed + ms;
       for (let entry = takeUntil(end); entry; entry = takeUntil(end)) run(entry);
-      elapsed = end;
+      elapsed = Math.max(elapsed, end);
     },
     async advance(ms) {
       const end = elapsed + ms;
@@ -94,7 +94,7 @@ export function createFakeClock(start: number = FAKE_START): FakeClock {
         for (let entry: Entry | null = first; entry; entry = takeUntil(moment)) run(entry);
         await settle();
       }
-      elapsed = end;
+      elapsed = Math.max(elapsed, end);
       await settle();
     },
   };
