@@ -35,7 +35,7 @@ async function show(campus: CampusState, phone: Phone, url: string | null, conte
   const { imageUrl, ...words } = content;
   const image = imageUrl === null ? null : await fetchImage(campus, phone, imageUrl);
   if (image && "refused" in image) return noteError(phone, `image ${imageUrl}: ${image.refused}`);
-  notePage(phone, { at: campus.at(), url, ...words, image });
+  notePage(phone, { at: campus.at(), clearedAt: null, url, ...words, image });
 }
 
 type Refusal = { refused: string };

@@ -1,13 +1,15 @@
 import { sleep } from "../base/clock.ts";
 import { shuffled } from "./chance.ts";
 import { showPushed, showUrl } from "./display.ts";
-import { isReceiving, listenTo, noteError, type Phone } from "./phone.ts";
+import { clearPage, isReceiving, listenTo, noteError, type Phone } from "./phone.ts";
 import { type RtpOrder, readRtpUri } from "./rtp-uri.ts";
 import { type CampusState, draw, leave } from "./state.ts";
 import { escapeXml, parseXml, type XmlElement } from "./xml.ts";
 
 const MOST_ITEMS = 3;
 const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n';
+/** Leaves the services and with them the page that is shown. */
+const CLOSE_SERVICES = "Init:Services";
 const IS_URL = /^https?:/i;
 const ORDER_SALT = 0x0e;
 /** own choice: every sound file lasts as long as the longest one a phone takes (16,080 samples). */
@@ -74,6 +76,7 @@ async function executeItem(campus: CampusState, phone: Phone, item: ExecuteItem)
   if (IS_URL.test(item.url)) return executeUrl(campus, phone, item);
   const scheme = item.url.split(":", 1)[0] ?? "";
   if (!phone.model.schemes.has(scheme) || scheme === item.url) return { status: 6, data: "URI not found" };
+  if (item.url === CLOSE_SERVICES) clearPage(phone, campus.at());
   if (scheme === "Play") await sleep(campus.clock, PLAY_MS, campus.signal);
   if (scheme === "RTPRx" || scheme === "RTPMRx") return executeRtp(campus, phone, readRtpUri(item.url));
   return DONE;

@@ -5,9 +5,13 @@ import { modelOf, type PhoneModel } from "./models.ts";
 /** Entries a phone keeps of pages, of errors and of earlier streams; the oldest fall out. */
 const KEPT_ENTRIES = 50;
 
-/** A page as it was shown, at `at` in ms of the campus's clock; `url` null when it was pushed directly. */
+/**
+ * A page as it was shown, at `at` in ms of the campus's clock; `url` null when it was pushed directly, `clearedAt` null
+ * unless somebody closed it.
+ */
 export interface ShownPage {
   at: number;
+  clearedAt: number | null;
   url: string | null;
   type: string;
   title: string;
@@ -88,6 +92,12 @@ export function listenTo(phone: Phone, listening: Listening): void {
 /** Notes a page; the oldest entry falls out of a full list. */
 export function notePage(phone: Phone, page: ShownPage): void {
   keep(phone.pages, page);
+}
+
+/** Closes the page that is being shown, if there is one. */
+export function clearPage(phone: Phone, at: number): void {
+  const shown = phone.pages.at(-1);
+  if (shown) shown.clearedAt ??= at;
 }
 
 /** Notes in words what went wrong at the phone; the oldest entry falls out of a full list. */

@@ -1,0 +1,87 @@
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { workerEntry } from "../../src/base/worker-entry.ts";
+import type { CampusReport, PhoneReport } from "../../src/campus/report.ts";
+import type { DeliveryItem } from "../../src/plugin-api/index.ts";
+
+/** A device as the campus describes it. */
+export interface CampusDevice {
+  type: string;
+  deviceIdentifier: string;
+  description: string;
+  attributes: Record<string, string>;
+}
+
+/** A campus in a process of its own. */
+export interface Campus {
+  readonly devices: readonly CampusDevice[];
+  report(): Promise<CampusReport>;
+  phone(deviceIdentifier: string): Promise<PhoneReport>;
+  /** Asks for the report again and again until `done` likes it. */
+  until(done: (report: CampusReport) => boolean): Promise<CampusReport>;
+  /** Remote control: POSTs `body` to the path. */
+  order(path: string, body: unknown): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts a campus with the given command line. */
+export async function startCampus(...args: string[]): Promise<Campus> {
+  const program = workerEntry(import.meta.url, "../../src/campus/main").pathname;
+  const child = spawn(process.execPath, ["--enable-source-maps", program, ...args], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  const ready = await new Promise<{ control: string; devices: CampusDevice[] }>((resolve, reject) => {
+    createInterface({ input: child.stdout }).once("line", (line) => resolve(JSON.parse(line)));
+    void ended.then(() => reject(new Error("the campus ended before it was ready")));
+  });
+  const report = async (): Promise<CampusReport> =>
+    (await (await fetch(`${ready.control}/report`)).json()) as CampusReport;
+  return {
+    devices: ready.devices,
+    report,
+    async phone(deviceIdentifier) {
+      const found = (await report()).phones.find((phone) => phone.deviceIdentifier === deviceIdentifier);
+      if (!found) throw new Error(`the campus has no phone ${deviceIdentifier}`);
+      return found;
+    },
+    async until(done) {
+      for (;;) {
+        const seen = await report();
+        if (done(seen)) return seen;
+      }
+    },
+    async order(path, body) {
+      const answer = await fetch(`${ready.control}${path}`, { method: "POST", body: JSON.stringify(body) });
+      if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`);
+    },
+    stop() {
+      child.kill("SIGTERM");
+      return ended;
+    },
+  };
+}
+
+/** A delivery to a campus device; `changes` replace what is usual. */
+export function deliveryTo(
+  device: CampusDevice,
+  deliveryId: number,
+  changes: Partial<DeliveryItem> = {},
+): DeliveryItem {
+  const { deviceIdentifier, attributes } = device;
+  return {
+    deliveryId,
+    notificationId: "0198f3a0-0000-7000-8000-000000000001",
+    device: { id: `0198f3a0-0000-7000-8000-${String(deliveryId).padStart(12, "0")}`, deviceIdentifier, attributes },
+    priority: 5,
+    class: "routine",
+    notAfter: Number.MAX_SAFE_INTEGER,
+    drill: false,
+    text: { subject: "Fire drill", body: "Leave by the nearest exit.", short: "Leave now" },
+    imagePath: null,
+    audio: null,
+    profile: { volume: "As-Is", ringtone: null, persistentText: false, skipPhonesInUse: false },
+    attempt: 1,
+    ...changes,
+  };
+}

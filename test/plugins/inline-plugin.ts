@@ -1,0 +1,108 @@
+import { type Clock, systemClock } from "../../src/base/clock.ts";
+import { launchInline } from "../../src/extensions/instance.ts";
+import type { FromPlugin, OutcomeNote } from "../../src/extensions/wire.ts";
+import type { DeliveryItem, OutcomeLevel, PluginDefinition, StopRequest } from "../../src/plugin-api/index.ts";
+
+/** A call that the plugin made of its host. */
+export interface HostCall {
+  method: string;
+  args: unknown[];
+}
+
+/** A plugin that runs in this thread behind the real door; the test is its host. */
+export interface InlinePlugin {
+  readonly urls: Readonly<Record<string, string>>;
+  /** Every report so far, oldest first. */
+  readonly outcomes: readonly OutcomeNote[];
+  readonly statuses: readonly { state: string; reason: string | null }[];
+  readonly calls: readonly HostCall[];
+  deliver(...items: DeliveryItem[]): void;
+  stop(reason: StopRequest["reason"], ...deliveryIds: number[]): void;
+  /** Resolves with the first report of this delivery at this level, already made or still to come. */
+  outcome(deliveryId: number, level: OutcomeLevel): Promise<OutcomeNote>;
+  /** The levels reported of one delivery, in order. */
+  levels(deliveryId: number): OutcomeLevel[];
+  close(): Promise<void>;
+}
+
+/** What the test says to the plugin's calls: a value, or an error that refuses the call. */
+export type AnswerCall = (call: HostCall) => unknown;
+
+/** What is special about a run. */
+export interface InlineOptions {
+  config: Record<string, unknown>;
+  /** Names of own ports; they open on loopback. */
+  ports?: readonly string[];
+  answer?: AnswerCall;
+  clock?: Clock;
+}
+
+/** Starts a plugin and resolves when it is active; rejects with what `activate` threw. */
+export async function runInline(plugin: PluginDefinition, options: InlineOptions): Promise<InlinePlugin> {
+  const { config, ports = [], answer = () => undefined, clock = systemClock } = options;
+  const urls: Record<string, string> = {};
+  const outcomes: OutcomeNote[] = [];
+  const statuses: { state: string; reason: string | null }[] = [];
+  const calls: HostCall[] = [];
+  const waiting = new Set<() => void>();
+  let started: { resolve(): void; reject(error: Error): void } | null = null;
+  let onStopped = (): void => {};
+
+  const hear = (message: FromPlugin): void => {
+    if (message.kind === "active") started?.resolve();
+    if (message.kind === "fault") started?.reject(new Error(message.message));
+    if (message.kind === "listening") urls[message.name] = message.url;
+    if (message.kind === "outcomes") outcomes.push(...message.notes);
+    if (message.kind === "status") statuses.push({ state: message.state, reason: message.reason });
+    if (message.kind === "stopped") onStopped();
+    if (message.kind === "call") respond(message);
+    for (const look of [...waiting]) look();
+  };
+  const respond = ({ id, method, args }: Extract<FromPlugin, { kind: "call" }>): void => {
+    const call = { method, args };
+    calls.push(call);
+    const value = answer(call);
+    if (value instanceof Error) instance.send({ kind: "refusal", id, message: value.message });
+    else instance.send({ kind: "reply", id, value });
+  };
+  const init = {
+    plugin: "under-test",
+    config,
+    ports: Object.fromEntries(ports.map((name) => [name, { host: "127.0.0.1", port: 0, publicUrl: null }])),
+    watches: [],
+    allowedTargets: [],
+  };
+  const active = new Promise<void>((resolve, reject) => {
+    started = { resolve, reject };
+  });
+  const instance = launchInline(plugin, clock)(init, { onMessage: hear, onEnd: () => {} });
+  await active;
+  return {
+    urls,
+    outcomes,
+    statuses,
+    calls,
+    deliver: (...items) => instance.send({ kind: "deliver", items }),
+    stop: (reason, ...deliveryIds) => instance.send({ kind: "stop", request: { deliveryIds, reason } }),
+    outcome: (deliveryId, level) =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          const found = outcomes.find((note) => note.deliveryId === deliveryId && note.level === level);
+          if (!found) return;
+          waiting.delete(look);
+          resolve(found);
+        };
+        waiting.add(look);
+        look();
+      }),
+    levels: (deliveryId) => outcomes.filter((note) => note.deliveryId === deliveryId).map((note) => note.level),
+    async close() {
+      const stopped = new Promise<void>((resolve) => {
+        onStopped = resolve;
+      });
+      instance.send({ kind: "shutdown" });
+      await stopped;
+      await instance.kill();
+    },
+  };
+}

@@ -1,0 +1,133 @@
+import { afterEach, describe, expect, it } from "vitest";
+import plugin from "../../plugins/multicast-zones/index.ts";
+import type { AudioTarget, DeliveryItem } from "../../src/plugin-api/index.ts";
+import { deliveryTo } from "./campus-fixture.ts";
+import { type AnswerCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
+
+const SOUND: AudioTarget = { group: "239.192.16.1", port: 20480, codec: "PCMU", ttl: 16, ssrc: 7 };
+const running: InlinePlugin[] = [];
+
+afterEach(async () => {
+  for (const each of running.splice(0)) await each.close();
+});
+
+async function run(zones: unknown = [], answer?: AnswerCall): Promise<InlinePlugin> {
+  const started = await runInline(plugin, { config: { zones }, ...(answer && { answer }) });
+  running.push(started);
+  return started;
+}
+
+function zoneItem(attributes: Record<string, string>, changes: Partial<DeliveryItem> = {}): DeliveryItem {
+  const device = { type: "speakers", deviceIdentifier: "zone:Gym", description: "Gym", attributes };
+  return deliveryTo(device, 1, { audio: SOUND, ...changes });
+}
+
+describe("multicast-zones", () => {
+  it("has the stream opened to the zone's own group and is done with `sent`", async () => {
+    const zones = await run();
+    zones.deliver(zoneItem({ Group: "239.1.2.3", Port: "50000", Codec: "PCMU", TTL: "4" }));
+    await zones.outcome(1, "sent");
+    expect(zones.calls).toEqual([
+      {
+        method: "stream.open",
+        args: [{ group: "239.1.2.3", port: 50000, codec: "PCMU", ttl: 4 }, "0198f3a0-0000-7000-8000-000000000001"],
+      },
+    ]);
+    expect(zones.levels(1)).toEqual(["sent"]);
+  });
+
+  it("takes PCMU and a TTL of 16 when the device says nothing of them", async () => {
+    const zones = await run();
+    zones.deliver(zoneItem({ Group: "239.1.2.3", Port: "20480" }));
+    await zones.outcome(1, "sent");
+    expect(zones.calls[0]?.args[0]).toEqual({ group: "239.1.2.3", port: 20480, codec: "PCMU", ttl: 16 });
+  });
+
+  it.each([
+    [{ Port: "20480" }, /group \(none\)/],
+    [{ Group: "10.0.0.7", Port: "20480" }, /10\.0\.0\.7 is not an IPv4 multicast address/],
+    [{ Group: "ff02::1", Port: "20480" }, /not an IPv4 multicast address/],
+    [{ Group: "239.1.2.3" }, /port \(none\)/],
+    [{ Group: "239.1.2.3", Port: "0" }, /port 0/],
+    [{ Group: "239.1.2.3", Port: "70000" }, /port 70000/],
+    [{ Group: "239.1.2.3", Port: "20480", TTL: "256" }, /TTL 256/],
+    [{ Group: "239.1.2.3", Port: "20480", Codec: "opus" }, /codec opus/],
+  ])("fails for good, in words, with the attributes %j", async (attributes: Record<string, string>, words) => {
+    const zones = await run();
+    zones.deliver(zoneItem(attributes));
+    const { details } = await zones.outcome(1, "failed");
+    expect(details.reason).toMatch(words);
+    expect(details.retryable).toBe(false);
+    expect(zones.calls).toEqual([]);
+  });
+
+  it("skips a message without sound and a zone whose codec is not sent", async () => {
+    const zones = await run();
+    zones.deliver(zoneItem({ Group: "239.1.2.3", Port: "20480" }, { audio: null }));
+    expect((await zones.outcome(1, "skipped")).details.reason).toBe("a zone has no display");
+    zones.deliver(zoneItem({ Group: "239.1.2.3", Port: "20480", Codec: "G722" }, { deliveryId: 2 }));
+    expect((await zones.outcome(2, "skipped")).details.reason).toMatch(/G\.722/);
+    expect(zones.calls).toEqual([]);
+  });
+
+  it("fails, to be tried again, when the stream can't be opened", async () => {
+    const zones = await run([], () => new Error("the group is in use"));
+    zones.deliver(zoneItem({ Group: "239.1.2.3", Port: "20480" }));
+    const { details } = await zones.outcome(1, "failed");
+    expect(details).toEqual({ reason: "the stream could not be opened: the group is in use", retryable: true });
+  });
+
+  it("reports the zones of its configuration as devices", async () => {
+    const zones = await run([
+      { name: "Gym", group: "239.1.2.3", port: 20480 },
+      { name: "Yard", group: "239.1.2.4", port: 50000, codec: "G722", ttl: 3, description: "Sports yard" },
+    ]);
+    expect(zones.calls).toEqual([
+      {
+        method: "devices.report",
+        args: [
+          [
+            {
+              deviceIdentifier: "zone:Gym",
+              type: "speakers",
+              description: "Gym",
+              attributes: { Group: "239.1.2.3", Port: "20480", Codec: "PCMU", TTL: "16" },
+            },
+            {
+              deviceIdentifier: "zone:Yard",
+              type: "speakers",
+              description: "Sports yard",
+              attributes: { Group: "239.1.2.4", Port: "50000", Codec: "G722", TTL: "3" },
+            },
+          ],
+        ],
+      },
+    ]);
+    expect(zones.statuses).toEqual([{ state: "ok", reason: null }]);
+  });
+
+  it("keeps the good zones of a configuration and names the bad ones", async () => {
+    const zones = await run([
+      { name: "Gym", group: "239.1.2.3", port: 20480 },
+      { name: "Gym", group: "239.1.2.4", port: 20480 },
+      { name: "Hall", group: "10.1.1.1", port: 20480 },
+      "Yard",
+      { group: "239.1.2.9", port: 20480 },
+    ]);
+    expect(zones.calls[0]?.args[0]).toHaveLength(1);
+    const [status] = zones.statuses;
+    expect(status?.state).toBe("degraded");
+    for (const words of [/zones\[1\]: the name is used twice/, /zones\[2\]: the group/, /zones\[3\]/, /zones\[4\]/]) {
+      expect(status?.reason).toMatch(words);
+    }
+  });
+
+  it("serves zones made by API even when its own can't be stored", async () => {
+    const zones = await run([{ name: "Gym", group: "239.1.2.3", port: 20480 }], ({ method }) =>
+      method === "devices.report" ? new Error("too many devices") : undefined,
+    );
+    expect(zones.statuses[0]).toEqual({ state: "degraded", reason: "zones: too many devices" });
+    zones.deliver(zoneItem({ Group: "239.1.2.3", Port: "20480" }));
+    await zones.outcome(1, "sent");
+  });
+});
