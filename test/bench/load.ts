@@ -1,0 +1,52 @@
+import { Agent, request } from "node:http";
+
+/** What a burst of creates came to. */
+export interface Load {
+  perSecond: number;
+  /** ms */
+  p99: number;
+}
+
+/**
+ * Posts JSON bodies to `url` from `clients` connections, each waiting for its answer before the next, for `durationMs`.
+ * Throws when an answer is not 200.
+ */
+export async function postFor(
+  url: string,
+  headers: Record<string, string>,
+  clients: number,
+  durationMs: number,
+  body: (n: number) => unknown,
+): Promise<Load> {
+  const agent = new Agent({ keepAlive: true, maxSockets: clients });
+  const began = performance.now();
+  const times: number[] = [];
+  let number = 0;
+  const client = async (): Promise<void> => {
+    while (performance.now() - began < durationMs) {
+      const sent = performance.now();
+      await post(agent, url, headers, JSON.stringify(body(number++)));
+      times.push(performance.now() - sent);
+    }
+  };
+  await Promise.all(Array.from({ length: clients }, client));
+  agent.destroy();
+  const seconds = (performance.now() - began) / 1_000;
+  return { perSecond: times.length / seconds, p99: times.sort((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? 0 };
+}
+
+function post(agent: Agent, url: string, headers: Record<string, string>, body: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const all = { ...headers, "content-type": "application/json", "content-length": String(Buffer.byteLength(body)) };
+    const sending = request(url, { method: "POST", agent, headers: all }, (response) => {
+      const parts: Buffer[] = [];
+      response.on("data", (part: Buffer) => parts.push(part));
+      response.on("end", () => {
+        if (response.statusCode === 200) return resolve();
+        reject(new Error(`${response.statusCode}: ${Buffer.concat(parts).toString().slice(0, 300)}`));
+      });
+    });
+    sending.on("error", reject);
+    sending.end(body);
+  });
+}

@@ -1,0 +1,35 @@
+/**
+ * `npm run bench [-- NUMBERS…]`: measures the rows of the table of goals (all, or those whose numbers are given) and
+ * prints ours / limit / ratio / goal. `--write` keeps the figures in test/bench/results and in the README's table.
+ * Exit code 0 also when a goal was missed: a figure is no verdict on a shared machine.
+ */
+import { parseArgs } from "node:util";
+import type { Figure, Row } from "./row.ts";
+import { broadcastToManyPhones } from "./rows/broadcast-to-many-phones.ts";
+import { durableCreate } from "./rows/durable-create.ts";
+import { phonePush } from "./rows/phone-push.ts";
+import { rtpPacing } from "./rows/rtp-pacing.ts";
+import { startAndMemory } from "./rows/start-and-memory.ts";
+import { tableOf, writeResults } from "./table.ts";
+
+const ROWS: readonly Row[] = [durableCreate, phonePush, broadcastToManyPhones, rtpPacing, startAndMemory];
+
+const { values, positionals } = parseArgs({
+  options: { write: { type: "boolean", default: false } },
+  allowPositionals: true,
+});
+const wanted = positionals.flatMap((text) => text.split(",")).map(Number);
+const rows = ROWS.filter((row) => wanted.length === 0 || wanted.includes(row.number));
+if (rows.length === 0) {
+  process.stderr.write(`No such row. There are ${ROWS.map((row) => row.number).join(", ")}.\n`);
+  process.exit(2);
+}
+
+const results: { row: Row; figures: Figure[] }[] = [];
+for (const row of rows) {
+  const say = (progress: string): void => void process.stderr.write(`row ${row.number}, ${row.name}: ${progress}\n`);
+  say("begins");
+  results.push({ row, figures: await row.measure(say) });
+}
+process.stdout.write(`${tableOf(results)}\n`);
+if (values.write) writeResults(results);

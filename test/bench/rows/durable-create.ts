@@ -1,0 +1,95 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { createInterface } from "node:readline";
+import { initialise, ROOT, serve } from "../../support/product.ts";
+import { postFor } from "../load.ts";
+import { atLeast, type Figure, median, type Row } from "../row.ts";
+
+const ROUNDS = 5;
+const BURST_MS = 1_500;
+const CLIENTS = 32;
+
+interface Target {
+  url: string;
+  headers: Record<string, string>;
+  stop(): Promise<unknown>;
+}
+
+/** Row 4: creates over HTTP that are on the disk when they are answered. */
+export const durableCreate: Row = {
+  number: 4,
+  name: "durable create with change and audit rows",
+  async measure(say) {
+    const folder = mkdtempSync(join(tmpdir(), "carillon-bench-"));
+    const ours = await startOurs(join(folder, "data"));
+    const raw = await startRaw(join(folder, "raw.db"));
+    const figures = { ours: [] as number[], raw: [] as number[], single: [] as number[], syncs: [] as number[] };
+    try {
+      for (let round = 0; round < ROUNDS; round++) {
+        figures.raw.push(await rate(raw, CLIENTS, `raw ${round}`));
+        figures.ours.push(await rate(ours, CLIENTS, `many ${round}`));
+        figures.syncs.push(syncRate(join(folder, "sync")));
+        figures.single.push(await rate(ours, 1, `one ${round}`));
+        say(`round ${round + 1} of ${ROUNDS}`);
+      }
+      return figuresOf(figures);
+    } finally {
+      await Promise.all([ours.stop(), raw.stop()]);
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+};
+
+function figuresOf(measured: Record<"ours" | "raw" | "single" | "syncs", number[]>): Figure[] {
+  const unit = "a second";
+  const [ours, raw] = [median(measured.ours), median(measured.raw)];
+  const [single, syncs] = [median(measured.single), median(measured.syncs)];
+  return [
+    atLeast({ what: "32 clients", ours, limit: raw, against: "node:http, group commit, same rows", unit }, 0.5),
+    atLeast({ what: "32 clients", ours, limit: single, against: "our own, one client: no grouping", unit }, 3),
+    atLeast({ what: "1 client", ours: single, limit: syncs, against: "fdatasync of 4 KiB", unit }, 0.6),
+  ];
+}
+
+async function rate({ url, headers }: Target, clients: number, prefix: string): Promise<number> {
+  const body = (n: number): unknown => ({
+    name: `${prefix} ${n}`,
+    email: `${prefix}-${n}@example.org`.replace(" ", "-"),
+  });
+  return (await postFor(url, headers, clients, BURST_MS, body)).perSecond;
+}
+
+async function startOurs(dataDir: string): Promise<Target> {
+  const { token } = await initialise(dataDir);
+  const daemon = await serve(dataDir);
+  const headers = { authorization: `Bearer ${token}` };
+  return { url: `${daemon.url}/api/v1/users`, headers, stop: () => daemon.end("SIGTERM") };
+}
+
+async function startRaw(file: string): Promise<Target> {
+  const program = resolve(ROOT, "dist/test/bench/raw-create-server.js");
+  const child = spawn(process.execPath, [program, file], { stdio: ["ignore", "pipe", "inherit"] });
+  const [port] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
+  const closed = once(child, "close");
+  const stop = (): Promise<unknown> => {
+    child.kill("SIGTERM");
+    return closed;
+  };
+  return { url: `http://127.0.0.1:${port}/`, headers: {}, stop };
+}
+
+function syncRate(path: string): number {
+  const file = openSync(path, "w");
+  const block = Buffer.alloc(4_096, 1);
+  const began = performance.now();
+  let count = 0;
+  for (; performance.now() - began < BURST_MS / 2; count++) {
+    writeSync(file, block);
+    fdatasyncSync(file);
+  }
+  closeSync(file);
+  return (count * 1_000) / (performance.now() - began);
+}

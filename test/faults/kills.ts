@@ -1,0 +1,108 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { chance } from "../../src/campus/chance.ts";
+import { initialise, type RunningDaemon, serve } from "../support/product.ts";
+
+/** What a series of kills came to. */
+export interface Kills {
+  kills: number;
+  /** Creates that were answered with 200. */
+  answered: number;
+  /** Answered creates that were gone after the restart, or stood there with other values. */
+  lost: string[];
+}
+
+const CLIENTS = 8;
+/** Own choice: a kill falls into the first 400 ms of load, where first commits, WAL growth and checkpoints lie. */
+const LONGEST_LOAD_MS = 400;
+
+/**
+ * Kills the daemon (SIGKILL) `kills` times at moments that follow from `seed` while eight clients create users, starts it
+ * again each time, and looks for every create that had been answered.
+ */
+export async function killUnderLoad(kills: number, seed: number, say: (progress: string) => void): Promise<Kills> {
+  const dataDir = await mkdtemp(join(tmpdir(), "carillon-kills-"));
+  const result: Kills = { kills: 0, answered: 0, lost: [] };
+  try {
+    const { token } = await initialise(dataDir);
+    let daemon = await serve(dataDir);
+    try {
+      while (result.kills < kills) {
+        const answered = await createUntilKilled(
+          daemon,
+          token,
+          result.kills,
+          chance(seed, result.kills) * LONGEST_LOAD_MS,
+        );
+        result.kills += 1;
+        result.answered += answered.size;
+        daemon = await serve(dataDir);
+        result.lost.push(...(await missing(daemon, token, answered)));
+        say(`${result.kills} of ${kills} kills, ${result.answered} creates answered, ${result.lost.length} lost`);
+      }
+    } finally {
+      await daemon.end("SIGTERM");
+    }
+  } finally {
+    await rm(dataDir, { recursive: true, force: true });
+  }
+  return result;
+}
+
+/** Creates users until the daemon is killed; gives name by id of those that were answered. */
+async function createUntilKilled(
+  daemon: RunningDaemon,
+  token: string,
+  round: number,
+  afterMs: number,
+): Promise<Map<string, string>> {
+  const answered = new Map<string, string>();
+  let killed = false;
+  let number = 0;
+  const client = async (): Promise<void> => {
+    while (!killed) {
+      const name = `Round ${round} user ${number++}`;
+      const id = await create(daemon, token, name).catch((error: unknown) => {
+        // The connection breaks with the kill; anything before it is a fault of the daemon.
+        if (!killed) throw error;
+        return null;
+      });
+      if (id !== null) answered.set(id, name);
+    }
+  };
+  const clients = Array.from({ length: CLIENTS }, client);
+  const kill = new Promise<void>((done) => setTimeout(done, afterMs)).then(() => {
+    killed = true;
+    return daemon.end("SIGKILL");
+  });
+  await Promise.all([kill, ...clients]);
+  return answered;
+}
+
+async function create(daemon: RunningDaemon, token: string, name: string): Promise<string> {
+  const response = await fetch(`${daemon.url}/api/v1/users`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify({ name, type: "anonymous" }),
+  });
+  const answer = (await response.json()) as { id: string };
+  if (response.status !== 200) throw new Error(`create was refused: ${JSON.stringify(answer)}`);
+  return answer.id;
+}
+
+async function missing(daemon: RunningDaemon, token: string, answered: ReadonlyMap<string, string>): Promise<string[]> {
+  const ids = [...answered.keys()];
+  const lost: string[] = [];
+  for (let at = 0; at < ids.length; at += 50) {
+    const some = ids.slice(at, at + 50);
+    const query = some.map((id) => `ids[]=${id}`).join("&");
+    const response = await fetch(`${daemon.url}/api/v1/users?limit=1000&${query}`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    const { data } = (await response.json()) as { data: { id: string; name: string }[] };
+    const found = new Map(data.map((user) => [user.id, user.name]));
+    lost.push(...some.filter((id) => found.get(id) !== answered.get(id)));
+  }
+  return lost;
+}

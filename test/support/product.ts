@@ -1,0 +1,106 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { resolve, sep } from "node:path";
+import { createInterface } from "node:readline";
+
+/** The repository, from the source of this file as well as from its compiled form. */
+export const ROOT = resolve(
+  import.meta.dirname,
+  import.meta.dirname.includes(`${sep}dist${sep}`) ? "../../.." : "../..",
+);
+const MAIN = resolve(ROOT, "dist/src/main.js");
+const CAMPUS = resolve(ROOT, "dist/src/campus/main.js");
+
+/** What `carillon init --json` prints. */
+export interface Initialised {
+  userId: string;
+  token: string;
+  providerId: string;
+  extensionId: string;
+  endpointId: string;
+  domainId: string;
+}
+
+/** A process of the product that has printed its first line; its log goes to `log`. */
+export interface Running {
+  readonly child: ChildProcess;
+  /** Lines of stdout that came after the first. */
+  readonly lines: readonly string[];
+  /** Text of stderr, at most the last 64 KiB. */
+  log(): string;
+  /** Sends a signal and resolves with the exit code, null when the signal ended it. */
+  end(signal: "SIGTERM" | "SIGKILL"): Promise<number | null>;
+}
+
+/** The daemon in a process of its own. */
+export interface RunningDaemon extends Running {
+  /** Such as `http://127.0.0.1:41234`. */
+  url: string;
+  urls: Record<string, string>;
+}
+
+/** The virtual campus in a process of its own. */
+export interface RunningCampus extends Running {
+  control: string;
+  devices: { type: string; deviceIdentifier: string; description: string; attributes: Record<string, string> }[];
+}
+
+/** Runs `carillon <args>` to its end. */
+export async function runCarillon(args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const child = spawn(process.execPath, [MAIN, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  const [stdout, stderr] = [textOf(child.stdout), textOf(child.stderr)];
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code: code ?? -1, stdout: stdout(), stderr: stderr() };
+}
+
+/** Sets up an appliance in `dataDir`. */
+export async function initialise(dataDir: string): Promise<Initialised> {
+  const account = ["--admin-email", "admin@example.org", "--admin-password", "correct horse battery"];
+  const { code, stdout, stderr } = await runCarillon(["init", "--data", dataDir, ...account, "--json"]);
+  if (code !== 0) throw new Error(`init ended with ${code}: ${stderr}`);
+  return JSON.parse(stdout) as Initialised;
+}
+
+/** Starts `carillon serve` on a free port and resolves once it is ready. */
+export async function serve(dataDir: string, more: readonly string[] = []): Promise<RunningDaemon> {
+  const args = [MAIN, "serve", "--data", dataDir, "--listen", "127.0.0.1:0", ...more];
+  const { first, running } = await start(args);
+  const { url, urls } = JSON.parse(first) as { url: string; urls: Record<string, string> };
+  return { ...running, url, urls };
+}
+
+/** Starts a campus and resolves once all its devices listen. */
+export async function startCampus(args: readonly string[]): Promise<RunningCampus> {
+  const { first, running } = await start([CAMPUS, ...args]);
+  const { control, devices } = JSON.parse(first) as Pick<RunningCampus, "control" | "devices">;
+  return { ...running, control, devices };
+}
+
+async function start(args: readonly string[]): Promise<{ first: string; running: Running }> {
+  const child = spawn(process.execPath, [...args], { stdio: ["ignore", "pipe", "pipe"] });
+  const log = textOf(child.stderr);
+  const lines: string[] = [];
+  const closed = once(child, "close") as Promise<[number | null]>;
+  const first = await new Promise<string>((done, failed) => {
+    void closed.then(([code]) => failed(new Error(`it ended with ${code} before it was ready: ${log()}`)));
+    createInterface({ input: child.stdout as NodeJS.ReadableStream }).on("line", (line) => {
+      lines.push(line);
+      done(line);
+    });
+  });
+  lines.shift();
+  const end = async (signal: "SIGTERM" | "SIGKILL"): Promise<number | null> => {
+    child.kill(signal);
+    return (await closed)[0];
+  };
+  return { first, running: { child, lines, log, end } };
+}
+
+function textOf(stream: NodeJS.ReadableStream | null): () => string {
+  let text = "";
+  stream?.setEncoding("utf8");
+  stream?.on("data", (part: string) => {
+    text = (text + part).slice(-65_536);
+  });
+  return () => text;
+}
