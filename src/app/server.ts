@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Clock } from "../base/clock.ts";
+import { answerBroken } from "../rest/broken-request.ts";
 import { formatListen, type ListenAddress } from "../settings/addresses.ts";
 
 /** Connections at once; more are refused. own choice */
@@ -28,6 +29,7 @@ export function startServer({ host, port }: ListenAddress, clock: Clock): Promis
     { headersTimeout: 5_000, requestTimeout: 0, connectionsCheckingInterval: 1_000, keepAliveTimeout: 5_000 },
     (request, response) => listener(request, response),
   );
+  server.on("clientError", answerBroken);
   server.maxConnections = MAX_CONNECTIONS;
   server.setTimeout(IDLE_MS);
   return new Promise((resolve, reject) => {

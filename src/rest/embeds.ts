@@ -2,7 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { Scope, Store } from "../store/store.ts";
-import { type Query, singleText } from "./query.ts";
+import type { Query } from "./query.ts";
 import type { Representation, Row } from "./representation.ts";
 
 /** The related rows of a page, as JSON members per row in the page's order. */
@@ -40,10 +40,10 @@ export function compileEmbed(
   return async (rows, query, scope) => {
     const texts = rows.map(() => "");
     for (const relation of relations) {
-      if ((singleText(query, relation.flag) ?? "true") !== "true") continue;
+      if (query[relation.flag] === false) continue;
       await addRelation(texts, rows, relation, scope, textsOf);
     }
-    if (withDomain && singleText(query, "includeDomain") === "true") {
+    if (withDomain && query.includeDomain === true) {
       const relation = {
         field: "domainId",
         many: false,

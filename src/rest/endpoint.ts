@@ -1,6 +1,5 @@
 import { actorOf, type Principal } from "../access/principal.ts";
 import { forbidden, notFound } from "../base/errors.ts";
-import { canonicalPath } from "../schema/catalogue.ts";
 import type { AnyResource, Method } from "../schema/resource.ts";
 import type { By } from "../store/store.ts";
 import type { Action, Answer, ApiRequest, OpenRequest } from "./action.ts";
@@ -134,30 +133,25 @@ function placeOf(
 }
 
 function requestOf(at: string, base: Base, principal: Principal, by: By, presenter: Presenter): ApiRequest {
-  const showing = (place: Showing["place"], request: ApiRequest): Showing => ({
-    by: request.by,
-    query: base.query,
-    params: request.params,
-    place,
-  });
-  const request: ApiRequest = {
+  /** An action at one of the resource's own paths shows rows as they stand there. */
+  const showing = (resource: AnyResource, ids: Readonly<Record<string, unknown>>, request: ApiRequest): Showing => {
+    const path = resource.paths.find((each) => each.at === at);
+    const place = path ? { path, collection: base.path } : presenter.placeOf(resource, ids);
+    return { by: request.by, query: base.query, params: request.params, place };
+  };
+  return {
     ...base,
     principal,
     by,
     body: {},
     show(resource, row) {
       const shown = row as unknown as Row;
-      return presenter.show(resource, shown, showing(presenter.placeOf(resource, shown), this));
+      return presenter.show(resource, shown, showing(resource, shown, this));
     },
-    list(resource: AnyResource, restriction) {
-      const path = resource.paths.find((each) => each.at === at);
-      const place = path
-        ? { path, collection: this.path }
-        : { path: canonicalPath(resource), collection: `/${canonicalPath(resource).at}` };
-      return presenter.list(resource, restriction, showing(place, this));
+    list(resource, restriction) {
+      return presenter.list(resource, restriction, showing(resource, base.params, this));
     },
   };
-  return request;
 }
 
 /** The generic methods by their HTTP names; HEAD is a GET without its body. */

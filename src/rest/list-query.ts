@@ -45,7 +45,7 @@ export function compileListQuery(resource: AnyResource): (query: Query) => ListQ
   }
   const sortable = new Set(Object.keys(fields).filter((name) => SORTABLE.has((fields[name] as Field).kind)));
   return (query) => {
-    const asked: ListQuery = { includeTotal: query.includeTotal !== "false" };
+    const asked: ListQuery = { includeTotal: query.includeTotal !== false };
     const filters = filtersOf(query, rules);
     if (filters.length > 0) asked.filters = filters;
     const ids = idTexts(query, "ids") ?? idTexts(query, "id");

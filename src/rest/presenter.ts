@@ -7,7 +7,7 @@ import { etagOf } from "./etag.ts";
 import { createIsoText } from "./iso-text.ts";
 import { compileListQuery, type ListQuery } from "./list-query.ts";
 import type { ApiNeeds } from "./needs.ts";
-import { type Query, singleText } from "./query.ts";
+import type { Query } from "./query.ts";
 import { compileRepresentation, type Representation, type Row } from "./representation.ts";
 
 /** For whom and where rows are shown. */
@@ -24,8 +24,8 @@ export interface Presenter {
   show(resource: AnyResource, row: Row, showing: Showing): Promise<Answer>;
   /** The envelope of the page that the query asks for within `restriction`. Throws CallerError. */
   list(resource: AnyResource, restriction: PageQuery, showing: Showing): Promise<Answer>;
-  /** Where a row stands by its canonical path. */
-  placeOf(resource: AnyResource, row: Row): Showing["place"];
+  /** Where a resource stands by its canonical path, whose placeholders are filled from `ids`. */
+  placeOf(resource: AnyResource, ids: Readonly<Record<string, unknown>>): Showing["place"];
 }
 
 interface Compiled {
@@ -58,7 +58,7 @@ export function createPresenter({ catalogue, store, clock }: ApiNeeds, base: str
     const extras = present?.(rows as never, { reader: store, scope: by.scope, query, params });
     const embeds = await embed(rows, query, by.scope);
     const permissions = permissionWriter(by, place);
-    const withUrls = singleText(query, "includeBinaryUrls") === "true";
+    const withUrls = query.includeBinaryUrls === true;
     return rows.map((row, at) => {
       const id = itemIdOf(row, place.path);
       const fileUrl = withUrls ? (field: string) => `${base}${place.collection}/${id}/${field}` : NO_FILE_URL;
@@ -77,9 +77,9 @@ export function createPresenter({ catalogue, store, clock }: ApiNeeds, base: str
       const page = store.page(resource, asked);
       return { body: envelope(page, await textsOf(resource, page.rows as unknown as Row[], showing)) };
     },
-    placeOf(resource, row) {
+    placeOf(resource, ids) {
       const path = canonicalPath(resource);
-      const collection = pathParams(path).reduce((at, name) => at.replace(`{${name}}`, String(row[name])), path.at);
+      const collection = pathParams(path).reduce((at, name) => at.replace(`{${name}}`, String(ids[name])), path.at);
       return { path, collection: `/${collection}` };
     },
   };

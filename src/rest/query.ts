@@ -3,7 +3,7 @@ import { CallerError, invalidValue } from "../base/errors.ts";
 import { isUuid } from "../base/ids.ts";
 import { camelCase } from "../schema/decode.ts";
 
-/** Query parameters: camelCase names to texts, arrays and nested objects of texts. */
+/** Query parameters: camelCase names to texts, arrays and nested objects of texts; `include…` flags are booleans. */
 export type Query = Readonly<Record<string, unknown>>;
 
 const NOTHING: Query = Object.freeze({});
@@ -23,11 +23,17 @@ export function parseBrackets(text: string): Record<string, unknown> {
   }
 }
 
-/** Reads a query string (without `?`); names in kebab-case come out in camelCase, range suffixes stay. */
+/**
+ * Reads a query string (without `?`); names in kebab-case come out in camelCase, range suffixes stay. A flag
+ * `includeX` is true for "true" and false for every other text. @source decisions.md 1
+ */
 export function parseQuery(text: string): Query {
   if (text === "") return NOTHING;
   const query: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(parseBrackets(text))) query[camelCase(name)] = value;
+  for (const [given, value] of Object.entries(parseBrackets(text))) {
+    const name = camelCase(given);
+    query[name] = /^include[A-Z]/.test(name) && typeof value === "string" ? value === "true" : value;
+  }
   return query;
 }
 

@@ -1,20 +1,18 @@
-import type { AddressInfo } from "node:net";
 import { createAccess } from "../../src/access/access.ts";
-import { accessBehaviours } from "../../src/access/behaviours.ts";
 import { createToken } from "../../src/access/tokens.ts";
+import { bindBehaviours } from "../../src/app/behaviours.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "../../src/app/load-declarations.ts";
+import { startServer } from "../../src/app/server.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { createEvents } from "../../src/base/events.ts";
 import { createLog, type Log } from "../../src/base/log.ts";
 import type { Broadcaster } from "../../src/broadcast/broadcaster.ts";
-import { deviceBehaviour } from "../../src/devices/device-behaviour.ts";
 import domains from "../../src/resources/domains/domains.ts";
 import users from "../../src/resources/people/users.ts";
 import securityGroupMembers from "../../src/resources/security/security-group-members.ts";
 import securityGroups from "../../src/resources/security/security-groups.ts";
 import userPermissions from "../../src/resources/security/user-permissions.ts";
 import { type ApiNeeds, createApi } from "../../src/rest/api.ts";
-import { createHttpServer } from "../../src/rest/http-server.ts";
 import { createCatalogue } from "../../src/schema/catalogue.ts";
 import type { AnyResource } from "../../src/schema/resource.ts";
 import { defaultSettings } from "../../src/settings/load.ts";
@@ -80,10 +78,18 @@ export async function openApi(
   const events = createEvents(fail);
   const declarations = await loadDeclarations([OWN_DECLARATIONS, ...(options.folders ?? [])]);
   const catalogue = createCatalogue(declarations);
-  const bound = accessBehaviours(clock).map(([resource, behaviour]) => [resource.name, behaviour] as const);
   const behaviours = {
-    ...Object.fromEntries(bound),
-    devices: deviceBehaviour(() => "ip-phones") as unknown as Behaviour,
+    ...bindBehaviours({
+      clock,
+      endpoint: {
+        ownId: () => "",
+        health: { report: () => ({ status: "GREEN", redReasons: [], yellowReasons: [], since: 0 }) } as never,
+        buildInfo: () => ({}) as never,
+      },
+      groupCounts: { of: () => new Map(), idle: async () => undefined },
+      plugins: { findProvider: () => "ip-phones", extensionBehaviour: {} },
+      baseUrl: () => "http://localhost",
+    }),
     ...options.behaviours,
   };
   const store = openStore({ dataDir, catalogue, behaviours, clock, events, log, onFatal: fail });
@@ -101,9 +107,9 @@ export async function openApi(
     plugins: { route: async () => null },
     ...options.needs,
   });
-  const server = createHttpServer(api.callback());
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const server = await startServer({ host: "127.0.0.1", port: 0 }, clock);
+  server.open(api.callback());
+  const origin = server.url;
   const { token } = await createToken(store, adminId, { name: "test" }, system);
 
   return {
@@ -129,8 +135,7 @@ export async function openApi(
       return { id, token: (await createToken(store, id, { name: "test" }, system)).token };
     },
     async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      await server.stop();
       access.close();
       await store.close();
     },
