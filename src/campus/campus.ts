@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { Clock } from "../base/clock.ts";
 import { BugError } from "../base/errors.ts";
 import { shuffled } from "./chance.ts";
@@ -50,6 +51,8 @@ async function open(options: CampusOptions, clock: Clock, closers: (() => unknow
   const sources = new Sources(at);
   const outgoing = createOutgoing(clock);
   const ending = new AbortController();
+  // Every answer that a phone still delays listens to it.
+  setMaxListeners(0, ending.signal);
   closers.push(
     control.stop,
     () => sources.stop(),
