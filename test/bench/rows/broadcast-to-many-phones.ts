@@ -1,0 +1,112 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { type Initialised, initialise, type RunningCampus, serve, startCampus } from "../../support/product.ts";
+import { atMost, type Figure, median, percentile, type Row } from "../row.ts";
+
+const ROUNDS = 3;
+const SIZES = [
+  { phones: 1_000, goalMs: 2_000 },
+  { phones: 10_000, goalMs: 10_000 },
+];
+const LATENCY = "lognormal:60:5:2000";
+const REGISTER_AT_ONCE = 32;
+
+/** Row 8: from the POST until 99 % of the phones are proven to play, through the whole pipeline. */
+export const broadcastToManyPhones: Row = {
+  number: 8,
+  name: "broadcast to campus phones, whole pipeline",
+  async measure(say) {
+    const figures: Figure[] = [];
+    for (const { phones, goalMs } of SIZES) {
+      const times = await measureSize(phones, (text) => say(`${phones} phones: ${text}`));
+      const what = `${phones.toLocaleString("en")} phones answering in ${LATENCY} ms, 99 % playing`;
+      figures.push(atMost({ what, ours: median(times), limit: goalMs, against: "fixed", unit: "ms" }, 1));
+    }
+    return figures;
+  },
+};
+
+async function measureSize(phones: number, say: (text: string) => void): Promise<number[]> {
+  const folder = mkdtempSync(join(tmpdir(), "carillon-bench-"));
+  const settings = join(folder, "carillon.yaml");
+  writeFileSync(
+    settings,
+    "network:\n  allowedTargets: [127.0.0.0/8]\n  multicastInterface: 127.0.0.1\nlog:\n  level: warn\n",
+  );
+  const made = await initialise(join(folder, "data"));
+  const daemon = await serve(join(folder, "data"), ["--config", settings]);
+  const campus = await startCampus([
+    ...["--phones", String(phones), "--zones", "0", "--latency", LATENCY],
+    ...["--auth-url", daemon.urls["ip-phones/auth"] as string],
+  ]);
+  try {
+    const api = createApi(daemon.url, made.token);
+    await register(api, made, campus);
+    say("registered");
+    const group = await api("POST", "device-groups", { name: "All", filters: [], criteriaOperator: "ACCEPT" });
+    const times: number[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      times.push(await broadcast(api, String(group.id), phones));
+      say(`round ${round + 1} of ${ROUNDS}: ${Math.round(times[round] as number)} ms`);
+    }
+    return times;
+  } finally {
+    await daemon.end("SIGTERM");
+    await campus.end("SIGTERM");
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Sends one broadcast; ms from the POST until 99 % of all phones were playing, by the ledger's own times. */
+async function broadcast(api: Api, deviceGroupId: string, phones: number): Promise<number> {
+  const sentAt = Date.now();
+  const body = { subject: "Bench", body: "A message to all", alertTone: "chime", deviceGroupIds: [deviceGroupId] };
+  const { id } = await api("POST", "notifications", body);
+  for (;;) {
+    await pause(500);
+    const notification = await api("GET", `notifications/${id}`);
+    const progress = notification.progress as { percentComplete?: number } | null;
+    if (progress?.percentComplete === 100) break;
+  }
+  const playing: number[] = [];
+  let next = "";
+  do {
+    const page = await api("GET", `notifications/${id}/devices?limit=1000&include-total=false${next}`);
+    for (const row of page.data as { playingAt: string | null }[]) {
+      playing.push(row.playingAt === null ? Number.POSITIVE_INFINITY : Date.parse(row.playingAt) - sentAt);
+    }
+    next = page.next ? `&start=${encodeURIComponent(page.next as string)}` : "";
+  } while (next !== "");
+  if (playing.length !== phones) throw new Error(`the ledger has ${playing.length} rows`);
+  return percentile(playing, 99);
+}
+
+async function register(api: Api, made: Initialised, campus: RunningCampus): Promise<void> {
+  const path = `extensions/${made.extensionId}/endpoints/${made.endpointId}/devices`;
+  const waiting = [...campus.devices];
+  const client = async (): Promise<void> => {
+    for (let device = waiting.pop(); device; device = waiting.pop()) await api("POST", path, device);
+  };
+  await Promise.all(Array.from({ length: REGISTER_AT_ONCE }, client));
+  const { data } = await api("GET", "extensions?limit=1000");
+  const phones = (data as { id: string; name: string }[]).find((extension) => extension.name === "ip-phones");
+  await api("PUT", `extensions/${phones?.id}`, { config: { pushUser: "push", pushPassword: "push" } });
+}
+
+type Api = (method: string, path: string, body?: unknown) => Promise<Record<string, unknown>>;
+
+function createApi(url: string, token: string): Api {
+  return async (method, path, body) => {
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const response = await fetch(`${url}/api/v1/${path}`, {
+      method,
+      headers,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const answer = (await response.json()) as Record<string, unknown>;
+    if (response.status !== 200) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
+    return answer;
+  };
+}
