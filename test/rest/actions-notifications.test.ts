@@ -1,0 +1,320 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { ConflictError, invalidValue } from "../../src/base/errors.ts";
+import type { Broadcaster, SendOptions } from "../../src/broadcast/broadcaster.ts";
+import { presentOwn } from "../../src/broadcast/own-notifications.ts";
+import notificationActivities from "../../src/resources/broadcasts/notification-activities.ts";
+import notificationRecipients from "../../src/resources/broadcasts/notification-recipients.ts";
+import notifications from "../../src/resources/broadcasts/notifications.ts";
+import { UploadedFile } from "../../src/schema/uploaded-file.ts";
+import type { Behaviour, By } from "../../src/store/store.ts";
+import { makeTempDir } from "../support/temp-dir.ts";
+import { type ApiFixture, openApi } from "./api-fixture.ts";
+import { PNG, wavOf } from "./uploads.ts";
+
+const NOBODY = "00000000-0000-4000-8000-000000000000";
+const PROGRAMME = wavOf(0.05);
+
+let api: ApiFixture;
+let sent: { input: Record<string, unknown>; by: By; options: SendOptions }[] = [];
+let told: unknown[] = [];
+
+/** Stores what it is told, sends nothing. */
+const broadcaster = {
+  async send(input: Record<string, unknown>, by: By, options: SendOptions) {
+    if (options.idempotencyKey === "used") throw new ConflictError("used", "Idempotency-Key");
+    sent.push({ input, by, options });
+    return api.store.create(notifications, input, by);
+  },
+  abort: (id: string, by: By) => activity({ notificationId: id, type: "abort" }, by),
+  expire: (id: string, by: By) => activity({ notificationId: id, type: "expire" }, by),
+  async answer(notificationId: string, userId: string, confirmationOption: string, by: By) {
+    if (confirmationOption === "Perhaps") throw invalidValue("details.confirmationOption");
+    return activity({ notificationId, userId, type: "confirmation", confirmationOption }, by);
+  },
+  setRead: (notificationId: string, userId: string, read: boolean, by: By) =>
+    activity({ notificationId, userId, type: "set-read-status", readStatus: read ? "read" : "unread" }, by),
+  programmeOf: async (id: string) => (api.store.get(notifications, id)?.alertTone === "silent" ? null : PROGRAMME),
+} as unknown as Broadcaster;
+
+function activity(input: object, by: By) {
+  told.push({ ...input, by: by.actor.userId });
+  return api.store.create(notificationActivities, input, api.system);
+}
+
+beforeAll(async () => {
+  const behaviours = { notifications: { present: presentOwn } as unknown as Behaviour };
+  api = await openApi(makeTempDir(), { needs: { broadcaster }, behaviours });
+});
+beforeEach(() => {
+  sent = [];
+  told = [];
+});
+afterAll(() => api.close());
+
+const send = async (json: object) => (await api.call("POST", "/notifications", { json })).body;
+const reach = (notificationId: string, userId: string, row: object = {}) =>
+  api.store.create(notificationRecipients, { notificationId }, api.system, { userId, name: "R", ...row });
+
+describe("sending", () => {
+  it("hands the same message and the same digest over from JSON, form and multipart", async () => {
+    const json = { subject: "Fire", userIds: [api.adminId], expiration: 60, draft: false, customVars: { room: "12" } };
+    const form = [
+      ["custom-vars", '{"room":"12"}'],
+      ["draft", "false"],
+      ["user-ids[]", api.adminId],
+      ["expiration", "60"],
+      ["subject", "Fire"],
+    ] as const;
+    for (const sending of [{ json }, { form }, { multipart: form }]) {
+      const { status, body } = await api.call("POST", "/notifications", sending);
+      expect(status).toBe(200);
+      expect(body).toMatchObject({ subject: "Fire", userIds: [api.adminId], permissions: ["get", "delete"] });
+    }
+    expect(sent.map(({ input }) => input)).toEqual([json, json, json]);
+    expect(sent[0]?.options).toEqual({
+      idempotencyKey: null,
+      requestSha: expect.stringMatching(/^[0-9a-f]{64}$/),
+      source: "api",
+    });
+    expect(new Set(sent.map(({ options }) => options.requestSha)).size).toBe(1);
+    expect(sent[0]?.by.actor).toMatchObject({ kind: "user", userId: api.adminId, address: "127.0.0.1" });
+    await send({ ...json, subject: "Flood" });
+    expect(sent[3]?.options.requestSha).not.toBe(sent[0]?.options.requestSha);
+  });
+
+  it("takes a recording and a picture, told apart by their bytes", async () => {
+    const upload = (audio: Uint8Array<ArrayBuffer>, name: string) =>
+      api.call("POST", "/notifications", {
+        multipart: [
+          ["subject", "S"],
+          ["audio", new File([audio], name)],
+          ["image", new File([PNG], "a.png")],
+        ],
+      });
+    const first = await upload(wavOf(0.1), "first.wav");
+    await upload(wavOf(0.1), "again.wav");
+    await upload(wavOf(0.2), "first.wav");
+    expect(first.body).toMatchObject({ audio: wavOf(0.1).length, image: PNG.length });
+    expect(sent[0]?.input.audio).toBeInstanceOf(UploadedFile);
+    const [one, same, other] = sent.map(({ options }) => options.requestSha);
+    expect(same).toBe(one);
+    expect(other).not.toBe(one);
+  });
+
+  it("passes the caller's key on, and refuses what is none", async () => {
+    const post = (key: string) =>
+      api.call("POST", "/notifications", { json: { subject: "S" }, headers: { "Idempotency-Key": key } });
+    expect((await post("0190-abc")).status).toBe(200);
+    expect(sent[0]?.options.idempotencyKey).toBe("0190-abc");
+    expect((await post("used")).body).toMatchObject({ status: 409, type: "conflict" });
+    for (const key of ["a b", "k".repeat(256)]) {
+      expect((await post(key)).body).toMatchObject({ status: 400, errors: [{ field: "idempotency-key" }] });
+    }
+    expect(sent).toHaveLength(1);
+  });
+
+  it("is for those who may send; who may only drill sends drills", async () => {
+    const sender = await api.user("Ann", "post /notifications", "get /notifications/*");
+    const driller = await api.user("Bob", "post /drill-notifications", "get /notifications/*");
+    const nobody = await api.user("Cid");
+    const post = async (token: string, drill?: unknown) =>
+      (await api.call("POST", "/notifications", { json: { subject: "S", drill }, token })).status;
+    expect(await post(sender.token)).toBe(200);
+    expect(await post(sender.token, true)).toBe(200);
+    expect(await post(driller.token, true)).toBe(200);
+    expect(await post(driller.token, "true")).toBe(200);
+    expect(await post(driller.token, "yes")).toBe(403);
+    expect(await post(driller.token)).toBe(403);
+    expect(await post(nobody.token, true)).toBe(403);
+    expect(sent).toHaveLength(4);
+  });
+
+  it("answers 4xx to what is no message", async () => {
+    const bad = [
+      [{ json: [] }, 400],
+      [{ body: "{", headers: { "content-type": "application/json" } }, 400],
+      [{ body: "x", headers: { "content-type": "text/plain" } }, 415],
+      [{ json: { subject: "S", audio: "text" } }, 400],
+      [{ multipart: [["audio", new File([PNG], "a.wav")]] as const }, 415],
+    ] as const;
+    for (const [sending, status] of bad) {
+      const { body } = await api.call("POST", "/notifications", sending);
+      expect(body).toMatchObject({ status, requestId: expect.any(String) });
+    }
+  });
+});
+
+describe("ending", () => {
+  it.each(["abort", "expire"])("by %s is written to the diary", async (type) => {
+    const { id } = await send({ subject: "S" });
+    const at = `/notifications/${id}/activities`;
+    const { status, body } = await api.call("POST", at, { form: [["type", type]] });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ type, notificationId: id, permissions: ["get"] });
+    expect(told).toEqual([{ notificationId: id, type, by: api.adminId }]);
+    expect((await api.call("GET", `${at}/${body.id}`)).body).toEqual(body);
+    expect((await api.call("GET", at)).body.data).toEqual([body]);
+  });
+
+  it("is refused for other types, other notifications and other people", async () => {
+    const { id } = await send({ subject: "S" });
+    const at = `/notifications/${id}/activities`;
+    const reader = await api.user("Dee", "get /notifications/*");
+    const typeFault = (type: string) => ({ status: 400, errors: [{ field: "type", type }] });
+    expect((await api.call("POST", at, { json: {} })).body).toMatchObject(typeFault("required"));
+    expect((await api.call("POST", at, { json: { type: "info" } })).body).toMatchObject(typeFault("invalid-value"));
+    expect((await api.call("POST", at, { json: { type: "abort" }, token: reader.token })).status).toBe(403);
+    const other = at.replace(id, NOBODY);
+    expect((await api.call("POST", other, { json: { type: "abort" } })).status).toBe(404);
+    expect(told).toEqual([]);
+  });
+});
+
+describe("a recipient", () => {
+  it("answers and reads, with the particulars inside details or beside them", async () => {
+    const ann = await api.user("Ann");
+    const { id } = await send({ subject: "S" });
+    await reach(id, ann.id);
+    const at = `/users/${ann.id}/notifications/${id}/activities`;
+    const post = (sending: object) => api.call("POST", at, { ...sending, token: ann.token });
+    const answers = [
+      await post({ json: { type: "confirmation", details: { confirmationOption: "Yes" } } }),
+      await post({
+        form: [
+          ["type", "confirmation"],
+          ["details[confirmationOption]", "Yes"],
+        ],
+      }),
+      await post({
+        multipart: [
+          ["type", "confirmation"],
+          ["confirmation-option", "Yes"],
+        ],
+      }),
+      await post({ json: { type: "set-read-status", details: { readStatus: "read" } } }),
+      await post({ json: { type: "set-read-status", readStatus: "unread" } }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    const confirmation = { notificationId: id, userId: ann.id, type: "confirmation", confirmationOption: "Yes" };
+    const reading = { notificationId: id, userId: ann.id, type: "set-read-status" };
+    expect(told).toEqual([
+      ...[confirmation, confirmation, confirmation, { ...reading, readStatus: "read" }].map((each) => ({
+        ...each,
+        by: ann.id,
+      })),
+      { ...reading, readStatus: "unread", by: ann.id },
+    ]);
+    expect(answers[0]?.body).toMatchObject(confirmation);
+    const own = await api.call("GET", at, { token: ann.token });
+    expect(own.body.data.map((each: { type: string }) => each.type)).toHaveLength(5);
+  });
+
+  it("is told what is wrong with an answer", async () => {
+    const bob = await api.user("Bob");
+    const { id } = await send({ subject: "S" });
+    const at = `/users/${bob.id}/notifications/${id}/activities`;
+    const post = async (json: object, token = bob.token) => (await api.call("POST", at, { json, token })).body;
+    const yes = { type: "confirmation", details: { confirmationOption: "Yes" } };
+    expect(await post(yes)).toMatchObject({ status: 404 });
+    await reach(id, bob.id);
+    expect(await post({ type: "confirmation" })).toMatchObject({
+      errors: [{ field: "details.confirmationOption", type: "required" }],
+    });
+    expect(await post({ type: "confirmation", details: { confirmationOption: 3 } })).toMatchObject({ status: 400 });
+    expect(await post({ type: "confirmation", details: "Yes" })).toMatchObject({ status: 400 });
+    expect(await post({ type: "confirmation", details: { confirmationOption: "Perhaps" } })).toMatchObject({
+      status: 400,
+    });
+    expect(await post({ type: "set-read-status", details: { readStatus: "maybe" } })).toMatchObject({ status: 400 });
+    expect(await post({ type: "abort" })).toMatchObject({ status: 400, errors: [{ field: "type" }] });
+    expect(await post(yes, (await api.user("Cid")).token)).toMatchObject({ status: 403 });
+    expect(told).toEqual([]);
+  });
+
+  it("sees the own part of a notification, and hides it from the own list alone", async () => {
+    const [ann, bob] = [await api.user("Ann"), await api.user("Bob")];
+    const { id } = await send({ subject: "One" });
+    const second = await send({ subject: "Two" });
+    const at = Date.parse("2026-01-12T08:00:00.000Z");
+    await reach(id, ann.id, {
+      confirmationResponse: "Yes",
+      confirmationResponseTimestamp: at,
+      dynamicReply: "Good",
+      read: true,
+      readTimestamp: at,
+    });
+    await reach(id, bob.id);
+    await reach(second.id, ann.id);
+    const list = (who: typeof ann) => api.call("GET", `/users/${who.id}/notifications`, { token: who.token });
+    const mine = await list(ann);
+    expect(mine.body.total).toBe(2);
+    expect(mine.body.data[0]).toMatchObject({
+      id,
+      subject: "One",
+      confirmationResponse: "Yes",
+      confirmationResponseTimestamp: "2026-01-12T08:00:00.000Z",
+      dynamicReplyText: "Good",
+      readTimestamp: "2026-01-12T08:00:00.000Z",
+      permissions: ["get", "delete"],
+    });
+    expect(mine.body.data[1]).toMatchObject({ confirmationResponse: null, readTimestamp: null });
+    expect((await api.call("GET", `/notifications/${id}`)).body).not.toHaveProperty("confirmationResponse");
+
+    const own = `/users/${ann.id}/notifications/${id}`;
+    expect((await api.call("DELETE", own, { token: bob.token })).status).toBe(403);
+    const gone = await api.call("DELETE", own, { token: ann.token });
+    expect(gone.body).toEqual({ status: 200, message: `deleted ${id}`, resources: [{ id }] });
+    expect((await list(ann)).body).toMatchObject({ total: 1, data: [{ id: second.id }] });
+    expect((await api.call("GET", own, { token: ann.token })).status).toBe(404);
+    expect((await api.call("DELETE", own, { token: ann.token })).status).toBe(404);
+    expect((await list(bob)).body.total).toBe(1);
+    expect((await api.call("GET", `/notifications/${id}`)).status).toBe(200);
+  });
+});
+
+describe("sound and picture", () => {
+  const sound = async () =>
+    (
+      await api.call("POST", "/notifications", {
+        multipart: [
+          ["subject", "S"],
+          ["audio", new File([wavOf(0.1)], "call.wav")],
+          ["image", new File([PNG], "map.png")],
+        ],
+      })
+    ).body;
+  const bytes = async (path: string, token = api.token) => {
+    const response = await fetch(api.base + path, { headers: { authorization: `Bearer ${token}` } });
+    return { status: response.status, headers: response.headers, bytes: new Uint8Array(await response.arrayBuffer()) };
+  };
+
+  it("are given as they were sent, and as they are played", async () => {
+    const { id } = await sound();
+    const recording = await bytes(`/notifications/${id}/audio`);
+    expect(recording.headers.get("content-type")).toBe("audio/wav");
+    expect(recording.bytes).toEqual(wavOf(0.1));
+    const programme = await bytes(`/notifications/${id}/audio?form=programme`);
+    expect(programme.headers.get("content-type")).toBe("audio/wav");
+    expect(programme.bytes).toEqual(PROGRAMME);
+    const picture = await bytes(`/notifications/${id}/image`);
+    expect(picture.headers.get("content-type")).toBe("image/png");
+    expect(picture.bytes).toEqual(PNG);
+  });
+
+  it("are not there where there is none, and for those who don't see the notification", async () => {
+    const silent = await send({ subject: "S", alertTone: "silent" });
+    expect((await bytes(`/notifications/${silent.id}/audio`)).status).toBe(404);
+    expect((await bytes(`/notifications/${silent.id}/audio?form=programme`)).status).toBe(404);
+    expect((await bytes(`/notifications/${silent.id}/audio?form=mp3`)).status).toBe(400);
+    expect((await bytes(`/notifications/${silent.id}/image`)).status).toBe(404);
+    const { id } = await sound();
+    const reader = await api.user("Ann", "get /notifications/*");
+    const stranger = await api.user("Bob");
+    expect((await bytes(`/notifications/${id}/audio`, reader.token)).status).toBe(200);
+    expect((await bytes(`/notifications/${id}/audio`, stranger.token)).status).toBe(404);
+    await reach(id, stranger.id);
+    expect((await bytes(`/notifications/${id}/audio`, stranger.token)).status).toBe(403);
+    expect((await bytes(`/users/${stranger.id}/notifications/${id}/audio`, stranger.token)).status).toBe(200);
+    expect((await bytes(`/users/${stranger.id}/notifications/${id}/image`, stranger.token)).status).toBe(200);
+  });
+});
