@@ -46,11 +46,12 @@ export function build(root, part) {
   const tsc = join(root, "node_modules/typescript-7/bin/tsc");
   const args = [tsc, "-p", join(root, PARTS[part].project)];
   const result = spawnSync(process.execPath, args, { cwd: root, stdio: ["ignore", 2, 2] });
+  // The compiler writes its output in spite of faults, and tests run on it.
+  copyManifests(root);
   if (result.status !== 0) {
     say("set-up: the compiler found faults");
     return false;
   }
-  copyManifests(root);
   prune(root);
   writeFileSync(stampPath(root), JSON.stringify({ ...readStamps(root), ...stamps }));
   return true;

@@ -3,7 +3,7 @@ import { systemClock } from "../base/clock.ts";
 import { BugError } from "../base/errors.ts";
 import type { PluginDefinition } from "../plugin-api/index.ts";
 import { openDoor } from "./door.ts";
-import type { DoorInit } from "./wire.ts";
+import type { DoorInit, FromPlugin } from "./wire.ts";
 
 /** What the thread of one plugin is started with; `entry` is the URL of its index.js. */
 export interface PluginWorkerData {
@@ -14,10 +14,12 @@ export interface PluginWorkerData {
 if (!parentPort) throw new BugError("plugin-worker runs in a worker thread only");
 const port = parentPort;
 const { entry, init } = workerData as PluginWorkerData;
-const door = openDoor(
-  { send: (message) => port.postMessage(message), receive: (handler) => port.on("message", handler) },
-  init,
-  systemClock,
-);
+/** A plugin that has undone everything ends its thread by itself; one that left something open is ended by force. */
+function send(message: FromPlugin): void {
+  port.postMessage(message);
+  if (message.kind === "stopped") port.close();
+}
+
+const door = openDoor({ send, receive: (handler) => port.on("message", handler) }, init, systemClock);
 const plugin = (await import(entry)) as { default: PluginDefinition };
 await door.start(plugin.default);

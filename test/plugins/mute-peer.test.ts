@@ -1,0 +1,48 @@
+import { existsSync, readdirSync } from "node:fs";
+import { afterEach, describe, expect, it } from "vitest";
+import { extensionIdOf } from "../../src/extensions/extension-rows.ts";
+import { builtPluginFolder } from "../../src/extensions/installed-plugins.ts";
+import extensions from "../../src/resources/devices/extensions.ts";
+import { makeTempDir } from "../support/temp-dir.ts";
+import { itemOf, openAppliance, somebody } from "./appliance.ts";
+import type { MutePeer, OpenMutePeer } from "./peer.ts";
+
+const names = readdirSync(new URL("../../plugins/", import.meta.url));
+const AUDIO = { group: "239.255.77.1", port: 20_480, codec: "PCMU", ttl: 1, ssrc: 77 } as const;
+/** Levels that nobody may claim of a peer whose taking proves `proves`. */
+const UNPROVEN = { sent: ["accepted", "playing", "heard", "confirmed"], accepted: ["playing", "heard", "confirmed"] };
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+describe.each(names)("%s opposite a device that takes everything and stays mute", (name) => {
+  it("reports what the device gave, and never more", async () => {
+    const appliance = await openAppliance(makeTempDir(), builtPluginFolder());
+    const { host, store, outcomes, until } = appliance;
+    closing.push(appliance.close);
+    const peer = await openPeer(name, () => host.urls());
+    closing.push(() => peer.close());
+    await host.start();
+    await store.update(extensions, extensionIdOf(name), { config: peer.config }, somebody);
+    await until(() => host.state(name) === "running");
+
+    host.deliver(name, [itemOf(1, { device: peer.device, audio: AUDIO, notAfter: Date.now() + 60_000 })]);
+    await until(() => outcomes.find(({ level }) => level !== "sent" || peer.proves === "sent"));
+    await peer.asked();
+    await host.stop(name, { deliveryIds: [1], reason: "ended" });
+    await host.stop();
+
+    const levels = outcomes.map(({ level }) => level);
+    expect(levels, JSON.stringify(outcomes)).toContain(peer.proves);
+    for (const level of UNPROVEN[peer.proves]) expect(levels).not.toContain(level);
+  });
+});
+
+async function openPeer(name: string, urls: () => Record<string, string>): Promise<MutePeer> {
+  const file = new URL(`./peers/${name}.ts`, import.meta.url);
+  expect(existsSync(file), `test/plugins/peers/${name}.ts must stand opposite the plugin`).toBe(true);
+  const { default: open } = (await import(file.href)) as { default: OpenMutePeer };
+  return open({ urls });
+}
