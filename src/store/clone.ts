@@ -28,17 +28,25 @@ export function cloneRow(needs: CloneNeeds, resource: AnyResource, id: string, b
   const source = needs.tx.get(resource, id, by.scope) as AnyRow | null;
   if (!source) throw notFound();
   const name = typeof source.name === "string" ? { name: copyName(needs.tx, resource, source.name) } : {};
-  return copy(needs, resource, source, name, by);
+  return copy(needs, resource, source, name, {}, by);
 }
 
-function copy(needs: CloneNeeds, resource: AnyResource, source: AnyRow, changed: object, by: By): AnyRow {
+function copy(
+  needs: CloneNeeds,
+  resource: AnyResource,
+  source: AnyRow,
+  name: { name?: string },
+  parent: object,
+  by: By,
+): AnyRow {
   const { input, system } = contentOf(resource, source);
-  const made = needs.tx.create(resource, { ...input, ...changed }, by, system as never) as unknown as AnyRow;
+  const own = { ...system, ...parent } as never;
+  const made = needs.tx.create(resource, { ...input, ...name }, by, own) as unknown as AnyRow;
   for (const name of resource.clone?.children ?? []) {
     const child = needs.catalogue.byName(name);
     const parentField = refTo(child, resource);
     const rows = needs.tx.find(child, { [parentField]: source.id } as never, MOST_CHILDREN) as unknown as AnyRow[];
-    for (const row of rows) copy(needs, child, row, { [parentField]: made.id }, by);
+    for (const row of rows) copy(needs, child, row, {}, { [parentField]: made.id }, by);
   }
   return made;
 }

@@ -73,10 +73,11 @@ export function createWriter(options: WriterOptions): Writer {
     };
     throwFaults(faults.filter((fault) => !(fault.field && fault.field in system)));
     behave("beforeWrite", resource, null, after, input, by);
-    const columns = columnValues(layout, after, by);
+    const seen = viewOf(by, system, null);
+    const columns = columnValues(layout, after, seen);
     checkLimit(layout, after);
     after.pk = Number(guardUnique(layout, () => statementsOf(layout).insert.run(columns)).lastInsertRowid);
-    writeLinks(layout, after, by, null);
+    writeLinks(layout, after, seen, null);
     record(resource, null, after, by);
     behave("afterWrite", resource, null, after, input, by);
     return after;
@@ -93,9 +94,10 @@ export function createWriter(options: WriterOptions): Writer {
     behave("beforeWrite", resource, before, after, input, by);
     if (JSON.stringify(after) === JSON.stringify(before)) return before;
     after.updatedAt = clock.now();
-    const columns = columnValues(layout, after, by);
+    const seen = viewOf(by, system, before);
+    const columns = columnValues(layout, after, seen);
     guardUnique(layout, () => statementsOf(layout).update.run(columns));
-    writeLinks(layout, after, by, before);
+    writeLinks(layout, after, seen, before);
     record(resource, before, after, by);
     behave("afterWrite", resource, before, after, input, by);
     return after;
@@ -175,7 +177,7 @@ export function createWriter(options: WriterOptions): Writer {
   }
 
   /** Values by column name, references resolved to internal keys. Throws when a reference leads nowhere. */
-  function columnValues(layout: Layout, row: AnyRow, by: By): Record<string, SqlValue> {
+  function columnValues(layout: Layout, row: AnyRow, seen: View): Record<string, SqlValue> {
     const values: Record<string, SqlValue> = {
       pk: row.pk,
       id: row.id,
@@ -188,7 +190,10 @@ export function createWriter(options: WriterOptions): Writer {
     for (const column of layout.columns) {
       const value = row[column.field];
       if (column.target && column.spec.kind === "ref") {
-        const key = value === null || value === undefined ? null : keyOf(column.spec.to, value as string, by);
+        const key =
+          value === null || value === undefined
+            ? null
+            : keyOf(column.spec.to, value as string, seen(column.field, value as string));
         if (key === null && value !== null && value !== undefined) faults.push(wrong(column.field));
         values[column.name] = key;
       } else if (column.spec.kind === "secret") {
@@ -226,7 +231,7 @@ export function createWriter(options: WriterOptions): Writer {
     return found?.pk ?? null;
   }
 
-  function writeLinks(layout: Layout, after: AnyRow, by: By, before: AnyRow | null): void {
+  function writeLinks(layout: Layout, after: AnyRow, seen: View, before: AnyRow | null): void {
     for (const link of statementsOf(layout).links) {
       const spec = layout.resource.fields[link.field];
       const ids = after[link.field] as string[] | undefined;
@@ -234,7 +239,7 @@ export function createWriter(options: WriterOptions): Writer {
         continue;
       if (before) link.clear.run(after.pk);
       ids.forEach((id, position) => {
-        const target = keyOf(spec.to, id, by);
+        const target = keyOf(spec.to, id, seen(link.field, id));
         if (target === null) throw faulty([wrong(link.field)]);
         link.add.run(after.pk, position, target);
       });
@@ -286,6 +291,18 @@ function prepareStatements(db: Database.Database, tables: Tables, layout: Layout
       clear: db.prepare(`DELETE FROM ${link.table} WHERE owner = ?`),
       add: db.prepare(`INSERT INTO ${link.table} (owner, position, target) VALUES (?, ?, ?)`),
     })),
+  };
+}
+
+/** By whose sight a reference of a field is judged; null for nobody's. */
+type View = (field: string, id: string) => By | null;
+
+/** What Carillon sets itself, and what the row referred to before, need not be visible to whoever writes. */
+function viewOf(by: By, system: object, before: AnyRow | null): View {
+  return (field, id) => {
+    const held = before?.[field];
+    const kept = Array.isArray(held) ? held.includes(id) : held === id;
+    return kept || field in system ? null : by;
   };
 }
 

@@ -17,8 +17,8 @@ export const endpointActivityActions: readonly Action[] = [
       const { id: endpointId, extensionId } = visibleRow(request, endpoints, params.endpointId ?? "");
       if (extensionId !== params.extensionId) throw notFound();
       if (!by.scope.allows("put", `/extensions/${extensionId}/endpoints/${endpointId}`)) throw forbidden();
-      const order = { ...body, extensionId, endpointId };
-      return request.show(endpointActivities, await needs.store.create(endpointActivities, order, by));
+      const row = await needs.store.create(endpointActivities, body, by, { extensionId, endpointId });
+      return request.show(endpointActivities, row);
     },
   },
 ];

@@ -181,6 +181,16 @@ describe("clone", () => {
     expect(fed.map((row) => row.type)).toEqual(["plans", "steps", "steps"]);
   });
 
+  it("copies children for whoever sees the source alone", async () => {
+    fresh();
+    const source = await plan({ name: "A" });
+    await store.create(steps, { planId: source.id, label: "one" }, everybody);
+    const visible = () => ({ sql: "t.id = ?", params: [source.id] });
+    const by: By = { ...everybody, scope: { ...everybody.scope, visible } };
+    const { id } = await store.clone(plans, source.id, by);
+    expect(store.find(steps, { planId: id })).toHaveLength(1);
+  });
+
   it("writes nothing when a child is refused", async () => {
     let refuse = false;
     fresh({

@@ -70,6 +70,21 @@ describe("create, update, remove", () => {
     });
   });
 
+  it("asks for sight of references that a caller gives, not of those that were there or that Carillon sets", async () => {
+    const room = await fresh().create(rooms, { name: "A" }, everybody);
+    const other = await store.create(rooms, { name: "B" }, everybody);
+    const blind: By = { ...everybody, scope: { ...everybody.scope, visible: () => "none" } };
+    const keeper = await store.create(keepers, { name: "K", roomIds: [room.id] }, everybody);
+    await store.update(rooms, room.id, { keeperId: keeper.id }, everybody);
+    expect(await store.update(rooms, room.id, { seats: 7 }, blind)).toMatchObject({ seats: 7, keeperId: keeper.id });
+    const fault = { faults: [{ field: "roomIds" }] };
+    await expect(store.update(keepers, keeper.id, { roomIds: [room.id, other.id] }, blind)).rejects.toMatchObject(
+      fault,
+    );
+    expect(store.get(keepers, keeper.id)?.roomIds).toEqual([room.id]);
+    expect(await store.create(keys, { code: "1" }, blind, { roomId: room.id })).toMatchObject({ roomId: room.id });
+  });
+
   it("changes only what is given, merges objects, clears with null, and keeps create-only fields", async () => {
     const first = await fresh().create(rooms, { name: "A", open: true, place: { floor: 1, wing: "W" } }, everybody);
     const second = await store.create(rooms, { name: "B" }, everybody);

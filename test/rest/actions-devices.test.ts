@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { endpointActivityBehaviour } from "../../src/health/endpoint-activity-behaviour.ts";
+import type { Behaviour } from "../../src/store/store.ts";
+import { makeTempDir } from "../support/temp-dir.ts";
+import { type ApiFixture, openApi } from "./api-fixture.ts";
+
+const NOBODY = "00000000-0000-4000-8000-000000000000";
+
+let api: ApiFixture;
+let extensionId: string;
+let endpointId: string;
+let groupId: string;
+beforeAll(async () => {
+  api = await openApi(makeTempDir(), {
+    behaviours: { "endpoint-activities": endpointActivityBehaviour as unknown as Behaviour },
+  });
+  extensionId = (await post("/extensions", { name: "On-prem", type: "endpoint-proxy" })).id;
+  endpointId = (await post(`/extensions/${extensionId}/endpoints`, { name: "Site A" })).id;
+  const other = (await post(`/extensions/${extensionId}/endpoints`, { name: "Site B" })).id;
+  const device = (endpoint: string, deviceIdentifier: string, type: string, description: string, attributes: object) =>
+    post(`/extensions/${extensionId}/endpoints/${endpoint}/devices`, {
+      deviceIdentifier,
+      type,
+      description,
+      attributes,
+    });
+  await device(endpointId, "SEP1", "phones", "Room 1", { Name: "Desk", Floor: "1" });
+  await device(endpointId, "SEP2", "phones", "Room 2", { Floor: "2" });
+  await device(endpointId, "zone:hall", "speakers", "Hall", { Floor: "1" });
+  await device(other, "SEP3", "phones", "Room 3", { Floor: "1" });
+  const filter = { attribute: "Floor", comparison: "EQUALS", value: "1", complement: false, caseSensitive: true };
+  groupId = (await post("/device-groups", { name: "First floor", filters: [filter], exclusionIds: ["SEP3"] })).id;
+});
+afterAll(() => api.close());
+
+async function post(path: string, json: object) {
+  const { status, body } = await api.call("POST", path, { json });
+  expect([status, body.message]).toEqual([200, undefined]);
+  return body;
+}
+const names = async (path: string) => {
+  const { status, body } = await api.call("GET", path);
+  return status === 200 ? body.data.map((row: { deviceIdentifier: string }) => row.deviceIdentifier) : status;
+};
+const query = (values: Record<string, unknown>) =>
+  new URLSearchParams(
+    Object.entries(values).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]),
+  ).toString();
+
+describe("lists of devices", () => {
+  it.each([
+    ["nothing", {}, ["SEP1", "SEP2", "zone:hall", "SEP3"]],
+    ["types", { types: ["speakers"] }, ["zone:hall"]],
+    ["icopIds", { icopIds: ["sep2", "SEP3"] }, ["SEP2", "SEP3"]],
+    ["icop-ids in kebab-case", { "icop-ids": ["SEP2"] }, ["SEP2"]],
+    ["attributes", { attributes: { Floor: "1" } }, ["SEP1", "zone:hall", "SEP3"]],
+    ["several together", { attributes: { Floor: "1" }, types: ["phones"] }, ["SEP1", "SEP3"]],
+    [
+      "a group that is not stored",
+      { deviceGroup: { filterType: "ACCEPT", exclusionIds: ["SEP1"] } },
+      ["SEP2", "zone:hall", "SEP3"],
+    ],
+    ["name, by description", { name: "Room 2" }, ["SEP2"]],
+    ["name, by attribute", { name: "Desk" }, ["SEP1"]],
+    ["a field", { deviceIdentifier: "SEP3" }, ["SEP3"]],
+    ["a field and a filter", { type: "phones", attributes: { Floor: "1" } }, ["SEP1", "SEP3"]],
+    ["what nobody has", { types: ["idns"] }, []],
+    ["no JSON", { attributes: "{" }, 400],
+    ["no list", { types: { a: 1 } }, 400],
+    ["no group", { deviceGroupId: NOBODY }, 400],
+  ])("are restricted by %s", async (_name, values, expected) => {
+    expect(await names(`/devices?${query(values)}`)).toEqual(expected);
+  });
+
+  it("show a group's members, alike at each path", async () => {
+    expect(await names(`/devices?deviceGroupId=${groupId}`)).toEqual(["SEP1", "zone:hall"]);
+    expect(await names(`/device-groups/${groupId}/devices`)).toEqual(["SEP1", "zone:hall"]);
+    expect(await names(`/device-groups/${groupId}/devices?limit=1&start=end`)).toEqual(["zone:hall"]);
+    expect(await names(`/extensions/${extensionId}/devices?deviceGroupId=${groupId}`)).toEqual(["SEP1", "zone:hall"]);
+    expect(await names(`/device-groups/${NOBODY}/devices`)).toBe(404);
+  });
+
+  it("stay within their extension and endpoint, with the permissions of that path", async () => {
+    const at = `/extensions/${extensionId}/endpoints/${endpointId}/devices`;
+    expect(await names(`${at}?${query({ types: ["phones"] })}`)).toEqual(["SEP1", "SEP2"]);
+    expect(await names(`/extensions/${NOBODY}/devices`)).toBe(404);
+    expect(await names(`/extensions/${NOBODY}/endpoints/${endpointId}/devices`)).toBe(404);
+    expect(await names(`/extensions/${extensionId}/endpoints/${NOBODY}/devices`)).toBe(404);
+    const own = await api.call("GET", `${at}?limit=1`);
+    expect(own.body).toMatchObject({ total: 3, partial: true, data: [{ permissions: ["get", "put", "delete"] }] });
+    expect((await api.call("GET", "/devices?limit=1")).body.data[0].permissions).toEqual(["get"]);
+  });
+
+  it("page through a restriction, and count it", async () => {
+    const at = `/devices?${query({ attributes: { Floor: "1" } })}&limit=2`;
+    const first = (await api.call("GET", at)).body;
+    expect(first).toMatchObject({ total: 3, partial: true });
+    expect(await names(`${at}&start=${encodeURIComponent(first.next)}`)).toEqual(["SEP3"]);
+  });
+
+  it("are for those who may read devices", async () => {
+    const { token } = await api.user("Ann");
+    expect((await api.call("GET", "/devices", { token })).status).toBe(403);
+    const reader = await api.user("Bob", "get /devices/*");
+    expect((await api.call("GET", "/devices", { token: reader.token })).body.total).toBe(4);
+    expect((await api.call("GET", `/device-groups/${groupId}/devices`, { token: reader.token })).status).toBe(403);
+  });
+
+  it("serve GET alone where nothing can be made", async () => {
+    const { status, headers } = await api.call("POST", "/devices", { json: {} });
+    expect([status, headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+  });
+});
+
+describe("orders to an endpoint", () => {
+  const at = () => `/extensions/${extensionId}/endpoints/${endpointId}/activities`;
+
+  it("begin as pending, whatever the body says", async () => {
+    const body = await post(at(), { type: "restart", state: "success", severity: "warn", value: { reason: "test" } });
+    expect(body).toMatchObject({
+      type: "restart",
+      state: "pending",
+      severity: "warn",
+      value: { reason: "test" },
+      extensionId,
+      endpointId,
+    });
+    expect((await api.call("GET", `${at()}?state=pending`)).body.data).toEqual([body]);
+    expect((await api.call("GET", `${at()}/${body.id}`)).body).toEqual(body);
+  });
+
+  it("are refused when they are none, or lead nowhere", async () => {
+    const status = async (path: string, json: object) => (await api.call("POST", path, { json })).body;
+    expect(await status(at(), {})).toMatchObject({ status: 400, type: "required", errors: [{ field: "type" }] });
+    expect(await status(at(), { type: "axl-result" })).toMatchObject({ status: 400, errors: [{ field: "type" }] });
+    expect(await status(at(), { type: "dance" })).toMatchObject({ status: 400, errors: [{ field: "type" }] });
+    expect(await status(at().replace(endpointId, NOBODY), { type: "backup" })).toMatchObject({ status: 404 });
+    expect(await status(at().replace(extensionId, NOBODY), { type: "backup" })).toMatchObject({ status: 404 });
+  });
+
+  it("need put on the endpoint", async () => {
+    const seeing = "get /extensions/*/endpoints/*";
+    const poster = await api.user("Cid", seeing, "post /extensions/*/endpoints/*/activities");
+    const keeper = await api.user("Dee", seeing, "put /extensions/*/endpoints/*");
+    const order = async (token: string) => (await api.call("POST", at(), { json: { type: "backup" }, token })).status;
+    expect(await order(poster.token)).toBe(403);
+    expect(await order(keeper.token)).toBe(200);
+    expect(await order((await api.user("Eve")).token)).toBe(404);
+  });
+});
