@@ -1,0 +1,235 @@
+import type { Programme } from "../audio/programme.ts";
+import type { Streamer } from "../audio/streamer.ts";
+import { sleep } from "../base/clock.ts";
+import { BugError } from "../base/errors.ts";
+import notifications from "../resources/broadcasts/notifications.ts";
+import { addActivity } from "./activities.ts";
+import type { NotificationRow } from "./compose.ts";
+import { pooledTarget, sharedItem } from "./delivery-item.ts";
+import type { Desk } from "./desk.ts";
+import type { Ledger } from "./ledger.ts";
+import { loadDeliveries } from "./ledger-rows.ts";
+import { createLiveBroadcast, type LiveBroadcast } from "./live-broadcast.ts";
+import { hasOpenRecipients } from "./open-recipients.ts";
+import { imagePathOf, programmeFor } from "./programme.ts";
+import { type Resumption, resumptionOf } from "./resumption.ts";
+import { readSendingProfile } from "./sending-profile.ts";
+import { createSound, type Sound } from "./sound.ts";
+import type { StageNeeds } from "./stage.ts";
+import { stoppedBy } from "./stopped.ts";
+
+/** Puts messages on air from their rows, whether they are new or were left by an earlier run. */
+export interface Air {
+  /** The message on air; it is put there by the first call. */
+  take(notificationId: string): Promise<LiveBroadcast>;
+  /** Adds rows that were made after the message went on air. */
+  addNewRows(live: LiveBroadcast): Promise<void>;
+  leave(notificationId: string): void;
+}
+
+/** What putting messages on air needs. */
+export interface AirNeeds extends StageNeeds {
+  streamer: Pick<Streamer, "open" | "startGroup" | "end" | "on">;
+  /** Own IPv4 address on the network that multicast goes to. */
+  interfaceAddress(): string;
+  /** Hops that the packets of pooled streams may take. */
+  ttl: number;
+  ledger: Ledger;
+  desk: Desk;
+}
+
+/** What the stages from deliver on need. */
+export interface EngineNeeds extends AirNeeds {
+  air: Air;
+}
+
+/** Longest wait for channels to hear of devices that they are then told to silence. own choice */
+const FOLLOW_UP_MS = 5_000;
+
+/** Makes the way on air. */
+export function createAir(needs: AirNeeds): Air {
+  const { desk } = needs;
+  const known = new Map<string, Promise<LiveBroadcast>>();
+  const leave = (notificationId: string): void => {
+    known.delete(notificationId);
+    desk.leave(notificationId);
+  };
+  return {
+    take(notificationId) {
+      const found = known.get(notificationId);
+      if (found) return found;
+      const put = putOnAir(notificationId, needs);
+      known.set(notificationId, put);
+      put.catch(() => leave(notificationId));
+      return put;
+    },
+    async addNewRows(live) {
+      await loadRows(live, needs, false);
+      live.allAdded();
+    },
+    leave,
+  };
+}
+
+async function putOnAir(notificationId: string, needs: AirNeeds): Promise<LiveBroadcast> {
+  const { clock, store, desk } = needs;
+  let row = store.get(notifications, notificationId);
+  if (!row) throw new BugError("No such notification.", { notificationId });
+  const stopped = stoppedBy(row, clock.now());
+  const how = stopped ? "finish" : resumptionOf(storedOf(row), clock.now());
+  if (how === "again") row = await beginAgain(row, needs);
+  const live = await makeLive(row, how, needs);
+  desk.enter(live);
+  await loadRows(live, needs, how === "again");
+  live.allAdded();
+  if (how === "finish" || how === "interrupted") await endAgain(live, stopped ?? how, needs);
+  // It could not be made again: nothing more is to be heard by those who have joined.
+  else if (!live.sound && row.t0 !== null) live.soundIsOver();
+  return live;
+}
+
+function storedOf(row: NotificationRow) {
+  const { t0, streamEndedAt, programmeMs } = row;
+  return {
+    t0,
+    streamEndedAt,
+    programmeMs,
+    notAfter: row.notAfter ?? row.createdAt,
+    emergency: row.priorityLevel === 0,
+  };
+}
+
+/** The emergency gets as much time as it had at first. */
+async function beginAgain(row: NotificationRow, { store, clock, laneOf, endpointId, by }: AirNeeds) {
+  const notAfter = clock.now() + Math.max(0, (row.notAfter ?? row.createdAt) - row.createdAt);
+  await store.write(
+    (tx) => {
+      tx.run(
+        "UPDATE notifications SET t0 = NULL, stream_ended_at = NULL, not_after = ? WHERE pk = ?",
+        notAfter,
+        row.pk,
+      );
+      const details = { message: "The appliance was not running: the message starts again from the beginning." };
+      addActivity(tx, { notificationId: row.id, type: "info", endpointId: endpointId(), details }, by);
+    },
+    laneOf(row.priorityLevel ?? 5),
+  );
+  return { ...row, t0: null, streamEndedAt: null, notAfter };
+}
+
+async function makeLive(row: NotificationRow, how: Resumption, needs: AirNeeds): Promise<LiveBroadcast> {
+  const { clock, store, desk, laneOf } = needs;
+  const lane = laneOf(row.priorityLevel ?? 5);
+  const target = pooledTarget(row, needs.ttl);
+  if (target) needs.addresses.claim(target);
+  const moment = (column: "t0" | "stream_ended_at", at: number): void => {
+    store
+      .write((tx) => void tx.run(`UPDATE notifications SET ${column} = ? WHERE pk = ?`, at, row.pk), lane)
+      .catch((error) => needs.log.error({ err: error, notificationId: row.id }, "moment of the sound not stored"));
+  };
+  const sounds = how === "begin" || how === "resume" || how === "again";
+  const sound = sounds
+    ? await makeSound(row, needs, () => {
+        moment("stream_ended_at", clock.now());
+        live.soundIsOver();
+      })
+    : null;
+  if (sound && row.t0 !== null) sound.resume(row.t0);
+  const hasGroup = sound ? await openGroup(row, sound, needs) : target !== null;
+  const live: LiveBroadcast = createLiveBroadcast({
+    clock,
+    providers: needs.providers,
+    dispatcher: desk.dispatcher,
+    ledger: needs.ledger,
+    shared: sharedItem(row, row.notAfter ?? row.createdAt, imagePathOf(row, store.files)),
+    mayWait: readSendingProfile(row.extensionSettingsOverrides).queueingAllowed,
+    sound,
+    target,
+    hasGroup,
+    moreToCome: () => hasOpenRecipients(store, row.id),
+    soundBegan: (t0) => moment("t0", t0),
+  });
+  return live;
+}
+
+async function makeSound(row: NotificationRow, needs: AirNeeds, onOver: () => void): Promise<Sound | null> {
+  const programme = await programmeOnceMore(row, needs);
+  if (!programme || row.ssrc === null) return null;
+  return createSound({
+    clock: needs.clock,
+    streamer: needs.streamer,
+    notificationId: row.id,
+    ssrc: row.ssrc,
+    programme,
+    interfaceAddress: needs.interfaceAddress(),
+    onOver,
+    onLost: () => void tell(row, "The streamer failed: the sound was cut off.", needs),
+  });
+}
+
+/** A message must not stay unseen because it can't be heard. */
+async function programmeOnceMore(row: NotificationRow, needs: AirNeeds): Promise<Programme | null> {
+  try {
+    return await programmeFor(row, needs).catch(() => programmeFor(row, needs));
+  } catch (error) {
+    needs.log.error({ err: error, notificationId: row.id }, "no sound");
+    await tell(row, "The sound could not be made; the message is shown only.", needs);
+    return null;
+  }
+}
+
+/** Opens the stream that phones join; false when there are none, or when it can't be opened. */
+async function openGroup(row: NotificationRow, sound: Sound, needs: AirNeeds): Promise<boolean> {
+  const target = pooledTarget(row, needs.ttl);
+  const phones = needs.store.one(
+    "SELECT 1 FROM deliveries WHERE notification_pk = ? AND type = 'phones' AND ended_at IS NULL LIMIT 1",
+    row.pk,
+  );
+  if (!target || !phones) return false;
+  try {
+    await sound.open(target);
+    return true;
+  } catch (error) {
+    needs.log.error({ err: error, notificationId: row.id }, "pooled stream not opened");
+    await tell(row, "The stream for phones could not be opened; they only show the message.", needs);
+    return false;
+  }
+}
+
+async function tell(row: NotificationRow, message: string, { store, by, endpointId, log }: AirNeeds): Promise<void> {
+  await store
+    .write((tx) => {
+      const values = { notificationId: row.id, type: "broadcast-failed" as const, endpointId: endpointId() };
+      addActivity(tx, { ...values, details: { message } }, by);
+    })
+    .catch((error) => log.error({ err: error, notificationId: row.id }, "activity not written"));
+}
+
+async function loadRows(live: LiveBroadcast, needs: AirNeeds, again: boolean): Promise<void> {
+  for (const page of loadDeliveries(live, needs.store, again)) {
+    needs.signal.throwIfAborted();
+    needs.desk.add(live, page);
+    await new Promise<void>((resolve) => needs.clock.soon(resolve));
+  }
+}
+
+/** Ends what an earlier run left: channels first hear of what they are to silence. */
+async function endAgain(live: LiveBroadcast, how: "finish" | "interrupted" | "aborted" | "expired", needs: AirNeeds) {
+  for (const delivery of live.deliveries) {
+    if (!delivery.reached) live.end(delivery, "expired", WORDS[how]);
+  }
+  const patience = new AbortController();
+  const late = sleep(needs.clock, FOLLOW_UP_MS, AbortSignal.any([patience.signal, needs.signal])).catch(() => {});
+  await Promise.race([live.handedOver, late]);
+  patience.abort();
+  needs.signal.throwIfAborted();
+  if (how === "finish") live.soundIsOver();
+  else live.halt(how);
+}
+
+const WORDS = {
+  finish: "The sound was over before it answered.",
+  interrupted: "The appliance was not running and came back too late.",
+  aborted: "Somebody ended the message.",
+  expired: "The message has expired.",
+};

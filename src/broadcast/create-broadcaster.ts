@@ -1,0 +1,63 @@
+import { createBusyTable } from "../devices/busy.ts";
+import { type AirNeeds, createAir, type EngineNeeds } from "./air.ts";
+import type { Broadcaster } from "./broadcaster.ts";
+import { createDesk } from "./desk.ts";
+import { createEndings } from "./endings.ts";
+import { createLedger } from "./ledger.ts";
+import { PIPELINE } from "./pipeline.ts";
+import { programmeOf } from "./programme.ts";
+import { createRunner } from "./runner.ts";
+import { laneOf } from "./stage.ts";
+import { accept } from "./stages/accept.ts";
+
+/** What the broadcaster is made of; audio worker and streamer are started and stopped by whoever made them. */
+export type BroadcasterNeeds = Omit<AirNeeds, "ledger" | "desk" | "signal" | "laneOf">;
+
+/** Makes the broadcaster of an appliance; nothing is sent before `start`. */
+export function createBroadcaster(given: BroadcasterNeeds): Omit<Broadcaster, "answer" | "setRead" | "confirm"> {
+  const { store, events, log } = given;
+  const ending = new AbortController();
+  const ledger = createLedger(given);
+  const desk = createDesk({ ...given, reader: store, busy: createBusyTable() });
+  const onAir: AirNeeds = { ...given, ledger, desk, laneOf, signal: ending.signal };
+  const needs: EngineNeeds = { ...onAir, air: createAir(onAir) };
+  const runner = createRunner(PIPELINE, needs);
+  const endings = createEndings(needs);
+  const forget = events.on("notification.accepted", () => endings.watch());
+
+  return {
+    async start() {
+      claimAddresses(needs);
+      runner.takeUnfinished();
+      endings.watch();
+    },
+    async stop() {
+      forget();
+      endings.stop();
+      ending.abort();
+      desk.stop();
+      ledger.stop();
+      await runner.idle();
+      await ledger.flush().catch((error) => log.error({ err: error }, "ledger not written at the end"));
+    },
+    async send(input, by, options) {
+      const row = await accept(input, by, options, needs);
+      runner.take(row.id);
+      return row;
+    },
+    abort: endings.abort,
+    expire: endings.expire,
+    programmeOf: (notificationId) => programmeOf(notificationId, needs),
+    takeOutcomes: desk.takeOutcomes,
+    openStream: (_provider, target, notificationId) => desk.openStream(target, notificationId),
+  };
+}
+
+/** Before anything new borrows them: phones may still listen to what an earlier run sent. */
+function claimAddresses({ store, addresses }: EngineNeeds): void {
+  const lent = store.all<{ group: string; port: number }>(
+    `SELECT audio_group AS "group", audio_port AS port FROM notifications
+     WHERE audio_group IS NOT NULL AND stage NOT IN ('settled', 'draft')`,
+  );
+  for (const address of lent) addresses.claim(address);
+}

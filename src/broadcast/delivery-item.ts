@@ -1,0 +1,28 @@
+import type { AudioTarget, DeliveryItem } from "../plugin-api/index.ts";
+import type { NotificationRow } from "./compose.ts";
+import { deliveryText } from "./message-text.ts";
+import { readSendingProfile } from "./sending-profile.ts";
+
+/** What is the same for all devices of one message. */
+export type SharedItem = Omit<DeliveryItem, "deliveryId" | "device" | "attempt" | "reached" | "audio">;
+
+/** Makes the shared part of a message's items; `imagePath` is that of its stored picture. */
+export function sharedItem(row: NotificationRow, notAfter: number, imagePath: string | null): SharedItem {
+  const { volume, ringtone, persistentText, skipPhonesInUse } = readSendingProfile(row.extensionSettingsOverrides);
+  return {
+    notificationId: row.id,
+    priority: row.priorityLevel ?? 5,
+    class: row.priorityLevel === 0 ? "emergency" : "routine",
+    notAfter,
+    drill: row.drill,
+    text: deliveryText(row),
+    imagePath,
+    profile: { volume, ringtone, persistentText, skipPhonesInUse },
+  };
+}
+
+/** The pooled stream of a message as its listeners are told of it; null for a message without one. */
+export function pooledTarget(row: NotificationRow, ttl: number): AudioTarget | null {
+  const { audioGroup: group, audioPort: port, ssrc } = row;
+  return group && port && ssrc !== null ? { group, port, codec: "PCMU", ttl, ssrc } : null;
+}

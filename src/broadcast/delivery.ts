@@ -1,0 +1,69 @@
+import type { DeliveryItem } from "../plugin-api/index.ts";
+import type { DeliveryLevel } from "../resources/broadcasts/delivery-levels.ts";
+import type { Outcome } from "./providers.ts";
+
+/** A device as its channel needs to know it. */
+export type ReachedDevice = DeliveryItem["device"];
+
+/** Levels that end a delivery without proof. */
+export type EndLevel = "failed" | "skipped" | "expired";
+
+/** The broadcast on air that a delivery belongs to. */
+export interface DeliveryOwner {
+  readonly id: string;
+  /** Waits for a device that another message holds, instead of being skipped. */
+  readonly mayWait: boolean;
+  /** The delivery was given to its channel, or waits for its device: nobody waits for it to be asked any more. */
+  asked(delivery: Delivery): void;
+  /** Ends a delivery; the level applies only where nothing better is proven. One that has ended stays as it is. */
+  end(delivery: Delivery, level: EndLevel, reason: string): void;
+  takeOutcome(delivery: Delivery, outcome: Outcome): void;
+  /** What the channel gets. */
+  item(delivery: Delivery, device: ReachedDevice): DeliveryItem;
+}
+
+/**
+ * Where a delivery is: `queued` for its channel, `held` until its device is free, `out` with the channel and without a
+ * word of it, `rests` until the next try, `followed` by the channel, `over`.
+ */
+export type DeliveryPlace = "queued" | "held" | "out" | "rests" | "followed" | "over";
+
+/** How a device gets the sound: it joins the pooled group, its channel has a stream of its own opened, or not at all. */
+export type Hearing = "group" | "own" | "nothing";
+
+/** A row of the ledger while its broadcast is on air; rows are written from it. Times are epoch ms. */
+export interface Delivery {
+  readonly pk: number;
+  readonly owner: DeliveryOwner;
+  /** Internal key of the device of an appliance; null for devices of users, and when it is gone. */
+  readonly device: number | null;
+  /** Internal key of the device of a user; null for devices of appliances, and when it is gone. */
+  readonly userDevice: number | null;
+  readonly provider: string;
+  readonly hears: Hearing;
+  readonly priority: number;
+  /** The device did not answer the last messages: it is asked after the others. */
+  readonly knownBad: boolean;
+  level: DeliveryLevel;
+  reason: string | null;
+  attempt: number;
+  /** Tries of earlier runs, which the cap on tries does not count. */
+  readonly earlierAttempts: number;
+  /** An earlier run of the channel or of the appliance has reached the device: it is only followed up. */
+  reached: boolean;
+  late: boolean;
+  /** It was given to the channel with sound. */
+  audible: boolean;
+  sentAt: number | null;
+  acceptedAt: number | null;
+  playingAt: number | null;
+  provenAt: number | null;
+  endedAt: number | null;
+  retryAt: number | null;
+  place: DeliveryPlace;
+  asked: boolean;
+  /** The start of the sound need not wait for it: it has joined, or failed once. */
+  joined: "no" | "joined" | "failed";
+  /** What the device itself has shown since the row was last written. */
+  deviceShowed: "life" | "silence" | null;
+}

@@ -1,0 +1,168 @@
+import type { Clock } from "../base/clock.ts";
+import { UpstreamError } from "../base/errors.ts";
+import type { Events } from "../base/events.ts";
+import type { Log } from "../base/log.ts";
+import type { BusyTable } from "../devices/busy.ts";
+import type { AudioTarget, DeliveryItem } from "../plugin-api/index.ts";
+import type { Reader } from "../store/store.ts";
+import type { Delivery } from "./delivery.ts";
+import { createDispatcher, type Dispatcher } from "./dispatcher.ts";
+import type { LiveBroadcast } from "./live-broadcast.ts";
+import type { Outcome, Providers } from "./providers.ts";
+import { addressOf, type SoundTarget } from "./sound.ts";
+
+/** All messages on air, and whom the channels' words are about. */
+export interface Desk {
+  readonly dispatcher: Dispatcher;
+  find(notificationId: string): LiveBroadcast | undefined;
+  all(): Iterable<LiveBroadcast>;
+  /** From now on outcomes find the deliveries added to `live`. */
+  enter(live: LiveBroadcast): void;
+  /** Puts deliveries on air. */
+  add(live: LiveBroadcast, deliveries: readonly Delivery[]): void;
+  leave(notificationId: string): void;
+  takeOutcomes(outcomes: readonly Outcome[]): void;
+  /** Sends a message's sound to one more target; resolves when the first packet has left. */
+  openStream(target: Omit<AudioTarget, "ssrc">, notificationId: string): Promise<void>;
+  /** Takes everything off air without a word: the rows stay as they are. */
+  stop(): void;
+}
+
+/** What the desk needs. */
+export interface DeskNeeds {
+  reader: Reader;
+  clock: Clock;
+  events: Events;
+  log: Log;
+  providers: Providers;
+  busy: BusyTable;
+}
+
+/** Makes a desk with nothing on air; it listens to plugins' changes until stopped. */
+export function createDesk(needs: DeskNeeds): Desk {
+  const { log } = needs;
+  const lives = new Map<string, LiveBroadcast>();
+  const deliveries = new Map<number, Delivery>();
+  /** Which message sends to an address: two at once would be noise. */
+  const senders = new Map<string, string>();
+
+  const dispatcher = createDispatcher({
+    clock: needs.clock,
+    providers: needs.providers,
+    busy: needs.busy,
+    find: (pk) => deliveries.get(pk),
+    items: (batch) => makeItems(batch, needs.reader),
+  });
+
+  // What a channel holds outlives its runs; what waits for it is looked at again.
+  const forget = needs.events.on("plugin.changed", ({ plugin }) => dispatcher.wake(plugin));
+
+  /** Takes an address for a message; a less urgent one that sends to it is cut off. */
+  const takeAddress = (target: SoundTarget, live: LiveBroadcast): void => {
+    const address = addressOf(target);
+    const other = lives.get(senders.get(address) ?? "");
+    if (other && other !== live && other.sound && !other.sound.over) {
+      if (other.priority <= live.priority) {
+        throw new UpstreamError("upstream", "Another message, no less urgent, is sent there.", { address });
+      }
+      other.sound.endTarget(target);
+    }
+    senders.set(address, live.id);
+  };
+
+  return {
+    dispatcher,
+    find: (notificationId) => lives.get(notificationId),
+    all: () => lives.values(),
+    enter(live) {
+      lives.set(live.id, live);
+    },
+    add(live, added) {
+      for (const delivery of added) deliveries.set(delivery.pk, delivery);
+      live.add(added);
+    },
+    leave(notificationId) {
+      const live = lives.get(notificationId);
+      if (!live) return;
+      live.drop();
+      live.sound?.stop();
+      for (const { pk } of live.deliveries) deliveries.delete(pk);
+      for (const [address, sender] of senders) if (sender === notificationId) senders.delete(address);
+      lives.delete(notificationId);
+    },
+    takeOutcomes(outcomes) {
+      for (const outcome of outcomes) {
+        const delivery = deliveries.get(outcome.deliveryId);
+        // A plugin may name any delivery: what is another's is not its to report on.
+        if (!delivery || delivery.provider !== outcome.provider) continue;
+        try {
+          delivery.owner.takeOutcome(delivery, outcome);
+        } catch (error) {
+          log.error({ err: error, deliveryId: outcome.deliveryId }, "outcome not taken");
+        }
+      }
+    },
+    async openStream(target, notificationId) {
+      const live = lives.get(notificationId);
+      if (!live?.sound) throw new UpstreamError("upstream", "The message has no sound now.", { notificationId });
+      takeAddress(target, live);
+      await live.openZone(target);
+    },
+    stop() {
+      forget();
+      for (const live of lives.values()) {
+        live.drop();
+        live.sound?.stop();
+      }
+      lives.clear();
+      deliveries.clear();
+    },
+  };
+}
+
+/** Reads the batch's devices at the moment they are asked: 200 at once, so that 10,000 need not be held. */
+function makeItems(batch: readonly Delivery[], reader: Reader): (DeliveryItem | null)[] {
+  const devices = read(
+    reader,
+    DEVICES,
+    batch.map(({ device }) => device),
+  );
+  const userDevices = read(
+    reader,
+    USER_DEVICES,
+    batch.map(({ userDevice }) => userDevice),
+  );
+  return batch.map((delivery) => {
+    const row = devices.get(delivery.device ?? 0) ?? userDevices.get(delivery.userDevice ?? 0);
+    if (!row) return null;
+    const { id, deviceIdentifier, attributes } = row;
+    return delivery.owner.item(delivery, { id, deviceIdentifier, attributes: attributesOf(attributes) });
+  });
+}
+
+interface DeviceRow {
+  pk: number;
+  id: string;
+  deviceIdentifier: string;
+  attributes: string;
+}
+
+const DEVICES = `SELECT d.pk, d.id, d.device_identifier AS deviceIdentifier, d.attributes
+  FROM json_each(?) asked JOIN devices d ON d.pk = asked.value`;
+const USER_DEVICES = `SELECT d.pk, d.id, coalesce(d.device_identifier, '') AS deviceIdentifier, '{}' AS attributes
+  FROM json_each(?) asked JOIN user_devices d ON d.pk = asked.value`;
+
+function read(reader: Reader, sql: string, keys: readonly (number | null)[]): Map<number, DeviceRow> {
+  const known = keys.filter((key) => key !== null);
+  if (known.length === 0) return new Map();
+  return new Map(reader.all<DeviceRow>(sql, JSON.stringify(known)).map((row) => [row.pk, row]));
+}
+
+/** Channels get texts only. */
+function attributesOf(stored: string): Record<string, string> {
+  const attributes = JSON.parse(stored) as Record<string, unknown>;
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value !== "string") attributes[name] = Array.isArray(value) ? value.join(",") : String(value ?? "");
+  }
+  return attributes as Record<string, string>;
+}

@@ -1,0 +1,128 @@
+import type { Timer } from "../base/clock.ts";
+import { ConflictError, notFound } from "../base/errors.ts";
+import notificationActivities from "../resources/broadcasts/notification-activities.ts";
+import notifications from "../resources/broadcasts/notifications.ts";
+import type { By, Transaction } from "../store/store.ts";
+import { type ActivityRow, addActivity } from "./activities.ts";
+import { callOff } from "./call-off.ts";
+import type { Desk } from "./desk.ts";
+import { onBehalf } from "./on-behalf.ts";
+import type { StageNeeds } from "./stage.ts";
+import { stoppedBy } from "./stopped.ts";
+
+/** How messages end before their time: by somebody, or by their own clock. */
+export interface Endings {
+  abort(notificationId: string, by: By): Promise<ActivityRow>;
+  expire(notificationId: string, by: By): Promise<ActivityRow>;
+  /** Expires what is due, also what became due while nothing ran, and waits for the next; again whenever one was accepted. */
+  watch(): void;
+  stop(): void;
+}
+
+/** What endings need. */
+export type EndingNeeds = Pick<StageNeeds, "store" | "clock" | "log" | "providers" | "by" | "endpointId"> & {
+  desk: Desk;
+};
+
+const ACTIVITY = { aborted: "abort", expired: "expire" } as const;
+/** Timers can't count further than 24 days. */
+const LONGEST_TIMER_MS = 86_400_000;
+/** A disk that is full now may take the row later. */
+const TRY_AGAIN_MS = 5_000;
+
+/** Makes the endings; nothing expires by itself before `watch`. */
+export function createEndings(needs: EndingNeeds): Endings {
+  const { store, clock, desk } = needs;
+  let timer: Timer | null = null;
+  let stopped = false;
+  const expiring = new Set<string>();
+
+  const end = async (notificationId: string, reason: "aborted" | "expired", by: By): Promise<ActivityRow> => {
+    const { activity, fresh } = await store.write((tx) => endRow(tx, notificationId, reason, by), "emergency");
+    if (fresh) silence(notificationId, reason);
+    return activity;
+  };
+
+  const endRow = (tx: Transaction, notificationId: string, reason: "aborted" | "expired", by: By) => {
+    const row = tx.get(notifications, notificationId, by.scope);
+    if (!row) throw notFound();
+    if (row.draft) throw new ConflictError("A preview was not sent and can't be ended.");
+    const earlier = endingOf(tx, notificationId);
+    if (earlier) return { activity: earlier, fresh: false };
+    const now = clock.now();
+    const was = stoppedBy(row, now) ?? reason;
+    const change = was === "aborted" ? { abortedAt: now } : { expiresAt: Math.min(row.expiresAt ?? now, now) };
+    tx.update(notifications, notificationId, {}, onBehalf(by), change);
+    const values = { notificationId, type: ACTIVITY[was], userId: by.actor.userId, endpointId: needs.endpointId() };
+    tx.emit("notification.stopped", { notificationId, reason: was });
+    return { activity: addActivity(tx, values, by), fresh: true };
+  };
+
+  /** Sound ends, and displays are cleared, also those whose delivery had ended. */
+  const silence = (notificationId: string, reason: "aborted" | "expired"): void => {
+    const live = desk.find(notificationId);
+    live?.halt(reason);
+    const told = new Set([...(live?.deliveries ?? [])].map(({ pk }) => pk));
+    const rows = store.all<{ pk: number; provider: string }>(
+      `SELECT l.pk, l.provider FROM notifications n JOIN deliveries l ON l.notification_pk = n.pk
+       WHERE n.id = ? AND l.accepted_at IS NOT NULL AND l.provider IS NOT NULL`,
+      notificationId,
+    );
+    callOff(
+      needs.providers,
+      rows.filter(({ pk }) => !told.has(pk)),
+      reason,
+    );
+  };
+
+  const watch = (): void => {
+    timer?.cancel();
+    timer = null;
+    if (stopped) return;
+    const now = clock.now();
+    for (const { id } of dueBy(now)) void expireDue(id);
+    const next = store.one<{ at: number | null }>(
+      "SELECT min(expires_at) AS at FROM notifications WHERE expires_at > ?",
+      now,
+    );
+    const delayMs = next?.at ? Math.min(next.at - now, LONGEST_TIMER_MS) : null;
+    if (delayMs !== null) timer = clock.after(delayMs, watch, { background: true });
+  };
+
+  const dueBy = (now: number): { id: string }[] =>
+    store.all<{ id: string }>(
+      `SELECT n.id FROM notifications n WHERE n.expires_at <= ? AND n.aborted_at IS NULL AND n.draft = 0
+         AND NOT EXISTS (SELECT 1 FROM notification_activities a WHERE a.notification_pk = n.pk AND a.type = 'expire')`,
+      now,
+    );
+
+  const expireDue = async (notificationId: string): Promise<void> => {
+    if (expiring.has(notificationId)) return;
+    expiring.add(notificationId);
+    try {
+      await end(notificationId, "expired", needs.by);
+    } catch (error) {
+      needs.log.error({ err: error, notificationId }, "notification not expired");
+      if (!stopped) clock.after(TRY_AGAIN_MS, watch, { background: true });
+    } finally {
+      expiring.delete(notificationId);
+    }
+  };
+
+  return {
+    abort: (notificationId, by) => end(notificationId, "aborted", by),
+    expire: (notificationId, by) => end(notificationId, "expired", by),
+    watch,
+    stop() {
+      stopped = true;
+      timer?.cancel();
+    },
+  };
+}
+
+function endingOf(tx: Transaction, notificationId: string): ActivityRow | undefined {
+  return (
+    tx.find(notificationActivities, { notificationId, type: "abort" }, 1)[0] ??
+    tx.find(notificationActivities, { notificationId, type: "expire" }, 1)[0]
+  );
+}

@@ -1,0 +1,78 @@
+import type { Reader } from "../store/store.ts";
+import type { Delivery, DeliveryOwner, Hearing } from "./delivery.ts";
+import { isReached } from "./proof.ts";
+
+/** Rows of one page: about 5 ms of the event loop. */
+const PAGE_ROWS = 500;
+/** From so many messages without answer on, a device is asked after the others. own choice */
+const KNOWN_BAD = 2;
+
+type LedgerRow = Pick<
+  Delivery,
+  | "pk"
+  | "device"
+  | "userDevice"
+  | "level"
+  | "reason"
+  | "attempt"
+  | "priority"
+  | "sentAt"
+  | "acceptedAt"
+  | "playingAt"
+  | "provenAt"
+  | "retryAt"
+> & { provider: string | null; type: string; late: number; failures: number };
+
+const SELECT = `SELECT l.pk, l.device_pk AS device, l.user_device_pk AS userDevice, l.type, l.provider, l.level, l.reason,
+    l.attempt, l.priority, l.late, l.sent_at AS sentAt, l.accepted_at AS acceptedAt, l.playing_at AS playingAt,
+    l.proven_at AS provenAt, l.retry_at AS retryAt, coalesce(d.failures, 0) AS failures
+  FROM deliveries l LEFT JOIN devices d ON d.pk = l.device_pk
+  WHERE l.notification_pk = ? AND l.pk > ? AND l.ended_at IS NULL ORDER BY l.pk LIMIT ?`;
+
+/**
+ * The deliveries of a message that have not ended and are not on air, page by page. `again`: what an earlier run has
+ * reached is asked once more instead of being followed up.
+ */
+export function* loadDeliveries(
+  owner: DeliveryOwner & { deliveries: ReadonlySet<Delivery> },
+  reader: Reader,
+  again: boolean,
+): Generator<Delivery[]> {
+  const notification = reader.one<{ pk: number }>("SELECT pk FROM notifications WHERE id = ?", owner.id);
+  let last = 0;
+  for (const { pk } of owner.deliveries) last = Math.max(last, pk);
+  while (notification) {
+    const rows = reader.all<LedgerRow>(SELECT, notification.pk, last, PAGE_ROWS);
+    yield rows.map((row) => toDelivery(row, owner, again));
+    const end = rows.at(-1);
+    if (!end || rows.length < PAGE_ROWS) return;
+    last = end.pk;
+  }
+}
+
+function toDelivery({ type, failures, ...row }: LedgerRow, owner: DeliveryOwner, again: boolean): Delivery {
+  const delivery: Delivery = {
+    ...row,
+    owner,
+    provider: row.provider ?? "",
+    hears: hearingOf(row, type),
+    knownBad: failures >= KNOWN_BAD,
+    late: row.late === 1,
+    earlierAttempts: row.attempt,
+    endedAt: null,
+    reached: false,
+    audible: false,
+    place: "queued",
+    asked: false,
+    joined: "no",
+    deviceShowed: null,
+  };
+  // A zone's stream ended with the process that sent it: it is opened again.
+  delivery.reached = !again && delivery.hears !== "own" && isReached(delivery);
+  return delivery;
+}
+
+function hearingOf({ userDevice }: Pick<LedgerRow, "userDevice">, type: string): Hearing {
+  if (userDevice !== null) return "nothing";
+  return type === "phones" ? "group" : type === "speakers" ? "own" : "nothing";
+}

@@ -1,0 +1,132 @@
+import type { Clock, Timer } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import type { Store, Transaction } from "../store/store.ts";
+import type { Delivery } from "./delivery.ts";
+import { laneOf } from "./stage.ts";
+
+/** Writes what is known of deliveries: many changes fold into one transaction. @source interfaces.md, The plugin's door */
+export interface Ledger {
+  /** The row of this delivery differs from what is known. */
+  touch(delivery: Delivery): void;
+  /** Resolves when everything touched before is committed; rejects with what the store says. */
+  flush(): Promise<void>;
+  /** Ends the timer; what is touched after that waits for `flush`. */
+  stop(): void;
+}
+
+/** What the ledger needs. */
+export interface LedgerNeeds {
+  store: Pick<Store, "write">;
+  clock: Clock;
+  log: Log;
+}
+
+/** @source interfaces.md: folded into one ledger transaction per 50 ms */
+const FOLD_MS = 50;
+/** Rows of one transaction: about 3 ms of the event loop. */
+const MOST_ROWS = 200;
+/** The disk may be full: what is known stays in memory until it can be written. */
+const TRY_AGAIN_MS = 1_000;
+
+const UPDATE = `UPDATE deliveries SET level = ?, reason = ?, attempt = ?, late = ?, sent_at = ?, accepted_at = ?,
+  playing_at = ?, proven_at = ?, ended_at = ?, retry_at = ?, updated_at = ? WHERE pk = ?`;
+const ALIVE = "UPDATE devices SET failures = 0, last_seen_at = ? WHERE pk = ?";
+const SILENT = "UPDATE devices SET failures = coalesce(failures, 0) + 1 WHERE pk = ?";
+
+/** Makes a ledger with nothing to write. */
+export function createLedger(needs: LedgerNeeds): Ledger {
+  const { store, clock, log } = needs;
+  const touched = new Set<Delivery>();
+  let timer: Timer | null = null;
+  let stopped = false;
+  let writing: Promise<void> = Promise.resolve();
+
+  const arm = (delayMs: number): void => {
+    if (stopped || touched.size === 0) return;
+    timer ??= clock.after(delayMs, () => {
+      timer = null;
+      void fold().then(
+        () => arm(FOLD_MS),
+        (error) => {
+          log.error({ err: error, rows: touched.size }, "ledger not written");
+          arm(TRY_AGAIN_MS);
+        },
+      );
+    });
+  };
+
+  /** One fold at a time, so that the rows of a failed one are back before the next looks. */
+  const fold = (): Promise<void> => {
+    const next = writing.then(async () => {
+      while (touched.size > 0) await writeSome();
+    });
+    writing = next.catch(() => {});
+    return next;
+  };
+
+  const writeSome = async (): Promise<void> => {
+    const batch = [...takeFirst(touched, MOST_ROWS)];
+    const urgent = batch.reduce((least, delivery) => Math.min(least, delivery.priority), 9);
+    try {
+      await store.write((tx) => writeRows(tx, batch, clock.now()), laneOf(urgent));
+    } catch (error) {
+      for (const delivery of batch) touched.add(delivery);
+      throw error;
+    }
+    for (const delivery of batch) if (!touched.has(delivery)) delivery.deviceShowed = null;
+  };
+
+  return {
+    touch(delivery) {
+      touched.add(delivery);
+      arm(FOLD_MS);
+    },
+    flush: fold,
+    stop() {
+      stopped = true;
+      timer?.cancel();
+      timer = null;
+    },
+  };
+}
+
+function* takeFirst<T>(set: Set<T>, most: number): Generator<T> {
+  let taken = 0;
+  for (const item of set) {
+    if (taken++ === most) return;
+    set.delete(item);
+    yield item;
+  }
+}
+
+function writeRows(tx: Transaction, batch: readonly Delivery[], now: number): void {
+  const notifications = new Set<string>();
+  for (const delivery of batch) {
+    const { level, reason, attempt, sentAt, acceptedAt, playingAt, provenAt, endedAt, retryAt } = delivery;
+    const late = Number(delivery.late);
+    tx.run(
+      UPDATE,
+      level,
+      reason,
+      attempt,
+      late,
+      sentAt,
+      acceptedAt,
+      playingAt,
+      provenAt,
+      endedAt,
+      retryAt,
+      now,
+      delivery.pk,
+    );
+    if (delivery.device !== null && delivery.deviceShowed === "life")
+      tx.run(ALIVE, acceptedAtOf(delivery, now), delivery.device);
+    if (delivery.device !== null && delivery.deviceShowed === "silence") tx.run(SILENT, delivery.device);
+    notifications.add(delivery.owner.id);
+  }
+  for (const notificationId of notifications) tx.emit("deliveries.changed", { notificationId });
+}
+
+function acceptedAtOf(delivery: Delivery, now: number): number {
+  return delivery.playingAt ?? delivery.acceptedAt ?? now;
+}

@@ -1,0 +1,26 @@
+import notificationActivities from "../../resources/broadcasts/notification-activities.ts";
+import { addActivity } from "../activities.ts";
+import type { EngineNeeds } from "../air.ts";
+import { finishRecipients } from "../open-recipients.ts";
+import { advance, type Stage } from "../stage.ts";
+import { untilAborted } from "../until-aborted.ts";
+
+/**
+ * Hands every row of the ledger to its channel once and lets the sound begin; recipients that were too many to be
+ * written before are written meanwhile. Puts the message on air from its rows, so it may be repeated at any point.
+ */
+export const deliver: Stage<EngineNeeds> = {
+  name: "deliver",
+  async run(notificationId, needs) {
+    const live = await needs.air.take(notificationId);
+    const lane = needs.laneOf(live.priority);
+    await needs.store.write((tx) => {
+      const type = "broadcast-started";
+      if (tx.count(notificationActivities, { notificationId, type }) > 0) return;
+      addActivity(tx, { notificationId, type, endpointId: needs.endpointId() }, needs.by);
+    }, lane);
+    const withRest = finishRecipients(notificationId, needs).then(() => needs.air.addNewRows(live));
+    await Promise.all([untilAborted(live.handedOver, needs.signal), withRest]);
+    await needs.store.write((tx) => advance(tx, notificationId, "collect"), lane);
+  },
+};

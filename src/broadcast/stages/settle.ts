@@ -1,0 +1,65 @@
+import notifications from "../../resources/broadcasts/notifications.ts";
+import { addActivity } from "../activities.ts";
+import type { EngineNeeds } from "../air.ts";
+import type { NotificationRow } from "../compose.ts";
+import { onBehalf } from "../on-behalf.ts";
+import { writeInSlices } from "../slices.ts";
+import { advance, type Stage } from "../stage.ts";
+import { stoppedBy } from "../stopped.ts";
+
+/** Ends a broadcast: no row stays open, the diary gets its sums, the address rests. */
+export const settle: Stage<EngineNeeds> = {
+  name: "settle",
+  async run(notificationId, needs) {
+    const { store, clock } = needs;
+    const row = store.get(notifications, notificationId);
+    if (!row) return;
+    await endOpenRows(row, needs);
+    await store.write(
+      (tx) => {
+        const now = clock.now();
+        const streamEndedAt = row.t0 === null ? null : (row.streamEndedAt ?? now);
+        tx.update(notifications, notificationId, {}, onBehalf(needs.by), { settledAt: now, streamEndedAt });
+        const levels = tx.all<{ level: string; n: number }>(
+          "SELECT level, count(*) AS n FROM deliveries WHERE notification_pk = ? GROUP BY level",
+          row.pk,
+        );
+        const details = { devices: Object.fromEntries(levels.map(({ level, n }) => [level, n])) };
+        const type = "broadcast-finished";
+        addActivity(tx, { notificationId, type, endpointId: needs.endpointId(), details }, needs.by);
+        tx.emit("notification.settled", { notificationId });
+        advance(tx, notificationId, "settled");
+      },
+      needs.laneOf(row.priorityLevel ?? 5),
+    );
+    if (row.audioGroup && row.audioPort) needs.addresses.release({ group: row.audioGroup, port: row.audioPort });
+    needs.air.leave(notificationId);
+  },
+};
+
+/** Rows are left open only by what ended before it went on air. */
+async function endOpenRows(row: NotificationRow, needs: EngineNeeds): Promise<void> {
+  const now = needs.clock.now();
+  const reason = WORDS[stoppedBy(row, now) ?? "given-up"];
+  await writeInSlices(needs, needs.laneOf(row.priorityLevel ?? 5), (tx, most) => {
+    const { changes } = tx.run(
+      `UPDATE deliveries SET level = CASE WHEN accepted_at IS NULL THEN 'expired' ELSE level END, reason = ?, ended_at = ?
+       WHERE pk IN (SELECT pk FROM deliveries WHERE notification_pk = ? AND ended_at IS NULL LIMIT ?)`,
+      reason,
+      now,
+      row.pk,
+      most,
+    );
+    return changes;
+  });
+  await needs.store.write((tx) => {
+    tx.run("DELETE FROM broadcast_targets WHERE notification = ?", row.pk);
+    tx.run("DELETE FROM broadcast_open_recipients WHERE notification = ?", row.pk);
+  });
+}
+
+const WORDS = {
+  aborted: "Somebody ended the message.",
+  expired: "The message has expired.",
+  "given-up": "The message could not be carried out in time.",
+};

@@ -1,0 +1,258 @@
+import type { StreamEnded, StreamSpec, StreamStarted } from "../../../src/audio/stream-messages.ts";
+import type { Streamer } from "../../../src/audio/streamer.ts";
+import type { Clock } from "../../../src/base/clock.ts";
+import { UpstreamError } from "../../../src/base/errors.ts";
+import { type BroadcasterNeeds, createBroadcaster } from "../../../src/broadcast/create-broadcaster.ts";
+import type { Providers } from "../../../src/broadcast/providers.ts";
+import type { DeliveryItem, OutcomeDetails, OutcomeLevel, StopRequest } from "../../../src/plugin-api/index.ts";
+import deliveries from "../../../src/resources/broadcasts/deliveries.ts";
+import notificationActivities from "../../../src/resources/broadcasts/notification-activities.ts";
+import notifications from "../../../src/resources/broadcasts/notifications.ts";
+import type { BroadcastFixture } from "./broadcast-fixture.ts";
+
+type Broadcaster = ReturnType<typeof createBroadcaster>;
+
+/** How a simulated device answers: after a time with a word, never, or by an error. */
+export interface DeviceManners {
+  /** Ms from the question to the answer; null: never. */
+  answersAfterMs?: number | null;
+  /** Ms from the answer to proof of sound; null: none. */
+  playsAfterMs?: number | null;
+  fails?: { reason: string; retryable: boolean; times?: number };
+}
+
+/** Channels in the place of the plugin host: they keep a window and tell only what their devices did. */
+export interface FakeChannels extends Providers {
+  states: Map<string, ReturnType<Providers["state"]>>;
+  windows: Map<string, number>;
+  manners: Map<string, DeviceManners>;
+  /** Items as they came, per provider in order. */
+  given: { provider: string; items: DeliveryItem[]; at: number }[];
+  stopped: { provider: string; request: StopRequest }[];
+  /** Most items without a word at once. */
+  mostOut: number;
+  /** Devices asked, by identifier in order. */
+  asked(): string[];
+  /** Cuts the line to the broadcaster: what devices say is lost, as in a crash. */
+  cut(): void;
+  connect(broadcaster: Pick<Broadcaster, "takeOutcomes" | "openStream">): void;
+}
+
+/** A streamer in the place of the thread: it keeps the times of streams on the fake clock. */
+export interface FakeStreamer extends Pick<Streamer, "open" | "startGroup" | "end" | "on"> {
+  /** All streams opened, with what became of them. */
+  streams: { spec: StreamSpec; t0Ms: number | null; ended: StreamEnded["reason"] | null }[];
+  refuses: boolean;
+  /** The thread is gone: nothing of it is told any more. */
+  crash(): void;
+}
+
+/** Makes channels: phones answer, zones have their own stream opened. */
+export function fakeChannels(clock: Clock): FakeChannels {
+  let line: Pick<Broadcaster, "takeOutcomes" | "openStream"> | null = null;
+  const tries = new Map<string, number>();
+  const out = new Set<number>();
+  const calledOff = new Set<number>();
+  const channels: FakeChannels = {
+    states: new Map(),
+    windows: new Map(),
+    manners: new Map(),
+    given: [],
+    stopped: [],
+    mostOut: 0,
+    state: (provider) => channels.states.get(provider) ?? "running",
+    window: (provider) => channels.windows.get(provider) ?? 1_024,
+    deliver(provider, items) {
+      if (items.length > 200 || channels.state(provider) !== "running") throw new RangeError("not to be handed over");
+      channels.given.push({ provider, items, at: clock.now() });
+      for (const item of items) if (!item.reached) out.add(item.deliveryId);
+      if (out.size > channels.mostOut) channels.mostOut = out.size;
+      for (const item of items) reach(provider, item);
+    },
+    stop(provider, request) {
+      channels.stopped.push({ provider, request });
+      for (const id of request.deliveryIds) calledOff.add(id);
+    },
+    asked: () => channels.given.flatMap(({ items }) => items.map(({ device }) => device.deviceIdentifier)),
+    cut() {
+      line = null;
+    },
+    connect(broadcaster) {
+      line = broadcaster;
+      out.clear();
+    },
+  };
+  const tell = (provider: string, deliveryId: number, level: OutcomeLevel, details: OutcomeDetails = {}): void => {
+    out.delete(deliveryId);
+    line?.takeOutcomes([{ provider, deliveryId, level, details, at: clock.now() }]);
+  };
+  const reach = (provider: string, item: DeliveryItem): void => {
+    const { deliveryId, device, audio, notificationId } = item;
+    const manners = channels.manners.get(device.deviceIdentifier) ?? {};
+    if (device.deviceIdentifier.startsWith("zone:")) {
+      if (!audio) return tell(provider, deliveryId, "skipped", { reason: "a zone has no display" });
+      const port = 5_004 + 2 * (Number(device.deviceIdentifier.slice(-1)) || 0);
+      const mine = line;
+      mine?.openStream(provider, { group: "239.9.9.9", port, codec: "PCMU", ttl: 4 }, notificationId).then(
+        () => mine === line && tell(provider, deliveryId, "sent"),
+        (error: Error) =>
+          mine === line && tell(provider, deliveryId, "failed", { reason: error.message, retryable: true }),
+      );
+      return;
+    }
+    const { answersAfterMs = 20, playsAfterMs = 1_000, fails } = manners;
+    if (item.reached || answersAfterMs === null) return;
+    clock.after(answersAfterMs, () => {
+      if (calledOff.has(deliveryId)) return;
+      const tried = (tries.get(device.deviceIdentifier) ?? 0) + 1;
+      tries.set(device.deviceIdentifier, tried);
+      if (fails && tried <= (fails.times ?? Number.POSITIVE_INFINITY))
+        return tell(provider, deliveryId, "failed", fails);
+      tell(provider, deliveryId, "accepted");
+      if (!audio || playsAfterMs === null) return;
+      clock.after(playsAfterMs, () => {
+        if (!calledOff.has(deliveryId)) tell(provider, deliveryId, "playing");
+      });
+    });
+  };
+  return channels;
+}
+
+/** Makes a streamer whose streams take the time of their packets. */
+export function fakeStreamer(clock: Clock): FakeStreamer {
+  const started = new Set<(event: StreamStarted) => void>();
+  const ended = new Set<(event: StreamEnded) => void>();
+  const find = (id: string) => streamer.streams.find(({ spec, ended: over }) => spec.streamId === id && over === null);
+  const end = (id: string, reason: StreamEnded["reason"]): void => {
+    const stream = find(id);
+    if (!stream) return;
+    stream.ended = reason;
+    const firstPacketAt = stream.t0Ms;
+    const account = { streamId: id, reason, firstPacketAt, packets: 0, sendErrors: 0, lateMaxMs: 0, latePackets: 0 };
+    for (const listener of [...ended]) listener(account);
+  };
+  const streamer: FakeStreamer = {
+    streams: [],
+    refuses: false,
+    async open(spec) {
+      if (streamer.refuses) throw new UpstreamError("upstream", "The stream cannot be opened: EADDRNOTAVAIL");
+      if (find(spec.streamId)) throw new RangeError("open already");
+      streamer.streams.push({ spec, t0Ms: null, ended: null });
+    },
+    startGroup(ids, t0Ms) {
+      for (const id of ids) {
+        const stream = find(id);
+        if (!stream) continue;
+        stream.t0Ms = t0Ms;
+        const { payload, offsetPackets } = stream.spec;
+        clock.after(Math.max(0, t0Ms - clock.now()), () => {
+          for (const listener of [...started]) listener({ streamId: id, firstPacketAt: clock.now() });
+        });
+        const lastMs = (payload.length / 160 - offsetPackets - 1) * 20;
+        clock.after(Math.max(0, t0Ms + lastMs - clock.now()), () => {
+          if (find(id) === stream) end(id, "finished");
+        });
+      }
+    },
+    end: (id) => end(id, "stopped"),
+    on(name: "started" | "ended", listener: (event: never) => void) {
+      const set = (name === "started" ? started : ended) as Set<(event: never) => void>;
+      set.add(listener);
+      return () => void set.delete(listener);
+    },
+    crash() {
+      started.clear();
+      ended.clear();
+      for (const stream of streamer.streams) stream.ended ??= "lost";
+    },
+  };
+  return streamer;
+}
+
+/** A broadcaster over the fixture's store, with fake channels and a fake streamer. */
+export interface AirFixture {
+  readonly broadcaster: Broadcaster;
+  channels: FakeChannels;
+  streamer: FakeStreamer;
+  /** Ends this broadcaster as a crash does: nothing more is written, and nobody is told. */
+  crash(): Promise<void>;
+  /** A new broadcaster over the same rows. */
+  restart(): Promise<void>;
+  send(input: Record<string, unknown>): Promise<string>;
+  /** Level and reason by device, and whether the row has ended. */
+  ledger(notificationId: string): Record<string, string>;
+  rows(
+    notificationId: string,
+  ): { identifier: string; level: string; ended: boolean; reason: string | null; attempt: number; late: boolean }[];
+  stage(notificationId: string): string | null;
+  diary(notificationId: string): string[];
+  /** Moves time until the notification is settled, at most `ms`. */
+  untilSettled(notificationId: string, ms?: number): Promise<void>;
+}
+
+/** Opens the second half of a broadcast over `fixture`. */
+export async function openAir(fixture: BroadcastFixture): Promise<AirFixture> {
+  const { clock, store, needs } = fixture;
+  const channels = fakeChannels(clock);
+  const streamer = fakeStreamer(clock);
+  /** What a crashed process would have written is not written. */
+  let alive = { yes: true };
+  const make = (): Broadcaster => {
+    const mine = { yes: true };
+    alive = mine;
+    const given: BroadcasterNeeds = {
+      ...needs,
+      store: {
+        ...store,
+        write: (fn, lane) => (mine.yes ? store.write(fn, lane) : new Promise<never>(() => {})),
+      },
+      providers: channels,
+      streamer,
+      interfaceAddress: () => "127.0.0.1",
+      ttl: 16,
+    };
+    return createBroadcaster(given);
+  };
+  let broadcaster = make();
+  channels.connect(broadcaster);
+  await broadcaster.start();
+  const air: AirFixture = {
+    get broadcaster() {
+      return broadcaster;
+    },
+    channels,
+    streamer,
+    async crash() {
+      alive.yes = false;
+      channels.cut();
+      streamer.crash();
+      void broadcaster.stop();
+      await clock.advance(0);
+    },
+    async restart() {
+      broadcaster = make();
+      channels.connect(broadcaster);
+      await broadcaster.start();
+    },
+    async send(input) {
+      const options = { idempotencyKey: null, requestSha: "0", source: "api" } as const;
+      return (await broadcaster.send(input, fixture.by, options)).id;
+    },
+    ledger: (id) => Object.fromEntries(air.rows(id).map(({ identifier, level }) => [identifier, level])),
+    rows: (notificationId) =>
+      store.find(deliveries, { notificationId }).map((row) => ({
+        identifier: row.deviceIdentifier ?? "",
+        level: row.level,
+        ended: row.endedAt !== null,
+        reason: row.reason,
+        attempt: row.attempt,
+        late: row.late,
+      })),
+    stage: (id) => store.get(notifications, id)?.stage ?? null,
+    diary: (notificationId) => store.find(notificationActivities, { notificationId }).map(({ type }) => type),
+    async untilSettled(id, ms = 60_000) {
+      for (let passed = 0; air.stage(id) !== "settled" && passed <= ms; passed += 100) await clock.advance(100);
+    },
+  };
+  return air;
+}
