@@ -148,3 +148,24 @@ describe("orders to an endpoint", () => {
     expect(await order((await api.user("Eve")).token)).toBe(404);
   });
 });
+
+describe("attachments of an extension", () => {
+  it("are files of any kind, given back as they were sent and never run in a browser", async () => {
+    const at = `/extensions/${extensionId}/attachments`;
+    const page = "<script>alert(1)</script>";
+    const made = await api.call("POST", at, {
+      multipart: [["file", new File([page], "page.html", { type: "text/html" })]],
+    });
+    expect(made.body).toMatchObject({ extensionId, file: page.length, fileFiles: [{ fileName: "page.html" }] });
+    const bytes = await api.call("GET", `${at}/${made.body.id}/file`);
+    expect(bytes.text).toBe(page);
+    expect(bytes.headers.get("content-type")).toBe("application/octet-stream");
+    expect(bytes.headers.get("content-disposition")).toMatch(/^attachment;/);
+    expect((await api.call("POST", at, { json: {} })).body).toMatchObject({
+      type: "required",
+      errors: [{ field: "file" }],
+    });
+    expect((await api.call("DELETE", `${at}/${made.body.id}`)).status).toBe(200);
+    expect((await api.call("GET", at)).body.total).toBe(0);
+  });
+});

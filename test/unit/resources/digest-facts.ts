@@ -185,6 +185,7 @@ export const PATHS: Readonly<Record<string, string>> = {
   "users/{userId}/notifications/{notificationId}/activities": "g",
   extensions: "gpud",
   "extensions/{extensionId}/endpoints": "gpud",
+  "extensions/{extensionId}/attachments": "gpd",
   "extensions/{extensionId}/endpoints/{endpointId}/activities": "gp",
   devices: "g",
   "extensions/{extensionId}/endpoints/{endpointId}/devices": "gpud",
