@@ -1,6 +1,7 @@
 import notificationActivities from "../resources/broadcasts/notification-activities.ts";
 import type { RowOf, SystemValues } from "../schema/resource.ts";
 import type { By, Transaction } from "../store/store.ts";
+import { addToCountOf } from "./counts.ts";
 import { onBehalf } from "./on-behalf.ts";
 
 /** An entry of a notification's diary. */
@@ -12,8 +13,9 @@ export type ActivityValues = Pick<ActivityRow, "notificationId" | "type"> &
     details?: Readonly<Record<string, unknown>>;
   };
 
-/** Writes an entry into a notification's diary. */
+/** Writes an entry into a notification's diary, and counts it. */
 export function addActivity(tx: Transaction, values: ActivityValues, by: By): ActivityRow {
   const system: SystemValues<typeof notificationActivities> = { ...values };
+  addToCountOf(tx, values.notificationId, `activity:${values.type}`, 1);
   return tx.create(notificationActivities, {}, onBehalf(by), system);
 }

@@ -15,6 +15,21 @@ const PROVIDERS = `WITH RECURSIVE named(name) AS (
 const COLUMNS = `id, created_at, updated_at, notification_pk, device_pk, user_device_pk, user_pk, endpoint_pk,
   device_identifier, name, type, provider, level, reason, attempt, priority, late, planned_at, ended_at, not_after`;
 
+/**
+ * Why nothing is sent to a device `d` that the appliance `acting` serves, as two columns, null where nothing is wrong:
+ * `skipped` for what is out of use or not licensed, `failed` for what is another appliance's or whose plugin is gone
+ * or off. Takes our endpoint's key; needs the table `troubles`. own choice: which is which
+ */
+function verdict(acting: string): string {
+  return `CASE WHEN d.defunct = 1 THEN 'The device is marked as out of use.'
+      WHEN d.is_licensed = 0 THEN 'The licence does not include the device.' END AS skipped,
+    CASE WHEN ${acting} <> ? THEN 'The device belongs to an appliance that is not connected.'
+      WHEN d.provider IS NULL THEN 'No plugin serves the device.'
+      ELSE (SELECT words FROM troubles WHERE troubles.provider = d.provider) END AS failed`;
+}
+
+const TROUBLES = "troubles(provider, words) AS MATERIALIZED (SELECT key, value FROM json_each(?))";
+
 /** Looks which providers can do nothing now, before the rows of a broadcast are made. */
 export function troublesOfProviders(reader: Reader, providers: Providers): ProviderTroubles {
   const troubles: Record<string, string> = {};
@@ -31,10 +46,7 @@ function troubleOf(provider: string, providers: Providers): string | null {
   return state === "disabled" ? `The plugin ${provider} is switched off.` : null;
 }
 
-/**
- * The rows for devices of appliances. own choice: a device that is out of use or not licensed is skipped; one of
- * another appliance, or whose plugin is gone or off, failed.
- */
+/** The rows for devices of appliances. */
 export function insertDeviceDeliveries(
   tx: Transaction,
   row: NotificationRow,
@@ -43,14 +55,9 @@ export function insertDeviceDeliveries(
 ): void {
   tx.run(
     `INSERT OR IGNORE INTO deliveries (${COLUMNS})
-     WITH troubles(provider, words) AS MATERIALIZED (SELECT key, value FROM json_each(?)),
+     WITH ${TROUBLES},
      seen AS (
-       SELECT d.*, coalesce(t.endpoint, d.endpoint_pk) AS acting,
-         CASE WHEN d.defunct = 1 THEN 'The device is marked as out of use.'
-              WHEN d.is_licensed = 0 THEN 'The licence does not include the device.' END AS skipped,
-         CASE WHEN coalesce(t.endpoint, d.endpoint_pk) <> ? THEN 'The device belongs to an appliance that is not connected.'
-              WHEN d.provider IS NULL THEN 'No plugin serves the device.'
-              ELSE (SELECT words FROM troubles WHERE troubles.provider = d.provider) END AS failed
+       SELECT d.*, coalesce(t.endpoint, d.endpoint_pk) AS acting, ${verdict("coalesce(t.endpoint, d.endpoint_pk)")}
        FROM broadcast_targets t JOIN devices d ON d.pk = t.device
        WHERE t.notification = ? AND t.device > ? AND t.device <= ?
      )
@@ -70,6 +77,39 @@ export function insertDeviceDeliveries(
     now,
     now,
     row.notAfter,
+  );
+}
+
+/** A device as a preview sees it; `words` says why nothing would be sent, `doubt` why it may not answer. */
+export interface ForeseenDevice {
+  id: string;
+  name: string;
+  type: string;
+  words: string | null;
+  doubt: string | null;
+}
+
+/**
+ * What would become of devices. own choice: one that did not answer the last message, or that its call manager does not
+ * see, is thought to be offline.
+ */
+export function foreseeDevices(
+  reader: Reader,
+  devicePks: readonly number[],
+  { ours, troubles }: { ours: number; troubles: ProviderTroubles },
+): ForeseenDevice[] {
+  return reader.all<ForeseenDevice & Record<string, string | null>>(
+    `WITH ${TROUBLES},
+     seen AS (
+       SELECT d.*, ${verdict("d.endpoint_pk")} FROM devices d WHERE d.pk IN (SELECT value FROM json_each(?))
+     )
+     SELECT id, description AS name, type, coalesce(skipped, failed) AS words,
+       CASE WHEN failures > 0 THEN 'It did not answer the last message.'
+            WHEN attributes ->> 'IsRegistered' = 'false' THEN 'It is not registered.' END AS doubt
+     FROM seen`,
+    troubles,
+    ours,
+    JSON.stringify(devicePks),
   );
 }
 

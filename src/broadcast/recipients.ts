@@ -1,5 +1,6 @@
 import type { Reader, SqlValue, Transaction } from "../store/store.ts";
 import type { NotificationRow } from "./compose.ts";
+import { addToCount } from "./counts.ts";
 import { type Lane, writeInSlices } from "./slices.ts";
 import type { StageNeeds } from "./stage.ts";
 
@@ -97,7 +98,7 @@ export async function writeRecipients(row: NotificationRow, needs: StageNeeds, l
 
 function insertRange(tx: Transaction, range: UserRange, notification: number, endpoint: number, now: number): void {
   const { sql, params } = usersIn(range, notification, now);
-  tx.run(
+  const { changes } = tx.run(
     `INSERT OR IGNORE INTO notification_recipients
        (id, created_at, updated_at, notification_pk, user_pk, endpoint_pk, name, email, type, read)
      SELECT uuid7(), ?, ?, ?, u.pk, ?, u.name, u.email, u.type, 0 ${sql}`,
@@ -107,6 +108,7 @@ function insertRange(tx: Transaction, range: UserRange, notification: number, en
     endpoint,
     ...params,
   );
+  addToCount(tx, notification, "recipients", changes);
 }
 
 /** Internal key of an appliance; 0, which is nobody's, when it has no row. */

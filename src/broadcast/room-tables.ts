@@ -23,5 +23,13 @@ const PREVIEWS: RoomTable = {
   sql: "CREATE TABLE IF NOT EXISTS broadcast_previews (notification INTEGER PRIMARY KEY, found TEXT NOT NULL) STRICT",
 };
 
+/** Numbers that notifications show, kept where they change, so that a list of them costs no counting. */
+const COUNTS: RoomTable = {
+  name: "broadcast_counts",
+  sql: `CREATE TABLE IF NOT EXISTS broadcast_counts (
+    notification INTEGER NOT NULL, name TEXT NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (notification, name)
+  ) STRICT, WITHOUT ROWID`,
+};
+
 /** The room's own tables, to be handed to the store. */
-export const BROADCAST_TABLES: readonly RoomTable[] = [TARGETS, OPEN_RECIPIENTS, PREVIEWS];
+export const BROADCAST_TABLES: readonly RoomTable[] = [TARGETS, OPEN_RECIPIENTS, PREVIEWS, COUNTS];

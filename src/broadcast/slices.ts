@@ -12,8 +12,8 @@ const FIRST_ROWS = 200;
 const LEAST_ROWS = 50;
 const MOST_ROWS = 5_000;
 /** A slice is aimed at a time between these two, so that other work gets its turn. @source interfaces.md, Writing and reading */
-const SHORT_MS = 3;
-const LONG_MS = 7;
+const SHORT_MS = 2;
+const LONG_MS = 5;
 
 /**
  * Writes much in short transactions: calls `slice` with the number of rows it may handle until it handles fewer.

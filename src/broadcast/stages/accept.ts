@@ -12,6 +12,7 @@ import { addActivity } from "../activities.ts";
 import type { SendOptions } from "../broadcaster.ts";
 import { composeMessage, type GivenMessage, type NotificationRow, readMessage, type TemplateRow } from "../compose.ts";
 import { onBehalf } from "../on-behalf.ts";
+import { type PreviewNeeds, writePreview } from "../preview.ts";
 import { priorityLevelOf, readSendingProfile } from "../sending-profile.ts";
 import type { NextStage, StageNeeds } from "../stage.ts";
 import { requireVisible } from "../visible-references.ts";
@@ -20,11 +21,12 @@ import { requireVisible } from "../visible-references.ts";
 const USEFUL_MS = { emergency: 15 * 60_000, routine: 2 * 60_000 } as const;
 
 /** What accepting a message needs. */
-export type AcceptNeeds = Pick<StageNeeds, "store" | "clock" | "endpointId" | "laneOf">;
+export type AcceptNeeds = PreviewNeeds & Pick<StageNeeds, "laneOf">;
 
 /**
- * Checks a message and stores it with everybody it names in one transaction; resolves after COMMIT. The same
- * idempotency key again answers the first notification. Whether the sender may send at all is judged by the caller.
+ * Checks a message and stores it with everybody it names in one transaction; resolves after COMMIT. A draft is only
+ * foreseen. The same idempotency key again answers the first notification. Whether the sender may send at all is judged
+ * by the caller.
  * Throws CallerError, ConflictError.
  */
 export async function accept(
@@ -42,12 +44,14 @@ export async function accept(
   const message = composeMessage(given, templateOf(given, store, by));
   toneSegments(message.alertTone ?? "silent");
   const values = sendingValues(message, by, options, needs);
-  return store.write((tx) => {
+  const row = await store.write((tx) => {
     const same = earlierSend(tx, by, options);
     if (same) return same;
     requireVisible(tx, by.scope, given);
     return insert(tx, values, by, needs.endpointId());
   }, needs.laneOf(values.priorityLevel));
+  if (row.draft) await writePreview(row, needs);
+  return row;
 }
 
 function templateOf({ values }: GivenMessage, reader: Reader, by: By): TemplateRow | null {

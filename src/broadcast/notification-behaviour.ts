@@ -1,0 +1,111 @@
+import { BugError, ConflictError } from "../base/errors.ts";
+import { NOTIFICATION_ACTIVITY_TYPES } from "../resources/broadcasts/activity-types.ts";
+import type notifications from "../resources/broadcasts/notifications.ts";
+import type { Behaviour, Reader, Transaction } from "../store/store.ts";
+import type { NotificationRow } from "./compose.ts";
+import { countLevels, readCounts } from "./counts.ts";
+import { presentOwn } from "./own-notifications.ts";
+import { BROADCAST_TABLES } from "./room-tables.ts";
+
+/**
+ * What notifications do beyond being stored: only the broadcaster makes them, one that is being sent can't be deleted,
+ * and they show what became of them. A page costs a fixed number of queries, however many people were reached.
+ */
+export const notificationBehaviour: Behaviour<typeof notifications> = {
+  beforeWrite({ op, before, after }) {
+    if (op === "create" && after?.stage === null) throw new BugError("A notification is made by the broadcaster.");
+    if (op === "delete" && before && before.stage !== "settled" && before.stage !== "draft") {
+      throw new ConflictError("The message is still being sent: end it first.");
+    }
+  },
+  afterWrite({ op, before }, tx) {
+    if (op === "delete" && before) forget(tx, before.pk);
+  },
+  present(rows, context) {
+    const counts = readCounts(
+      context.reader,
+      rows.map(({ pk }) => pk),
+    );
+    countLevels(context.reader, counts);
+    const options = answersOf(context.reader, rows);
+    const previews = previewsOf(context.reader, rows);
+    const own = presentOwn(rows, context);
+    return rows.map((row, at) => {
+      const known = counts.get(row.pk) ?? new Map<string, number>();
+      const preview = previews.get(row.pk);
+      const people = preview ? preview.recipientCount : (known.get("recipients") ?? 0);
+      return {
+        confirmationResults: answerCounts(options.get(row.pk) ?? [], known),
+        recipientCount: people,
+        confirmableCount: row.confirmationRequestId === null ? 0 : people,
+        readCount: known.get("readers") ?? 0,
+        smsSent: known.get("activity:sms-sent") ?? 0,
+        smsReceived: known.get("activity:sms-received") ?? 0,
+        progress: { ...progressOf(row, known), ...(preview ? { preview } : {}) },
+        imageMimeType: row.image?.contentType ?? null,
+        // own choice: a continuation is offered for whatever was really sent
+        followUpAllowed: !row.draft,
+        ...own[at],
+      };
+    });
+  },
+};
+
+function forget(tx: Transaction, pk: number): void {
+  for (const { name } of BROADCAST_TABLES) tx.run(`DELETE FROM ${name} WHERE notification = ?`, pk);
+}
+
+/** The answers that each notification's request offers, by internal key; one query. */
+function answersOf(reader: Reader, rows: readonly NotificationRow[]): Map<number, string[]> {
+  const lines = reader.all<{ pk: number; options: string }>(
+    `SELECT n.pk, c.options FROM notifications n JOIN confirmation_requests c ON c.pk = n.confirmation_request_pk
+     WHERE n.pk IN (SELECT value FROM json_each(?))`,
+    JSON.stringify(rows.map(({ pk }) => pk)),
+  );
+  return new Map(lines.map(({ pk, options }) => [pk, JSON.parse(options) as string[]]));
+}
+
+function answerCounts(options: readonly string[], known: ReadonlyMap<string, number>): Record<string, number> {
+  const counts = new Map(options.map((option) => [option, 0]));
+  for (const [name, n] of known) if (name.startsWith("answer:") && n > 0) counts.set(name.slice("answer:".length), n);
+  return Object.fromEntries(counts);
+}
+
+type StoredPreview = Record<string, unknown> & { recipientCount: number };
+
+function previewsOf(reader: Reader, rows: readonly NotificationRow[]): Map<number, StoredPreview> {
+  const drafts = rows.filter(({ draft }) => draft).map(({ pk }) => pk);
+  if (drafts.length === 0) return new Map();
+  const lines = reader.all<{ pk: number; found: string }>(
+    "SELECT notification AS pk, found FROM broadcast_previews WHERE notification IN (SELECT value FROM json_each(?))",
+    JSON.stringify(drafts),
+  );
+  return new Map(lines.map(({ pk, found }) => [pk, JSON.parse(found) as StoredPreview]));
+}
+
+/** Names of the counters: `broadcast-started` is counted in `broadcastStartedCount`. @source digest, progress */
+const COUNTERS = NOTIFICATION_ACTIVITY_TYPES.map((type) => ({
+  name: `${type.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())}Count`,
+  key: `activity:${type}`,
+}));
+
+/**
+ * percentComplete, one counter per kind of diary entry, and `devices`: the ledger's levels with their numbers.
+ * own choice: complete is what is no longer planned, at most 99 % before it is settled.
+ */
+function progressOf(row: NotificationRow, known: ReadonlyMap<string, number>): Record<string, unknown> {
+  const devices: Record<string, number> = {};
+  let all = 0;
+  for (const [name, n] of known) {
+    if (!name.startsWith("level:")) continue;
+    devices[name.slice("level:".length)] = n;
+    all += n;
+  }
+  const past = all - (devices.planned ?? 0);
+  const share = all === 0 ? 0 : Math.min(99, Math.floor((100 * past) / all));
+  return {
+    percentComplete: row.stage === "settled" ? 100 : share,
+    devices,
+    ...Object.fromEntries(COUNTERS.map(({ name, key }) => [name, known.get(key) ?? 0])),
+  };
+}

@@ -1,0 +1,116 @@
+import type { Clock } from "../base/clock.ts";
+import { groupMembers } from "../devices/device-groups.ts";
+import type { Reader } from "../store/store.ts";
+import type { NotificationRow } from "./compose.ts";
+import { type ForeseenDevice, foreseeDevices, troublesOfProviders } from "./planning.ts";
+import { prepareSound } from "./programme.ts";
+import { eachUser, endpointKey } from "./recipients.ts";
+import type { StageNeeds } from "./stage.ts";
+
+/** Who and what a message would reach. */
+export interface Preview {
+  recipientCount: number;
+  /** Devices of recipients by type. */
+  userDevices: Record<string, number>;
+  /** Devices that would be called, by type. */
+  devices: Record<string, number>;
+  /** Devices to which nothing would be sent, by the reason. */
+  notReached: { reason: string; count: number }[];
+  /** Devices that would be called and may not answer; the first 100 of them by name. */
+  offline: { count: number; devices: { id: string; name: string; type: string; reason: string }[] };
+  /** Length of what would be heard; 0 without sound. */
+  soundSeconds: number;
+  /** From the send to the last word of a device, by the past; null before the first broadcast. */
+  expectedSeconds: number | null;
+}
+
+/** What a preview needs. */
+export type PreviewNeeds = Pick<StageNeeds, "store" | "clock" | "log" | "providers" | "audio" | "endpointId">;
+
+/** Rows looked at in one turn: some 2 ms. */
+const PIECE = 500;
+const MOST_NAMED = 100;
+/** Broadcasts of the past that the expectation is made of. own choice */
+const PAST = 20;
+
+/** Foresees a message with the code that sends one, in slices, and keeps what it found with its row. */
+export async function writePreview(row: NotificationRow, needs: PreviewNeeds): Promise<void> {
+  const preview = emptyPreview();
+  await foreseeUsers(row, preview, needs);
+  await foreseeGroups(row, preview, needs);
+  const { programme } = await prepareSound(row, needs);
+  preview.soundSeconds = Math.round((programme?.durationMs ?? 0) / 100) / 10;
+  preview.expectedSeconds = expectedSeconds(needs.store, preview.soundSeconds);
+  await needs.store.write((tx) => {
+    tx.run(
+      "INSERT OR REPLACE INTO broadcast_previews (notification, found) SELECT pk, ? FROM notifications WHERE id = ?",
+      JSON.stringify(preview),
+      row.id,
+    );
+  });
+}
+
+function emptyPreview(): Preview {
+  return {
+    recipientCount: 0,
+    userDevices: {},
+    devices: {},
+    notReached: [],
+    offline: { count: 0, devices: [] },
+    soundSeconds: 0,
+    expectedSeconds: null,
+  };
+}
+
+async function foreseeUsers(row: NotificationRow, preview: Preview, { store, clock }: PreviewNeeds): Promise<void> {
+  for (const users of eachUser(store, row.pk, clock.now(), PIECE)) {
+    preview.recipientCount += users.length;
+    const lines = store.all<{ type: string; n: number }>(
+      `SELECT type, count(*) AS n FROM user_devices
+       WHERE user_pk IN (SELECT value FROM json_each(?)) AND disabled IS NOT 1 GROUP BY type`,
+      JSON.stringify(users),
+    );
+    for (const { type, n } of lines) preview.userDevices[type] = (preview.userDevices[type] ?? 0) + n;
+    await turn(clock);
+  }
+}
+
+async function foreseeGroups(row: NotificationRow, preview: Preview, needs: PreviewNeeds): Promise<void> {
+  const { store, clock } = needs;
+  const pks = await groupMembers({ reader: store, clock }, row.deviceGroupIds);
+  const ours = endpointKey(store, needs.endpointId());
+  const troubles = troublesOfProviders(store, needs.providers);
+  for (let at = 0; at < pks.length; at += PIECE) {
+    for (const device of foreseeDevices(store, pks.slice(at, at + PIECE), { ours, troubles })) tell(device, preview);
+    await turn(clock);
+  }
+}
+
+function tell({ id, name, type, words, doubt }: ForeseenDevice, preview: Preview): void {
+  if (words !== null) {
+    const known = preview.notReached.find(({ reason }) => reason === words);
+    if (known) known.count++;
+    else preview.notReached.push({ reason: words, count: 1 });
+    return;
+  }
+  preview.devices[type] = (preview.devices[type] ?? 0) + 1;
+  if (doubt === null) return;
+  preview.offline.count++;
+  if (preview.offline.devices.length < MOST_NAMED) preview.offline.devices.push({ id, name, type, reason: doubt });
+}
+
+/** The middle of what past broadcasts took beyond their sound, plus the sound of this one. */
+function expectedSeconds(reader: Reader, soundSeconds: number): number | null {
+  const past = reader.all<{ ms: number }>(
+    `SELECT settled_at - created_at - coalesce(programme_ms, 0) AS ms FROM notifications
+     WHERE stage = 'settled' AND settled_at IS NOT NULL AND aborted_at IS NULL ORDER BY pk DESC LIMIT ?`,
+    PAST,
+  );
+  const sorted = past.map(({ ms }) => Math.max(0, ms)).sort((a, b) => a - b);
+  const middle = sorted[Math.floor(sorted.length / 2)];
+  return middle === undefined ? null : Math.round(middle / 100) / 10 + soundSeconds;
+}
+
+function turn(clock: Clock): Promise<void> {
+  return new Promise((resolve) => clock.soon(resolve));
+}

@@ -1,0 +1,42 @@
+import type deliveries from "../resources/broadcasts/deliveries.ts";
+import type notificationRecipients from "../resources/broadcasts/notification-recipients.ts";
+import type { Behaviour, Reader } from "../store/store.ts";
+
+/** Recipients show how their devices fared where a request asks for it; one query per page. */
+export const recipientBehaviour: Behaviour<typeof notificationRecipients> = {
+  present(rows, { reader, query }) {
+    if (query.includeDevicesSummary !== true) return rows.map(() => ({}));
+    const summaries = summariesOf(
+      reader,
+      rows.map(({ pk }) => pk),
+    );
+    return rows.map(({ pk }) => ({ devicesSummary: summaries.get(pk) ?? {} }));
+  },
+};
+
+/** Numbers of deliveries by level, by the recipients' internal keys. */
+function summariesOf(reader: Reader, recipientPks: readonly number[]): Map<number, Record<string, number>> {
+  const lines = reader.all<{ pk: number; level: string; n: number }>(
+    `SELECT r.pk, d.level, count(*) AS n FROM notification_recipients r
+     JOIN user_devices u ON u.user_pk = r.user_pk
+     JOIN deliveries d ON d.notification_pk = r.notification_pk AND d.user_device_pk = u.pk
+     WHERE r.pk IN (SELECT value FROM json_each(?)) GROUP BY r.pk, d.level`,
+    JSON.stringify(recipientPks),
+  );
+  const summaries = new Map<number, Record<string, number>>();
+  for (const { pk, level, n } of lines) summaries.set(pk, { ...summaries.get(pk), [level]: n });
+  return summaries;
+}
+
+/** Ledger rows show the attributes that their devices have now; one query per page. */
+export const deliveryBehaviour: Behaviour<typeof deliveries> = {
+  present(rows, { reader }) {
+    const ids = rows.map(({ deviceId }) => deviceId).filter((id) => id !== null);
+    const lines = reader.all<{ id: string; attributes: string | null }>(
+      "SELECT id, attributes FROM devices WHERE id IN (SELECT value FROM json_each(?))",
+      JSON.stringify(ids),
+    );
+    const attributes = new Map(lines.map((line) => [line.id, line.attributes]));
+    return rows.map(({ deviceId }) => ({ attributes: JSON.parse(attributes.get(deviceId ?? "") ?? "{}") }));
+  },
+};

@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { recordAnswer, recordChannelAnswer, recordRead } from "../../../src/broadcast/answers.ts";
+import { notificationBehaviour } from "../../../src/broadcast/notification-behaviour.ts";
+import notificationActivities from "../../../src/resources/broadcasts/notification-activities.ts";
+import notificationRecipients from "../../../src/resources/broadcasts/notification-recipients.ts";
+import notifications from "../../../src/resources/broadcasts/notifications.ts";
+import confirmationRequests from "../../../src/resources/confirmations/confirmation-requests.ts";
+import type { RowOf } from "../../../src/schema/resource.ts";
+import type { By } from "../../../src/store/store.ts";
+import { type BroadcastFixture, openBroadcasts } from "./broadcast-fixture.ts";
+
+let fixture: BroadcastFixture;
+let ann: string;
+let ben: string;
+let outsider: string;
+let requestId: string;
+
+beforeAll(async () => {
+  fixture = await openBroadcasts();
+  [ann, ben, outsider] = [await fixture.user("Ann"), await fixture.user("Ben"), await fixture.user("Outsider")];
+  const request = { name: "Safe?", options: ["Yes", "No"], expirationPeriod: 60 };
+  requestId = (await fixture.create(confirmationRequests, request)).id;
+});
+afterAll(() => fixture.close());
+
+const send = async (more: object = {}): Promise<RowOf<typeof notifications>> => {
+  const sent = await fixture.send({ subject: "x", userIds: [ann, ben], confirmationRequestId: requestId, ...more });
+  return fixture.run(sent.id);
+};
+const as = (userId: string): By => ({ ...fixture.by, actor: { kind: "user", userId, name: "u", address: null } });
+const answer = (id: string, userId: string, option: string) =>
+  recordAnswer(id, userId, option, as(userId), fixture.needs);
+const recipient = (notificationId: string, userId: string) =>
+  fixture.store.find(notificationRecipients, { notificationId, userId })[0];
+const shown = (id: string): Record<string, unknown> => {
+  const row = fixture.store.get(notifications, id);
+  const context = { reader: fixture.store, scope: fixture.by.scope, query: {}, params: {} };
+  return row ? (notificationBehaviour.present?.([row], context)[0] ?? {}) : {};
+};
+
+describe("answers", () => {
+  it("count each recipient once; the last answer stands, the diary keeps them all", async () => {
+    const { id } = await send();
+    expect(shown(id)).toMatchObject({ confirmationResults: { Yes: 0, No: 0 }, readCount: 0, confirmableCount: 2 });
+    const entry = await answer(id, ann, "Yes");
+    expect(entry).toMatchObject({ type: "confirmation", userId: ann, confirmationOption: "Yes" });
+    await fixture.clock.advance(5_000);
+    await answer(id, ann, "No");
+    await answer(id, ben, "No");
+    expect(recipient(id, ann)).toMatchObject({
+      confirmationResponse: "No",
+      confirmationResponseTimestamp: fixture.clock.now(),
+      read: true,
+      readTimestamp: fixture.clock.now() - 5_000,
+    });
+    expect(shown(id)).toMatchObject({ confirmationResults: { Yes: 0, No: 2 }, readCount: 2, recipientCount: 2 });
+    const entries = fixture.store.find(notificationActivities, { notificationId: id, type: "confirmation" });
+    expect(entries.map(({ userId, confirmationOption }) => [userId, confirmationOption])).toEqual([
+      [ann, "Yes"],
+      [ann, "No"],
+      [ben, "No"],
+    ]);
+  });
+
+  it("come in through channels by the recipient's row", async () => {
+    const { id } = await send();
+    await recordChannelAnswer(recipient(id, ben)?.id ?? "", "Yes", fixture.by, fixture.needs);
+    expect(shown(id)).toMatchObject({ confirmationResults: { Yes: 1, No: 0 } });
+    const unknown = recordChannelAnswer("0190aaaa-0000-7000-8000-000000000000", "Yes", fixture.by, fixture.needs);
+    await expect(unknown).rejects.toMatchObject({ type: "not-found" });
+  });
+
+  it("are refused where they can't be", async () => {
+    const { id } = await send();
+    await expect(answer(id, ann, "Maybe")).rejects.toMatchObject({ faults: [{ field: "confirmationOption" }] });
+    await expect(answer(id, ann, "yes")).rejects.toMatchObject({ faults: [{ field: "confirmationOption" }] });
+    await expect(answer(id, outsider, "Yes")).rejects.toMatchObject({ type: "not-found" });
+    await expect(answer(fixture.endpointId, ann, "Yes")).rejects.toMatchObject({ type: "not-found" });
+    const plain = await send({ confirmationRequestId: null });
+    await expect(answer(plain.id, ann, "Yes")).rejects.toMatchObject({ faults: [{ field: "confirmationOption" }] });
+    expect(shown(plain.id)).toMatchObject({ confirmationResults: {}, confirmableCount: 0 });
+    expect(fixture.store.count(notificationActivities, { notificationId: id, type: "confirmation" })).toBe(0);
+  });
+
+  it("are taken until the request, the message or somebody ends them", async () => {
+    const byRequest = await send();
+    const byMessage = await send({ expiration: 10 });
+    const byHand = await send();
+    await fixture.store.write((tx) => {
+      tx.run("UPDATE notifications SET aborted_at = ? WHERE id = ?", fixture.clock.now() + 20_000, byHand.id);
+    });
+    const verdicts = async () => {
+      const all = [byRequest, byMessage, byHand].map(({ id }) =>
+        answer(id, ann, "Yes").then(
+          () => "ok",
+          (e) => e.type,
+        ),
+      );
+      return Promise.all(all);
+    };
+    await fixture.clock.advance(9_999);
+    expect(await verdicts()).toEqual(["ok", "ok", "ok"]);
+    await fixture.clock.advance(1);
+    expect(await verdicts()).toEqual(["ok", "conflict", "ok"]);
+    await fixture.clock.advance(10_000);
+    expect(await verdicts()).toEqual(["ok", "conflict", "conflict"]);
+    await fixture.clock.advance(39_999);
+    expect(await verdicts()).toEqual(["ok", "conflict", "conflict"]);
+    await fixture.clock.advance(1);
+    expect(await verdicts()).toEqual(["conflict", "conflict", "conflict"]);
+  });
+});
+
+describe("reading", () => {
+  it("is counted once per recipient and can be taken back", async () => {
+    const { id } = await send();
+    const read = (userId: string, value: boolean) => recordRead(id, userId, value, as(userId), fixture.needs);
+    expect(await read(ann, true)).toMatchObject({ type: "set-read-status", readStatus: "read", userId: ann });
+    const first = fixture.clock.now();
+    await fixture.clock.advance(1_000);
+    await read(ann, true);
+    await read(ben, true);
+    expect(shown(id)).toMatchObject({ readCount: 2 });
+    await read(ann, false);
+    await read(ann, false);
+    expect(shown(id)).toMatchObject({ readCount: 1 });
+    await read(ann, true);
+    expect(recipient(id, ann)).toMatchObject({ read: true, readTimestamp: first });
+    expect(shown(id)).toMatchObject({ readCount: 2 });
+    await expect(read(outsider, true)).rejects.toMatchObject({ type: "not-found" });
+  });
+});
