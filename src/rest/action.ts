@@ -48,7 +48,10 @@ export interface ApiRequest extends OpenRequest {
    * The answer that lists a resource as the query's filters, `limit`, `start`, `sort` … ask, in what the user may see.
    * `restriction` narrows it further; rows have the permissions of the action's path if the resource is declared there, else of the first.
    */
-  list(resource: AnyResource, restriction: Pick<PageQuery, "within" | "through" | "pks" | "ids">): Promise<Answer>;
+  list(
+    resource: AnyResource,
+    restriction: Pick<PageQuery, "within" | "through" | "pks" | "pksOf" | "ids">,
+  ): Promise<Answer>;
 }
 
 interface ActionBase {

@@ -30,7 +30,8 @@ export function createPager(selects: Selects, tokens: PageTokens) {
     const order = orderOf(resource, query.sort, selects.shape(resource));
     const condition = conditionOf(resource, query, selects);
     const limit = query.limit ?? DEFAULT_LIMIT;
-    const listName = `${resource.name}|${condition.key}|${JSON.stringify(condition.values)}|${query.sort ?? ""}`;
+    const named = query.pksOf === undefined ? condition.values : { ...condition.values, pks: query.pksOf };
+    const listName = `${resource.name}|${condition.key}|${JSON.stringify(named)}|${query.sort ?? ""}`;
     const start = startOf(query.start, listName, tokens);
     const backwards = query.start === "end" || start?.direction === "before";
 

@@ -79,6 +79,8 @@ export interface PageQuery {
   ids?: readonly string[];
   /** Internal keys, for lists restricted by a computation (a device group's members). */
   pks?: readonly number[];
+  /** What `pks` were computed from: page tokens name the list by it, as the keys may change between two pages. */
+  pksOf?: string;
   /** Field name, `-name` descends; creation time then id unless given. */
   sort?: string;
   /** 1..1000, 100 unless given. */

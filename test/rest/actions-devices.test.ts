@@ -98,6 +98,16 @@ describe("lists of devices", () => {
     expect(await names(`${at}&start=${encodeURIComponent(first.next)}`)).toEqual(["SEP3"]);
   });
 
+  it("go on while members come and go, but not in the list of another group", async () => {
+    const group = await post("/device-groups", { name: "Some", additionIds: ["SEP1", "SEP2", "SEP3"] });
+    const at = (id: string) => `/devices?deviceGroupId=${id}&limit=1`;
+    const { next } = (await api.call("GET", at(group.id))).body;
+    const start = `&start=${encodeURIComponent(next)}`;
+    await api.call("PUT", `/device-groups/${group.id}`, { json: { additionIds: ["SEP1", "SEP3"] } });
+    expect(await names(at(group.id) + start)).toEqual(["SEP3"]);
+    expect(await names(at(groupId) + start)).toBe(400);
+  });
+
   it("are for those who may read devices", async () => {
     const { token } = await api.user("Ann");
     expect((await api.call("GET", "/devices", { token })).status).toBe(403);

@@ -28,7 +28,7 @@ const broadcaster = {
   abort: (id: string, by: By) => activity({ notificationId: id, type: "abort" }, by),
   expire: (id: string, by: By) => activity({ notificationId: id, type: "expire" }, by),
   async answer(notificationId: string, userId: string, confirmationOption: string, by: By) {
-    if (confirmationOption === "Perhaps") throw invalidValue("details.confirmationOption");
+    if (confirmationOption === "Perhaps") throw invalidValue("confirmationOption");
     return activity({ notificationId, userId, type: "confirmation", confirmationOption }, by);
   },
   setRead: (notificationId: string, userId: string, read: boolean, by: By) =>
@@ -218,7 +218,7 @@ describe("a recipient", () => {
     expect(await post(yes)).toMatchObject({ status: 404 });
     await reach(id, bob.id);
     expect(await post({ type: "confirmation" })).toMatchObject({
-      errors: [{ field: "details.confirmationOption", type: "required" }],
+      errors: [{ field: "confirmationOption", type: "required" }],
     });
     expect(await post({ type: "confirmation", details: { confirmationOption: 3 } })).toMatchObject({ status: 400 });
     expect(await post({ type: "confirmation", details: "Yes" })).toMatchObject({ status: 400 });

@@ -34,7 +34,7 @@ export const deviceActions: readonly Action[] = [
     async handle(request) {
       const { store, clock } = request.needs;
       const { id } = visibleRow(request, deviceGroups, request.params.deviceGroupId ?? "");
-      return request.list(devices, { pks: await groupMembers({ reader: store, clock }, [id]) });
+      return request.list(devices, { pks: await groupMembers({ reader: store, clock }, [id]), pksOf: id });
     },
   },
 ];
@@ -44,5 +44,5 @@ async function listDevices(request: ApiRequest, within: Readonly<Record<string, 
   const { deviceGroupId, deviceGroup, types, icopIds, attributes, name } = request.query;
   const query: DeviceQuery = { deviceGroupId, deviceGroup, types, icopIds, attributes, name };
   const pks = await devicesMatching({ reader: store, clock }, query);
-  return request.list(devices, { within, ...(pks === null ? {} : { pks }) });
+  return request.list(devices, { within, ...(pks === null ? {} : { pks, pksOf: JSON.stringify(query) }) });
 }
