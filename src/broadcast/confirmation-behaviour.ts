@@ -2,8 +2,9 @@ import { type Fault, faulty, invalidValue } from "../base/errors.ts";
 import confirmationRequests from "../resources/confirmations/confirmation-requests.ts";
 import type dynamicReplies from "../resources/confirmations/dynamic-replies.ts";
 import type escalationRules from "../resources/confirmations/escalation-rules.ts";
-import type { Behaviour, Change, Reader } from "../store/store.ts";
+import type { Behaviour, FileStore, Reader } from "../store/store.ts";
 import { presentRequests } from "./confirmation-presentation.ts";
+import { requirePlayable } from "./template-behaviour.ts";
 
 /**
  * Answers are distinct, whatever their case, and there are not more tracking flags than answers. own choice: an answer
@@ -27,13 +28,16 @@ export const confirmationRequestBehaviour: Behaviour<typeof confirmationRequests
 
 /** A reply is to one of its request's answers. */
 export const dynamicReplyBehaviour: Behaviour<typeof dynamicReplies> = {
-  beforeWrite: ({ after }: Change<typeof dynamicReplies>, tx) => checkLabel(after, tx),
+  beforeWrite: ({ after }, tx) => checkLabel(after, tx),
 };
 
-/** A rule counts one of its request's answers. */
-export const escalationRuleBehaviour: Behaviour<typeof escalationRules> = {
-  beforeWrite: ({ after }: Change<typeof escalationRules>, tx) => checkLabel(after, tx),
-};
+/** A rule counts one of its request's answers, and its recording can be played. `files` is called once the store is open. */
+export function escalationRuleBehaviour(files: () => FileStore): Behaviour<typeof escalationRules> {
+  return {
+    prepare: (input) => requirePlayable(input, files()),
+    beforeWrite: ({ after }, tx) => checkLabel(after, tx),
+  };
+}
 
 function wrong(field: string, detail: string): Fault {
   return { field, type: "invalid-value", message: `Field ${field} is not valid. ${detail}` };

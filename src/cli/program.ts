@@ -1,8 +1,10 @@
 import { Command, CommanderError } from "commander";
 import { addCampus } from "./campus.ts";
+import { addDemo } from "./demo.ts";
 import { EXIT, EXIT_HELP } from "./exit-codes.ts";
 import { addInit } from "./init.ts";
 
+import { addServe } from "./serve.ts";
 import { addSettings } from "./settings.ts";
 import { faultOf, type Terminal, tellFault } from "./terminal.ts";
 import { addToken } from "./token.ts";
@@ -11,7 +13,7 @@ import { addToken } from "./token.ts";
 export type AddCommand = (program: Command, terminal: Terminal, finish: (exitCode: number) => void) => void;
 
 /** Every command, in the order of `--help`. */
-const COMMANDS: readonly AddCommand[] = [addInit, addToken, addSettings, addCampus];
+const COMMANDS: readonly AddCommand[] = [addInit, addServe, addDemo, addToken, addSettings, addCampus];
 
 /** Runs one command line (without node and script) and gives the exit code; never throws. */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {

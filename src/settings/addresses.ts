@@ -42,3 +42,16 @@ export function isTarget(text: string): boolean {
   }
   return version !== 0 || /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,62})(\.[a-z0-9][a-z0-9-]{0,62})*$/i.test(address);
 }
+
+/** The first and the last address of an IPv4 network in CIDR form; an address inside stands for its network. */
+export function boundsOf(network: string): { first: string; last: string } {
+  const [address = "", prefix = "32"] = network.split("/");
+  const size = 2 ** (32 - Number(prefix));
+  const number = address.split(".").reduce((sum, part) => sum * 256 + Number(part), 0);
+  const first = Math.floor(number / size) * size;
+  return { first: addressText(first), last: addressText(first + size - 1) };
+}
+
+function addressText(number: number): string {
+  return [24, 16, 8, 0].map((shift) => (number >>> shift) & 255).join(".");
+}

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { CallerError, UpstreamError } from "../../../src/base/errors.ts";
-import { formatListen, isTarget, parseListen } from "../../../src/settings/addresses.ts";
+import { boundsOf, formatListen, isTarget, parseListen } from "../../../src/settings/addresses.ts";
 import { defaultSettings, loadSettings, parseSettings } from "../../../src/settings/load.ts";
 import { settingsJsonSchema } from "../../../src/settings/schema.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
@@ -126,5 +126,14 @@ describe("addresses", () => {
     ["", false],
   ])("takes %j as a target: %s", (text, good) => {
     expect(isTarget(text)).toBe(good);
+  });
+
+  it.each([
+    ["239.192.16.0/24", "239.192.16.0", "239.192.16.255"],
+    ["239.192.16.77/30", "239.192.16.76", "239.192.16.79"],
+    ["239.0.0.0/8", "239.0.0.0", "239.255.255.255"],
+    ["239.1.2.3/32", "239.1.2.3", "239.1.2.3"],
+  ])("finds the bounds of %s", (network, first, last) => {
+    expect(boundsOf(network)).toEqual({ first, last });
   });
 });

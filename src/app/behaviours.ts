@@ -1,0 +1,83 @@
+import { accessBehaviours, type Bound } from "../access/behaviours.ts";
+import type { Clock } from "../base/clock.ts";
+import { BugError } from "../base/errors.ts";
+import {
+  confirmationRequestBehaviour,
+  dynamicReplyBehaviour,
+  escalationRuleBehaviour,
+} from "../broadcast/confirmation-behaviour.ts";
+import { distributionListBehaviour } from "../broadcast/list-behaviour.ts";
+import { notificationBehaviour } from "../broadcast/notification-behaviour.ts";
+import { deliveryBehaviour, recipientBehaviour } from "../broadcast/recipient-behaviour.ts";
+import { templateBehaviour } from "../broadcast/template-behaviour.ts";
+import { deviceBehaviour } from "../devices/device-behaviour.ts";
+import { deviceGroupBehaviour } from "../devices/group-behaviour.ts";
+import type { GroupCounts } from "../devices/group-counts.ts";
+import { userDeviceBehaviour } from "../devices/user-device-behaviour.ts";
+import type { PluginHost } from "../extensions/plugin-host.ts";
+import { endpointActivityBehaviour } from "../health/endpoint-activity-behaviour.ts";
+import { type EndpointNeeds, endpointBehaviour } from "../health/endpoint-behaviour.ts";
+import deliveries from "../resources/broadcasts/deliveries.ts";
+import notificationRecipients from "../resources/broadcasts/notification-recipients.ts";
+import notifications from "../resources/broadcasts/notifications.ts";
+import confirmationRequests from "../resources/confirmations/confirmation-requests.ts";
+import dynamicReplies from "../resources/confirmations/dynamic-replies.ts";
+import escalationRules from "../resources/confirmations/escalation-rules.ts";
+import deviceGroups from "../resources/devices/device-groups.ts";
+import devices from "../resources/devices/devices.ts";
+import endpointActivities from "../resources/devices/endpoint-activities.ts";
+import endpoints from "../resources/devices/endpoints.ts";
+import extensions from "../resources/devices/extensions.ts";
+import distributionLists from "../resources/lists/distribution-lists.ts";
+import messageTemplates from "../resources/messages/message-templates.ts";
+import userDevices from "../resources/people/user-devices.ts";
+import type { AnyResource } from "../schema/resource.ts";
+import type { Behaviour, FileStore } from "../store/store.ts";
+
+/** What behaviours are made of. */
+export interface BehaviourNeeds {
+  clock: Clock;
+  files: FileStore;
+  endpoint: EndpointNeeds;
+  groupCounts: GroupCounts;
+  plugins: Pick<PluginHost, "findProvider" | "extensionBehaviour">;
+  /** Where the appliance is reached. */
+  baseUrl(): string;
+}
+
+/** The one table that binds a resource to what it does beyond being stored. */
+export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour> {
+  const { clock, endpoint, groupCounts, plugins, baseUrl } = needs;
+  const files = (): FileStore => needs.files;
+  return table([
+    ...accessBehaviours(clock),
+    bind(userDevices, userDeviceBehaviour),
+    bind(devices, deviceBehaviour(plugins.findProvider)),
+    bind(deviceGroups, deviceGroupBehaviour(groupCounts)),
+    bind(extensions, plugins.extensionBehaviour),
+    bind(endpoints, endpointBehaviour(endpoint)),
+    bind(endpointActivities, endpointActivityBehaviour),
+    bind(distributionLists, distributionListBehaviour(baseUrl)),
+    bind(messageTemplates, templateBehaviour(files)),
+    bind(notifications, notificationBehaviour),
+    bind(notificationRecipients, recipientBehaviour),
+    bind(deliveries, deliveryBehaviour),
+    bind(confirmationRequests, confirmationRequestBehaviour),
+    bind(dynamicReplies, dynamicReplyBehaviour),
+    bind(escalationRules, escalationRuleBehaviour(files)),
+  ]);
+}
+
+/** Forgets the row type, which the table can't keep. */
+function bind<R extends AnyResource>(resource: R, behaviour: Behaviour<R>): Bound {
+  return [resource, behaviour as unknown as Behaviour];
+}
+
+function table(bound: readonly Bound[]): Record<string, Behaviour> {
+  const behaviours: Record<string, Behaviour> = {};
+  for (const [{ name }, behaviour] of bound) {
+    if (name in behaviours) throw new BugError("Two behaviours are bound to one resource.", { resource: name });
+    behaviours[name] = behaviour;
+  }
+  return behaviours;
+}

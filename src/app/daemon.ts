@@ -1,0 +1,174 @@
+import { hostname } from "node:os";
+import { type Clock, systemClock } from "../base/clock.ts";
+import { BugError, invalidValue, UpstreamError } from "../base/errors.ts";
+import { createEvents, type Events } from "../base/events.ts";
+import type { Log } from "../base/log.ts";
+import type { Broadcaster } from "../broadcast/broadcaster.ts";
+import { createBroadcaster } from "../broadcast/create-broadcaster.ts";
+import { BROADCAST_TABLES } from "../broadcast/room-tables.ts";
+import { createGroupCounts } from "../devices/group-counts.ts";
+import { builtPluginFolder } from "../extensions/installed-plugins.ts";
+import { createPluginHost, PLUGIN_TABLES, type PluginHost } from "../extensions/plugin-host.ts";
+import type { BuildInfo } from "../health/endpoint-behaviour.ts";
+import { watchHealth } from "../health/health.ts";
+import endpoints from "../resources/devices/endpoints.ts";
+import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
+import { createApi } from "../rest/api.ts";
+import type { AnyResource } from "../schema/resource.ts";
+import { type ListenAddress, parseListen } from "../settings/addresses.ts";
+import type { Settings } from "../settings/schema.ts";
+import type { Behaviour, Store } from "../store/store.ts";
+import { type ApplianceData, isSetUp, notSetUp, openData, requireDatabase } from "./appliance.ts";
+import { bindBehaviours } from "./behaviours.ts";
+import { startControlSocket } from "./control-socket.ts";
+import { type Ending, stopInReverse } from "./ending.ts";
+import { loadDeclarations, OWN_DECLARATIONS } from "./load-declarations.ts";
+import { createOrders } from "./orders.ts";
+import { startServer } from "./server.ts";
+import { ownAddresses, type Sound, startSound } from "./sound.ts";
+import { ownVersion } from "./version.ts";
+
+/** What a daemon is started with. */
+export interface DaemonOptions {
+  dataDir: string;
+  /** `HOST:PORT`; port 0 takes a free one. */
+  listen: string;
+  settings: Settings;
+  log: Log;
+  clock?: Clock;
+  /** Those that Carillon brings along unless given. */
+  declarations?: readonly AnyResource[];
+  /** The disk failed while writing: the process must end with code 74. Called once. */
+  onFatal: (error: unknown) => void;
+}
+
+/** A running appliance. */
+export interface Daemon {
+  /** Base URL of the main server; the API lies at `<url>/api/v1`. */
+  readonly url: string;
+  /** Public URLs of the plugins' own ports: `{"ip-phones/auth": "http://…"}`. */
+  readonly urls: Readonly<Record<string, string>>;
+  /** Ends everything in reverse order, within 5 s; may be called more than once. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the appliance in `dataDir`; resolves once messages can be sent. Throws UpstreamError (about the data directory)
+ * when there is no appliance in it or another daemon uses it, CallerError for `listen`, Node's error for a taken address.
+ */
+export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+  const { clock = systemClock, log } = options;
+  const endings: Ending[] = [];
+  let stopping: Promise<void> | null = null;
+  const stop = (): Promise<void> => {
+    stopping ??= stopInReverse(endings, clock, log);
+    return stopping;
+  };
+  try {
+    return { ...(await compose(options, clock, endings)), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Builds one thing upon the other; `endings` gets how each is ended. */
+async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]): Promise<Omit<Daemon, "stop">> {
+  const { dataDir, settings, log } = options;
+  const address = listenAddress(options.listen);
+  const events = createEvents((error, name) => log.error({ err: error, event: name }, "a listener failed"));
+  const end = (name: string, stop: () => unknown): void => void endings.push({ name, stop });
+
+  requireDatabase(dataDir);
+  const declarations = options.declarations ?? (await loadDeclarations([OWN_DECLARATIONS]));
+  const behaviours: Record<string, Behaviour> = {};
+  const tables = [...BROADCAST_TABLES, ...PLUGIN_TABLES];
+  const data = openData({ dataDir, declarations, behaviours, tables, clock, events, log, onFatal: options.onFatal });
+  end("data", data.close);
+  const { store, access, catalogue } = data;
+  if (!isSetUp(store)) throw notSetUp(dataDir);
+
+  const server = await startServer(address, clock);
+  end("server that was never opened", server.stop);
+  const health = watchHealth(clock, events);
+  end("health", health.close);
+  const sound = await startSound(settings, clock, log);
+  end("sound", sound.stop);
+  const endpointId = (): string => ownEndpoint(store);
+  const channels = joinChannels({ ...options, clock, events, data, sound, endpointId });
+  const { plugins, broadcaster } = channels;
+  const onError = (error: unknown): void => log.error({ err: error }, "devices of groups were not counted");
+  const groupCounts = createGroupCounts({ reader: store, clock, events, onError });
+  const endpoint = { ownId: endpointId, health, buildInfo };
+  const { files } = store;
+  const baseUrl = (): string => server.url;
+  Object.assign(behaviours, bindBehaviours({ clock, files, endpoint, groupCounts, plugins, baseUrl }));
+
+  end("plugins", () => plugins.stop());
+  await plugins.start();
+  end("broadcaster", () => broadcaster.stop());
+  await broadcaster.start();
+  const control = await startControlSocket(dataDir, createOrders(data), log);
+  end("control socket", control.stop);
+  const api = createApi({ catalogue, store, access, clock, log, settings, broadcaster, plugins });
+  server.open(api.callback());
+  // First of all, nobody may ask for anything more.
+  end("server", server.stop);
+  log.info({ url: server.url, urls: plugins.urls(), dataDir }, "ready");
+  return { url: server.url, urls: plugins.urls() };
+}
+
+interface ChannelNeeds {
+  data: ApplianceData;
+  settings: Settings;
+  clock: Clock;
+  events: Events;
+  log: Log;
+  sound: Sound;
+  endpointId(): string;
+}
+
+/** Makes the two that need each other: the plugin host reports to the broadcaster, which gives it deliveries. */
+function joinChannels(needs: ChannelNeeds): { plugins: PluginHost; broadcaster: Broadcaster } {
+  const { data, settings, clock, events, log, sound, endpointId } = needs;
+  const { store, access } = data;
+  // Set below: no plugin runs before both are made.
+  let broadcaster: Broadcaster;
+  const plugins = createPluginHost({
+    ...{ store, clock, events, log, settings, endpointId },
+    pluginFolder: builtPluginFolder(),
+    by: access.systemBy("extensions"),
+    onOutcomes: (outcomes) => broadcaster.takeOutcomes(outcomes),
+    openStream: (provider, target, notificationId) => broadcaster.openStream(provider, target, notificationId),
+    confirm: (provider, recipientId, option) => broadcaster.confirm(provider, recipientId, option),
+    trigger: async (plugin) => {
+      throw new UpstreamError("upstream", `Nothing is set up to follow an input of ${plugin}.`);
+    },
+  });
+  broadcaster = createBroadcaster({
+    ...{ store, clock, events, log, endpointId, providers: plugins },
+    ...{ audio: sound.audio, streamer: sound.streamer, addresses: sound.addresses },
+    interfaceAddress: sound.interfaceAddress,
+    ttl: settings.audio.ttl,
+    by: access.systemBy("broadcast"),
+  });
+  return { plugins, broadcaster };
+}
+
+/** This appliance's endpoint: the one that `init` made, which can't be deleted. */
+function ownEndpoint(store: Store): string {
+  const own = store.find(endpoints, { extensionId: ONPREM_EXTENSION_ID }, 1)[0];
+  if (!own) throw new BugError("The appliance has no endpoint.");
+  return own.id;
+}
+
+function buildInfo(): BuildInfo {
+  const fqdn = hostname();
+  return { app: "carillon", version: ownVersion(), apiVersion: "v1", fqdn, ipAddresses: ownAddresses() };
+}
+
+function listenAddress(text: string): ListenAddress {
+  const address = parseListen(text);
+  if (!address) throw invalidValue("listen", "It is HOST:PORT, such as 127.0.0.1:8080 or [::]:8080.");
+  return address;
+}

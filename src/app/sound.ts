@@ -1,0 +1,57 @@
+import { networkInterfaces } from "node:os";
+import { type AddressPool, type AddressRange, createAddressPool } from "../audio/address-pool.ts";
+import { AudioWorker } from "../audio/audio-worker.ts";
+import { Streamer } from "../audio/streamer.ts";
+import type { Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import { boundsOf } from "../settings/addresses.ts";
+import type { Settings } from "../settings/schema.ts";
+
+/** Ports of multicast streams that every phone takes. @source Cisco IP Phone Services Application Development Notes, RTPMRx */
+const PORTS = { firstPort: 20_480, lastPort: 32_766 };
+
+/** What makes and sends sound. */
+export interface Sound {
+  audio: AudioWorker;
+  streamer: Streamer;
+  addresses: AddressPool;
+  /** Own IPv4 address on the network that multicast goes to. */
+  interfaceAddress: string;
+  stop(): Promise<void>;
+}
+
+/** Starts both threads of the sound; resolves when packets can be sent. Rejects with UpstreamError. */
+export async function startSound(
+  settings: Pick<Settings, "audio" | "network">,
+  clock: Clock,
+  log: Log,
+): Promise<Sound> {
+  const audio = new AudioWorker({ log });
+  const streamer = new Streamer({ clock, log });
+  audio.start();
+  const stop = async (): Promise<void> => void (await Promise.all([audio.stop(), streamer.stop()]));
+  await streamer.start().catch(async (error: unknown) => {
+    await stop();
+    throw error;
+  });
+  const { multicastRange, emergencyRange } = settings.audio;
+  const addresses = createAddressPool({ clock, routine: rangeOf(multicastRange), emergency: rangeOf(emergencyRange) });
+  const interfaceAddress = settings.network.multicastInterface ?? outsideAddress();
+  return { audio, streamer, addresses, interfaceAddress, stop };
+}
+
+function rangeOf(network: string): AddressRange {
+  const { first, last } = boundsOf(network);
+  return { firstGroup: first, lastGroup: last, ...PORTS };
+}
+
+/** The first address under which other machines know this one; the loopback address when there is none. */
+function outsideAddress(): string {
+  return ownAddresses()[0] ?? "127.0.0.1";
+}
+
+/** Outside IPv4 addresses of this machine. */
+export function ownAddresses(): string[] {
+  const entries = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  return entries.filter((entry) => entry.family === "IPv4" && !entry.internal).map(({ address }) => address);
+}

@@ -1,0 +1,99 @@
+import { countBy, kindOf, type LedgerLine } from "./follow.ts";
+
+/** What one device of the campus heard, by its own account. */
+interface Heard {
+  deviceIdentifier: string;
+  firstPacketAt: number | null;
+  packets: number;
+  exact: boolean | null;
+}
+
+/** The campus's account of the broadcast. */
+export interface CampusAccount {
+  phones: Heard[];
+  zones: Heard[];
+}
+
+/** What the demo is made of, and so what is to be expected. */
+export interface Expected {
+  phones: number;
+  offline: number;
+  zones: number;
+}
+
+/** The demo in figures: `phones` and `zones` count ledger levels only, `listened` is the campus's own account. */
+export interface DemoFigures {
+  devices: number;
+  phones: Record<string, number>;
+  zones: Record<string, number>;
+  listened: { listeners: number; exact: number };
+  /** From the request to the first packet at a listener, ms; 99 of 100 listeners are not above it. Null without any. */
+  firstPacketMsP99: number | null;
+  seconds: number;
+}
+
+/** Works out the figures. `sentAt` is the moment of the request on the clock of the machine, epoch ms. */
+export function figuresOf(
+  ledger: readonly LedgerLine[],
+  account: CampusAccount,
+  sentAt: number,
+  seconds: number,
+): DemoFigures {
+  const listeners = [...account.phones, ...account.zones].filter(({ packets }) => packets > 0);
+  const levelsOf = (kind: "phones" | "zones"): Record<string, number> =>
+    countBy(ledger.filter((line) => kindOf(line) === kind).map(({ level }) => level));
+  return {
+    devices: ledger.length,
+    phones: levelsOf("phones"),
+    zones: levelsOf("zones"),
+    listened: { listeners: listeners.length, exact: listeners.filter(({ exact }) => exact === true).length },
+    firstPacketMsP99: percentile99(listeners.map(({ firstPacketAt }) => (firstPacketAt ?? Number.NaN) - sentAt)),
+    seconds: Math.round(seconds * 10) / 10,
+  };
+}
+
+/** What differs from what must come out, in words; empty when all is as it should be. */
+export function differences(figures: DemoFigures, expected: Expected): string[] {
+  const { phones, offline, zones } = expected;
+  const online = phones - offline;
+  const wanted: [what: string, is: unknown, should: unknown][] = [
+    ["devices", figures.devices, phones + zones],
+    ["phones playing", figures.phones.playing ?? 0, online],
+    ["phones failed", figures.phones.failed ?? 0, offline],
+    ["zones sent", figures.zones.sent ?? 0, zones],
+    ["listeners", figures.listened.listeners, online + zones],
+    ["exact listeners", figures.listened.exact, online + zones],
+  ];
+  return wanted.filter(([, is, should]) => is !== should).map(([what, is, should]) => `${what}: ${is}, not ${should}`);
+}
+
+/** One line per device: what is proven, what it heard, and the reason in words; for people. */
+export function tableOf(ledger: readonly LedgerLine[], account: CampusAccount, sentAt: number): string[] {
+  const heard = new Map([...account.phones, ...account.zones].map((each) => [each.deviceIdentifier, each]));
+  const inOrder = [...ledger].sort((a, b) => compare(kindOf(a), kindOf(b)) || compare(a.name, b.name));
+  const rows = inOrder.map((line) => {
+    const { firstPacketAt = null, exact = null } = heard.get(line.deviceIdentifier) ?? {};
+    const firstMs = firstPacketAt === null ? "-" : `${Math.round(firstPacketAt - sentAt)} ms`;
+    const verdict = exact === null ? "-" : exact ? "exact" : "not exact";
+    return [line.name, line.deviceIdentifier, line.level, firstMs, verdict, line.reason ?? ""];
+  });
+  const all = [["Device", "Identifier", "Proven", "First packet", "Heard", "Reason"], ...rows];
+  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
+  return all.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function percentile99(values: readonly number[]): number | null {
+  if (values.length === 0) return null;
+  const sorted = [...values].sort((a, b) => a - b);
+  const place = Math.ceil(0.99 * sorted.length) - 1;
+  return Math.round(sorted[place] ?? 0);
+}
