@@ -24,7 +24,7 @@ export interface TurnLimits {
 export const LAST_LANE = 10;
 
 /** How long conversations are started before other work of the thread gets its turn, in ms. */
-const SLICE_MS = 6;
+const SLICE_MS = 3;
 
 interface Turn {
   readonly lane: number;

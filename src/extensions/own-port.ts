@@ -82,8 +82,16 @@ async function serve(
     const body = request.headers["content-length"] || request.headers["transfer-encoding"] ? await read(request) : "";
     if (body === null) return answer(response, { status: 413 });
     const { method = "GET", url = "/", headers } = request;
-    const remoteAddress = request.socket.remoteAddress ?? "";
-    const asked = { method, url, headers, remoteAddress, body: typeof body === "string" ? new Uint8Array() : body };
+    const asked = {
+      method,
+      url,
+      headers,
+      body: typeof body === "string" ? new Uint8Array() : body,
+      // Costs a system call, and few handlers want it.
+      get remoteAddress() {
+        return request.socket.remoteAddress ?? "";
+      },
+    };
     answer(response, await handleInTime(asked, handler, needs));
   } catch (error) {
     // The caller went away while sending: there is nobody to answer.
