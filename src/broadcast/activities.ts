@@ -2,7 +2,6 @@ import notificationActivities from "../resources/broadcasts/notification-activit
 import type { RowOf, SystemValues } from "../schema/resource.ts";
 import type { By, Transaction } from "../store/store.ts";
 import { addToCountOf } from "./counts.ts";
-import { onBehalf } from "./on-behalf.ts";
 
 /** An entry of a notification's diary. */
 export type ActivityRow = RowOf<typeof notificationActivities>;
@@ -17,5 +16,5 @@ export type ActivityValues = Pick<ActivityRow, "notificationId" | "type"> &
 export function addActivity(tx: Transaction, values: ActivityValues, by: By): ActivityRow {
   const system: SystemValues<typeof notificationActivities> = { ...values };
   addToCountOf(tx, values.notificationId, `activity:${values.type}`, 1);
-  return tx.create(notificationActivities, {}, onBehalf(by), system);
+  return tx.create(notificationActivities, {}, by, system);
 }

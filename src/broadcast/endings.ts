@@ -6,7 +6,6 @@ import type { By, Transaction } from "../store/store.ts";
 import { type ActivityRow, addActivity } from "./activities.ts";
 import { callOff } from "./call-off.ts";
 import type { Desk } from "./desk.ts";
-import { onBehalf } from "./on-behalf.ts";
 import type { StageNeeds } from "./stage.ts";
 import { stoppedBy } from "./stopped.ts";
 
@@ -52,7 +51,7 @@ export function createEndings(needs: EndingNeeds): Endings {
     const now = clock.now();
     const was = stoppedBy(row, now) ?? reason;
     const change = was === "aborted" ? { abortedAt: now } : { expiresAt: Math.min(row.expiresAt ?? now, now) };
-    tx.update(notifications, notificationId, {}, onBehalf(by), change);
+    tx.update(notifications, notificationId, {}, by, change);
     const values = { notificationId, type: ACTIVITY[was], userId: by.actor.userId, endpointId: needs.endpointId() };
     tx.emit("notification.stopped", { notificationId, reason: was });
     return { activity: addActivity(tx, values, by), fresh: true };

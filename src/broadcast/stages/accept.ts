@@ -5,17 +5,16 @@ import { ConflictError, invalidValue } from "../../base/errors.ts";
 import { newId } from "../../base/ids.ts";
 import notifications from "../../resources/broadcasts/notifications.ts";
 import messageTemplates from "../../resources/messages/message-templates.ts";
+import type { Field } from "../../schema/field.ts";
 import type { SystemValues } from "../../schema/resource.ts";
 import { UploadedFile } from "../../schema/uploaded-file.ts";
 import type { By, Reader, Transaction } from "../../store/store.ts";
 import { addActivity } from "../activities.ts";
 import type { SendOptions } from "../broadcaster.ts";
 import { composeMessage, type GivenMessage, type NotificationRow, readMessage, type TemplateRow } from "../compose.ts";
-import { onBehalf } from "../on-behalf.ts";
 import { type PreviewNeeds, writePreview } from "../preview.ts";
 import { priorityLevelOf, readSendingProfile } from "../sending-profile.ts";
 import type { NextStage, StageNeeds } from "../stage.ts";
-import { requireVisible } from "../visible-references.ts";
 
 /** How long an unsent delivery is of use when the message does not expire. @source replication.md, amendment (c) */
 const USEFUL_MS = { emergency: 15 * 60_000, routine: 2 * 60_000 } as const;
@@ -47,8 +46,7 @@ export async function accept(
   const row = await store.write((tx) => {
     const same = earlierSend(tx, by, options);
     if (same) return same;
-    requireVisible(tx, by.scope, given);
-    return insert(tx, values, by, needs.endpointId());
+    return insert(tx, splitReferences(values, given), by, needs.endpointId());
   }, needs.laneOf(values.priorityLevel));
   if (row.draft) await writePreview(row, needs);
   return row;
@@ -77,6 +75,8 @@ function earlierSend(reader: Reader, by: By, options: SendOptions): Notification
   return earlier;
 }
 
+type SendingValues = ReturnType<typeof sendingValues>;
+
 function sendingValues(message: Partial<NotificationRow>, by: By, options: SendOptions, needs: AcceptNeeds) {
   const id = newId();
   const now = needs.clock.now();
@@ -103,15 +103,28 @@ function sendingValues(message: Partial<NotificationRow>, by: By, options: SendO
   } satisfies SystemValues<typeof notifications>;
 }
 
+/** What the sender names must be visible to the sender; what the template names need not be. */
+function splitReferences(values: SendingValues, { given }: GivenMessage): { named: object; own: SendingValues } {
+  const isNamed = (field: string): boolean => {
+    const spec = (notifications.fields as Readonly<Record<string, Field>>)[field];
+    return given.has(field) && (spec?.kind === "ref" || spec?.kind === "many");
+  };
+  const entries = Object.entries(values);
+  return {
+    named: Object.fromEntries(entries.filter(([field]) => isNamed(field))),
+    own: Object.fromEntries(entries.filter(([field]) => !isNamed(field))) as SendingValues,
+  };
+}
+
 function insert(
   tx: Transaction,
-  values: SystemValues<typeof notifications> & { id: string; priorityLevel: number },
+  { named, own }: { named: object; own: SendingValues },
   by: By,
   endpointId: string,
 ): NotificationRow {
-  const row = tx.create(notifications, {}, onBehalf(by), values);
+  const row = tx.create(notifications, named, by, own);
   if (row.draft) return row;
   addActivity(tx, { notificationId: row.id, type: "init-services", userId: row.initiatorId, endpointId }, by);
-  tx.emit("notification.accepted", { notificationId: row.id, priority: values.priorityLevel });
+  tx.emit("notification.accepted", { notificationId: row.id, priority: own.priorityLevel });
   return row;
 }

@@ -2,7 +2,7 @@ import notifications from "../../resources/broadcasts/notifications.ts";
 import { addActivity } from "../activities.ts";
 import type { EngineNeeds } from "../air.ts";
 import type { NotificationRow } from "../compose.ts";
-import { onBehalf } from "../on-behalf.ts";
+import { keepLevels } from "../counts.ts";
 import { writeInSlices } from "../slices.ts";
 import { advance, type Stage } from "../stage.ts";
 import { stoppedBy } from "../stopped.ts";
@@ -19,12 +19,13 @@ export const settle: Stage<EngineNeeds> = {
       (tx) => {
         const now = clock.now();
         const streamEndedAt = row.t0 === null ? null : (row.streamEndedAt ?? now);
-        tx.update(notifications, notificationId, {}, onBehalf(needs.by), { settledAt: now, streamEndedAt });
+        tx.update(notifications, notificationId, {}, needs.by, { settledAt: now, streamEndedAt });
         const levels = tx.all<{ level: string; n: number }>(
           "SELECT level, count(*) AS n FROM deliveries WHERE notification_pk = ? GROUP BY level",
           row.pk,
         );
         const details = { devices: Object.fromEntries(levels.map(({ level, n }) => [level, n])) };
+        keepLevels(tx, row.pk, details.devices);
         const type = "broadcast-finished";
         addActivity(tx, { notificationId, type, endpointId: needs.endpointId(), details }, needs.by);
         tx.emit("notification.settled", { notificationId });
