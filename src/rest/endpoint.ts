@@ -1,5 +1,6 @@
 import { actorOf, type Principal } from "../access/principal.ts";
-import { forbidden, notFound } from "../base/errors.ts";
+import { forbidden, invalidValue, notFound } from "../base/errors.ts";
+import { camelCase } from "../schema/decode.ts";
 import type { AnyResource, Method } from "../schema/resource.ts";
 import type { By } from "../store/store.ts";
 import type { Action, Answer, ApiRequest, OpenRequest } from "./action.ts";
@@ -31,6 +32,7 @@ const NO_BODY: RawBody = { kind: "none", value: {} };
  */
 export function createEndpoint(action: Action | RowOperation, needs: ApiNeeds, presenter: Presenter): Endpoint {
   const plan = action.accepts ? planBody(action.accepts) : null;
+  const parents = parentsIn(action.at);
   const at = action.outsideVersion ? action.at : `${VERSION}/${action.at}`;
   const names = [...action.at.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string);
   return {
@@ -42,17 +44,29 @@ export function createEndpoint(action: Action | RowOperation, needs: ApiNeeds, p
         const body = await bodyOf(base, plan, needs);
         return action.handle({ ...base, body: decoded(base, body, plan) });
       }
-      return serveKnown(action, base, plan, needs, presenter);
+      const known = { action, base, plan, parents };
+      return serveKnown(known, needs, presenter);
     },
   };
 }
 
+/** Placeholders above the last collection of a pattern, which name rows that the body may not contradict. */
+function parentsIn(at: string): string[] {
+  const above = at.slice(0, at.lastIndexOf("/") + 1);
+  return [...above.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string);
+}
+
 type Base = Incoming & Omit<OpenRequest, "body">;
 
+interface Known {
+  action: Exclude<Action, { permission: "open" }> & Partial<RowOperation>;
+  base: Base;
+  plan: BodyPlan | null;
+  parents: readonly string[];
+}
+
 async function serveKnown(
-  action: Exclude<Action, { permission: "open" }> & Partial<RowOperation>,
-  base: Base,
-  plan: BodyPlan | null,
+  { action, base, plan, parents }: Known,
   needs: ApiNeeds,
   presenter: Presenter,
 ): Promise<Answer> {
@@ -62,6 +76,7 @@ async function serveKnown(
   const request = requestOf(action.at, base, principal, by, presenter);
   if (!action.complete) judge(action, request);
   const body = early ?? (await bodyOf(base, plan, needs));
+  refuseOtherParents(body, base.params, parents);
   const inBody = query === null ? domainIn(body) : null;
   const full = {
     ...request,
@@ -112,6 +127,21 @@ function decoded(base: Base, body: RawBody, plan: BodyPlan | null): Record<strin
   if (!plan) return {};
   const given = base.overridden ? ({ kind: "form", value: base.query } as const) : body;
   return decodeBody(given, plan);
+}
+
+/** Throws invalid-value where the body names another parent than the path. @source interfaces.md, Extensions, endpoints, devices */
+function refuseOtherParents(
+  { value }: RawBody,
+  params: Readonly<Record<string, string>>,
+  parents: readonly string[],
+): void {
+  if (typeof value !== "object" || value === null) return;
+  for (const [given, id] of Object.entries(value)) {
+    const name = camelCase(given);
+    if (parents.includes(name) && (typeof id !== "string" || id.toLowerCase() !== params[name])) {
+      throw invalidValue(name);
+    }
+  }
 }
 
 function domainIn({ value }: RawBody): string | null {

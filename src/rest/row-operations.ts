@@ -205,18 +205,12 @@ function requireParents({ resource, path, parents }: Served, { params, needs }: 
   }
 }
 
-/** The body with the ids that the path names. Throws invalid-value where the body says otherwise. @source interfaces.md, Extensions */
+/** The body with the ids that the path names. */
 function withParents(served: Served, request: ApiRequest): Record<string, unknown> {
   const input: Record<string, unknown> = { ...request.body };
   if (request.params[served.idName] !== undefined) requireSameId(served, request);
   if (served.path.through) return input;
-  for (const name of served.parents) {
-    const given = input[name];
-    const named = request.params[name] as string;
-    if (given !== undefined && (typeof given !== "string" || given.toLowerCase() !== named)) throw invalidValue(name);
-    input[name] = named;
-  }
-  return input;
+  return Object.assign(input, parentIds(served, request));
 }
 
 function requireSameId({ idName }: Served, { body, params }: ApiRequest): void {

@@ -81,6 +81,9 @@ export async function openApi(
   const behaviours = {
     ...bindBehaviours({
       clock,
+      get files() {
+        return store.files;
+      },
       endpoint: {
         ownId: () => "",
         health: { report: () => ({ status: "GREEN", redReasons: [], yellowReasons: [], since: 0 }) } as never,
@@ -92,7 +95,7 @@ export async function openApi(
     }),
     ...options.behaviours,
   };
-  const store = openStore({ dataDir, catalogue, behaviours, clock, events, log, onFatal: fail });
+  const store: Store = openStore({ dataDir, catalogue, behaviours, clock, events, log, onFatal: fail });
   const access = createAccess({ store, catalogue, clock, events });
   const system = access.systemBy("test");
   const { rootId, adminId } = await firstData(store, system);
@@ -156,18 +159,18 @@ async function firstData(store: Store, system: By): Promise<{ rootId: string; ad
 async function send(url: string, method: string, sending: Sending): Promise<Received> {
   const headers = new Headers(sending.headers);
   if (sending.token) headers.set("authorization", `Bearer ${sending.token}`);
-  let body: BodyInit | null = (sending.body as BodyInit | undefined) ?? null;
+  let body: Sending["body"] | URLSearchParams | FormData = sending.body;
   if ("json" in sending) {
     body = JSON.stringify(sending.json);
     headers.set("content-type", "application/json");
   } else if (sending.form) {
-    body = new URLSearchParams(sending.form.map(([name, value]) => [name, value as string]));
+    body = new URLSearchParams(sending.form.map(([name, value]): [string, string] => [name, value as string]));
   } else if (sending.multipart) {
     const parts = new FormData();
     for (const [name, value] of sending.multipart) parts.append(name, value as string);
     body = parts;
   }
-  const init = { method, headers, body, ...(body instanceof ReadableStream ? { duplex: "half" } : {}) };
+  const init = { method, headers, body: body ?? null, ...(body instanceof ReadableStream ? { duplex: "half" } : {}) };
   const response = await fetch(url, init as RequestInit);
   const text = await response.text();
   const json = response.headers.get("content-type")?.startsWith("application/json") && text !== "";

@@ -1,0 +1,102 @@
+import { canonicalPath, createCatalogue, methodsOf, pathParams } from "../../src/schema/catalogue.ts";
+import type { AnyResource, ResourcePath } from "../../src/schema/resource.ts";
+import {
+  fileFields,
+  formPairs,
+  type IdOf,
+  type SampleTable,
+  sampleFile,
+  sampleInput,
+} from "../support/sample-values.ts";
+import type { ApiFixture, Form, Received, Sending } from "./api-fixture.ts";
+
+/** Where rows of a resource are made: a collection below parents made for it, and the parents' ids by placeholder. */
+export interface Place {
+  path: ResourcePath;
+  /** `/users/0190…/devices` */
+  collection: string;
+  parents: Record<string, string>;
+}
+
+/** Makes valid bodies and rows of any declaration over the API. */
+export interface SampleRows {
+  /** A collection below new parents. */
+  place(path: ResourcePath, resource: AnyResource): Promise<Place>;
+  /** A valid body for a new row there. */
+  input(resource: AnyResource, place: Place, options?: { requiredOnly?: boolean }): Promise<Record<string, unknown>>;
+  /** Posts a new row with a full body. */
+  post(resource: AnyResource, place: Place): Promise<Received>;
+}
+
+/** Resources whose rows only a room makes: the row that stands for them here. */
+type Given = Readonly<Record<string, () => Promise<string>>>;
+
+/** Makes sample rows through `api`. */
+export function createSampleRows(api: () => ApiFixture, table: SampleTable, given: Given): SampleRows {
+  let serial = 1;
+  const known = new Map<string, string>();
+
+  async function newRow(resource: AnyResource, parents: Record<string, string>): Promise<string> {
+    const fixed = given[resource.name];
+    if (fixed) return fixed();
+    const path = resource.paths.find((each) => methodsOf(each).includes("post")) ?? canonicalPath(resource);
+    const place = await placeOf(path, resource, parents);
+    const input = await inputOf(resource, place, { requiredOnly: true });
+    const answer = await api().call("POST", place.collection, sendingOf(resource, input));
+    if (answer.status !== 200) throw new Error(`no sample of ${resource.name}: ${answer.text}`);
+    return answer.body.id as string;
+  }
+
+  async function placeOf(path: ResourcePath, resource: AnyResource, known: Record<string, string>): Promise<Place> {
+    const catalogue = createCatalogue(api().declarations);
+    const owner = path.through ? catalogue.byName(path.through.resource) : resource;
+    const parents: Record<string, string> = {};
+    for (const name of pathParams(path)) {
+      const field = owner.fields[name];
+      if (field?.kind !== "ref") throw new Error(`${name} is no parent`);
+      parents[name] = known[name] ?? (await newRow(catalogue.byName(field.to), { ...known, ...parents }));
+    }
+    const collection = Object.entries(parents).reduce((at, [name, id]) => at.replace(`{${name}}`, id), path.at);
+    return { path, collection: `/${collection}`, parents };
+  }
+
+  /** One row per referred family is enough, but for the references that make a row unique. */
+  async function inputOf(resource: AnyResource, { parents }: Place, options: { requiredOnly?: boolean } = {}) {
+    const catalogue = createCatalogue(api().declarations);
+    for (const field of Object.values(resource.fields)) {
+      if ((field.kind !== "ref" && field.kind !== "many") || field.readOnly || !catalogue.has(field.to)) continue;
+      if (options.requiredOnly && !field.required) continue;
+      if (!known.has(field.to)) known.set(field.to, await newRow(catalogue.byName(field.to), {}));
+    }
+    const idOf: IdOf = (name) => known.get(name) ?? null;
+    const input = { ...sampleInput(resource, { serial: serial++, idOf, table, ...options }), ...parents };
+    for (const name of (resource.unique ?? []).flat()) {
+      const field = resource.fields[name];
+      if (field?.kind === "ref" && field.required && !parents[name]) {
+        (input as Record<string, unknown>)[name] = await newRow(catalogue.byName(field.to), {});
+      }
+    }
+    return input;
+  }
+
+  return {
+    place: (path, resource) => placeOf(path, resource, {}),
+    input: inputOf,
+    async post(resource, place) {
+      const answer = await api().call("POST", place.collection, sendingOf(resource, await inputOf(resource, place)));
+      if (answer.status !== 200) throw new Error(`POST ${place.collection}: ${answer.text}`);
+      return answer;
+    },
+  };
+}
+
+/** How a body is sent: as JSON, or with the files that it must have as multipart. */
+export function sendingOf(resource: AnyResource, input: Readonly<Record<string, unknown>>): Sending {
+  const needed = fileFields(resource).filter(([, field]) => field.required);
+  if (needed.length === 0) return { json: input };
+  const files: Form = needed.map(([name, field]) => [
+    name,
+    new File([new Uint8Array(sampleFile(field).bytes)], "sample"),
+  ]);
+  return { multipart: [...formPairs(resource, input), ...files] };
+}
