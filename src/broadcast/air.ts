@@ -5,7 +5,7 @@ import { BugError } from "../base/errors.ts";
 import notifications from "../resources/broadcasts/notifications.ts";
 import { addActivity } from "./activities.ts";
 import type { NotificationRow } from "./compose.ts";
-import { pooledTarget, sharedItem } from "./delivery-item.ts";
+import { ownTarget, pooledTarget, sharedItem } from "./delivery-item.ts";
 import type { Desk } from "./desk.ts";
 import type { Ledger } from "./ledger.ts";
 import { loadDeliveries } from "./ledger-rows.ts";
@@ -31,7 +31,7 @@ export interface Air {
 export interface AirNeeds extends StageNeeds {
   streamer: Pick<Streamer, "open" | "startGroup" | "end" | "on">;
   /** Own IPv4 address on the network that multicast goes to. */
-  interfaceAddress(): string;
+  interfaceAddress: string;
   /** Hops that the packets of pooled streams may take. */
   ttl: number;
   ledger: Ledger;
@@ -57,7 +57,7 @@ export function createAir(needs: AirNeeds): Air {
   return {
     take(notificationId) {
       const found = known.get(notificationId);
-      if (found) return found;
+      if (found !== undefined) return found;
       const put = putOnAir(notificationId, needs);
       known.set(notificationId, put);
       put.catch(() => leave(notificationId));
@@ -144,8 +144,7 @@ async function makeLive(row: NotificationRow, how: Resumption, needs: AirNeeds):
     shared: sharedItem(row, row.notAfter ?? row.createdAt, imagePathOf(row, store.files)),
     mayWait: readSendingProfile(row.extensionSettingsOverrides).queueingAllowed,
     sound,
-    target,
-    hasGroup,
+    targets: { group: hasGroup ? target : null, own: ownTarget(row, needs.ttl) },
     moreToCome: () => hasOpenRecipients(store, row.id),
     soundBegan: (t0) => moment("t0", t0),
   });
@@ -161,7 +160,7 @@ async function makeSound(row: NotificationRow, needs: AirNeeds, onOver: () => vo
     notificationId: row.id,
     ssrc: row.ssrc,
     programme,
-    interfaceAddress: needs.interfaceAddress(),
+    interfaceAddress: needs.interfaceAddress,
     onOver,
     onLost: () => void tell(row, "The streamer failed: the sound was cut off.", needs),
   });

@@ -1,5 +1,6 @@
 import { createBusyTable } from "../devices/busy.ts";
 import { type AirNeeds, createAir, type EngineNeeds } from "./air.ts";
+import { recordAnswer, recordChannelAnswer, recordRead } from "./answers.ts";
 import type { Broadcaster } from "./broadcaster.ts";
 import { createDesk } from "./desk.ts";
 import { createEndings } from "./endings.ts";
@@ -14,7 +15,7 @@ import { accept } from "./stages/accept.ts";
 export type BroadcasterNeeds = Omit<AirNeeds, "ledger" | "desk" | "signal" | "laneOf">;
 
 /** Makes the broadcaster of an appliance; nothing is sent before `start`. */
-export function createBroadcaster(given: BroadcasterNeeds): Omit<Broadcaster, "answer" | "setRead" | "confirm"> {
+export function createBroadcaster(given: BroadcasterNeeds): Broadcaster {
   const { store, events, log } = given;
   const ending = new AbortController();
   const ledger = createLedger(given);
@@ -47,6 +48,9 @@ export function createBroadcaster(given: BroadcasterNeeds): Omit<Broadcaster, "a
     },
     abort: endings.abort,
     expire: endings.expire,
+    answer: (notificationId, userId, option, by) => recordAnswer(notificationId, userId, option, by, needs),
+    setRead: (notificationId, userId, read, by) => recordRead(notificationId, userId, read, by, needs),
+    confirm: (_provider, recipientId, option) => recordChannelAnswer(recipientId, option, needs.by, needs),
     programmeOf: (notificationId) => programmeOf(notificationId, needs),
     takeOutcomes: desk.takeOutcomes,
     openStream: (_provider, target, notificationId) => desk.openStream(target, notificationId),

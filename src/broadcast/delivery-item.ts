@@ -21,6 +21,14 @@ export function sharedItem(row: NotificationRow, notAfter: number, imagePath: st
   };
 }
 
+/** No group: whoever opens no stream of its own has nothing to join. */
+const NOWHERE = { group: "0.0.0.0", port: 0 };
+
+/** What devices with a stream of their own are told, whose channel knows where they listen; null for an SSRC not stored. */
+export function ownTarget(row: NotificationRow, ttl: number): AudioTarget | null {
+  return pooledTarget(row, ttl) ?? (row.ssrc === null ? null : { ...NOWHERE, codec: "PCMU", ttl, ssrc: row.ssrc });
+}
+
 /** The pooled stream of a message as its listeners are told of it; null for a message without one. */
 export function pooledTarget(row: NotificationRow, ttl: number): AudioTarget | null {
   const { audioGroup: group, audioPort: port, ssrc } = row;

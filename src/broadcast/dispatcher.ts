@@ -65,7 +65,10 @@ export function createDispatcher(needs: DispatcherNeeds): Dispatcher {
   const pump = (provider: string, channel: Channel): void => {
     const state = providers.state(provider);
     if (state === "restarting") return;
-    if (state !== "running") return refuse(provider, channel, state);
+    if (state !== "running") {
+      refuse(provider, channel, state);
+      return;
+    }
     const room = Math.min(MOST_ITEMS, providers.window(provider) - channel.out);
     if (room <= 0) return;
     const preempted: Delivery[] = [];
@@ -111,15 +114,18 @@ export function createDispatcher(needs: DispatcherNeeds): Dispatcher {
     if (batch.length === 0) return;
     const items = needs.items(batch);
     const ready: DeliveryItem[] = [];
-    batch.forEach((delivery, at) => {
+    for (const [at, delivery] of batch.entries()) {
       const item = items[at];
-      if (!item) return delivery.owner.end(delivery, "skipped", "The device was deleted.");
+      if (!item) {
+        delivery.owner.end(delivery, "skipped", "The device was deleted.");
+        continue;
+      }
       ready.push(item);
       delivery.owner.asked(delivery);
       // What is only followed up may stay without a word until the message ends.
       delivery.place = delivery.reached ? "followed" : "out";
       if (!delivery.reached) channel.out++;
-    });
+    }
     if (ready.length > 0) providers.deliver(provider, ready);
   };
 

@@ -42,10 +42,8 @@ export interface LiveNeeds {
   shared: SharedItem;
   mayWait: boolean;
   sound: Sound | null;
-  /** What phones join and zones are told of; null when it is text only. */
-  target: AudioTarget | null;
-  /** The pooled stream is or was open. */
-  hasGroup: boolean;
+  /** What devices are told of the sound, by how they get it; null without. */
+  targets: { group: AudioTarget | null; own: AudioTarget | null };
   /** True while rows are still being made for it. */
   moreToCome(): boolean;
   /** Writes the moment of the first packet. */
@@ -148,10 +146,13 @@ export function createLiveBroadcast(needs: LiveNeeds): LiveBroadcast {
 
   const failed = (delivery: Delivery, { details, level, at }: Outcome): void => {
     const words = details.reason ?? null;
-    if (level !== "skipped") delivery.deviceShowed = "silence";
+    if (level === "failed") delivery.deviceShowed = "silence";
     const delayMs =
       level === "failed" ? retryDelay(delivery, details, { now: clock.now(), notAfter: shared.notAfter }) : null;
-    if (delayMs === null) return over(delivery, level as EndLevel, words ?? WITHOUT_WORDS, at);
+    if (delayMs === null) {
+      over(delivery, level as EndLevel, words ?? WITHOUT_WORDS, at);
+      return;
+    }
     delivery.reason = words;
     delivery.place = "rests";
     delivery.retryAt = clock.now() + delayMs;
@@ -173,12 +174,10 @@ export function createLiveBroadcast(needs: LiveNeeds): LiveBroadcast {
     }
     if (level === "sent") return;
     count(delivery, "joined");
-    // What shows text only has nothing more to prove.
-    if (!delivery.audible) return over(delivery, null, null, at);
-    if (delivery.hears !== "group" || !soundWasOver) return;
-    // The channel's last word; what answers only now has to be silenced first.
-    if (!wasReached) tellStop([delivery], "ended");
-    over(delivery, null, null, at);
+    // What answers only after the sound has to be silenced.
+    if (isListening(delivery) && soundWasOver && !wasReached) tellStop([delivery], "ended");
+    // What shows text only has nothing more to prove, and after the sound this was the channel's last word.
+    if (!delivery.audible || (delivery.hears === "group" && soundWasOver)) over(delivery, null, null, at);
   };
 
   /** What has not been reached when it is too late for asking. */
@@ -195,9 +194,9 @@ export function createLiveBroadcast(needs: LiveNeeds): LiveBroadcast {
   };
 
   const audioFor = ({ hears, reached }: Delivery): AudioTarget | null => {
-    if (hears === "nothing" || (hears === "group" && !needs.hasGroup)) return null;
+    const target = hears === "nothing" ? null : needs.targets[hears];
     // What has joined is told of it again, so that it can be silenced.
-    return reached || (sound && !sound.over) ? needs.target : null;
+    return reached || (sound && !sound.over) ? target : null;
   };
 
   const live: LiveBroadcast = {

@@ -90,7 +90,10 @@ export function fakeChannels(clock: Clock): FakeChannels {
     const { deliveryId, device, audio, notificationId } = item;
     const manners = channels.manners.get(device.deviceIdentifier) ?? {};
     if (device.deviceIdentifier.startsWith("zone:")) {
-      if (!audio) return tell(provider, deliveryId, "skipped", { reason: "a zone has no display" });
+      if (!audio) {
+        tell(provider, deliveryId, "skipped", { reason: "a zone has no display" });
+        return;
+      }
       const port = 5_004 + 2 * (Number(device.deviceIdentifier.slice(-1)) || 0);
       const mine = line;
       mine?.openStream(provider, { group: "239.9.9.9", port, codec: "PCMU", ttl: 4 }, notificationId).then(
@@ -178,7 +181,10 @@ export interface AirFixture {
   crash(): Promise<void>;
   /** A new broadcaster over the same rows. */
   restart(): Promise<void>;
+  /** Sends and lets the stages do, in no time, what they can without an answer. */
   send(input: Record<string, unknown>): Promise<string>;
+  /** Lets the stages work without moving time until devices have been asked. */
+  untilHanded(notificationId: string): Promise<void>;
   /** Level and reason by device, and whether the row has ended. */
   ledger(notificationId: string): Record<string, string>;
   rows(
@@ -208,7 +214,7 @@ export async function openAir(fixture: BroadcastFixture): Promise<AirFixture> {
       },
       providers: channels,
       streamer,
-      interfaceAddress: () => "127.0.0.1",
+      interfaceAddress: "127.0.0.1",
       ttl: 16,
     };
     return createBroadcaster(given);
@@ -236,7 +242,15 @@ export async function openAir(fixture: BroadcastFixture): Promise<AirFixture> {
     },
     async send(input) {
       const options = { idempotencyKey: null, requestSha: "0", source: "api" } as const;
-      return (await broadcaster.send(input, fixture.by, options)).id;
+      const { id } = await broadcaster.send(input, fixture.by, options);
+      await air.untilHanded(id);
+      return id;
+    },
+    async untilHanded(id) {
+      const isAsked = () => channels.given.some(({ items }) => items.some(({ notificationId }) => notificationId === id));
+      const isOver = () => ["collect", "settle", "settled"].includes(air.stage(id) ?? "");
+      for (let round = 0; !isAsked() && !isOver() && round < 2_000; round++) await clock.advance(0);
+      for (let round = 0; round < 5; round++) await clock.advance(0);
     },
     ledger: (id) => Object.fromEntries(air.rows(id).map(({ identifier, level }) => [identifier, level])),
     rows: (notificationId) =>

@@ -1,12 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type AirFixture, openAir } from "./air-fixture.ts";
+import devices from "../../../src/resources/devices/devices.ts";
+import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/onprem.ts";
+import { type AirFixture, type DeviceManners, openAir } from "./air-fixture.ts";
 import { type BroadcastFixture, openBroadcasts } from "./broadcast-fixture.ts";
 
 let fixture: BroadcastFixture;
 let air: AirFixture;
 let everywhere: string;
-let _phonesOnly: string;
+let phonesOnly: string;
+let zonesOnly: string;
 const PHONES = [1, 2, 3, 4].map((n) => `SEP00112233440${n}`);
+const [ONE = "", TWO = "", THREE = ""] = PHONES;
 const ZONES = ["zone:gym1", "zone:hall2"];
 
 beforeEach(async () => {
@@ -14,7 +18,8 @@ beforeEach(async () => {
   for (const phone of PHONES) await fixture.phone(phone);
   for (const zone of ZONES) await fixture.zone(zone.slice(5));
   everywhere = await fixture.group("Everywhere", [...PHONES, ...ZONES]);
-  _phonesOnly = await fixture.group("Phones", PHONES);
+  phonesOnly = await fixture.group("Phones", PHONES);
+  zonesOnly = await fixture.group("Zones", ZONES);
   air = await openAir(fixture);
 });
 afterEach(async () => {
@@ -22,18 +27,223 @@ afterEach(async () => {
   await fixture.close();
 });
 
-describe("everybody answers", () => {
+const manners = (identifier: string, how: DeviceManners) => air.channels.manners.set(identifier, how);
+const row = (id: string, identifier: string) => air.rows(id).find((each) => each.identifier === identifier);
+const all = (identifiers: readonly string[], level: string) =>
+  Object.fromEntries(identifiers.map((each) => [each, level]));
+const stops = (reason: string) =>
+  air.channels.stopped.filter(({ request }) => request.reason === reason).flatMap(({ request }) => request.deliveryIds);
+const play = async (more: Record<string, unknown> = {}, ms = 4_000) =>
+  air.send({ subject: "Fire drill", audio: await fixture.recording(ms), deviceGroupIds: [everywhere], ...more });
+
+describe("sound", () => {
   it("plays in all phones and zones from one moment, then ends every row at what is proven", async () => {
-    const audio = await fixture.recording(4_000);
-    const id = await air.send({ subject: "Fire drill", audio, deviceGroupIds: [everywhere] });
+    const id = await play();
     await air.untilSettled(id);
-    expect(air.ledger(id)).toEqual({
-      ...Object.fromEntries(PHONES.map((phone) => [phone, "playing"])),
-      ...Object.fromEntries(ZONES.map((zone) => [zone, "sent"])),
-    });
+    expect(air.ledger(id)).toEqual({ ...all(PHONES, "playing"), ...all(ZONES, "sent") });
     expect(air.rows(id).every(({ ended, late, attempt }) => ended && !late && attempt === 1)).toBe(true);
     expect(new Set(air.streamer.streams.map(({ t0Ms }) => t0Ms)).size).toBe(1);
     expect(air.streamer.streams).toHaveLength(3);
+    expect(stops("ended")).toHaveLength(4);
     expect(air.diary(id)).toEqual(expect.arrayContaining(["broadcast-started", "broadcast-finished"]));
+  });
+
+  it("begins as soon as the zones are open where there are no phones", async () => {
+    const id = await play({ deviceGroupIds: [zonesOnly] });
+    const sentAt = fixture.clock.now();
+    await air.untilSettled(id);
+    expect(air.ledger(id)).toEqual(all(ZONES, "sent"));
+    expect(air.streamer.streams.map(({ t0Ms }) => (t0Ms ?? 0) - sentAt <= 20)).toEqual([true, true]);
+  });
+
+  it.each([
+    ["normal", 700],
+    ["critical", 400],
+  ])("waits for slow phones of a %s message no longer than %d ms; they join late", async (priority, waitMs) => {
+    for (const phone of [ONE, TWO]) manners(phone, { answersAfterMs: 1_500 });
+    const began = fixture.clock.now();
+    const id = await play({ priority });
+    await air.untilSettled(id);
+    const t0 = air.streamer.streams[0]?.t0Ms ?? 0;
+    expect(t0 - began).toBeGreaterThanOrEqual(waitMs);
+    expect(t0 - began).toBeLessThanOrEqual(waitMs + 50);
+    expect(row(id, ONE)).toMatchObject({ level: "playing", late: true });
+    expect(row(id, THREE)).toMatchObject({ level: "playing", late: false });
+  });
+
+  it("does not wait for what has failed", async () => {
+    manners(ONE, { answersAfterMs: 50, fails: { reason: "no such host", retryable: false } });
+    const began = fixture.clock.now();
+    const id = await play();
+    await air.untilSettled(id);
+    expect((air.streamer.streams[0]?.t0Ms ?? 0) - began).toBeLessThan(200);
+  });
+
+  it("keeps a phone that accepts and stays mute at accepted", async () => {
+    manners(ONE, { playsAfterMs: null });
+    const id = await play();
+    await air.untilSettled(id);
+    expect(row(id, ONE)).toMatchObject({ level: "accepted", ended: true });
+    expect(row(id, TWO)).toMatchObject({ level: "playing", ended: true });
+  });
+
+  it("shows only the text to what is asked after the sound", async () => {
+    air.channels.windows.set("ip-phones", 1);
+    for (const phone of PHONES) manners(phone, { answersAfterMs: 1_500 });
+    const id = await play({ deviceGroupIds: [phonesOnly] }, 1_000);
+    await air.untilSettled(id);
+    const given = air.channels.given.flatMap(({ items }) => items.map(({ audio }) => audio !== null));
+    expect(given).toEqual([true, true, false, false]);
+    expect(Object.values(air.ledger(id)).slice(2)).toEqual(["accepted", "accepted"]);
+  });
+
+  it("goes on as text when the stream can't be opened", async () => {
+    air.streamer.refuses = true;
+    const id = await play({ deviceGroupIds: [phonesOnly] });
+    await air.untilSettled(id);
+    expect(air.ledger(id)).toEqual(all(PHONES, "accepted"));
+    expect(air.diary(id)).toContain("broadcast-failed");
+  });
+});
+
+describe("text", () => {
+  it("ends at accepted; a zone has no display", async () => {
+    const id = await air.send({ subject: "Hello", body: "World", deviceGroupIds: [everywhere] });
+    await air.untilSettled(id);
+    expect(air.ledger(id)).toEqual({ ...all(PHONES, "accepted"), ...all(ZONES, "skipped") });
+    expect(row(id, ZONES[0] ?? "")?.reason).toBe("a zone has no display");
+    expect(air.streamer.streams).toEqual([]);
+  });
+
+  it("settles when there is nobody to reach", async () => {
+    const id = await air.send({ subject: "Hello", deviceGroupIds: [await fixture.group("Nobody", [])] });
+    await air.untilSettled(id);
+    expect(air.stage(id)).toBe("settled");
+  });
+});
+
+describe("devices that do not answer", () => {
+  it("tries again what may come back, and keeps the reason when it does not", async () => {
+    manners(ONE, { fails: { reason: "connection refused", retryable: true } });
+    manners(TWO, { fails: { reason: "connection refused", retryable: true, times: 1 } });
+    const id = await play();
+    await air.untilSettled(id);
+    expect(row(id, ONE)).toMatchObject({ level: "failed", reason: "connection refused", attempt: 3, ended: true });
+    expect(row(id, TWO)).toMatchObject({ level: "playing", reason: null, attempt: 2, late: true });
+    expect(air.channels.asked().filter((asked) => asked === ONE)).toHaveLength(3);
+  });
+
+  it("asks known-dead devices last and counts their silence", async () => {
+    air.channels.windows.set("ip-phones", 1);
+    manners(ONE, { fails: { reason: "no answer", retryable: false } });
+    for (let time = 0; time < 2; time++) {
+      const id = await air.send({ subject: "Hello", deviceGroupIds: [phonesOnly] });
+      await air.untilSettled(id);
+    }
+    expect(fixture.store.find(devices, { deviceIdentifier: ONE })[0]?.failures).toBe(2);
+    const asked = air.channels.asked().length;
+    const id = await air.send({ subject: "Hello", deviceGroupIds: [phonesOnly] });
+    await air.untilSettled(id);
+    expect(air.channels.asked().slice(asked)).toEqual([...PHONES.slice(1), ONE]);
+  });
+
+  it("ends what never says a word when it is too late", async () => {
+    manners(ONE, { answersAfterMs: null });
+    const id = await air.send({ subject: "Hello", deviceGroupIds: [phonesOnly] });
+    await air.untilSettled(id, 200_000);
+    expect(row(id, ONE)).toMatchObject({ level: "expired", reason: "No answer in time.", ended: true });
+    expect(air.stage(id)).toBe("settled");
+  });
+
+  it("keeps the window and lets nothing else wait for a dead device", async () => {
+    air.channels.windows.set("ip-phones", 2);
+    manners(ONE, { answersAfterMs: null });
+    const id = await air.send({ subject: "Hello", deviceGroupIds: [phonesOnly] });
+    await fixture.clock.advance(200);
+    expect(air.channels.mostOut).toBeLessThanOrEqual(2);
+    expect(air.ledger(id)).toMatchObject(all(PHONES.slice(1), "accepted"));
+  });
+});
+
+describe("channels", () => {
+  it("fails in words what a channel that is off would carry", async () => {
+    air.channels.states.set("ip-phones", "restarting");
+    const id = await air.send({ subject: "Hello", deviceGroupIds: [phonesOnly] });
+    air.channels.states.set("ip-phones", "disabled");
+    fixture.needs.events.emit("plugin.changed", { plugin: "ip-phones", state: "disabled", reason: null });
+    await air.untilSettled(id);
+    expect(row(id, ONE)).toMatchObject({ level: "failed", ended: true });
+    expect(row(id, ONE)?.reason).toMatch(/switched off/);
+  });
+
+  it("waits for a channel that restarts", async () => {
+    air.channels.states.set("ip-phones", "restarting");
+    const id = await air.send({ subject: "Hello", deviceGroupIds: [phonesOnly] });
+    await fixture.clock.advance(5_000);
+    expect(air.channels.asked()).toEqual([]);
+    air.channels.states.set("ip-phones", "running");
+    fixture.needs.events.emit("plugin.changed", { plugin: "ip-phones", state: "running", reason: null });
+    await air.untilSettled(id);
+    expect(air.ledger(id)).toEqual(all(PHONES, "accepted"));
+  });
+
+  it("waits no longer than the message is of use", async () => {
+    air.channels.states.set("ip-phones", "restarting");
+    const id = await air.send({ subject: "Hello", deviceGroupIds: [phonesOnly] });
+    await air.untilSettled(id, 200_000);
+    expect(air.ledger(id)).toEqual(all(PHONES, "expired"));
+    expect(row(id, ONE)?.reason).toMatch(/did not take it in time/);
+  });
+
+  it("hears of a delivery only from the channel that carries it, and nothing after its end", async () => {
+    manners(ONE, { answersAfterMs: null });
+    const id = await air.send({ subject: "Hello", deviceGroupIds: [phonesOnly] });
+    await fixture.clock.advance(500);
+    const [first, second] = fixture.store.all<{ pk: number }>("SELECT pk FROM deliveries ORDER BY pk");
+    const at = fixture.clock.now();
+    air.broadcaster.takeOutcomes([
+      { provider: "multicast-zones", deliveryId: first?.pk ?? 0, level: "accepted", details: {}, at },
+      { provider: "ip-phones", deliveryId: second?.pk ?? 0, level: "failed", details: { reason: "late" }, at },
+      { provider: "ip-phones", deliveryId: 999_999, level: "accepted", details: {}, at },
+    ]);
+    await fixture.clock.advance(500);
+    expect(air.ledger(id)).toMatchObject({ [ONE]: "planned", [TWO]: "accepted" });
+  });
+});
+
+describe("two messages", () => {
+  it("lets the more urgent one take the devices at once", async () => {
+    const low = await play({}, 8_000);
+    await fixture.clock.advance(2_500);
+    const high = await play({ priority: "critical" }, 2_000);
+    await fixture.clock.advance(1_000);
+    expect(stops("preempted")).toHaveLength(6);
+    expect(
+      air.rows(low).every(({ ended, reason }) => ended && reason === "A more urgent message took the device."),
+    ).toBe(true);
+    expect(air.ledger(low)).toEqual({ ...all(PHONES, "playing"), ...all(ZONES, "sent") });
+    expect(air.streamer.streams.slice(0, 3).map(({ ended }) => ended)).toEqual(["stopped", "stopped", "stopped"]);
+    await air.untilSettled(high);
+    await air.untilSettled(low);
+    expect(air.ledger(high)).toEqual({ ...all(PHONES, "playing"), ...all(ZONES, "sent") });
+  });
+
+  it("makes an equal one wait, and reaches the devices then", async () => {
+    const first = await play({}, 3_000);
+    await fixture.clock.advance(1_000);
+    const second = await play({}, 3_000);
+    await air.untilSettled(first);
+    await air.untilSettled(second);
+    expect(Object.values(air.ledger(second)).every((level) => level !== "skipped" && level !== "failed")).toBe(true);
+  });
+
+  it("skips busy devices where waiting is not wanted", async () => {
+    const extensionSettingsOverrides = { [ONPREM_EXTENSION_ID]: { queueingAllowed: false } };
+    const first = await play({}, 3_000);
+    await fixture.clock.advance(1_000);
+    const second = await play({ extensionSettingsOverrides }, 3_000);
+    await air.untilSettled(second);
+    expect(air.ledger(second)).toEqual(all([...PHONES, ...ZONES], "skipped"));
+    await air.untilSettled(first);
   });
 });
