@@ -127,7 +127,7 @@ export class HostedPlugin {
   /** Ends it for good. */
   async stop(): Promise<void> {
     this.#closed = true;
-    await this.#supervisor.stop();
+    await this.#supervisor.stop("the appliance is stopping");
   }
 
   /** Takes items to hand over; when it is off they fail at once. */
@@ -160,18 +160,18 @@ export class HostedPlugin {
     const wanted = this.#wanted(row);
     this.#waiting = false;
     const { state } = this.#supervisor;
-    if (typeof wanted === "string" || this.#closed) {
-      await this.#supervisor.stop();
-      this.#show("disabled", typeof wanted === "string" ? wanted : null);
+    if (this.#closed) return;
+    if (typeof wanted === "string") {
+      await this.#supervisor.stop(wanted);
       this.#giveUp();
       return;
     }
     const same = JSON.stringify(wanted.config) === JSON.stringify(this.#runsWith);
     if (same && state !== "disabled" && !(again && state === "stopped")) return;
-    if (state !== "disabled") await this.#supervisor.stop();
     this.#runsWith = wanted.config;
     this.#redact = wanted.redact;
-    if (!this.#closed) await this.#supervisor.start();
+    if (state === "disabled") await this.#supervisor.start();
+    else await this.#supervisor.restart("its configuration was changed");
   }
 
   /** What to run it with, or in words why it must not run. */
@@ -206,8 +206,10 @@ export class HostedPlugin {
     this.#follows.clear();
     this.#handOver.pause();
     this.#routes.drop();
-    this.#show(state === "starting" ? "restarting" : state, words);
-    if (words !== null) this.#log.warn({ reason: words, state }, "plugin failed");
+    if (state !== "starting") this.#show(state, words);
+    else if (this.#state.state !== "restarting") this.#show("restarting", null);
+    if (state === "disabled") this.#log.info({ reason: words }, "plugin does not run");
+    else if (words !== null) this.#log.warn({ reason: words, state }, "plugin failed");
     if (state !== "stopped") return;
     this.#giveUp();
     this.#record(recordSwitchOff(this.manifest, words ?? "", this.#needs.host));

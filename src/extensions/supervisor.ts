@@ -57,28 +57,43 @@ export class Supervisor {
     });
   }
 
-  /** Ends it in an orderly way, or by force after 2 s; resolves when it is gone. */
-  async stop(): Promise<void> {
-    const instance = this.#instance;
-    this.#instance = null;
-    this.#clearTimers();
-    this.#settleFirstTry();
-    this.#enter("disabled", null);
-    if (!instance) return this.#gone;
-    await new Promise<void>((resolve) => {
-      this.#stopped = resolve;
-      this.#timers.push(this.#needs.clock.after(STOP_MS, resolve));
-      instance.send({ kind: "shutdown" });
-    });
-    this.#stopped = null;
-    this.#clearTimers();
-    this.#gone = instance.kill();
-    await this.#gone;
+  /** Ends it in an orderly way, or by force after 2 s; resolves when it is gone. `reason` is in words. */
+  stop(reason: string): Promise<void> {
+    return this.#end("disabled", reason);
+  }
+
+  /** As `stop`, then `start`; something that comes back in between. */
+  async restart(reason: string): Promise<void> {
+    await this.#end("restarting", reason);
+    if (this.#state === "restarting" && !this.#instance) await this.start();
   }
 
   /** Passed over unless it runs. */
   send(message: ToPlugin): void {
     if (this.#state === "running") this.#instance?.send(message);
+  }
+
+  #end(state: "disabled" | "restarting", reason: string): Promise<void> {
+    const instance = this.#instance;
+    this.#instance = null;
+    this.#clearTimers();
+    this.#settleFirstTry();
+    if (instance) this.#gone = this.#endRun(instance);
+    this.#enter(state, reason);
+    return this.#gone;
+  }
+
+  async #endRun(instance: Instance): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = this.#needs.clock.after(STOP_MS, resolve);
+      this.#stopped = () => {
+        timer.cancel();
+        resolve();
+      };
+      instance.send({ kind: "shutdown" });
+    });
+    this.#stopped = null;
+    await instance.kill();
   }
 
   async #launch(state: "starting" | "restarting"): Promise<void> {

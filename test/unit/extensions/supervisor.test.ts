@@ -175,7 +175,7 @@ describe("a supervised plugin", () => {
     void supervisor.start();
     await activate();
     behaviour.stops = false;
-    const stopped = supervisor.stop();
+    const stopped = supervisor.stop("no longer wanted");
     runs[0]?.onMessage({ kind: "outcomes", notes: [] });
     runs[0]?.onMessage({ kind: "fault", message: "while closing", stack: "" });
     runs[0]?.onMessage({ kind: "stopped" });
@@ -193,7 +193,7 @@ describe("a supervised plugin", () => {
     await activate();
     behaviour.stops = false;
     let gone = false;
-    const stopped = supervisor.stop().then(() => {
+    const stopped = supervisor.stop("no longer wanted").then(() => {
       gone = true;
     });
     await clock.advance(1_999);
@@ -203,13 +203,34 @@ describe("a supervised plugin", () => {
     expect(runs[0]?.killed).toBe(true);
   });
 
+  it("is back when its restart has resolved, unless it was stopped meanwhile", async () => {
+    const { clock, supervisor, runs, states, activate, behaviour } = open();
+    void supervisor.start();
+    await activate();
+    const back = supervisor.restart("new settings");
+    await clock.advance(0);
+    await activate(1);
+    await back;
+    expect(states).toEqual(["starting", "running", "restarting: new settings", "starting", "running"]);
+    behaviour.stops = false;
+    const never = supervisor.restart("newer settings");
+    const stopped = supervisor.stop("no longer wanted");
+    await clock.advance(1_999);
+    expect(runs[1]?.killed).toBe(false);
+    await clock.advance(1);
+    await Promise.all([never, stopped]);
+    expect(runs[1]?.killed).toBe(true);
+    expect(runs).toHaveLength(2);
+    expect(supervisor.state).toBe("disabled");
+  });
+
   it("is not started again once it was stopped", async () => {
     const { clock, supervisor, runs } = open();
     const started = supervisor.start();
     await clock.advance(0);
     runs[0]?.onEnd("ended");
     await started;
-    await supervisor.stop();
+    await supervisor.stop("no longer wanted");
     await clock.advance(60_000);
     expect(runs).toHaveLength(1);
   });
