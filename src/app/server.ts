@@ -26,7 +26,14 @@ export function startServer({ host, port }: ListenAddress, clock: Clock): Promis
   let listener: RequestListener = answerStarting;
   const server = createServer(
     // A client that dribbles its headers is cut off; what a body may take is judged by progress.
-    { headersTimeout: 5_000, requestTimeout: 0, connectionsCheckingInterval: 1_000, keepAliveTimeout: 5_000 },
+    {
+      headersTimeout: 5_000,
+      requestTimeout: 0,
+      connectionsCheckingInterval: 1_000,
+      keepAliveTimeout: 5_000,
+      // The API refuses requests without a host itself, in its own error form.
+      requireHostHeader: false,
+    },
     (request, response) => listener(request, response),
   );
   server.on("clientError", answerBroken);

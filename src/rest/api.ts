@@ -1,6 +1,6 @@
 import type http from "node:http";
 import Koa, { type Context } from "koa";
-import { notFound } from "../base/errors.ts";
+import { invalidValue, notFound } from "../base/errors.ts";
 import { newId } from "../base/ids.ts";
 import type { Answer } from "./action.ts";
 import { actionsFor } from "./actions/index.ts";
@@ -77,6 +77,7 @@ async function answer(
   needs: ApiNeeds,
   told: Told,
 ): Promise<Answer> {
+  if (ctx.req.headers.host === undefined && ctx.req.httpVersion === "1.1") throw invalidValue("host");
   const { path, search } = splitTarget(ctx.req.url ?? "/");
   if (path.startsWith(PLUGINS)) {
     told.at = "/x";
