@@ -1,0 +1,173 @@
+import { describe, expect, it } from "vitest";
+import { createDeliveries } from "../../plugins/ip-phones/deliveries.ts";
+import type { Exchange } from "../../plugins/ip-phones/phone-exchange.ts";
+import { createPhoneTurns } from "../../plugins/ip-phones/phone-turns.ts";
+import type { PushOutcome } from "../../plugins/ip-phones/pusher.ts";
+import type { AudioTarget, DeliveryItem } from "../../src/plugin-api/index.ts";
+import { createFakeClock } from "../support/fake-clock.ts";
+import { deliveryTo } from "./campus-fixture.ts";
+
+const SOUND: AudioTarget = { group: "239.192.16.1", port: 20480, codec: "PCMU", ttl: 1, ssrc: 7 };
+const DEVICE = {
+  type: "phones",
+  deviceIdentifier: "SEP00CA000000BB",
+  description: "Told what to say",
+  attributes: { IPAddress: "127.0.0.1", DeviceProduct: "Cisco 8845" },
+};
+
+interface Said {
+  statistics?: () => Exchange;
+  push?: () => Promise<PushOutcome>;
+}
+
+function statistics(packets: number, remote = "239.192.16.1/20480"): Exchange {
+  const body = `<StreamingStatistics><RemoteAddr>${remote}</RemoteAddr><RcvrPackets>${packets}</RcvrPackets></StreamingStatistics>`;
+  return { answer: { status: 200, body } };
+}
+
+/** Deliveries over phones that say what the test wants; `log` holds what was done, with the time in ms. */
+function stage(said: Said = {}) {
+  const clock = createFakeClock();
+  const log: string[] = [];
+  const note = (what: string): void => void log.push(`${clock.monotonicMs()} ${what}`);
+  const deliveries = createDeliveries({
+    clock,
+    outcome: (id, level, details) => note([id, level, details?.reason].filter((part) => part !== undefined).join(" ")),
+    turns: createPhoneTurns(clock, { total: 10, lastLane: 2 }, (error) => note(String(error))),
+    ask: async () => {
+      note("asks");
+      return said.statistics?.() ?? statistics(0);
+    },
+    pusher: {
+      push: async (_, { page, sound }) => {
+        note(`pushes ${[page && "page", sound && "sound"].filter(Boolean).join("+")}`);
+        return (await said.push?.()) ?? { kind: "accepted" };
+      },
+      command: async (_, items) => {
+        note(`commands ${items.map(({ url }) => url).join(" ")}`);
+        return null;
+      },
+    },
+    pages: { add: () => "http://127.0.0.1/page", respond: () => null },
+  });
+  // What was asked for begins in a later turn of the event loop, before time goes on.
+  const deliver = async (id: number, changes: Partial<DeliveryItem> = {}): Promise<void> => {
+    deliveries.take([deliveryTo(DEVICE, id, { audio: SOUND, ...changes })]);
+    await clock.advance(0);
+  };
+  const stop = async (reason: "aborted" | "ended", ...deliveryIds: number[]): Promise<void> => {
+    deliveries.stop({ deliveryIds, reason });
+    await clock.advance(0);
+  };
+  return { clock, log, deliveries, deliver, stop };
+}
+
+describe("deliveries to phones", () => {
+  it("ask for proof after 1, 1, 2, 4, 8, 8 … s, and not after the end", async () => {
+    const { clock, log, deliver, stop } = stage();
+    await deliver(1);
+    await clock.advance(25_000);
+    await stop("ended", 1);
+    await clock.advance(60_000);
+    expect(log).toEqual([
+      "0 pushes page+sound",
+      "0 1 accepted",
+      ...[1_000, 2_000, 4_000, 8_000, 16_000, 24_000].map((at) => `${at} asks`),
+      "25000 asks",
+      "25000 commands RTPMRx:Stop Init:Services",
+      "25000 1 accepted",
+    ]);
+    expect(clock.pending()).toBe(0);
+  });
+
+  it("ask no more once a phone plays", async () => {
+    const { clock, log, deliver } = stage({ statistics: () => statistics(3) });
+    await deliver(1);
+    await clock.advance(60_000);
+    expect(log.slice(1)).toEqual(["0 1 accepted", "1000 asks", "1000 1 playing"]);
+  });
+
+  it("ask a phone without statistics only once", async () => {
+    const { clock, log, deliver } = stage({ statistics: () => ({ answer: { status: 404, body: "" } }) });
+    await deliver(1);
+    await clock.advance(60_000);
+    expect(log.filter((line) => line.endsWith("asks"))).toEqual(["1000 asks"]);
+  });
+
+  it("go on asking a phone that does not answer the question", async () => {
+    let answers = 0;
+    const { clock, log, deliver } = stage({
+      statistics: () => (++answers < 3 ? { fault: { words: "no answer", retryable: true } } : statistics(1)),
+    });
+    await deliver(1);
+    await clock.advance(60_000);
+    expect(log.at(-1)).toBe("4000 1 playing");
+  });
+
+  it("take packets of another address for proof only when their number rises", async () => {
+    const counts = [7, 7, 8];
+    const { clock, log, deliver } = stage({ statistics: () => statistics(counts.shift() ?? 0, "10.0.0.9/30000") });
+    await deliver(1);
+    await clock.advance(60_000);
+    expect(log.filter((line) => line.endsWith("playing"))).toEqual(["4000 1 playing"]);
+  });
+
+  it("silence a phone that accepts after its message was called off", async () => {
+    let accept = (): void => {};
+    const { clock, log, deliver, stop } = stage({
+      push: () =>
+        new Promise((resolve) => {
+          accept = () => resolve({ kind: "accepted" });
+        }),
+    });
+    await deliver(1);
+    await clock.advance(100);
+    await stop("aborted", 1, 99);
+    await clock.advance(100);
+    accept();
+    await clock.advance(0);
+    await clock.advance(10_000);
+    expect(log).toEqual([
+      "0 pushes page+sound",
+      "200 1 accepted",
+      "200 commands RTPMRx:Stop Init:Services",
+      "200 1 accepted",
+    ]);
+  });
+
+  it("leave a phone alone that failed before its message was called off", async () => {
+    const failed = { kind: "failed", reason: "connection refused", retryable: true } as const;
+    const { clock, log, deliver, stop } = stage({ push: async () => failed });
+    await deliver(1);
+    await stop("aborted", 2);
+    await clock.advance(10);
+    await stop("aborted", 1);
+    await clock.advance(10_000);
+    expect(log).toEqual(["0 pushes page+sound", "0 1 failed connection refused"]);
+  });
+
+  it("only follow up what was reached before", async () => {
+    const { clock, log, deliver, stop } = stage({ statistics: () => statistics(3) });
+    await deliver(1, { reached: "accepted" });
+    await deliver(2, { reached: "playing" });
+    await clock.advance(5_000);
+    await stop("aborted", 2);
+    await clock.advance(5_000);
+    expect(log).toEqual(["1000 asks", "1000 1 playing", "5000 commands RTPMRx:Stop Init:Services", "5000 2 playing"]);
+  });
+
+  it("are forgotten an hour after they were of any use", async () => {
+    const { clock, log, deliveries, deliver, stop } = stage();
+    await deliver(1, { audio: null, notAfter: clock.now() + 1_000 });
+    await clock.advance(3_600_000);
+    deliveries.sweep();
+    await stop("aborted", 1);
+    expect(log.at(-2)).toBe("3600000 commands Init:Services");
+    await deliver(2, { audio: null, notAfter: clock.now() + 1_000 });
+    await clock.advance(3_602_000);
+    deliveries.sweep();
+    const before = log.length;
+    await stop("aborted", 2);
+    expect(log).toHaveLength(before);
+  });
+});

@@ -1,0 +1,140 @@
+import { describe, expect, it } from "vitest";
+import { readHttpAnswer } from "../../plugins/ip-phones/http-answer.ts";
+import { modelOf } from "../../plugins/ip-phones/phone-models.ts";
+import { createPhoneTurns, LAST_LANE } from "../../plugins/ip-phones/phone-turns.ts";
+import { elementText, escapeXml, unescapeXml } from "../../plugins/ip-phones/xml.ts";
+import { createFakeClock } from "../support/fake-clock.ts";
+
+const BODY = "<x>é</x>";
+
+describe("the answer of a phone's web server", () => {
+  it.each([
+    ["with a length", `HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n${BODY}`],
+    ["in chunks", `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n<x>\r\n6;ext=1\r\né</x>\r\n0\r\n\r\n`],
+    ["after an interim answer", `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.0 200 OK\r\nContent-Length:9\r\n\r\n${BODY}`],
+  ])("%s is whole only when it is, wherever the network cuts it", (_, text) => {
+    const bytes = Buffer.from(text);
+    const end = text.includes("chunked") ? bytes.length - 2 : bytes.length;
+    for (let cut = 0; cut < end; cut++) expect(readHttpAnswer(bytes.subarray(0, cut), false)).toBe("incomplete");
+    expect(readHttpAnswer(bytes, false)).toEqual({ status: 200, body: BODY });
+    expect(readHttpAnswer(bytes.subarray(0, end - 1), true)).toBe("broken");
+  });
+
+  it("without a length ends with the connection", () => {
+    const bytes = Buffer.from(`HTTP/1.0 200 OK\r\n\r\n${BODY}`);
+    expect(readHttpAnswer(bytes, false)).toBe("incomplete");
+    expect(readHttpAnswer(bytes, true)).toEqual({ status: 200, body: BODY });
+  });
+
+  it.each(["HTTP/2 200\r\n\r\n", "ICY 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"])(
+    "is refused when it is %j",
+    (text) => expect(readHttpAnswer(Buffer.from(text), true)).toBe("broken"),
+  );
+});
+
+describe("turns with phones", () => {
+  function stage(total: number, lastLane: number) {
+    const clock = createFakeClock();
+    const log: string[] = [];
+    const ends = new Map<string, () => void>();
+    const turns = createPhoneTurns(clock, { total, lastLane }, (error) => log.push(String(error)));
+    const add = (lane: number, key: string, name = key): void =>
+      turns.add(lane, key, () => {
+        log.push(name);
+        return new Promise((resolve) => ends.set(name, resolve));
+      });
+    const end = async (name: string): Promise<void> => {
+      ends.get(name)?.();
+      await clock.advance(0);
+    };
+    return { clock, log, turns, add, end };
+  }
+
+  it("begin with the urgent ones and keep to the limit", async () => {
+    const { clock, log, add, end } = stage(2, 1);
+    for (const [lane, key] of [
+      [9, "a"],
+      [5, "b"],
+      [0, "c"],
+      [5, "d"],
+    ] as const)
+      add(lane, key);
+    await clock.advance(0);
+    expect(log).toEqual(["c", "b"]);
+    await end("b");
+    expect(log).toEqual(["c", "b", "d"]);
+    await end("c");
+    expect(log).toEqual(["c", "b", "d", "a"]);
+  });
+
+  it("leave most places to what somebody waits for", async () => {
+    const { clock, log, add, end } = stage(3, 1);
+    add(LAST_LANE, "a");
+    add(LAST_LANE, "b");
+    await clock.advance(0);
+    expect(log).toEqual(["a"]);
+    add(5, "c");
+    await clock.advance(0);
+    await end("a");
+    expect(log).toEqual(["a", "c", "b"]);
+  });
+
+  it("keep the order of one phone, and what an urgent one waits for is as urgent", async () => {
+    const { clock, log, add, end } = stage(1, 1);
+    add(3, "x");
+    await clock.advance(0);
+    add(5, "other");
+    add(9, "a", "a1");
+    add(7, "a", "a2");
+    add(0, "a", "a3");
+    await end("x");
+    expect(log).toEqual(["x", "a1"]);
+    await end("a1");
+    await end("a2");
+    await end("a3");
+    expect(log).toEqual(["x", "a1", "a2", "a3", "other"]);
+  });
+
+  it("go on after one that broke its word", async () => {
+    const { clock, log, turns, add } = stage(1, 1);
+    turns.add(5, "a", () => Promise.reject(new Error("broken")));
+    add(5, "a", "after");
+    await clock.advance(0);
+    await clock.advance(0);
+    expect(log).toEqual(["Error: broken", "after"]);
+  });
+});
+
+describe("what phones write and read", () => {
+  it("is escaped and read back", () => {
+    const text = `<a b="c">&amp; 'é' 漢\n\t😀`;
+    expect(unescapeXml(escapeXml(text))).toBe(text);
+    expect(escapeXml(text)).not.toMatch(/[<>"']|&(?!\w+;)/);
+    expect(escapeXml("a\u0000b\u001bc\ud800d\udc00\uffff")).toBe("abcd");
+  });
+
+  it("keeps a reference that nobody knows", () => {
+    expect(unescapeXml("&#65;&#x42;&nope;&#x110000;&lt;")).toBe("AB&nope;&#x110000;<");
+  });
+
+  it("is found by its element's name", () => {
+    expect(elementText("<a><RcvrPackets> 12 </RcvrPackets></a>", "RcvrPackets")).toBe("12");
+    expect(elementText("<a><RcvrPacketsX>12</RcvrPacketsX></a>", "RcvrPackets")).toBe(null);
+  });
+});
+
+describe("models", () => {
+  it.each([
+    ["Cisco 8845", "colour", 559],
+    ["CP-8811", "mono", 559],
+    ["Cisco 7821", "mono", undefined],
+    ["Cisco 8841-3PCC", "no-rtp", undefined],
+    ["CP-8832", "colour", 480],
+    ["Cisco 9871", "colour", 960],
+    ["", "mono", undefined],
+    ["Something 18845", "mono", undefined],
+  ])("%s is %s", (name, kind, width) => {
+    expect(modelOf(name).kind).toBe(kind);
+    expect(modelOf(name).image?.width).toBe(width);
+  });
+});
