@@ -41,7 +41,7 @@ export const notificationBehaviour: Behaviour<typeof notifications> = {
         readCount: known.get("readers") ?? 0,
         smsSent: known.get("activity:sms-sent") ?? 0,
         smsReceived: known.get("activity:sms-received") ?? 0,
-        progress: { ...progressOf(row, known), ...(preview ? { preview } : {}) },
+        progress: preview ? { ...progressOf(row, known), preview } : progressOf(row, known),
         imageMimeType: row.image?.contentType ?? null,
         // own choice: a continuation is offered for whatever was really sent
         followUpAllowed: !row.draft,
@@ -84,10 +84,15 @@ function previewsOf(reader: Reader, rows: readonly NotificationRow[]): Map<numbe
 }
 
 /** Names of the counters: `broadcast-started` is counted in `broadcastStartedCount`. @source digest, progress */
-const COUNTERS = NOTIFICATION_ACTIVITY_TYPES.map((type) => ({
-  name: `${type.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())}Count`,
-  key: `activity:${type}`,
-}));
+const COUNTERS: ReadonlyMap<string, string> = new Map(
+  NOTIFICATION_ACTIVITY_TYPES.map((type) => [
+    `activity:${type}`,
+    `${type.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())}Count`,
+  ]),
+);
+const NOTHING_COUNTED: Readonly<Record<string, number>> = Object.fromEntries(
+  [...COUNTERS.values()].map((name) => [name, 0]),
+);
 
 /**
  * percentComplete, one counter per kind of diary entry, and `devices`: the ledger's levels with their numbers.
@@ -95,17 +100,16 @@ const COUNTERS = NOTIFICATION_ACTIVITY_TYPES.map((type) => ({
  */
 function progressOf(row: NotificationRow, known: ReadonlyMap<string, number>): Record<string, unknown> {
   const devices: Record<string, number> = {};
+  const progress: Record<string, unknown> = { percentComplete: 100, devices, ...NOTHING_COUNTED };
   let all = 0;
   for (const [name, n] of known) {
+    const counter = COUNTERS.get(name);
+    if (counter) progress[counter] = n;
     if (!name.startsWith("level:")) continue;
     devices[name.slice("level:".length)] = n;
     all += n;
   }
   const past = all - (devices.planned ?? 0);
-  const share = all === 0 ? 0 : Math.min(99, Math.floor((100 * past) / all));
-  return {
-    percentComplete: row.stage === "settled" ? 100 : share,
-    devices,
-    ...Object.fromEntries(COUNTERS.map(({ name, key }) => [name, known.get(key) ?? 0])),
-  };
+  if (row.stage !== "settled") progress.percentComplete = all === 0 ? 0 : Math.min(99, Math.floor((100 * past) / all));
+  return progress;
 }
