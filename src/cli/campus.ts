@@ -50,12 +50,15 @@ export function addCampus(program: Command, terminal: Terminal, finish: (exitCod
         const message = "--register needs a token";
         return finish(tellFault(terminal, { exitCode: EXIT.usage, message, next: "Add --token or CARILLON_TOKEN." }));
       }
-      const running = await startCampusProcess(passed, (line) => terminal.out(line));
+      let told = register === undefined;
+      // Without the ready line before it, nobody would know what the last line is about.
+      const running = await startCampusProcess(passed, (line) => told && terminal.out(line));
       if (typeof running === "number") return finish(running);
       const endListening = terminal.onStop(running.stop);
       try {
         if (register !== undefined) await makeKnown(running, register, token as string, terminal);
         terminal.out(JSON.stringify(running.ready));
+        told = true;
         finish(await running.ended);
       } finally {
         running.stop();

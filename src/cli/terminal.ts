@@ -28,7 +28,10 @@ export function tellFault(terminal: Terminal, { exitCode, message, next }: Comma
 
 /** What an error that came out of a command means for its user. */
 export function faultOf(error: unknown): CommandFault {
-  if (error instanceof CallerError) return { exitCode: EXIT.usage, message: error.message, next: null };
+  if (error instanceof CallerError) {
+    const aboutWords = error.type === "invalid-value" || error.type === "required";
+    return { exitCode: aboutWords ? EXIT.usage : EXIT.failure, message: error.message, next: null };
+  }
   if (error instanceof UpstreamError) {
     const aboutData = "dataDir" in error.context;
     return { exitCode: aboutData ? EXIT.dataDirectory : EXIT.failure, message: error.message, next: null };

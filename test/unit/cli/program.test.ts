@@ -22,6 +22,7 @@ const COMMANDS = [
   "settings show",
   "settings schema",
   "campus",
+  "demo",
 ].map((command) => command.split(" ").filter((word) => word !== ""));
 
 describe("command line", () => {
@@ -67,7 +68,7 @@ describe("init and token", () => {
     expect(listed.out).toHaveLength(2);
     const tokenId = listed.out[1]?.split(" ")[0] as string;
     expect((await runCommand(["token", "revoke", tokenId, "--data", data])).exitCode).toBe(EXIT.ok);
-    expect((await runCommand(["token", "revoke", tokenId, "--data", data])).exitCode).toBe(EXIT.usage);
+    expect((await runCommand(["token", "revoke", tokenId, "--data", data])).exitCode).toBe(EXIT.failure);
   });
 
   it("take the password from the environment, and print for people", async () => {

@@ -1,0 +1,67 @@
+import { type Daemon, startDaemon } from "../../src/app/daemon.ts";
+import { type FirstData, initAppliance } from "../../src/app/init.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { silentLog } from "../../src/base/log.ts";
+import type { AnyResource } from "../../src/schema/resource.ts";
+import { parseSettings } from "../../src/settings/load.ts";
+import { makeTempDir } from "./temp-dir.ts";
+
+/** An answer of the API; `body` is the JSON, or the text where it is none. */
+export interface Answered<T> {
+  status: number;
+  headers: Headers;
+  body: T;
+}
+
+/** The real daemon in the test's own process, with a data directory of its own. */
+export interface TestDaemon extends Daemon {
+  readonly dataDir: string;
+  readonly first: FirstData;
+  /** Calls the API below /api/v1 as the administrator, or as the holder of `token`; a FormData is sent as multipart. */
+  call<T = Record<string, unknown>>(method: string, path: string, body?: object, token?: string): Promise<Answered<T>>;
+}
+
+/** The administrator of test daemons. */
+export const ADMIN = { email: "admin@example.org", password: "correct horse battery" };
+
+/** Devices of the campus live on the loopback interface. */
+export const LOOPBACK_SETTINGS = "network: {allowedTargets: [127.0.0.0/8], multicastInterface: 127.0.0.1}\n";
+
+/** How a test daemon differs from the usual. */
+export interface TestDaemonOptions {
+  /** YAML; the loopback settings unless given. */
+  settings?: string;
+  declarations?: readonly AnyResource[];
+  /** An earlier test daemon, stopped meanwhile, whose data is used again. */
+  after?: Pick<TestDaemon, "dataDir" | "first">;
+}
+
+/** Starts a daemon on a free port of 127.0.0.1; the test stops it. */
+export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<TestDaemon> {
+  const dataDir = options.after?.dataDir ?? makeTempDir();
+  const first = options.after?.first ?? (await initAppliance(dataDir, ADMIN, systemClock));
+  const daemon = await startDaemon({
+    dataDir,
+    listen: "127.0.0.1:0",
+    settings: parseSettings(options.settings ?? LOOPBACK_SETTINGS),
+    log: silentLog,
+    ...(options.declarations ? { declarations: options.declarations } : {}),
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  return { ...daemon, dataDir, first, call: caller(daemon.url, first.token) };
+}
+
+function caller(url: string, adminToken: string): TestDaemon["call"] {
+  return async <T>(method: string, path: string, body?: object, token = adminToken): Promise<Answered<T>> => {
+    const headers: Record<string, string> = { authorization: `Bearer ${token}` };
+    const isForm = body instanceof FormData;
+    if (body && !isForm) headers["content-type"] = "application/json";
+    const payload = body ? { body: isForm ? body : JSON.stringify(body) } : {};
+    const response = await fetch(`${url}/api/v1${path}`, { method, headers, ...payload });
+    const text = await response.text();
+    const isJson = response.headers.get("content-type")?.startsWith("application/json");
+    return { status: response.status, headers: response.headers, body: (isJson ? JSON.parse(text) : text) as T };
+  };
+}
