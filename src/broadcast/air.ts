@@ -64,7 +64,7 @@ export function createAir(needs: AirNeeds): Air {
       return put;
     },
     async addNewRows(live) {
-      await loadRows(live, needs, false);
+      await loadRows(live, needs, { again: false, givenUp: null });
       live.allAdded();
     },
     leave,
@@ -80,8 +80,10 @@ async function putOnAir(notificationId: string, needs: AirNeeds): Promise<LiveBr
   if (how === "again") row = await beginAgain(row, needs);
   const live = await makeLive(row, how, needs);
   desk.enter(live);
-  await loadRows(live, needs, how === "again");
+  const givenUp = how === "finish" || how === "interrupted" ? WORDS[stopped ?? how] : null;
+  await loadRows(live, needs, { again: how === "again", givenUp });
   live.allAdded();
+  if (how === "interrupted") await tell(row, WORDS.interrupted, needs);
   if (how === "finish" || how === "interrupted") await endAgain(live, stopped ?? how, needs);
   // It could not be made again: nothing more is to be heard by those who have joined.
   else if (!live.sound && row.t0 !== null) live.soundIsOver();
@@ -204,19 +206,22 @@ async function tell(row: NotificationRow, message: string, { store, by, endpoint
     .catch((error) => log.error({ err: error, notificationId: row.id }, "activity not written"));
 }
 
-async function loadRows(live: LiveBroadcast, needs: AirNeeds, again: boolean): Promise<void> {
+/** `givenUp`: what was not reached ends with these words instead of being asked. */
+async function loadRows(
+  live: LiveBroadcast,
+  needs: AirNeeds,
+  { again, givenUp }: { again: boolean; givenUp: string | null },
+): Promise<void> {
   for (const page of loadDeliveries(live, needs.store, again)) {
     needs.signal.throwIfAborted();
     needs.desk.add(live, page);
+    for (const delivery of page) if (givenUp !== null && !delivery.reached) live.end(delivery, "expired", givenUp);
     await new Promise<void>((resolve) => needs.clock.soon(resolve));
   }
 }
 
 /** Ends what an earlier run left: channels first hear of what they are to silence. */
 async function endAgain(live: LiveBroadcast, how: "finish" | "interrupted" | "aborted" | "expired", needs: AirNeeds) {
-  for (const delivery of live.deliveries) {
-    if (!delivery.reached) live.end(delivery, "expired", WORDS[how]);
-  }
   const patience = new AbortController();
   const late = sleep(needs.clock, FOLLOW_UP_MS, AbortSignal.any([patience.signal, needs.signal])).catch(() => {});
   await Promise.race([live.handedOver, late]);

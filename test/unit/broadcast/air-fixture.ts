@@ -8,6 +8,7 @@ import type { DeliveryItem, OutcomeDetails, OutcomeLevel, StopRequest } from "..
 import deliveries from "../../../src/resources/broadcasts/deliveries.ts";
 import notificationActivities from "../../../src/resources/broadcasts/notification-activities.ts";
 import notifications from "../../../src/resources/broadcasts/notifications.ts";
+import type { Store } from "../../../src/store/store.ts";
 import type { BroadcastFixture } from "./broadcast-fixture.ts";
 
 type Broadcaster = ReturnType<typeof createBroadcaster>;
@@ -64,12 +65,14 @@ export function fakeChannels(clock: Clock): FakeChannels {
     window: (provider) => channels.windows.get(provider) ?? 1_024,
     deliver(provider, items) {
       if (items.length > 200 || channels.state(provider) !== "running") throw new RangeError("not to be handed over");
+      if (!line) return;
       channels.given.push({ provider, items, at: clock.now() });
       for (const item of items) if (!item.reached) out.add(item.deliveryId);
       if (out.size > channels.mostOut) channels.mostOut = out.size;
       for (const item of items) reach(provider, item);
     },
     stop(provider, request) {
+      if (!line) return;
       channels.stopped.push({ provider, request });
       for (const id of request.deliveryIds) calledOff.add(id);
     },
@@ -178,11 +181,16 @@ export interface AirFixture {
   channels: FakeChannels;
   streamer: FakeStreamer;
   /** Ends this broadcaster as a crash does: nothing more is written, and nobody is told. */
-  crash(): Promise<void>;
-  /** A new broadcaster over the same rows. */
+  crash(): void;
+  /** Crashes right after so many further commits. */
+  crashAfter(commits: number): void;
+  readonly crashed: boolean;
+  /** A new broadcaster over the same rows, which has taken them up. */
   restart(): Promise<void>;
   /** Sends and lets the stages do, in no time, what they can without an answer. */
   send(input: Record<string, unknown>): Promise<string>;
+  /** Waits for what needs turns of the event loop, files being read among them, but no time. */
+  until(isSo: () => boolean, most?: number): Promise<void>;
   /** Lets the stages work without moving time until devices have been asked. */
   untilHanded(notificationId: string): Promise<void>;
   /** Level and reason by device, and whether the row has ended. */
@@ -202,15 +210,23 @@ export async function openAir(fixture: BroadcastFixture): Promise<AirFixture> {
   const channels = fakeChannels(clock);
   const streamer = fakeStreamer(clock);
   /** What a crashed process would have written is not written. */
-  let alive = { yes: true };
+  let process = { alive: true, commitsLeft: Number.POSITIVE_INFINITY };
+  const writeAs = (mine: typeof process): Store["write"] => {
+    return async (fn, lane) => {
+      if (!mine.alive) return new Promise<never>(() => {});
+      const value = await store.write(fn, lane);
+      if (--mine.commitsLeft < 0 && mine.alive) air.crash();
+      return mine.alive ? value : new Promise<never>(() => {});
+    };
+  };
   const make = (): Broadcaster => {
-    const mine = { yes: true };
-    alive = mine;
+    const mine = { alive: true, commitsLeft: Number.POSITIVE_INFINITY };
+    process = mine;
     const given: BroadcasterNeeds = {
       ...needs,
       store: {
         ...store,
-        write: (fn, lane) => (mine.yes ? store.write(fn, lane) : new Promise<never>(() => {})),
+        write: writeAs(mine),
       },
       providers: channels,
       streamer,
@@ -228,17 +244,26 @@ export async function openAir(fixture: BroadcastFixture): Promise<AirFixture> {
     },
     channels,
     streamer,
-    async crash() {
-      alive.yes = false;
+    get crashed() {
+      return !process.alive;
+    },
+    crash() {
+      process.alive = false;
       channels.cut();
       streamer.crash();
       void broadcaster.stop();
-      await clock.advance(0);
+    },
+    crashAfter(commits) {
+      process.commitsLeft = commits - 1;
     },
     async restart() {
       broadcaster = make();
       channels.connect(broadcaster);
+      const handed = channels.given.length;
       await broadcaster.start();
+      const isSettled = () => store.count(notifications, { stage: "settled" }) === store.count(notifications, {});
+      await air.until(() => channels.given.length > handed || isSettled());
+      for (let round = 0; round < 5; round++) await clock.advance(0);
     },
     async send(input) {
       const options = { idempotencyKey: null, requestSha: "0", source: "api" } as const;
@@ -247,10 +272,14 @@ export async function openAir(fixture: BroadcastFixture): Promise<AirFixture> {
       return id;
     },
     async untilHanded(id) {
-      const isAsked = () => channels.given.some(({ items }) => items.some(({ notificationId }) => notificationId === id));
+      const isAsked = () =>
+        channels.given.some(({ items }) => items.some(({ notificationId }) => notificationId === id));
       const isOver = () => ["collect", "settle", "settled"].includes(air.stage(id) ?? "");
-      for (let round = 0; !isAsked() && !isOver() && round < 2_000; round++) await clock.advance(0);
+      await air.until(() => isAsked() || isOver() || !process.alive);
       for (let round = 0; round < 5; round++) await clock.advance(0);
+    },
+    async until(isSo, most = 2_000) {
+      for (let round = 0; !isSo() && round < most; round++) await clock.advance(0);
     },
     ledger: (id) => Object.fromEntries(air.rows(id).map(({ identifier, level }) => [identifier, level])),
     rows: (notificationId) =>

@@ -1,0 +1,110 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import notificationActivities from "../../../src/resources/broadcasts/notification-activities.ts";
+import notifications from "../../../src/resources/broadcasts/notifications.ts";
+import { type AirFixture, openAir } from "./air-fixture.ts";
+import { type BroadcastFixture, openBroadcasts } from "./broadcast-fixture.ts";
+
+let fixture: BroadcastFixture;
+let air: AirFixture;
+let everywhere: string;
+const PHONES = [1, 2, 3].map((n) => `SEP00112233440${n}`);
+const [ONE = "", TWO = ""] = PHONES;
+
+beforeEach(async () => {
+  fixture = await openBroadcasts();
+  for (const phone of PHONES) await fixture.phone(phone);
+  await fixture.zone("gym1");
+  everywhere = await fixture.group("Everywhere", [...PHONES, "zone:gym1"]);
+  air = await openAir(fixture);
+});
+afterEach(async () => {
+  await air.broadcaster.stop();
+  await fixture.close();
+});
+
+const stops = (reason: string) =>
+  air.channels.stopped.filter(({ request }) => request.reason === reason).flatMap(({ request }) => request.deliveryIds);
+const row = (id: string, identifier: string) => air.rows(id).find((each) => each.identifier === identifier);
+const play = async (more: Record<string, unknown> = {}) =>
+  air.send({ subject: "Fire drill", audio: await fixture.recording(20_000), deviceGroupIds: [everywhere], ...more });
+
+describe("abort", () => {
+  it("silences everything at once and keeps what was proven", async () => {
+    air.channels.manners.set(ONE, { answersAfterMs: null });
+    const id = await play();
+    await fixture.clock.advance(3_000);
+    const activity = await air.broadcaster.abort(id, fixture.by);
+    expect(activity).toMatchObject({ type: "abort", notificationId: id });
+    expect(air.streamer.streams.map(({ ended }) => ended)).toEqual(["stopped", "stopped"]);
+    expect(stops("aborted")).toHaveLength(4);
+    await air.untilSettled(id, 1_000);
+    expect(air.ledger(id)).toEqual({
+      [ONE]: "expired",
+      [TWO]: "playing",
+      [PHONES[2] ?? ""]: "playing",
+      "zone:gym1": "sent",
+    });
+    expect(row(id, ONE)).toMatchObject({ ended: true, reason: "Somebody ended the message." });
+    expect(fixture.store.get(notifications, id)?.abortedAt).not.toBeNull();
+  });
+
+  it("is recorded once, whoever asks again", async () => {
+    const id = await play();
+    const first = await air.broadcaster.abort(id, fixture.by);
+    const again = await air.broadcaster.expire(id, fixture.by);
+    expect(again.id).toBe(first.id);
+    expect(fixture.store.count(notificationActivities, { notificationId: id, type: "abort" })).toBe(1);
+    await air.untilSettled(id);
+  });
+
+  it("keeps what was not yet asked from being asked", async () => {
+    air.channels.states.set("ip-phones", "restarting");
+    const id = await air.send({ subject: "Hello", deviceGroupIds: [everywhere] });
+    await air.broadcaster.abort(id, fixture.by);
+    air.channels.states.set("ip-phones", "running");
+    fixture.needs.events.emit("plugin.changed", { plugin: "ip-phones", state: "running", reason: null });
+    await air.untilSettled(id, 1_000);
+    expect(air.channels.asked()).toEqual(["zone:gym1"]);
+    expect(row(id, ONE)).toMatchObject({ level: "expired", attempt: 0 });
+  });
+
+  it("refuses what is not there and what is a preview", async () => {
+    await expect(air.broadcaster.abort("0190a6f0-0000-7000-8000-000000000000", fixture.by)).rejects.toMatchObject({
+      type: "not-found",
+    });
+    const draft = await fixture.send({ subject: "x", draft: true, deviceGroupIds: [everywhere] });
+    await expect(air.broadcaster.abort(draft.id, fixture.by)).rejects.toMatchObject({ type: "conflict" });
+  });
+});
+
+describe("expiry", () => {
+  it("ends a message in the middle of its sound", async () => {
+    const id = await play({ expiration: 5 });
+    await fixture.clock.advance(5_500);
+    await air.untilSettled(id, 1_000);
+    expect(stops("expired")).toHaveLength(4);
+    expect(air.ledger(id)).toMatchObject({ [ONE]: "playing", "zone:gym1": "sent" });
+    expect(air.diary(id)).toContain("expire");
+  });
+
+  it("clears displays long after the deliveries ended", async () => {
+    const id = await air.send({ subject: "Hello", expiration: 600, deviceGroupIds: [everywhere] });
+    await air.untilSettled(id);
+    expect(stops("expired")).toEqual([]);
+    await fixture.clock.advance(600_000);
+    expect(stops("expired")).toHaveLength(3);
+    expect(air.ledger(id)).toMatchObject({ [ONE]: "accepted", [TWO]: "accepted" });
+  });
+
+  it("is made up for after a restart", async () => {
+    const id = await air.send({ subject: "Hello", expiration: 600, deviceGroupIds: [everywhere] });
+    await air.untilSettled(id);
+    air.crash();
+    await fixture.clock.advance(700_000);
+    expect(air.diary(id)).not.toContain("expire");
+    await air.restart();
+    await fixture.clock.advance(100);
+    expect(air.diary(id)).toContain("expire");
+    expect(stops("expired")).toHaveLength(3);
+  });
+});
