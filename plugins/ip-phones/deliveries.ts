@@ -160,17 +160,21 @@ function keyOf(phone: Phone): string {
 async function reach({ item, phone, audible }: Delivery, { pusher, pages }: DeliveriesNeeds): Promise<PushOutcome> {
   const sound = audible && item.audio ? playSound(item.audio, item.profile.volume) : null;
   const page = showPage(pages.add(item), item);
-  if (item.profile.skipPhonesInUse) {
-    // Sound starts at once whatever the phone does, so the page alone must ask whether it is idle.
-    const asked = await pusher.push(phone, { page: { ...page, priority: 2 }, sound: null });
-    return asked.kind === "accepted" && sound ? pusher.push(phone, { page: null, sound }) : asked;
+  if (!item.profile.skipPhonesInUse) return takeOver(await pusher.push(phone, { page, sound }), page);
+  // Sound starts at once whatever the phone does, so the page alone must ask whether it is idle.
+  const asked = await pusher.push(phone, { page: { ...page, priority: 2 }, sound: null });
+  if (asked.kind !== "accepted" || !sound) return asked;
+  const played = await pusher.push(phone, { page: null, sound });
+  // After a try whose answer was lost, the sound that keeps an idle phone busy is this very message's.
+  return item.attempt > 1 ? takeOver(played, null) : played;
+
+  async function takeOver(first: PushOutcome, whole: ExecuteItem | null): Promise<PushOutcome> {
+    if (first.kind !== "busy") return first;
+    await pusher.command(phone, [STOP_ANY_SOUND]);
+    const second = await pusher.push(phone, { page: first.sound ? null : whole, sound });
+    if (second.kind !== "busy") return second;
+    return { kind: "failed", reason: "the phone keeps receiving other sound", retryable: true };
   }
-  const first = await pusher.push(phone, { page, sound });
-  if (first.kind !== "busy") return first;
-  await pusher.command(phone, [STOP_ANY_SOUND]);
-  const second = await pusher.push(phone, { page: first.sound ? null : page, sound });
-  if (second.kind !== "busy") return second;
-  return { kind: "failed", reason: "the phone keeps receiving other sound", retryable: true };
 }
 
 function stopItems({ item, audible }: Delivery): ExecuteItem[] {

@@ -8,6 +8,7 @@ import { itemsAnswer, type Line, ok, type ScriptedPhone, startScriptedPhone } fr
 
 const SOUND: AudioTarget = { group: "239.192.16.1", port: 20480, codec: "PCMU", ttl: 1, ssrc: 7 };
 const RTP = "RTPMRx:239.192.16.1:20480";
+const PAGE_SHOWN = itemsAnswer([0, "Success", "http://x/page"]);
 const ACCEPTED = itemsAnswer([0, "Success", "http://x/page"], [0, "Success", RTP]);
 
 const closing: (() => Promise<void>)[] = [];
@@ -153,6 +154,17 @@ describe("ip-phones and what a phone answers", () => {
     expect(pushes).toHaveLength(3);
     expect(pushes[1]).toContain('URL="RTPRx:Stop"');
     expect(pushes[2]?.includes("/page/")).toBe(pageAgain);
+  });
+
+  it.each([
+    [1, [{ level: "skipped", reason: "the phone is in use", retryable: false }]],
+    [2, [{ level: "accepted" }]],
+  ])("knows its own sound on a phone that must not be disturbed, try %i", async (attempt, expected) => {
+    const stopped = itemsAnswer([0, "Success", "RTPRx:Stop"]);
+    const test = await stage(PAGE_SHOWN, ok('<CiscoIPPhoneError Number="1"/>'), stopped, ACCEPTED);
+    const profile = { volume: "As-Is", ringtone: null, persistentText: false, skipPhonesInUse: true } as const;
+    test.deliver({ profile, attempt });
+    expect(await outcomeOf(test)).toEqual(expected);
   });
 
   it("gives up on a phone that stays busy, for now", async () => {
