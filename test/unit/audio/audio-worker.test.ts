@@ -7,8 +7,8 @@ import { decodeWav } from "../../../src/audio/wav.ts";
 import { CallerError, UpstreamError } from "../../../src/base/errors.ts";
 import { silentLog } from "../../../src/base/log.ts";
 import { workerEntry } from "../../../src/base/worker-entry.ts";
-import { sine } from "./hearing.ts";
-import { sampleBytes, wavFile } from "./wav-fixture.ts";
+import { sine } from "../../support/hearing.ts";
+import { sampleBytes, wavFile } from "../../support/wav-file.ts";
 
 const SOURCES = new URL("../../../src/audio/audio-worker.ts", import.meta.url).href;
 const WAV = wavFile({ rateHz: 44_100, channels: 1, bits: 16 }, sampleBytes(sine(500, 1, 0.2, 44_100), 16));

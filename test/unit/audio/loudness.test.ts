@@ -7,7 +7,7 @@ import {
   normalise,
   REFERENCE_DBFS,
 } from "../../../src/audio/loudness.ts";
-import { db, sine } from "./hearing.ts";
+import { db, sine } from "../../support/hearing.ts";
 
 const silence = (seconds: number): Float32Array => new Float32Array(seconds * 8000);
 const peakOf = (samples: Float32Array): number => samples.reduce((most, sample) => Math.max(most, Math.abs(sample)), 0);

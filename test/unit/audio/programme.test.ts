@@ -5,7 +5,7 @@ import { buildProgramme, finishProgramme, type ProgrammeLayout, programmeHash } 
 import { fromPcm } from "../../../src/audio/samples.ts";
 import { renderTone } from "../../../src/audio/tones.ts";
 import { CallerError } from "../../../src/base/errors.ts";
-import { amplitudeAt, db, sine } from "./hearing.ts";
+import { amplitudeAt, db, sine } from "../../support/hearing.ts";
 
 const LAYOUT: ProgrammeLayout = { tone: "tone", gapMs: 500, repetitions: 1, repetitionPauseMs: 1000, volumeDb: 0 };
 const TONE = renderTone("tone").length;

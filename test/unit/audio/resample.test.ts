@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { resample } from "../../../src/audio/resample.ts";
-import { amplitudeAt, db, rms, sine } from "./hearing.ts";
+import { amplitudeAt, db, rms, sine } from "../../support/hearing.ts";
 
 function resampled(samples: Float32Array, rateHz: number): Float32Array {
   return resample({

@@ -4,7 +4,7 @@ import { fromPcm } from "../../../src/audio/samples.ts";
 import { ALERT_TONES, renderTone, toneSegments } from "../../../src/audio/tones.ts";
 import { CallerError } from "../../../src/base/errors.ts";
 import { ALERT_TONE_NAMES } from "../../../src/resources/messages/alert-tones.ts";
-import { amplitudeAt, db, rms, strongest } from "./hearing.ts";
+import { amplitudeAt, db, rms, strongest } from "../../support/hearing.ts";
 
 const AUDIBLE = ALERT_TONES.filter((name) => name !== "silent");
 /** Half semitones from 300 Hz to 3.4 kHz. */

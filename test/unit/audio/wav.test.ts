@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { decodeWav, encodeWav, inspectWav } from "../../../src/audio/wav.ts";
 import { CallerError } from "../../../src/base/errors.ts";
-import { correlation, db, rms, sine } from "./hearing.ts";
-import { chunk, sampleBytes, type WavForm, wavFile } from "./wav-fixture.ts";
+import { correlation, db, rms, sine } from "../../support/hearing.ts";
+import { chunk, sampleBytes, type WavForm, wavFile } from "../../support/wav-file.ts";
 
 const SECOND = sine(440, 1, 0.5, 8000);
 const PLAIN: WavForm = { rateHz: 8000, channels: 1, bits: 16 };

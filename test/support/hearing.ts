@@ -45,3 +45,21 @@ export function correlation(a: Float32Array, b: Float32Array): number {
   }
   return both / Math.sqrt(onlyA * onlyB);
 }
+
+/** Where in `sound` the samples `wanted` fit best within `from` .. `to`, and how well (Pearson correlation). */
+export function findSound(
+  sound: Float32Array,
+  wanted: Float32Array,
+  from = 0,
+  to = sound.length - wanted.length,
+): { at: number; correlation: number } {
+  const best = { at: -1, correlation: -1 };
+  // Half a second is enough to find the place; the whole is judged there.
+  const probe = wanted.subarray(0, 4000);
+  for (let at = Math.max(0, from); at <= to; at++) {
+    const fit = correlation(sound.subarray(at, at + probe.length), probe);
+    if (fit > best.correlation) Object.assign(best, { at, correlation: fit });
+  }
+  if (best.at < 0) return best;
+  return { at: best.at, correlation: correlation(sound.subarray(best.at, best.at + wanted.length), wanted) };
+}
