@@ -23,7 +23,7 @@ export interface DoorInit {
   config: Record<string, unknown>;
   /** By the names in the manifest's `listens`. */
   ports: Record<string, PortSetting>;
-  /** Paths the manifest grants to watch. */
+  /** Names of the resources that the manifest grants to watch. */
   watches: readonly string[];
   allowedTargets: readonly string[];
 }

@@ -160,7 +160,7 @@ export interface PluginContext<C = Readonly<Record<string, unknown>>> {
     set(key: string, value: unknown): Promise<void>;
   };
   resources: {
-    /** Hints that a row under `path` changed; needs the manifest's grant. */
+    /** Hints that a row of the resource named `path` (`devices`) changed; needs the manifest's grant. */
     watch(path: string, handler: (change: { id: string; op: "create" | "update" | "delete" }) => void): void;
   };
   /** A single outgoing call under the address policy: no redirects, limits on time and size. */
@@ -217,7 +217,7 @@ export interface PluginManifest {
   enabledByDefault: boolean;
   /** Names of the ports it opens by `listen`. */
   listens: string[];
-  /** Paths it may watch. */
+  /** Names of the resources it may watch. */
   watches: string[];
   /** Packages it imports. */
   packages: string[];
