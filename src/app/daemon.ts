@@ -90,7 +90,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
 
   const server = await startServer(address, clock);
   end("server that was never opened", server.stop);
-  const health = watchHealth(clock, events);
+  const health = watchHealth({ clock, events, reader: store });
   end("health", health.close);
   const sound = await startSound(settings, clock, log);
   end("sound", sound.stop);

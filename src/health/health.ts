@@ -1,5 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { Events } from "../base/events.ts";
+import extensions from "../resources/devices/extensions.ts";
+import type { Reader } from "../store/store.ts";
 
 /** How the appliance is; reasons in words, without order. */
 export interface HealthReport {
@@ -18,18 +20,24 @@ export interface Health {
 }
 
 /**
- * Follows the plugins: one that was switched off because it failed is red, one that is being restarted yellow; one that
- * nobody wants to run is neither.
+ * Follows the plugins: one that was given up because it failed is red; one that is being restarted, or that can't run
+ * although it is switched on, is yellow; one that somebody switched off is neither.
  */
-export function watchHealth(clock: Clock, events: Events): Health {
+export function watchHealth({ clock, events, reader }: { clock: Clock; events: Events; reader: Reader }): Health {
   const red = new Map<string, string>();
   const yellow = new Map<string, string>();
   let since = clock.now();
+  const isWanted = (plugin: string): boolean => {
+    const row = reader.find(extensions, { plugin }, 1)[0];
+    return row !== undefined && !row.disabled && !row.globalDisabled;
+  };
   const close = events.on("plugin.changed", ({ plugin, state, reason }) => {
+    const because = reason === null ? "." : `: ${reason}`;
     red.delete(plugin);
     yellow.delete(plugin);
-    if (state === "disabled" && reason !== null) red.set(plugin, `Plugin ${plugin} is off: ${reason}`);
-    if (state === "restarting") yellow.set(plugin, `Plugin ${plugin} is being restarted${reason ? `: ${reason}` : ""}`);
+    if (state === "stopped") red.set(plugin, `Plugin ${plugin} was given up${because}`);
+    if (state === "restarting") yellow.set(plugin, `Plugin ${plugin} is being started${because}`);
+    if (state === "disabled" && isWanted(plugin)) yellow.set(plugin, `Plugin ${plugin} can't run${because}`);
     since = clock.now();
   });
   return {

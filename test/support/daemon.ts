@@ -22,10 +22,10 @@ export interface TestDaemon extends Daemon {
 }
 
 /** The administrator of test daemons. */
-export const ADMIN = { email: "admin@example.org", password: "correct horse battery" };
+const ADMIN = { email: "admin@example.org", password: "correct horse battery" };
 
 /** Devices of the campus live on the loopback interface. */
-export const LOOPBACK_SETTINGS = "network: {allowedTargets: [127.0.0.0/8], multicastInterface: 127.0.0.1}\n";
+const LOOPBACK_SETTINGS = "network: {allowedTargets: [127.0.0.0/8], multicastInterface: 127.0.0.1}\n";
 
 /** How a test daemon differs from the usual. */
 export interface TestDaemonOptions {

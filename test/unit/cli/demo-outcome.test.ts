@@ -1,0 +1,89 @@
+import { describe, expect, it } from "vitest";
+import { decodeWav, inspectWav } from "../../../src/audio/wav.ts";
+import type { LedgerLine } from "../../../src/cli/demo/follow.ts";
+import { type CampusAccount, differences, figuresOf, tableOf } from "../../../src/cli/demo/outcome.ts";
+import { makeRecording } from "../../../src/cli/demo/recording.ts";
+
+const SENT_AT = 1_000_000;
+
+const line = (id: string, level: LedgerLine["level"], reason: string | null = null): LedgerLine => ({
+  deviceIdentifier: id,
+  name: `Name of ${id}`,
+  type: id.startsWith("zone") ? "speakers" : "phones",
+  level,
+  reason,
+  endedAt: "2026-01-01T00:00:00.000Z",
+});
+
+const heard = (id: string, afterMs: number | null, exact: boolean | null = true) => ({
+  deviceIdentifier: id,
+  firstPacketAt: afterMs === null ? null : SENT_AT + afterMs,
+  packets: afterMs === null ? 0 : 10,
+  exact,
+});
+
+const LEDGER = [
+  line("zone:1", "sent"),
+  line("SEP2", "failed", "the phone cut the connection"),
+  line("SEP1", "playing"),
+];
+const ACCOUNT: CampusAccount = {
+  phones: [heard("SEP1", 400.4), heard("SEP2", null, null)],
+  zones: [heard("zone:1", 401.6)],
+};
+
+describe("the demo's outcome", () => {
+  it("counts the ledger and what devices say apart from each other", () => {
+    const figures = figuresOf(LEDGER, ACCOUNT, SENT_AT, 7.5499);
+    expect(figures).toEqual({
+      devices: 3,
+      phones: { failed: 1, playing: 1 },
+      zones: { sent: 1 },
+      listened: { listeners: 2, exact: 2 },
+      firstPacketMsP99: 402,
+      seconds: 7.5,
+    });
+    expect(differences(figures, { phones: 2, offline: 1, zones: 1 })).toEqual([]);
+  });
+
+  it("names everything that is not as it should be", () => {
+    const account = { phones: [heard("SEP1", 400, false)], zones: [] };
+    const figures = figuresOf(LEDGER.slice(0, 2), account, SENT_AT, 1);
+    expect(differences(figures, { phones: 2, offline: 0, zones: 1 })).toEqual([
+      "devices: 2, not 3",
+      "phones playing: 0, not 2",
+      "phones failed: 1, not 0",
+      "listeners: 1, not 3",
+      "exact listeners: 0, not 3",
+    ]);
+    expect(figuresOf([], { phones: [], zones: [] }, SENT_AT, 1).firstPacketMsP99).toBeNull();
+  });
+
+  it("takes the 99th of 100 listeners", () => {
+    const phones = Array.from({ length: 100 }, (_, index) => heard(`SEP${index}`, 100 - index));
+    expect(figuresOf([], { phones, zones: [] }, SENT_AT, 1).firstPacketMsP99).toBe(99);
+  });
+
+  it("shows phones before zones by their names, with the reason of what failed", () => {
+    const [head, ...rows] = tableOf(LEDGER, ACCOUNT, SENT_AT);
+    expect(head).toMatch(/^Device +Identifier +Proven +First packet +Heard +Reason$/);
+    expect(rows.map((row) => row.split(/ {2,}/))).toEqual([
+      ["Name of SEP1", "SEP1", "playing", "400 ms", "exact"],
+      ["Name of SEP2", "SEP2", "failed", "-", "-", "the phone cut the connection"],
+      ["Name of zone:1", "zone:1", "sent", "402 ms", "exact"],
+    ]);
+  });
+});
+
+describe("the demo's recording", () => {
+  it("is a WAV file that an appliance plays, the same every time, without clipping", () => {
+    const wav = makeRecording();
+    expect(Buffer.from(makeRecording()).equals(Buffer.from(wav))).toBe(true);
+    expect(inspectWav(wav)).toMatchObject({ rateHz: 16_000, channels: 1 });
+    const samples = decodeWav(wav);
+    expect(samples.length).toBeGreaterThan(2 * 8_000);
+    const peak = samples.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+    expect(peak).toBeGreaterThan(0.3);
+    expect(peak).toBeLessThan(0.7);
+  });
+});

@@ -1,0 +1,61 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createEvents, type EventMap, type Events } from "../../../src/base/events.ts";
+import { type Health, watchHealth } from "../../../src/health/health.ts";
+import extensions from "../../../src/resources/devices/extensions.ts";
+import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
+import { makeTempDir } from "../../support/temp-dir.ts";
+import { type AccessFixture, openAccess } from "../access/access-fixture.ts";
+
+describe("health", () => {
+  let fixture: AccessFixture;
+  let events: Events;
+  let clock: FakeClock;
+  let health: Health;
+
+  beforeEach(async () => {
+    fixture = await openAccess(makeTempDir());
+    for (const plugin of ["pa", "sip"]) {
+      await fixture.store.create(extensions, { name: plugin }, fixture.system, { plugin, disabled: plugin === "sip" });
+    }
+    events = createEvents((error) => {
+      throw error;
+    });
+    clock = createFakeClock();
+    health = watchHealth({ clock, events, reader: fixture.store });
+  });
+  afterEach(() => fixture.close());
+
+  const tell = (plugin: string, state: EventMap["plugin.changed"]["state"], reason: string | null = "it broke"): void =>
+    events.emit("plugin.changed", { plugin, state, reason });
+
+  it("is green while plugins run, or are switched off", () => {
+    tell("pa", "running", null);
+    tell("sip", "disabled");
+    expect(health.report()).toMatchObject({ status: "GREEN", redReasons: [], yellowReasons: [] });
+  });
+
+  it("is red for a plugin that was given up, whatever else is yellow, and says why", () => {
+    tell("pa", "stopped");
+    tell("sip", "restarting");
+    expect(health.report()).toMatchObject({
+      status: "RED",
+      redReasons: ["Plugin pa was given up: it broke"],
+      yellowReasons: ["Plugin sip is being started: it broke"],
+    });
+  });
+
+  it("is yellow for a plugin that should run and can't, until it does", async () => {
+    tell("pa", "disabled");
+    const before = health.report();
+    expect(before).toMatchObject({ status: "YELLOW", yellowReasons: ["Plugin pa can't run: it broke"] });
+    await clock.advance(1_000);
+    tell("pa", "running", null);
+    expect(health.report()).toEqual({ ...before, status: "GREEN", yellowReasons: [], since: before.since + 1_000 });
+  });
+
+  it("listens no more once it is closed", () => {
+    health.close();
+    tell("pa", "stopped");
+    expect(health.report().status).toBe("GREEN");
+  });
+});
