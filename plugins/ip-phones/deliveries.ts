@@ -18,6 +18,8 @@ interface Delivery {
   called: StopRequest["reason"] | null;
   /** What the phone counted when it was asked last. */
   counted: StreamStatistics | null;
+  /** When it was taken, and how often its phone was asked what it receives. */
+  readonly takenAt: number;
   questions: number;
 }
 
@@ -41,8 +43,10 @@ export interface Deliveries {
 
 /** Lane of stops: after emergencies, before everything else. */
 const STOP_LANE = 1;
-/** When a phone that has accepted is asked what it receives: so long after the answer before. own choice */
-const QUESTION_MS = [1_000, 1_000, 2_000, 4_000, 8_000] as const;
+/** When a phone that has accepted is asked what it receives: so long after its answer before. own choice */
+const QUESTION_MS = [150, 250, 500, 1_000, 2_000, 4_000, 8_000] as const;
+/** The sound of a message begins some time after its first phones were asked to join. @source broadcast.md, Start rule */
+const FIRST_QUESTION_MS = 500;
 const KEPT_MS = 3_600_000;
 const IN_USE = "the phone is in use";
 const NO_SOUND = "text only: this model plays no pushed sound";
@@ -79,7 +83,8 @@ export function createDeliveries(needs: DeliveriesNeeds): Deliveries {
   };
   const followUp = (delivery: Delivery): void => {
     if (!delivery.audible || delivery.state !== "accepted" || delivery.called) return;
-    const delayMs = QUESTION_MS[Math.min(delivery.questions++, QUESTION_MS.length - 1)] ?? 0;
+    const pauseMs = QUESTION_MS[Math.min(delivery.questions++, QUESTION_MS.length - 1)] ?? 0;
+    const delayMs = Math.max(pauseMs, delivery.takenAt + FIRST_QUESTION_MS - clock.monotonicMs());
     clock.after(delayMs, () => {
       if (delivery.called || !deliveries.has(delivery.item.deliveryId)) return;
       turns.add(LAST_LANE, keyOf(delivery.phone), async () => {
@@ -116,7 +121,16 @@ export function createDeliveries(needs: DeliveriesNeeds): Deliveries {
   };
   const take = (item: DeliveryItem, phone: Phone): void => {
     const audible = item.audio !== null && phone.model.kind !== "no-rtp";
-    const delivery: Delivery = { item, phone, audible, state: "waiting", called: null, counted: null, questions: 0 };
+    const delivery: Delivery = {
+      item,
+      phone,
+      audible,
+      state: "waiting",
+      called: null,
+      counted: null,
+      takenAt: clock.monotonicMs(),
+      questions: 0,
+    };
     deliveries.set(item.deliveryId, delivery);
     if (item.reached === undefined) turns.add(item.priority, keyOf(phone), () => start(delivery));
     else {

@@ -10,7 +10,7 @@ import { createPhoneTurns } from "./phone-turns.ts";
 import { createPusher } from "./pusher.ts";
 
 /** Phones at once; questions about sound that nobody waits for get a part of them only. @source performance.md 7 */
-const LIMITS = { total: 1_024, lastLane: 128 };
+const LIMITS = { total: 1_024, lastLane: 512 };
 const SWEEP_MS = 60_000;
 
 /** Desk phones: text, image and multicast sound by push; phones ask the own port whether they may obey. */

@@ -63,7 +63,7 @@ function stage(said: Said = {}) {
 }
 
 describe("deliveries to phones", () => {
-  it("ask for proof after 1, 1, 2, 4, 8, 8 … s, and not after the end", async () => {
+  it("ask for proof at growing distances, and not after the end", async () => {
     const { clock, log, deliver, stop } = stage();
     await deliver(1);
     await clock.advance(25_000);
@@ -72,7 +72,7 @@ describe("deliveries to phones", () => {
     expect(log).toEqual([
       "0 pushes page+sound",
       "0 1 accepted",
-      ...[1_000, 2_000, 4_000, 8_000, 16_000, 24_000].map((at) => `${at} asks`),
+      ...[500, 750, 1_250, 2_250, 4_250, 8_250, 16_250, 24_250].map((at) => `${at} asks`),
       "25000 asks",
       "25000 commands RTPMRx:Stop Init:Services",
       "25000 1 accepted",
@@ -84,14 +84,24 @@ describe("deliveries to phones", () => {
     const { clock, log, deliver } = stage({ statistics: () => statistics(3) });
     await deliver(1);
     await clock.advance(60_000);
-    expect(log.slice(1)).toEqual(["0 1 accepted", "1000 asks", "1000 1 playing"]);
+    expect(log.slice(1)).toEqual(["0 1 accepted", "500 asks", "500 1 playing"]);
+  });
+
+  it("ask a phone that accepted late soon after", async () => {
+    const { clock, log, deliver } = stage({
+      statistics: () => statistics(3),
+      push: () => new Promise((resolve) => clock.after(900, () => resolve({ kind: "accepted" }))),
+    });
+    await deliver(1);
+    await clock.advance(60_000);
+    expect(log.slice(1)).toEqual(["900 1 accepted", "1050 asks", "1050 1 playing"]);
   });
 
   it("ask a phone without statistics only once", async () => {
     const { clock, log, deliver } = stage({ statistics: () => ({ answer: { status: 404, body: "" } }) });
     await deliver(1);
     await clock.advance(60_000);
-    expect(log.filter((line) => line.endsWith("asks"))).toEqual(["1000 asks"]);
+    expect(log.filter((line) => line.endsWith("asks"))).toEqual(["500 asks"]);
   });
 
   it("go on asking a phone that does not answer the question", async () => {
@@ -101,7 +111,7 @@ describe("deliveries to phones", () => {
     });
     await deliver(1);
     await clock.advance(60_000);
-    expect(log.at(-1)).toBe("4000 1 playing");
+    expect(log.at(-1)).toBe("1250 1 playing");
   });
 
   it("take packets of another address for proof only when their number rises", async () => {
@@ -109,7 +119,7 @@ describe("deliveries to phones", () => {
     const { clock, log, deliver } = stage({ statistics: () => statistics(counts.shift() ?? 0, "10.0.0.9/30000") });
     await deliver(1);
     await clock.advance(60_000);
-    expect(log.filter((line) => line.endsWith("playing"))).toEqual(["4000 1 playing"]);
+    expect(log.filter((line) => line.endsWith("playing"))).toEqual(["1250 1 playing"]);
   });
 
   it("silence a phone that accepts after its message was called off", async () => {
@@ -153,7 +163,7 @@ describe("deliveries to phones", () => {
     await clock.advance(5_000);
     await stop("aborted", 2);
     await clock.advance(5_000);
-    expect(log).toEqual(["1000 asks", "1000 1 playing", "5000 commands RTPMRx:Stop Init:Services", "5000 2 playing"]);
+    expect(log).toEqual(["500 asks", "500 1 playing", "5000 commands RTPMRx:Stop Init:Services", "5000 2 playing"]);
   });
 
   it("are forgotten an hour after they were of any use", async () => {
