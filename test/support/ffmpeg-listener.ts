@@ -1,8 +1,7 @@
-import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Readable, Writable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll } from "vitest";
 import { makeTempDir } from "./temp-dir.ts";
@@ -74,8 +73,7 @@ export async function decodeWithFfmpeg(file: Uint8Array): Promise<Float32Array> 
 
 function startFfmpeg(argv: string[]) {
   const base = ["-hide_banner", "-nostats", "-loglevel", "error"];
-  const options = { stdio: ["pipe", "pipe", "pipe"] } as const;
-  const child: ChildProcessByStdio<Writable, Readable, Readable> = spawn("ffmpeg", [...base, ...argv], options);
+  const child = spawn("ffmpeg", [...base, ...argv], { stdio: ["pipe", "pipe", "pipe"] });
   const kill = (): void => void child.kill("SIGKILL");
   running.add(kill);
   const parts: Buffer[] = [];
