@@ -13,6 +13,8 @@ export interface DeliveryOwner {
   readonly id: string;
   /** Waits for a device that another message holds, instead of being skipped. */
   readonly mayWait: boolean;
+  /** Nobody is to be asked any more. */
+  readonly closed: boolean;
   /** The delivery was given to its channel, or waits for its device: nobody waits for it to be asked any more. */
   asked(delivery: Delivery): void;
   /** Ends a delivery; the level applies only where nothing better is proven. One that has ended stays as it is. */

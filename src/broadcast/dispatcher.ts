@@ -83,7 +83,7 @@ export function createDispatcher(needs: DispatcherNeeds): Dispatcher {
     while (batch.length < most) {
       const delivery = next(channel);
       if (!delivery) break;
-      if (delivery.place === "queued" && claims(delivery, preempted)) batch.push(delivery);
+      if (delivery.place === "queued" && !delivery.owner.closed && claims(delivery, preempted)) batch.push(delivery);
     }
     return batch;
   };

@@ -2,8 +2,8 @@ import type { Reader } from "../store/store.ts";
 import type { Delivery, DeliveryOwner, Hearing } from "./delivery.ts";
 import { isReached } from "./proof.ts";
 
-/** Rows of one page: about 5 ms of the event loop. */
-const PAGE_ROWS = 500;
+/** Rows of one page: a few ms of the event loop. */
+const PAGE_ROWS = 250;
 /** From so many messages without answer on, a device is asked after the others. own choice */
 const KNOWN_BAD = 2;
 

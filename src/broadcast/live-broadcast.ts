@@ -53,6 +53,9 @@ export interface LiveNeeds {
 /** Longest wait after the last packet for phones' last words on what they played. own choice */
 const PROOF_MS = 10_000;
 
+/** About 1 ms of the event loop. */
+const ENDS_PER_TURN = 250;
+
 /** Timers can't count further than 24 days. */
 const LONGEST_TIMER_MS = 86_400_000;
 
@@ -73,6 +76,7 @@ export function createLiveBroadcast(needs: LiveNeeds): LiveBroadcast {
   const began = clock.monotonicMs();
   let complete = false;
   let soundWasOver = false;
+  let closed = false;
   let open = 0;
   let unasked = 0;
 
@@ -139,16 +143,26 @@ export function createLiveBroadcast(needs: LiveNeeds): LiveBroadcast {
   const tellStop = (stopped: readonly Delivery[], reason: StopRequest["reason"]): void =>
     callOff(providers, stopped, reason);
   const living = (): Delivery[] => [...deliveries].filter((delivery) => delivery.endedAt === null);
+  /** Thousands at once would hold up everything else: some are ended per turn. */
   const endAll = (which: readonly Delivery[], level: EndLevel, reason: (delivery: Delivery) => string | null): void => {
-    for (const delivery of which) over(delivery, level, reason(delivery), clock.now());
-    look();
+    let done = 0;
+    const endSome = (): void => {
+      const some = which.slice(done, done + ENDS_PER_TURN);
+      for (const delivery of some) over(delivery, level, reason(delivery), clock.now());
+      done += some.length;
+      if (done < which.length) clock.soon(endSome);
+      else look();
+    };
+    endSome();
   };
 
   const failed = (delivery: Delivery, { details, level, at }: Outcome): void => {
     const words = details.reason ?? null;
     if (level === "failed") delivery.deviceShowed = "silence";
     const delayMs =
-      level === "failed" ? retryDelay(delivery, details, { now: clock.now(), notAfter: shared.notAfter }) : null;
+      level === "failed" && !closed
+        ? retryDelay(delivery, details, { now: clock.now(), notAfter: shared.notAfter })
+        : null;
     if (delayMs === null) {
       over(delivery, level as EndLevel, words ?? WITHOUT_WORDS, at);
       return;
@@ -182,6 +196,7 @@ export function createLiveBroadcast(needs: LiveNeeds): LiveBroadcast {
 
   /** What has not been reached when it is too late for asking. */
   const tooLate = (): void => {
+    closed = true;
     const lost = living().filter((delivery) => !isReached(delivery));
     tellStop(lost.filter(wasGiven), "expired");
     endAll(lost, "expired", lateWords);
@@ -204,6 +219,9 @@ export function createLiveBroadcast(needs: LiveNeeds): LiveBroadcast {
     priority: shared.priority,
     mayWait: needs.mayWait,
     sound,
+    get closed() {
+      return closed;
+    },
     deliveries,
     handedOver: handedOver.given,
     finished: finished.given,
@@ -277,6 +295,7 @@ export function createLiveBroadcast(needs: LiveNeeds): LiveBroadcast {
       });
     },
     halt(reason) {
+      closed = true;
       sound?.stop();
       // Texts stay on displays after the delivery has ended.
       const given = [...deliveries].filter((delivery) => wasGiven(delivery) || delivery.acceptedAt !== null);

@@ -8,6 +8,7 @@ import type { DeliveryItem, OutcomeDetails, OutcomeLevel, StopRequest } from "..
 import deliveries from "../../../src/resources/broadcasts/deliveries.ts";
 import notificationActivities from "../../../src/resources/broadcasts/notification-activities.ts";
 import notifications from "../../../src/resources/broadcasts/notifications.ts";
+import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/onprem.ts";
 import type { Store } from "../../../src/store/store.ts";
 import type { BroadcastFixture } from "./broadcast-fixture.ts";
 
@@ -46,6 +47,16 @@ export interface FakeStreamer extends Pick<Streamer, "open" | "startGroup" | "en
   refuses: boolean;
   /** The thread is gone: nothing of it is told any more. */
   crash(): void;
+}
+
+/**
+ * What a message needs to be heard for about `ms`: a tone of 1.5 s, again every 2 s. No file is read for it, so all that
+ * happens takes turns of the event loop only.
+ */
+export function sounding(ms: number, settings: object = {}): Record<string, unknown> {
+  const repetitions = Math.max(1, Math.round(ms / 2_000));
+  const overrides = { [ONPREM_EXTENSION_ID]: { repetitions, repetitionPause: 0.5, ...settings } };
+  return { alertTone: "tone", extensionSettingsOverrides: overrides };
 }
 
 /** Makes channels: phones answer, zones have their own stream opened. */
@@ -189,7 +200,7 @@ export interface AirFixture {
   restart(): Promise<void>;
   /** Sends and lets the stages do, in no time, what they can without an answer. */
   send(input: Record<string, unknown>): Promise<string>;
-  /** Waits for what needs turns of the event loop, files being read among them, but no time. */
+  /** Waits for what needs turns of the event loop but no time. */
   until(isSo: () => boolean, most?: number): Promise<void>;
   /** Lets the stages work without moving time until devices have been asked. */
   untilHanded(notificationId: string): Promise<void>;
@@ -207,8 +218,8 @@ export interface AirFixture {
 /** Opens the second half of a broadcast over `fixture`. */
 export async function openAir(fixture: BroadcastFixture): Promise<AirFixture> {
   const { clock, store, needs } = fixture;
-  const channels = fakeChannels(clock);
-  const streamer = fakeStreamer(clock);
+  const channels = fakeChannels(needs.clock);
+  const streamer = fakeStreamer(needs.clock);
   /** What a crashed process would have written is not written. */
   let process = { alive: true, commitsLeft: Number.POSITIVE_INFINITY };
   const writeAs = (mine: typeof process): Store["write"] => {

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import devices from "../../../src/resources/devices/devices.ts";
-import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/onprem.ts";
-import { type AirFixture, type DeviceManners, openAir } from "./air-fixture.ts";
+import { type AirFixture, type DeviceManners, openAir, sounding } from "./air-fixture.ts";
 import { type BroadcastFixture, openBroadcasts } from "./broadcast-fixture.ts";
 
 let fixture: BroadcastFixture;
@@ -33,8 +32,8 @@ const all = (identifiers: readonly string[], level: string) =>
   Object.fromEntries(identifiers.map((each) => [each, level]));
 const stops = (reason: string) =>
   air.channels.stopped.filter(({ request }) => request.reason === reason).flatMap(({ request }) => request.deliveryIds);
-const play = async (more: Record<string, unknown> = {}, ms = 4_000) =>
-  air.send({ subject: "Fire drill", audio: await fixture.recording(ms), deviceGroupIds: [everywhere], ...more });
+const play = (more: Record<string, unknown> = {}, ms = 4_000) =>
+  air.send({ subject: "Fire drill", ...sounding(ms), deviceGroupIds: [everywhere], ...more });
 
 describe("sound", () => {
   it("plays in all phones and zones from one moment, then ends every row at what is proven", async () => {
@@ -238,10 +237,9 @@ describe("two messages", () => {
   });
 
   it("skips busy devices where waiting is not wanted", async () => {
-    const extensionSettingsOverrides = { [ONPREM_EXTENSION_ID]: { queueingAllowed: false } };
     const first = await play({}, 3_000);
     await fixture.clock.advance(1_000);
-    const second = await play({ extensionSettingsOverrides }, 3_000);
+    const second = await play(sounding(3_000, { queueingAllowed: false }));
     await air.untilSettled(second);
     expect(air.ledger(second)).toEqual(all([...PHONES, ...ZONES], "skipped"));
     await air.untilSettled(first);

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import notificationActivities from "../../../src/resources/broadcasts/notification-activities.ts";
 import notifications from "../../../src/resources/broadcasts/notifications.ts";
-import { type AirFixture, openAir } from "./air-fixture.ts";
+import { type AirFixture, openAir, sounding } from "./air-fixture.ts";
 import { type BroadcastFixture, openBroadcasts } from "./broadcast-fixture.ts";
 
 let fixture: BroadcastFixture;
@@ -25,8 +25,8 @@ afterEach(async () => {
 const stops = (reason: string) =>
   air.channels.stopped.filter(({ request }) => request.reason === reason).flatMap(({ request }) => request.deliveryIds);
 const row = (id: string, identifier: string) => air.rows(id).find((each) => each.identifier === identifier);
-const play = async (more: Record<string, unknown> = {}) =>
-  air.send({ subject: "Fire drill", audio: await fixture.recording(20_000), deviceGroupIds: [everywhere], ...more });
+const play = (more: Record<string, unknown> = {}) =>
+  air.send({ subject: "Fire drill", ...sounding(20_000), deviceGroupIds: [everywhere], ...more });
 
 describe("abort", () => {
   it("silences everything at once and keeps what was proven", async () => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import notifications from "../../../src/resources/broadcasts/notifications.ts";
-import { type AirFixture, openAir } from "./air-fixture.ts";
+import { type AirFixture, openAir, sounding } from "./air-fixture.ts";
 import { type BroadcastFixture, openBroadcasts } from "./broadcast-fixture.ts";
 
 let fixture: BroadcastFixture;
@@ -22,8 +22,8 @@ afterEach(async () => {
   await fixture.close();
 });
 
-const play = async (more: Record<string, unknown> = {}) =>
-  air.send({ subject: "Fire drill", audio: await fixture.recording(20_000), deviceGroupIds: [everywhere], ...more });
+const play = (more: Record<string, unknown> = {}) =>
+  air.send({ subject: "Fire drill", ...sounding(20_000), deviceGroupIds: [everywhere], ...more });
 const stored = (id: string) => fixture.store.get(notifications, id);
 /** Devices asked anew (not only followed up) since the hand-over number `from`. */
 const askedAnew = (from: number) =>
@@ -146,11 +146,10 @@ describe("a crash after any commit", () => {
   it("ends each device in one final state and asks none again whose playing was committed", async () => {
     let crashes = 0;
     for (let commits = 1; commits < 60; commits++) {
-      const audio = await fixture.recording(3_000);
       // Until the addresses have rested.
       await fixture.clock.advance(300_000);
       air.crashAfter(commits);
-      const input = { subject: `Crash ${commits}`, audio, deviceGroupIds: [everywhere] };
+      const input = { subject: `Crash ${commits}`, ...sounding(4_000), deviceGroupIds: [everywhere] };
       const options = { idempotencyKey: `${commits}`, requestSha: "0", source: "api" } as const;
       const sending = air.broadcaster.send(input, fixture.by, options);
       sending.catch(() => {});
