@@ -1,4 +1,5 @@
 import type http from "node:http";
+import { Readable } from "node:stream";
 import Koa, { type Context } from "koa";
 import { invalidValue, notFound } from "../base/errors.ts";
 import { newId } from "../base/ids.ts";
@@ -36,18 +37,25 @@ export function createApi(needs: ApiNeeds): Api {
   const routes = routesOf(needs);
   const app = new Koa();
   app.silent = true;
+  // Names of requests are unique over restarts without asking the random source each time.
+  const run = newId();
+  let requests = 0;
   app.use(async (ctx) => {
     const began = needs.clock.monotonicMs();
-    const requestId = newId();
+    requests += 1;
+    const requestId = `${run}-${requests.toString(36)}`;
     const told: Told = { at: "-" };
-    ctx.set("X-Request-Id", requestId);
+    let answered: Answer;
+    ctx.res.once("finish", () => leaveUnread(ctx, needs));
     try {
-      send(ctx, await answer(ctx, requestId, routes, needs, told));
+      answered = await answer(ctx, requestId, routes, needs, told);
+      send(ctx, answered, requestId);
     } catch (error) {
-      sendError(ctx, error, requestId, needs);
+      answered = errorAnswer(ctx, error, requestId, needs);
+      send(ctx, answered, requestId);
     }
-    const { method, res, status } = ctx;
-    res.once("finish", () => leaveUnread(ctx, needs));
+    const { method } = ctx;
+    const status = answered.status ?? 200;
     const ms = Math.round((needs.clock.monotonicMs() - began) * 10) / 10;
     const level = method === "GET" && status < 400 ? "debug" : "info";
     needs.log[level]({ requestId, method, at: told.at, status, ms, address: addressOf(ctx.req) }, "request");
@@ -87,8 +95,7 @@ async function answer(
   const found = routes.find(path.slice(API.length));
   if (!found) throw notFound();
   const asked = METHODS[ctx.method];
-  const allow = allowed([...found.methods.keys()]);
-  if (!asked) throw new MethodNotAllowed(allow);
+  if (!asked) throw notAllowed(found.methods);
   const methodOverride = needs.settings.api.methodOverride && ctx.method === "GET";
   const incoming = readIncoming(ctx.req, {
     method: asked,
@@ -98,31 +105,42 @@ async function answer(
     methodOverride,
   });
   const endpoint = found.methods.get(incoming.method);
-  if (!endpoint) throw new MethodNotAllowed(allow);
+  if (!endpoint) throw notAllowed(found.methods);
   told.at = `${API}${endpoint.at}`;
   return endpoint.serve(incoming, found.values);
 }
 
-function allowed(methods: readonly string[]): string {
-  const names = methods.map((method) => method.toUpperCase());
-  return [...(names.includes("GET") ? ["HEAD"] : []), ...names].sort().join(", ");
+function notAllowed(methods: ReadonlyMap<string, unknown>): MethodNotAllowed {
+  const names = [...methods.keys()].map((method) => method.toUpperCase());
+  return new MethodNotAllowed([...(names.includes("GET") ? ["HEAD"] : []), ...names].sort().join(", "));
 }
 
-function send(ctx: Context, { status = 200, headers = {}, type, body }: Answer): void {
-  ctx.status = status;
-  ctx.set("Cache-Control", "no-store");
-  ctx.set("X-Content-Type-Options", "nosniff");
-  if (body !== null) ctx.set("Content-Type", type ?? "application/json; charset=utf-8");
-  ctx.set(headers);
-  ctx.body = body instanceof Uint8Array ? Buffer.from(body) : body;
+/** Texts go out past koa in one piece; koa sends files, and ends them when the client goes away. */
+function send(ctx: Context, { status = 200, headers, type, body }: Answer, requestId: string): void {
+  const all: Record<string, string | number> = {
+    "x-request-id": requestId,
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+  };
+  if (body !== null) all["content-type"] = type ?? "application/json; charset=utf-8";
+  for (const name in headers) all[name.toLowerCase()] = headers[name] as string;
+  if (body instanceof Readable) {
+    ctx.status = status;
+    for (const [name, value] of Object.entries(all)) ctx.set(name, String(value));
+    ctx.body = body;
+    return;
+  }
+  ctx.respond = false;
+  if (body !== null) all["content-length"] = Buffer.byteLength(body);
+  ctx.res.writeHead(status, all).end(body);
 }
 
-function sendError(ctx: Context, error: unknown, requestId: string, { log }: ApiNeeds): void {
+function errorAnswer(ctx: Context, error: unknown, requestId: string, { log }: ApiNeeds): Answer {
   if (isBug(error)) log.error({ requestId, err: error }, "request failed");
   const { status, headers, body } = answerOf(error, requestId);
   // What is left of a body that nobody reads must not be taken for the next request.
-  if (!ctx.req.complete) ctx.set("Connection", "close");
-  send(ctx, { status, headers, body: JSON.stringify(body) });
+  const ending = ctx.req.complete ? {} : { Connection: "close" };
+  return { status, headers: { ...headers, ...ending }, body: JSON.stringify(body) };
 }
 
 /** How long the rest of a body may go on arriving after the answer. */

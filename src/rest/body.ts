@@ -7,8 +7,8 @@ import { parseJsonText } from "../schema/json-text.ts";
 import type { UploadedFile } from "../schema/uploaded-file.ts";
 import type { FileStore } from "../store/store.ts";
 import { arriving } from "./arriving.ts";
+import { nestPairs, parseBrackets } from "./brackets.ts";
 import { boundaryOf, type Part, readMultipart } from "./multipart.ts";
-import { parseBrackets } from "./query.ts";
 
 /** Most bytes of a body without its uploaded files. own choice: 1.5 MiB, room for the largest field with escapes. */
 export const MOST_BODY_BYTES = 1_572_864;
@@ -118,7 +118,7 @@ async function readParts(
   files: FileStore,
 ): Promise<Record<string, unknown>> {
   const reader = readMultipart(bytes, boundaryOf(request.headers["content-type"] ?? ""));
-  const pairs: string[] = [];
+  const pairs: [string, string][] = [];
   const uploads: Record<string, UploadedFile> = {};
   let left = MOST_BODY_BYTES;
   for (let part = await reader.next(); part; part = await reader.next()) {
@@ -128,14 +128,14 @@ async function readParts(
       const { text, size } = await collect(part.bytes, left);
       left -= size + part.name.length;
       if (left < 0) throw tooLarge();
-      pairs.push(`${encodeURIComponent(part.name)}=${encodeURIComponent(text)}`);
+      pairs.push([part.name, text]);
       // A browser sends an empty part without name for a file that was not chosen.
     } else if (field && part.fileName !== "") {
       if (uploads[name]) throw invalidValue(name, "Send one file.");
       uploads[name] = await store(part, name, field, files);
     }
   }
-  return { ...parseBrackets(pairs.join("&")), ...uploads };
+  return { ...nestPairs(pairs), ...uploads };
 }
 
 async function store(part: Part, name: string, field: FileFieldData, files: FileStore): Promise<UploadedFile> {

@@ -1,27 +1,12 @@
-import qs from "qs";
-import { CallerError, invalidValue } from "../base/errors.ts";
+import { invalidValue } from "../base/errors.ts";
 import { isUuid } from "../base/ids.ts";
 import { camelCase } from "../schema/decode.ts";
+import { parseBrackets } from "./brackets.ts";
 
 /** Query parameters: camelCase names to texts, arrays and nested objects of texts; `include…` flags are booleans. */
 export type Query = Readonly<Record<string, unknown>>;
 
 const NOTHING: Query = Object.freeze({});
-
-/** Nests bracketed keys, for bodies and queries alike. @source libraries.md 1, pitfalls a, b, c and g */
-export function parseBrackets(text: string): Record<string, unknown> {
-  try {
-    return qs.parse(text, {
-      depth: 10,
-      strictDepth: true,
-      arrayLimit: 5_000,
-      parameterLimit: 20_000,
-      throwOnLimitExceeded: true,
-    });
-  } catch {
-    throw new CallerError("invalid-value", "The parameters are nested too deep or are too many.");
-  }
-}
 
 /**
  * Reads a query string (without `?`); names in kebab-case come out in camelCase, range suffixes stay. A flag
