@@ -45,7 +45,7 @@ async function measureSize(phones: number, say: (text: string) => void): Promise
     const api = createApi(daemon.url, made.token);
     await register(api, made, campus);
     say("registered");
-    const group = await api("POST", "device-groups", { name: "All", filters: [], criteriaOperator: "ACCEPT" });
+    const group = await api("POST", "device-groups", { name: "All", filters: [], filterType: "ACCEPT" });
     const times: number[] = [];
     for (let round = 0; round < ROUNDS; round++) {
       times.push(await broadcast(api, String(group.id), phones));
