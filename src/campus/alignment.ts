@@ -5,10 +5,16 @@ import type { StreamRecord } from "./stream-record.ts";
 export interface Alignment {
   /** The programme frame that slot 0 carries. */
   offset: number;
+  /**
+   * When frame 0 was due, ms of the campus's clock: reckoned back from the packet that was the least delayed, since all
+   * others may have waited for a busy campus.
+   */
+  beganAt: number;
   /** `wrongBefore[n]` counts the received slots below n whose bytes differ; one entry more than slots. */
   wrongBefore: Int32Array;
 }
 
+const FRAME_MS = 20;
 const MISSING = -1;
 const FOREIGN = -2;
 
@@ -26,7 +32,16 @@ export function align(stream: StreamRecord, programme: Programme): Alignment {
   const heard = numberFrames(stream.payload, stream.slots, (key) => numbers.get(key) ?? FOREIGN);
   for (let slot = 0; slot < stream.slots; slot++) if (Number.isNaN(stream.arrivedAt[slot])) heard[slot] = MISSING;
   const offset = bestOffset(heard, wanted, stream.beganHere);
-  return { offset, wrongBefore: countWrong(heard, wanted, offset) };
+  return { offset, beganAt: beginning(stream, offset), wrongBefore: countWrong(heard, wanted, offset) };
+}
+
+function beginning(stream: StreamRecord, offset: number): number {
+  let beganAt = Number.POSITIVE_INFINITY;
+  for (let slot = 0; slot < stream.slots; slot++) {
+    const at = (stream.arrivedAt[slot] ?? Number.NaN) - (offset + slot) * FRAME_MS;
+    if (at < beganAt) beganAt = at;
+  }
+  return beganAt;
 }
 
 /** Gives equal frames equal numbers, so that comparing two frames is comparing two integers. */

@@ -97,6 +97,7 @@ async function executeRtp(campus: CampusState, phone: Phone, order: RtpOrder): P
     if (order.cast === "any" || !unicast) leave(campus, phone);
     return DONE;
   }
+  phone.starts++;
   if (isReceiving(phone)) return { status: 1, data: "Rx already active" };
   phone.joining = true;
   try {

@@ -6,7 +6,6 @@ import type { Source } from "./sources.ts";
 import type { StreamRecord } from "./stream-record.ts";
 
 const LOSS_SALT = 0x1055;
-const FRAME_MS = 20;
 
 /** One stay of one listener at one source, in ms of the campus's clock; `leftAt` null while it still listens. */
 export interface Listening {
@@ -22,15 +21,32 @@ export interface Loss {
   listener: number;
 }
 
-/** What a listener received; `exact` is null where there is nothing to judge (no programme known, or nothing heard). */
+/**
+ * What a listener received; `exact`, and `wrong`, the packets that differ from the programme at their place, are null where
+ * there is nothing to judge (no programme known, or nothing heard).
+ */
 export interface Heard {
   firstPacketAt: number | null;
+  lastPacketAt: number | null;
   packets: number;
   lost: number;
   ssrc: number | null;
   payloadSha256: string | null;
+  wrong: number | null;
   exact: boolean | null;
 }
+
+/** What was heard where nothing was. */
+export const NOTHING_HEARD: Heard = {
+  firstPacketAt: null,
+  lastPacketAt: null,
+  packets: 0,
+  lost: 0,
+  ssrc: null,
+  payloadSha256: null,
+  wrong: null,
+  exact: null,
+};
 
 /** The slots of one stream that fell into a stay: from `first` to `last`, both within, with those really received. */
 interface Interval {
@@ -63,16 +79,19 @@ export function describeHeard(listening: Listening, loss: Loss, programme: Progr
   const interval = findInterval(listening, loss);
   const start = interval?.received[0];
   if (!interval || start === undefined) {
-    const lost = interval ? span(interval) : 0;
-    return { firstPacketAt: null, packets: 0, lost, ssrc: null, payloadSha256: null, exact: null };
+    return { ...NOTHING_HEARD, lost: interval ? span(interval) : 0 };
   }
+  const { arrivedAt, ssrc } = interval.stream;
+  const alignment = programme && alignmentOf(interval.stream, programme, cache);
   return {
-    firstPacketAt: interval.stream.arrivedAt[start] ?? null,
+    firstPacketAt: arrivedAt[start] ?? null,
+    lastPacketAt: arrivedAt[interval.received.at(-1) ?? start] ?? null,
     packets: interval.received.length,
     lost: span(interval) - interval.received.length,
-    ssrc: interval.stream.ssrc,
+    ssrc,
     payloadSha256: hashPayload(interval, cache),
-    exact: programme ? isExact(interval, listening, programme, cache) : null,
+    wrong: alignment && countWrong(interval, alignment),
+    exact: alignment && isExact(interval, listening, alignment),
   };
 }
 
@@ -110,21 +129,26 @@ function isLost(stream: StreamRecord, slot: number, loss: Loss): boolean {
   return loss.share > 0 && chance(loss.seed, LOSS_SALT, loss.listener, stream.ssrc, slot) < loss.share;
 }
 
+function alignmentOf(stream: StreamRecord, programme: Programme, cache: HeardCache): Alignment {
+  const alignment = cache.alignments.get(stream) ?? align(stream, programme);
+  cache.alignments.set(stream, alignment);
+  return alignment;
+}
+
+function countWrong({ first, last }: Interval, { wrongBefore }: Alignment): number {
+  return (wrongBefore[last + 1] ?? 0) - (wrongBefore[first] ?? 0);
+}
+
 /**
  * True when no packet of the interval is missing or differs from the programme, and a listener that joined in time
- * heard it from frame 0 on. When the programme began is reckoned back from the first packet and the frame it carries,
+ * heard it from frame 0 on. When the programme began is reckoned back from the packets and the frames they carry,
  * so a stream that began before anybody listened makes everybody a late joiner, and one that skips the beginning
  * fails for those who were there.
  */
-function isExact(interval: Interval, listening: Listening, programme: Programme, cache: HeardCache): boolean {
-  const { stream, first, last, received } = interval;
-  const alignment = cache.alignments.get(stream) ?? align(stream, programme);
-  cache.alignments.set(stream, alignment);
-  if (received.length < span(interval)) return false;
-  const wrong = (alignment.wrongBefore[last + 1] ?? 0) - (alignment.wrongBefore[first] ?? 0);
-  const beganAt = (stream.arrivedAt[0] ?? 0) - alignment.offset * FRAME_MS;
-  const heardBeginning = first === 0 && alignment.offset === 0;
-  return wrong === 0 && (heardBeginning || listening.joinedAt > beganAt);
+function isExact(interval: Interval, listening: Listening, alignment: Alignment): boolean {
+  if (interval.received.length < span(interval) || countWrong(interval, alignment) > 0) return false;
+  const heardBeginning = interval.first === 0 && alignment.offset === 0;
+  return heardBeginning || listening.joinedAt > alignment.beganAt;
 }
 
 /** SHA-256 (hex) of the received payload in the order of sending. */

@@ -44,6 +44,8 @@ export interface Phone {
   /** Pages with priority 1 that wait for the end of the call. */
   waitingUrls: string[];
   pushes: number;
+  /** Orders to play a stream. */
+  starts: number;
   authCalls: number;
   pages: ShownPage[];
   errors: string[];
@@ -66,6 +68,7 @@ export function newPhone(index: number, traits: { online: boolean; mute: boolean
     earlier: [],
     waitingUrls: [],
     pushes: 0,
+    starts: 0,
     authCalls: 0,
     pages: [],
     errors: [],
@@ -115,6 +118,7 @@ export function forgetRecords(phone: Phone): void {
   if (!isReceiving(phone)) phone.listening = null;
   phone.earlier = [];
   phone.pushes = 0;
+  phone.starts = 0;
   phone.authCalls = 0;
   phone.pages = [];
   phone.errors = [];

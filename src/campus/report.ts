@@ -1,4 +1,12 @@
-import { countHeard, describeHeard, type Heard, type Listening, type Loss, newHeardCache } from "./heard.ts";
+import {
+  countHeard,
+  describeHeard,
+  type Heard,
+  type Listening,
+  type Loss,
+  NOTHING_HEARD,
+  newHeardCache,
+} from "./heard.ts";
 import type { Phone, ShownPage } from "./phone.ts";
 import { type CampusState, lossOf } from "./state.ts";
 
@@ -8,6 +16,8 @@ export interface PhoneReport extends Heard {
   joinedAt: number | null;
   leftAt: number | null;
   pushes: number;
+  /** How often it was asked to play a stream, whatever came of it. */
+  starts: number;
   authCalls: number;
   pages: ShownPage[];
   errors: string[];
@@ -57,15 +67,13 @@ export interface CampusReport {
   zones: ZoneReport[];
 }
 
-const NOTHING: Heard = { firstPacketAt: null, packets: 0, lost: 0, ssrc: null, payloadSha256: null, exact: null };
-
 /** Works out the whole report from the records as they are now. */
 export function makeReport(campus: CampusState): CampusReport {
   const cache = newHeardCache();
   const phones = campus.phones.map((phone): PhoneReport => {
     const listening = phone.mute ? null : phone.listening;
     const loss = lossOf(campus, phone.index);
-    const heard = listening ? describeHeard(listening, loss, campus.programme, cache) : NOTHING;
+    const heard = listening ? describeHeard(listening, loss, campus.programme, cache) : NOTHING_HEARD;
     return describePhone(phone, heard, phone.mute ? [] : phone.earlier.map((stay) => describeEarlier(stay, loss)));
   });
   const zones = campus.zones.map((zone, index): ZoneReport => {
@@ -87,6 +95,7 @@ function describePhone(phone: Phone, heard: Heard, earlier: EarlierStream[]): Ph
     leftAt: phone.listening?.leftAt ?? null,
     ...heard,
     pushes: phone.pushes,
+    starts: phone.starts,
     authCalls: phone.authCalls,
     pages: phone.pages,
     errors: phone.errors,

@@ -7,6 +7,7 @@ import {
   type Heard,
   type Listening,
   type Loss,
+  NOTHING_HEARD,
   newHeardCache,
 } from "../../../src/campus/heard.ts";
 import { parseRtp, type RtpPacket } from "../../../src/campus/rtp.ts";
@@ -51,10 +52,12 @@ describe("what a listener heard", () => {
     const inOrder = hear([streamOf(range(0, FRAMES))]);
     expect(inOrder).toEqual({
       firstPacketAt: T0,
+      lastPacketAt: T0 + 20 * (FRAMES - 1),
       packets: FRAMES,
       lost: 0,
       ssrc: 9,
       payloadSha256: sha(payload),
+      wrong: 0,
       exact: true,
     });
     const swapped = [0, 2, 1, ...range(3, 20), 21, 20, ...range(22, FRAMES)];
@@ -74,6 +77,21 @@ describe("what a listener heard", () => {
     expect(hear([streamOf(range(16, FRAMES))], { joinedAt: T0 + 20 * 15 + 5 })).toMatchObject({ exact: true });
   });
 
+  it("is exact for a latecomer whose first packets waited for a busy campus", () => {
+    const delayed = openStream(packet(2), T0 + 20 * 2 + 150);
+    for (const frame of range(3, FRAMES)) addPacket(delayed, packet(frame), T0 + Math.max(20 * frame, 20 * 2 + 150));
+    expect(hear([delayed], { joinedAt: T0 + 25 })).toMatchObject({ packets: FRAMES - 2, exact: true });
+    expect(hear([delayed], { joinedAt: T0 - 5 })).toMatchObject({ packets: FRAMES - 2, exact: false });
+  });
+
+  it("goes on at its place after a gap: packets are lost, none is wrong", () => {
+    const heard = hear([streamOf([...range(0, 10), ...range(25, FRAMES)])]);
+    expect(heard).toMatchObject({ packets: FRAMES - 15, lost: 15, wrong: 0, exact: false });
+    const shifted = (frame: number): RtpPacket => ({ ...packet(frame + 1), sequence: packet(frame).sequence });
+    const wrong = hear([streamOf([...range(0, 10), ...range(25, FRAMES)], (n) => (n < 25 ? packet(n) : shifted(n)))]);
+    expect(wrong).toMatchObject({ lost: 15, wrong: FRAMES - 25 });
+  });
+
   it("is not exact when a packet is missing, which is counted", () => {
     const holes = range(0, FRAMES).filter((frame) => frame !== 17 && frame !== 18);
     const heard = hear([streamOf(holes)]);
@@ -86,7 +104,7 @@ describe("what a listener heard", () => {
       bytes[159] = (bytes[159] ?? 0) ^ 1;
     };
     const spoilt = streamOf(range(0, FRAMES), (frame) => packet(frame, 9, frame === 30 ? flip : undefined));
-    expect(hear([spoilt])).toMatchObject({ packets: FRAMES, lost: 0, exact: false });
+    expect(hear([spoilt])).toMatchObject({ packets: FRAMES, lost: 0, wrong: 1, exact: false });
     // Who left before it, or came after it, heard what was meant.
     expect(hear([spoilt], { leftAt: T0 + 20 * 30 })).toMatchObject({ exact: true });
     expect(hear([spoilt], { joinedAt: T0 + 20 * 30 + 1 })).toMatchObject({ exact: true });
@@ -103,10 +121,10 @@ describe("what a listener heard", () => {
     const source: Source = { address: "239.1.1.1", port: 20_480, streams: [streamOf([0, 1])], discarded: 0 };
     const listening = { source, joinedAt: 0, leftAt: null };
     expect(describeHeard(listening, NO_LOSS, null, newHeardCache())).toMatchObject({ packets: 2, exact: null });
-    const nothing = { firstPacketAt: null, packets: 0, lost: 0, ssrc: null, payloadSha256: null, exact: null };
-    expect(hear([])).toEqual(nothing);
-    expect(hear([streamOf(range(0, 10))], { joinedAt: T0 + 5000 })).toEqual(nothing);
-    expect(hear([streamOf(range(0, 10))], { leftAt: T0 - 1 })).toEqual(nothing);
+    expect(NOTHING_HEARD).toMatchObject({ firstPacketAt: null, packets: 0, wrong: null, exact: null });
+    expect(hear([])).toEqual(NOTHING_HEARD);
+    expect(hear([streamOf(range(0, 10))], { joinedAt: T0 + 5000 })).toEqual(NOTHING_HEARD);
+    expect(hear([streamOf(range(0, 10))], { leftAt: T0 - 1 })).toEqual(NOTHING_HEARD);
   });
 
   it("is the newest of several streams", () => {
