@@ -102,6 +102,17 @@ describe("accept", () => {
     expect(await faultOf(input)).toBe(verdict);
   });
 
+  it("takes the same lists in another order, and the same recording", async () => {
+    const messageTemplateId = await template({
+      distributionListIds: [listId, otherListId],
+      audio: await fixture.recording(40),
+    });
+    const same = { distributionListIds: [otherListId, listId], audio: await fixture.recording(40) };
+    expect(await faultOf({ messageTemplateId, ...same })).toBe("accepted");
+    const other = { audio: await fixture.recording(60) };
+    expect(await faultOf({ messageTemplateId, ...other })).toBe("invalid-value audio");
+  });
+
   it("takes what the template lets senders change", async () => {
     const messageTemplateId = await template({
       subjectCustomizable: true,

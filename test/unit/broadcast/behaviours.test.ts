@@ -90,6 +90,9 @@ describe("notifications", () => {
       tx.run("DELETE FROM deliveries WHERE notification_pk = ?", row.pk);
     });
     expect(look()).toMatchObject({ percentComplete: 100, devices: { playing: 1, sent: 1 } });
+    const settled = counting();
+    shown(notificationBehaviour, [fixture.store.get(notifications, sent.id) as never], {}, settled.reader);
+    expect(settled.asked()).toBe(2);
   });
 
   it("are made by the broadcaster only, and deleted only once they are over", async () => {

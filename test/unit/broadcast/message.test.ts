@@ -34,6 +34,7 @@ describe("deliveryText", () => {
     ["Fire", "Leave", true, "DRILL: Fire - Leave"],
     ["x".repeat(99), "y", false, `${"x".repeat(99)}…`],
     ["word ".repeat(30).trim(), null, false, `${"word ".repeat(19).trim()}…`],
+    [`Fire ${"x".repeat(120)}`, null, false, `Fire ${"x".repeat(94)}…`],
     ["🔥".repeat(100), null, false, "🔥".repeat(100)],
     ["🔥".repeat(101), null, false, `${"🔥".repeat(99)}…`],
   ])("shortens %j / %j (drill: %j)", (subject, body, drill, short) => {

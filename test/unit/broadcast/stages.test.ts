@@ -17,6 +17,7 @@ import distributionLists from "../../../src/resources/lists/distribution-lists.t
 import subscriptions from "../../../src/resources/people/subscriptions.ts";
 import userDevices from "../../../src/resources/people/user-devices.ts";
 import users from "../../../src/resources/people/users.ts";
+import type { Store } from "../../../src/store/store.ts";
 import { FAKE_START } from "../../support/fake-clock.ts";
 import { type BroadcastFixture, openBroadcasts } from "./broadcast-fixture.ts";
 
@@ -81,6 +82,15 @@ describe("resolve", () => {
     const row = await fixture.send({ subject: "x", distributionListIds: [list] });
     await resolve.run(row.id, fixture.needs);
     expect(recipients(row.id).map(({ userId }) => userId)).toEqual([eve]);
+  });
+
+  it("looks at every list from its beginning", async () => {
+    const [gus, hal] = [await fixture.user("Gus"), await fixture.user("Hal")];
+    const later = await fixture.list("Later", [hal]);
+    const earlier = await fixture.list("Earlier", [gus]);
+    const row = await fixture.send({ subject: "x", distributionListIds: [later, earlier] });
+    await resolve.run(row.id, fixture.needs);
+    expect(recipients(row.id).map(({ userId }) => userId)).toEqual([hal, gus]);
   });
 
   it("leaves a deleted notification alone", async () => {
@@ -285,6 +295,7 @@ describe("prepare", () => {
     const nothing = { ...fixture.needs, audio: { prepare: refuseWhere(() => true, make) } };
     for (const stage of [resolve, partition, prepare]) await stage.run(silent.id, nothing);
     expect(fixture.store.get(notifications, silent.id)).toMatchObject({ programmeSha: null, stage: "queue" });
+    expect(await programmeOf(silent.id, fixture.needs)).toBeNull();
   });
 
   it("goes on without a group when all are lent", async () => {
@@ -318,6 +329,29 @@ function refuseWhere(test: (spec: Parameters<Make>[0]) => boolean, make: Make): 
 }
 
 describe("a message to very many", () => {
+  it("reaches every device, slice by slice", async () => {
+    await fixture.store.write((tx) => {
+      tx.run(
+        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 450)
+         INSERT INTO devices (id, created_at, updated_at, extension_pk, endpoint_pk, device_identifier, icop_id,
+           description, type, attributes, provider)
+         SELECT uuid7(), 0, 0, e.extension_pk, e.pk, 'MANY' || i, 'MANY' || i, 'One of many', 'phones', '{}', 'ip-phones'
+         FROM n JOIN endpoints e ON e.id = ?`,
+        fixture.endpointId,
+      );
+    });
+    const names = Array.from({ length: 450 }, (_, i) => `MANY${i + 1}`);
+    const row = await fixture.send({ subject: "x", deviceGroupIds: [await fixture.group("Many", names)] });
+    const sizes: number[] = [];
+    const needs = { ...fixture.needs, store: measured(fixture, sizes) };
+    for (const stage of [resolve, partition, prepare, queue]) await stage.run(row.id, needs);
+    const made = ledger(row.id);
+    expect(new Set(made.map(({ deviceIdentifier }) => deviceIdentifier))).toEqual(new Set(names));
+    expect(made.every(({ endpointId, level }) => endpointId === fixture.endpointId && level === "planned")).toBe(true);
+    // Two rows per target: the delivery that comes and the target that goes.
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(2 * 250);
+  });
+
   it("calls the devices first and writes the people beside that", async () => {
     const list = (await fixture.create(distributionLists, { name: "Everybody" })).id;
     await fixture.store.write((tx) => {
@@ -341,7 +375,10 @@ describe("a message to very many", () => {
     const sent = await fixture.run(row.id);
     expect([sent.stage, ledger(row.id).length, recipients(row.id).length]).toEqual(["deliver", 3, 0]);
     expect(openRecipients(fixture.store)).toEqual([row.id]);
-    await finishRecipients(row.id, fixture.needs);
+    const sizes: number[] = [];
+    await finishRecipients(row.id, { ...fixture.needs, store: measured(fixture, sizes) });
+    // The first slice is the size that every slice begins with; a count goes with it.
+    expect(sizes[0]).toBe(201);
     await finishRecipients(row.id, fixture.needs);
     expect(openRecipients(fixture.store)).toEqual([]);
     expect(fixture.store.count(notificationRecipients, { notificationId: row.id })).toBe(3_001);
@@ -349,3 +386,18 @@ describe("a message to very many", () => {
     expect(fixture.told.at(-1)).toEqual({ name: "deliveries.changed", payload: { notificationId: row.id } });
   });
 });
+
+/** The fixture's store, noting how many rows each transaction changes. */
+function measured({ store }: BroadcastFixture, sizes: number[]): Store {
+  return {
+    ...store,
+    write: (fn, lane) =>
+      store.write((tx) => {
+        const changes = () => tx.one<{ n: number }>("SELECT total_changes() AS n")?.n ?? 0;
+        const before = changes();
+        const value = fn(tx);
+        sizes.push(changes() - before);
+        return value;
+      }, lane),
+  };
+}
