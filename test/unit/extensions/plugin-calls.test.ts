@@ -1,0 +1,121 @@
+import { describe, expect, it } from "vitest";
+import type { TriggerInput } from "../../../src/plugin-api/index.ts";
+import devices from "../../../src/resources/devices/devices.ts";
+import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/onprem.ts";
+import { itemOf } from "../../plugins/appliance.ts";
+import { makeTempDir } from "../../support/temp-dir.ts";
+import { open, remote } from "./host-fixture.ts";
+
+describe("a plugin's calls", () => {
+  it("open streams and confirm, with checked arguments", async () => {
+    const calls: unknown[][] = [];
+    const { plugin, ctx } = remote();
+    const id = itemOf(1).notificationId;
+    await open(
+      { p: plugin },
+      {
+        openStream: async (...args) => void calls.push(args),
+        confirm: async (...args) => void calls.push(args),
+      },
+    );
+    const target = { group: "239.1.2.3", port: 20_480, codec: "PCMU", ttl: 8 } as const;
+    await ctx().stream.open(target, id);
+    await ctx().confirm(id, "Safe");
+    expect(calls).toEqual([
+      ["p", target, id],
+      ["p", id, "Safe"],
+    ]);
+    for (const wrong of [{ group: "here" }, { port: 0 }, { ttl: 256 }, { codec: "G722" }])
+      await expect(ctx().stream.open({ ...target, ...(wrong as object) }, id)).rejects.toThrow("stream.open");
+    await expect(ctx().stream.open(target, "1")).rejects.toThrow("named by its id");
+    await expect(ctx().confirm(id, 1 as never)).rejects.toThrow("the option is a text");
+    expect(calls).toHaveLength(2);
+  });
+
+  it("are refused with the words of what went wrong", async () => {
+    const { plugin, ctx } = remote();
+    await open({ p: plugin }, { confirm: async () => Promise.reject(new RangeError("no such recipient")) });
+    await expect(ctx().confirm(itemOf(1).notificationId, "Safe")).rejects.toThrow("no such recipient");
+  });
+
+  it("keep small values over a restart, sealed, each plugin its own", async () => {
+    const dataDir = makeTempDir();
+    const [p, q] = [remote(), remote()];
+    const first = await open({ p: p.plugin, q: q.plugin }, { dataDir });
+    expect(await p.ctx().state.get("seen")).toBeUndefined();
+    await p.ctx().state.set("seen", { at: [1, "sesame"] });
+    expect(await q.ctx().state.get("seen")).toBeUndefined();
+    expect(JSON.stringify(first.store.all("SELECT * FROM plugin_state"))).not.toContain("sesame");
+    await first.close();
+    await open({ p: p.plugin }, { dataDir });
+    expect(await p.ctx().state.get("seen")).toEqual({ at: [1, "sesame"] });
+    await p.ctx().state.set("seen", undefined);
+    expect(await p.ctx().state.get("seen")).toBeUndefined();
+    await expect(p.ctx().state.set("big", "x".repeat(65_536))).rejects.toThrow("at most 65536 bytes");
+    await expect(p.ctx().state.get("")).rejects.toThrow("1 to 255 characters");
+  });
+
+  it("report devices: made at first, changed afterwards, own ones only", async () => {
+    const claims = (identifier: string) => ({ claims: [{ type: "speakers" as const, identifier }] });
+    const [p, q] = [remote(), remote()];
+    const { store } = await open({
+      p: { ...p.plugin, manifest: claims("^zone:") },
+      q: { ...q.plugin, manifest: claims("^horn:") },
+    });
+    const gym = { deviceIdentifier: "zone:Gym", type: "speakers", description: "Gym" } as const;
+    await p.ctx().devices.report([{ ...gym, attributes: { Group: "239.1.2.3", TTL: "8" } }]);
+    await p.ctx().devices.report([{ ...gym, description: "Gym hall", attributes: { TTL: "16" } }]);
+    expect(store.find(devices, {})).toMatchObject([
+      {
+        deviceIdentifier: "zone:Gym",
+        description: "Gym hall",
+        provider: "p",
+        extensionId: ONPREM_EXTENSION_ID,
+        attributes: { Group: "239.1.2.3", TTL: "16" },
+      },
+    ]);
+    const horn = { ...gym, deviceIdentifier: "horn:1", attributes: {} };
+    await expect(p.ctx().devices.report([{ ...gym, attributes: {} }, horn])).rejects.toThrow("not claimed by p");
+    await expect(q.ctx().devices.report([{ ...gym, attributes: {} }])).rejects.toThrow("not claimed by q");
+    await expect(p.ctx().devices.report([{}] as never)).rejects.toThrow("each has deviceIdentifier");
+    expect(store.count(devices, {})).toBe(1);
+  });
+
+  it("trigger once a day per key, stored before they return, and again after a restart until taken up", async () => {
+    const dataDir = makeTempDir();
+    const { plugin, ctx } = remote();
+    const taken: [string, TriggerInput][] = [];
+    let rows: unknown[] = [];
+    const input = { source: "Button 1", dedupeKey: "press-1", values: { floor: 2 } };
+    const first = await open(
+      { p: plugin },
+      {
+        dataDir,
+        async trigger(...args) {
+          rows = first.store.all("SELECT source FROM plugin_triggers");
+          taken.push(args);
+          throw new RangeError("nobody is there");
+        },
+      },
+    );
+    await ctx().trigger(input);
+    await ctx().trigger({ ...input, values: {} });
+    expect(taken).toEqual([["p", input]]);
+    expect(rows).toEqual([{ source: "Button 1" }]);
+    await expect(ctx().trigger({ ...input, dedupeKey: "" })).rejects.toThrow("source and dedupeKey");
+    await first.close();
+
+    const again = await open({ p: plugin }, { dataDir, trigger: async (...args) => void taken.push(args) });
+    expect(taken).toEqual([
+      ["p", input],
+      ["p", input],
+    ]);
+    await again.clock.advance(0);
+    await again.close();
+    const later = await open({ p: plugin }, { dataDir, trigger: async (...args) => void taken.push(args) });
+    expect(taken).toHaveLength(2);
+    await later.clock.advance(86_400_001);
+    await ctx().trigger(input);
+    expect(taken).toHaveLength(3);
+  });
+});
