@@ -50,10 +50,11 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
       throw error;
     },
   });
-  return { ...daemon, dataDir, first, call: caller(daemon.url, first.token) };
+  return { ...daemon, dataDir, first, call: apiCaller(daemon.url, first.token) };
 }
 
-function caller(url: string, adminToken: string): TestDaemon["call"] {
+/** Calls the API of a daemon wherever it runs; see `TestDaemon.call`. */
+export function apiCaller(url: string, adminToken: string): TestDaemon["call"] {
   return async <T>(method: string, path: string, body?: object, token = adminToken): Promise<Answered<T>> => {
     const headers: Record<string, string> = { authorization: `Bearer ${token}` };
     const isForm = body instanceof FormData;
