@@ -1,0 +1,75 @@
+import { describe, expect, it } from "vitest";
+import { compileListQuery } from "../../../src/rest/list-query.ts";
+import { parseQuery } from "../../../src/rest/query.ts";
+import { keepers, rooms } from "../store/store-fixture.ts";
+
+const ID = "3F2504E0-4F89-41D3-9A0C-0305E82C3301";
+const asked = compileListQuery(rooms);
+const ask = (text: string) => asked(parseQuery(text));
+const filter = (field: string, op: string, value: unknown) => ({ filters: [{ field, op, value }] });
+
+describe("what a list is asked for", () => {
+  it.each([
+    ["", {}],
+    ["no-such-parameter=1&q=x", {}],
+    ["limit=1000", { limit: 1_000 }],
+    ["start=end", { start: "end" }],
+    ["start=", {}],
+    ["sort=name", { sort: "name" }],
+    ["sort=-since", { sort: "-since" }],
+    ["sort=created-at", { sort: "createdAt" }],
+    [`ids[]=${ID}`, { ids: [ID] }],
+    [`ids=${ID}&ids=${ID}`, { ids: [ID, ID] }],
+    [`id=${ID}`, { ids: [ID] }],
+    ["name=A%20B", filter("name", "eq", "A B")],
+    ["name=", filter("name", "eq", null)],
+    ["seats=3", filter("seats", "eq", 3)],
+    ["seats__gte=3", filter("seats", "gte", 3)],
+    ["seats__lt=3", filter("seats", "lt", 3)],
+    ["open=true", filter("open", "eq", true)],
+    ["open=1", filter("open", "eq", false)],
+    ["kind=lab", filter("kind", "eq", "lab")],
+    ["since__gt=2026-01-31T00:00:00Z", filter("since", "gt", Date.UTC(2026, 0, 31))],
+    ["created-at__lte=2026-01-31", filter("createdAt", "lte", Date.UTC(2026, 0, 31))],
+    [`keeper-id=${ID}`, filter("keeperId", "eq", ID.toLowerCase())],
+    ["notes=x", {}],
+    ["pin=x", {}],
+    ["marker=x", {}],
+    ["name__gt=x", {}],
+  ])("%s", (text, wanted) => {
+    expect(ask(text)).toEqual({ includeTotal: true, ...wanted });
+  });
+
+  it.each([
+    "limit=0",
+    "limit=1001",
+    "limit=ten",
+    "limit=1.5",
+    "limit=",
+    "limit=1&limit=2",
+    "sort=notes",
+    "sort=pin",
+    "sort=marker",
+    "ids[]=abc",
+    "ids[a]=b",
+    "seats=many",
+    "seats__gt=",
+    "kind=shed",
+    "since__gt=soon",
+    "keeperId=abc",
+    "name[a]=b",
+  ])("%s is refused", (text) => {
+    expect(() => ask(text)).toThrow(expect.objectContaining({ type: "invalid-value" }));
+  });
+
+  it("leaves out the total in either spelling", () => {
+    expect(ask("include-total=false").includeTotal).toBe(false);
+    expect(ask("includeTotal=false").includeTotal).toBe(false);
+    expect(ask("includeTotal=true").includeTotal).toBe(true);
+  });
+  it("looks into lists of references", () => {
+    expect(compileListQuery(keepers)(parseQuery(`roomIds=${ID}`))).toMatchObject(
+      filter("roomIds", "eq", ID.toLowerCase()),
+    );
+  });
+});
