@@ -15,6 +15,8 @@ export interface DeliveryOwner {
   readonly mayWait: boolean;
   /** Nobody is to be asked any more. */
   readonly closed: boolean;
+  /** True when a device has to be its own while it is reached. */
+  takesDevice(delivery: Delivery): boolean;
   /** The delivery was given to its channel, or waits for its device: nobody waits for it to be asked any more. */
   asked(delivery: Delivery): void;
   /** Ends a delivery; the level applies only where nothing better is proven. One that has ended stays as it is. */

@@ -90,7 +90,7 @@ export function createDispatcher(needs: DispatcherNeeds): Dispatcher {
 
   /** True when the device is the delivery's own now. */
   const claims = (delivery: Delivery, preempted: Delivery[]): boolean => {
-    if (delivery.device === null) return true;
+    if (delivery.device === null || !delivery.owner.takesDevice(delivery)) return true;
     const { pk, device, priority, owner } = delivery;
     const mayWait = owner.mayWait && !delivery.reached;
     const verdict = busy.claim({ deliveryId: pk, device, priority, mayWait });

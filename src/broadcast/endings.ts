@@ -26,6 +26,8 @@ export type EndingNeeds = Pick<StageNeeds, "store" | "clock" | "log" | "provider
 const ACTIVITY = { aborted: "abort", expired: "expire" } as const;
 /** Timers can't count further than 24 days. */
 const LONGEST_TIMER_MS = 86_400_000;
+/** How long after its time a message still expires when nothing ran then. own choice */
+const LOOK_BACK_MS = 7 * 86_400_000;
 /** A disk that is full now may take the row later. */
 const TRY_AGAIN_MS = 5_000;
 
@@ -35,6 +37,8 @@ export function createEndings(needs: EndingNeeds): Endings {
   let timer: Timer | null = null;
   let stopped = false;
   const expiring = new Set<string>();
+  /** Everything due up to here has been looked at; epoch ms. */
+  let lookedUpTo = clock.now() - LOOK_BACK_MS;
 
   const end = async (notificationId: string, reason: "aborted" | "expired", by: By): Promise<ActivityRow> => {
     const { activity, fresh } = await store.write((tx) => endRow(tx, notificationId, reason, by), "emergency");
@@ -79,7 +83,9 @@ export function createEndings(needs: EndingNeeds): Endings {
     timer = null;
     if (stopped) return;
     const now = clock.now();
-    for (const { id } of dueBy(now)) void expireDue(id);
+    const due = dueBetween(lookedUpTo, now);
+    lookedUpTo = now;
+    for (const { id, at } of due) void expireDue(id, at);
     const next = store.one<{ at: number | null }>(
       "SELECT min(expires_at) AS at FROM notifications WHERE expires_at > ?",
       now,
@@ -88,20 +94,23 @@ export function createEndings(needs: EndingNeeds): Endings {
     if (delayMs !== null) timer = clock.after(delayMs, watch, { background: true });
   };
 
-  const dueBy = (now: number): { id: string }[] =>
-    store.all<{ id: string }>(
-      `SELECT n.id FROM notifications n WHERE n.expires_at <= ? AND n.aborted_at IS NULL AND n.draft = 0
+  const dueBetween = (from: number, to: number): { id: string; at: number }[] =>
+    store.all<{ id: string; at: number }>(
+      `SELECT n.id, n.expires_at AS at FROM notifications n
+       WHERE n.expires_at >= ? AND n.expires_at <= ? AND n.aborted_at IS NULL AND n.draft = 0
          AND NOT EXISTS (SELECT 1 FROM notification_activities a WHERE a.notification_pk = n.pk AND a.type = 'expire')`,
-      now,
+      from,
+      to,
     );
 
-  const expireDue = async (notificationId: string): Promise<void> => {
+  const expireDue = async (notificationId: string, at: number): Promise<void> => {
     if (expiring.has(notificationId)) return;
     expiring.add(notificationId);
     try {
       await end(notificationId, "expired", needs.by);
     } catch (error) {
       needs.log.error({ err: error, notificationId }, "notification not expired");
+      lookedUpTo = Math.min(lookedUpTo, at);
       if (!stopped) clock.after(TRY_AGAIN_MS, watch, { background: true });
     } finally {
       expiring.delete(notificationId);

@@ -225,6 +225,8 @@ export function createLiveBroadcast(needs: LiveNeeds): LiveBroadcast {
     deliveries,
     handedOver: handedOver.given,
     finished: finished.given,
+    // A text goes past a zone, whatever that plays.
+    takesDevice: ({ hears }) => hears !== "own" || (sound !== null && !sound.over),
     asked(delivery) {
       asked(delivery);
       look();

@@ -35,7 +35,7 @@ export default defineResource({
   idParam: "notificationId",
   scope: "domain",
   replicate: "D",
-  indexes: [["stage"], ["notificationSource"]],
+  indexes: [["stage"], ["notificationSource"], ["expiresAt"]],
   fields: {
     messageTemplateId: ref("Template it was made from.", "message-templates", { embed: "messageTemplate" }),
     subject: text("First line of the message.", { min: 1, max: 255 }),

@@ -227,6 +227,16 @@ describe("two messages", () => {
     expect(air.ledger(high)).toEqual({ ...all(PHONES, "playing"), ...all(ZONES, "sent") });
   });
 
+  it("leaves zones to a less urgent sound when it has only text", async () => {
+    const low = await play({ deviceGroupIds: [zonesOnly] }, 8_000);
+    await fixture.clock.advance(1_000);
+    const high = await air.send({ subject: "Evacuate", priority: "critical", deviceGroupIds: [zonesOnly] });
+    await air.untilSettled(high);
+    expect(air.rows(low).some(({ ended }) => ended)).toBe(false);
+    await air.untilSettled(low);
+    expect(air.ledger(low)).toEqual(all(ZONES, "sent"));
+  });
+
   it("makes an equal one wait, and reaches the devices then", async () => {
     const first = await play({}, 3_000);
     await fixture.clock.advance(1_000);
