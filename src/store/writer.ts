@@ -93,7 +93,8 @@ export function createWriter(options: WriterOptions): Writer {
     const after: AnyRow = { ...before, ...mergeObjects(resource, before, values), ...system };
     behave("beforeWrite", resource, before, after, input, by);
     if (JSON.stringify(after) === JSON.stringify(before)) return before;
-    after.updatedAt = clock.now();
+    // Strictly later, as it names the version of the row for If-Match.
+    after.updatedAt = Math.max(clock.now(), before.updatedAt + 1);
     const seen = viewOf(by, system, before);
     const columns = columnValues(layout, after, seen);
     guardUnique(layout, () => statementsOf(layout).update.run(columns));
