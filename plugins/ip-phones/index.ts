@@ -9,8 +9,8 @@ import { createPhoneClient } from "./phone-exchange.ts";
 import { createPhoneTurns } from "./phone-turns.ts";
 import { createPusher } from "./pusher.ts";
 
-/** Phones at once; questions about sound that nobody waits for get a part of them only. @source performance.md 7 */
-const LIMITS = { total: 1_024, lastLane: 512 };
+/** Phones at once, and beside them questions about sound that nobody waits for. @source performance.md 7 */
+const LIMITS = { lanes: 1_024, lastLane: 512 };
 const SWEEP_MS = 60_000;
 
 /** Desk phones: text, image and multicast sound by push; phones ask the own port whether they may obey. */

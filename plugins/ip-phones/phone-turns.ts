@@ -14,9 +14,9 @@ export interface PhoneTurns {
 
 /** Limits of the conversations that go on at once. */
 export interface TurnLimits {
-  /** All lanes together. */
-  total: number;
-  /** Those of the last lane. */
+  /** All lanes but the last together. */
+  lanes: number;
+  /** The last lane, so that it goes on, slowly, while the others are busy. */
   lastLane: number;
 }
 
@@ -43,8 +43,7 @@ export function createPhoneTurns(clock: Clock, limits: TurnLimits, onError: (err
   let scheduled = false;
 
   const next = (): Turn | undefined => {
-    if (going >= limits.total) return undefined;
-    const isOpen = (lane: number): boolean => lane < LAST_LANE || goingLast < limits.lastLane;
+    const isOpen = (lane: number): boolean => (lane < LAST_LANE ? going < limits.lanes : goingLast < limits.lastLane);
     return lanes.find((queue, lane) => queue.length > 0 && isOpen(lane))?.shift();
   };
   const startSome = (): void => {
@@ -63,16 +62,16 @@ export function createPhoneTurns(clock: Clock, limits: TurnLimits, onError: (err
     scheduled = true;
   };
   const begin = (turn: Turn): void => {
-    const isLast = turn.lane === LAST_LANE ? 1 : 0;
+    const isLast = turn.lane === LAST_LANE;
     turn.begun = true;
-    going++;
-    goingLast += isLast;
+    if (isLast) goingLast++;
+    else going++;
     void turn
       .conversation()
       .catch(onError)
       .then(() => {
-        going--;
-        goingLast -= isLast;
+        if (isLast) goingLast--;
+        else going--;
         end(turn);
       });
   };

@@ -33,11 +33,11 @@ describe("the answer of a phone's web server", () => {
 });
 
 describe("turns with phones", () => {
-  function stage(total: number, lastLane: number) {
+  function stage(lanes: number, lastLane: number) {
     const clock = createFakeClock();
     const log: string[] = [];
     const ends = new Map<string, () => void>();
-    const turns = createPhoneTurns(clock, { total, lastLane }, (error) => log.push(String(error)));
+    const turns = createPhoneTurns(clock, { lanes, lastLane }, (error) => log.push(String(error)));
     const add = (lane: number, key: string, name = key): void =>
       turns.add(lane, key, () => {
         log.push(name);
@@ -67,16 +67,18 @@ describe("turns with phones", () => {
     expect(log).toEqual(["c", "b", "d", "a"]);
   });
 
-  it("leave most places to what somebody waits for", async () => {
-    const { clock, log, add, end } = stage(3, 1);
+  it("go on slowly with what nobody waits for while the other places are taken", async () => {
+    const { clock, log, add, end } = stage(1, 1);
     add(LAST_LANE, "a");
     add(LAST_LANE, "b");
-    await clock.advance(0);
-    expect(log).toEqual(["a"]);
     add(5, "c");
+    add(5, "d");
     await clock.advance(0);
+    expect(log).toEqual(["c", "a"]);
     await end("a");
-    expect(log).toEqual(["a", "c", "b"]);
+    expect(log).toEqual(["c", "a", "b"]);
+    await end("c");
+    expect(log).toEqual(["c", "a", "b", "d"]);
   });
 
   it("keep the order of one phone, and what an urgent one waits for is as urgent", async () => {
