@@ -41,7 +41,7 @@ export function templateBehaviour(files: () => FileStore): Behaviour<typeof mess
  * not make a message of words one of sound; a tone that was chosen does.
  * @source decisions.md 8
  */
-export function inferredMessageType(
+function inferredMessageType(
   message: Pick<TemplateRow, "subject" | "body" | "audio" | "image" | "ttsType" | "alertTone">,
 ): string {
   const text = Boolean(message.subject) || Boolean(message.body);
