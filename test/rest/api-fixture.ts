@@ -7,6 +7,7 @@ import { systemClock } from "../../src/base/clock.ts";
 import { createEvents } from "../../src/base/events.ts";
 import { createLog, type Log } from "../../src/base/log.ts";
 import type { Broadcaster } from "../../src/broadcast/broadcaster.ts";
+import { BROADCAST_TABLES } from "../../src/broadcast/room-tables.ts";
 import domains from "../../src/resources/domains/domains.ts";
 import users from "../../src/resources/people/users.ts";
 import securityGroupMembers from "../../src/resources/security/security-group-members.ts";
@@ -95,7 +96,16 @@ export async function openApi(
     }),
     ...options.behaviours,
   };
-  const store: Store = openStore({ dataDir, catalogue, behaviours, clock, events, log, onFatal: fail });
+  const store: Store = openStore({
+    tables: BROADCAST_TABLES,
+    dataDir,
+    catalogue,
+    behaviours,
+    clock,
+    events,
+    log,
+    onFatal: fail,
+  });
   const access = createAccess({ store, catalogue, clock, events });
   const system = access.systemBy("test");
   const { rootId, adminId } = await firstData(store, system);
