@@ -29,7 +29,7 @@ export function deviceBehaviour(findProvider: FindProvider): Behaviour<typeof de
 }
 
 /** The id by which groups name a device. own choice: a MAC address loses its separators and is written in capitals. */
-export function icopIdOf(device: Pick<Device, "type" | "deviceIdentifier" | "attributes">): string {
+function icopIdOf(device: Pick<Device, "type" | "deviceIdentifier" | "attributes">): string {
   if (device.type !== "speakers" && device.type !== "idns") return device.deviceIdentifier;
   const mac = (device.attributes as Record<string, string>).MACAddress?.replace(/[^0-9a-f]/gi, "").toUpperCase();
   return mac && mac.length === 12 ? mac : device.deviceIdentifier;

@@ -30,7 +30,7 @@ export interface FilterableDevice {
 export type DevicePredicate = (device: FilterableDevice) => boolean;
 
 /** Most filters of one group. @source service-api.md, Limits */
-export const MOST_FILTERS = 200;
+const MOST_FILTERS = 200;
 /** @source decisions.md 11 */
 const MOST_PATTERN = 200;
 /** @source decisions.md 11 */

@@ -54,7 +54,7 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
 }
 
 /** Calls the API of a daemon wherever it runs; see `TestDaemon.call`. */
-export function apiCaller(url: string, adminToken: string): TestDaemon["call"] {
+function apiCaller(url: string, adminToken: string): TestDaemon["call"] {
   return async <T>(method: string, path: string, body?: object, token = adminToken): Promise<Answered<T>> => {
     const headers: Record<string, string> = { authorization: `Bearer ${token}` };
     const isForm = body instanceof FormData;
