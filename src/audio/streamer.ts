@@ -45,8 +45,9 @@ const NOT_BACK = "streamer thread did not come back";
  * When that thread fails, a new one takes over and every stream goes on at its place; a thread that cannot start, or a
  * fifth failure within 10 minutes, ends all streams as `lost`, and the next stream to be opened tries a new thread.
  *
- * A broadcast: `open` each stream, then `startGroup` all of them with one t0. Whatever comes later, be it a latecomer or
- * a process that takes up the broadcast of another, calls `openLive` with the same t0 instead.
+ * A broadcast: `open` each stream, then `startGroup` all of them with one t0. Whoever comes after that, be it a latecomer
+ * or a process that takes up the broadcast of another, asks `resumeStream` for the place that the others have reached,
+ * opens the spec and starts it at the t0 that it gives.
  */
 export class Streamer {
   readonly #needs: StreamerNeeds;
@@ -105,20 +106,6 @@ export class Streamer {
     const open = streamIds.filter((id) => this.#streams.has(id));
     for (const id of open) (this.#streams.get(id) as KnownStream).t0Ms = t0Ms;
     this.#ask({ kind: "start", streamIds: open, t0Ms });
-  }
-
-  /**
-   * Opens a stream that goes along with others whose packet `spec.offsetPackets` is or was due at `t0Ms` (epoch ms), and
-   * starts it on their 20 ms grid at the place they have reached, some 60 ms from now; with a t0 further ahead it begins
-   * with them. Resolves when it is to start, which `started` tells; false, with nothing opened, when they are past their
-   * end. `repeats` must say how often it is sent as things stand now. Rejects as `open` does.
-   */
-  async openLive(spec: StreamSpec, t0Ms: number): Promise<boolean> {
-    const place = resumeStream(spec, t0Ms, this.#needs.clock.now());
-    if (!place) return false;
-    await this.open(place.spec);
-    this.startGroup([spec.streamId], place.t0Ms);
-    return true;
   }
 
   /** Changes how often a stream sends its payload in all; Infinity: until it is ended. One that has ended is left alone. */

@@ -1,5 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { resumeStream } from "../../../src/audio/resume.ts";
 import { rtpOrigin } from "../../../src/audio/rtp.ts";
 import type { StreamEnded, StreamSpec, StreamStarted } from "../../../src/audio/stream-messages.ts";
 import { Streamer } from "../../../src/audio/streamer.ts";
@@ -130,7 +131,9 @@ describe("Streamer", () => {
     const t0 = Date.now() + 10;
     streamer.startGroup([spec.streamId], t0);
     await one.heard(10);
-    expect(await streamer.openLive(specFor(two, { payload }), t0)).toBe(true);
+    const place = resumeStream(specFor(two, { payload }), t0, Date.now());
+    await streamer.open(place?.spec as StreamSpec);
+    streamer.startGroup([specFor(two).streamId], place?.t0Ms as number);
     const [a, b] = [await one.heard(60), await two.heard(20)];
     await allEnded(2);
     const [first] = b;
@@ -144,9 +147,8 @@ describe("Streamer", () => {
     expect(apart[Math.floor(apart.length / 2)]).toBeLessThan(10);
   });
 
-  it("opens nothing for a latecomer whose broadcast is over", async () => {
+  it("ends a stream that never started", async () => {
     const listener = await newListener();
-    expect(await streamer.openLive(specFor(listener), Date.now() - 10 * 20)).toBe(false);
     await streamer.open(specFor(listener));
     streamer.end(specFor(listener).streamId);
     expect(await allEnded(1)).toMatchObject([{ reason: "stopped", packets: 0, firstPacketAt: null }]);
