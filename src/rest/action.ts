@@ -91,11 +91,6 @@ export function json(value: unknown, status = 200): Answer {
   return { status, body: JSON.stringify(value) };
 }
 
-/** 204, without a body. */
-export function noContent(headers: Readonly<Record<string, string>> = {}): Answer {
-  return { status: 204, headers, body: null };
-}
-
 /** The answer to a deletion. @source service-api.md, Common rules 6; decisions.md 1 */
 export function deleted(id: string): Answer {
   return json({ status: 200, message: `deleted ${id}`, resources: [{ id }] });

@@ -11,7 +11,7 @@ import { nestPairs, parseBrackets } from "./brackets.ts";
 import { boundaryOf, type Part, readMultipart } from "./multipart.ts";
 
 /** Most bytes of a body without its uploaded files. own choice: 1.5 MiB, room for the largest field with escapes. */
-export const MOST_BODY_BYTES = 1_572_864;
+const MOST_BODY_BYTES = 1_572_864;
 
 /** What a body may hold, compiled once. */
 export interface BodyPlan {

@@ -35,6 +35,8 @@ interface Compiled {
 }
 
 const ITEM_METHODS: readonly Method[] = ["get", "put", "delete"];
+/** Rows written in one go; between two the event loop turns. */
+const SLICE = 250;
 const NO_FILE_URL = undefined;
 
 /** Compiles representations, embeds and list parameters of all declarations. */
@@ -59,11 +61,14 @@ export function createPresenter({ catalogue, store, clock }: ApiNeeds, base: str
     const embeds = await embed(rows, query, by.scope);
     const permissions = permissionWriter(by, place);
     const withUrls = query.includeBinaryUrls === true;
-    return rows.map((row, at) => {
+    const texts: string[] = [];
+    for (const [at, row] of rows.entries()) {
+      if (at > 0 && at % SLICE === 0) await new Promise<void>((resolve) => clock.soon(resolve));
       const id = itemIdOf(row, place.path);
       const fileUrl = withUrls ? (field: string) => `${base}${place.collection}/${id}/${field}` : NO_FILE_URL;
-      return write(row, { extras: extras?.[at], more: embeds[at] + permissions(id), fileUrl });
-    });
+      texts.push(write(row, { extras: extras?.[at], more: embeds[at] + permissions(id), fileUrl }));
+    }
+    return texts;
   }
 
   return {

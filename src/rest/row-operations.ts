@@ -3,13 +3,14 @@ import { isUuid } from "../base/ids.ts";
 import { methodsOf, pathParams } from "../schema/catalogue.ts";
 import type { StoredFile } from "../schema/field.ts";
 import type { AnyResource, ResourcePath } from "../schema/resource.ts";
-import type { PageQuery, Scope, Sync } from "../store/store.ts";
+import type { Scope, Sync } from "../store/store.ts";
 import { type ApiRequest, deleted, type GuardedAction } from "./action.ts";
 import { requireMatch } from "./etag.ts";
 import { fileAnswer } from "./file-answer.ts";
 import type { Presenter, Showing } from "./presenter.ts";
 import { singleText } from "./query.ts";
 import type { Row } from "./representation.ts";
+import { collectionOf, findRow, parentIds, requireParents, restrictionOf, rowOf, type Served } from "./served-path.ts";
 
 /** A generic operation, as an action of the engine's own. */
 export interface RowOperation extends GuardedAction {
@@ -21,18 +22,13 @@ export interface RowOperation extends GuardedAction {
   sees?: (request: Pick<ApiRequest, "params" | "needs">, scope: Scope) => boolean;
 }
 
-interface Served {
-  resource: AnyResource;
-  path: ResourcePath;
-  parents: readonly string[];
-  /** Placeholder of the item's id. */
-  idName: string;
+interface Shown extends Served {
   presenter: Presenter;
 }
 
 /** The generic operations of one path of a resource: on the collection, on items, and the bytes of file fields. */
 export function rowOperations(resource: AnyResource, path: ResourcePath, presenter: Presenter): RowOperation[] {
-  const served: Served = {
+  const served: Shown = {
     resource,
     path,
     parents: pathParams(path),
@@ -60,22 +56,22 @@ export function rowOperations(resource: AnyResource, path: ResourcePath, present
   return operations;
 }
 
-async function list(served: Served, request: ApiRequest) {
+async function list(served: Shown, request: ApiRequest) {
   requireParents(served, request);
   return served.presenter.list(served.resource, restrictionOf(served, request), showingOf(served, request));
 }
 
-async function get(served: Served, request: ApiRequest) {
+async function get(served: Shown, request: ApiRequest) {
   return served.presenter.show(served.resource, rowOf(served, request), showingOf(served, request));
 }
 
-async function create(served: Served, request: ApiRequest) {
+async function create(served: Shown, request: ApiRequest) {
   requireParents(served, request);
   const row = await request.needs.store.create(served.resource, withParents(served, request), request.by);
   return served.presenter.show(served.resource, row as unknown as Row, showingOf(served, request));
 }
 
-async function update(served: Served, request: ApiRequest) {
+async function update(served: Shown, request: ApiRequest) {
   const { resource, presenter } = served;
   const { store } = request.needs;
   const found = rowOf(served, request);
@@ -100,7 +96,7 @@ async function updateMatching({ resource }: Served, request: ApiRequest, id: str
   });
 }
 
-async function remove(served: Served, request: ApiRequest) {
+async function remove(served: Shown, request: ApiRequest) {
   const { store } = request.needs;
   const { id } = rowOf(served, request);
   requireSameId(served, request);
@@ -114,7 +110,7 @@ async function remove(served: Served, request: ApiRequest) {
 }
 
 /** Takes a row out of somebody's own list; the row itself stays. */
-async function hide(served: Served, request: ApiRequest) {
+async function hide(served: Shown, request: ApiRequest) {
   const { store, catalogue, clock } = request.needs;
   const { through } = served.path;
   if (!through?.hiddenBy) throw new BugError(`A DELETE of ${served.path.at} needs through.hiddenBy.`);
@@ -126,7 +122,7 @@ async function hide(served: Served, request: ApiRequest) {
   return deleted(id);
 }
 
-function downloads(served: Served, item: string, sees: RowOperation["sees"]): RowOperation[] {
+function downloads(served: Shown, item: string, sees: RowOperation["sees"]): RowOperation[] {
   const names = Object.entries(served.resource.fields).filter(([, field]) => field.kind === "file");
   return names.map(([name]) => ({
     method: "get",
@@ -142,71 +138,13 @@ function downloads(served: Served, item: string, sees: RowOperation["sees"]): Ro
   }));
 }
 
-function showingOf(served: Served, request: ApiRequest): Showing {
+function showingOf(served: Shown, request: ApiRequest): Showing {
   const { by, query, params } = request;
   return { by, query, params, place: { path: served.path, collection: collectionOf(served, request) } };
 }
 
-function collectionOf({ path, parents }: Served, { params }: Pick<ApiRequest, "params">): string {
-  return `/${parents.reduce((at, name) => at.replace(`{${name}}`, String(params[name])), path.at)}`;
-}
-
-function parentIds({ parents }: Served, { params }: Pick<ApiRequest, "params">): Record<string, string> {
-  return Object.fromEntries(parents.map((name) => [name, params[name] as string]));
-}
-
-function restrictionOf(served: Served, request: Pick<ApiRequest, "params">): PageQuery {
-  const within = parentIds(served, request);
-  const { through } = served.path;
-  return through ? { through: { ...through, within } } : { within };
-}
-
-/** Throws not-found unless the path's item is there and the caller sees it. */
-function rowOf(served: Served, request: ApiRequest): Row {
-  const row = findRow(served, request, request.by.scope);
-  if (!row) throw notFound();
-  return row;
-}
-
-function findRow(served: Served, request: Pick<ApiRequest, "params" | "needs">, scope: Scope): Row | null {
-  const { resource, path, parents, idName } = served;
-  const { store } = request.needs;
-  const id = request.params[idName] ?? "";
-  if (!isUuid(id) || !parents.every((name) => isUuid(request.params[name]))) return null;
-  const restriction = restrictionOf(served, request);
-  if (path.through) return first(store.page(resource, { ...restriction, ids: [id], ...ONE, scope }));
-  const row = store.get(resource, id, scope) as Row | null;
-  if (row && parents.every((name) => row[name] === request.params[name])) return row;
-  if (!path.itemBy) return null;
-  const filters = [{ field: path.itemBy, op: "eq" as const, value: id }];
-  return first(store.page(resource, { ...restriction, filters, ...ONE, scope }));
-}
-
-const ONE = { limit: 1, includeTotal: false };
-
-function first({ rows }: { rows: readonly unknown[] }): Row | null {
-  return (rows[0] as Row | undefined) ?? null;
-}
-
-/**
- * Throws not-found unless the rows that the path's placeholders name are there, each below the one before where it has a
- * parent. Rights were judged by the path, so a parent need not be visible itself.
- */
-function requireParents({ resource, path, parents }: Served, { params, needs }: ApiRequest): void {
-  const { catalogue, store } = needs;
-  const owner = path.through ? catalogue.byName(path.through.resource) : resource;
-  for (const name of parents) {
-    const field = owner.fields[name];
-    if (field?.kind !== "ref" || !catalogue.has(field.to)) continue;
-    const id = params[name] as string;
-    const row = isUuid(id) ? (store.get(catalogue.byName(field.to), id) as Row | null) : null;
-    const misplaced = parents.some((other) => other !== name && row?.[other] && row[other] !== params[other]);
-    if (!row || misplaced) throw notFound();
-  }
-}
-
 /** The body with the ids that the path names. */
-function withParents(served: Served, request: ApiRequest): Record<string, unknown> {
+function withParents(served: Shown, request: ApiRequest): Record<string, unknown> {
   const input: Record<string, unknown> = { ...request.body };
   if (request.params[served.idName] !== undefined) requireSameId(served, request);
   if (served.path.through) return input;

@@ -55,7 +55,7 @@ export function sampleInput(
 }
 
 /** A valid value in JSON form, undefined when there is none. */
-export function sampleValue(field: Field, serial: number, idOf: IdOf): unknown {
+function sampleValue(field: Field, serial: number, idOf: IdOf): unknown {
   switch (field.kind) {
     case "ref":
       return idOf(field.to) ?? undefined;

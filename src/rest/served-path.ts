@@ -1,0 +1,80 @@
+import { notFound } from "../base/errors.ts";
+import { isUuid } from "../base/ids.ts";
+import type { AnyResource, ResourcePath } from "../schema/resource.ts";
+import type { PageQuery, Scope } from "../store/store.ts";
+import type { ApiRequest } from "./action.ts";
+import type { Row } from "./representation.ts";
+
+/** One path of a resource, as it is served. */
+export interface Served {
+  resource: AnyResource;
+  path: ResourcePath;
+  parents: readonly string[];
+  /** Placeholder of the item's id. */
+  idName: string;
+}
+
+/** The concrete collection: `/users/0190…/devices`. */
+export function collectionOf({ path, parents }: Served, { params }: Pick<ApiRequest, "params">): string {
+  return `/${parents.reduce((at, name) => at.replace(`{${name}}`, String(params[name])), path.at)}`;
+}
+
+/** The ids that the path names above its collection, by placeholder. */
+export function parentIds({ parents }: Served, { params }: Pick<ApiRequest, "params">): Record<string, string> {
+  return Object.fromEntries(parents.map((name) => [name, params[name] as string]));
+}
+
+/** What narrows a list to the rows of the path. */
+export function restrictionOf(served: Served, request: Pick<ApiRequest, "params">): PageQuery {
+  const within = parentIds(served, request);
+  const { through } = served.path;
+  return through ? { through: { ...through, within } } : { within };
+}
+
+/** As `findRow`, for the caller. Throws not-found. */
+export function rowOf(served: Served, request: ApiRequest): Row {
+  const row = findRow(served, request, request.by.scope);
+  if (!row) throw notFound();
+  return row;
+}
+
+/**
+ * The row that the path names by its id or, where the path says so, by the id of what it points to; null when it is not
+ * there or `scope` does not show it.
+ */
+export function findRow(served: Served, request: Pick<ApiRequest, "params" | "needs">, scope: Scope): Row | null {
+  const { resource, path, parents, idName } = served;
+  const { store } = request.needs;
+  const id = request.params[idName] ?? "";
+  if (!isUuid(id) || !parents.every((name) => isUuid(request.params[name]))) return null;
+  const restriction = restrictionOf(served, request);
+  if (path.through) return first(store.page(resource, { ...restriction, ids: [id], ...ONE, scope }));
+  const row = store.get(resource, id, scope) as Row | null;
+  if (row && parents.every((name) => row[name] === request.params[name])) return row;
+  if (!path.itemBy) return null;
+  const filters = [{ field: path.itemBy, op: "eq" as const, value: id }];
+  return first(store.page(resource, { ...restriction, filters, ...ONE, scope }));
+}
+
+const ONE = { limit: 1, includeTotal: false };
+
+function first({ rows }: { rows: readonly unknown[] }): Row | null {
+  return (rows[0] as Row | undefined) ?? null;
+}
+
+/**
+ * Throws not-found unless the rows that the path's placeholders name are there, each below the one before where it has a
+ * parent. Rights were judged by the path, so a parent need not be visible itself.
+ */
+export function requireParents({ resource, path, parents }: Served, { params, needs }: ApiRequest): void {
+  const { catalogue, store } = needs;
+  const owner = path.through ? catalogue.byName(path.through.resource) : resource;
+  for (const name of parents) {
+    const field = owner.fields[name];
+    if (field?.kind !== "ref" || !catalogue.has(field.to)) continue;
+    const id = params[name] as string;
+    const row = isUuid(id) ? (store.get(catalogue.byName(field.to), id) as Row | null) : null;
+    const misplaced = parents.some((other) => other !== name && row?.[other] && row[other] !== params[other]);
+    if (!row || misplaced) throw notFound();
+  }
+}
