@@ -5,6 +5,7 @@ import { BugError } from "../base/errors.ts";
 import notifications from "../resources/broadcasts/notifications.ts";
 import { addActivity } from "./activities.ts";
 import type { NotificationRow } from "./compose.ts";
+import type { Delivery } from "./delivery.ts";
 import { ownTarget, pooledTarget, sharedItem } from "./delivery-item.ts";
 import type { Desk } from "./desk.ts";
 import type { Ledger } from "./ledger.ts";
@@ -214,10 +215,16 @@ async function loadRows(
 ): Promise<void> {
   for (const page of loadDeliveries(live, needs.store, again)) {
     needs.signal.throwIfAborted();
+    if (givenUp !== null) for (const delivery of page) delivery.reached ||= mayHaveJoined(delivery);
     needs.desk.add(live, page);
     for (const delivery of page) if (givenUp !== null && !delivery.reached) live.end(delivery, "expired", givenUp);
     await new Promise<void>((resolve) => needs.clock.soon(resolve));
   }
+}
+
+/** It was asked, and the answer may have been lost with the process: it is silenced like those that had answered. */
+function mayHaveJoined({ hears, attempt }: Delivery): boolean {
+  return hears === "group" && attempt > 0;
 }
 
 /** Ends what an earlier run left: channels first hear of what they are to silence. */

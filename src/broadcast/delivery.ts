@@ -53,7 +53,7 @@ export interface Delivery {
   attempt: number;
   /** Tries of earlier runs, which the cap on tries does not count. */
   readonly earlierAttempts: number;
-  /** An earlier run of the channel or of the appliance has reached the device: it is only followed up. */
+  /** An earlier run of the appliance has, or may have, reached the device: it is only followed up. */
   reached: boolean;
   late: boolean;
   /** It was given to the channel with sound. */

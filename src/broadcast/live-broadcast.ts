@@ -260,8 +260,14 @@ export function createLiveBroadcast(needs: LiveNeeds): LiveBroadcast {
       const audio = audioFor(delivery);
       const { pk: deliveryId, reached, level } = delivery;
       delivery.audible = audio !== null;
-      if (!reached) return { ...shared, audio, deliveryId, device, attempt: ++delivery.attempt };
-      return { ...shared, audio, deliveryId, device, attempt: delivery.attempt, reached: level as "accepted" };
+      if (reached) {
+        const proven = isReached(delivery) ? (level as "accepted") : "sent";
+        return { ...shared, audio, deliveryId, device, attempt: delivery.attempt, reached: proven };
+      }
+      delivery.attempt++;
+      // After a crash, what was asked must be told from what was not: it may have joined without anybody knowing.
+      ledger.touch(delivery);
+      return { ...shared, audio, deliveryId, device, attempt: delivery.attempt };
     },
     takeOutcome(delivery, outcome) {
       if (delivery.endedAt !== null) return;

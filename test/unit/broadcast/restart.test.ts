@@ -85,6 +85,27 @@ describe("a crash in the middle of the sound", () => {
     expect(air.diary(id)).toContain("broadcast-failed");
   });
 
+  it("silences also what it had asked without learning of the answer, and nothing else", async () => {
+    air.channels.windows.set("ip-phones", 2);
+    for (const phone of PHONES) air.channels.manners.set(phone, { answersAfterMs: null });
+    const id = await play();
+    await fixture.clock.advance(1_000);
+    air.crash();
+    const handed = air.channels.given.length;
+    await fixture.clock.advance(600_000);
+    await air.restart();
+    await air.untilSettled(id);
+    const followed = air.channels.given.slice(handed).flatMap(({ items }) => items);
+    expect(followed.map(({ device, reached }) => [device.deviceIdentifier, reached])).toEqual([
+      [ONE, "sent"],
+      [TWO, "sent"],
+    ]);
+    expect(air.channels.stopped.flatMap(({ request }) => request.deliveryIds)).toEqual(
+      followed.map(({ deliveryId }) => deliveryId),
+    );
+    expect(air.ledger(id)).toMatchObject({ [ONE]: "expired", [TWO]: "expired", [PHONES[2] ?? ""]: "expired" });
+  });
+
   it("begins an emergency again from the beginning", async () => {
     const id = await play({ priority: "critical" });
     await fixture.clock.advance(3_000);
