@@ -1,22 +1,42 @@
 import { invalidValue, LimitError } from "../base/errors.ts";
 import extensions from "../resources/devices/extensions.ts";
 import userDevices, { USER_DEVICE_TYPES } from "../resources/people/user-devices.ts";
+import type { RowOf } from "../schema/resource.ts";
 import type { Behaviour, Change, Reader } from "../store/store.ts";
 
-/**
- * A user's device is of a documented type or of one that an extension serves; an extension's deviceLimit bounds how many
- * of its type one user has, within the five that everybody may have. @source service-api.md, User device; decisions.md 5
- */
-export const userDeviceBehaviour: Behaviour<typeof userDevices> = { beforeWrite: checkType };
+/** Devices a user may have, but for those of types with a limit of their own. @source decisions.md 5 */
+const MOST = 5;
 
-function checkType({ before, after }: Change<typeof userDevices>, tx: Reader): void {
+/**
+ * A user's device is of a documented type or of one that an extension serves; a user has at most five. own choice: where
+ * the serving extension has a deviceLimit, it alone bounds the devices of its type, which don't count among the five.
+ * @source service-api.md, User device; decisions.md 5
+ */
+export const userDeviceBehaviour: Behaviour<typeof userDevices> = { beforeWrite: checkTypeAndNumber };
+
+function checkTypeAndNumber({ before, after }: Change<typeof userDevices>, tx: Reader): void {
   if (!after || before?.type === after.type) return;
   const serving = tx.find(extensions, { type: "device", deviceType: after.type }, 1)[0];
   if (!serving && !(USER_DEVICE_TYPES as readonly string[]).includes(after.type)) {
     throw invalidValue("type", "No extension serves it.");
   }
   const limit = serving?.deviceLimit ?? null;
-  if (limit === null) return;
-  const others = tx.count(userDevices, { userId: after.userId, type: after.type });
-  if (others >= limit) throw new LimitError(limit, `devices of type ${after.type}`);
+  if (limit !== null) {
+    const sameType = tx.count(userDevices, { userId: after.userId, type: after.type });
+    if (sameType >= limit) throw new LimitError(limit, `devices of type ${after.type}`);
+  } else if (countOrdinary(after, tx) >= MOST) {
+    throw new LimitError(MOST, "devices");
+  }
+}
+
+/** The user's other devices whose type has no limit of its own. */
+function countOrdinary({ pk, userId }: RowOf<typeof userDevices>, tx: Reader): number {
+  const found = tx.one<{ count: number }>(
+    `SELECT count(*) AS count FROM user_devices d
+     WHERE d.user_pk = (SELECT pk FROM users WHERE id = ?) AND d.pk <> ? AND NOT EXISTS (
+       SELECT 1 FROM extensions e WHERE e.type = 'device' AND e.device_limit IS NOT NULL AND e.device_type = d.type)`,
+    userId,
+    pk,
+  );
+  return found?.count ?? 0;
 }

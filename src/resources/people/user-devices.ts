@@ -18,7 +18,10 @@ export const USER_DEVICE_TYPES = [
   "desktop",
 ] as const;
 
-/** Registered means of reaching a user. @source service-api.md, User device; digest `/v1/users/{userId}/devices` */
+/**
+ * Registered means of reaching a user. How many a user may have depends on the extensions that serve them, so it is no
+ * limit of the declaration. @source service-api.md, User device; digest `/v1/users/{userId}/devices`
+ */
 export default defineResource({
   name: "user-devices",
   doc: "One way to reach a user: an app, a telephone number or a mail address.",
@@ -26,7 +29,6 @@ export default defineResource({
   idParam: "deviceId",
   scope: "parent",
   replicate: "A",
-  limit: { most: 5, per: "userId" },
   indexes: [["type", "deviceIdentifier"]],
   fields: {
     userId: ref("Owner of the device.", "users", { required: true, createOnly: true, onDelete: "cascade" }),

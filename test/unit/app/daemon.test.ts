@@ -92,22 +92,26 @@ describe("behaviours, bound", () => {
     expect(body.data[0]).toMatchObject({ numPhones: 1, numSpeakers: 0 });
   });
 
-  it("users' devices are of a known type or one that an extension serves, within its limit", async () => {
+  it("users' devices are of a known type or one that an extension serves: five, or what the extension allows", async () => {
     const user = await daemon.call<Row>("POST", "/users", { name: "Ann" });
     const path = `/users/${user.body.id}/devices`;
-    expect(await daemon.call("POST", path, { type: "email" })).toMatchObject({ status: 200 });
-    expect(await daemon.call("POST", path, { type: "pager" })).toMatchObject(refused(400, "type"));
-    await daemon.call("POST", "/extensions", { name: "Pagers", type: "device", deviceType: "pager", deviceLimit: 1 });
-    expect(await daemon.call("POST", path, { type: "pager" })).toMatchObject({ status: 200 });
-    expect(await daemon.call("POST", path, { type: "pager" })).toMatchObject({
-      status: 400,
-      body: { type: "limit-exceeded" },
+    const add = (type: string) => daemon.call<Row>("POST", path, { type });
+    const full = { status: 400, body: { type: "limit-exceeded" } };
+    expect(await add("pager")).toMatchObject(refused(400, "type"));
+    const pagers = { name: "Pagers", type: "device", deviceType: "pager", deviceLimit: 7 };
+    const extension = await daemon.call<Row>("POST", "/extensions", pagers);
+    for (let count = 0; count < 7; count++) expect(await add("pager")).toMatchObject({ status: 200 });
+    expect(await add("pager")).toMatchObject(full);
+    for (let count = 0; count < 5; count++) expect(await add("SMS")).toMatchObject({ status: 200 });
+    const refusal = await add("email");
+    expect(refusal).toMatchObject({ ...full, body: { message: "Limit of 5 devices reached." } });
+    const { body } = await daemon.call<{ data: (Row & { type: string })[] }>("GET", path);
+    const sms = body.data.find(({ type }) => type === "SMS") as Row;
+    expect(await daemon.call("PUT", `${path}/${sms.id}`, { type: "email", name: "Mail" })).toMatchObject({
+      status: 200,
     });
-    for (let more = 0; more < 3; more++) await daemon.call("POST", path, { type: "SMS" });
-    expect(await daemon.call("POST", path, { type: "SMS" })).toMatchObject({
-      status: 400,
-      body: { type: "limit-exceeded" },
-    });
+    await daemon.call("PUT", `/extensions/${extension.body.id}`, { deviceLimit: 1 });
+    expect(await daemon.call("PUT", `${path}/${sms.id}`, { type: "pager" })).toMatchObject(full);
   });
 
   it("confirmation requests have distinct answers, and replies and rules refer to them", async () => {

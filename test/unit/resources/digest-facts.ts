@@ -127,7 +127,6 @@ export const ROW_LIMITS: Readonly<Record<string, { most: number; per?: string }>
   "device-groups": { most: 3_500 },
   "message-templates": { most: 3_500 },
   subscriptions: { most: 100_000, per: "distributionListId" },
-  "user-devices": { most: 5, per: "userId" },
 };
 
 /** Enumerations that are long: the number of words and some of them. */
