@@ -4,13 +4,16 @@ import { createAuthentication } from "./authentication.ts";
 import config from "./config.ts";
 import { createCredentials } from "./credentials.ts";
 import { createDeliveries } from "./deliveries.ts";
+import { createPace } from "./pace.ts";
 import { createPages } from "./pages.ts";
 import { createPhoneClient } from "./phone-exchange.ts";
 import { createPhoneTurns } from "./phone-turns.ts";
 import { createPusher } from "./pusher.ts";
 
-/** Phones at once, and beside them questions about sound that nobody waits for. @source performance.md 7 */
-const LIMITS = { lanes: 1_024, lastLane: 512 };
+/** Phones at once. @source performance.md 7 */
+const PACE = { least: 64, start: 512, most: 1_024 };
+/** Questions about sound at once, beside the pushes. */
+const QUESTIONS = 512;
 const SWEEP_MS = 60_000;
 
 /** Desk phones: text, image and multicast sound by push; phones ask the own port whether they may obey. */
@@ -23,9 +26,12 @@ export default definePlugin({
     const authentication = createAuthentication(credentials);
     const pages = createPages(() => ctx.urls.auth ?? "", randomBytes(32));
     const authUrl = await ctx.listen("auth", (request) => pages.respond(request) ?? authentication.respond(request));
-    const ask = createPhoneClient(clock, ctx.signal);
+    const pace = createPace(clock, PACE);
+    const ask = createPhoneClient(clock, ctx.signal, pace);
     const pusher = createPusher({ ask, authentication, authUrl, authorization: credentials.header });
-    const turns = createPhoneTurns(clock, LIMITS, (error) => log.error({ error: String(error) }, "a push went wrong"));
+    const turns = createPhoneTurns(clock, { lanes: pace.limit, lastLane: QUESTIONS }, (error) =>
+      log.error({ error: String(error) }, "a push went wrong"),
+    );
     const deliveries = createDeliveries({ clock, outcome: ctx.outcome, turns, ask, pusher, pages });
     ctx.deliver((batch) => deliveries.take(batch));
     ctx.stop((request) => deliveries.stop(request));

@@ -1,6 +1,7 @@
 import { connect, type Socket } from "node:net";
 import type { Clock } from "#plugin-api";
 import { type HttpAnswer, readHttpAnswer } from "./http-answer.ts";
+import type { Pace } from "./pace.ts";
 import type { Phone } from "./phone.ts";
 
 /** What became of one request: the phone's answer, or why there is none. */
@@ -47,7 +48,7 @@ export type AskPhone = (phone: Phone, request: PhoneRequest) => Promise<Exchange
  * are never followed. Plain sockets: with thousands of phones an HTTP client costs twice the CPU time. When `signal`
  * aborts, what is under way ends with a fault.
  */
-export function createPhoneClient(clock: Clock, signal: AbortSignal): AskPhone {
+export function createPhoneClient(clock: Clock, signal: AbortSignal, pace: Pace): AskPhone {
   const open = new Set<(fault: Fault) => void>();
   signal.addEventListener("abort", () => {
     for (const end of [...open]) end({ words: STOPPING, retryable: true });
@@ -56,6 +57,7 @@ export function createPhoneClient(clock: Clock, signal: AbortSignal): AskPhone {
     new Promise((resolve) => {
       if (signal.aborted) return resolve({ fault: { words: STOPPING, retryable: true } });
       const finish = (result: Exchange): void => {
+        if (result.answer) pace.answered();
         timer.cancel();
         open.delete(fail);
         socket.destroy();
@@ -66,7 +68,10 @@ export function createPhoneClient(clock: Clock, signal: AbortSignal): AskPhone {
       const socket = connect({ host: phone.host, port: phone.port, noDelay: true });
       let timer = clock.after(CONNECT_MS, () => {
         if (socket.connecting) return fail(late("connection", CONNECT_MS));
-        timer = clock.after(WHOLE_MS - CONNECT_MS, () => fail(late("answer", WHOLE_MS)));
+        timer = clock.after(WHOLE_MS - CONNECT_MS, () => {
+          pace.late();
+          fail(late("answer", WHOLE_MS));
+        });
       });
       socket.on("connect", () => socket.write(requestText(phone, request)));
       collect(socket, finish);

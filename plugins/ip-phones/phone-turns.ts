@@ -14,8 +14,8 @@ export interface PhoneTurns {
 
 /** Limits of the conversations that go on at once. */
 export interface TurnLimits {
-  /** All lanes but the last together. */
-  lanes: number;
+  /** All lanes but the last together, as things stand now. */
+  lanes(): number;
   /** The last lane, so that it goes on, slowly, while the others are busy. */
   lastLane: number;
 }
@@ -43,7 +43,7 @@ export function createPhoneTurns(clock: Clock, limits: TurnLimits, onError: (err
   let scheduled = false;
 
   const next = (): Turn | undefined => {
-    const isOpen = (lane: number): boolean => (lane < LAST_LANE ? going < limits.lanes : goingLast < limits.lastLane);
+    const isOpen = (lane: number): boolean => (lane < LAST_LANE ? going < limits.lanes() : goingLast < limits.lastLane);
     return lanes.find((queue, lane) => queue.length > 0 && isOpen(lane))?.shift();
   };
   const startSome = (): void => {

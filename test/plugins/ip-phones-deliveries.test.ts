@@ -33,7 +33,7 @@ function stage(said: Said = {}) {
   const deliveries = createDeliveries({
     clock,
     outcome: (id, level, details) => note([id, level, details?.reason].filter((part) => part !== undefined).join(" ")),
-    turns: createPhoneTurns(clock, { lanes: 10, lastLane: 2 }, (error) => note(String(error))),
+    turns: createPhoneTurns(clock, { lanes: () => 10, lastLane: 2 }, (error) => note(String(error))),
     ask: async () => {
       note("asks");
       return said.statistics?.() ?? statistics(0);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readHttpAnswer } from "../../plugins/ip-phones/http-answer.ts";
+import { createPace } from "../../plugins/ip-phones/pace.ts";
 import { modelOf } from "../../plugins/ip-phones/phone-models.ts";
 import { createPhoneTurns, LAST_LANE } from "../../plugins/ip-phones/phone-turns.ts";
 import { elementText, escapeXml, unescapeXml } from "../../plugins/ip-phones/xml.ts";
@@ -37,7 +38,7 @@ describe("turns with phones", () => {
     const clock = createFakeClock();
     const log: string[] = [];
     const ends = new Map<string, () => void>();
-    const turns = createPhoneTurns(clock, { lanes, lastLane }, (error) => log.push(String(error)));
+    const turns = createPhoneTurns(clock, { lanes: () => lanes, lastLane }, (error) => log.push(String(error)));
     const add = (lane: number, key: string, name = key): void =>
       turns.add(lane, key, () => {
         log.push(name);
@@ -104,6 +105,24 @@ describe("turns with phones", () => {
     await clock.advance(0);
     await clock.advance(0);
     expect(log).toEqual(["Error: broken", "after"]);
+  });
+});
+
+describe("the pace", () => {
+  it("grows with answers and is halved once a second while answers are late", async () => {
+    const clock = createFakeClock();
+    const pace = createPace(clock, { least: 2, start: 8, most: 10 });
+    for (let answer = 0; answer < 5; answer++) pace.answered();
+    expect(pace.limit()).toBe(10);
+    const seen: number[] = [];
+    for (const ms of [0, 0, 999, 1, 1_000, 1_000]) {
+      await clock.advance(ms);
+      pace.late();
+      seen.push(pace.limit());
+    }
+    expect(seen).toEqual([5, 5, 5, 2, 2, 2]);
+    pace.answered();
+    expect(pace.limit()).toBe(3);
   });
 });
 

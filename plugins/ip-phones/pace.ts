@@ -1,0 +1,40 @@
+import type { Clock } from "#plugin-api";
+
+/**
+ * How many phones are talked to at once. Each phone calls back into this machine, so more than it can carry would let
+ * every answer come too late. @source RFC 5681 §3.1: halve on loss, grow with each answer
+ */
+export interface Pace {
+  limit(): number;
+  /** A phone has answered. */
+  answered(): void;
+  /** A phone that took the connection has not answered in time; one that is off line says nothing about the pace. */
+  late(): void;
+}
+
+/** Bounds of a pace. */
+export interface PaceBounds {
+  least: number;
+  start: number;
+  most: number;
+}
+
+/** Answers that are late together are one sign, not many. */
+const HALVE_EVERY_MS = 1_000;
+
+/** Makes a pace that begins at `start`. */
+export function createPace(clock: Clock, { least, start, most }: PaceBounds): Pace {
+  let limit = start;
+  let halvedAt = Number.NEGATIVE_INFINITY;
+  return {
+    limit: () => limit,
+    answered() {
+      limit = Math.min(most, limit + 1);
+    },
+    late() {
+      if (clock.monotonicMs() < halvedAt + HALVE_EVERY_MS) return;
+      halvedAt = clock.monotonicMs();
+      limit = Math.max(least, Math.floor(limit / 2));
+    },
+  };
+}
