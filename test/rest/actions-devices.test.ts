@@ -44,7 +44,10 @@ const names = async (path: string) => {
 };
 const query = (values: Record<string, unknown>) =>
   new URLSearchParams(
-    Object.entries(values).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]),
+    Object.entries(values).map(([name, value]): [string, string] => [
+      name,
+      typeof value === "string" ? value : JSON.stringify(value),
+    ]),
   ).toString();
 
 describe("lists of devices", () => {

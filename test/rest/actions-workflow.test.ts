@@ -23,7 +23,7 @@ async function post(kind: Kind, path: string, members: Members, token = daemon.f
     kind === "json"
       ? JSON.stringify(members)
       : kind === "form"
-        ? new URLSearchParams(pairs.map((pair) => [...pair]))
+        ? new URLSearchParams(pairs.map(([name, value]): [string, string] => [name, value]))
         : parts;
   const headers: Record<string, string> = { authorization: `Bearer ${token}` };
   if (kind === "json") headers["content-type"] = "application/json";
