@@ -146,6 +146,7 @@ async function makeLive(row: NotificationRow, how: Resumption, needs: AirNeeds):
     ledger: needs.ledger,
     shared: sharedItem(row, row.notAfter ?? row.createdAt, imagePathOf(row, store.files)),
     mayWait: readSendingProfile(row.extensionSettingsOverrides).queueingAllowed,
+    givenUp: !sounds,
     sound,
     targets: { group: hasGroup ? target : null, own: ownTarget(row, needs.ttl) },
     moreToCome: () => hasOpenRecipients(store, row.id),

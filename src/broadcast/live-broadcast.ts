@@ -41,6 +41,8 @@ export interface LiveNeeds {
   ledger: Ledger;
   shared: SharedItem;
   mayWait: boolean;
+  /** It is only ended, by whoever put it on air. */
+  givenUp: boolean;
   sound: Sound | null;
   /** What devices are told of the sound, by how they get it; null without. */
   targets: { group: AudioTarget | null; own: AudioTarget | null };
@@ -253,7 +255,7 @@ export function createLiveBroadcast(needs: LiveNeeds): LiveBroadcast {
       if (complete) return look();
       complete = true;
       if (sound) after(START_AFTER_MS[shared.class] - (clock.monotonicMs() - began), start);
-      expectEnd();
+      if (!needs.givenUp) expectEnd();
       look();
     },
     item(delivery, device: ReachedDevice) {

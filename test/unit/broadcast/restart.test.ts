@@ -104,6 +104,7 @@ describe("a crash in the middle of the sound", () => {
       followed.map(({ deliveryId }) => deliveryId),
     );
     expect(air.ledger(id)).toMatchObject({ [ONE]: "expired", [TWO]: "expired", [PHONES[2] ?? ""]: "expired" });
+    expect(air.rows(id).every(({ reason }) => /not running/.test(reason ?? ""))).toBe(true);
   });
 
   it("begins an emergency again from the beginning", async () => {
