@@ -24,7 +24,12 @@ export interface RawBody {
   kind: "none" | "json" | "form" | "multipart";
   /** The JSON value, or the members of a form with bracketed keys nested; {} without a body. */
   value: unknown;
+  /** Files that were stored; each must be released when the request ends. */
+  uploads: readonly UploadedFile[];
 }
+
+/** What a request without body says. */
+export const NO_BODY: RawBody = { kind: "none", value: {}, uploads: [] };
 
 /** Compiles what is needed to read bodies with members `fields`. */
 export function planBody(fields: Readonly<Record<string, Field>>): BodyPlan {
@@ -47,17 +52,17 @@ export async function readBody(
   plan: BodyPlan,
   needs: { clock: Clock; files: FileStore },
 ): Promise<RawBody> {
-  if (!hasBody(request)) return { kind: "none", value: {} };
+  if (!hasBody(request)) return NO_BODY;
   const encoding = request.headers["content-encoding"];
   if (encoding !== undefined && encoding !== "identity") throw unsupported("Bodies are sent without content encoding.");
   const bytes = arriving(request, needs.clock);
   switch (mediaTypeOf(request)) {
     case "application/json":
-      return { kind: "json", value: parseJsonText(await textOf(request, bytes)) };
+      return { kind: "json", value: parseJsonText(await textOf(request, bytes)), uploads: [] };
     case "application/x-www-form-urlencoded":
-      return { kind: "form", value: parseBrackets(await textOf(request, bytes)) };
+      return { kind: "form", value: parseBrackets(await textOf(request, bytes)), uploads: [] };
     case "multipart/form-data":
-      return { kind: "multipart", value: await readParts(request, bytes, plan, needs.files) };
+      return readParts(request, bytes, plan, needs.files);
     default:
       throw unsupported("Send application/json, application/x-www-form-urlencoded or multipart/form-data.");
   }
@@ -116,10 +121,27 @@ async function readParts(
   bytes: AsyncIterable<Buffer>,
   plan: BodyPlan,
   files: FileStore,
-): Promise<Record<string, unknown>> {
+): Promise<RawBody> {
+  const uploads: Record<string, UploadedFile> = {};
+  try {
+    const texts = nestPairs(await readPairs(request, bytes, plan, files, uploads));
+    return { kind: "multipart", value: { ...texts, ...uploads }, uploads: Object.values(uploads) };
+  } catch (error) {
+    for (const upload of Object.values(uploads)) files.release(upload, false);
+    throw error;
+  }
+}
+
+/** The text parts; files are put into `uploads` as they arrive. */
+async function readPairs(
+  request: IncomingMessage,
+  bytes: AsyncIterable<Buffer>,
+  plan: BodyPlan,
+  files: FileStore,
+  uploads: Record<string, UploadedFile>,
+): Promise<[string, string][]> {
   const reader = readMultipart(bytes, boundaryOf(request.headers["content-type"] ?? ""));
   const pairs: [string, string][] = [];
-  const uploads: Record<string, UploadedFile> = {};
   let left = MOST_BODY_BYTES;
   for (let part = await reader.next(); part; part = await reader.next()) {
     const name = camelCase(part.name);
@@ -135,7 +157,7 @@ async function readParts(
       uploads[name] = await store(part, name, field, files);
     }
   }
-  return { ...nestPairs(pairs), ...uploads };
+  return pairs;
 }
 
 async function store(part: Part, name: string, field: FileFieldData, files: FileStore): Promise<UploadedFile> {

@@ -1,11 +1,11 @@
 import { actorOf, type Principal } from "../access/principal.ts";
-import { forbidden, invalidValue, notFound } from "../base/errors.ts";
+import { forbidden, invalidValue, notFound, UpstreamError } from "../base/errors.ts";
 import { camelCase } from "../schema/decode.ts";
 import type { AnyResource, Method } from "../schema/resource.ts";
 import type { By } from "../store/store.ts";
 import type { Action, Answer, ApiRequest, OpenRequest } from "./action.ts";
 import { tokenInForm, tokenOf } from "./bearer.ts";
-import { type BodyPlan, decodeBody, isUrlEncoded, planBody, type RawBody, readBody } from "./body.ts";
+import { type BodyPlan, decodeBody, isUrlEncoded, NO_BODY, planBody, type RawBody, readBody } from "./body.ts";
 import { unauthorized } from "./error-answer.ts";
 import type { Incoming } from "./incoming.ts";
 import type { ApiNeeds } from "./needs.ts";
@@ -24,7 +24,6 @@ export interface Endpoint {
 }
 
 const VERSION = "v1";
-const NO_BODY: RawBody = { kind: "none", value: {} };
 
 /**
  * Makes the endpoint of an action: who asks, in which domain, may it, what does the body say, then the action itself.
@@ -42,7 +41,7 @@ export function createEndpoint(action: Action | RowOperation, needs: ApiNeeds, p
       const base = { ...incoming, ...placeOf(action, incoming.path, names, values), needs };
       if (action.permission === "open") {
         const body = await bodyOf(base, plan, needs);
-        return action.handle({ ...base, body: decoded(base, body, plan) });
+        return releasing(body, needs, () => action.handle({ ...base, body: decoded(base, body, plan) }));
       }
       const known = { action, base, plan, parents };
       return serveKnown(known, needs, presenter);
@@ -76,16 +75,33 @@ async function serveKnown(
   const request = requestOf(action.at, base, principal, by, presenter);
   if (!action.complete) judge(action, request);
   const body = early ?? (await bodyOf(base, plan, needs));
-  refuseOtherParents(body, base.params, parents);
-  const inBody = query === null ? domainIn(body) : null;
-  const full = {
-    ...request,
-    ...(inBody === null ? {} : { by: byOf(principal, inBody, base, needs) }),
-    body: decoded(base, body, plan),
-  };
-  const complete = action.complete ? action.complete(full) : full;
-  if (action.complete || inBody !== null) judge(action, complete);
-  return action.handle(complete);
+  return releasing(body, needs, async () => {
+    refuseOtherParents(body, base.params, parents);
+    const inBody = query === null ? domainIn(body) : null;
+    const full = {
+      ...request,
+      ...(inBody === null ? {} : { by: byOf(principal, inBody, base, needs) }),
+      body: decoded(base, body, plan),
+    };
+    const complete = action.complete ? action.complete(full) : full;
+    if (action.complete || inBody !== null) judge(action, complete);
+    return action.handle(complete);
+  });
+}
+
+/** Keeps uploaded files when `run` succeeds, or when nobody knows whether it did. */
+async function releasing(body: RawBody, { store }: ApiNeeds, run: () => Promise<Answer>): Promise<Answer> {
+  let kept = false;
+  try {
+    const answer = await run();
+    kept = true;
+    return answer;
+  } catch (error) {
+    kept = error instanceof UpstreamError && error.type === "outcome-unknown";
+    throw error;
+  } finally {
+    for (const upload of body.uploads) store.files.release(upload, kept);
+  }
 }
 
 /** The holder of the token; the body is read early when the token may be in it. Throws unauthorized. */
@@ -125,7 +141,7 @@ async function bodyOf(base: Base, plan: BodyPlan | null, needs: ApiNeeds): Promi
 /** A method that `_method` asked for has its parameters in the query. */
 function decoded(base: Base, body: RawBody, plan: BodyPlan | null): Record<string, unknown> {
   if (!plan) return {};
-  const given = base.overridden ? ({ kind: "form", value: base.query } as const) : body;
+  const given = base.overridden ? ({ ...NO_BODY, kind: "form", value: base.query } as const) : body;
   return decodeBody(given, plan);
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { existsSync, rmSync } from "node:fs";
 import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { CallerError } from "../base/errors.ts";
@@ -14,8 +15,26 @@ const HEAD_BYTES = 65_536;
 export function createFileStore(dataDir: string): FileStore {
   const root = join(dataDir, "files");
   const pathOf = (file: StoredFile): string => join(root, file.sha256.slice(0, 2), file.sha256);
+  /** By content, while somebody has stored it and not yet said whether a row took it. */
+  const holds = new Map<string, { times: number; isNew: boolean; kept: boolean }>();
+  const hold = (file: StoredFile): void => {
+    const held = holds.get(file.sha256) ?? { times: 0, isNew: !existsSync(pathOf(file)), kept: false };
+    held.times += 1;
+    holds.set(file.sha256, held);
+  };
+  // Without await, so that nobody can store the same content in between.
+  const release: FileStore["release"] = ({ file }, kept) => {
+    const held = holds.get(file.sha256);
+    if (!held) return;
+    held.times -= 1;
+    held.kept ||= kept;
+    if (held.times > 0) return;
+    holds.delete(file.sha256);
+    if (held.isNew && !held.kept) rmSync(pathOf(file), { force: true });
+  };
   return {
     pathOf,
+    release,
     read: (file) => readFile(pathOf(file)),
     async put(bytes, { fileName, maxBytes, types }) {
       await mkdir(root, { recursive: true, mode: 0o700 });
@@ -30,8 +49,15 @@ export function createFileStore(dataDir: string): FileStore {
           );
         }
         const file: StoredFile = { sha256, size, fileName: displayName(fileName), ...kind };
-        await settle(arriving, pathOf(file));
-        return new UploadedFile(file);
+        const upload = new UploadedFile(file);
+        hold(file);
+        try {
+          await settle(arriving, pathOf(file));
+        } catch (error) {
+          release(upload, false);
+          throw error;
+        }
+        return upload;
       } finally {
         await rm(arriving, { force: true });
       }

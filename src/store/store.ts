@@ -147,6 +147,11 @@ export interface FileStore {
     bytes: AsyncIterable<Uint8Array>,
     options: { fileName: string; maxBytes: number; types: readonly string[] },
   ): Promise<UploadedFile>;
+  /**
+   * Must follow each `put` once it is clear whether a row took the file (`kept`). Bytes that were new with it and that
+   * nobody kept are removed.
+   */
+  release(upload: UploadedFile, kept: boolean): void;
   /** Absolute path of the stored bytes. */
   pathOf(file: StoredFile): string;
   read(file: StoredFile): Promise<Buffer>;

@@ -1,4 +1,6 @@
+import { existsSync, readdirSync } from "node:fs";
 import { connect } from "node:net";
+import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { SAMPLE_PNG } from "../support/sample-values.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
@@ -9,10 +11,11 @@ const SECRET = "Tr0ub4dor-and-3";
 const BOUNDARY = "----edge";
 const MULTIPART = { "content-type": `multipart/form-data; boundary=${BOUNDARY}` };
 
+const dataDir = makeTempDir();
 let api: ApiFixture;
 let rowsBefore: unknown;
 beforeAll(async () => {
-  api = await openApi(makeTempDir());
+  api = await openApi(dataDir);
 });
 afterAll(() => api.close());
 beforeEach(() => {
@@ -25,9 +28,12 @@ afterEach(() => {
   expect(api.logged()).not.toContain('"level":50');
 });
 
-/** Everything that a write leaves behind. */
+/** Everything that a write leaves behind: rows, records, files. */
 function written(): unknown {
-  return api.store.all("SELECT (SELECT count(*) FROM audit) audit, (SELECT max(seq) FROM changes) seq");
+  const records = api.store.all("SELECT (SELECT count(*) FROM audit) audit, (SELECT max(seq) FROM changes) seq");
+  const folder = join(dataDir, "files");
+  const files = existsSync(folder) ? readdirSync(folder, { recursive: true, withFileTypes: true }) : [];
+  return { records, files: files.filter((entry) => entry.isFile()).map(({ name }) => name) };
 }
 
 function post(body: string | Uint8Array, headers: Record<string, string>): Promise<Received> {
@@ -134,6 +140,12 @@ describe("multipart", () => {
       named + upload("image", "<html><script>") + end,
       415,
       "unsupported-media-type",
+    ],
+    [
+      "a picture with a name that is too long",
+      upload("image", png) + field("name", "n".repeat(300)) + end,
+      400,
+      "invalid-value",
     ],
     ["two files for one field", named + upload("image", png) + upload("image", png) + end, 400, "invalid-value"],
     ["a text for a file", named + field("image", "abc") + end, 400, "invalid-value"],

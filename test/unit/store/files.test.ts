@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { createFileStore } from "../../../src/store/files.ts";
@@ -35,6 +35,22 @@ describe("files", () => {
     expect(await files.read(file)).toEqual(PNG);
     const again = await files.put(chunks(PNG), { fileName: "b.png", maxBytes: 1_000, types: ["image/png"] });
     expect(files.pathOf(again.file)).toBe(files.pathOf(file));
+  });
+
+  it("go again when nobody kept them, but not those that others hold or that were there before", async () => {
+    const files = createFileStore(folder);
+    const put = () => files.put(chunks(PNG), { fileName: "a.png", maxBytes: 1_000, types: ["image/png"] });
+    const first = await put();
+    const second = await put();
+    const path = files.pathOf(first.file);
+    files.release(first, false);
+    expect(existsSync(path)).toBe(true);
+    files.release(second, false);
+    expect(existsSync(path)).toBe(false);
+    files.release(await put(), true);
+    expect(existsSync(path)).toBe(true);
+    files.release(await put(), false);
+    expect(existsSync(path)).toBe(true);
   });
 
   it.each([
