@@ -15,5 +15,7 @@ const terminal: Terminal = {
   },
 };
 
+// What an appliance writes is for its own user alone, also in a folder that others may read.
+process.umask(0o077);
 // Ends now, whatever is still open: after a fault of the disk nothing more may be written.
 process.exit(await run(process.argv.slice(2), terminal));

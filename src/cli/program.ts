@@ -1,4 +1,5 @@
 import { Command, CommanderError } from "commander";
+import { ownVersion } from "../app/version.ts";
 import { addCampus } from "./campus.ts";
 import { addDemo } from "./demo.ts";
 import { EXIT, EXIT_HELP } from "./exit-codes.ts";
@@ -36,6 +37,7 @@ function createProgram(terminal: Terminal, finish: (exitCode: number) => void): 
     .description(
       "Open mass-notification appliance: sends a message to phones, speakers and people, with proof per device.",
     )
+    .version(ownVersion())
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.out(text.trimEnd()),

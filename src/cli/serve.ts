@@ -26,7 +26,8 @@ export function addServe(program: Command, terminal: Terminal, finish: (exitCode
       "after",
       "\nExample:\n  carillon serve --data data --listen 127.0.0.1:8080 --config carillon.yaml\n\n" +
         'The one line on stdout, {"event":"ready","url":…,"pid":…,"urls":{…}}, comes once messages can be sent; `urls`\n' +
-        "holds the plugins' own addresses. The API is at <url>/api/v1. The log, JSON lines, goes to stderr.",
+        "holds the plugins' own addresses. The API is at <url>/api/v1. The log, JSON lines, goes to stderr;\n" +
+        "what keeps the appliance from starting is told there in words.",
     )
     .action(async ({ data, listen, config }: ServeOptions) => {
       const settings = readSettings(terminal, config);

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { statSync, writeFileSync } from "node:fs";
+import { chmodSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -21,6 +21,7 @@ describe("an appliance, from init to its end", () => {
 
   beforeAll(async () => {
     data = makeTempDir();
+    chmodSync(data, 0o755);
     first = await initialise(data);
     daemon = await serve(data);
   });
@@ -34,6 +35,11 @@ describe("an appliance, from init to its end", () => {
     const { extensionId, endpointId, domainId } = first;
     expect(await statusOf(daemon.url, `/extensions/${extensionId}/endpoints/${endpointId}`, first.token)).toBe(200);
     expect(await statusOf(daemon.url, `/domains/${domainId}`, first.token)).toBe(200);
+  });
+
+  it("keeps what it writes to its own user, in a folder that others may read too", () => {
+    const open = readdirSync(data).filter((name) => (statSync(join(data, name)).mode & 0o077) !== 0);
+    expect(open).toEqual([]);
   });
 
   it("gives and takes away tokens while it runs", async () => {

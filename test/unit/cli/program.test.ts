@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { EXIT } from "../../../src/cli/exit-codes.ts";
@@ -32,6 +32,11 @@ describe("command line", () => {
     expect(err).toEqual([]);
     expect(out.join("\n")).toContain(["Usage: carillon", ...command].join(" "));
     expect(out.join("\n")).toMatch(/\nExample:\n {2}\S/);
+  });
+
+  it("tells its version", async () => {
+    const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
+    expect(await runCommand(["--version"])).toEqual({ exitCode: EXIT.ok, out: [version], err: [] });
   });
 
   it("documents the exit codes", async () => {
