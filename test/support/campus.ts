@@ -1,44 +1,7 @@
+import type { CampusReport } from "../../src/campus/report.ts";
 import { type RunningCampus, startCampus } from "./product.ts";
 
-/** What one simulated device says it heard. */
-export interface HeardByDevice {
-  deviceIdentifier: string;
-  firstPacketAt: number | null;
-  lastPacketAt: number | null;
-  packets: number;
-  lost: number;
-  ssrc: number | null;
-  /** Packets that differ from the programme at their place. */
-  wrong: number | null;
-  exact: boolean | null;
-}
-
-/** What one simulated phone says of itself; times in ms of the campus's clock. */
-export interface PhoneAccount extends HeardByDevice {
-  joinedAt: number | null;
-  leftAt: number | null;
-  pushes: number;
-  /** How often it was asked to play. */
-  starts: number;
-  authCalls: number;
-  pages: { clearedAt: number | null }[];
-  errors: string[];
-  earlier: { joinedAt: number; leftAt: number | null; packets: number; lost: number }[];
-}
-
-/** What the campus says of everything that happened. */
-export interface CampusReport {
-  summary: Record<string, number | null>;
-  phones: (HeardByDevice & {
-    joinedAt: number | null;
-    leftAt: number | null;
-    pushes: number;
-    pages: unknown[];
-    errors: string[];
-    earlier: unknown[];
-  })[];
-  zones: HeardByDevice[];
-}
+export type { CampusReport };
 
 /** A campus in a process of its own, as tests use it. */
 export interface TestCampus extends RunningCampus {
