@@ -4,6 +4,8 @@ import { CallerError } from "../base/errors.ts";
 const MOST_PAIRS = 10_000;
 /** Brackets that one name may have. */
 const MOST_LEVELS = 10;
+/** Objects and lists that all names together may make. own choice: a name may cost ten of them, and each costs time. */
+const MOST_CONTAINERS = 5_000;
 
 /** Members by name; those of a list are numbered. */
 type Container = Map<string, Container | string>;
@@ -12,6 +14,8 @@ interface Tree {
   root: Container;
   /** How many members were added without a number, for containers that are lists. */
   lists: Map<Container, number>;
+  /** Containers made below the root. */
+  made: number;
 }
 
 /**
@@ -22,7 +26,7 @@ interface Tree {
  * One pass in linear time: forms are read before it is known who sent them, and `qs` takes 120 ms for 19,000 pairs.
  */
 export function parseBrackets(text: string): Record<string, unknown> {
-  const tree: Tree = { root: new Map(), lists: new Map() };
+  const tree: Tree = { root: new Map(), lists: new Map(), made: 0 };
   let pairs = 0;
   for (let start = 0; start < text.length; ) {
     const next = text.indexOf("&", start);
@@ -39,7 +43,7 @@ export function parseBrackets(text: string): Record<string, unknown> {
 
 /** As `parseBrackets`, of pairs that are not encoded: the text parts of a multipart body. */
 export function nestPairs(pairs: readonly (readonly [name: string, value: string])[]): Record<string, unknown> {
-  const tree: Tree = { root: new Map(), lists: new Map() };
+  const tree: Tree = { root: new Map(), lists: new Map(), made: 0 };
   if (pairs.length > MOST_PAIRS) throw refused(`There may be at most ${MOST_PAIRS} parameters.`);
   for (const [name, value] of pairs) add(tree, pathOf(name), value);
   return toPlain(tree.root, tree) as Record<string, unknown>;
@@ -97,6 +101,8 @@ function stepInto(tree: Tree, at: Container, name: string): Container {
   if (typeof there === "string") throw refused("A parameter is a text in one place and an object in another.");
   const next = there ?? new Map<string, Container | string>();
   if (!there) {
+    tree.made += 1;
+    if (tree.made > MOST_CONTAINERS) throw refused(`Names may make at most ${MOST_CONTAINERS} objects and lists.`);
     at.set(name, next);
     tree.lists.set(next, 0);
   }

@@ -29,6 +29,13 @@ describe("bracketed names", () => {
     expect(({} as Record<string, unknown>).x).toBeUndefined();
   });
 
+  it("are refused when they make more objects than any form needs, before those are made", () => {
+    const levels = "[b]".repeat(10);
+    const most = Array.from({ length: 500 }, (_, at) => `a${at}${levels}=1`).join("&");
+    expect(Object.keys(parseBrackets(most))).toHaveLength(500);
+    expect(() => parseBrackets(`${most}&z[b]=1`)).toThrow("at most 5000 objects");
+  });
+
   it("stand for pairs of a multipart body without any escapes", () => {
     const pairs = [
       ["a[b]", "1&2=%41"],
