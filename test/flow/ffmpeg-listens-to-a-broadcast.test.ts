@@ -1,0 +1,86 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterEach, beforeEach, expect } from "vitest";
+import { type ApiClient, createApiClient, listAll } from "../../src/cli/api-client.ts";
+import { decodeWithFfmpeg, listenWithFfmpeg } from "../support/ffmpeg-listener.ts";
+import { expectKnownBroadcast, KNOWN_TONE, knownRecording } from "../support/known-broadcast.ts";
+import { peer } from "../support/peers.ts";
+import { type Initialised, initialise, type RunningDaemon, serve } from "../support/product.ts";
+import { makeTempDir } from "../support/temp-dir.ts";
+
+interface Delivery {
+  deviceIdentifier: string;
+  level: string;
+  endedAt: string | null;
+}
+
+const ffmpeg = peer("ffmpeg");
+const ZONE = { group: `239.240.${(process.pid >> 8) & 0xff}.${process.pid & 0xff}`, port: 20_480 };
+const SETTINGS = "network: {allowedTargets: [127.0.0.0/8], multicastInterface: 127.0.0.1}\n";
+
+ffmpeg.describe("a broadcast that ffmpeg listens to", () => {
+  let first: Initialised;
+  let daemon: RunningDaemon;
+
+  beforeEach(async () => {
+    const data = makeTempDir();
+    const config = join(data, "carillon.yaml");
+    writeFileSync(config, SETTINGS);
+    first = await initialise(data);
+    daemon = await serve(data, ["--config", config]);
+  });
+
+  afterEach(() => daemon.end("SIGTERM"));
+
+  ffmpeg.it(
+    "is the tone's pitches in order and at their level, then the recording as it was uploaded",
+    async () => {
+      const api = createApiClient(daemon.url, first.token);
+      const groupId = await makeZone(api, first);
+      const recording = knownRecording();
+      const listener = await listenWithFfmpeg(ZONE);
+      const { id } = await send(api, groupId, recording);
+      const programme = await decodeWithFfmpeg(await api.bytes(`/notifications/${id}/audio?form=programme`));
+      await listener.heard(programme.length / 8);
+      const ledger = await endedLedger(api, id);
+      const heard = await listener.stop();
+
+      expect(heard).toHaveLength(programme.length);
+      await expectKnownBroadcast(heard, recording);
+      expect(ledger).toMatchObject([{ deviceIdentifier: "zone:Hall", level: "sent" }]);
+    },
+    60_000,
+  );
+});
+
+/** Registers the zone and gives the id of a group that has it alone. */
+async function makeZone(api: ApiClient, { extensionId, endpointId }: Initialised): Promise<string> {
+  const { icopId } = await api.post<{ icopId: string }>(`/extensions/${extensionId}/endpoints/${endpointId}/devices`, {
+    type: "speakers",
+    deviceIdentifier: "zone:Hall",
+    description: "Hall",
+    attributes: { Group: ZONE.group, Port: String(ZONE.port), Codec: "PCMU", TTL: "1" },
+  });
+  const group = { name: "Hall", filterType: "REJECT", additionIds: [icopId] };
+  return (await api.post<{ id: string }>("/device-groups", group)).id;
+}
+
+/** As a console sends it: one multipart request with the tone's name and the recording's file. */
+function send(api: ApiClient, groupId: string, recording: Buffer): Promise<{ id: string }> {
+  const form = new FormData();
+  form.set("subject", "Sounds that are known");
+  form.set("alertTone", KNOWN_TONE);
+  form.append("deviceGroupIds[]", groupId);
+  form.set("audio", new Blob([new Uint8Array(recording)], { type: "audio/wav" }), "known.wav");
+  return api.post("/notifications", form);
+}
+
+/** The ledger once every row has ended. */
+async function endedLedger(api: ApiClient, id: string): Promise<Delivery[]> {
+  for (;;) {
+    const rows = await listAll<Delivery>(api, `/notifications/${id}/devices`);
+    if (rows.length > 0 && rows.every(({ endedAt }) => endedAt !== null)) return rows;
+    await pause(50);
+  }
+}
