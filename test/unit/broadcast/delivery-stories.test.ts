@@ -96,6 +96,45 @@ describe("sound", () => {
     expect(Object.values(air.ledger(id)).slice(2)).toEqual(["accepted", "accepted"]);
   });
 
+  it("lets a late stream join at its place, refuses one after the end, and opens each address once", async () => {
+    const id = await play({}, 8_000);
+    await fixture.clock.advance(3_000);
+    const target = { group: "239.8.8.8", port: 6_000, codec: "PCMU", ttl: 4 } as const;
+    const opened = Promise.all([
+      air.broadcaster.openStream("multicast-zones", target, id),
+      air.broadcaster.openStream("multicast-zones", target, id),
+    ]);
+    await fixture.clock.advance(0);
+    await fixture.clock.advance(500);
+    await opened;
+    const late = air.streamer.streams.filter(({ spec }) => spec.group === target.group);
+    expect(late).toHaveLength(1);
+    const { offsetPackets = 0 } = late[0]?.spec ?? {};
+    expect(offsetPackets).toBeGreaterThan(100);
+    expect(late[0]?.t0Ms).toBe((air.streamer.streams[0]?.t0Ms ?? 0) + offsetPackets * 20);
+    await air.untilSettled(id);
+    await expect(air.broadcaster.openStream("multicast-zones", target, id)).rejects.toMatchObject({ type: "upstream" });
+  });
+
+  it("keeps a stream from an address where another message, no less urgent, is heard", async () => {
+    const first = await play({ deviceGroupIds: [phonesOnly] }, 8_000);
+    const second = await play({ deviceGroupIds: [zonesOnly] }, 8_000);
+    const urgent = await play({ deviceGroupIds: [zonesOnly], priority: "critical" }, 8_000);
+    await fixture.clock.advance(1_000);
+    const target = { group: "239.8.8.8", port: 6_000, codec: "PCMU", ttl: 4 } as const;
+    const open = (id: string) => air.broadcaster.openStream("multicast-zones", target, id);
+    const [own, refused] = [open(first), open(second)];
+    await expect(refused).rejects.toMatchObject({ type: "upstream" });
+    await fixture.clock.advance(200);
+    await own;
+    const taken = open(urgent);
+    await fixture.clock.advance(0);
+    await fixture.clock.advance(200);
+    await taken;
+    const there = air.streamer.streams.filter(({ spec }) => spec.group === target.group);
+    expect(there.map(({ ended }) => ended)).toEqual(["stopped", null]);
+  });
+
   it("goes on as text when the stream can't be opened", async () => {
     air.streamer.refuses = true;
     const id = await play({ deviceGroupIds: [phonesOnly] });
