@@ -1,4 +1,4 @@
-import { and, type SQL, sql } from "drizzle-orm";
+import { and, type SQL, sql } from "drizzle-orm/sql";
 import { invalidValue } from "../base/errors.ts";
 import type { AnyResource, RowOf } from "../schema/resource.ts";
 import { ignoresCase } from "./layout.ts";

@@ -1,5 +1,5 @@
 import type Database from "better-sqlite3";
-import { and, type SQL, sql } from "drizzle-orm";
+import { and, type SQL, sql } from "drizzle-orm/sql";
 import type { AnyResource, RowOf } from "../schema/resource.ts";
 import { createPager } from "./page.ts";
 import type { PageTokens } from "./page-token.ts";

@@ -1,7 +1,6 @@
-import { eq, type SQL, sql } from "drizzle-orm";
-import { alias } from "drizzle-orm/sqlite-core";
+import { eq, type SQL, sql } from "drizzle-orm/sql";
 import { decode, ignoresCase, type Layout } from "./layout.ts";
-import type { Table, Tables } from "./tables.ts";
+import type { Tables } from "./tables.ts";
 
 /** A row as the store passes it around: field names to inner values. */
 export type AnyRow = Record<string, unknown> & {
@@ -15,9 +14,9 @@ export type AnyRow = Record<string, unknown> & {
 /** How rows of one declaration are selected and decoded; made once at start. */
 export interface RowShape {
   layout: Layout;
-  /** The drizzle table under the alias `t`. */
-  from: Table;
-  /** A column of it, always written with the alias: drizzle drops it where a select has one table, subselects or not. */
+  /** The table under the alias `t`. */
+  from: SQL;
+  /** A column of it, with the alias. */
   column(name: string): SQL;
   selection: Record<string, SQL>;
   /** Makes a row of the raw values of `selection`, in its order. */
@@ -26,7 +25,7 @@ export interface RowShape {
 
 /** Compiles the selection and the decoder of a layout. */
 export function shapeRows(layout: Layout, tables: Tables): RowShape {
-  const from = alias(tables.table(layout.table), "t") as unknown as Table;
+  const from = sql`${tables.table(layout.table)} t`;
   const column = (name: string): SQL => sql.raw(`t."${name}"`);
   const selection: Record<string, SQL> = {
     pk: column("pk"),

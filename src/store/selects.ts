@@ -1,6 +1,6 @@
 import type Database from "better-sqlite3";
-import { fillPlaceholders, type SQL, sql } from "drizzle-orm";
-import { QueryBuilder } from "drizzle-orm/sqlite-core";
+import { CasingCache } from "drizzle-orm/casing";
+import { fillPlaceholders, type SQL, sql } from "drizzle-orm/sql";
 import type { AnyResource } from "../schema/resource.ts";
 import { type AnyRow, type RowShape, shapeRows } from "./rows.ts";
 import type { Visibility } from "./store.ts";
@@ -32,6 +32,17 @@ export interface Tail {
 
 const MOST_PREPARED = 2_000;
 
+/**
+ * How SQLite writes names, texts and parameters. drizzle's own SQLite dialect would say the same, at the price of loading
+ * half of its Postgres part.
+ */
+const DIALECT = {
+  casing: new CasingCache(),
+  escapeName: (name: string) => `"${name.replaceAll('"', '""')}"`,
+  escapeParam: () => "?",
+  escapeString: (text: string) => `'${text.replaceAll("'", "''")}'`,
+};
+
 interface Prepared {
   statement: Database.Statement;
   params: unknown[];
@@ -39,7 +50,6 @@ interface Prepared {
 
 /** Compiles selects with drizzle and keeps them prepared. */
 export function createSelects(db: Database.Database, tables: Tables): Selects {
-  const builder = new QueryBuilder();
   const shapes = new Map(tables.layouts.map((layout) => [layout.resource.name, shapeRows(layout, tables)]));
   const prepared = new Map<string, Prepared>();
   const shape = (resource: AnyResource): RowShape =>
@@ -48,11 +58,7 @@ export function createSelects(db: Database.Database, tables: Tables): Selects {
   const prepare = (key: string, shapeOf: RowShape, selection: Record<string, SQL>, tail: Tail): Prepared => {
     const found = prepared.get(key);
     if (found) return found;
-    const aliased = Object.fromEntries(Object.entries(selection).map(([name, part]) => [name, part.as(name)]));
-    let query = builder.select(aliased).from(shapeOf.from).where(tail.where).$dynamic();
-    if (tail.orderBy) query = query.orderBy(...tail.orderBy);
-    if (tail.limit) query = query.limit(sql.placeholder(tail.limit));
-    const { sql: text, params } = query.toSQL();
+    const { sql: text, params } = compose(selection, shapeOf.from, tail).toQuery(DIALECT);
     const made = { statement: db.prepare(text).raw(), params };
     // Callers choose the filters, so the number of distinct selects has no bound of its own.
     const oldest = prepared.size >= MOST_PREPARED ? prepared.keys().next().value : undefined;
@@ -77,6 +83,15 @@ export function createSelects(db: Database.Database, tables: Tables): Selects {
       return (statement.get(...fillPlaceholders(params, values)) as unknown[] | undefined)?.[0];
     },
   };
+}
+
+function compose(selection: Record<string, SQL>, from: SQL, { where, orderBy, limit }: Tail): SQL {
+  const columns = Object.entries(selection).map(([name, part]) => sql`${part} AS ${sql.identifier(name)}`);
+  const query = sql`SELECT ${sql.join(columns, sql`, `)} FROM ${from}`;
+  if (where) query.append(sql` WHERE ${where}`);
+  if (orderBy) query.append(sql` ORDER BY ${sql.join(orderBy, sql`, `)}`);
+  if (limit) query.append(sql` LIMIT ${sql.placeholder(limit)}`);
+  return query;
 }
 
 /** What somebody may see as a condition over `t`; undefined = no condition. */

@@ -1,12 +1,12 @@
-import { type SQL, sql } from "drizzle-orm";
-import { integer, real, type SQLiteColumn, type SQLiteTable, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { type SQL, sql } from "drizzle-orm/sql";
+import { integer } from "drizzle-orm/sqlite-core/columns/integer";
+import { real } from "drizzle-orm/sqlite-core/columns/real";
+import { text } from "drizzle-orm/sqlite-core/columns/text";
+import { type SQLiteTable, sqliteTable } from "drizzle-orm/sqlite-core/table";
 import { BugError } from "../base/errors.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import { type Layout, layOut } from "./layout.ts";
-
-/** A drizzle table whose columns are found by their SQL names. */
-export type Table = SQLiteTable & Readonly<Record<string, SQLiteColumn>>;
 
 /** Everything the store knows of where declarations lie. */
 export interface Tables {
@@ -14,7 +14,7 @@ export interface Tables {
   readonly layouts: readonly Layout[];
   layout(resource: AnyResource): Layout;
   /** The drizzle table of a table name of any layout or link. */
-  table(name: string): Table;
+  table(name: string): SQLiteTable;
   /** Name of the column that holds a domain-scoped row's home, null when the resource has none. */
   domainColumn(layout: Layout): "domain_pk" | null;
 }
@@ -23,7 +23,7 @@ export interface Tables {
 export function buildTables(catalogue: Catalogue): Tables {
   const layouts = catalogue.all.map((resource) => layOut(resource, catalogue));
   const byResource = new Map(layouts.map((layout) => [layout.resource.name, layout]));
-  const tables = new Map<string, Table>();
+  const tables = new Map<string, SQLiteTable>();
   const domainColumn = (layout: Layout): "domain_pk" | null =>
     layout.resource.scope === "domain" && catalogue.has("domains") ? "domain_pk" : null;
   for (const layout of layouts) {
@@ -47,7 +47,7 @@ export function buildTables(catalogue: Catalogue): Tables {
   };
 }
 
-function resourceTable(layout: Layout, inDomain: boolean): Table {
+function resourceTable(layout: Layout, inDomain: boolean): SQLiteTable {
   const columns = {
     pk: integer("pk").primaryKey(),
     id: text("id").notNull(),
@@ -65,15 +65,15 @@ function resourceTable(layout: Layout, inDomain: boolean): Table {
       ]),
     ),
   };
-  return sqliteTable(layout.table, columns) as unknown as Table;
+  return sqliteTable(layout.table, columns);
 }
 
-function linkTable(name: string): Table {
+function linkTable(name: string): SQLiteTable {
   return sqliteTable(name, {
     owner: integer("owner").notNull(),
     position: integer("position").notNull(),
     target: integer("target").notNull(),
-  }) as unknown as Table;
+  });
 }
 
 /** Raw SQL with `?` turned into the named placeholders `<prefix>0`, `<prefix>1` …, in order. */
