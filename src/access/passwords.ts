@@ -1,4 +1,4 @@
-import { type Algorithm, hash } from "@node-rs/argon2";
+import type { Algorithm } from "@node-rs/argon2";
 import { invalidValue, requiredValue } from "../base/errors.ts";
 
 /** Algorithm.Argon2id; the package's own name for it is an ambient const enum, which isolated modules can't read. */
@@ -13,5 +13,7 @@ export async function hashPassword(password: string): Promise<string> {
   if (password === "") throw requiredValue("password");
   const length = [...password].length;
   if (length < 8 || length > 1_024) throw invalidValue("password", "It must have 8 to 1024 characters.");
+  // Native code that most runs of the daemon never need.
+  const { hash } = await import("@node-rs/argon2");
   return hash(password.normalize("NFC"), { algorithm: ARGON2ID, memoryCost: 19_456, timeCost: 2, parallelism: 1 });
 }

@@ -30,7 +30,7 @@ export function addServe(program: Command, terminal: Terminal, finish: (exitCode
         "what keeps the appliance from starting is told there in words.",
     )
     .action(async ({ data, listen, config }: ServeOptions) => {
-      const settings = readSettings(terminal, config);
+      const settings = await readSettings(terminal, config);
       if (typeof settings === "number") return finish(settings);
       finish(await serve(data, { ...settings, listen: listen ?? settings.listen }, terminal));
     });

@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import { CallerError, UpstreamError } from "../base/errors.ts";
-import { defaultSettings, loadSettings } from "../settings/load.ts";
-import { type Settings, settingsJsonSchema } from "../settings/schema.ts";
+import { defaultSettings, type Settings, settingsJsonSchema } from "../settings/schema.ts";
 import { EXIT } from "./exit-codes.ts";
 import { type Terminal, tellFault } from "./terminal.ts";
 
@@ -19,8 +18,8 @@ export function addSettings(program: Command, terminal: Terminal, finish: (exitC
     .description("Say whether a settings file is good; name every fault.")
     .argument("<file>", "YAML file")
     .addHelpText("after", "\nExample:\n  carillon settings check /etc/carillon/carillon.yaml")
-    .action((file: string) => {
-      const read = readSettings(terminal, file);
+    .action(async (file: string) => {
+      const read = await readSettings(terminal, file);
       if (typeof read === "number") return finish(read);
       terminal.out(`${file} is good.`);
     });
@@ -29,8 +28,8 @@ export function addSettings(program: Command, terminal: Terminal, finish: (exitC
     .description("Print the settings in force as JSON, defaults filled in. They hold no secrets.")
     .argument("[file]", "YAML file; only the defaults when not given")
     .addHelpText("after", "\nExample:\n  carillon settings show carillon.yaml")
-    .action((file: string | undefined) => {
-      const read = readSettings(terminal, file);
+    .action(async (file: string | undefined) => {
+      const read = await readSettings(terminal, file);
       if (typeof read === "number") return finish(read);
       terminal.out(JSON.stringify(read, null, 2));
     });
@@ -42,9 +41,12 @@ export function addSettings(program: Command, terminal: Terminal, finish: (exitC
 }
 
 /** The settings of `file`, the defaults without one; an exit code, with the faults on stderr, when it is no good. */
-export function readSettings(terminal: Terminal, file: string | undefined): Settings | number {
+export async function readSettings(terminal: Terminal, file: string | undefined): Promise<Settings | number> {
   try {
-    return file === undefined ? defaultSettings() : loadSettings(file);
+    if (file === undefined) return defaultSettings();
+    // The YAML reader is large, and most starts have no file.
+    const { loadSettings } = await import("../settings/load.ts");
+    return loadSettings(file);
   } catch (error) {
     if (!(error instanceof CallerError) && !(error instanceof UpstreamError)) throw error;
     const message = error instanceof CallerError ? `${file}: ${error.message}` : error.message;

@@ -30,11 +30,6 @@ export function loadSettings(path: string): Settings {
   return parseSettings(text);
 }
 
-/** The settings of an appliance without a settings file. */
-export function defaultSettings(): Settings {
-  return parseSettings("");
-}
-
 function toPlain(document: ReturnType<typeof parseDocument>): unknown {
   try {
     return document.toJS({ maxAliasCount: 100 });

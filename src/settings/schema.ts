@@ -95,6 +95,11 @@ export const settingsSchema = z
 /** The settings with every default filled in. */
 export type Settings = z.output<typeof settingsSchema>;
 
+/** The settings of an appliance without a settings file. */
+export function defaultSettings(): Settings {
+  return settingsSchema.parse({});
+}
+
 /** The JSON Schema of the settings file, for editors and forms. */
 export function settingsJsonSchema(): Record<string, unknown> {
   return z.toJSONSchema(settingsSchema, { io: "input", target: "draft-2020-12" }) as Record<string, unknown>;

@@ -1,4 +1,6 @@
-import { imageSize } from "image-size";
+import { GIF } from "image-size/types/gif";
+import { JPG } from "image-size/types/jpg";
+import { PNG } from "image-size/types/png";
 
 /** What the bytes of a file say they are. */
 export interface FileKind {
@@ -6,8 +8,12 @@ export interface FileKind {
   metadata: Record<string, unknown>;
 }
 
-/** Content types of image kinds that image-size knows and browsers show. */
-const IMAGE_TYPES: Readonly<Record<string, string>> = { png: "image/png", jpg: "image/jpeg", gif: "image/gif" };
+/** The image kinds that phones and browsers show. */
+const IMAGE_KINDS = [
+  ["image/png", PNG],
+  ["image/jpeg", JPG],
+  ["image/gif", GIF],
+] as const;
 
 /** First bytes of the sound formats that Carillon knows, as Latin-1 text. */
 const SOUND_MARKS: readonly (readonly [RegExp, string])[] = [
@@ -23,11 +29,13 @@ export function detectFileKind(head: Uint8Array): FileKind {
   const sound = SOUND_MARKS.find(([mark]) => mark.test(start));
   if (sound) return { contentType: sound[1], metadata: sound[1] === "audio/wav" ? wavMetadata(head) : {} };
   try {
-    const { width, height, type } = imageSize(head);
-    const contentType = IMAGE_TYPES[type ?? ""];
-    if (contentType) return { contentType, metadata: { width, height } };
+    const image = IMAGE_KINDS.find(([, { validate }]) => validate(head));
+    if (image) {
+      const { width, height } = image[1].calculate(head);
+      return { contentType: image[0], metadata: { width, height } };
+    }
   } catch {
-    // Not an image that image-size can read.
+    // Looks like an image but is not one that can be read.
   }
   return { contentType: "application/octet-stream", metadata: {} };
 }

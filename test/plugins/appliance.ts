@@ -14,7 +14,7 @@ import endpoints from "../../src/resources/devices/endpoints.ts";
 import extensions from "../../src/resources/devices/extensions.ts";
 import { ONPREM_EXTENSION_ID, ONPREM_NAME } from "../../src/resources/devices/onprem.ts";
 import { createCatalogue } from "../../src/schema/catalogue.ts";
-import { defaultSettings } from "../../src/settings/load.ts";
+import { defaultSettings } from "../../src/settings/schema.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import type { Behaviour, By, Store } from "../../src/store/store.ts";
 

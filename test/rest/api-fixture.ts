@@ -16,7 +16,7 @@ import userPermissions from "../../src/resources/security/user-permissions.ts";
 import { type ApiNeeds, createApi } from "../../src/rest/api.ts";
 import { createCatalogue } from "../../src/schema/catalogue.ts";
 import type { AnyResource } from "../../src/schema/resource.ts";
-import { defaultSettings } from "../../src/settings/load.ts";
+import { defaultSettings } from "../../src/settings/schema.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import type { Behaviour, By, Store } from "../../src/store/store.ts";
 

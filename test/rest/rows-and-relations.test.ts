@@ -3,7 +3,7 @@ import { BugError } from "../../src/base/errors.ts";
 import deliveries from "../../src/resources/broadcasts/deliveries.ts";
 import notificationRecipients from "../../src/resources/broadcasts/notification-recipients.ts";
 import notifications from "../../src/resources/broadcasts/notifications.ts";
-import { defaultSettings } from "../../src/settings/load.ts";
+import { defaultSettings } from "../../src/settings/schema.ts";
 import { SAMPLE_PNG, UNKNOWN_ID } from "../support/sample-values.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { type ApiFixture, openApi } from "./api-fixture.ts";

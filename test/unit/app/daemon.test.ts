@@ -6,7 +6,7 @@ import { sendOrder } from "../../../src/app/control-socket.ts";
 import { startDaemon } from "../../../src/app/daemon.ts";
 import { silentLog } from "../../../src/base/log.ts";
 import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/onprem.ts";
-import { defaultSettings } from "../../../src/settings/load.ts";
+import { defaultSettings } from "../../../src/settings/schema.ts";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 

@@ -3,8 +3,8 @@ import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { CallerError, UpstreamError } from "../../../src/base/errors.ts";
 import { boundsOf, formatListen, isTarget, parseListen } from "../../../src/settings/addresses.ts";
-import { defaultSettings, loadSettings, parseSettings } from "../../../src/settings/load.ts";
-import { settingsJsonSchema } from "../../../src/settings/schema.ts";
+import { loadSettings, parseSettings } from "../../../src/settings/load.ts";
+import { defaultSettings, settingsJsonSchema } from "../../../src/settings/schema.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 
 const config = resolve(import.meta.dirname, "../../../config");
