@@ -23,16 +23,21 @@ export interface DeviceQuery {
   name?: unknown;
 }
 
+/** What a query needs; `sees` says whether the asker may know of a group. */
+export interface QueryNeeds extends GroupNeeds {
+  sees(groupId: string): boolean;
+}
+
 /**
  * Internal keys of the devices that a query means, ascending; null when it restricts nothing. Conditions add up; each
  * member of `attributes` must equal the device's. Throws CallerError naming the parameter at fault.
  * @source service-api.md, /v1/devices
  */
-export async function devicesMatching(needs: GroupNeeds, query: DeviceQuery): Promise<number[] | null> {
+export async function devicesMatching(needs: QueryNeeds, query: DeviceQuery): Promise<number[] | null> {
   const tests: ((device: FilterableDevice) => boolean)[] = [];
   if (given(query.deviceGroupId)) tests.push(inGroup(storedGroup(needs, query.deviceGroupId)));
   if (given(query.deviceGroup)) {
-    tests.push(inGroup(compileAdHocGroup(needs.reader, record(query.deviceGroup, "deviceGroup"))));
+    tests.push(inGroup(compileAdHocGroup(needs, record(query.deviceGroup, "deviceGroup"))));
   }
   if (given(query.types)) {
     const types = new Set(texts(query.types, "types"));
@@ -43,10 +48,10 @@ export async function devicesMatching(needs: GroupNeeds, query: DeviceQuery): Pr
     tests.push((device) => icopIds.has(device.icopId.toLowerCase()));
   }
   if (given(query.attributes)) {
-    const wanted = Object.entries(record(query.attributes, "attributes"));
-    tests.push((device) =>
-      wanted.every(([name, value]) => String(device.attributes[name] ?? "") === String(value ?? "")),
+    const wanted = Object.entries(record(query.attributes, "attributes")).map(
+      ([name, value]) => [name, attributeText(value)] as const,
     );
+    tests.push((device) => wanted.every(([name, text]) => attributeText(device.attributes[name]) === text));
   }
   if (given(query.name)) {
     // own choice: devices have no field of that name; what people call one is its description or its attribute Name.
@@ -68,8 +73,8 @@ function inGroup(group: CompiledGroup): (device: FilterableDevice) => boolean {
   return (device) => group.contains(device);
 }
 
-function storedGroup(needs: GroupNeeds, id: unknown): CompiledGroup {
-  const group = typeof id === "string" ? compileStoredGroups(needs.reader, [id])[0] : undefined;
+function storedGroup(needs: QueryNeeds, id: unknown): CompiledGroup {
+  const group = typeof id === "string" && needs.sees(id) ? compileStoredGroups(needs.reader, [id])[0] : undefined;
   if (!group) throw invalidValue("deviceGroupId");
   return group;
 }
@@ -85,6 +90,12 @@ function fromText(value: unknown, field: string): unknown {
   } catch {
     throw invalidValue(field, "It is no JSON.");
   }
+}
+
+/** An attribute as text, lists and objects included, whatever members they have. */
+function attributeText(value: unknown): string {
+  if (value === undefined || value === null) return "";
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
 function record(value: unknown, field: string): Record<string, unknown> {

@@ -1,7 +1,8 @@
 import { invalidValue } from "../base/errors.ts";
 import type deviceGroups from "../resources/devices/device-groups.ts";
+import devices from "../resources/devices/devices.ts";
 import type { RowOf } from "../schema/resource.ts";
-import type { Behaviour, PresentContext, Reader } from "../store/store.ts";
+import type { Behaviour, PresentContext, Reader, Visibility } from "../store/store.ts";
 import type { GroupCounts } from "./group-counts.ts";
 import { readGroup } from "./group-definition.ts";
 
@@ -16,7 +17,7 @@ export function deviceGroupBehaviour(counts: GroupCounts): Behaviour<typeof devi
       if (before) refuseCircle(tx, before.pk, before.id, after.baseDeviceGroupIds);
     },
     present(rows, context) {
-      const named = namedDevices(rows, context.reader);
+      const named = namedDevices(rows, context);
       const numbers = context.query.includeDeviceCounts === true ? counts.of(rows.map((row) => row.id)) : null;
       return rows.map((row) => ({
         additions: named(row.additionIds),
@@ -55,23 +56,27 @@ interface DeviceLine {
   is_licensed: number | null;
 }
 
-/** All devices that the page's rows name, read at once; ids that no device has are left out. */
-function namedDevices(rows: readonly DeviceGroup[], reader: PresentContext["reader"]) {
+/** All devices that the page's rows name, read at once; ids of no device that the asker sees are left out. */
+function namedDevices(rows: readonly DeviceGroup[], { reader, scope }: PresentContext) {
   const wanted = new Set(rows.flatMap((row) => [...row.additionIds, ...row.exclusionIds]));
   const found = new Map<string, Record<string, unknown>>();
-  if (wanted.size > 0) {
-    for (const line of readNamed(reader, [...wanted])) found.set(line.icop_id.toLowerCase(), presentDevice(line));
+  const visible = scope.visible(devices);
+  if (wanted.size > 0 && visible !== "none") {
+    for (const line of readNamed(reader, [...wanted], visible))
+      found.set(line.icop_id.toLowerCase(), presentDevice(line));
   }
   return (ids: readonly string[]) => ids.flatMap((id) => found.get(id.toLowerCase()) ?? []);
 }
 
-function readNamed(reader: Reader, icopIds: readonly string[]): DeviceLine[] {
+function readNamed(reader: Reader, icopIds: readonly string[], visible: Exclude<Visibility, "none">): DeviceLine[] {
+  const { sql, params } = visible === "all" ? { sql: "1", params: [] } : visible;
   return reader.all<DeviceLine>(
-    `SELECT d.id, d.icop_id, d.device_identifier, d.description, d.type, e.id AS endpoint_id, d.attributes, d.defunct,
-       d.is_licensed
-     FROM devices d JOIN endpoints e ON e.pk = d.endpoint_pk
-     WHERE d.icop_id COLLATE NOCASE IN (SELECT value FROM json_each(?))`,
+    `SELECT t.id, t.icop_id, t.device_identifier, t.description, t.type, e.id AS endpoint_id, t.attributes, t.defunct,
+       t.is_licensed
+     FROM devices t JOIN endpoints e ON e.pk = t.endpoint_pk
+     WHERE t.icop_id COLLATE NOCASE IN (SELECT value FROM json_each(?)) AND (${sql})`,
     JSON.stringify(icopIds),
+    ...params,
   );
 }
 

@@ -25,6 +25,8 @@ export interface GroupCounts {
 
 /** Up to this many devices times groups are counted at once, about 5 ms of work. own choice */
 const MOST_AT_ONCE = 20_000;
+/** Counting on the spot is given up after so long. own choice */
+const LONGEST_MS = 20;
 
 const FIELDS: Readonly<Record<string, keyof DeviceCounts>> = {
   phones: "numPhones",
@@ -54,14 +56,24 @@ export function createGroupCounts(needs: GroupNeeds & { events: Events; onError(
     }
   };
 
+  /** False when it would take too long, be it because of many devices or of costly patterns. */
+  const countAtOnce = (ids: readonly string[]): boolean => {
+    if (ids.length === 0) return true;
+    if (ids.length * countDevices(needs.reader) > MOST_AT_ONCE) return false;
+    const until = needs.clock.monotonicMs() + LONGEST_MS;
+    const tally = createTally(needs.reader, ids);
+    for (const device of everyDevice(needs.reader)) {
+      if (needs.clock.monotonicMs() > until) return false;
+      tally.add(device);
+    }
+    for (const [id, counts] of tally.counts) known.set(id, { version, counts });
+    return true;
+  };
+
   return {
     of(groupIds) {
       const stale = groupIds.filter((id) => known.get(id)?.version !== version);
-      if (stale.length > 0 && stale.length * countDevices(needs.reader) <= MOST_AT_ONCE) {
-        const tally = createTally(needs.reader, stale);
-        for (const device of everyDevice(needs.reader)) tally.add(device);
-        for (const [id, counts] of tally.counts) known.set(id, { version, counts });
-      } else {
+      if (!countAtOnce(stale)) {
         for (const id of stale) wanted.add(id);
         running ??= countWanted()
           .catch(needs.onError)

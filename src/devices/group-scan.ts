@@ -12,9 +12,6 @@ export interface GroupNeeds {
 /** Longest stretch of evaluation before other work gets its turn, ms. @source interfaces.md, Writing and reading */
 const SLICE_MS = 8;
 const ROWS_PER_READ = 200;
-/** How many devices are looked at between two glances at the clock. */
-const STRIDE = 25;
-
 interface DeviceLine {
   pk: number;
   icop_id: string | null;
@@ -80,9 +77,9 @@ export function* everyDevice(reader: Reader): Generator<FilterableDevice, void> 
 export async function scanDevices(needs: GroupNeeds, visit: (device: FilterableDevice) => void): Promise<void> {
   const { reader, clock } = needs;
   let sliceEnds = clock.monotonicMs() + SLICE_MS;
-  let seen = 0;
   for (const device of everyDevice(reader)) {
-    if (++seen % STRIDE === 0 && clock.monotonicMs() >= sliceEnds) {
+    // Looked at for each device: the patterns of one group may take ms.
+    if (clock.monotonicMs() >= sliceEnds) {
       await new Promise<void>((resolve) => clock.soon(resolve));
       sliceEnds = clock.monotonicMs() + SLICE_MS;
     }
@@ -121,10 +118,13 @@ export function compileStoredGroups(reader: Reader, ids: readonly string[]): Com
   return ids.flatMap((id) => compiled.get(id.toLowerCase()) ?? []);
 }
 
-/** Compiles a group that is not stored; its base groups are. Throws CallerError. */
-export function compileAdHocGroup(reader: Reader, input: Readonly<Record<string, unknown>>): CompiledGroup {
+/** Compiles a group that is not stored; its base groups are, and one that is not seen has no members. Throws CallerError. */
+export function compileAdHocGroup(
+  { reader, sees }: { reader: Reader; sees(groupId: string): boolean },
+  input: Readonly<Record<string, unknown>>,
+): CompiledGroup {
   const group = readGroup(input);
-  const groups = loadGroups(reader, group.baseDeviceGroupIds);
+  const groups = loadGroups(reader, group.baseDeviceGroupIds.filter(sees));
   const adHoc = "ad-hoc";
   groups.set(adHoc, { ...group, baseDeviceGroupIds: group.baseDeviceGroupIds.map((id) => id.toLowerCase()) });
   return compileGroups(groups).get(adHoc) as CompiledGroup;

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { deviceBehaviour } from "../../src/devices/device-behaviour.ts";
+import { deviceGroupBehaviour } from "../../src/devices/group-behaviour.ts";
 import { endpointActivityBehaviour } from "../../src/health/endpoint-activity-behaviour.ts";
 import type { Behaviour } from "../../src/store/store.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
@@ -12,7 +14,11 @@ let endpointId: string;
 let groupId: string;
 beforeAll(async () => {
   api = await openApi(makeTempDir(), {
-    behaviours: { "endpoint-activities": endpointActivityBehaviour as unknown as Behaviour },
+    behaviours: {
+      "endpoint-activities": endpointActivityBehaviour as unknown as Behaviour,
+      "device-groups": deviceGroupBehaviour({ of: () => new Map(), idle: async () => {} }) as unknown as Behaviour,
+      devices: deviceBehaviour(() => "a-plugin") as unknown as Behaviour,
+    },
   });
   extensionId = (await post("/extensions", { name: "On-prem", type: "endpoint-proxy" })).id;
   endpointId = (await post(`/extensions/${extensionId}/endpoints`, { name: "Site A" })).id;
@@ -71,6 +77,7 @@ describe("lists of devices", () => {
     ["no JSON", { attributes: "{" }, 400],
     ["no list", { types: { a: 1 } }, 400],
     ["no group", { deviceGroupId: NOBODY }, 400],
+    ["an object that is no text", { attributes: { Floor: { toString: 1, valueOf: 1 } } }, []],
   ])("are restricted by %s", async (_name, values, expected) => {
     expect(await names(`/devices?${query(values)}`)).toEqual(expected);
   });
@@ -117,6 +124,27 @@ describe("lists of devices", () => {
     const reader = await api.user("Bob", "get /devices/*");
     expect((await api.call("GET", "/devices", { token: reader.token })).body.total).toBe(4);
     expect((await api.call("GET", `/device-groups/${groupId}/devices`, { token: reader.token })).status).toBe(403);
+  });
+
+  it("can't be asked for by a group that the asker may not see, not even as base of another", async () => {
+    const { token } = await api.user("Cid", "get /devices/*");
+    const total = async (deviceGroup: object) =>
+      (await api.call("GET", `/devices?${query({ deviceGroup })}`, { token })).body.total;
+    expect((await api.call("GET", `/devices?deviceGroupId=${groupId}`, { token })).status).toBe(400);
+    expect(await total({ baseDeviceGroupIds: [groupId] })).toBe(0);
+    expect(await total({ filterType: "ACCEPT" })).toBe(4);
+  });
+
+  it("are shown as additions and exclusions of a group to those alone who may read them", async () => {
+    const seenBy = async (...grants: string[]) => {
+      const { token } = await api.user(`Reader with ${grants.length}`, "get /device-groups/*", ...grants);
+      const { exclusionIds, exclusions } = (await api.call("GET", `/device-groups/${groupId}`, { token })).body;
+      return [exclusionIds, exclusions.map((device: { deviceIdentifier: string }) => device.deviceIdentifier)];
+    };
+    expect(await seenBy()).toEqual([["SEP3"], []]);
+    expect(await seenBy("get /devices/*")).toEqual([["SEP3"], ["SEP3"]]);
+    const { id } = (await api.call("GET", "/devices?deviceIdentifier=SEP1")).body.data[0];
+    expect(await seenBy(`get /devices/${id}`, "get /domains/*")).toEqual([["SEP3"], []]);
   });
 
   it("serve GET alone where nothing can be made", async () => {

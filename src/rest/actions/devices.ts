@@ -43,6 +43,7 @@ async function listDevices(request: ApiRequest, within: Readonly<Record<string, 
   const { store, clock } = request.needs;
   const { deviceGroupId, deviceGroup, types, icopIds, attributes, name } = request.query;
   const query: DeviceQuery = { deviceGroupId, deviceGroup, types, icopIds, attributes, name };
-  const pks = await devicesMatching({ reader: store, clock }, query);
+  const sees = (groupId: string): boolean => store.get(deviceGroups, groupId, request.by.scope) !== null;
+  const pks = await devicesMatching({ reader: store, clock, sees }, query);
   return request.list(devices, { within, ...(pks === null ? {} : { pks, pksOf: JSON.stringify(query) }) });
 }

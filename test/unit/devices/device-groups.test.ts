@@ -97,6 +97,19 @@ describe("one filter", () => {
 });
 
 describe("patterns", () => {
+  it("are refused when they would cost too much together, whatever makes them costly", () => {
+    const ofOne = (pattern: string) => () => readGroup(several("OR", is("Name", "MATCHES_REGEX", pattern)));
+    for (const pattern of ["(a|b?){1000}".repeat(2), "[\\pL\\p{N}]".repeat(15), "[B-\\x{1e942}]".repeat(5)]) {
+      const many = Array.from({ length: 5 }, () => is("Name", "MATCHES_REGEX", pattern));
+      expect(() => readGroup(several("OR", ...many))).toThrow("too costly together");
+    }
+    expect(ofOne("[\\p{L}\\p{N}]{1000}".repeat(10))).toThrow("too costly together");
+    const ordinary = Array.from({ length: 200 }, (_, at) =>
+      is("Name", "MATCHES_REGEX", `^(SEP|ATA)[0-9A-F]{9}${at}.*$`),
+    );
+    expect(readGroup(several("OR", ...ordinary)).filters).toHaveLength(200);
+  });
+
   const cases: [string, Definition, number[]][] = [
     ["look anywhere in the value", is("Name", "MATCHES_REGEX", "oom \\d"), [1, 2, 3]],
     ["anchored", is("Name", "MATCHES_REGEX", "^Room 1\\d\\d$"), [1, 2]],
