@@ -28,7 +28,7 @@ export default definePlugin({
     const authUrl = await ctx.listen("auth", (request) => pages.respond(request) ?? authentication.respond(request));
     const pace = createPace(clock, PACE);
     const ask = createPhoneClient(clock, ctx.signal, pace);
-    const pusher = createPusher({ ask, authentication, authUrl, authorization: credentials.header });
+    const pusher = createPusher({ clock, ask, authentication, authUrl, authorization: credentials.header });
     const turns = createPhoneTurns(clock, { lanes: pace.limit, lastLane: QUESTIONS }, (error) =>
       log.error({ error: String(error) }, "a push went wrong"),
     );

@@ -2,12 +2,12 @@ import type { Clock } from "#plugin-api";
 
 /**
  * How many phones are talked to at once. Each phone calls back into this machine, so more than it can carry would let
- * every answer come too late. @source RFC 5681 §3.1: halve on loss, grow with each answer
+ * every answer come too late. @source RFC 5681 §3.1: grow with each answer, halve on loss
  */
 export interface Pace {
   limit(): number;
-  /** A phone has answered. */
-  answered(): void;
+  /** A phone has answered after so many ms. */
+  answered(tookMs: number): void;
   /** A phone that took the connection has not answered in time; one that is off line says nothing about the pace. */
   late(): void;
 }
@@ -19,6 +19,9 @@ export interface PaceBounds {
   most: number;
 }
 
+/** own choice: phones take up to 2 s to answer by themselves; what takes longer has waited for this machine. */
+const QUICK_MS = 2_000;
+const SLOW_MS = 3_000;
 /** Answers that are late together are one sign, not many. */
 const HALVE_EVERY_MS = 1_000;
 
@@ -28,8 +31,9 @@ export function createPace(clock: Clock, { least, start, most }: PaceBounds): Pa
   let halvedAt = Number.NEGATIVE_INFINITY;
   return {
     limit: () => limit,
-    answered() {
-      limit = Math.min(most, limit + 1);
+    answered(tookMs) {
+      if (tookMs <= QUICK_MS) limit = Math.min(most, limit + 1);
+      else if (tookMs > SLOW_MS) limit = Math.max(least, limit - 1);
     },
     late() {
       if (clock.monotonicMs() < halvedAt + HALVE_EVERY_MS) return;

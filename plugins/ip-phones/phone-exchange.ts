@@ -56,8 +56,9 @@ export function createPhoneClient(clock: Clock, signal: AbortSignal, pace: Pace)
   return (phone, request) =>
     new Promise((resolve) => {
       if (signal.aborted) return resolve({ fault: { words: STOPPING, retryable: true } });
+      const startedAt = clock.monotonicMs();
       const finish = (result: Exchange): void => {
-        if (result.answer) pace.answered();
+        if (result.answer) pace.answered(clock.monotonicMs() - startedAt);
         timer.cancel();
         open.delete(fail);
         socket.destroy();

@@ -1,3 +1,4 @@
+import type { Clock } from "#plugin-api";
 import type { Authentication } from "./authentication.ts";
 import { type ExecuteItem, pushRequest } from "./execute.ts";
 import type { Phone } from "./phone.ts";
@@ -16,6 +17,7 @@ export interface Pusher {
 
 /** What a pusher needs; `authUrl` is where phones should ask, `authorization` the value of the header. */
 export interface PusherNeeds {
+  clock: Clock;
   ask: AskPhone;
   authentication: Authentication;
   authUrl: string;
@@ -24,14 +26,16 @@ export interface PusherNeeds {
 
 /** Makes the pusher. */
 export function createPusher(needs: PusherNeeds): Pusher {
-  const { ask, authentication, authUrl, authorization } = needs;
+  const { clock, ask, authentication, authUrl, authorization } = needs;
   const send = async (phone: Phone, items: readonly ExecuteItem[], judged: Pushed): Promise<PushOutcome> => {
     authentication.forget(phone.name);
+    const startedAt = clock.monotonicMs();
     const exchange = await ask(phone, pushRequest(items, authorization));
     const verdict = judgePush(exchange, judged, phone.model);
     const asked = authentication.verdictFor(phone.name);
     authentication.forget(phone.name);
-    return verdict.kind === "unauthorized" ? explainRefusal(asked, authUrl) : verdict;
+    if (verdict.kind !== "unauthorized") return verdict;
+    return explainRefusal(asked, authUrl, clock.monotonicMs() - startedAt >= PHONE_ASKS_MS);
   };
   return {
     push: (phone, pushed) =>
@@ -47,12 +51,18 @@ export function createPusher(needs: PusherNeeds): Pusher {
   };
 }
 
-/** Says where to look when a phone refuses the push user; `asked` is what it was told, null when it did not ask here. */
-function explainRefusal(asked: boolean | null, authUrl: string): PushOutcome {
+/** How long a phone waits for the answer of its authentication URL. @source protocols.md 3 */
+const PHONE_ASKS_MS = 3_000;
+
+/**
+ * Says where to look when a phone refuses the push user. `asked` is what it was told, null when it did not ask here;
+ * one that `waited` may have asked in vain.
+ */
+function explainRefusal(asked: boolean | null, authUrl: string, waited: boolean): PushOutcome {
   const refused = "the phone refused the push user:";
   if (asked === null) {
     const reason = `${refused} it did not ask ${authUrl}, which must be its authentication URL`;
-    return { kind: "failed", reason, retryable: false };
+    return { kind: "failed", reason, retryable: waited };
   }
   if (!asked) return { kind: "failed", reason: `${refused} it asked with another user or password`, retryable: false };
   return { kind: "failed", reason: `${refused} it was told that it may obey, perhaps too late`, retryable: true };

@@ -1,8 +1,11 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
+import { setTimeout as pause } from "node:timers/promises";
 import { workerEntry } from "../../src/base/worker-entry.ts";
 import type { CampusReport, PhoneReport } from "../../src/campus/report.ts";
 import type { DeliveryItem } from "../../src/plugin-api/index.ts";
+
+const BETWEEN_REPORTS_MS = 20;
 
 /** A device as the campus describes it. */
 export interface CampusDevice {
@@ -49,6 +52,8 @@ export async function startCampus(...args: string[]): Promise<Campus> {
       for (;;) {
         const seen = await report();
         if (done(seen)) return seen;
+        // A report costs the campus time that its phones need.
+        await pause(BETWEEN_REPORTS_MS);
       }
     },
     async order(path, body) {

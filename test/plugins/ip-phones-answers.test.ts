@@ -191,6 +191,17 @@ describe("ip-phones and what a phone answers", () => {
     expect(await outcomeOf(test)).toEqual([{ level: "failed", reason, retryable }]);
   });
 
+  it("lets a phone try again that may have asked in vain", async () => {
+    const refuse = async (): Promise<string> => {
+      await test.clock.advance(3_000);
+      return ok('<CiscoIPPhoneError Number="4"/>');
+    };
+    const test = await stage(refuse);
+    test.deliver();
+    await test.phone.asked(1);
+    expect((await outcomeOf(test))[0]).toMatchObject({ level: "failed", retryable: true });
+  });
+
   it("takes 401 for a refusal too", async () => {
     const test = await stage("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n");
     test.deliver();

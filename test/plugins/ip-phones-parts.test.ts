@@ -112,8 +112,13 @@ describe("the pace", () => {
   it("grows with answers and is halved once a second while answers are late", async () => {
     const clock = createFakeClock();
     const pace = createPace(clock, { least: 2, start: 8, most: 10 });
-    for (let answer = 0; answer < 5; answer++) pace.answered();
+    for (let answer = 0; answer < 5; answer++) pace.answered(2_000);
     expect(pace.limit()).toBe(10);
+    pace.answered(2_500);
+    expect(pace.limit()).toBe(10);
+    pace.answered(3_001);
+    expect(pace.limit()).toBe(9);
+    pace.answered(2);
     const seen: number[] = [];
     for (const ms of [0, 0, 999, 1, 1_000, 1_000]) {
       await clock.advance(ms);
@@ -121,8 +126,8 @@ describe("the pace", () => {
       seen.push(pace.limit());
     }
     expect(seen).toEqual([5, 5, 5, 2, 2, 2]);
-    pace.answered();
-    expect(pace.limit()).toBe(3);
+    pace.answered(3_001);
+    expect(pace.limit()).toBe(2);
   });
 });
 
