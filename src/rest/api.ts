@@ -51,7 +51,7 @@ export function createApi(needs: ApiNeeds): Api {
       answered = await answer(ctx, requestId, routes, needs, told);
       send(ctx, answered, requestId);
     } catch (error) {
-      answered = errorAnswer(ctx, error, requestId, needs);
+      answered = errorAnswer(error, requestId, needs);
       send(ctx, answered, requestId);
     }
     const { method } = ctx;
@@ -135,20 +135,22 @@ function send(ctx: Context, { status = 200, headers, type, body }: Answer, reque
   ctx.res.writeHead(status, all).end(body);
 }
 
-function errorAnswer(ctx: Context, error: unknown, requestId: string, { log }: ApiNeeds): Answer {
+function errorAnswer(error: unknown, requestId: string, { log }: ApiNeeds): Answer {
   if (isBug(error)) log.error({ requestId, err: error }, "request failed");
   const { status, headers, body } = answerOf(error, requestId);
-  // What is left of a body that nobody reads must not be taken for the next request.
-  const ending = ctx.req.complete ? {} : { Connection: "close" };
-  return { status, headers: { ...headers, ...ending }, body: JSON.stringify(body) };
+  return { status, headers, body: JSON.stringify(body) };
 }
 
 /** How long the rest of a body may go on arriving after the answer. */
 const LINGER_MS = 10_000;
 
-/** The client reads the answer while it still sends; then the connection ends. */
+/**
+ * Many clients read the answer only when they have sent everything, so what nobody reads is thrown away as it arrives,
+ * for a while.
+ */
 function leaveUnread({ req }: Context, { clock }: ApiNeeds): void {
   if (req.complete) return;
+  req.resume();
   const timer = clock.after(LINGER_MS, () => req.socket.destroy(), { background: true });
   req.once("close", () => timer.cancel());
 }

@@ -27,6 +27,8 @@ export async function* arriving(request: IncomingMessage, clock: Clock): AsyncGe
     throw new CallerError("invalid-value", "The body ended too early.");
   } finally {
     watch.end();
+    // Not awaited: a read that still waits for bytes would hold it up.
+    void chunks.return?.();
   }
 }
 

@@ -118,7 +118,7 @@ function decodeUtf8(bytes: Buffer): string {
 
 async function readParts(
   request: IncomingMessage,
-  bytes: AsyncIterable<Buffer>,
+  bytes: AsyncGenerator<Buffer>,
   plan: BodyPlan,
   files: FileStore,
 ): Promise<RawBody> {
@@ -129,6 +129,8 @@ async function readParts(
   } catch (error) {
     for (const upload of Object.values(uploads)) files.release(upload, false);
     throw error;
+  } finally {
+    await bytes.return(undefined);
   }
 }
 
