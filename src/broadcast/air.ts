@@ -124,7 +124,6 @@ async function makeLive(row: NotificationRow, how: Resumption, needs: AirNeeds):
   const { clock, store, desk, laneOf } = needs;
   const lane = laneOf(row.priorityLevel ?? 5);
   const target = pooledTarget(row, needs.ttl);
-  if (target) needs.addresses.claim(target);
   const moment = (column: "t0" | "stream_ended_at", at: number): void => {
     store
       .write((tx) => void tx.run(`UPDATE notifications SET ${column} = ? WHERE pk = ?`, at, row.pk), lane)

@@ -135,6 +135,14 @@ describe("sound", () => {
     expect(there.map(({ ended }) => ended)).toEqual(["stopped", null]);
   });
 
+  it("silences at once what joins only after the end", async () => {
+    manners(ONE, { answersAfterMs: 4_000 });
+    const id = await play({ deviceGroupIds: [phonesOnly] }, 1_000);
+    await air.untilSettled(id);
+    expect(row(id, ONE)).toMatchObject({ level: "accepted", late: true });
+    expect(stops("ended")).toHaveLength(4);
+  });
+
   it("goes on as text when the stream can't be opened", async () => {
     air.streamer.refuses = true;
     const id = await play({ deviceGroupIds: [phonesOnly] });

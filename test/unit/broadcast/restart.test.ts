@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createAddressPool } from "../../../src/audio/address-pool.ts";
 import notifications from "../../../src/resources/broadcasts/notifications.ts";
 import { type AirFixture, openAir, sounding } from "./air-fixture.ts";
 import { type BroadcastFixture, openBroadcasts } from "./broadcast-fixture.ts";
@@ -122,6 +123,21 @@ describe("a crash in the middle of the sound", () => {
     expect(stored(id)?.audioGroup).toBe(first?.audioGroup);
     await air.untilSettled(id);
     expect(air.ledger(id)).toEqual(ALL_PLAYING);
+  });
+
+  it("lends its group to nobody else", async () => {
+    const id = await play();
+    await fixture.clock.advance(1_000);
+    air.crash();
+    const range = { firstGroup: "239.192.16.1", lastGroup: "239.192.16.2", firstPort: 20_480, lastPort: 20_480 };
+    const emergency = { ...range, firstGroup: "239.192.17.1", lastGroup: "239.192.17.1" };
+    fixture.needs.addresses = createAddressPool({ clock: fixture.clock, routine: range, emergency, firstPlace: 0 });
+    await air.restart();
+    const other = await play();
+    expect(stored(id)?.audioGroup).toBe("239.192.16.1");
+    expect(stored(other)?.audioGroup).toBe("239.192.16.2");
+    await air.untilSettled(id);
+    await air.untilSettled(other);
   });
 
   it("silences what a message ended in the meantime had reached", async () => {
