@@ -199,6 +199,14 @@ describe("tokens", () => {
   ])("%s", async (_what, headers, query, status, type) => {
     expectError(await api.call("GET", `/users?${query}`, { token: null, headers }), status, type);
   });
+  it("unknown ones are told even to those who send on for long", async () => {
+    const big = new File([new Uint8Array(30 * 1_048_576)], "a.png");
+    const multipart = [
+      ["name", "n"],
+      ["image", big],
+    ] as const;
+    expectError(await api.call("POST", "/message-templates", { token: SECRET, multipart }), 401, "unauthorized");
+  });
   it("name the scheme that is wanted", async () => {
     const answer = await api.call("GET", "/users", { token: null });
     expect(answer.headers.get("www-authenticate")).toMatch(/^Bearer/);
