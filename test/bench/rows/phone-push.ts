@@ -86,7 +86,10 @@ async function pushToAll(phones: readonly Phone[]): Promise<Push> {
   const ending = new AbortController();
   const ask = createPhoneClient(systemClock, ending.signal, pace);
   const authentication = createAuthentication(CREDENTIALS);
-  const pusher = createPusher({ ask, authentication, authUrl: "", authorization: CREDENTIALS.header });
+  const pusher = createPusher({
+    ...{ ask, authentication, authUrl: "", authorization: CREDENTIALS.header },
+    clock: systemClock,
+  });
   const faults: unknown[] = [];
   const turns = createPhoneTurns(systemClock, { lanes: pace.limit, lastLane: 1 }, (error) => faults.push(error));
   const [began, cpu, memory] = [performance.now(), process.cpuUsage(), process.memoryUsage().rss];
