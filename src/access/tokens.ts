@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import userTokens from "../resources/people/user-tokens.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { By, Store } from "../store/store.ts";
@@ -12,7 +12,7 @@ const TOKEN_BYTES = 32;
 
 /** What the row of a token keeps of it: SHA-256, hex. Lookups by it need no constant-time comparison. */
 export function hashToken(token: string): string {
-  return createHash("sha256").update(token).digest("hex");
+  return hash("sha256", token, "hex");
 }
 
 /** A new token and its hash; 256 random bits. */

@@ -69,7 +69,9 @@ function checkAbsent(
 /** What a field holds when nothing is given. */
 export function defaultOf(field: Field): unknown {
   if (field.kind === "many") return [];
-  return "default" in field && field.default !== undefined ? structuredClone(field.default) : null;
+  if (!("default" in field) || field.default === undefined) return null;
+  // A copy, since rows may be changed; plain values need none.
+  return typeof field.default === "object" ? structuredClone(field.default) : field.default;
 }
 
 function invalid(name: string, error: z.ZodError): Fault {

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type Database from "better-sqlite3";
 import type { Clock } from "../base/clock.ts";
 import type { Field } from "../schema/field.ts";
@@ -58,9 +58,7 @@ export function createRecords(db: Database.Database, clock: Clock): Records {
 
 /** The hash of an audit row: SHA-256 (hex) over the hash before it and its other columns in order, as JSON. */
 export function chainHash(previous: string, entry: readonly unknown[]): string {
-  return createHash("sha256")
-    .update(JSON.stringify([previous, ...entry]))
-    .digest("hex");
+  return hash("sha256", JSON.stringify([previous, ...entry]), "hex");
 }
 
 function auditText(resource: AnyResource, row: AnyRow): string {

@@ -29,13 +29,22 @@ export interface WriteQueueOptions {
  */
 export class WriteQueue {
   readonly #options: WriteQueueOptions;
+  readonly #begin: Database.Statement;
+  readonly #commit: Database.Statement;
+  readonly #savepoint: Database.Statement;
+  readonly #release: Database.Statement;
   readonly #lanes: Record<"emergency" | "normal", Job[]> = { emergency: [], normal: [] };
   #scheduled = false;
   #closed = false;
   #fatal = false;
 
   constructor(options: WriteQueueOptions) {
+    const { db } = options;
     this.#options = options;
+    this.#begin = db.prepare("BEGIN IMMEDIATE");
+    this.#commit = db.prepare("COMMIT");
+    this.#savepoint = db.prepare("SAVEPOINT job");
+    this.#release = db.prepare("RELEASE job");
   }
 
   /** Runs `fn` in the next group; resolves with its value after COMMIT. `committed` runs right after COMMIT, before. */
@@ -75,17 +84,17 @@ export class WriteQueue {
   }
 
   #drain(): void {
-    const { db, clock } = this.#options;
+    const { clock } = this.#options;
     const jobs: Job[] = [];
     try {
-      db.exec("BEGIN IMMEDIATE");
+      this.#begin.run();
       const began = clock.monotonicMs();
       for (let job = this.#next(); job; job = this.#next()) {
         jobs.push(job);
         this.#runJob(job);
         if (clock.monotonicMs() - began > GROUP_MS) break;
       }
-      db.exec("COMMIT");
+      this.#commit.run();
     } catch (error) {
       this.#groupFailed(jobs, error);
       return;
@@ -102,7 +111,7 @@ export class WriteQueue {
 
   #runJob(job: Job): void {
     const { db } = this.#options;
-    db.exec("SAVEPOINT job");
+    this.#savepoint.run();
     try {
       job.run();
     } catch (error) {
@@ -112,7 +121,7 @@ export class WriteQueue {
       this.#options.onRollback();
       job.error = error;
     }
-    db.exec("RELEASE job");
+    this.#release.run();
   }
 
   #groupFailed(jobs: Job[], error: unknown): void {

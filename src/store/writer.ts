@@ -36,8 +36,11 @@ export interface Writer {
 }
 
 interface Statements {
+  /** Takes the values of `columns` in order, which binds many times faster than names do. */
   insert: Database.Statement;
+  /** As `insert`, and `pk` last. */
   update: Database.Statement;
+  columns: readonly string[];
   remove: Database.Statement;
   checker: Checker;
   links: { field: string; clear: Database.Statement; add: Database.Statement }[];
@@ -76,11 +79,16 @@ export function createWriter(options: WriterOptions): Writer {
     const seen = viewOf(by, system, null);
     const columns = columnValues(layout, after, seen);
     checkLimit(layout, after);
-    after.pk = Number(guardUnique(layout, () => statementsOf(layout).insert.run(columns)).lastInsertRowid);
+    const { insert } = statementsOf(layout);
+    after.pk = Number(guardUnique(layout, () => insert.run(inOrder(layout, columns))).lastInsertRowid);
     writeLinks(layout, after, seen, null);
     record(resource, null, after, by);
     behave("afterWrite", resource, null, after, input, by);
     return after;
+  }
+
+  function inOrder(layout: Layout, values: Record<string, SqlValue>): SqlValue[] {
+    return statementsOf(layout).columns.map((name) => values[name] ?? null);
   }
 
   function update(resource: AnyResource, id: string, input: object, by: By, system: object): AnyRow {
@@ -97,7 +105,8 @@ export function createWriter(options: WriterOptions): Writer {
     after.updatedAt = Math.max(clock.now(), before.updatedAt + 1);
     const seen = viewOf(by, system, before);
     const columns = columnValues(layout, after, seen);
-    guardUnique(layout, () => statementsOf(layout).update.run(columns));
+    const { update: change } = statementsOf(layout);
+    guardUnique(layout, () => change.run(inOrder(layout, columns), after.pk));
     writeLinks(layout, after, seen, before);
     record(resource, before, after, by);
     behave("afterWrite", resource, before, after, input, by);
@@ -279,12 +288,9 @@ function prepareStatements(db: Database.Database, tables: Tables, layout: Layout
   const domain = tables.domainColumn(layout);
   if (domain) names.push(domain);
   return {
-    insert: db.prepare(
-      `INSERT INTO ${layout.table} (${names.join(", ")}) VALUES (${names.map((name) => `@${name}`).join(", ")})`,
-    ),
-    update: db.prepare(
-      `UPDATE ${layout.table} SET ${names.map((name) => `${name} = @${name}`).join(", ")} WHERE pk = @pk`,
-    ),
+    insert: db.prepare(`INSERT INTO ${layout.table} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`),
+    update: db.prepare(`UPDATE ${layout.table} SET ${names.map((name) => `${name} = ?`).join(", ")} WHERE pk = ?`),
+    columns: names,
     remove: db.prepare(`DELETE FROM ${layout.table} WHERE pk = ?`),
     checker: compileChecker(layout.resource.fields),
     links: layout.links.map((link) => ({

@@ -17,8 +17,16 @@ describe("log", () => {
     const lines: string[] = [];
     const secrets = { password: "hunter2", token: "hunter2", authorization: "hunter2", config: { key: "hunter2" } };
     logInto(lines).warn({ ...secrets, user: { ...secrets }, request: { headers: { ...secrets } } }, "x");
+    logInto(lines)
+      .child({ ...secrets, plugin: "x" })
+      .info("of a child");
+    logInto(lines).error({ err: Object.assign(new TypeError("broken"), { ...secrets, context: secrets }) }, "failed");
+    logInto(lines).error({ err: null, list: [secrets, "kept"] }, "nothing failed");
     expect(lines.join()).not.toContain("hunter2");
-    expect(lines.join()).toContain("[redacted]");
+    expect(lines.map((line) => line.includes("[redacted]"))).toEqual([true, true, true, true]);
+    expect(JSON.parse(lines[2] ?? "")).toMatchObject({ err: { type: "TypeError", message: "broken" } });
+    expect(JSON.parse(lines[3] ?? "")).toMatchObject({ err: null, list: [{ token: "[redacted]" }, "kept"] });
+    expect(secrets.password).toBe("hunter2");
   });
 
   it("leaves out what is below its level", () => {
