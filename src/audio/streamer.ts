@@ -31,6 +31,8 @@ interface KnownStream {
   spec: StreamSpec;
   /** When the packet `spec.offsetPackets` is due, epoch ms; null before the start. */
   t0Ms: number | null;
+  /** The same moment on the clock that is never set. */
+  t0MonotonicMs: number;
   firstPacketAt: number | null;
   /** Set while the caller of open() waits. */
   opening: { resolve: () => void; reject: (error: unknown) => void } | null;
@@ -96,7 +98,8 @@ export class Streamer {
     if (!this.#running) throw notRunning();
     if (!this.#worker) this.#startThread().catch((cause) => this.#needs.log.error({ err: cause }, NOT_BACK));
     await new Promise<void>((resolve, reject) => {
-      this.#streams.set(spec.streamId, { spec, t0Ms: null, firstPacketAt: null, opening: { resolve, reject } });
+      const opening = { resolve, reject };
+      this.#streams.set(spec.streamId, { spec, t0Ms: null, t0MonotonicMs: 0, firstPacketAt: null, opening });
       this.#ask({ kind: "open", spec });
     });
   }
@@ -104,7 +107,8 @@ export class Streamer {
   /** Lets open streams begin together: the first packet of each is due at `t0Ms` (epoch ms). Streams that have ended are left out. */
   startGroup(streamIds: readonly string[], t0Ms: number): void {
     const open = streamIds.filter((id) => this.#streams.has(id));
-    for (const id of open) (this.#streams.get(id) as KnownStream).t0Ms = t0Ms;
+    const t0MonotonicMs = this.#needs.clock.monotonicMs() + t0Ms - this.#needs.clock.now();
+    for (const id of open) Object.assign(this.#streams.get(id) as KnownStream, { t0Ms, t0MonotonicMs });
     this.#ask({ kind: "start", streamIds: open, t0Ms });
   }
 
@@ -170,7 +174,10 @@ export class Streamer {
   /** False when the stream would have ended by now. */
   #resume(stream: KnownStream): boolean {
     if (stream.t0Ms !== null) {
-      const place = resumeStream(stream.spec, stream.t0Ms, this.#needs.clock.now());
+      const { clock } = this.#needs;
+      // Somebody may have set the wall clock since the start.
+      const t0Ms = Math.round(clock.now() + stream.t0MonotonicMs - clock.monotonicMs());
+      const place = resumeStream(stream.spec, t0Ms, clock.now());
       if (!place) return false;
       Object.assign(stream, place);
     }

@@ -76,6 +76,8 @@ export function createLiveBroadcast(needs: LiveNeeds): LiveBroadcast {
   const handedOver = createSignal();
   const finished = createSignal();
   const began = clock.monotonicMs();
+  /** On the clock that is never set. */
+  const endsAt = began + shared.notAfter - clock.now();
   let complete = false;
   let soundWasOver = false;
   let closed = false;
@@ -205,7 +207,7 @@ export function createLiveBroadcast(needs: LiveNeeds): LiveBroadcast {
   };
 
   const expectEnd = (): void => {
-    const restMs = shared.notAfter - clock.now();
+    const restMs = endsAt - clock.monotonicMs();
     if (restMs <= 0) tooLate();
     else after(Math.min(restMs, LONGEST_TIMER_MS), expectEnd);
   };

@@ -48,12 +48,10 @@ export function createRunner(stages: readonly Stage<EngineNeeds>[], needs: Engin
       const progress = progressOf(notificationId);
       const stage = progress && byName.get(progress.stage);
       if (!stage) return;
-      if (BEFORE_DEVICES.has(stage.name) && stoppedBy(progress, clock.now())) {
-        await skipToEnd(notificationId, progress);
-        continue;
-      }
       try {
-        await stage.run(notificationId, needs);
+        if (BEFORE_DEVICES.has(stage.name) && stoppedBy(progress, clock.now())) {
+          await skipToEnd(notificationId, progress);
+        } else await stage.run(notificationId, needs);
         if (progressOf(notificationId)?.stage === stage.name)
           throw new BugError("A stage did not advance.", { stage: stage.name });
         failures = 0;

@@ -59,6 +59,8 @@ interface OpenStream {
 const START_LEAD_MS = 10;
 /** Time for the account of the last packet to come back. */
 const END_LAG_MS = 40;
+/** A stream that has not ended so long after the programme is given up: the message must end. own choice */
+const LONGEST_LAG_MS = 5_000;
 
 /** Text form of a target, as key. */
 export function addressOf(target: { group: string; port: number }): string {
@@ -70,6 +72,8 @@ export function createSound(needs: SoundNeeds): Sound {
   const { clock, streamer, programme } = needs;
   const streams = new Map<string, OpenStream>();
   let t0: number | null = null;
+  /** The same moment on the clock that is never set. */
+  let t0MonotonicMs = 0;
   let over = false;
   let endTimer: Timer | null = null;
 
@@ -94,15 +98,26 @@ export function createSound(needs: SoundNeeds): Sound {
     for (const stream of streams.values()) stream.hasEnded(soundIsOver());
     streams.clear();
   };
-  const checkOver = (): void => {
-    if (over || t0 === null || streams.size > 0 || clock.now() < t0 + programme.durationMs) return;
+  const finish = (): void => {
+    for (const id of streams.keys()) streamer.end(id);
     close();
     needs.onOver();
   };
+  const restMs = (): number => t0MonotonicMs + programme.durationMs - clock.monotonicMs();
+  const checkOver = (): void => {
+    if (!over && t0 !== null && streams.size === 0 && restMs() <= 0) finish();
+  };
+  const expectEnd = (): void => {
+    endTimer = clock.after(LONGEST_LAG_MS, finish);
+    checkOver();
+  };
   const setT0 = (moment: number): void => {
     t0 = moment;
-    endTimer = clock.after(Math.max(0, moment + programme.durationMs - clock.now()) + END_LAG_MS, checkOver);
+    t0MonotonicMs = clock.monotonicMs() + moment - clock.now();
+    endTimer = clock.after(Math.max(0, restMs()) + END_LAG_MS, expectEnd);
   };
+  /** The first moment by the wall clock as it goes now: somebody may have set it since. */
+  const t0ByWall = (): number => Math.round(clock.now() + t0MonotonicMs - clock.monotonicMs());
   const listening = [
     streamer.on("started", ({ streamId }) => streams.get(streamId)?.hasStarted()),
     streamer.on("ended", ({ streamId, reason }) => {
@@ -126,7 +141,7 @@ export function createSound(needs: SoundNeeds): Sound {
       if (over) throw soundIsOver();
       const spec = specOf(target);
       if (streams.has(spec.streamId)) return;
-      const place = t0 === null ? { spec, t0Ms: null } : resumeStream(spec, t0, clock.now());
+      const place = t0 === null ? { spec, t0Ms: null } : resumeStream(spec, t0ByWall(), clock.now());
       if (!place) throw soundIsOver();
       const stream = createOpenStream();
       streams.set(spec.streamId, stream);
@@ -140,7 +155,7 @@ export function createSound(needs: SoundNeeds): Sound {
       stream.opened = true;
       if (over) streamer.end(spec.streamId);
       // One that was being opened at the start is late by ms; the streamer catches up.
-      else if (t0 !== null) streamer.startGroup([spec.streamId], place.t0Ms ?? t0);
+      else if (t0 !== null) streamer.startGroup([spec.streamId], place.t0Ms ?? t0ByWall());
     },
     async started(target) {
       await streams.get(idOf(target))?.started;

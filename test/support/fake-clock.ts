@@ -16,6 +16,8 @@ export interface FakeClock extends Clock {
   advance(ms: number): Promise<void>;
   /** The same without any turn in between: for code that uses no promise. */
   tick(ms: number): void;
+  /** Sets the wall clock forward or back by `ms`; timers and the monotonic time know nothing of it. */
+  step(ms: number): void;
   /** How many timers wait (`every` counts as one): 0 shows that everything was cancelled. */
   pending(): number;
 }
@@ -36,6 +38,7 @@ export function createFakeClock(start: number = FAKE_START): FakeClock {
   /** In order of running; a cancelled entry stays until its turn. */
   const queue: Entry[] = [];
   let elapsed = 0;
+  let stepped = 0;
   let made = 0;
 
   const enqueue = (entry: Entry): void => {
@@ -76,11 +79,14 @@ export function createFakeClock(start: number = FAKE_START): FakeClock {
   };
 
   return {
-    now: () => start + elapsed,
+    now: () => start + elapsed + stepped,
     monotonicMs: () => elapsed,
     after: (delayMs, fn) => add(delayMs, null, fn),
     every: (periodMs, fn) => add(Math.max(1, periodMs), Math.max(1, periodMs), fn),
     soon: (fn) => void setImmediate(fn),
+    step(ms) {
+      stepped += ms;
+    },
     pending: () => queue.filter((entry) => entry.live).length,
     tick(ms) {
       const end = elapsed + ms;
