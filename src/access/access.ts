@@ -14,9 +14,10 @@ import type { Scope, Store, Visibility } from "../store/store.ts";
 import { compileGrants } from "./grants.ts";
 import { isLocked, type LockWindow } from "./locks.ts";
 import { ownRights } from "./own-rights.ts";
-import type { Access, Principal } from "./principal.ts";
+import type { Access, Carrier, Principal } from "./principal.ts";
 import { rightsOfUser } from "./rights.ts";
-import { hashToken } from "./tokens.ts";
+import { idleTimeoutMs } from "./session.ts";
+import { hashToken, type UserToken } from "./tokens.ts";
 import { visibleRows } from "./visibility.ts";
 
 /** What `createAccess` needs. */
@@ -35,8 +36,11 @@ const FLUSH_MS = 60_000;
 
 interface Entry {
   principal: Omit<Principal, "accessToken">;
+  carrier: Carrier;
   expires: number | null;
   lock: LockWindow | null;
+  /** Of a session: how long it may stay unused, and since when it is, epoch ms. */
+  idle: { ms: number; since: number } | null;
 }
 
 /** Resources whose rows make up what users may do. */
@@ -69,11 +73,13 @@ export function createAccess({ store, catalogue, clock, events }: AccessNeeds): 
   const flush = (): void => {
     if (used.size === 0) return;
     const seen = [...used];
-    used.clear();
     // A hint for people: losing it when a write fails does no harm, and the store reports its own failures.
     void store
       .write((tx) => {
         for (const [id, at] of seen) tx.run("UPDATE user_tokens SET last_used_at = ? WHERE id = ?", at, id);
+      })
+      .then(() => {
+        for (const [id, at] of seen) if (used.get(id) === at) used.delete(id);
       })
       .catch(() => undefined);
   };
@@ -98,16 +104,21 @@ export function createAccess({ store, catalogue, clock, events }: AccessNeeds): 
   };
 
   return {
-    authenticate(token) {
+    authenticate(token, carrier = "bearer") {
       if (token === "" || token.length > LONGEST_TOKEN) return null;
       const hash = hashToken(token);
-      const entry = entries.get(hash) ?? readEntry(store, hash);
+      const entry = entries.get(hash) ?? entryOf(store, store.find(userTokens, { tokenHash: hash }, 1)[0], used);
       if (!entry) return null;
       if (!entries.has(hash)) keep(entries, hash, entry);
       const now = clock.now();
-      if ((entry.expires !== null && entry.expires <= now) || isLocked(entry.lock, now)) return null;
-      if (entry.principal.tokenId) used.set(entry.principal.tokenId, now);
-      return { ...entry.principal, accessToken: token };
+      if (entry.carrier !== carrier || !isGood(entry, now)) return null;
+      used.set(entry.principal.tokenId, now);
+      if (entry.idle) entry.idle.since = now;
+      return { ...entry.principal, accessToken: carrier === "cookie" ? null : token };
+    },
+    stillValid({ tokenId }) {
+      const entry = entryOf(store, store.get(userTokens, tokenId), used);
+      return entry !== null && isGood(entry, clock.now());
     },
     scopeOf(principal, domain) {
       if (domain !== null && domain.toLowerCase() !== everything.domainId) throw invalidValue("domain");
@@ -143,13 +154,25 @@ function fullScope(store: Store): Scope {
   };
 }
 
-function readEntry(store: Store, tokenHash: string): Entry | null {
-  const token = store.find(userTokens, { tokenHash }, 1)[0];
-  if (!token?.userId || token.type === "code" || token.tokenType === "refresh_token") return null;
+function entryOf(store: Store, token: UserToken | null | undefined, used: ReadonlyMap<string, number>): Entry | null {
+  if (!token || token.type === "code" || token.tokenType === "refresh_token") return null;
   const user = store.get(users, token.userId);
   if (!user) return null;
   const { id: userId, pk: userPk, name, email, lock } = user;
-  return { principal: { userId, userPk, name, email, tokenId: token.id }, expires: token.expires, lock };
+  const isSession = token.kind === "session";
+  const since = used.get(token.id) ?? token.lastUsedAt ?? token.createdAt;
+  return {
+    principal: { userId, userPk, name, email, tokenId: token.id },
+    carrier: isSession ? "cookie" : "bearer",
+    expires: token.expires,
+    lock,
+    idle: isSession ? { ms: idleTimeoutMs(user), since } : null,
+  };
+}
+
+function isGood({ expires, lock, idle }: Entry, now: number): boolean {
+  if (expires !== null && expires <= now) return false;
+  return !isLocked(lock, now) && (idle === null || now - idle.since < idle.ms);
 }
 
 function keep(entries: Map<string, Entry>, hash: string, entry: Entry): void {

@@ -7,9 +7,10 @@ import securityGroupPermissions from "../resources/security/security-group-permi
 import securityGroups from "../resources/security/security-groups.ts";
 import userPermissions from "../resources/security/user-permissions.ts";
 import type { AnyResource } from "../schema/resource.ts";
-import type { Behaviour, By, Change, Reader } from "../store/store.ts";
+import type { Behaviour, By, Change, Reader, Transaction } from "../store/store.ts";
 import { type Grant, isSpec } from "./grants.ts";
 import { covers, type Rights, rightsOfGroup, rightsOfUser } from "./rights.ts";
+import { endSessions } from "./session.ts";
 import { presentUsers } from "./user-presentation.ts";
 
 /** Names a behaviour by the resource it is bound to. */
@@ -21,7 +22,7 @@ export type Bound = readonly [resource: AnyResource, behaviour: Behaviour];
  */
 export function accessBehaviours(clock: Clock): readonly Bound[] {
   return [
-    bind(users, { beforeWrite: checkUser, afterWrite: keepAnAdministrator, present: presentUsers(clock) }),
+    bind(users, { beforeWrite: checkUser, afterWrite: followUser, present: presentUsers(clock) }),
     bind(userTokens, { beforeWrite: (change, tx, by) => checkToken(change, tx, by, clock.now()) }),
     bind(securityGroups, { beforeWrite: checkGroup, afterWrite: keepAnAdministrator }),
     bind(securityGroupMembers, { beforeWrite: checkMember, afterWrite: keepAnAdministrator }),
@@ -42,6 +43,12 @@ function checkUser({ after }: Change<typeof users>): void {
   }
   const { start = null, end = null } = after.lock ?? {};
   if (start !== null && end !== null && end <= start) throw invalidValue("lock", "It must end after its start.");
+}
+
+function followUser(change: Change<typeof users>, tx: Transaction, by: By): void {
+  const { before, after } = change;
+  keepAnAdministrator(change, tx);
+  if (before && after && before.passwordHash !== after.passwordHash) endSessions(tx, after.id, by);
 }
 
 function checkToken({ op, after }: Change<typeof userTokens>, tx: Reader, by: By, now: number): void {

@@ -6,11 +6,14 @@ export interface Principal {
   userPk: number;
   name: string;
   email: string | null;
-  /** The row of the permanent token; null for a session of the console. */
-  tokenId: string | null;
+  /** The row of the token or of the console's session. */
+  tokenId: string;
   /** The token as presented, for `GET /v1/session` alone: never log or store it. Null for a console cookie. */
   accessToken: string | null;
 }
+
+/** How a request brought its token: each kind of token is good in one way alone, a session of the console in its cookie. */
+export type Carrier = "bearer" | "cookie";
 
 /** Who vouches for users. */
 export interface IdentityProvider {
@@ -20,8 +23,13 @@ export interface IdentityProvider {
 
 /** The only room that says no: who somebody is and what that somebody may do and see. */
 export interface Access {
-  /** The holder of a valid token; null when it is unknown, revoked, expired, or its user is locked. Never throws. */
-  authenticate(token: string): Principal | null;
+  /**
+   * The holder of a valid token; null when it is unknown, revoked, expired, idle for too long, came in another way than
+   * its kind does, or its user is locked. Never throws.
+   */
+  authenticate(token: string, carrier?: Carrier): Principal | null;
+  /** True while the token by which `principal` was found is still good; does not count as a use of it. */
+  stillValid(principal: Principal): boolean;
   /**
    * What `principal` may do in the acting domain `domain` (an id; null = the user's first domain).
    * Throws `invalid-value` on field `domain` when the user may not act there.

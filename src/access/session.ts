@@ -1,10 +1,21 @@
 import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
-import type { By, Store } from "../store/store.ts";
+import type { RowOf } from "../schema/resource.ts";
+import type { By, Store, Transaction } from "../store/store.ts";
 import type { Access, Principal } from "./principal.ts";
+import { newToken } from "./tokens.ts";
 
 /** Minutes without a request after which a session ends unless its user has a value of its own. own choice: 30 */
 const IDLE_TIMEOUT_MIN = 30;
+/** What a session lasts at most, however busy. @source decisions.md 3 */
+const LONGEST_MS = 12 * 3_600_000;
+/** Sessions of one user at once; a new one ends the oldest. own choice */
+const MOST_SESSIONS = 20;
+
+/** What a session may stay unused, ms. */
+export function idleTimeoutMs({ idleTimeout }: Pick<RowOf<typeof users>, "idleTimeout">): number {
+  return (idleTimeout ?? IDLE_TIMEOUT_MIN) * 60_000;
+}
 
 /** What a session knows of itself, members in API form. @source service-api.md, Session; decisions.md 3 */
 export interface Session {
@@ -43,11 +54,33 @@ export function describeSession(store: Store, access: Access, principal: Princip
 }
 
 /**
+ * Begins a session of the console for a user and returns the value of its cookie, which is told here only. What ended
+ * unnoticed is cleared away on the way.
+ */
+export function openSession(tx: Transaction, user: RowOf<typeof users>, by: By, now: number): string {
+  const old = tx.find(userTokens, { userId: user.id, kind: "session" });
+  const idleMs = idleTimeoutMs(user);
+  const live = old.filter(
+    (row) => (row.expires ?? 0) > now && now - (row.lastUsedAt ?? row.createdAt) < idleMs + 60_000,
+  );
+  const kept = new Set(live.slice(-(MOST_SESSIONS - 1)).map(({ id }) => id));
+  for (const { id } of old) if (!kept.has(id)) tx.remove(userTokens, id, by);
+  const { token, tokenHash } = newToken();
+  const system = { kind: "session", tokenHash, expires: now + LONGEST_MS, lastUsedAt: now };
+  tx.create(userTokens, { userId: user.id, name: "Console" }, by, system);
+  return token;
+}
+
+/** Ends all sessions of a user, as a new password demands. */
+export function endSessions(tx: Transaction, userId: string, by: By): void {
+  for (const { id } of tx.find(userTokens, { userId, kind: "session" })) tx.remove(userTokens, id, by);
+}
+
+/**
  * Ends a session and returns its id: the presented token is refused from then on. own choice: a permanent token too, as
  * that is the only way in which its holder can give it back.
  */
 export async function endSession(store: Store, principal: Principal, by: By): Promise<string> {
-  if (principal.tokenId === null) return principal.userId;
   await store.remove(userTokens, principal.tokenId, by);
   return principal.tokenId;
 }

@@ -48,6 +48,16 @@ export class CallerError extends CarillonError {
   }
 }
 
+/** Too many attempts; the caller may come back after `retryAfterS` seconds. */
+export class TooManyRequests extends CallerError {
+  readonly retryAfterS: number;
+
+  constructor(retryAfterS: number) {
+    super("too-many-requests", `Too many attempts. Try again in ${retryAfterS} s.`);
+    this.retryAfterS = retryAfterS;
+  }
+}
+
 /** The state of a row forbids the change (unique name taken, row changed meanwhile); changes nothing. */
 export class ConflictError extends CarillonError {
   readonly type = "conflict" as const;

@@ -1,4 +1,12 @@
-import { CallerError, ConflictError, type Fault, type FaultType, LimitError, UpstreamError } from "../base/errors.ts";
+import {
+  CallerError,
+  ConflictError,
+  type Fault,
+  type FaultType,
+  LimitError,
+  TooManyRequests,
+  UpstreamError,
+} from "../base/errors.ts";
 
 /** An error as the API answers it. */
 export interface ErrorAnswer {
@@ -75,6 +83,7 @@ function withFault(type: FaultType, message: string, field: string | null): Retu
 
 function headersOf(error: unknown, type: string): Record<string, string> {
   if (error instanceof MethodNotAllowed) return { Allow: error.allow };
+  if (error instanceof TooManyRequests) return { "Retry-After": String(error.retryAfterS) };
   if (type === "unauthorized") return { "WWW-Authenticate": 'Bearer realm="carillon"' };
   if (type === "too-many-requests" || type === "starting") return { "Retry-After": "1" };
   return {};

@@ -43,6 +43,11 @@ export function isTarget(text: string): boolean {
   return version !== 0 || /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,62})(\.[a-z0-9][a-z0-9-]{0,62})*$/i.test(address);
 }
 
+/** True for an IP address or a host name. */
+export function isHost(text: string): boolean {
+  return !text.includes("/") && isTarget(text);
+}
+
 /** The first and the last address of an IPv4 network in CIDR form; an address inside stands for its network. */
 export function boundsOf(network: string): { first: string; last: string } {
   const [address = "", prefix = "32"] = network.split("/");

@@ -1,6 +1,6 @@
 import { isIPv4 } from "node:net";
 import { z } from "zod";
-import { isMulticastRange, isTarget, parseListen } from "./addresses.ts";
+import { isHost, isMulticastRange, isTarget, parseListen } from "./addresses.ts";
 
 const listen = z
   .string()
@@ -57,6 +57,13 @@ export const settingsSchema = z
           .boolean()
           .default(false)
           .describe("Lets `GET …?_method=DELETE` perform that method; off because links could then change data."),
+        hosts: z
+          .array(z.string().refine(isHost, "must be a host name or an IP address, without port"))
+          .max(100)
+          .default([])
+          .describe(
+            "Further names and addresses by which clients call the appliance; its own addresses, localhost, the machine's names and what `listen` names are always taken, all else is refused.",
+          ),
       })
       .prefault({}),
     network: z

@@ -39,7 +39,7 @@ describe("tokens", () => {
   it("end when revoked, with the very commit", async () => {
     const { id, token } = await fixture.user("Ben");
     const { tokenId } = fixture.principal(token);
-    await fixture.store.remove(userTokens, tokenId as string, fixture.system);
+    await fixture.store.remove(userTokens, tokenId, fixture.system);
     expect(fixture.access.authenticate(token)).toBeNull();
     expect(fixture.store.get(users, id)).not.toBeNull();
   });
@@ -90,7 +90,7 @@ describe("tokens", () => {
     const usedAt = fixture.clock.now();
     await fixture.clock.advance(60_000);
     await fixture.store.write(() => undefined);
-    expect(fixture.store.get(userTokens, tokenId as string)?.lastUsedAt).toBe(usedAt);
+    expect(fixture.store.get(userTokens, tokenId)?.lastUsedAt).toBe(usedAt);
     expect(changes()).toEqual(before);
   });
 });

@@ -25,7 +25,7 @@ describe("settings file", () => {
     expect(defaultSettings()).toEqual({
       listen: "127.0.0.1:8080",
       log: { level: "info" },
-      api: { methodOverride: false },
+      api: { methodOverride: false, hosts: [] },
       network: { allowedTargets: [], multicastInterface: null },
       audio: { multicastRange: "239.192.16.0/24", emergencyRange: "239.192.17.0/24", ttl: 16 },
       plugins: {},
