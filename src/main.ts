@@ -6,6 +6,7 @@ const SIGNALS = ["SIGTERM", "SIGINT"] as const;
 const terminal: Terminal = {
   out: (line) => void process.stdout.write(`${line}\n`),
   err: (line) => void process.stderr.write(`${line}\n`),
+  errIsTerminal: process.stderr.isTTY === true,
   env: process.env,
   onStop(stop) {
     for (const signal of SIGNALS) process.on(signal, stop);

@@ -1,4 +1,5 @@
 import { hostname } from "node:os";
+import { createSignIn } from "../access/sign-in.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { BugError, invalidValue, UpstreamError } from "../base/errors.ts";
 import { createEvents, type Events } from "../base/events.ts";
@@ -14,6 +15,7 @@ import { watchHealth } from "../health/health.ts";
 import endpoints from "../resources/devices/endpoints.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
 import { createApi } from "../rest/api.ts";
+import { builtConsoleFolder } from "../rest/console-files.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import { type ListenAddress, parseListen } from "../settings/addresses.ts";
 import type { Settings } from "../settings/schema.ts";
@@ -22,6 +24,7 @@ import { type ApplianceData, isSetUp, notSetUp, openData, requireDatabase } from
 import { bindBehaviours } from "./behaviours.ts";
 import { startControlSocket } from "./control-socket.ts";
 import { type Ending, stopInReverse } from "./ending.ts";
+import { createFirstRun } from "./first-run.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "./load-declarations.ts";
 import { createOrders } from "./orders.ts";
 import { startServer } from "./server.ts";
@@ -110,7 +113,13 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   await broadcaster.start();
   const control = await startControlSocket(dataDir, createOrders(data), log);
   end("control socket", control.stop);
-  const api = createApi({ catalogue, store, access, clock, log, settings, broadcaster, plugins });
+  const signIn = createSignIn({ store, access, clock });
+  const firstRun = createFirstRun({ dataDir, store, access, clock, signIn });
+  const api = createApi({
+    ...{ catalogue, store, access, clock, log, broadcaster, plugins, signIn, firstRun },
+    settings: { ...settings, listen: options.listen },
+    consoleFolder: builtConsoleFolder(),
+  });
   server.open(api.callback());
   // First of all, nobody may ask for anything more.
   end("server", server.stop);

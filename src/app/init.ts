@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import { hashPassword } from "../access/passwords.ts";
 import { newToken } from "../access/tokens.ts";
 import type { Clock } from "../base/clock.ts";
-import { requiredValue, UpstreamError } from "../base/errors.ts";
+import { BugError, requiredValue, UpstreamError } from "../base/errors.ts";
 import { derivedId, newId } from "../base/ids.ts";
 import endpoints from "../resources/devices/endpoints.ts";
 import extensions from "../resources/devices/extensions.ts";
@@ -53,30 +53,49 @@ export async function initAppliance(dataDir: string, admin: FirstAdmin, clock: C
   }
 }
 
-function writeFirstData(
-  tx: Transaction,
-  by: By,
-  { email, passwordHash, now }: { email: string; passwordHash: string; now: number },
-): FirstData {
+function writeFirstData(tx: Transaction, by: By, admin: Administrator): FirstData {
+  const ground = writeGround(tx, by);
+  const userId = writeAdministrator(tx, by, admin);
+  const { token, tokenHash } = newToken();
+  tx.create(userTokens, { userId, name: "init" }, by, { kind: "permanent", tokenHash });
+  return { userId, token, ...ground };
+}
+
+/** Writes what every appliance begins with, apart from its administrator: nobody may do anything yet. */
+export function writeGround(tx: Transaction, by: By): Omit<FirstData, "userId" | "token"> {
   const rootId = newId();
   tx.create(domains, { name: ROOT_DOMAIN }, by, { id: rootId, path: rootId, namePath: ROOT_DOMAIN });
-  const group = tx.create(securityGroups, { name: "Administrators", superGroup: true }, by);
-  const password = { passwordHash, passwordChangedAt: now };
-  const user = tx.create(users, { name: "Administrator", email }, by, password);
-  tx.create(securityGroupMembers, { securityGroupId: group.id, userId: user.id }, by);
-  const { token, tokenHash } = newToken();
-  tx.create(userTokens, { userId: user.id, name: "init" }, by, { kind: "permanent", tokenHash });
+  tx.create(securityGroups, { name: "Administrators", superGroup: true }, by);
   const onprem = { name: ONPREM_NAME, type: "endpoint-proxy" };
   const extension = tx.create(extensions, onprem, by, { id: ONPREM_EXTENSION_ID });
   const endpoint = tx.create(endpoints, { extensionId: extension.id, name: hostname() }, by);
   return {
-    userId: user.id,
-    token,
     providerId: derivedId("identity-provider", rootId),
     extensionId: extension.id,
     endpointId: endpoint.id,
     domainId: rootId,
   };
+}
+
+/** An administrator as it is written. */
+export interface Administrator {
+  /** `Administrator` unless given. */
+  name?: string | null;
+  email: string;
+  passwordHash: string;
+  /** Epoch ms. */
+  now: number;
+}
+
+/** Writes a member of the first super group and returns its id. */
+export function writeAdministrator(tx: Transaction, by: By, admin: Administrator): string {
+  const { name, email, passwordHash, now } = admin;
+  const group = tx.find(securityGroups, { superGroup: true }, 1)[0];
+  if (!group) throw new BugError("There is no super group.");
+  const password = { passwordHash, passwordChangedAt: now };
+  const user = tx.create(users, { name: name ?? "Administrator", email }, by, password);
+  tx.create(securityGroupMembers, { securityGroupId: group.id, userId: user.id }, by);
+  return user.id;
 }
 
 function alreadySetUp(dataDir: string): UpstreamError {

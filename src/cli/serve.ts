@@ -1,5 +1,7 @@
 import type { Command } from "commander";
 import { startDaemon } from "../app/daemon.ts";
+import { prepareFirstRun, readSetupCode } from "../app/first-run.ts";
+import { systemClock } from "../base/clock.ts";
 import { createLog } from "../base/log.ts";
 import type { Settings } from "../settings/schema.ts";
 import { EXIT } from "./exit-codes.ts";
@@ -19,7 +21,7 @@ export function addServe(program: Command, terminal: Terminal, finish: (exitCode
   program
     .command("serve")
     .description("Run the appliance until SIGTERM or Ctrl-C.")
-    .requiredOption("--data <dir>", "the appliance's data, made by init")
+    .requiredOption("--data <dir>", "the appliance's data, made by init; an empty folder is set up in the browser")
     .option("--listen <host:port>", "address of the API; port 0 takes a free one (the settings' `listen` unless given)")
     .option("--config <file>", "settings file (YAML)")
     .addHelpText(
@@ -27,7 +29,9 @@ export function addServe(program: Command, terminal: Terminal, finish: (exitCode
       "\nExample:\n  carillon serve --data data --listen 127.0.0.1:8080 --config carillon.yaml\n\n" +
         'The one line on stdout, {"event":"ready","url":…,"pid":…,"urls":{…}}, comes once messages can be sent; `urls`\n' +
         "holds the plugins' own addresses. The API is at <url>/api/v1. The log, JSON lines, goes to stderr;\n" +
-        "what keeps the appliance from starting is told there in words.",
+        "what keeps the appliance from starting is told there in words.\n" +
+        "In an empty or missing folder a new appliance is made: whoever opens <url> and gives the code that lies in\n" +
+        "<dir>/setup-code, and is shown on a terminal, becomes its administrator.",
     )
     .action(async ({ data, listen, config }: ServeOptions) => {
       const settings = await readSettings(terminal, config);
@@ -52,6 +56,7 @@ async function serve(dataDir: string, settings: Settings, terminal: Terminal): P
     end("disk");
   };
   try {
+    await prepareFirstRun(dataDir, systemClock);
     const daemon = await Promise.race([
       ending,
       startDaemon({ dataDir, listen: settings.listen, settings, log, onFatal }),
@@ -59,10 +64,17 @@ async function serve(dataDir: string, settings: Settings, terminal: Terminal): P
     if (daemon === "signal" || daemon === "disk") return EXIT_OF[daemon];
     const { url, urls } = daemon;
     terminal.out(JSON.stringify({ event: "ready", url, pid: process.pid, urls }));
+    tellSetupCode(terminal, dataDir, url);
     const why = await ending;
     if (why === "signal") await daemon.stop();
     return EXIT_OF[why];
   } finally {
     endListening();
   }
+}
+
+/** The code goes to people alone: what is no terminal may be kept as a log. */
+export function tellSetupCode(terminal: Pick<Terminal, "err" | "errIsTerminal">, dataDir: string, url: string): void {
+  const code = terminal.errIsTerminal ? readSetupCode(dataDir) : null;
+  if (code !== null) terminal.err(`\nThis appliance is new. Open ${url} and set it up with the code ${code}\n`);
 }

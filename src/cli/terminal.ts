@@ -7,6 +7,8 @@ export interface Terminal {
   out(line: string): void;
   /** One line to stderr: everything for people. */
   err(line: string): void;
+  /** True when people read stderr as it is written, and nothing keeps it. */
+  readonly errIsTerminal: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Calls `stop` at SIGTERM and SIGINT until the function returned is called. */
   onStop(stop: (signal: "SIGTERM" | "SIGINT") => void): () => void;

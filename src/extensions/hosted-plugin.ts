@@ -50,6 +50,7 @@ export class HostedPlugin {
   readonly #handOver;
   readonly #routes;
   #config: PluginConfig | null = null;
+  #configFields: ConfigFields | null = null;
   #loadFault: string | null = null;
   /** The first `apply` has not been done. */
   #waiting = true;
@@ -94,6 +95,9 @@ export class HostedPlugin {
   get config(): PluginConfig | null {
     return this.#config;
   }
+  get configFields(): ConfigFields | null {
+    return this.#configFields;
+  }
   get status(): PluginStatus {
     return this.running ? { state: "running", ...this.#health } : { ...this.#state, health: "down" };
   }
@@ -112,6 +116,7 @@ export class HostedPlugin {
   async load(): Promise<void> {
     try {
       const fields: ConfigFields = await loadConfigFields(this.#plugin);
+      this.#configFields = fields;
       this.#config = createPluginConfig(fields, this.#needs.host.store.secrets);
     } catch (error) {
       this.#loadFault = `its config.js can't be read: ${wordsOf(error)}`;

@@ -1,5 +1,12 @@
 import type { Providers } from "../broadcast/providers.ts";
-import type { PluginEvents, PluginManifest, PluginRequest, PluginResponse, StopRequest } from "../plugin-api/index.ts";
+import type {
+  ConfigFields,
+  PluginEvents,
+  PluginManifest,
+  PluginRequest,
+  PluginResponse,
+  StopRequest,
+} from "../plugin-api/index.ts";
 import extensions from "../resources/devices/extensions.ts";
 import type { Behaviour, RoomTable } from "../store/store.ts";
 import { compileClaims } from "./claims.ts";
@@ -30,6 +37,8 @@ export interface PluginHost extends Providers {
   urls(): Record<string, string>;
   /** A request under /x/<plugin>, its prefix cut off; null when no such plugin runs. */
   route(plugin: string, request: PluginRequest): Promise<PluginResponse | null>;
+  /** Fields of the plugins' configurations by extension id, of those whose fields can be read. */
+  configFields(): Record<string, ConfigFields>;
   /** Checks the configuration by the plugin's fields, seals its secrets and never shows them. */
   readonly extensionBehaviour: Behaviour<typeof extensions>;
 }
@@ -103,6 +112,10 @@ export function createPluginHost(needs: PluginHostNeeds): PluginHost {
         [...plugins].flatMap(([name, { urls }]) => Object.entries(urls).map(([port, url]) => [`${name}/${port}`, url])),
       ),
     route: async (plugin, request) => (await plugins.get(plugin)?.route(request)) ?? null,
+    configFields: () =>
+      Object.fromEntries(
+        [...plugins].flatMap(([name, { configFields }]) => (configFields ? [[extensionIdOf(name), configFields]] : [])),
+      ),
     state(provider) {
       const plugin = plugins.get(provider);
       if (!plugin) return "absent";

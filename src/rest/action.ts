@@ -32,6 +32,8 @@ export interface OpenRequest {
   readonly requestId: string;
   /** Network address of the client. */
   readonly address: string | null;
+  /** True when the request came over TLS. */
+  readonly secure: boolean;
   readonly needs: ApiNeeds;
   /** A request header by its name in lower case, null when absent. */
   header(name: string): string | null;

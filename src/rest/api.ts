@@ -1,10 +1,12 @@
 import type http from "node:http";
 import { Readable } from "node:stream";
 import Koa, { type Context } from "koa";
-import { invalidValue, notFound } from "../base/errors.ts";
+import { createHostCheck, type HostCheck } from "../access/hosts.ts";
+import { CallerError, invalidValue, notFound } from "../base/errors.ts";
 import { newId } from "../base/ids.ts";
 import type { Answer } from "./action.ts";
 import { actionsFor } from "./actions/index.ts";
+import { type ConsoleFiles, createConsoleFiles } from "./console-files.ts";
 import { createEndpoint, type Endpoint, METHODS } from "./endpoint.ts";
 import { answerOf, isBug, MethodNotAllowed } from "./error-answer.ts";
 import { addressOf, readIncoming, splitTarget } from "./incoming.ts";
@@ -18,7 +20,7 @@ export type { ApiNeeds } from "./needs.ts";
 
 /** The HTTP interface. */
 export interface Api {
-  /** What an HTTP server serves, mounted at `/`: the API below `/api/`, plugins' routes below `/x/`. */
+  /** What an HTTP server serves, mounted at `/`: the API below `/api/`, plugins' routes below `/x/`, all else the console. */
   callback(): http.RequestListener;
 }
 
@@ -26,6 +28,12 @@ export interface Api {
 const API = "/api/";
 const VERSION_BASE = "/api/v1";
 const PLUGINS = "/x/";
+
+/** What is asked before the API, and what lies beside it. */
+interface Pages {
+  isOurs: HostCheck;
+  files: ConsoleFiles;
+}
 
 /** What a request turned out to be, for its log line: never its query, its body or a path that is none of ours. */
 interface Told {
@@ -35,6 +43,11 @@ interface Told {
 /** Makes the API of all declarations and actions. */
 export function createApi(needs: ApiNeeds): Api {
   const routes = routesOf(needs);
+  const { listen, api } = needs.settings;
+  const pages: Pages = {
+    isOurs: createHostCheck({ listen, hosts: api.hosts }),
+    files: createConsoleFiles(needs.consoleFolder),
+  };
   const app = new Koa();
   app.silent = true;
   // Names of requests are unique over restarts without asking the random source each time.
@@ -48,7 +61,7 @@ export function createApi(needs: ApiNeeds): Api {
     let answered: Answer;
     ctx.res.once("finish", () => leaveUnread(ctx, needs));
     try {
-      answered = await answer(ctx, requestId, routes, needs, told);
+      answered = await answer(ctx, requestId, routes, needs, told, pages);
       send(ctx, answered, requestId);
     } catch (error) {
       answered = errorAnswer(error, requestId, needs);
@@ -84,14 +97,21 @@ async function answer(
   routes: Routes<Endpoint>,
   needs: ApiNeeds,
   told: Told,
+  { isOurs, files }: Pages,
 ): Promise<Answer> {
   if (ctx.req.headers.host === undefined && ctx.req.httpVersion === "1.1") throw invalidValue("host");
+  const { localAddress } = ctx.req.socket;
+  if (!isOurs({ host: ctx.req.headers.host ?? null, localAddress })) throw wrongHost();
   const { path, search } = splitTarget(ctx.req.url ?? "/");
   if (path.startsWith(PLUGINS)) {
     told.at = "/x";
     return routeToPlugin(ctx.req, path.slice(PLUGINS.length), search, needs);
   }
-  if (!path.startsWith(API)) throw notFound();
+  if (!path.startsWith(API)) {
+    told.at = "console";
+    if (METHODS[ctx.method] !== "get") throw new MethodNotAllowed("GET, HEAD");
+    return files.answer(path, (name) => ctx.req.headers[name] as string | undefined);
+  }
   const found = routes.find(path.slice(API.length));
   if (!found) throw notFound();
   const asked = METHODS[ctx.method];
@@ -108,6 +128,10 @@ async function answer(
   if (!endpoint) throw notAllowed(found.methods);
   told.at = `${API}${endpoint.at}`;
   return endpoint.serve(incoming, found.values);
+}
+
+function wrongHost(): CallerError {
+  return new CallerError("wrong-host", "This appliance does not go by that name; the setting api.hosts may add it.");
 }
 
 function notAllowed(methods: ReadonlyMap<string, unknown>): MethodNotAllowed {

@@ -6,6 +6,7 @@ import type { By } from "../store/store.ts";
 import type { Action, Answer, ApiRequest, OpenRequest } from "./action.ts";
 import { tokenInForm, tokenOf } from "./bearer.ts";
 import { type BodyPlan, decodeBody, isUrlEncoded, NO_BODY, planBody, type RawBody, readBody } from "./body.ts";
+import { callerByCookie } from "./caller-by-cookie.ts";
 import { unauthorized } from "./error-answer.ts";
 import type { Incoming } from "./incoming.ts";
 import type { ApiNeeds } from "./needs.ts";
@@ -104,13 +105,15 @@ async function releasing(body: RawBody, { store }: ApiNeeds, run: () => Promise<
   }
 }
 
-/** The holder of the token; the body is read early when the token may be in it. Throws unauthorized. */
+/** The holder of the token or of the session in a cookie; the body is read early when the token may be in it. Throws unauthorized. */
 async function identify(
   base: Base,
   plan: BodyPlan | null,
   needs: ApiNeeds,
 ): Promise<{ principal: Principal; early: RawBody | null }> {
   let token = tokenOf(base.header("authorization"), base.query);
+  const byCookie = token === null ? callerByCookie(base, needs.access) : null;
+  if (byCookie) return { principal: byCookie, early: null };
   let early: RawBody | null = null;
   if (base.method !== "get" && isUrlEncoded(base.raw)) {
     early = await readBody(base.raw, plan ?? planBody({}), { clock: needs.clock, files: needs.store.files });

@@ -13,6 +13,8 @@ export interface Incoming {
   overridden: boolean;
   requestId: string;
   address: string | null;
+  /** True when it came over TLS. */
+  secure: boolean;
   header(name: string): string | null;
   raw: IncomingMessage;
 }
@@ -37,6 +39,7 @@ export function readIncoming(
     overridden: other !== null,
     requestId: asked.requestId,
     address: addressOf(raw),
+    secure: "encrypted" in raw.socket,
     header(name) {
       const value = raw.headers[name];
       return value === undefined ? null : Array.isArray(value) ? value.join(", ") : value;

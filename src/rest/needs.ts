@@ -1,11 +1,26 @@
 import type { Access } from "../access/principal.ts";
+import type { SignIn } from "../access/sign-in.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Broadcaster } from "../broadcast/broadcaster.ts";
-import type { PluginRequest, PluginResponse } from "../plugin-api/index.ts";
+import type { ConfigFields, PluginRequest, PluginResponse } from "../plugin-api/index.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { Store } from "../store/store.ts";
+
+/** The set-up of a new appliance in the browser. */
+export interface FirstRun {
+  /** True while the appliance has no administrator. */
+  needed(): boolean;
+  /**
+   * Makes the administrator and begins a session, whose cookie's value is returned. Throws CallerError `unauthorized` for
+   * a wrong code, TooManyRequests after too many of them, ConflictError when there is an administrator.
+   */
+  setUp(
+    given: { code: string; email: string; password: string; name: string | null },
+    address: string | null,
+  ): Promise<string>;
+}
 
 /** What the API is made of. */
 export interface ApiNeeds {
@@ -19,5 +34,11 @@ export interface ApiNeeds {
   plugins: {
     /** A request under /x/<plugin>; null when no such plugin runs. */
     route(plugin: string, request: PluginRequest): Promise<PluginResponse | null>;
+    /** Fields of the plugins' configurations, by extension id. */
+    configFields(): Readonly<Record<string, ConfigFields>>;
   };
+  signIn: SignIn;
+  firstRun: FirstRun;
+  /** The console's built files, with a slash at its end; need not exist. */
+  consoleFolder: URL;
 }

@@ -1,4 +1,7 @@
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { createAccess } from "../../src/access/access.ts";
+import { createSignIn } from "../../src/access/sign-in.ts";
 import { createToken } from "../../src/access/tokens.ts";
 import { bindBehaviours } from "../../src/app/behaviours.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "../../src/app/load-declarations.ts";
@@ -117,7 +120,10 @@ export async function openApi(
     log,
     settings: defaultSettings(),
     broadcaster: {} as Broadcaster,
-    plugins: { route: async () => null },
+    plugins: { route: async () => null, configFields: () => ({}) },
+    signIn: createSignIn({ store, access, clock }),
+    firstRun: { needed: () => false, setUp: async () => "" },
+    consoleFolder: pathToFileURL(join(dataDir, "console/")),
     ...options.needs,
   });
   const server = await startServer({ host: "127.0.0.1", port: 0 }, clock);

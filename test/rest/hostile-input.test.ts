@@ -298,7 +298,7 @@ describe("what is no HTTP", () => {
       });
       socket.on("error", reject).on("close", () => resolve(answer));
     });
-  const auth = () => `Host: a\r\nAuthorization: Bearer ${api.token}`;
+  const auth = () => `Host: localhost\r\nAuthorization: Bearer ${api.token}`;
 
   it.each([
     ["no request line", () => "hello\r\n\r\n", 400],

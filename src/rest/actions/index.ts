@@ -6,11 +6,15 @@ import { endpointActivityActions } from "./endpoint-activities.ts";
 import { notificationActivityActions } from "./notification-activities.ts";
 import { notificationAudioActions } from "./notification-audio.ts";
 import { notificationActions } from "./notifications.ts";
+import { schemaActions } from "./schema.ts";
 import { sessionActions } from "./session.ts";
+import { signInActions } from "./sign-in.ts";
 import { userTokenActions } from "./user-tokens.ts";
 
 const FIXED: readonly Action[] = [
+  ...signInActions,
   ...sessionActions,
+  ...schemaActions,
   ...userTokenActions,
   ...notificationActions,
   ...notificationAudioActions,

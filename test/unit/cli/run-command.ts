@@ -14,6 +14,7 @@ export async function runCommand(argv: readonly string[], env: Record<string, st
   const exitCode = await run(argv, {
     out: (line) => void out.push(line),
     err: (line) => void err.push(line),
+    errIsTerminal: false,
     env,
     onStop: () => () => undefined,
   });

@@ -1,0 +1,152 @@
+import { readdir, readFile, stat } from "node:fs/promises";
+import { extname } from "node:path";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import { CallerError, notFound } from "../base/errors.ts";
+import { workerEntry } from "../base/worker-entry.ts";
+import type { Answer } from "./action.ts";
+
+/** The console's built files. */
+export interface ConsoleFiles {
+  /**
+   * Answers a GET of `path` (with leading slash): a file, or the start page for whatever may be a page of the console.
+   * Throws not-found, in words of their own when the console was not built.
+   */
+  answer(path: string, header: (name: string) => string | undefined): Promise<Answer>;
+}
+
+/** Nothing from elsewhere, no scripts in pages, in nobody's frame; the component kit writes styles into pages. */
+const POLICY = [
+  "default-src 'self'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "connect-src 'self'",
+  "img-src 'self' data: blob:",
+  "media-src 'self' blob:",
+  "object-src 'none'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+/** The microphone is for recordings. @source OWASP Secure Headers Project */
+const SECURITY: Readonly<Record<string, string>> = {
+  "Content-Security-Policy": POLICY,
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Permissions-Policy": "camera=(), geolocation=(), microphone=(self)",
+  "Referrer-Policy": "no-referrer",
+  "X-Frame-Options": "DENY",
+};
+
+const TYPES: Readonly<Record<string, string>> = {
+  ".css": "text/css; charset=utf-8",
+  ".html": "text/html; charset=utf-8",
+  ".ico": "image/x-icon",
+  ".js": "text/javascript; charset=utf-8",
+  ".json": "application/json; charset=utf-8",
+  ".png": "image/png",
+  ".svg": "image/svg+xml",
+  ".txt": "text/plain; charset=utf-8",
+  ".wav": "audio/wav",
+  ".webmanifest": "application/manifest+json",
+  ".webp": "image/webp",
+  ".woff2": "font/woff2",
+};
+const SQUEEZED: ReadonlySet<string> = new Set([".css", ".html", ".js", ".json", ".svg", ".txt", ".webmanifest"]);
+const START_PAGE = "/index.html";
+/** The bundler puts a hash of the content into the names below. */
+const HASHED = "/assets/";
+
+interface File {
+  bytes: Buffer;
+  squeezed: Buffer | null;
+  type: string;
+  etag: string;
+}
+
+interface Build {
+  /** Which build it is: its start page is written last and names all else. */
+  builtAt: number;
+  names: ReadonlySet<string>;
+  read: Map<string, Promise<File>>;
+}
+
+/** Where the console's built files lie. */
+export function builtConsoleFolder(): URL {
+  return new URL("../../console/", workerEntry(import.meta.url, "./console-files"));
+}
+
+/** Serves the files below `folder`, by the names found there: no request can lead anywhere else. A new build is noticed. */
+export function createConsoleFiles(folder: URL): ConsoleFiles {
+  let build: Build | null = null;
+
+  async function current(): Promise<Build> {
+    const page = await stat(new URL(`.${START_PAGE}`, folder)).catch(() => null);
+    if (!page) throw new CallerError("not-found", "The console was not built: run npm run build.");
+    if (build?.builtAt !== page.mtimeMs) {
+      build = { builtAt: page.mtimeMs, names: await namesBelow(folder), read: new Map() };
+    }
+    return build;
+  }
+
+  function open({ read }: Build, name: string): Promise<File> {
+    const gone = (): never => {
+      read.delete(name);
+      throw notFound();
+    };
+    const file = read.get(name) ?? load(folder, name).catch(gone);
+    read.set(name, file);
+    return file;
+  }
+
+  return {
+    async answer(path, header) {
+      const found = await current();
+      const isPage = !found.names.has(path) && !/\.[^/]*$/.test(path);
+      const name = isPage ? START_PAGE : path;
+      if (!found.names.has(name)) throw notFound();
+      return fileAnswer(await open(found, name), name, header);
+    },
+  };
+}
+
+function fileAnswer(file: File, name: string, header: (name: string) => string | undefined): Answer {
+  const squeezed = file.squeezed && /\bgzip\b/.test(header("accept-encoding") ?? "") ? file.squeezed : null;
+  const headers: Record<string, string> = {
+    ...SECURITY,
+    "Cache-Control": name.startsWith(HASHED) ? "public, max-age=31536000, immutable" : "no-cache",
+    ETag: file.etag,
+    ...(file.squeezed ? { Vary: "Accept-Encoding" } : {}),
+  };
+  if (header("if-none-match") === file.etag) return { status: 304, headers, body: null };
+  return {
+    headers: { ...headers, ...(squeezed ? { "Content-Encoding": "gzip" } : {}) },
+    type: file.type,
+    body: squeezed ?? file.bytes,
+  };
+}
+
+async function load(folder: URL, name: string): Promise<File> {
+  const at = new URL(`.${name}`, folder);
+  const extension = extname(name);
+  const bytes = await readFile(at);
+  const { size, mtimeMs } = await stat(at);
+  return {
+    bytes,
+    squeezed: SQUEEZED.has(extension) ? await promisify(gzip)(bytes) : null,
+    type: TYPES[extension] ?? "application/octet-stream",
+    // Weak: the same for the squeezed form.
+    etag: `W/"${size.toString(36)}-${Math.round(mtimeMs).toString(36)}"`,
+  };
+}
+
+async function namesBelow(folder: URL, prefix = "/"): Promise<Set<string>> {
+  const names = new Set<string>();
+  for (const entry of await readdir(new URL(`.${prefix}`, folder), { withFileTypes: true })) {
+    const name = `${prefix}${entry.name}`;
+    if (entry.isDirectory()) for (const below of await namesBelow(folder, `${name}/`)) names.add(below);
+    else if (entry.isFile()) names.add(name);
+  }
+  return names;
+}
