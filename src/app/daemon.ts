@@ -7,6 +7,7 @@ import type { Log } from "../base/log.ts";
 import type { Broadcaster } from "../broadcast/broadcaster.ts";
 import { createBroadcaster } from "../broadcast/create-broadcaster.ts";
 import { BROADCAST_TABLES } from "../broadcast/room-tables.ts";
+import { createLiveFeed } from "../console/live-feed.ts";
 import { createGroupCounts } from "../devices/group-counts.ts";
 import { builtPluginFolder } from "../extensions/installed-plugins.ts";
 import { createPluginHost, PLUGIN_TABLES, type PluginHost } from "../extensions/plugin-host.ts";
@@ -16,6 +17,7 @@ import endpoints from "../resources/devices/endpoints.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
 import { createApi } from "../rest/api.ts";
 import { builtConsoleFolder } from "../rest/console-files.ts";
+import { createUpgrade } from "../rest/upgrade.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import { type ListenAddress, parseListen } from "../settings/addresses.ts";
 import type { Settings } from "../settings/schema.ts";
@@ -113,16 +115,19 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   await broadcaster.start();
   const control = await startControlSocket(dataDir, createOrders(data), log);
   end("control socket", control.stop);
+  const served = { ...settings, listen: options.listen };
   const signIn = createSignIn({ store, access, clock });
   const firstRun = createFirstRun({ dataDir, store, access, clock, signIn });
   const api = createApi({
     ...{ catalogue, store, access, clock, log, broadcaster, plugins, signIn, firstRun },
-    settings: { ...settings, listen: options.listen },
+    settings: served,
     consoleFolder: builtConsoleFolder(),
   });
-  server.open(api.callback());
-  // First of all, nobody may ask for anything more.
+  const live = createLiveFeed({ reader: store, access, catalogue, clock, events, log, endpointId });
+  server.open(api.callback(), createUpgrade({ access, settings: served, follow: live.accept }));
+  // First of all, nobody may ask for anything more; the server waits for the connections of the live feed.
   end("server", server.stop);
+  end("live feed", live.stop);
   log.info({ url: server.url, urls: plugins.urls(), dataDir }, "ready");
   return { url: server.url, urls: plugins.urls() };
 }

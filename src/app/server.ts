@@ -2,6 +2,7 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Clock } from "../base/clock.ts";
 import { answerBroken } from "../rest/broken-request.ts";
+import type { UpgradeListener } from "../rest/upgrade.ts";
 import { formatListen, type ListenAddress } from "../settings/addresses.ts";
 
 /** Connections at once; more are refused. own choice */
@@ -15,8 +16,8 @@ const GRACE_MS = 1_000;
 export interface MainServer {
   /** Where clients on this machine reach it: `http://127.0.0.1:8080`. */
   readonly url: string;
-  /** Begins to hand requests to `listener`; until then each is answered 503 `starting`. */
-  open(listener: RequestListener): void;
+  /** Begins to hand requests to `listener`, those that want to leave HTTP to `upgrade`; until then each is answered 503 `starting`. */
+  open(listener: RequestListener, upgrade?: UpgradeListener): void;
   /** Refuses new connections, lets requests under way end for a second, then cuts them off. */
   stop(): Promise<void>;
 }
@@ -45,8 +46,9 @@ export function startServer({ host, port }: ListenAddress, clock: Clock): Promis
       const bound = server.address() as AddressInfo;
       resolve({
         url: `http://${formatListen({ host: reachable(host), port: bound.port })}`,
-        open(next) {
+        open(next, upgrade) {
           listener = next;
+          if (upgrade) server.on("upgrade", upgrade);
         },
         stop: () => stop(server, clock),
       });

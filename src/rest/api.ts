@@ -2,13 +2,13 @@ import type http from "node:http";
 import { Readable } from "node:stream";
 import Koa, { type Context } from "koa";
 import { createHostCheck, type HostCheck } from "../access/hosts.ts";
-import { CallerError, invalidValue, notFound } from "../base/errors.ts";
+import { invalidValue, notFound } from "../base/errors.ts";
 import { newId } from "../base/ids.ts";
 import type { Answer } from "./action.ts";
 import { actionsFor } from "./actions/index.ts";
 import { type ConsoleFiles, createConsoleFiles } from "./console-files.ts";
 import { createEndpoint, type Endpoint, METHODS } from "./endpoint.ts";
-import { answerOf, isBug, MethodNotAllowed } from "./error-answer.ts";
+import { answerOf, isBug, MethodNotAllowed, wrongHost } from "./error-answer.ts";
 import { addressOf, readIncoming, splitTarget } from "./incoming.ts";
 import type { ApiNeeds } from "./needs.ts";
 import { routeToPlugin } from "./plugin-route.ts";
@@ -128,10 +128,6 @@ async function answer(
   if (!endpoint) throw notAllowed(found.methods);
   told.at = `${API}${endpoint.at}`;
   return endpoint.serve(incoming, found.values);
-}
-
-function wrongHost(): CallerError {
-  return new CallerError("wrong-host", "This appliance does not go by that name; the setting api.hosts may add it.");
 }
 
 function notAllowed(methods: ReadonlyMap<string, unknown>): MethodNotAllowed {

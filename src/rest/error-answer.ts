@@ -51,6 +51,11 @@ export function unauthorized(message = "Access token is missing or not valid."):
   return new CallerError("unauthorized", message);
 }
 
+/** A Host header that names somebody else. */
+export function wrongHost(): CallerError {
+  return new CallerError("wrong-host", "This appliance does not go by that name; the setting api.hosts may add it.");
+}
+
 /** The answer to whatever was thrown; what Carillon did not raise on purpose is a 500 that tells nothing. */
 export function answerOf(error: unknown, requestId: string): ErrorAnswer {
   const known = describe(error);

@@ -1,6 +1,8 @@
+import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
 import { tellSetupCode } from "../../src/cli/serve.ts";
 import { initialise, type RunningDaemon, runCarillon, serve } from "../support/product.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
@@ -88,6 +90,29 @@ describe("a new appliance in an empty folder", () => {
     expect(plugins.length).toBeGreaterThanOrEqual(2);
     for (const each of Object.values(schema.extensions)) expect(each.type).toBe("object");
     expect(JSON.stringify(schema.extensions)).toContain('"writeOnly":true');
+  });
+
+  it("tells its console what changes, and does not wait for it when it ends", async () => {
+    const socket = new WebSocket(`${daemon.url.replace("http", "ws")}/api/live`, {
+      headers: { cookie, origin: daemon.url },
+    });
+    const closed = once(socket, "close");
+    const told: { resource: string; id: string; op: string }[] = [];
+    socket.on("message", (data) => told.push(...(JSON.parse(String(data)).changes ?? [])));
+    await once(socket, "open");
+    const made = await fetch(`${daemon.url}/api/v1/users`, {
+      method: "POST",
+      headers: { cookie, origin: daemon.url, "x-carillon-console": "1", "content-type": "application/json" },
+      body: JSON.stringify({ name: "Teacher" }),
+    });
+    const { id } = (await made.json()) as { id: string };
+    while (!told.some((change) => change.id === id)) await once(socket, "message");
+    expect(told).toContainEqual({ resource: "users", id, op: "create" });
+    const asked = performance.now();
+    expect(await daemon.end("SIGTERM")).toBe(0);
+    expect(performance.now() - asked).toBeLessThan(5_000);
+    await closed;
+    daemon = await serve(data);
   });
 
   it("keeps the session and asks for no code after a restart", async () => {

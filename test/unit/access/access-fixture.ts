@@ -3,14 +3,14 @@ import { accessBehaviours } from "../../../src/access/behaviours.ts";
 import type { Access, Principal } from "../../../src/access/principal.ts";
 import { createToken } from "../../../src/access/tokens.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "../../../src/app/load-declarations.ts";
-import { createEvents } from "../../../src/base/events.ts";
+import { createEvents, type Events } from "../../../src/base/events.ts";
 import { silentLog } from "../../../src/base/log.ts";
 import domains from "../../../src/resources/domains/domains.ts";
 import users from "../../../src/resources/people/users.ts";
 import securityGroupMembers from "../../../src/resources/security/security-group-members.ts";
 import securityGroups from "../../../src/resources/security/security-groups.ts";
 import userPermissions from "../../../src/resources/security/user-permissions.ts";
-import { createCatalogue } from "../../../src/schema/catalogue.ts";
+import { type Catalogue, createCatalogue } from "../../../src/schema/catalogue.ts";
 import { openStore } from "../../../src/store/open-store.ts";
 import type { By, Scope, Store } from "../../../src/store/store.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
@@ -20,6 +20,8 @@ export interface AccessFixture {
   store: Store;
   access: Access;
   clock: FakeClock;
+  events: Events;
+  catalogue: Catalogue;
   system: By;
   rootId: string;
   adminsId: string;
@@ -58,6 +60,8 @@ export async function openAccess(dataDir: string): Promise<AccessFixture> {
   return {
     store,
     access,
+    events,
+    catalogue,
     clock,
     system,
     rootId: root.id,

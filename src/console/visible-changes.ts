@@ -1,0 +1,40 @@
+import { type Catalogue, tableOf } from "../schema/catalogue.ts";
+import type { Reader, Scope } from "../store/store.ts";
+import type { RowChange } from "./change-hub.ts";
+
+/** Stands for the id of a deleted row that can no longer be judged. */
+const SOME_ROW = "*";
+
+/**
+ * The changes that somebody may know of. A resource that is seen whole costs nothing, one that is not seen at all is left
+ * out; of one that is seen in part, the rows are asked for together. Which of its deleted rows were seen can't be told
+ * any more, so all of them are one change with the id `*`.
+ */
+export function visibleChanges(
+  changes: readonly RowChange[],
+  scope: Scope,
+  { catalogue, reader }: { catalogue: Catalogue; reader: Reader },
+): RowChange[] {
+  const byResource = new Map<string, RowChange[]>();
+  for (const change of changes) {
+    const known = byResource.get(change.resource);
+    if (known) known.push(change);
+    else byResource.set(change.resource, [change]);
+  }
+  return [...byResource].flatMap(([name, all]) => {
+    // Deliveries are told by their notification.
+    const judged = name === "deliveries" ? "notifications" : name;
+    if (!catalogue.has(judged)) return [];
+    const resource = catalogue.byName(judged);
+    const visible = scope.visible(resource);
+    if (visible === "all") return all;
+    if (visible === "none") return [];
+    const there = all.filter(({ op }) => op !== "delete");
+    const sql = `SELECT t.id FROM ${tableOf(resource)} t WHERE t.id IN (SELECT value FROM json_each(?)) AND (${visible.sql})`;
+    const seen = new Set(
+      reader.all<{ id: string }>(sql, JSON.stringify(there.map(({ id }) => id)), ...visible.params).map(({ id }) => id),
+    );
+    const gone = there.length < all.length ? [{ resource: name, id: SOME_ROW, op: "delete" as const }] : [];
+    return [...there.filter(({ id }) => seen.has(id)), ...gone];
+  });
+}
