@@ -71,22 +71,46 @@ async function serveKnown(
 ): Promise<Answer> {
   const { principal, early } = await identify(base, plan, needs);
   const query = singleText(base.query, "domain");
-  const by = byOf(principal, query ?? base.header("x-service-domain"), base, needs);
-  const request = requestOf(action.at, base, principal, by, presenter);
-  if (!action.complete) judge(action, request);
-  const body = early ?? (await bodyOf(base, plan, needs));
-  return releasing(body, needs, async () => {
-    refuseOtherParents(body, base.params, parents);
-    const inBody = query === null ? domainIn(body) : null;
-    const full = {
-      ...request,
-      ...(inBody === null ? {} : { by: byOf(principal, inBody, base, needs) }),
-      body: decoded(base, body, plan),
+  const header = query === null ? base.header("x-service-domain") : null;
+  const overruling = early ?? (await bodyOverruling(header, principal, { base, plan }, needs));
+  const serve = async (): Promise<Answer> => {
+    const overruled = header !== null && overruling ? domainIn(overruling) : null;
+    const by = byOf(principal, query ?? overruled ?? header, base, needs);
+    const request = requestOf(action.at, base, principal, by, presenter);
+    if (!action.complete) judge(action, request);
+    const handle = async (body: RawBody): Promise<Answer> => {
+      refuseOtherParents(body, base.params, parents);
+      const inBody = query === null && overruled === null ? domainIn(body) : null;
+      const full = {
+        ...request,
+        ...(inBody === null ? {} : { by: byOf(principal, inBody, base, needs) }),
+        body: decoded(base, body, plan),
+      };
+      const complete = action.complete ? action.complete(full) : full;
+      if (action.complete || inBody !== null) judge(action, complete);
+      return action.handle(complete);
     };
-    const complete = action.complete ? action.complete(full) : full;
-    if (action.complete || inBody !== null) judge(action, complete);
-    return action.handle(complete);
-  });
+    if (overruling) return handle(overruling);
+    const body = await bodyOf(base, plan, needs);
+    return releasing(body, needs, () => handle(body));
+  };
+  return overruling ? releasing(overruling, needs, serve) : serve();
+}
+
+/** The body, where the header's domain is refused: a domain in the body wins over it. Null elsewhere. */
+async function bodyOverruling(
+  header: string | null,
+  principal: Principal,
+  { base, plan }: Pick<Known, "base" | "plan">,
+  needs: ApiNeeds,
+): Promise<RawBody | null> {
+  if (header === null || base.method === "get") return null;
+  try {
+    byOf(principal, header, base, needs);
+    return null;
+  } catch {
+    return bodyOf(base, plan, needs);
+  }
 }
 
 /** Keeps uploaded files when `run` succeeds, or when nobody knows whether it did. */
