@@ -40,7 +40,7 @@ export interface BehaviourNeeds {
   files: FileStore;
   endpoint: EndpointNeeds;
   groupCounts: GroupCounts;
-  plugins: Pick<PluginHost, "findProvider" | "extensionBehaviour">;
+  plugins: Pick<PluginHost, "manifests" | "findProvider" | "extensionBehaviour">;
   /** Where the appliance is reached. */
   baseUrl(): string;
 }
@@ -49,10 +49,11 @@ export interface BehaviourNeeds {
 export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour> {
   const { clock, endpoint, groupCounts, plugins, baseUrl } = needs;
   const files = (): FileStore => needs.files;
+  const claims = plugins.manifests.flatMap((manifest) => manifest.claims);
   return table([
     ...accessBehaviours(clock),
     bind(userDevices, userDeviceBehaviour),
-    bind(devices, deviceBehaviour(plugins.findProvider)),
+    bind(devices, deviceBehaviour(plugins.findProvider, claims)),
     bind(deviceGroups, deviceGroupBehaviour(groupCounts)),
     bind(extensions, plugins.extensionBehaviour),
     bind(endpoints, endpointBehaviour(endpoint)),

@@ -37,6 +37,8 @@ export async function startSound(
   const { multicastRange, emergencyRange } = settings.audio;
   const addresses = createAddressPool({ clock, routine: rangeOf(multicastRange), emergency: rangeOf(emergencyRange) });
   const interfaceAddress = settings.network.multicastInterface ?? outsideAddress();
+  if (!isOwn(interfaceAddress))
+    log.warn({ interfaceAddress }, "multicast can't be sent: the address is not this machine's");
   return { audio, streamer, addresses, interfaceAddress, stop };
 }
 
@@ -48,6 +50,10 @@ function rangeOf(network: string): AddressRange {
 /** The first address under which other machines know this one; the loopback address when there is none. */
 function outsideAddress(): string {
   return ownAddresses()[0] ?? "127.0.0.1";
+}
+
+function isOwn(address: string): boolean {
+  return Object.values(networkInterfaces()).some((list) => list?.some((entry) => entry.address === address));
 }
 
 /** Outside IPv4 addresses of this machine. */

@@ -6,6 +6,12 @@ import type { Behaviour } from "../store/store.ts";
 /** Name of the plugin that claims a kind of device by its identifier; null when none does. */
 export type FindProvider = (type: string, deviceIdentifier: string) => string | null;
 
+/** A kind of device that a plugin serves: those whose identifiers fit the pattern. */
+export interface Claim {
+  type: string;
+  identifier: string;
+}
+
 type Device = RowOf<typeof devices>;
 
 /**
@@ -13,7 +19,7 @@ type Device = RowOf<typeof devices>;
  * write: the MAC address of speakers and desktop notifiers that have one, else the identifier.
  * @source interfaces.md, Extensions, endpoints, devices
  */
-export function deviceBehaviour(findProvider: FindProvider): Behaviour<typeof devices> {
+export function deviceBehaviour(findProvider: FindProvider, claims: readonly Claim[]): Behaviour<typeof devices> {
   return {
     beforeWrite({ op, after }) {
       if (!after) return;
@@ -21,11 +27,16 @@ export function deviceBehaviour(findProvider: FindProvider): Behaviour<typeof de
       after.icopId = icopIdOf(after);
       if (op !== "create") return;
       const provider = findProvider(after.type, after.deviceIdentifier);
-      if (provider === null)
-        throw invalidValue("type", `Nothing serves ${after.type} named ${after.deviceIdentifier}.`);
+      if (provider === null) throw invalidValue("type", unserved(after, claims));
       after.provider = provider;
     },
   };
+}
+
+function unserved({ type, deviceIdentifier }: Device, claims: readonly Claim[]): string {
+  const patterns = claims.filter((claim) => claim.type === type).map(({ identifier }) => identifier);
+  if (patterns.length === 0) return `Nothing serves ${type}.`;
+  return `Nothing serves ${type} named ${deviceIdentifier}; their deviceIdentifier fits ${patterns.join(" or ")}.`;
 }
 
 /** The id by which groups name a device. own choice: a MAC address loses its separators and is written in capitals. */
