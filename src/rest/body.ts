@@ -13,6 +13,14 @@ import { boundaryOf, type Part, readMultipart } from "./multipart.ts";
 /** Most bytes of a body without its uploaded files. own choice: 1.5 MiB, room for the largest field with escapes. */
 const MOST_BODY_BYTES = 1_572_864;
 
+/** Parts read in one go; between two the event loop turns, since one chunk may bring a thousand of them. */
+const PARTS_PER_TURN = 100;
+
+interface BodyNeeds {
+  clock: Clock;
+  files: FileStore;
+}
+
 /** What a body may hold, compiled once. */
 export interface BodyPlan {
   decoder: Decoder;
@@ -47,11 +55,7 @@ export function isUrlEncoded(request: IncomingMessage): boolean {
  * Reads the body of a request whole; files go to `files` as they arrive. Throws CallerError: unsupported-media-type,
  * too-large, invalid-value for what is malformed, truncated or nested too deep.
  */
-export async function readBody(
-  request: IncomingMessage,
-  plan: BodyPlan,
-  needs: { clock: Clock; files: FileStore },
-): Promise<RawBody> {
+export async function readBody(request: IncomingMessage, plan: BodyPlan, needs: BodyNeeds): Promise<RawBody> {
   if (!hasBody(request)) return NO_BODY;
   const encoding = request.headers["content-encoding"];
   if (encoding !== undefined && encoding !== "identity") throw unsupported("Bodies are sent without content encoding.");
@@ -62,7 +66,7 @@ export async function readBody(
     case "application/x-www-form-urlencoded":
       return { kind: "form", value: parseBrackets(await textOf(request, bytes)), uploads: [] };
     case "multipart/form-data":
-      return readParts(request, bytes, plan, needs.files);
+      return readParts(request, bytes, plan, needs);
     default:
       throw unsupported("Send application/json, application/x-www-form-urlencoded or multipart/form-data.");
   }
@@ -120,14 +124,14 @@ async function readParts(
   request: IncomingMessage,
   bytes: AsyncGenerator<Buffer>,
   plan: BodyPlan,
-  files: FileStore,
+  needs: BodyNeeds,
 ): Promise<RawBody> {
   const uploads: Record<string, UploadedFile> = {};
   try {
-    const texts = nestPairs(await readPairs(request, bytes, plan, files, uploads));
+    const texts = nestPairs(await readPairs(request, bytes, plan, needs, uploads));
     return { kind: "multipart", value: { ...texts, ...uploads }, uploads: Object.values(uploads) };
   } catch (error) {
-    for (const upload of Object.values(uploads)) files.release(upload, false);
+    for (const upload of Object.values(uploads)) needs.files.release(upload, false);
     throw error;
   } finally {
     await bytes.return(undefined);
@@ -139,13 +143,15 @@ async function readPairs(
   request: IncomingMessage,
   bytes: AsyncIterable<Buffer>,
   plan: BodyPlan,
-  files: FileStore,
+  { clock, files }: BodyNeeds,
   uploads: Record<string, UploadedFile>,
 ): Promise<[string, string][]> {
   const reader = readMultipart(bytes, boundaryOf(request.headers["content-type"] ?? ""));
   const pairs: [string, string][] = [];
   let left = MOST_BODY_BYTES;
+  let parts = 0;
   for (let part = await reader.next(); part; part = await reader.next()) {
+    if (++parts % PARTS_PER_TURN === 0) await new Promise<void>((resolve) => clock.soon(resolve));
     const name = camelCase(part.name);
     const field = plan.files.get(name);
     if (part.fileName === null) {
