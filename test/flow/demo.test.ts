@@ -54,6 +54,9 @@ describe("the demo", { timeout: 90_000 }, () => {
     const token = lines.find((line) => line.startsWith("Token"))?.split(/\s+/)[1];
     const answer = await fetch(`${url}/notifications`, { headers: { authorization: `Bearer ${token}` } });
     expect(((await answer.json()) as { data: unknown[] }).data).toHaveLength(1);
+    const groupId = /deviceGroupIds\[\]=([0-9a-f-]{36})'/.exec(lines.join("\n"))?.[1];
+    const group = await fetch(`${url}/device-groups/${groupId}`, { headers: { authorization: `Bearer ${token}` } });
+    expect(group.status).toBe(200);
     const campus = lines.find((line) => line.startsWith("Campus"))?.split(/\s+/)[1] as string;
     expect((await fetch(campus)).status).toBe(200);
     child.kill("SIGINT");
