@@ -16,11 +16,10 @@ import type { RowOperation } from "./row-operations.ts";
 
 /** One method of one path, ready to serve. */
 export interface Endpoint {
-  /** The pattern, for the log: `v1/users/{userId}`. */
+  method: Method;
+  /** The pattern: `v1/users/{userId}`. */
   at: string;
-  /** Names of the pattern's placeholders, in order. */
-  names: readonly string[];
-  serve(incoming: Incoming, values: readonly string[]): Promise<Answer>;
+  serve(incoming: Incoming): Promise<Answer>;
 }
 
 const VERSION = "v1";
@@ -33,12 +32,11 @@ export function createEndpoint(action: Action | RowOperation, needs: ApiNeeds, p
   const plan = action.accepts ? planBody(action.accepts) : null;
   const parents = parentsIn(action.at);
   const at = action.outsideVersion ? action.at : `${VERSION}/${action.at}`;
-  const names = [...action.at.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string);
   return {
+    method: action.method,
     at,
-    names,
-    async serve(incoming, values) {
-      const base = { ...incoming, ...placeOf(action, incoming.path, names, values), needs };
+    async serve(incoming) {
+      const base = { ...incoming, ...placeOf(action, incoming), needs };
       if (action.permission === "open") {
         const body = await bodyOf(base, plan, needs);
         return releasing(body, needs, () => action.handle({ ...base, body: decoded(base, body, plan) }));
@@ -191,14 +189,9 @@ function domainIn({ value }: RawBody): string | null {
 
 function placeOf(
   { at, outsideVersion }: Action,
-  path: string,
-  names: readonly string[],
-  values: readonly string[],
+  { path, params: given }: Incoming,
 ): { path: string; params: Record<string, string> } {
-  const params: Record<string, string> = {};
-  names.forEach((name, index) => {
-    params[name] = (values[index] as string).toLowerCase();
-  });
+  const params = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, value.toLowerCase()]));
   return { path: outsideVersion ? `/${at}` : path.slice(VERSION.length), params };
 }
 
@@ -223,12 +216,3 @@ function requestOf(at: string, base: Base, principal: Principal, by: By, present
     },
   };
 }
-
-/** The generic methods by their HTTP names; HEAD is a GET without its body. */
-export const METHODS: Readonly<Record<string, Method>> = {
-  GET: "get",
-  HEAD: "get",
-  POST: "post",
-  PUT: "put",
-  DELETE: "delete",
-};
