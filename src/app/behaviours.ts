@@ -8,7 +8,7 @@ import {
 } from "../broadcast/confirmation-behaviour.ts";
 import { distributionListBehaviour } from "../broadcast/list-behaviour.ts";
 import { notificationBehaviour } from "../broadcast/notification-behaviour.ts";
-import { deliveryBehaviour, recipientBehaviour } from "../broadcast/recipient-behaviour.ts";
+import { activityBehaviour, deliveryBehaviour, recipientBehaviour } from "../broadcast/recipient-behaviour.ts";
 import { templateBehaviour } from "../broadcast/template-behaviour.ts";
 import { deviceBehaviour } from "../devices/device-behaviour.ts";
 import { deviceGroupBehaviour } from "../devices/group-behaviour.ts";
@@ -18,6 +18,7 @@ import type { PluginHost } from "../extensions/plugin-host.ts";
 import { endpointActivityBehaviour } from "../health/endpoint-activity-behaviour.ts";
 import { type EndpointNeeds, endpointBehaviour } from "../health/endpoint-behaviour.ts";
 import deliveries from "../resources/broadcasts/deliveries.ts";
+import notificationActivities from "../resources/broadcasts/notification-activities.ts";
 import notificationRecipients from "../resources/broadcasts/notification-recipients.ts";
 import notifications from "../resources/broadcasts/notifications.ts";
 import confirmationRequests from "../resources/confirmations/confirmation-requests.ts";
@@ -63,6 +64,7 @@ export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour>
     bind(notifications, notificationBehaviour),
     bind(notificationRecipients, recipientBehaviour),
     bind(deliveries, deliveryBehaviour),
+    bind(notificationActivities, activityBehaviour),
     bind(confirmationRequests, confirmationRequestBehaviour),
     bind(dynamicReplies, dynamicReplyBehaviour),
     bind(escalationRules, escalationRuleBehaviour(files)),

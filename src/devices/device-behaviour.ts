@@ -15,20 +15,31 @@ export interface Claim {
 type Device = RowOf<typeof devices>;
 
 /**
- * Gives a device its provider when it is made (claimed by nobody: CallerError for `type`) and its icopId with every
- * write: the MAC address of speakers and desktop notifiers that have one, else the identifier.
+ * Gives a device its provider when it is made or named anew (claimed by nobody: CallerError for `type`) and its icopId
+ * with every write: the MAC address of speakers and desktop notifiers that have one, else the identifier. Shows the
+ * appliance as `endpoint {id, name}` with includeEndpointDetails.
  * @source interfaces.md, Extensions, endpoints, devices
  */
 export function deviceBehaviour(findProvider: FindProvider, claims: readonly Claim[]): Behaviour<typeof devices> {
   return {
-    beforeWrite({ op, after }) {
+    beforeWrite({ before, after }) {
       if (!after) return;
       after.attributes = textAttributes(after.attributes);
       after.icopId = icopIdOf(after);
-      if (op !== "create") return;
+      if (before?.type === after.type && before.deviceIdentifier === after.deviceIdentifier) return;
       const provider = findProvider(after.type, after.deviceIdentifier);
       if (provider === null) throw invalidValue("type", unserved(after, claims));
       after.provider = provider;
+    },
+    present(rows, { reader, query }) {
+      if (query.includeEndpointDetails !== true) return rows.map(() => ({}));
+      const ids = JSON.stringify([...new Set(rows.map(({ endpointId }) => endpointId))]);
+      const lines = reader.all<{ id: string; name: string | null }>(
+        "SELECT id, name FROM endpoints WHERE id IN (SELECT value FROM json_each(?))",
+        ids,
+      );
+      const endpoints = new Map(lines.map((line) => [line.id, line]));
+      return rows.map(({ endpointId }) => ({ endpoint: endpoints.get(endpointId) ?? null }));
     },
   };
 }

@@ -77,8 +77,10 @@ export function createPresenter({ catalogue, store, clock }: ApiNeeds, base: str
       return { headers: { ETag: etagOf(row) }, body: text as string };
     },
     async list(resource, restriction, showing) {
-      const asked = { ...of(resource).listQuery(showing.query), ...restriction, scope: showing.by.scope };
-      if (asked.ids && restriction.ids) asked.ids = bothOf(asked.ids, of(resource).listQuery(showing.query).ids);
+      const wanted = of(resource).listQuery(showing.query);
+      const asked = { ...wanted, ...restriction, scope: showing.by.scope };
+      if (wanted.filters && restriction.filters) asked.filters = [...wanted.filters, ...restriction.filters];
+      if (restriction.ids) asked.ids = bothOf(restriction.ids, wanted.ids);
       const page = store.page(resource, asked);
       return { body: envelope(page, await textsOf(resource, page.rows as unknown as Row[], showing)) };
     },
