@@ -44,6 +44,14 @@ describe("the demo", { timeout: 90_000 }, () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
+  it("cleans up behind itself when nobody reads what it prints any more", async () => {
+    const { child, folder, told, ended } = startDemo(["--once"]);
+    await once(child.stderr, "data");
+    child.stdout.destroy();
+    expect((await ended)[0], told.join("\n")).toBe(0);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
   it("goes on until it is interrupted, then ends both processes and removes their data", async () => {
     const { child, folder, lines, told, ended } = startDemo([]);
     const stillRuns = async (): Promise<string> => {
