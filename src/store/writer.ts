@@ -204,7 +204,7 @@ export function createWriter(options: WriterOptions): Writer {
           value === null || value === undefined
             ? null
             : keyOf(column.spec.to, value as string, seen(column.field, value as string));
-        if (key === null && value !== null && value !== undefined) faults.push(wrong(column.field));
+        if (key === null && value !== null && value !== undefined) faults.push(unseen(column.field, value as string));
         values[column.name] = key;
       } else if (column.spec.kind === "secret") {
         values[column.name] = sealOnce(value as string | null);
@@ -215,7 +215,7 @@ export function createWriter(options: WriterOptions): Writer {
     for (const { field } of layout.absent) {
       const value = row[field];
       if (value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0))
-        faults.push(wrong(field));
+        faults.push(wrong(field, "Nothing of this kind can be referred to yet."));
     }
     throwFaults(faults);
     return values;
@@ -250,7 +250,7 @@ export function createWriter(options: WriterOptions): Writer {
       if (before) link.clear.run(after.pk);
       ids.forEach((id, position) => {
         const target = keyOf(spec.to, id, seen(link.field, id));
-        if (target === null) throw faulty([wrong(link.field)]);
+        if (target === null) throw faulty([unseen(link.field, id)]);
         link.add.run(after.pk, position, target);
       });
     }
@@ -345,8 +345,13 @@ function throwFaults(faults: readonly Fault[]): void {
   if (faults.length > 0) throw faulty(faults);
 }
 
-function wrong(field: string): Fault {
-  return { field, type: "invalid-value", message: `Field ${field} is not valid.` };
+function wrong(field: string, words: string): Fault {
+  return { field, type: "invalid-value", message: `Field ${field} is not valid. ${words}` };
+}
+
+/** own choice: what is not there and what may not be seen are told in the same words. */
+function unseen(field: string, id: string): Fault {
+  return wrong(field, `There is none with the id ${id}.`);
 }
 
 function inUse(from: AnyResource, holders: number): CallerError {
