@@ -30,7 +30,8 @@ export interface WriterOptions {
 export interface Writer {
   create(resource: AnyResource, input: object, by: By, system: object): AnyRow;
   update(resource: AnyResource, id: string, input: object, by: By, system: object): AnyRow;
-  remove(resource: AnyResource, id: string, by: By): void;
+  /** References for which `leave` says so are left as they are: a rehearsal, which is undone. */
+  remove(resource: AnyResource, id: string, by: By, leave?: (from: AnyResource, field: string) => boolean): void;
   /** Must be called when anything written was rolled back. */
   forget(): void;
 }
@@ -113,11 +114,13 @@ export function createWriter(options: WriterOptions): Writer {
     return after;
   }
 
-  function remove(resource: AnyResource, id: string, by: By): void {
+  function remove(resource: AnyResource, id: string, by: By, leave?: (from: AnyResource, field: string) => boolean) {
     const row = reader.get(resource, id) as AnyRow | null;
     if (!row) throw notFound();
     behave("beforeWrite", resource, row, null, {}, by);
-    for (const inbound of tables.catalogue.inbound(resource)) detach(inbound.from, inbound.field, row, by);
+    for (const { from, field } of tables.catalogue.inbound(resource)) {
+      if (!leave?.(from, field)) detach(from, field, row, by);
+    }
     const layout = tables.layout(resource);
     for (const link of statementsOf(layout).links) link.clear.run(row.pk);
     statementsOf(layout).remove.run(row.pk);
