@@ -72,7 +72,7 @@ export function createWriter(options: WriterOptions): Writer {
       updatedAt: now,
       domainId: tables.domainColumn(layout) ? by.scope.domainId : null,
       ...emptyRow(resource),
-      ...values,
+      ...sealSecrets(layout, values),
       ...system,
     };
     throwFaults(faults.filter((fault) => !(fault.field && fault.field in system)));
@@ -99,7 +99,7 @@ export function createWriter(options: WriterOptions): Writer {
     const { checker } = statementsOf(layout);
     const { values, faults } = checker.check(input as Record<string, unknown>, "update");
     throwFaults(faults);
-    const after: AnyRow = { ...before, ...mergeObjects(resource, before, values), ...system };
+    const after: AnyRow = { ...before, ...mergeObjects(resource, before, sealSecrets(layout, values)), ...system };
     behave("beforeWrite", resource, before, after, input, by);
     if (JSON.stringify(after) === JSON.stringify(before)) return before;
     // Strictly later, as it names the version of the row for If-Match.
@@ -209,8 +209,6 @@ export function createWriter(options: WriterOptions): Writer {
             : keyOf(column.spec.to, value as string, seen(column.field, value as string));
         if (key === null && value !== null && value !== undefined) faults.push(unseen(column.field, value as string));
         values[column.name] = key;
-      } else if (column.spec.kind === "secret") {
-        values[column.name] = sealOnce(value as string | null);
       } else {
         values[column.name] = encode(column.spec, value);
       }
@@ -224,9 +222,13 @@ export function createWriter(options: WriterOptions): Writer {
     return values;
   }
 
-  /** A secret is sealed when it comes in and stays sealed in rows. */
-  function sealOnce(value: string | null): string | null {
-    return value === null || value.startsWith("v1:") ? value : options.secrets.seal(value);
+  /** Secrets come in clear from callers alone; rows, and so what the system sets from them, hold them sealed. */
+  function sealSecrets(layout: Layout, values: Record<string, unknown>): Record<string, unknown> {
+    const secrets = layout.columns.filter(
+      ({ spec, field }) => spec.kind === "secret" && typeof values[field] === "string",
+    );
+    const sealed = secrets.map(({ field }) => [field, options.secrets.seal(values[field] as string)]);
+    return { ...values, ...Object.fromEntries(sealed) };
   }
 
   /** Internal key of a row that `by` may see; null when there is none. */
