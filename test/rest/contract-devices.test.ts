@@ -274,6 +274,21 @@ const GROUPS: readonly Row[] = [
     },
   ],
   [
+    "filters from bracketed form keys, booleans as strings, kebab-case members",
+    async () => {
+      const form = new FormData();
+      const filter = { attribute: "Location", comparison: "EQUALS", value: "north", complement: "true" };
+      const pairs: Record<string, string> = { name: "F", "filter-type": "AND", "additionIds[]": "AABBCCDDEE01" };
+      for (const [name, value] of Object.entries(filter)) pairs[`filters[0][${name}]`] = value;
+      pairs["filters[0][case-sensitive]"] = "false";
+      for (const [name, value] of Object.entries(pairs)) form.append(name, value);
+      const group = await made("/device-groups", form);
+      expect(group).toMatchObject({ filterType: "AND", additionIds: ["AABBCCDDEE01"] });
+      expect(group.filters).toEqual([{ ...filter, complement: true, caseSensitive: false }]);
+      expect((await call("GET", `/devices?deviceGroupId=${group.id}`)).body.total).toBe(2);
+    },
+  ],
+  [
     "filter limit per group 200; back-references and look-around are a 400",
     async () => {
       const most = Array.from({ length: 200 }, () => NORTH);
