@@ -16,6 +16,8 @@ const terminal: Terminal = {
   },
 };
 
+// Whoever read the output went away: no reason to leave an appliance or a demo behind half ended.
+for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 // What an appliance writes is for its own user alone, also in a folder that others may read.
 process.umask(0o077);
 // Ends now, whatever is still open: after a fault of the disk nothing more may be written.

@@ -82,7 +82,7 @@ function copyManifests(root) {
  * Removes built files whose source is gone, so that a deleted declaration or plugin is not found any more.
  * @param {string} root
  */
-export function prune(root) {
+function prune(root) {
   for (const folder of ["src", "plugins", "test"]) {
     for (const file of filesBelow(join(root, "dist", folder))) {
       const source = join(root, relative(join(root, "dist"), file)).replace(/\.js(\.map)?$/, ".ts");

@@ -28,6 +28,10 @@ export function install(root) {
     const result = spawnSync(command, args, { cwd: root, stdio: ["ignore", 2, 2] });
     if (result.status !== 0) {
       say(`set-up: npm ci failed${result.error ? `: ${result.error.message}` : ""}`);
+      say(
+        "  If it was better-sqlite3: it needs github.com for its ready-made binary, or a C++ compiler, make, Python and",
+      );
+      say("  Node's headers (npm_config_nodedir=/usr where they lie in /usr/include/node).");
       return false;
     }
   }

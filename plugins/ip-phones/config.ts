@@ -5,6 +5,7 @@ export default {
   pushUser: text("Name that pushes carry; a phone asks the authentication URL whether it may obey. No colon.", {
     min: 1,
     max: 64,
+    without: ":",
     default: "carillon",
   }),
   pushPassword: secret(

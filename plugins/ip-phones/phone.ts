@@ -16,7 +16,7 @@ export function readPhone(
   device: DeliveryItem["device"],
 ): { phone: Phone; fault?: never } | { fault: string; phone?: never } {
   const { IPAddress: host = "", HttpPort: port = "80", DeviceProduct: product = "" } = device.attributes;
-  if (isIP(host) === 0) return { fault: host === "" ? "its IP address is not known" : `${host} is no IP address` };
+  if (isIP(host) === 0) return { fault: host === "" ? "it has no attribute IPAddress" : `${host} is no IP address` };
   if (!/^\d{1,5}$/.test(port) || Number(port) < 1 || Number(port) > 65_535) return { fault: `${port} is no port` };
   return { phone: { name: device.deviceIdentifier, host, port: Number(port), model: modelOf(product) } };
 }

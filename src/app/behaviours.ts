@@ -8,7 +8,7 @@ import {
 } from "../broadcast/confirmation-behaviour.ts";
 import { distributionListBehaviour } from "../broadcast/list-behaviour.ts";
 import { notificationBehaviour } from "../broadcast/notification-behaviour.ts";
-import { deliveryBehaviour, recipientBehaviour } from "../broadcast/recipient-behaviour.ts";
+import { activityBehaviour, deliveryBehaviour, recipientBehaviour } from "../broadcast/recipient-behaviour.ts";
 import { templateBehaviour } from "../broadcast/template-behaviour.ts";
 import { deviceBehaviour } from "../devices/device-behaviour.ts";
 import { deviceGroupBehaviour } from "../devices/group-behaviour.ts";
@@ -18,6 +18,7 @@ import type { PluginHost } from "../extensions/plugin-host.ts";
 import { endpointActivityBehaviour } from "../health/endpoint-activity-behaviour.ts";
 import { type EndpointNeeds, endpointBehaviour } from "../health/endpoint-behaviour.ts";
 import deliveries from "../resources/broadcasts/deliveries.ts";
+import notificationActivities from "../resources/broadcasts/notification-activities.ts";
 import notificationRecipients from "../resources/broadcasts/notification-recipients.ts";
 import notifications from "../resources/broadcasts/notifications.ts";
 import confirmationRequests from "../resources/confirmations/confirmation-requests.ts";
@@ -40,7 +41,7 @@ export interface BehaviourNeeds {
   files: FileStore;
   endpoint: EndpointNeeds;
   groupCounts: GroupCounts;
-  plugins: Pick<PluginHost, "findProvider" | "extensionBehaviour">;
+  plugins: Pick<PluginHost, "manifests" | "findProvider" | "extensionBehaviour">;
   /** Where the appliance is reached. */
   baseUrl(): string;
 }
@@ -49,10 +50,11 @@ export interface BehaviourNeeds {
 export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour> {
   const { clock, endpoint, groupCounts, plugins, baseUrl } = needs;
   const files = (): FileStore => needs.files;
+  const claims = plugins.manifests.flatMap((manifest) => manifest.claims);
   return table([
     ...accessBehaviours(clock),
     bind(userDevices, userDeviceBehaviour),
-    bind(devices, deviceBehaviour(plugins.findProvider)),
+    bind(devices, deviceBehaviour(plugins.findProvider, claims)),
     bind(deviceGroups, deviceGroupBehaviour(groupCounts)),
     bind(extensions, plugins.extensionBehaviour),
     bind(endpoints, endpointBehaviour(endpoint)),
@@ -62,6 +64,7 @@ export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour>
     bind(notifications, notificationBehaviour),
     bind(notificationRecipients, recipientBehaviour),
     bind(deliveries, deliveryBehaviour),
+    bind(notificationActivities, activityBehaviour),
     bind(confirmationRequests, confirmationRequestBehaviour),
     bind(dynamicReplies, dynamicReplyBehaviour),
     bind(escalationRules, escalationRuleBehaviour(files)),

@@ -85,6 +85,8 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const end = (name: string, stop: () => unknown): void => void endings.push({ name, stop });
 
   requireDatabase(dataDir);
+  const sound = startSound(settings, clock, log);
+  end("sound", sound.stop);
   const declarations = options.declarations ?? (await loadDeclarations([OWN_DECLARATIONS]));
   const behaviours: Record<string, Behaviour> = {};
   const tables = [...BROADCAST_TABLES, ...PLUGIN_TABLES];
@@ -97,8 +99,6 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   end("server that was never opened", server.stop);
   const health = watchHealth({ clock, events, reader: store });
   end("health", health.close);
-  const sound = await startSound(settings, clock, log);
-  end("sound", sound.stop);
   const endpointId = (): string => ownEndpoint(store);
   const channels = joinChannels({ ...options, clock, events, data, sound, endpointId });
   const { plugins, broadcaster } = channels;
@@ -110,7 +110,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   Object.assign(behaviours, bindBehaviours({ clock, files, endpoint, groupCounts, plugins, baseUrl }));
 
   end("plugins", () => plugins.stop());
-  await plugins.start();
+  await Promise.all([plugins.start(), sound.ready]);
   end("broadcaster", () => broadcaster.stop());
   await broadcaster.start();
   const control = await startControlSocket(dataDir, createOrders(data), log);

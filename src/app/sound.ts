@@ -17,27 +17,26 @@ export interface Sound {
   addresses: AddressPool;
   /** Own IPv4 address on the network that multicast goes to. */
   interfaceAddress: string;
+  /** Resolves when packets can be sent; rejects with UpstreamError. */
+  ready: Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Starts both threads of the sound; resolves when packets can be sent. Rejects with UpstreamError. */
-export async function startSound(
-  settings: Pick<Settings, "audio" | "network">,
-  clock: Clock,
-  log: Log,
-): Promise<Sound> {
+/** Starts both threads of the sound, which get ready while the caller goes on. */
+export function startSound(settings: Pick<Settings, "audio" | "network">, clock: Clock, log: Log): Sound {
   const audio = new AudioWorker({ log });
   const streamer = new Streamer({ clock, log });
   audio.start();
   const stop = async (): Promise<void> => void (await Promise.all([audio.stop(), streamer.stop()]));
-  await streamer.start().catch(async (error: unknown) => {
-    await stop();
-    throw error;
-  });
+  const ready = streamer.start();
+  // Told to whoever waits for it, which may be nobody when the start ends before.
+  ready.catch(() => undefined);
   const { multicastRange, emergencyRange } = settings.audio;
   const addresses = createAddressPool({ clock, routine: rangeOf(multicastRange), emergency: rangeOf(emergencyRange) });
   const interfaceAddress = settings.network.multicastInterface ?? outsideAddress();
-  return { audio, streamer, addresses, interfaceAddress, stop };
+  if (!isOwn(interfaceAddress))
+    log.warn({ interfaceAddress }, "multicast can't be sent: the address is not this machine's");
+  return { audio, streamer, addresses, interfaceAddress, ready, stop };
 }
 
 function rangeOf(network: string): AddressRange {
@@ -48,6 +47,10 @@ function rangeOf(network: string): AddressRange {
 /** The first address under which other machines know this one; the loopback address when there is none. */
 function outsideAddress(): string {
   return ownAddresses()[0] ?? "127.0.0.1";
+}
+
+function isOwn(address: string): boolean {
+  return Object.values(networkInterfaces()).some((list) => list?.some((entry) => entry.address === address));
 }
 
 /** Outside IPv4 addresses of this machine. */

@@ -1,9 +1,12 @@
 import type confirmationRequests from "../resources/confirmations/confirmation-requests.ts";
 import dynamicReplies from "../resources/confirmations/dynamic-replies.ts";
 import escalationRules from "../resources/confirmations/escalation-rules.ts";
+import { canonicalPath } from "../schema/catalogue.ts";
 import type { StoredFile } from "../schema/field.ts";
-import type { AnyResource, RowBase, RowOf } from "../schema/resource.ts";
-import type { PresentContext, Reader } from "../store/store.ts";
+import type { AnyResource, Method, RowBase, RowOf } from "../schema/resource.ts";
+import type { PresentContext, Scope } from "../store/store.ts";
+
+const ITEM_METHODS: readonly Method[] = ["get", "put", "delete"];
 
 type Child = RowBase & { confirmationRequestId: string };
 
@@ -13,10 +16,10 @@ type Child = RowBase & { confirmationRequestId: string };
  */
 export function presentRequests(
   rows: readonly RowOf<typeof confirmationRequests>[],
-  { reader, query }: PresentContext,
+  { reader, scope, query }: PresentContext,
 ): Record<string, unknown>[] {
-  const replies = query.includeDynamicReplies === false ? null : childrenOf(reader, dynamicReplies, rows);
-  const rules = query.includeEscalationRules === false ? null : childrenOf(reader, escalationRules, rows);
+  const replies = query.includeDynamicReplies === false ? null : childrenOf({ reader, scope }, dynamicReplies, rows);
+  const rules = query.includeEscalationRules === false ? null : childrenOf({ reader, scope }, escalationRules, rows);
   return rows.map(({ id }) => ({
     ...(replies ? { dynamicReplies: replies.get(id) ?? [] } : {}),
     ...(rules ? { escalationRules: rules.get(id) ?? [] } : {}),
@@ -24,7 +27,7 @@ export function presentRequests(
 }
 
 function childrenOf(
-  reader: Reader,
+  { reader, scope }: Pick<PresentContext, "reader" | "scope">,
   resource: typeof dynamicReplies | typeof escalationRules,
   requests: readonly RowBase[],
 ): Map<string, Record<string, unknown>[]> {
@@ -41,7 +44,7 @@ function childrenOf(
   for (const child of [...children].sort((a, b) => a.pk - b.pk)) {
     const list = found.get(child.confirmationRequestId) ?? [];
     found.set(child.confirmationRequestId, list);
-    list.push(childForm(resource, child));
+    list.push({ ...childForm(resource, child), permissions: permissionsOf(resource, child, scope) });
   }
   return found;
 }
@@ -55,6 +58,12 @@ function childForm(resource: AnyResource, row: Child): Record<string, unknown> {
     else form[name] = values[name];
   }
   return { ...form, createdAt: isoTime(row.createdAt), updatedAt: isoTime(row.updatedAt) };
+}
+
+/** What of a child's operations the asker may do, as the child's own path says. */
+function permissionsOf(resource: AnyResource, { id, confirmationRequestId }: Child, scope: Scope): Method[] {
+  const at = canonicalPath(resource).at.replace("{confirmationRequestId}", confirmationRequestId);
+  return ITEM_METHODS.filter((method) => scope.allows(method, `/${at}/${id}`));
 }
 
 function fileForm(name: string, file: StoredFile | null): Record<string, unknown> {

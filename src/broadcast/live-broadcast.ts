@@ -61,6 +61,9 @@ const ENDS_PER_TURN = 250;
 /** Timers can't count further than 24 days. */
 const LONGEST_TIMER_MS = 86_400_000;
 
+/** A zone tells of its first packet, which leaves at the beginning: what is told within this time was not late. own choice */
+const FIRST_PACKET_MS = 500;
+
 const HALT_WORDS = {
   aborted: "Somebody ended the message.",
   expired: "The message has expired.",
@@ -187,7 +190,9 @@ export function createLiveBroadcast(needs: LiveNeeds): LiveBroadcast {
     const wasReached = isReached(delivery);
     if (rise(delivery, level, at)) {
       delivery.reason = details.reason ?? null;
-      if (sound?.t0 && delivery.audible && !wasReached) delivery.late = at > sound.t0;
+      if (sound?.t0 && delivery.audible && !wasReached) {
+        delivery.late = at > sound.t0 + (delivery.hears === "own" ? FIRST_PACKET_MS : 0);
+      }
       ledger.touch(delivery);
     }
     if (level === "sent") return;

@@ -1,4 +1,5 @@
 import type deliveries from "../resources/broadcasts/deliveries.ts";
+import type notificationActivities from "../resources/broadcasts/notification-activities.ts";
 import type notificationRecipients from "../resources/broadcasts/notification-recipients.ts";
 import type { Behaviour, Reader } from "../store/store.ts";
 
@@ -38,5 +39,18 @@ export const deliveryBehaviour: Behaviour<typeof deliveries> = {
     );
     const attributes = new Map(lines.map((line) => [line.id, line.attributes]));
     return rows.map(({ deviceId }) => ({ attributes: JSON.parse(attributes.get(deviceId ?? "") ?? "{}") }));
+  },
+};
+
+/** Diary entries show the name of the appliance that observed them where a request asks for it; one query per page. */
+export const activityBehaviour: Behaviour<typeof notificationActivities> = {
+  present(rows, { reader, query }) {
+    if (query.includeEndpointName !== true) return rows.map(() => ({}));
+    const lines = reader.all<{ id: string; name: string | null }>(
+      "SELECT id, name FROM endpoints WHERE id IN (SELECT value FROM json_each(?))",
+      JSON.stringify([...new Set(rows.map(({ endpointId }) => endpointId))]),
+    );
+    const names = new Map(lines.map(({ id, name }) => [id, name]));
+    return rows.map(({ endpointId }) => ({ endpointName: names.get(endpointId ?? "") ?? null }));
   },
 };

@@ -6,7 +6,7 @@ import type { Command } from "commander";
 import { initAppliance } from "../app/init.ts";
 import { systemClock } from "../base/clock.ts";
 import { UpstreamError } from "../base/errors.ts";
-import { type ApiClient, createApiClient } from "./api-client.ts";
+import { type ApiClient, type ApiPage, createApiClient } from "./api-client.ts";
 import { type CampusProcess, startCampusProcess } from "./campus-process.ts";
 import { type DaemonReady, startDaemonProcess } from "./demo/daemon-process.ts";
 import { followLedger } from "./demo/follow.ts";
@@ -90,7 +90,7 @@ async function play(needs: DemoNeeds, once: boolean): Promise<number> {
   const figures = await broadcast(needs, api, campus);
   const wrong = differences(figures, CAMPUS);
   for (const words of wrong) terminal.err(`not as it should be: ${words}`);
-  if (!once) explain(terminal, ready, token, campus);
+  if (!once) explain(terminal, ready, { token, groupId: await firstGroup(api) }, campus);
   terminal.out(JSON.stringify(figures));
   if (!once) await new Promise<void>((resolve) => needs.signal.addEventListener("abort", () => resolve()));
   return wrong.length > 0 ? EXIT.failure : EXIT.ok;
@@ -148,7 +148,17 @@ async function askCampus(control: string, programme: Uint8Array): Promise<Campus
   return (await answer.json()) as CampusAccount;
 }
 
-function explain({ out }: Terminal, { url }: DaemonReady, token: string, campus: CampusProcess): void {
+async function firstGroup(api: ApiClient): Promise<string> {
+  const { data } = await api.get<ApiPage<{ id: string }>>("/device-groups?limit=1");
+  return data[0]?.id ?? "";
+}
+
+function explain(
+  { out }: Terminal,
+  { url }: DaemonReady,
+  { token, groupId }: { token: string; groupId: string },
+  campus: CampusProcess,
+): void {
   out(`API      ${url}/api/v1`);
   out(`Token    ${token}`);
   out(`Campus   ${campus.ready.control}/report`);
@@ -156,7 +166,7 @@ function explain({ out }: Terminal, { url }: DaemonReady, token: string, campus:
   out(`  curl -H 'Authorization: Bearer ${token}' '${url}/api/v1/notifications'`);
   out(`  curl -H 'Authorization: Bearer ${token}' '${url}/api/v1/message-templates'`);
   out(`  curl -H 'Authorization: Bearer ${token}' -d 'subject=Hello' -d 'alertTone=bell' \\`);
-  out(`       -d 'deviceGroupIds[]=<id of a group>' '${url}/api/v1/notifications'`);
+  out(`       -d 'deviceGroupIds[]=${groupId}' '${url}/api/v1/notifications'`);
   out("Ctrl-C ends the appliance and the campus and removes their data.");
 }
 

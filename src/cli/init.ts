@@ -1,7 +1,10 @@
 import type { Command } from "commander";
 import { initAppliance } from "../app/init.ts";
 import { systemClock } from "../base/clock.ts";
+import { CallerError } from "../base/errors.ts";
 import type { Terminal } from "./terminal.ts";
+
+const PASSWORD_HELP = "8 to 1024 characters; or give CARILLON_ADMIN_PASSWORD in the environment";
 
 interface InitOptions {
   data: string;
@@ -17,7 +20,7 @@ export function addInit(program: Command, terminal: Terminal): void {
     .description("Set up an appliance: administrator, root domain, and this machine as its endpoint.")
     .requiredOption("--data <dir>", "folder for the appliance's data; made when missing")
     .requiredOption("--admin-email <address>", "log-in of the administrator")
-    .option("--admin-password <password>", "8 to 1024 characters; or give CARILLON_ADMIN_PASSWORD in the environment")
+    .option("--admin-password <password>", PASSWORD_HELP)
     .option("--json", "print one line of JSON")
     .addHelpText(
       "after",
@@ -26,6 +29,7 @@ export function addInit(program: Command, terminal: Terminal): void {
     )
     .action(async (options: InitOptions) => {
       const password = options.adminPassword ?? terminal.env.CARILLON_ADMIN_PASSWORD ?? "";
+      if (password === "") throw new CallerError("required", `Give --admin-password, ${PASSWORD_HELP}.`);
       const made = await initAppliance(options.data, { email: options.adminEmail, password }, systemClock);
       if (options.json) return terminal.out(JSON.stringify(made));
       for (const [name, value] of Object.entries(made)) terminal.out(`${name.padEnd(12)} ${value}`);

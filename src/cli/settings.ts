@@ -1,5 +1,7 @@
 import type { Command } from "commander";
 import { CallerError, UpstreamError } from "../base/errors.ts";
+import { builtPluginFolder, findPlugins } from "../extensions/installed-plugins.ts";
+import { straySettings } from "../extensions/stray-settings.ts";
 import { defaultSettings, type Settings, settingsJsonSchema } from "../settings/schema.ts";
 import { EXIT } from "./exit-codes.ts";
 import { type Terminal, tellFault } from "./terminal.ts";
@@ -21,6 +23,12 @@ export function addSettings(program: Command, terminal: Terminal, finish: (exitC
     .action(async (file: string) => {
       const read = await readSettings(terminal, file);
       if (typeof read === "number") return finish(read);
+      const { installed } = findPlugins(builtPluginFolder());
+      const strays = straySettings(
+        read,
+        installed.map(({ manifest }) => manifest),
+      );
+      if (strays.length > 0) return finish(faulty(terminal, `${file}: ${strays.join("; ")}`));
       terminal.out(`${file} is good.`);
     });
   settings
@@ -50,10 +58,14 @@ export async function readSettings(terminal: Terminal, file: string | undefined)
   } catch (error) {
     if (!(error instanceof CallerError) && !(error instanceof UpstreamError)) throw error;
     const message = error instanceof CallerError ? `${file}: ${error.message}` : error.message;
-    return tellFault(terminal, {
-      exitCode: EXIT.settings,
-      message,
-      next: "carillon settings schema shows every setting.",
-    });
+    return faulty(terminal, message);
   }
+}
+
+function faulty(terminal: Terminal, message: string): number {
+  return tellFault(terminal, {
+    exitCode: EXIT.settings,
+    message,
+    next: "carillon settings schema shows every setting.",
+  });
 }

@@ -6,26 +6,48 @@ import type { Behaviour } from "../store/store.ts";
 /** Name of the plugin that claims a kind of device by its identifier; null when none does. */
 export type FindProvider = (type: string, deviceIdentifier: string) => string | null;
 
+/** A kind of device that a plugin serves: those whose identifiers fit the pattern. */
+export interface Claim {
+  type: string;
+  identifier: string;
+}
+
 type Device = RowOf<typeof devices>;
 
 /**
- * Gives a device its provider when it is made (claimed by nobody: CallerError for `type`) and its icopId with every
- * write: the MAC address of speakers and desktop notifiers that have one, else the identifier.
+ * Gives a device its provider when it is made or named anew (claimed by nobody: CallerError for `type`) and its icopId
+ * with every write: the MAC address of speakers and desktop notifiers that have one, else the identifier. Shows the
+ * appliance as `endpoint {id, name}` with includeEndpointDetails.
  * @source interfaces.md, Extensions, endpoints, devices
  */
-export function deviceBehaviour(findProvider: FindProvider): Behaviour<typeof devices> {
+export function deviceBehaviour(findProvider: FindProvider, claims: readonly Claim[]): Behaviour<typeof devices> {
   return {
-    beforeWrite({ op, after }) {
+    beforeWrite({ before, after }) {
       if (!after) return;
       after.attributes = textAttributes(after.attributes);
       after.icopId = icopIdOf(after);
-      if (op !== "create") return;
+      if (before?.type === after.type && before.deviceIdentifier === after.deviceIdentifier) return;
       const provider = findProvider(after.type, after.deviceIdentifier);
-      if (provider === null)
-        throw invalidValue("type", `Nothing serves ${after.type} named ${after.deviceIdentifier}.`);
+      if (provider === null) throw invalidValue("type", unserved(after, claims));
       after.provider = provider;
     },
+    present(rows, { reader, query }) {
+      if (query.includeEndpointDetails !== true) return rows.map(() => ({}));
+      const ids = JSON.stringify([...new Set(rows.map(({ endpointId }) => endpointId))]);
+      const lines = reader.all<{ id: string; name: string | null }>(
+        "SELECT id, name FROM endpoints WHERE id IN (SELECT value FROM json_each(?))",
+        ids,
+      );
+      const endpoints = new Map(lines.map((line) => [line.id, line]));
+      return rows.map(({ endpointId }) => ({ endpoint: endpoints.get(endpointId) ?? null }));
+    },
   };
+}
+
+function unserved({ type, deviceIdentifier }: Device, claims: readonly Claim[]): string {
+  const patterns = claims.filter((claim) => claim.type === type).map(({ identifier }) => identifier);
+  if (patterns.length === 0) return `Nothing serves ${type}.`;
+  return `Nothing serves ${type} named ${deviceIdentifier}; their deviceIdentifier fits ${patterns.join(" or ")}.`;
 }
 
 /** The id by which groups name a device. own choice: a MAC address loses its separators and is written in capitals. */

@@ -84,7 +84,8 @@ function effortBefore(pattern: string): number {
 function readFilter(input: unknown, number: number): DeviceFilter {
   if (typeof input !== "object" || input === null || Array.isArray(input))
     throw faultOf(number, "An object is expected.");
-  const { attribute, comparison, value, complement, caseSensitive } = input as Record<string, unknown>;
+  const given = input as Record<string, unknown>;
+  const { attribute, comparison, value, complement, caseSensitive = given["case-sensitive"] } = given;
   if (typeof attribute !== "string" || attribute.length === 0 || attribute.length > MOST_ATTRIBUTE) {
     throw faultOf(number, `The attribute is a text of 1 to ${MOST_ATTRIBUTE} characters.`);
   }

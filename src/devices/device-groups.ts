@@ -1,7 +1,13 @@
 import { invalidValue } from "../base/errors.ts";
 import type { FilterableDevice } from "./device-filter.ts";
 import type { CompiledGroup } from "./group-definition.ts";
-import { compileAdHocGroup, compileStoredGroups, type GroupNeeds, scanDevices } from "./group-scan.ts";
+import {
+  compileAdHocGroup,
+  compileStoredGroups,
+  type DeviceSelection,
+  type GroupNeeds,
+  scanDevices,
+} from "./group-scan.ts";
 
 /**
  * Internal keys of the distinct devices that are in at least one of the groups, ascending; defunct ones are left out.
@@ -21,6 +27,8 @@ export interface DeviceQuery {
   icopIds?: unknown;
   attributes?: unknown;
   name?: unknown;
+  /** True shows defunct devices too, in whatever group they would be. */
+  includeDefunct?: unknown;
 }
 
 /** What a query needs; `sees` says whether the asker may know of a group. */
@@ -58,14 +66,20 @@ export async function devicesMatching(needs: QueryNeeds, query: DeviceQuery): Pr
     tests.push((device) => device.description === query.name || device.attributes.Name === query.name);
   }
   if (tests.length === 0) return null;
-  return matching(needs, (device) => tests.every((test) => test(device)));
+  const selection = { includeDefunct: query.includeDefunct === true };
+  return matching(needs, (device) => tests.every((test) => test(device)), selection);
 }
 
-async function matching(needs: GroupNeeds, test: (device: FilterableDevice) => boolean): Promise<number[]> {
+async function matching(
+  needs: GroupNeeds,
+  test: (device: FilterableDevice) => boolean,
+  selection: DeviceSelection = {},
+): Promise<number[]> {
   const pks: number[] = [];
-  await scanDevices(needs, (device) => {
+  const visit = (device: FilterableDevice): void => {
     if (test(device)) pks.push(device.pk);
-  });
+  };
+  await scanDevices(needs, visit, selection);
   return pks;
 }
 

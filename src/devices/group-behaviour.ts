@@ -8,12 +8,12 @@ import { readGroup } from "./group-definition.ts";
 
 type DeviceGroup = RowOf<typeof deviceGroups>;
 
-/** What device groups do beyond being stored: their rules are checked, circles refused, named devices and counts shown. */
+/** What device groups do beyond being stored: their rules are checked and kept in one form, circles refused, named devices and counts shown. */
 export function deviceGroupBehaviour(counts: GroupCounts): Behaviour<typeof deviceGroups> {
   return {
     beforeWrite({ before, after }, tx) {
       if (!after) return;
-      readGroup({ ...after });
+      after.filters = readGroup({ ...after }).filters;
       if (before) refuseCircle(tx, before.pk, before.id, after.baseDeviceGroupIds);
     },
     present(rows, context) {

@@ -62,10 +62,15 @@ function fromJson(text: string | null): unknown {
   return text === null ? null : JSON.parse(text);
 }
 
-/** Every device that is not defunct, in order of its key; those that appear or go meanwhile may be seen or not. */
-export function* everyDevice(reader: Reader): Generator<FilterableDevice, void> {
+/** Which devices are looked at; the defunct ones are left out unless asked for. */
+export interface DeviceSelection {
+  includeDefunct?: boolean;
+}
+
+/** Every device in order of its key; those that appear or go meanwhile may be seen or not. */
+export function* everyDevice(reader: Reader, selection: DeviceSelection = {}): Generator<FilterableDevice, void> {
   for (let after = 0; ; ) {
-    const lines = readDevices(reader, after);
+    const lines = readDevices(reader, after, selection);
     for (const line of lines) yield deviceOf(line);
     const last = lines.at(-1);
     if (!last || lines.length < ROWS_PER_READ) return;
@@ -74,10 +79,14 @@ export function* everyDevice(reader: Reader): Generator<FilterableDevice, void> 
 }
 
 /** Visits every device in slices, between which other work gets its turn. */
-export async function scanDevices(needs: GroupNeeds, visit: (device: FilterableDevice) => void): Promise<void> {
+export async function scanDevices(
+  needs: GroupNeeds,
+  visit: (device: FilterableDevice) => void,
+  selection: DeviceSelection = {},
+): Promise<void> {
   const { reader, clock } = needs;
   let sliceEnds = clock.monotonicMs() + SLICE_MS;
-  for (const device of everyDevice(reader)) {
+  for (const device of everyDevice(reader, selection)) {
     // Looked at for each device: the patterns of one group may take ms.
     if (clock.monotonicMs() >= sliceEnds) {
       await new Promise<void>((resolve) => clock.soon(resolve));
@@ -87,10 +96,11 @@ export async function scanDevices(needs: GroupNeeds, visit: (device: FilterableD
   }
 }
 
-function readDevices(reader: Reader, after: number): DeviceLine[] {
+function readDevices(reader: Reader, after: number, { includeDefunct }: DeviceSelection): DeviceLine[] {
+  const living = includeDefunct ? "" : "AND defunct IS NOT 1";
   return reader.all<DeviceLine>(
     `SELECT pk, icop_id, device_identifier, description, type, attributes FROM devices
-     WHERE pk > ? AND defunct IS NOT 1 ORDER BY pk LIMIT ?`,
+     WHERE pk > ? ${living} ORDER BY pk LIMIT ?`,
     after,
     ROWS_PER_READ,
   );

@@ -26,6 +26,8 @@ import type { DoorInit, FromPlugin, OutcomeNote, ToPlugin } from "./wire.ts";
 
 /** MiB of objects for a plugin whose manifest does not say. @source plugin-api, PluginManifest */
 const MEMORY_MB = 128;
+/** Why a plugin starts anew though nothing is wrong. */
+const CHANGED = "its configuration was changed";
 
 /** How a plugin runs, in the words of its extension row. */
 export interface PluginStatus {
@@ -176,7 +178,7 @@ export class HostedPlugin {
     this.#runsWith = wanted.config;
     this.#redact = wanted.redact;
     if (state === "disabled") await this.#supervisor.start();
-    else await this.#supervisor.restart("its configuration was changed");
+    else await this.#supervisor.restart(CHANGED);
   }
 
   /** What to run it with, or in words why it must not run. */
@@ -214,6 +216,7 @@ export class HostedPlugin {
     if (state !== "starting") this.#show(state, words);
     else if (this.#state.state !== "restarting") this.#show("restarting", null);
     if (state === "disabled") this.#log.info({ reason: words }, "plugin does not run");
+    else if (words === CHANGED) this.#log.info({ reason: words }, "plugin starts anew");
     else if (words !== null) this.#log.warn({ reason: words, state }, "plugin failed");
     if (state !== "stopped") return;
     this.#giveUp();

@@ -18,6 +18,7 @@ import { HostedPlugin } from "./hosted-plugin.ts";
 import { findPlugins } from "./installed-plugins.ts";
 import { PLUGIN_STATE } from "./plugin-state.ts";
 import { createTriggers, PLUGIN_TRIGGERS } from "./plugin-triggers.ts";
+import { straySettings } from "./stray-settings.ts";
 
 export type { PluginHostNeeds } from "./host-needs.ts";
 
@@ -59,6 +60,7 @@ export function createPluginHost(needs: PluginHostNeeds): PluginHost {
   const { installed, refused } = findPlugins(needs.pluginFolder);
   for (const { name, reasons } of refused) log.error({ plugin: name, reasons }, "plugin refused");
   const manifests = installed.map(({ manifest }) => manifest);
+  for (const words of straySettings(needs.settings, manifests)) log.warn({ setting: words }, "setting without effect");
   const findProvider = compileClaims(manifests);
   const triggers = createTriggers(store, clock, needs.trigger, (error) =>
     log.error({ err: error }, "an input from outside could not be taken up"),

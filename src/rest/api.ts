@@ -1,19 +1,19 @@
 import type http from "node:http";
 import { Readable } from "node:stream";
-import Koa, { type Context } from "koa";
+import Koa, { type Middleware, type Next, type ParameterizedContext } from "koa";
 import { createHostCheck, type HostCheck } from "../access/hosts.ts";
 import { invalidValue, notFound } from "../base/errors.ts";
 import { newId } from "../base/ids.ts";
 import type { Answer } from "./action.ts";
 import { actionsFor } from "./actions/index.ts";
 import { type ConsoleFiles, createConsoleFiles } from "./console-files.ts";
-import { createEndpoint, type Endpoint, METHODS } from "./endpoint.ts";
+import { createEndpoint, type Endpoint } from "./endpoint.ts";
 import { answerOf, isBug, MethodNotAllowed, wrongHost } from "./error-answer.ts";
-import { addressOf, readIncoming, splitTarget } from "./incoming.ts";
+import { API, addressOf, overrideMethod, type RequestState, readIncoming, splitTarget } from "./incoming.ts";
 import type { ApiNeeds } from "./needs.ts";
 import { routeToPlugin } from "./plugin-route.ts";
 import { createPresenter } from "./presenter.ts";
-import { createRoutes, type Routes } from "./routes.ts";
+import { routeTo } from "./router.ts";
 import { rowOperations } from "./row-operations.ts";
 
 export type { ApiNeeds } from "./needs.ts";
@@ -24,8 +24,7 @@ export interface Api {
   callback(): http.RequestListener;
 }
 
-/** Where the API lies, and its current version within. */
-const API = "/api/";
+/** The current version within the API. */
 const VERSION_BASE = "/api/v1";
 const PLUGINS = "/x/";
 
@@ -35,108 +34,91 @@ interface Pages {
   files: ConsoleFiles;
 }
 
-/** What a request turned out to be, for its log line: never its query, its body or a path that is none of ours. */
-interface Told {
-  at: string;
-}
-
 /** Makes the API of all declarations and actions. */
 export function createApi(needs: ApiNeeds): Api {
-  const routes = routesOf(needs);
   const { listen, api } = needs.settings;
   const pages: Pages = {
     isOurs: createHostCheck({ listen, hosts: api.hosts }),
     files: createConsoleFiles(needs.consoleFolder),
   };
-  const app = new Koa();
+  const app = new Koa<RequestState>();
   app.silent = true;
-  // Names of requests are unique over restarts without asking the random source each time.
-  const run = newId();
-  let requests = 0;
-  app.use(async (ctx) => {
-    const began = needs.clock.monotonicMs();
-    requests += 1;
-    const requestId = `${run}-${requests.toString(36)}`;
-    const told: Told = { at: "-" };
-    let answered: Answer;
-    ctx.res.once("finish", () => leaveUnread(ctx, needs));
-    try {
-      answered = await answer(ctx, requestId, routes, needs, told, pages);
-      send(ctx, answered, requestId);
-    } catch (error) {
-      answered = errorAnswer(error, requestId, needs);
-      send(ctx, answered, requestId);
-    }
-    const { method } = ctx;
-    const status = answered.status ?? 200;
-    const ms = Math.round((needs.clock.monotonicMs() - began) * 10) / 10;
-    const level = method === "GET" && status < 400 ? "debug" : "info";
-    needs.log[level]({ requestId, method, at: told.at, status, ms, address: addressOf(ctx.req) }, "request");
-  });
+  app.use(answering(needs));
+  app.use((context, next) => beforeRoutes(context, next, needs, pages));
+  app.use(routeTo(endpointsOf(needs), (endpoint, context) => endpoint.serve(readIncoming(context))));
   const callback = app.callback();
   return { callback: () => (request, response) => void callback(request, response) };
 }
 
+/** The outermost step: sends the answer or what an error says, and tells the log. */
+function answering(needs: ApiNeeds): Middleware<RequestState> {
+  // Names of requests are unique over restarts without asking the random source each time.
+  const run = newId();
+  let requests = 0;
+  return async (context, next) => {
+    const began = needs.clock.monotonicMs();
+    requests += 1;
+    const requestId = `${run}-${requests.toString(36)}`;
+    const { method } = context;
+    Object.assign(context.state, { requestId, at: "-", overridden: false });
+    context.res.once("finish", () => leaveUnread(context, needs));
+    try {
+      await next();
+      send(context, context.state.answer, requestId);
+    } catch (error) {
+      context.state.answer = errorAnswer(error, requestId, needs);
+      send(context, context.state.answer, requestId);
+    }
+    const { answer, at } = context.state;
+    const status = answer.status ?? 200;
+    const ms = Math.round((needs.clock.monotonicMs() - began) * 10) / 10;
+    const level = method === "GET" && status < 400 ? "debug" : "info";
+    needs.log[level]({ requestId, method, at, status, ms, address: addressOf(context.req) }, "request");
+  };
+}
+
 /** Generic operations first, so that an action of the same method and path replaces one. */
-function routesOf(needs: ApiNeeds): Routes<Endpoint> {
-  const routes = createRoutes<Endpoint>();
+function endpointsOf(needs: ApiNeeds): Endpoint[] {
   const presenter = createPresenter(needs, VERSION_BASE);
   const generic = needs.catalogue.all.flatMap((resource) =>
     resource.paths.flatMap((path) => rowOperations(resource, path, presenter)),
   );
-  for (const action of [...generic, ...actionsFor(needs.catalogue)]) {
-    const endpoint = createEndpoint(action, needs, presenter);
-    routes.add(action.method, endpoint.at, endpoint);
-  }
-  return routes;
+  return [...generic, ...actionsFor(needs.catalogue)].map((action) => createEndpoint(action, needs, presenter));
 }
 
-async function answer(
-  ctx: Context,
-  requestId: string,
-  routes: Routes<Endpoint>,
+/** What the router has no pattern for: the console's files, plugins' routes, methods named by a parameter, and what is no path at all. */
+async function beforeRoutes(
+  context: ParameterizedContext<RequestState>,
+  next: Next,
   needs: ApiNeeds,
-  told: Told,
   { isOurs, files }: Pages,
-): Promise<Answer> {
-  if (ctx.req.headers.host === undefined && ctx.req.httpVersion === "1.1") throw invalidValue("host");
-  const { localAddress } = ctx.req.socket;
-  if (!isOurs({ host: ctx.req.headers.host ?? null, localAddress })) throw wrongHost();
-  const { path, search } = splitTarget(ctx.req.url ?? "/");
+): Promise<void> {
+  const { req, state } = context;
+  if (req.headers.host === undefined && req.httpVersion === "1.1") throw invalidValue("host");
+  if (!isOurs({ host: req.headers.host ?? null, localAddress: req.socket.localAddress })) throw wrongHost();
+  if (!req.url?.startsWith("/")) throw notFound();
+  const { path, search } = splitTarget(req.url);
   if (path.startsWith(PLUGINS)) {
-    told.at = "/x";
-    return routeToPlugin(ctx.req, path.slice(PLUGINS.length), search, needs);
+    state.at = "/x";
+    state.answer = await routeToPlugin(req, path.slice(PLUGINS.length), search, needs);
+    return;
   }
-  if (!path.startsWith(API)) {
-    told.at = "console";
-    if (METHODS[ctx.method] !== "get") throw new MethodNotAllowed("GET, HEAD");
-    return files.answer(path, (name) => ctx.req.headers[name] as string | undefined);
+  if (!`${path}/`.startsWith(API)) {
+    state.at = "console";
+    if (context.method !== "GET" && context.method !== "HEAD") throw new MethodNotAllowed("GET, HEAD");
+    state.answer = await files.answer(path, (name) => req.headers[name] as string | undefined);
+    return;
   }
-  const found = routes.find(path.slice(API.length));
-  if (!found) throw notFound();
-  const asked = METHODS[ctx.method];
-  if (!asked) throw notAllowed(found.methods);
-  const methodOverride = needs.settings.api.methodOverride && ctx.method === "GET";
-  const incoming = readIncoming(ctx.req, {
-    method: asked,
-    path: path.slice(API.length).replace(/\/$/, ""),
-    search,
-    requestId,
-    methodOverride,
-  });
-  const endpoint = found.methods.get(incoming.method);
-  if (!endpoint) throw notAllowed(found.methods);
-  told.at = `${API}${endpoint.at}`;
-  return endpoint.serve(incoming, found.values);
-}
-
-function notAllowed(methods: ReadonlyMap<string, unknown>): MethodNotAllowed {
-  const names = [...methods.keys()].map((method) => method.toUpperCase());
-  return new MethodNotAllowed([...(names.includes("GET") ? ["HEAD"] : []), ...names].sort().join(", "));
+  if (needs.settings.api.methodOverride && context.method === "GET") overrideMethod(context);
+  await next();
 }
 
 /** Texts go out past koa in one piece; koa sends files, and ends them when the client goes away. */
-function send(ctx: Context, { status = 200, headers, type, body }: Answer, requestId: string): void {
+function send(
+  ctx: ParameterizedContext<RequestState>,
+  { status = 200, headers, type, body }: Answer,
+  requestId: string,
+): void {
   const all: Record<string, string | number> = {
     "x-request-id": requestId,
     "cache-control": "no-store",
@@ -168,7 +150,7 @@ const LINGER_MS = 10_000;
  * Many clients read the answer only when they have sent everything, so what nobody reads is thrown away as it arrives,
  * for a while.
  */
-function leaveUnread({ req }: Context, { clock }: ApiNeeds): void {
+function leaveUnread({ req }: ParameterizedContext<RequestState>, { clock }: ApiNeeds): void {
   if (req.complete) return;
   req.resume();
   const timer = clock.after(LINGER_MS, () => req.socket.destroy(), { background: true });

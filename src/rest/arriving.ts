@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { Transform } from "node:stream";
 import type { Clock } from "../base/clock.ts";
 import { CallerError } from "../base/errors.ts";
 
@@ -6,6 +7,9 @@ import { CallerError } from "../base/errors.ts";
 const WINDOW_MS = 30_000;
 /** … must bring at least so much, else the sender is given up. */
 const LEAST_BYTES = 1_024;
+
+/** Bytes that a parser gets in one go; between two the event loop turns, since one piece may bring a thousand parts. */
+const BYTES_PER_TURN = 8_192;
 
 /**
  * The bytes of a request as they arrive. There is no limit on the time of the whole, only on standing still. The request
@@ -30,6 +34,49 @@ export async function* arriving(request: IncomingMessage, clock: Clock): AsyncGe
     // Not awaited: a read that still waits for bytes would hold it up.
     void chunks.return?.();
   }
+}
+
+/** A request's bytes as a stream for those who want one. */
+export interface ArrivingStream {
+  /** Fails with CallerError when the sender is too slow or goes away. */
+  stream: Transform;
+  /** To be called in every case, once nobody reads any more. The request stays readable for the server. */
+  letGo(): void;
+}
+
+/** As `arriving`, for readers that take a stream; `look` sees each piece before the reader does. */
+export function arrivingStream(request: IncomingMessage, clock: Clock, look: (piece: Buffer) => void): ArrivingStream {
+  const watch = watchProgress(clock);
+  const stream = new Transform({
+    transform(piece: Buffer, _encoding, done) {
+      watch.seen(piece.length);
+      look(piece);
+      const pass = (from: number): void => {
+        stream.push(piece.subarray(from, from + BYTES_PER_TURN));
+        if (from + BYTES_PER_TURN >= piece.length) done();
+        else clock.soon(() => pass(from + BYTES_PER_TURN));
+      };
+      pass(0);
+    },
+  });
+  const fail = (error: CallerError): void => void stream.destroy(error);
+  const cut = (): void => fail(new CallerError("invalid-value", "The body ended too early."));
+  // Whoever has left does not want to know why it failed.
+  stream.on("error", () => undefined);
+  watch.tooSlow.catch(fail);
+  request.once("aborted", cut);
+  request.once("error", cut);
+  request.pipe(stream);
+  return {
+    stream,
+    letGo() {
+      watch.end();
+      request.off("aborted", cut);
+      request.off("error", cut);
+      request.unpipe(stream);
+      stream.destroy();
+    },
+  };
 }
 
 function watchProgress(clock: Clock): { tooSlow: Promise<never>; seen(bytes: number): void; end(): void } {

@@ -1,17 +1,27 @@
 import type { IncomingMessage } from "node:http";
+import { koaBody } from "koa-body";
 import type { Clock } from "../base/clock.ts";
-import { CallerError, invalidValue } from "../base/errors.ts";
-import { camelCase, compileDecoder, type Decoder } from "../schema/decode.ts";
+import { CallerError } from "../base/errors.ts";
+import { compileDecoder, type Decoder } from "../schema/decode.ts";
 import type { Field, FileFieldData } from "../schema/field.ts";
 import { parseJsonText } from "../schema/json-text.ts";
 import type { UploadedFile } from "../schema/uploaded-file.ts";
 import type { FileStore } from "../store/store.ts";
-import { arriving } from "./arriving.ts";
-import { nestPairs, parseBrackets } from "./brackets.ts";
-import { boundaryOf, type Part, readMultipart } from "./multipart.ts";
+import { parseBrackets } from "./brackets.ts";
+import { readMultipart } from "./multipart.ts";
+import { decodeUtf8, MOST_BODY_BYTES, readWith } from "./parsed-body.ts";
 
-/** Most bytes of a body without its uploaded files. own choice: 1.5 MiB, room for the largest field with escapes. */
-const MOST_BODY_BYTES = 1_572_864;
+const JSON_TYPE = "application/json";
+const FORM_TYPE = "application/x-www-form-urlencoded";
+
+/** Texts are read as bytes, since broken UTF-8 is refused, and JSON and names are judged before they are parsed. */
+const READ_TEXT = koaBody({
+  json: false,
+  urlencoded: false,
+  textTypes: [JSON_TYPE, FORM_TYPE],
+  textLimit: MOST_BODY_BYTES,
+  encoding: "latin1",
+});
 
 /** What a body may hold, compiled once. */
 export interface BodyPlan {
@@ -40,7 +50,7 @@ export function planBody(fields: Readonly<Record<string, Field>>): BodyPlan {
 
 /** True for a body in the one form that may carry an access token. */
 export function isUrlEncoded(request: IncomingMessage): boolean {
-  return mediaTypeOf(request) === "application/x-www-form-urlencoded" && hasBody(request);
+  return mediaTypeOf(request) === FORM_TYPE && hasBody(request);
 }
 
 /**
@@ -55,14 +65,13 @@ export async function readBody(
   if (!hasBody(request)) return NO_BODY;
   const encoding = request.headers["content-encoding"];
   if (encoding !== undefined && encoding !== "identity") throw unsupported("Bodies are sent without content encoding.");
-  const bytes = arriving(request, needs.clock);
   switch (mediaTypeOf(request)) {
-    case "application/json":
-      return { kind: "json", value: parseJsonText(await textOf(request, bytes)), uploads: [] };
-    case "application/x-www-form-urlencoded":
-      return { kind: "form", value: parseBrackets(await textOf(request, bytes)), uploads: [] };
+    case JSON_TYPE:
+      return { kind: "json", value: parseJsonText(await textOf(request, needs.clock)), uploads: [] };
+    case FORM_TYPE:
+      return { kind: "form", value: parseBrackets(await textOf(request, needs.clock)), uploads: [] };
     case "multipart/form-data":
-      return readParts(request, bytes, plan, needs.files);
+      return { kind: "multipart", ...(await readMultipart(request, plan.files, needs)) };
     default:
       throw unsupported("Send application/json, application/x-www-form-urlencoded or multipart/form-data.");
   }
@@ -85,89 +94,8 @@ function mediaTypeOf({ headers }: IncomingMessage): string {
   return (headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
 
-async function textOf(request: IncomingMessage, bytes: AsyncIterable<Uint8Array>): Promise<string> {
+async function textOf(request: IncomingMessage, clock: Clock): Promise<string> {
   const charset = /;\s*charset="?([^\s;"]+)/i.exec(request.headers["content-type"] ?? "")?.[1];
   if (charset !== undefined && !/^utf-?8$/i.test(charset)) throw unsupported("Bodies are sent as UTF-8.");
-  if (Number(request.headers["content-length"] ?? 0) > MOST_BODY_BYTES) throw tooLarge();
-  const { text } = await collect(bytes, MOST_BODY_BYTES);
-  return text;
-}
-
-function tooLarge(): CallerError {
-  return new CallerError("too-large", `A body may have at most ${MOST_BODY_BYTES} bytes beside its files.`);
-}
-
-async function collect(bytes: AsyncIterable<Uint8Array>, most: number): Promise<{ text: string; size: number }> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of bytes) {
-    size += chunk.length;
-    if (size > most) throw tooLarge();
-    chunks.push(chunk);
-  }
-  return { text: decodeUtf8(Buffer.concat(chunks)), size };
-}
-
-function decodeUtf8(bytes: Buffer): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    throw new CallerError("invalid-value", "The body is not UTF-8.");
-  }
-}
-
-async function readParts(
-  request: IncomingMessage,
-  bytes: AsyncGenerator<Buffer>,
-  plan: BodyPlan,
-  files: FileStore,
-): Promise<RawBody> {
-  const uploads: Record<string, UploadedFile> = {};
-  try {
-    const texts = nestPairs(await readPairs(request, bytes, plan, files, uploads));
-    return { kind: "multipart", value: { ...texts, ...uploads }, uploads: Object.values(uploads) };
-  } catch (error) {
-    for (const upload of Object.values(uploads)) files.release(upload, false);
-    throw error;
-  } finally {
-    await bytes.return(undefined);
-  }
-}
-
-/** The text parts; files are put into `uploads` as they arrive. */
-async function readPairs(
-  request: IncomingMessage,
-  bytes: AsyncIterable<Buffer>,
-  plan: BodyPlan,
-  files: FileStore,
-  uploads: Record<string, UploadedFile>,
-): Promise<[string, string][]> {
-  const reader = readMultipart(bytes, boundaryOf(request.headers["content-type"] ?? ""));
-  const pairs: [string, string][] = [];
-  let left = MOST_BODY_BYTES;
-  for (let part = await reader.next(); part; part = await reader.next()) {
-    const name = camelCase(part.name);
-    const field = plan.files.get(name);
-    if (part.fileName === null) {
-      const { text, size } = await collect(part.bytes, left);
-      left -= size + part.name.length;
-      if (left < 0) throw tooLarge();
-      pairs.push([part.name, text]);
-      // A browser sends an empty part without name for a file that was not chosen.
-    } else if (field && part.fileName !== "") {
-      if (uploads[name]) throw invalidValue(name, "Send one file.");
-      uploads[name] = await store(part, name, field, files);
-    }
-  }
-  return pairs;
-}
-
-async function store(part: Part, name: string, field: FileFieldData, files: FileStore): Promise<UploadedFile> {
-  const { maxBytes, types } = field;
-  try {
-    return await files.put(part.bytes, { fileName: part.fileName ?? "file", maxBytes, types });
-  } catch (error) {
-    if (!(error instanceof CallerError) || error.faults.length > 0) throw error;
-    throw new CallerError(error.type, error.message, [{ field: name, type: error.type, message: error.message }]);
-  }
+  return decodeUtf8((await readWith(READ_TEXT, request, clock)) as string);
 }

@@ -20,10 +20,10 @@ interface Relation {
 }
 
 /** Rows read and written in one go; between two the event loop turns. */
-const SLICE = 250;
+const SLICE = 100;
 
 /**
- * Compiles the embedding of what the ref and many fields with `embed` point to: one query per relation and slice of 250
+ * Compiles the embedding of what the ref and many fields with `embed` point to: one query per relation and slice of 100
  * ids, never one per row. A related row is shown without relations of its own, without its computed lists, and without
  * `permissions`.
  *

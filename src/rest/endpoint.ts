@@ -17,11 +17,10 @@ import type { RowOperation } from "./row-operations.ts";
 
 /** One method of one path, ready to serve. */
 export interface Endpoint {
-  /** The pattern, for the log: `v1/users/{userId}`. */
+  method: Method;
+  /** The pattern: `v1/users/{userId}`. */
   at: string;
-  /** Names of the pattern's placeholders, in order. */
-  names: readonly string[];
-  serve(incoming: Incoming, values: readonly string[]): Promise<Answer>;
+  serve(incoming: Incoming): Promise<Answer>;
 }
 
 const VERSION = "v1";
@@ -34,12 +33,11 @@ export function createEndpoint(action: Action | RowOperation, needs: ApiNeeds, p
   const plan = action.accepts ? planBody(action.accepts) : null;
   const parents = parentsIn(action.at);
   const at = action.outsideVersion ? action.at : `${VERSION}/${action.at}`;
-  const names = [...action.at.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string);
   return {
+    method: action.method,
     at,
-    names,
-    async serve(incoming, values) {
-      const base = { ...incoming, ...placeOf(action, incoming.path, names, values), needs };
+    async serve(incoming) {
+      const base = { ...incoming, ...placeOf(action, incoming), needs };
       if (action.permission === "open") {
         const body = await bodyOf(base, plan, needs);
         return releasing(body, needs, () => action.handle({ ...base, body: decoded(base, body, plan) }));
@@ -72,22 +70,46 @@ async function serveKnown(
 ): Promise<Answer> {
   const { principal, early } = await identify(base, plan, needs);
   const query = singleText(base.query, "domain");
-  const by = byOf(principal, query ?? base.header("x-service-domain"), base, needs);
-  const request = requestOf(action.at, base, principal, by, presenter);
-  if (!action.complete) judge(action, request);
-  const body = early ?? (await bodyOf(base, plan, needs));
-  return releasing(body, needs, async () => {
-    refuseOtherParents(body, base.params, parents);
-    const inBody = query === null ? domainIn(body) : null;
-    const full = {
-      ...request,
-      ...(inBody === null ? {} : { by: byOf(principal, inBody, base, needs) }),
-      body: decoded(base, body, plan),
+  const header = query === null ? base.header("x-service-domain") : null;
+  const overruling = early ?? (await bodyOverruling(header, principal, { base, plan }, needs));
+  const serve = async (): Promise<Answer> => {
+    const overruled = header !== null && overruling ? domainIn(overruling) : null;
+    const by = byOf(principal, query ?? overruled ?? header, base, needs);
+    const request = requestOf(action.at, base, principal, by, presenter);
+    if (!action.complete) judge(action, request);
+    const handle = async (body: RawBody): Promise<Answer> => {
+      refuseOtherParents(body, base.params, parents);
+      const inBody = query === null && overruled === null ? domainIn(body) : null;
+      const full = {
+        ...request,
+        ...(inBody === null ? {} : { by: byOf(principal, inBody, base, needs) }),
+        body: decoded(base, body, plan),
+      };
+      const complete = action.complete ? action.complete(full) : full;
+      if (action.complete || inBody !== null) judge(action, complete);
+      return action.handle(complete);
     };
-    const complete = action.complete ? action.complete(full) : full;
-    if (action.complete || inBody !== null) judge(action, complete);
-    return action.handle(complete);
-  });
+    if (overruling) return handle(overruling);
+    const body = await bodyOf(base, plan, needs);
+    return releasing(body, needs, () => handle(body));
+  };
+  return overruling ? releasing(overruling, needs, serve) : serve();
+}
+
+/** The body, where the header's domain is refused: a domain in the body wins over it. Null elsewhere. */
+async function bodyOverruling(
+  header: string | null,
+  principal: Principal,
+  { base, plan }: Pick<Known, "base" | "plan">,
+  needs: ApiNeeds,
+): Promise<RawBody | null> {
+  if (header === null || base.method === "get") return null;
+  try {
+    byOf(principal, header, base, needs);
+    return null;
+  } catch {
+    return bodyOf(base, plan, needs);
+  }
 }
 
 /** Keeps uploaded files when `run` succeeds, or when nobody knows whether it did. */
@@ -170,14 +192,9 @@ function domainIn({ value }: RawBody): string | null {
 
 function placeOf(
   { at, outsideVersion }: Action,
-  path: string,
-  names: readonly string[],
-  values: readonly string[],
+  { path, params: given }: Incoming,
 ): { path: string; params: Record<string, string> } {
-  const params: Record<string, string> = {};
-  names.forEach((name, index) => {
-    params[name] = (values[index] as string).toLowerCase();
-  });
+  const params = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, value.toLowerCase()]));
   return { path: outsideVersion ? `/${at}` : path.slice(VERSION.length), params };
 }
 
@@ -202,12 +219,3 @@ function requestOf(at: string, base: Base, principal: Principal, by: By, present
     },
   };
 }
-
-/** The generic methods by their HTTP names; HEAD is a GET without its body. */
-export const METHODS: Readonly<Record<string, Method>> = {
-  GET: "get",
-  HEAD: "get",
-  POST: "post",
-  PUT: "put",
-  DELETE: "delete",
-};

@@ -1,4 +1,4 @@
-import { createReadStream } from "node:fs";
+import { open } from "node:fs/promises";
 import type { StoredFile } from "../schema/field.ts";
 import type { FileStore } from "../store/store.ts";
 import type { Answer } from "./action.ts";
@@ -6,8 +6,9 @@ import type { Answer } from "./action.ts";
 /** Kinds that a browser may show; anything else is saved, so that an uploaded page never runs as ours. */
 const SHOWN = /^(image\/(png|jpeg|gif)|audio\/[\w.+-]+)$/;
 
-/** The bytes of a row's file. */
-export function fileAnswer(file: StoredFile, files: FileStore): Answer {
+/** The bytes of a row's file. Opened before anything is answered: one that is gone from the disk must not look like a cut line. */
+export async function fileAnswer(file: StoredFile, files: FileStore): Promise<Answer> {
+  const opened = await open(files.pathOf(file));
   const disposition = SHOWN.test(file.contentType) ? "inline" : "attachment";
   return {
     type: file.contentType,
@@ -16,7 +17,7 @@ export function fileAnswer(file: StoredFile, files: FileStore): Answer {
       "Content-Disposition": `${disposition}; filename*=UTF-8''${encodeName(file.fileName)}`,
       ETag: `"${file.sha256}"`,
     },
-    body: createReadStream(files.pathOf(file)),
+    body: opened.createReadStream(),
   };
 }
 

@@ -1,13 +1,42 @@
 import type { IncomingMessage } from "node:http";
+import type { Middleware, ParameterizedContext } from "koa";
 import { invalidValue } from "../base/errors.ts";
 import type { Method } from "../schema/resource.ts";
+import type { Answer } from "./action.ts";
 import { parseQuery, type Query, singleText } from "./query.ts";
+
+/** What is known of a request from its arrival to its log line. */
+export interface RequestState {
+  requestId: string;
+  /** The pattern that serves it; never its path, which may be none of ours. */
+  at: string;
+  answer: Answer;
+  /** True when `_method` named the method: parameters of a body are in the query. */
+  overridden: boolean;
+}
+
+/** Where the API lies. */
+export const API = "/api/";
+
+/** A context with the placeholders' values. */
+export type RoutedContext = Parameters<Middleware<RequestState>>[0] & { params: Readonly<Record<string, string>> };
+
+/** The generic methods by their HTTP names; HEAD is a GET without its body. */
+const METHODS: Readonly<Record<string, Method>> = {
+  GET: "get",
+  HEAD: "get",
+  POST: "post",
+  PUT: "put",
+  DELETE: "delete",
+};
 
 /** A request as it came in, before it is known what it asks for. */
 export interface Incoming {
   method: Method;
   /** Below `/api/`, without query and leading slash. */
   path: string;
+  /** Values of the path's placeholders as sent, by name. */
+  params: Readonly<Record<string, string>>;
   query: Query;
   /** True when `_method` named the method: parameters of a body are in the query. */
   overridden: boolean;
@@ -25,19 +54,16 @@ export function splitTarget(url: string): { path: string; search: string } {
   return mark < 0 ? { path: url, search: "" } : { path: url.slice(0, mark), search: url.slice(mark + 1) };
 }
 
-/** Reads what a request says beside its body. Throws CallerError for a query that can't be read. */
-export function readIncoming(
-  raw: IncomingMessage,
-  asked: { method: Method; path: string; search: string; requestId: string; methodOverride: boolean },
-): Incoming {
-  const query = parseQuery(asked.search);
-  const other = asked.methodOverride ? overrideIn(query) : null;
+/** Reads what a routed request says beside its body. Throws CallerError for a query that can't be read. */
+export function readIncoming({ req: raw, method, params, state }: RoutedContext): Incoming {
+  const { path, search } = splitTarget(raw.url ?? "/");
   return {
-    method: other ?? asked.method,
-    path: asked.path,
-    query,
-    overridden: other !== null,
-    requestId: asked.requestId,
+    method: METHODS[method] as Method,
+    path: path.slice(API.length).replace(/\/$/, ""),
+    params,
+    query: parseQuery(search),
+    overridden: state.overridden,
+    requestId: state.requestId,
     address: addressOf(raw),
     secure: "encrypted" in raw.socket,
     header(name) {
@@ -53,9 +79,11 @@ export function addressOf(raw: IncomingMessage): string | null {
   return raw.socket.remoteAddress?.replace(/^::ffff:/, "") ?? null;
 }
 
-function overrideIn(query: Query): Method | null {
-  const word = singleText(query, "_method")?.toLowerCase() ?? null;
-  if (word === null || word === "get") return null;
+/** Makes a GET what its parameter `_method` asks for. Throws invalid-value for other words than post, put, delete, get. */
+export function overrideMethod(context: ParameterizedContext<RequestState>): void {
+  const word = singleText(parseQuery(splitTarget(context.req.url ?? "/").search), "_method")?.toLowerCase() ?? "get";
+  if (word === "get") return;
   if (word !== "post" && word !== "put" && word !== "delete") throw invalidValue("_method");
-  return word;
+  context.method = word.toUpperCase();
+  context.state.overridden = true;
 }

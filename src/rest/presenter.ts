@@ -35,8 +35,8 @@ interface Compiled {
 }
 
 const ITEM_METHODS: readonly Method[] = ["get", "put", "delete"];
-/** Rows written in one go; between two the event loop turns. */
-const SLICE = 250;
+/** Rows shown in one go; between two the event loop turns. */
+const SLICE = 100;
 const NO_FILE_URL = undefined;
 
 /** Compiles representations, embeds and list parameters of all declarations. */
@@ -57,16 +57,19 @@ export function createPresenter({ catalogue, store, clock }: ApiNeeds, base: str
     const { by, query, params, place } = showing;
     const { write, embed } = of(resource);
     const present = store.behaviourOf(resource).present;
-    const extras = present?.(rows as never, { reader: store, scope: by.scope, query, params });
     const embeds = await embed(rows, query, by.scope);
     const permissions = permissionWriter(by, place);
     const withUrls = query.includeBinaryUrls === true;
     const texts: string[] = [];
-    for (const [at, row] of rows.entries()) {
-      if (at > 0 && at % SLICE === 0) await new Promise<void>((resolve) => clock.soon(resolve));
-      const id = itemIdOf(row, place.path);
-      const fileUrl = withUrls ? (field: string) => `${base}${place.collection}/${id}/${field}` : NO_FILE_URL;
-      texts.push(write(row, { extras: extras?.[at], more: embeds[at] + permissions(id), fileUrl }));
+    for (let from = 0; from < rows.length; from += SLICE) {
+      if (from > 0) await new Promise<void>((resolve) => clock.soon(resolve));
+      const slice = rows.slice(from, from + SLICE);
+      const extras = present?.(slice as never, { reader: store, scope: by.scope, query, params });
+      for (const [at, row] of slice.entries()) {
+        const id = itemIdOf(row, place.path);
+        const fileUrl = withUrls ? (field: string) => `${base}${place.collection}/${id}/${field}` : NO_FILE_URL;
+        texts.push(write(row, { extras: extras?.[at], more: embeds[from + at] + permissions(id), fileUrl }));
+      }
     }
     return texts;
   }
@@ -77,8 +80,10 @@ export function createPresenter({ catalogue, store, clock }: ApiNeeds, base: str
       return { headers: { ETag: etagOf(row) }, body: text as string };
     },
     async list(resource, restriction, showing) {
-      const asked = { ...of(resource).listQuery(showing.query), ...restriction, scope: showing.by.scope };
-      if (asked.ids && restriction.ids) asked.ids = bothOf(asked.ids, of(resource).listQuery(showing.query).ids);
+      const wanted = of(resource).listQuery(showing.query);
+      const asked = { ...wanted, ...restriction, scope: showing.by.scope };
+      if (wanted.filters && restriction.filters) asked.filters = [...wanted.filters, ...restriction.filters];
+      if (restriction.ids) asked.ids = bothOf(restriction.ids, wanted.ids);
       const page = store.page(resource, asked);
       return { body: envelope(page, await textsOf(resource, page.rows as unknown as Row[], showing)) };
     },

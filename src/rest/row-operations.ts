@@ -101,10 +101,8 @@ async function remove(served: Shown, request: ApiRequest) {
   const { id } = rowOf(served, request);
   requireSameId(served, request);
   const ifMatch = request.header("if-match");
-  await store.write((tx) => {
-    const row = tx.get(served.resource, id);
-    if (row && ifMatch) requireMatch(ifMatch, row);
-    tx.remove(served.resource, id, request.by);
+  await store.remove(served.resource, id, request.by, (row) => {
+    if (ifMatch) requireMatch(ifMatch, row);
   });
   return deleted(id);
 }

@@ -79,8 +79,28 @@ function invalid(name: string, error: z.ZodError): Fault {
   const inner = (issue?.path ?? [])
     .map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`))
     .join("");
-  const detail = issue && issue.code === "custom" && issue.message !== "Invalid input" ? ` ${issue.message}` : "";
-  return { field: `${name}${inner}`, type: "invalid-value", message: `Field ${name}${inner} is not valid.${detail}` };
+  const words = issue ? expectation(issue) : "";
+  const message = `Field ${name}${inner} is not valid.${words && ` ${words}`}`;
+  return { field: `${name}${inner}`, type: "invalid-value", message };
+}
+
+const TYPE_WORDS: Readonly<Record<string, string>> = {
+  string: "A text is expected.",
+  number: "A number is expected.",
+  int: "A whole number is expected.",
+  array: "A list is expected.",
+  object: "An object is expected.",
+};
+
+/** What would be right, in words; empty when there are none. */
+function expectation(issue: z.core.$ZodIssue): string {
+  if (issue.code === "custom") return issue.message === "Invalid input" ? "" : issue.message;
+  if (issue.code === "invalid_value") return `One of ${issue.values.join(", ")}.`;
+  if (issue.code === "invalid_type") return TYPE_WORDS[issue.expected] ?? "";
+  const unit = "origin" in issue && issue.origin === "array" ? " elements" : "";
+  if (issue.code === "too_small") return `At least ${issue.minimum}${unit}.`;
+  if (issue.code === "too_big") return `At most ${issue.maximum}${unit}.`;
+  return "";
 }
 
 function fieldType(field: Field): z.ZodType {
@@ -145,8 +165,15 @@ function textType(field: TextField): z.ZodType<string> {
       error: `At most ${field.max} characters.`,
     })
     .refine((value) => [...value].length >= min, { error: `At least ${min} characters.` })
-    .refine((value) => fitsFormat(field.format, value));
+    .refine((value) => !field.without || !value.includes(field.without), { error: `Without ${field.without}` })
+    .refine((value) => fitsFormat(field.format, value), { error: field.format && FORMAT_WORDS[field.format] });
 }
+
+const FORMAT_WORDS = {
+  email: "An address such as name@example.org is expected.",
+  color: "A colour such as #0A7F00 is expected.",
+  url: "An address that begins with http:// or https:// is expected.",
+} as const;
 
 function fitsFormat(format: TextField["format"], value: string): boolean {
   if (format === "email") return EMAIL.test(value);
@@ -177,7 +204,7 @@ function isDay(value: string): boolean {
 function uuidType(): z.ZodType<string> {
   return z
     .string()
-    .refine(isUuid)
+    .refine(isUuid, "An id is expected.")
     .transform((id) => id.toLowerCase());
 }
 

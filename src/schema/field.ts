@@ -24,6 +24,8 @@ export interface TextField extends Base {
   /** Unique over the whole table, compared without case. */
   unique?: boolean;
   format?: "email" | "color" | "url";
+  /** What it must not hold. */
+  without?: string;
   default?: string;
 }
 /** A whole number within `min`..`max`, both included. */

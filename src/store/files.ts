@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { existsSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, rmSync } from "node:fs";
 import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { CallerError } from "../base/errors.ts";
+import { CallerError, UpstreamError } from "../base/errors.ts";
 import { newId } from "../base/ids.ts";
 import type { StoredFile } from "../schema/field.ts";
 import { UploadedFile } from "../schema/uploaded-file.ts";
@@ -10,10 +10,16 @@ import { detectFileKind } from "./file-kind.ts";
 import type { FileStore } from "./store.ts";
 
 const HEAD_BYTES = 65_536;
+/** Begins the names of files that have not arrived whole. */
+const ARRIVING = "arriving-";
 
-/** Files under DIR/files/<first two hex digits>/<sha256>; client names are kept as text only. */
+/**
+ * Files under DIR/files/<first two hex digits>/<sha256>; client names are kept as text only. What was arriving when an
+ * earlier process ended is removed, so there may be one store of a folder at a time.
+ */
 export function createFileStore(dataDir: string): FileStore {
   const root = join(dataDir, "files");
+  removeUnfinished(root);
   const pathOf = (file: StoredFile): string => join(root, file.sha256.slice(0, 2), file.sha256);
   /** By content, while somebody has stored it and not yet said whether a row took it. */
   const holds = new Map<string, { times: number; isNew: boolean; kept: boolean }>();
@@ -38,7 +44,7 @@ export function createFileStore(dataDir: string): FileStore {
     read: (file) => readFile(pathOf(file)),
     async put(bytes, { fileName, maxBytes, types }) {
       await mkdir(root, { recursive: true, mode: 0o700 });
-      const arriving = join(root, `arriving-${newId()}`);
+      const arriving = join(root, `${ARRIVING}${newId()}`);
       try {
         const { sha256, size, head } = await receive(bytes, arriving, maxBytes);
         const kind = detectFileKind(head);
@@ -58,11 +64,19 @@ export function createFileStore(dataDir: string): FileStore {
           throw error;
         }
         return upload;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
+        throw new UpstreamError("storage-full", "The disk is full.", {}, error);
       } finally {
         await rm(arriving, { force: true });
       }
     },
   };
+}
+
+function removeUnfinished(root: string): void {
+  if (!existsSync(root)) return;
+  for (const name of readdirSync(root)) if (name.startsWith(ARRIVING)) rmSync(join(root, name), { force: true });
 }
 
 async function receive(
@@ -103,5 +117,6 @@ async function settle(from: string, to: string): Promise<void> {
 /** The client's name for people to read: no path, no control characters, at most 255 characters. */
 function displayName(name: string): string {
   const last = basename(name.replaceAll("\\", "/"));
-  return last.replace(/[\p{Cc}\p{Cs}]/gu, "").slice(0, 255) || "file";
+  // Cut first: that may split a character in two.
+  return last.slice(0, 255).replace(/[\p{Cc}\p{Cs}]/gu, "") || "file";
 }

@@ -12,6 +12,7 @@ import { migrate } from "./migrate.ts";
 import { createPageTokens } from "./page-token.ts";
 import { createReader } from "./reader.ts";
 import { createRecords } from "./records.ts";
+import { createRemoval } from "./removal.ts";
 import { applianceKey, createSecrets } from "./secrets.ts";
 import { createSelects } from "./selects.ts";
 import type { Behaviour, By, RoomTable, SqlValue, Store, Sync, Transaction } from "./store.ts";
@@ -66,14 +67,18 @@ export function openStore(options: StoreOptions): Store {
   });
   const queue = new WriteQueue({ db, clock, onRollback: writer.forget, onFatal: options.onFatal });
 
+  const inEvery: Omit<Transaction, "clone" | "run"> = {
+    ...reader,
+    create: <R extends AnyResource>(resource: R, input: object, by: By, system: object = {}) =>
+      writer.create(resource, input, by, system) as unknown as RowOf<R>,
+    update: <R extends AnyResource>(resource: R, id: string, input: object, by: By, system: object = {}) =>
+      writer.update(resource, id, input, by, system) as unknown as RowOf<R>,
+    remove: (resource, id, by) => writer.remove(resource, id, by),
+    emit: tell,
+  };
   const openTransaction = (): Transaction => {
-    const transaction: Transaction = {
-      ...reader,
-      create: <R extends AnyResource>(resource: R, input: object, by: By, system: object = {}) =>
-        writer.create(resource, input, by, system) as unknown as RowOf<R>,
-      update: <R extends AnyResource>(resource: R, id: string, input: object, by: By, system: object = {}) =>
-        writer.update(resource, id, input, by, system) as unknown as RowOf<R>,
-      remove: (resource, id, by) => writer.remove(resource, id, by),
+    // Inherited, since copying it all for each write takes 6 µs.
+    const transaction: Transaction = Object.assign(Object.create(inEvery) as typeof inEvery, {
       clone: <R extends AnyResource>(resource: R, id: string, by: By) =>
         cloneRow({ tx: transaction, catalogue }, resource, id, by) as unknown as RowOf<R>,
       run(text: string, ...params: SqlValue[]) {
@@ -81,8 +86,7 @@ export function openStore(options: StoreOptions): Store {
         const { changes, lastInsertRowid } = statement(text).run(...params);
         return { changes, lastInsertRowid: Number(lastInsertRowid) };
       },
-      emit: tell,
-    };
+    });
     return transaction;
   };
   const prepared = new Map<string, ReturnType<typeof db.prepare>>();
@@ -126,7 +130,7 @@ export function openStore(options: StoreOptions): Store {
       await behaviourOf(resource).prepare?.(given, "update", reader);
       return write((tx) => tx.update(resource, id, given, by, system) as Sync<RowOf<R>>);
     },
-    remove: (resource, id, by) => write((tx) => tx.remove(resource, id, by) as Sync<void>),
+    remove: createRemoval({ db, tables, reader, writer, clock, write }) as Store["remove"],
     clone: <R extends AnyResource>(resource: R, id: string, by: By) =>
       write((tx) => tx.clone(resource, id, by) as Sync<RowOf<R>>),
     async close() {

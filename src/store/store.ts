@@ -182,7 +182,11 @@ export interface Store extends Reader {
     by: By,
     system?: SystemValues<R>,
   ): Promise<RowOf<R>>;
-  remove<R extends AnyResource>(resource: R, id: string, by: By): Promise<void>;
+  /**
+   * As the transaction's `remove`, in slices where very many rows depend on the row; `check` throws to keep it. Rows
+   * that depend on it go before it does.
+   */
+  remove<R extends AnyResource>(resource: R, id: string, by: By, check?: (row: RowOf<R>) => void): Promise<void>;
   clone<R extends AnyResource>(resource: R, id: string, by: By): Promise<RowOf<R>>;
   behaviourOf(resource: AnyResource): Behaviour;
   /** Commits what is queued, then closes the file. */

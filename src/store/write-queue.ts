@@ -128,6 +128,8 @@ export class WriteQueue {
     const { db, onRollback, onFatal } = this.#options;
     onRollback();
     if (db.inTransaction) db.exec("ROLLBACK");
+    // Nothing could even begin: whoever waits must hear of it instead of having it tried for ever.
+    if (jobs.length === 0) jobs.push(...this.#lanes.emergency.splice(0), ...this.#lanes.normal.splice(0));
     const code = (error as { code?: string }).code ?? "";
     if (code.startsWith("SQLITE_IOERR")) {
       this.#fatal = true;

@@ -30,7 +30,8 @@ export interface WriterOptions {
 export interface Writer {
   create(resource: AnyResource, input: object, by: By, system: object): AnyRow;
   update(resource: AnyResource, id: string, input: object, by: By, system: object): AnyRow;
-  remove(resource: AnyResource, id: string, by: By): void;
+  /** References for which `leave` says so are left as they are: a rehearsal, which is undone. */
+  remove(resource: AnyResource, id: string, by: By, leave?: (from: AnyResource, field: string) => boolean): void;
   /** Must be called when anything written was rolled back. */
   forget(): void;
 }
@@ -71,7 +72,7 @@ export function createWriter(options: WriterOptions): Writer {
       updatedAt: now,
       domainId: tables.domainColumn(layout) ? by.scope.domainId : null,
       ...emptyRow(resource),
-      ...values,
+      ...sealSecrets(layout, values),
       ...system,
     };
     throwFaults(faults.filter((fault) => !(fault.field && fault.field in system)));
@@ -98,7 +99,7 @@ export function createWriter(options: WriterOptions): Writer {
     const { checker } = statementsOf(layout);
     const { values, faults } = checker.check(input as Record<string, unknown>, "update");
     throwFaults(faults);
-    const after: AnyRow = { ...before, ...mergeObjects(resource, before, values), ...system };
+    const after: AnyRow = { ...before, ...mergeObjects(resource, before, sealSecrets(layout, values)), ...system };
     behave("beforeWrite", resource, before, after, input, by);
     if (JSON.stringify(after) === JSON.stringify(before)) return before;
     // Strictly later, as it names the version of the row for If-Match.
@@ -113,11 +114,13 @@ export function createWriter(options: WriterOptions): Writer {
     return after;
   }
 
-  function remove(resource: AnyResource, id: string, by: By): void {
+  function remove(resource: AnyResource, id: string, by: By, leave?: (from: AnyResource, field: string) => boolean) {
     const row = reader.get(resource, id) as AnyRow | null;
     if (!row) throw notFound();
     behave("beforeWrite", resource, row, null, {}, by);
-    for (const inbound of tables.catalogue.inbound(resource)) detach(inbound.from, inbound.field, row, by);
+    for (const { from, field } of tables.catalogue.inbound(resource)) {
+      if (!leave?.(from, field)) detach(from, field, row, by);
+    }
     const layout = tables.layout(resource);
     for (const link of statementsOf(layout).links) link.clear.run(row.pk);
     statementsOf(layout).remove.run(row.pk);
@@ -204,10 +207,8 @@ export function createWriter(options: WriterOptions): Writer {
           value === null || value === undefined
             ? null
             : keyOf(column.spec.to, value as string, seen(column.field, value as string));
-        if (key === null && value !== null && value !== undefined) faults.push(wrong(column.field));
+        if (key === null && value !== null && value !== undefined) faults.push(unseen(column.field, value as string));
         values[column.name] = key;
-      } else if (column.spec.kind === "secret") {
-        values[column.name] = sealOnce(value as string | null);
       } else {
         values[column.name] = encode(column.spec, value);
       }
@@ -215,15 +216,19 @@ export function createWriter(options: WriterOptions): Writer {
     for (const { field } of layout.absent) {
       const value = row[field];
       if (value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0))
-        faults.push(wrong(field));
+        faults.push(wrong(field, "Nothing of this kind can be referred to yet."));
     }
     throwFaults(faults);
     return values;
   }
 
-  /** A secret is sealed when it comes in and stays sealed in rows. */
-  function sealOnce(value: string | null): string | null {
-    return value === null || value.startsWith("v1:") ? value : options.secrets.seal(value);
+  /** Secrets come in clear from callers alone; rows, and so what the system sets from them, hold them sealed. */
+  function sealSecrets(layout: Layout, values: Record<string, unknown>): Record<string, unknown> {
+    const secrets = layout.columns.filter(
+      ({ spec, field }) => spec.kind === "secret" && typeof values[field] === "string",
+    );
+    const sealed = secrets.map(({ field }) => [field, options.secrets.seal(values[field] as string)]);
+    return { ...values, ...Object.fromEntries(sealed) };
   }
 
   /** Internal key of a row that `by` may see; null when there is none. */
@@ -250,7 +255,7 @@ export function createWriter(options: WriterOptions): Writer {
       if (before) link.clear.run(after.pk);
       ids.forEach((id, position) => {
         const target = keyOf(spec.to, id, seen(link.field, id));
-        if (target === null) throw faulty([wrong(link.field)]);
+        if (target === null) throw faulty([unseen(link.field, id)]);
         link.add.run(after.pk, position, target);
       });
     }
@@ -345,8 +350,13 @@ function throwFaults(faults: readonly Fault[]): void {
   if (faults.length > 0) throw faulty(faults);
 }
 
-function wrong(field: string): Fault {
-  return { field, type: "invalid-value", message: `Field ${field} is not valid.` };
+function wrong(field: string, words: string): Fault {
+  return { field, type: "invalid-value", message: `Field ${field} is not valid. ${words}` };
+}
+
+/** own choice: what is not there and what may not be seen are told in the same words. */
+function unseen(field: string, id: string): Fault {
+  return wrong(field, `There is none with the id ${id}.`);
 }
 
 function inUse(from: AnyResource, holders: number): CallerError {

@@ -22,19 +22,19 @@ export interface Row {
   measure(say: (progress: string) => void): Promise<Figure[]>;
 }
 
-/** The middle value; the mean of the two middle ones where there are two. Throws for an empty list. */
+/** The middle value; the greater of the two middle ones where there are two. Throws for an empty list. */
 export function median(values: readonly number[]): number {
-  return percentile(values, 50);
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? nothing();
 }
 
-/** The `percent` percentile by linear interpolation. Throws for an empty list. */
+/** The least value that `percent` percent of all values do not exceed; Infinity counts. Throws for an empty list. */
 export function percentile(values: readonly number[], percent: number): number {
-  if (values.length === 0) throw new RangeError("no values");
-  const sorted = [...values].sort((a, b) => a - b);
-  const at = ((sorted.length - 1) * percent) / 100;
-  const low = sorted[Math.floor(at)] as number;
-  const high = sorted[Math.ceil(at)] as number;
-  return low + (high - low) * (at - Math.floor(at));
+  const place = Math.ceil((values.length * percent) / 100);
+  return [...values].sort((a, b) => a - b)[Math.max(0, place - 1)] ?? nothing();
+}
+
+function nothing(): never {
+  throw new RangeError("no values");
 }
 
 /** A figure that must reach at least `least` of its limit. */

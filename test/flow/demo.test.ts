@@ -44,6 +44,14 @@ describe("the demo", { timeout: 90_000 }, () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
+  it("cleans up behind itself when nobody reads what it prints any more", async () => {
+    const { child, folder, told, ended } = startDemo(["--once"]);
+    await once(child.stderr, "data");
+    child.stdout.destroy();
+    expect((await ended)[0], told.join("\n")).toBe(0);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
   it("goes on until it is interrupted, then ends both processes and removes their data", async () => {
     const { child, folder, lines, told, ended } = startDemo([]);
     const stillRuns = async (): Promise<string> => {
@@ -54,6 +62,9 @@ describe("the demo", { timeout: 90_000 }, () => {
     const token = lines.find((line) => line.startsWith("Token"))?.split(/\s+/)[1];
     const answer = await fetch(`${url}/notifications`, { headers: { authorization: `Bearer ${token}` } });
     expect(((await answer.json()) as { data: unknown[] }).data).toHaveLength(1);
+    const groupId = /deviceGroupIds\[\]=([0-9a-f-]{36})'/.exec(lines.join("\n"))?.[1];
+    const group = await fetch(`${url}/device-groups/${groupId}`, { headers: { authorization: `Bearer ${token}` } });
+    expect(group.status).toBe(200);
     const campus = lines.find((line) => line.startsWith("Campus"))?.split(/\s+/)[1] as string;
     expect((await fetch(campus)).status).toBe(200);
     child.kill("SIGINT");

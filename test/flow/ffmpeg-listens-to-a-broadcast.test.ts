@@ -12,6 +12,7 @@ import { makeTempDir } from "../support/temp-dir.ts";
 interface Delivery {
   deviceIdentifier: string;
   level: string;
+  late: boolean;
   endedAt: string | null;
 }
 
@@ -48,7 +49,7 @@ ffmpeg.describe("a broadcast that ffmpeg listens to", () => {
 
       expect(heard).toHaveLength(programme.length);
       await expectKnownBroadcast(heard, recording);
-      expect(ledger).toMatchObject([{ deviceIdentifier: "zone:Hall", level: "sent" }]);
+      expect(ledger).toMatchObject([{ deviceIdentifier: "zone:Hall", level: "sent", late: false }]);
     },
     60_000,
   );

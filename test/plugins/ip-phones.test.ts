@@ -248,7 +248,7 @@ describe("ip-phones with phones that answer", () => {
       deliveryTo(address({ IPAddress: "phone.example" }), 2),
       deliveryTo(address({ HttpPort: "http" }), 3),
     );
-    const reasons = ["its IP address is not known", "phone.example is no IP address", "http is no port"];
+    const reasons = ["it has no attribute IPAddress", "phone.example is no IP address", "http is no port"];
     for (const [at, reason] of reasons.entries()) {
       expect((await phones.outcome(at + 1, "failed")).details).toEqual({ reason, retryable: false });
     }

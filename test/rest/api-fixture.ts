@@ -94,7 +94,7 @@ export async function openApi(
         buildInfo: () => ({}) as never,
       },
       groupCounts: { of: () => new Map(), idle: async () => undefined },
-      plugins: { findProvider: () => "ip-phones", extensionBehaviour: {} },
+      plugins: { manifests: [], findProvider: () => "ip-phones", extensionBehaviour: {} },
       baseUrl: () => "http://localhost",
     }),
     ...options.behaviours,

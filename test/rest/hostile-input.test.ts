@@ -273,12 +273,9 @@ describe("addresses and queries", () => {
     expect((await api.call("GET", `/users?domain=${api.rootId}`, { headers })).status).toBe(200);
     const json = { domain: "3f2504e0-4f89-41d3-9a0c-0305e82c3301", name: "n" };
     expectError(await api.call("POST", "/users", { json }), 400, "invalid-value", "domain");
-    expectError(
-      await api.call("POST", "/users", { json: { domain: api.rootId }, headers }),
-      400,
-      "invalid-value",
-      "domain",
-    );
+    // In the body too.
+    expectError(await api.call("POST", "/users", { json: { domain: api.rootId }, headers }), 400, "required", "name");
+    expectError(await api.call("POST", "/users", { json: { name: "n" }, headers }), 400, "invalid-value", "domain");
   });
   it("a deletion of nothing in particular", async () => {
     expectError(await api.call("DELETE", "/users"), 400, "required", "id");

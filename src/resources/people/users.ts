@@ -9,7 +9,6 @@ export default defineResource({
   idParam: "userId",
   scope: "domain",
   replicate: "A",
-  indexes: [["name"]],
   fields: {
     name: text("What others call the user.", { required: true, min: 1, max: 140 }),
     email: text(

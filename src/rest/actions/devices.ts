@@ -4,11 +4,22 @@ import deviceGroups from "../../resources/devices/device-groups.ts";
 import devices from "../../resources/devices/devices.ts";
 import endpoints from "../../resources/devices/endpoints.ts";
 import extensions from "../../resources/devices/extensions.ts";
+import type { PageQuery } from "../../store/store.ts";
 import { type Action, type ApiRequest, visibleRow } from "../action.ts";
+
+const NOT_DEFUNCT = { field: "defunct", op: "eq", value: false } as const;
 
 /** Lists of devices take filters that are computed over groups and attributes. @source service-api.md, /v1/devices and /v1/extensions/{extensionId}/devices */
 export const deviceActions: readonly Action[] = [
-  { method: "get", at: "devices", handle: (request) => listDevices(request, {}) },
+  {
+    // own choice: where every device of the organisation is listed, defunct ones are left out unless they are asked for.
+    method: "get",
+    at: "devices",
+    handle: (request) => {
+      const { includeDefunct, defunct } = request.query;
+      return listDevices(request, {}, includeDefunct === true || defunct !== undefined ? [] : [NOT_DEFUNCT]);
+    },
+  },
   {
     method: "get",
     at: "extensions/{extensionId}/devices",
@@ -39,11 +50,25 @@ export const deviceActions: readonly Action[] = [
   },
 ];
 
-async function listDevices(request: ApiRequest, within: Readonly<Record<string, string>>) {
+async function listDevices(
+  request: ApiRequest,
+  within: Readonly<Record<string, string>>,
+  filters: NonNullable<PageQuery["filters"]> = [],
+) {
   const { store, clock } = request.needs;
-  const { deviceGroupId, deviceGroup, types, icopIds, attributes, name } = request.query;
-  const query: DeviceQuery = { deviceGroupId, deviceGroup, types, icopIds, attributes, name };
+  const { deviceGroupId, deviceGroup, types, icopIds, attributes, name, includeDefunct, defunct } = request.query;
+  const withDefunct = includeDefunct === true || defunct === "true";
+  const query: DeviceQuery = {
+    deviceGroupId,
+    deviceGroup,
+    types,
+    icopIds,
+    attributes,
+    name,
+    includeDefunct: withDefunct,
+  };
   const sees = (groupId: string): boolean => store.get(deviceGroups, groupId, request.by.scope) !== null;
   const pks = await devicesMatching({ reader: store, clock, sees }, query);
-  return request.list(devices, { within, ...(pks === null ? {} : { pks, pksOf: JSON.stringify(query) }) });
+  const restriction = filters.length === 0 ? { within } : { within, filters };
+  return request.list(devices, { ...restriction, ...(pks === null ? {} : { pks, pksOf: JSON.stringify(query) }) });
 }

@@ -50,7 +50,7 @@ async function measureSize(phones: number, say: (text: string) => void): Promise
     const group = await api("POST", "device-groups", { name: "All", filters: [], filterType: "ACCEPT" });
     const times: number[] = [];
     for (let round = 0; round < ROUNDS; round++) {
-      times.push(await broadcast(api, String(group.id), phones));
+      times.push(await broadcast(api, String(group.id), phones, say));
       say(`round ${round + 1} of ${ROUNDS}: ${Math.round(times[round] as number)} ms`);
     }
     return times;
@@ -62,7 +62,12 @@ async function measureSize(phones: number, say: (text: string) => void): Promise
 }
 
 /** Sends one broadcast; ms from the POST until 99 % of all phones were playing, by the ledger's own times. */
-async function broadcast(api: Api, deviceGroupId: string, phones: number): Promise<number> {
+async function broadcast(
+  api: Api,
+  deviceGroupId: string,
+  phones: number,
+  say: (text: string) => void,
+): Promise<number> {
   const sentAt = Date.now();
   // Heard long enough that the last phone can still join.
   const extensionSettingsOverrides = { [ONPREM_EXTENSION_ID]: { repetitions: REPETITIONS } };
@@ -85,6 +90,8 @@ async function broadcast(api: Api, deviceGroupId: string, phones: number): Promi
     next = page.next ? `&start=${encodeURIComponent(page.next as string)}` : "";
   } while (next !== "");
   if (playing.length !== phones) throw new Error(`the ledger has ${playing.length} rows`);
+  const silent = playing.filter((ms) => ms === Number.POSITIVE_INFINITY).length;
+  if (silent > 0) say(`${silent} of ${phones} phones never proved to play`);
   return percentile(playing, 99);
 }
 

@@ -28,6 +28,32 @@ describe("main server", () => {
     await server.stop();
   });
 
+  it("begins the requests of one packet a few at a time, in their order", async () => {
+    const server = await startServer({ host: "127.0.0.1", port: 0 }, systemClock);
+    let inTurn = 0;
+    let most = 0;
+    server.open((request, response) => {
+      if (inTurn++ === 0) {
+        setImmediate(() => {
+          most = Math.max(most, inTurn);
+          inTurn = 0;
+        });
+      }
+      response.end(`<${request.url}>`);
+    });
+    const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+    const paths = Array.from({ length: 500 }, (_, at) => `/${at}`);
+    socket.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`).join(""));
+    let text = "";
+    for await (const chunk of socket) {
+      text += chunk;
+      if (text.includes("</499>")) break;
+    }
+    expect(text.match(/<\/\d+>/g)).toEqual(paths.map((path) => `<${path}>`));
+    expect(most).toBeLessThanOrEqual(100);
+    await server.stop();
+  });
+
   it("stops although a client never ends its request", async () => {
     const server = await startServer({ host: "127.0.0.1", port: 0 }, systemClock);
     const hanging = new Promise<void>((resolve) => server.open(() => resolve()));

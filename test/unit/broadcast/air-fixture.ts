@@ -60,7 +60,7 @@ export function sounding(ms: number, settings: object = {}): Record<string, unkn
 }
 
 /** Makes channels: phones answer, zones have their own stream opened. */
-export function fakeChannels(clock: Clock): FakeChannels {
+function fakeChannels(clock: Clock): FakeChannels {
   let line: Pick<Broadcaster, "takeOutcomes" | "openStream"> | null = null;
   const tries = new Map<string, number>();
   const out = new Set<number>();
@@ -136,7 +136,7 @@ export function fakeChannels(clock: Clock): FakeChannels {
 }
 
 /** Makes a streamer whose streams take the time of their packets. */
-export function fakeStreamer(clock: Clock): FakeStreamer {
+function fakeStreamer(clock: Clock): FakeStreamer {
   const started = new Set<(event: StreamStarted) => void>();
   const ended = new Set<(event: StreamEnded) => void>();
   const find = (id: string) => streamer.streams.find(({ spec, ended: over }) => spec.streamId === id && over === null);

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { EXIT } from "../../../src/cli/exit-codes.ts";
 import { settingsJsonSchema } from "../../../src/settings/schema.ts";
@@ -124,5 +125,18 @@ describe("settings", () => {
     }
     const { err } = await runCommand(["settings", "check", file]);
     expect(err.join("\n")).toContain("audio.ttl");
+  });
+
+  it("are no good when they name a plugin or a port that there is not", async () => {
+    const file = join(makeTempDir(), "carillon.yaml");
+    const listen = "listen: {auht: {port: 8081}}";
+    writeFileSync(file, `plugins: {ip-phnes: {}, ip-phones: {${listen}}, multicast-zones: {${listen}}}\n`);
+    const { exitCode, out, err } = await runCommand(["settings", "check", file]);
+    expect([exitCode, out]).toEqual([EXIT.settings, []]);
+    expect(err[0]).toContain("plugins.ip-phnes: no such plugin; there are ip-phones, multicast-zones");
+    expect(err[0]).toContain("plugins.ip-phones.listen.auht: no such port; there are auth");
+    expect(err[0]).toContain("plugins.multicast-zones.listen.auht: no such port; it has none");
+    const example = fileURLToPath(new URL("../../../config/carillon.example.yaml", import.meta.url));
+    expect(await runCommand(["settings", "check", example])).toMatchObject({ exitCode: EXIT.ok });
   });
 });

@@ -18,22 +18,33 @@ describe("bracketed names", () => {
     ["a[1]=y&a[0]=x", { a: ["x", "y"] }],
     ["a[7]=x", { a: ["x"] }],
     ["a[0][b]=1&a[0][c]=2&a[1][b]=3", { a: [{ b: "1", c: "2" }, { b: "3" }] }],
-    ["a[]=1&a[b]=2", { a: { 0: "1", b: "2" } }],
-    ["a[b]c=1", { "a[b]c": "1" }],
-    ["a[b=1", { "a[b": "1" }],
-    ["[a]=1", { "[a]": "1" }],
+    ["a[0]=1&a[b]=2", { a: { 0: "1", b: "2" } }],
+    ["a[b][]=1&a[b][]=2", { a: { b: ["1", "2"] } }],
+    ["a.b=1", { "a.b": "1" }],
     ["__proto__[x]=1&a=2", { a: "2" }],
-    ["a[__proto__][x]=1", { a: {} }],
+    ["a[__proto__][x]=1", {}],
+    ["a[constructor][prototype][x]=1&__proto__=2", {}],
   ])("%s", (text, value) => {
     expect(parseBrackets(text)).toEqual(value);
     expect(({} as Record<string, unknown>).x).toBeUndefined();
   });
 
-  it("are refused when they make more objects than any form needs, before those are made", () => {
-    const levels = "[b]".repeat(10);
-    const most = Array.from({ length: 500 }, (_, at) => `a${at}${levels}=1`).join("&");
-    expect(Object.keys(parseBrackets(most))).toHaveLength(500);
-    expect(() => parseBrackets(`${most}&z[b]=1`)).toThrow("at most 5000 objects");
+  it.each([
+    ["deep", (at: number) => `a${at}${"[b]".repeat(10)}=1`, 450],
+    ["numbered", (at: number) => `a[${at}]=1`, 2_500],
+    ["of objects in a list", (at: number) => `a[${at}][b]=1`, 1_600],
+  ])("are refused when there are more than any form needs: %s", (_what, name, most) => {
+    const pairs = Array.from({ length: most }, (_, at) => name(at));
+    expect(Object.keys(parseBrackets(pairs.join("&"))).length).toBeGreaterThan(0);
+    const more = Array.from({ length: 2 * most }, (_, at) => name(at));
+    expect(() => parseBrackets(more.join("&"))).toThrow("at most 5000 objects");
+  });
+
+  it("cost little, however far the numbers of their lists reach", () => {
+    const far = Array.from({ length: 1_000 }, (_, at) => `a${at}[99999][99999][99999]=1`).join("&");
+    const began = process.cpuUsage();
+    expect(parseBrackets(far)).toMatchObject({ a0: [[["1"]]] });
+    expect(process.cpuUsage(began).user / 1_000).toBeLessThan(500);
   });
 
   it("stand for pairs of a multipart body without any escapes", () => {
@@ -50,6 +61,7 @@ describe("bracketed names", () => {
     ["more than ten levels", `a${"[b]".repeat(11)}=1`],
     ["a text that is an object too", "a=1&a[b]=2"],
     ["an object that is a text too", "a[b]=2&a=1"],
+    ["an object that is a list too", "a[b]=2&a[]=1"],
   ])("are refused: %s", (_what, text) => {
     expect(() => parseBrackets(text)).toThrow(expect.objectContaining({ type: "invalid-value" }));
   });

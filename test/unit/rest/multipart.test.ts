@@ -1,84 +1,153 @@
+import { existsSync, readdirSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
+import { join } from "node:path";
+import { Readable } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { boundaryOf, readMultipart } from "../../../src/rest/multipart.ts";
+import { readMultipart } from "../../../src/rest/multipart.ts";
+import { type FileFieldData, file } from "../../../src/schema/field.ts";
+import type { UploadedFile } from "../../../src/schema/uploaded-file.ts";
+import { createFileStore } from "../../../src/store/files.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
+import { makeTempDir } from "../../support/temp-dir.ts";
 
-interface Read {
-  name: string;
-  fileName: string | null;
-  content: string;
+const dataDir = makeTempDir();
+const files = createFileStore(dataDir);
+const FIELDS = new Map<string, FileFieldData>([["image", file("Any file.", ["*/*"], { maxBytes: 200_000 })]]);
+
+/** Bytes on their way from a sender that sends on until it is cut off. */
+function sender(pieces: Iterable<Buffer>, boundary = "b"): Readable {
+  const headers = { "content-type": `multipart/form-data; boundary=${boundary}`, "transfer-encoding": "chunked" };
+  return Object.assign(Readable.from(pieces, { objectMode: false }), { headers });
 }
 
-async function* pieces(body: Buffer, size: number): AsyncGenerator<Buffer> {
+function* inPieces(body: Buffer, size: number): Generator<Buffer> {
   for (let at = 0; at < body.length; at += size) yield body.subarray(at, at + size);
 }
 
-async function read(body: string, size = 7): Promise<Read[]> {
-  const reader = readMultipart(pieces(Buffer.from(body, "latin1"), size), "b");
-  const parts: Read[] = [];
-  for (let part = await reader.next(); part; part = await reader.next()) {
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of part.bytes) chunks.push(chunk);
-    parts.push({ name: part.name, fileName: part.fileName, content: Buffer.concat(chunks).toString("latin1") });
-  }
-  return parts;
+function readFrom(request: Readable, clock = createFakeClock()) {
+  return readMultipart(request as IncomingMessage, FIELDS, { clock, files });
+}
+
+async function read(body: string, size = 7): Promise<Record<string, unknown>> {
+  const { value, uploads } = await readFrom(sender(inPieces(Buffer.from(body, "latin1"), size)));
+  for (const upload of uploads) files.release(upload, false);
+  return value;
+}
+
+function stored(): string[] {
+  const folder = join(dataDir, "files");
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((entry) =>
+    entry.isFile() ? [entry.name] : [],
+  );
 }
 
 const part = (head: string, content: string) => `--b\r\n${head}\r\n\r\n${content}\r\n`;
 const named = (name: string, content: string) => part(`Content-Disposition: form-data; name="${name}"`, content);
+const upload = (content: string, name = "image", fileName = "a.bin") =>
+  part(`Content-Disposition: form-data; name="${name}"; filename="${fileName}"`, content);
 
 describe("multipart", () => {
-  it("reads whatever bytes in whatever pieces", async () => {
+  it("stores whatever bytes in whatever pieces", async () => {
     await fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.uint8Array({ maxLength: 60 })),
-        fc.integer({ min: 1, max: 80 }),
-        async (all, size) => {
-          const contents = all
-            .map((bytes) => Buffer.from(bytes).toString("latin1"))
-            .filter((text) => !text.includes("\r\n--b"));
-          const body = `${contents.map((content, at) => named(`n${at}`, content)).join("")}--b--\r\n`;
-          expect(await read(body, size)).toEqual(
-            contents.map((content, at) => ({ name: `n${at}`, fileName: null, content })),
-          );
-        },
-      ),
+      fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), fc.integer({ min: 1, max: 400 }), async (bytes, size) => {
+        const content = Buffer.from(bytes).toString("latin1");
+        fc.pre(!content.includes("\r\n--b"));
+        const { uploads } = await readFrom(
+          sender(inPieces(Buffer.from(`${upload(content)}--b--\r\n`, "latin1"), size)),
+        );
+        const [{ file }] = uploads as [UploadedFile];
+        expect(await readFile(files.pathOf(file))).toEqual(Buffer.from(bytes));
+        files.release(uploads[0] as UploadedFile, false);
+      }),
+      { numRuns: 60 },
     );
   });
 
-  it.each([
-    ["form-data; name=plain", "plain", null],
-    ['form-data; name="a;b=c"; filename="x.png"', "a;b=c", "x.png"],
-    ['FORM-DATA; NAME="a"; FILENAME=""', "a", ""],
-    ['form-data; name="a%22b"; filename="q\\"q.png"', 'a"b', 'q"q.png'],
-    [`form-data; name="a"; filename="x"; filename*=UTF-8''n%C3%A9.png`, "a", "né.png"],
-  ])("understands %s", async (disposition, name, fileName) => {
-    const parts = await read(`${part(`content-disposition: ${disposition}`, "x")}--b--`);
-    expect(parts).toEqual([{ name, fileName, content: "x" }]);
+  it("keeps order, nests names and leaves escapes as they are", async () => {
+    const body = `${named("a[x]", "1&2=%41")}${named("ids[]", "x+y")}${named("ids[]", "")}${named("ids[]", "\xc3\xa9")}--b--`;
+    expect(await read(body)).toEqual({ a: { x: "1&2=%41" }, ids: ["x+y", "", "é"] });
   });
 
-  it("skips a preamble and parts that nobody read", async () => {
-    const body = `hello\r\n${named("a", "1")}${named("b", "2")}--b--\r\nepilogue`;
-    const reader = readMultipart(pieces(Buffer.from(body), 5), "b");
-    expect((await reader.next())?.name).toBe("a");
-    expect((await reader.next())?.name).toBe("b");
-    expect(await reader.next()).toBeNull();
-    expect(await reader.next()).toBeNull();
+  it("tells texts and files apart by their file names", async () => {
+    const typed = part('Content-Disposition: form-data; name="t"\r\nContent-Type: text/plain', "text");
+    const body = `${typed}${upload("bytes", "image", 'C:\\x\\q"q.png')}${upload("", "other")}--b--\r\n`;
+    expect(await read(body)).toEqual({ t: "text", image: { file: expect.objectContaining({ size: 5 }) } });
+    expect(await read(`${upload("", "image", "")}${named("t", "x")}--b--\r\n`)).toEqual({ t: "x" });
+  });
+
+  it("skips a preamble and what follows the end", async () => {
+    expect(await read(`hello\r\n${named("a", "1")}--b--\r\nepilogue`)).toEqual({ a: "1" });
   });
 
   it.each([
     ["nothing", ""],
     ["no end", named("a", "1")],
+    ["an end without its dashes", `${named("a", "1")}--b`],
+    ["a boundary at the end", `${named("a", "1")}--b\r\n`],
     ["no boundary at all", "hello"],
-    ["another kind of part", part("Content-Disposition: attachment; name=a", "x")],
-    ["an encoded part", part("Content-Disposition: form-data; name=a\r\nContent-Transfer-Encoding: base64", "eA==")],
-  ])("refuses %s", async (_what, body) => {
-    await expect(read(body)).rejects.toMatchObject({ name: "CallerError" });
+    ["a part without name", `${part("Content-Disposition: form-data", "x")}--b--`],
+    [
+      "an unknown encoding",
+      `${part('Content-Disposition: form-data; name="a"\r\nContent-Transfer-Encoding: x', "")}--b--`,
+    ],
+    ["broken UTF-8", `${named("a", "\xff")}--b--`],
+    ["a file twice", `${upload("1")}${upload("1")}--b--`],
+    ["a file cut off", upload("1".repeat(100_000))],
+    ["a file before a part cut off", `${upload("1")}${named("a", "1")}`],
+    ["a prototype", `${named("__proto__", "1")}--b--`],
+  ])("refuses %s and keeps no file of it", async (_what, body) => {
+    const before = stored();
+    await expect(read(body, 1_000)).rejects.toMatchObject({ name: "CallerError", type: "invalid-value" });
+    expect(stored()).toEqual(before);
   });
 
-  it("takes the boundary from the content type", () => {
-    expect(boundaryOf('multipart/form-data; boundary="a b"')).toBe("a b");
-    expect(boundaryOf("multipart/form-data; charset=utf-8; Boundary=ab")).toBe("ab");
-    expect(() => boundaryOf("multipart/form-data")).toThrow();
-    expect(() => boundaryOf(`multipart/form-data; boundary=${"x".repeat(300)}`)).toThrow();
+  it("refuses a file that is too large while it arrives", async () => {
+    let sent = 0;
+    const endless = (function* () {
+      yield Buffer.from(upload("").slice(0, -2));
+      for (; sent < 200; sent++) yield Buffer.alloc(65_536);
+    })();
+    const fault = { type: "too-large", faults: [expect.objectContaining({ field: "image" })] };
+    await expect(readFrom(sender(endless))).rejects.toMatchObject(fault);
+    expect(sent).toBeLessThan(100);
+    expect(stored()).toEqual([]);
+  });
+
+  it("does not search long heads", async () => {
+    const head = `Content-Disposition: form-data; name=a; ${'filename="'.repeat(40_000)}x`;
+    const began = process.cpuUsage();
+    await expect(read(`${part(head, "x")}--b--`, 65_536)).rejects.toMatchObject({ type: "invalid-value" });
+    await expect(read(part(`X: ${"x".repeat(5_000)}`, "x").repeat(2), 65_536)).rejects.toMatchObject({
+      type: "invalid-value",
+    });
+    expect(process.cpuUsage(began).user / 1_000).toBeLessThan(1_000);
+  });
+
+  it("gives up a sender that stands still, and keeps nothing", async () => {
+    const clock = createFakeClock();
+    const request = Object.assign(new Readable({ read() {} }), {
+      headers: { "content-type": "multipart/form-data; boundary=b", "transfer-encoding": "chunked" },
+    });
+    const refused = expect(readFrom(request, clock)).rejects.toMatchObject({ type: "invalid-value" });
+    request.push(upload("1".repeat(5_000)).slice(0, -2));
+    for (let times = 0; times < 3; times++) await clock.advance(30_000);
+    await refused;
+    expect(clock.pending()).toBe(0);
+    expect(request.destroyed).toBe(false);
+    expect(stored()).toEqual([]);
+  });
+
+  it("tells a sender that went away", async () => {
+    const request = Object.assign(new Readable({ read() {} }), {
+      headers: { "content-type": "multipart/form-data; boundary=b", "transfer-encoding": "chunked" },
+    });
+    const refused = expect(readFrom(request)).rejects.toMatchObject({ type: "invalid-value" });
+    request.push(upload("1".repeat(5_000)).slice(0, -2));
+    request.destroy(new RangeError("cut"));
+    await refused;
+    expect(stored()).toEqual([]);
   });
 });

@@ -108,3 +108,23 @@ describe("presence", () => {
     expect(checker.check(Object.create({ name: "a" }), "create").faults[0]?.type).toBe("required");
   });
 });
+
+describe("a fault says what would be right", () => {
+  it.each<[string, Field, unknown]>([
+    ["it is not valid. One of a, b.", option("", ["a", "b"]), "c"],
+    ["it is not valid. A whole number is expected.", integer(""), 1.5],
+    ["it is not valid. A number is expected.", integer(""), "1"],
+    ["it is not valid. At most 9.", integer("", { max: 9 }), 10],
+    ["it is not valid. At least 3.", integer("", { min: 3 }), 2],
+    ["it is not valid. A text is expected.", text(""), 5],
+    ["it is not valid. At most 2 characters.", text("", { max: 2 }), "abc"],
+    ["it is not valid. Without :", text("", { without: ":" }), "a:b"],
+    ["it is not valid. An address such as name@example.org is expected.", text("", { format: "email" }), "admin"],
+    ["it is not valid. A list is expected.", many("", "users"), ID],
+    ["it[0] is not valid. An id is expected.", many("", "users"), ["x"]],
+    ["it is not valid. At most 1 elements.", list("", text(""), { maxItems: 1 }), ["a", "b"]],
+  ])("Field %s", (words, field, value) => {
+    const { faults } = compileChecker({ it: field }).check({ it: value }, "create");
+    expect(faults[0]?.message).toBe(`Field ${words}`);
+  });
+});

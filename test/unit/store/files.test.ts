@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { createFileStore } from "../../../src/store/files.ts";
@@ -35,6 +35,33 @@ describe("files", () => {
     expect(await files.read(file)).toEqual(PNG);
     const again = await files.put(chunks(PNG), { fileName: "b.png", maxBytes: 1_000, types: ["image/png"] });
     expect(files.pathOf(again.file)).toBe(files.pathOf(file));
+  });
+
+  it("have names without half characters, however long they came", async () => {
+    const files = createFileStore(folder);
+    const fileName = `${"a".repeat(254)}😀.png`;
+    const { file } = await files.put(chunks(PNG), { fileName, maxBytes: 1_000, types: ["image/png"] });
+    expect(file.fileName).toBe("a".repeat(254));
+    expect(() => encodeURIComponent(file.fileName)).not.toThrow();
+  });
+
+  it("are refused as too much for a full disk", async () => {
+    const files = createFileStore(folder);
+    async function* untilFull(): AsyncGenerator<Uint8Array> {
+      yield PNG;
+      throw Object.assign(new RangeError("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+    }
+    const putting = files.put(untilFull(), { fileName: "a.png", maxBytes: 1_000, types: ["image/png"] });
+    await expect(putting).rejects.toMatchObject({ type: "storage-full" });
+  });
+
+  it("that had not arrived whole when a process ended go with the next start", async () => {
+    const { file } = await createFileStore(folder).put(chunks(PNG), { fileName: "a", maxBytes: 999, types: ["*/*"] });
+    const unfinished = join(folder, "files", "arriving-0190");
+    writeFileSync(unfinished, "half of");
+    const files = createFileStore(folder);
+    expect(existsSync(unfinished)).toBe(false);
+    expect(await files.read(file)).toEqual(PNG);
   });
 
   it("go again when nobody kept them, but not those that others hold or that were there before", async () => {

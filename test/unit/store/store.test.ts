@@ -232,6 +232,12 @@ describe("opening", () => {
     expect(() => openTestStore(folder)).toThrow("Another process uses the data");
   });
 
+  it("seals a secret that looks like a sealed one", async () => {
+    store = openTestStore(makeTempDir());
+    const { id } = await store.create(rooms, { name: "A", pin: "v1:not-sealed" }, everybody);
+    expect(store.secrets.open(store.get(rooms, id)?.pin ?? "")).toBe("v1:not-sealed");
+  });
+
   it("seals secrets: the file holds neither the text nor the key", async () => {
     const folder = makeTempDir();
     store = openTestStore(folder);

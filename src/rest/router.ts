@@ -1,0 +1,63 @@
+import { Router } from "@koa/router";
+import type { DefaultContext, Middleware } from "koa";
+import { notFound } from "../base/errors.ts";
+import type { Answer } from "./action.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { MethodNotAllowed } from "./error-answer.ts";
+import { API, type RequestState, type RoutedContext } from "./incoming.ts";
+
+/**
+ * Routes requests to endpoints, whose answer goes to the state. Of endpoints with the same method and path the last one
+ * wins. Throws not-found, and MethodNotAllowed where a path serves other methods.
+ *
+ * A router tries its patterns one by one; all in one would cost a fifth of the time it takes to read a row, so there is
+ * one for each collection below the root. @source performance.md, row 1
+ */
+export function routeTo(
+  endpoints: readonly Endpoint[],
+  serve: (endpoint: Endpoint, context: RoutedContext) => Promise<Answer>,
+): Middleware<RequestState> {
+  const routers = new Map<string, ApiRouter>();
+  const byPlace = new Map(endpoints.map((endpoint) => [`${endpoint.method} ${shapeOf(endpoint.at)}`, endpoint]));
+  // The first one that matches serves.
+  for (const endpoint of [...byPlace.values()].sort(literalsFirst)) {
+    const at = `${API}${endpoint.at}`;
+    const router = routers.get(collectionIn(at)) ?? new Router<RequestState, DefaultContext>({ sensitive: true });
+    routers.set(collectionIn(at), router);
+    router[endpoint.method](at.replace(/\{(\w+)\}/g, ":$1"), async (context) => {
+      context.state.at = at;
+      context.state.answer = await serve(endpoint, context as unknown as RoutedContext);
+    });
+  }
+  const steps = new Map([...routers].map(([name, router]) => [name, router.routes() as Middleware<RequestState>]));
+  return async (context) => {
+    await steps.get(collectionIn(context.path))?.(context, async () => undefined);
+    if (!context.routeMatched) refuse(context.matched ?? []);
+  };
+}
+
+type ApiRouter = Router<RequestState, DefaultContext>;
+
+/** The name that tells collections apart: `users` of `/api/v1/users/0190…`. */
+function collectionIn(path: string): string {
+  return path.split("/", 4)[3] ?? "";
+}
+
+/** Throws what fits a path that serves `layers`, none of which takes the request's method. */
+function refuse(layers: readonly { methods: string[] }[]): never {
+  if (layers.length === 0) throw notFound();
+  const methods = new Set(layers.flatMap((layer) => layer.methods));
+  throw new MethodNotAllowed([...methods].sort().join(", "));
+}
+
+/** A pattern without its placeholders' names: `v1/users/{}`. */
+function shapeOf(at: string): string {
+  return at.replace(/\{\w+\}/g, "{}");
+}
+
+/** A name wins over a placeholder. */
+function literalsFirst(one: Endpoint, other: Endpoint): number {
+  const kinds = ({ at }: Endpoint) => at.split("/").map((segment) => (segment.startsWith("{") ? "1" : "0"));
+  const [a, b] = [kinds(one).join(""), kinds(other).join("")];
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,34 @@
+import type Database from "better-sqlite3";
+import { describe, expect, it } from "vitest";
+import { WriteQueue } from "../../../src/store/write-queue.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
+
+/** A database in which no transaction can begin. */
+function closedDoor(code: string) {
+  let tries = 0;
+  const exec = () => {
+    tries++;
+    throw Object.assign(new RangeError("no"), { code });
+  };
+  const db = { inTransaction: false, exec, prepare: () => ({ run: exec }) } as unknown as Database.Database;
+  return { db, tries: () => tries };
+}
+
+describe("a database in which no transaction can begin", () => {
+  it.each([
+    ["SQLITE_BUSY", { code: "SQLITE_BUSY" }, 0],
+    ["SQLITE_FULL", { type: "storage-full" }, 0],
+    ["SQLITE_IOERR_READ", { type: "outcome-unknown" }, 1],
+  ])("fails every waiting write once (%s)", async (code, error, fatal) => {
+    const { db, tries } = closedDoor(code);
+    let fatals = 0;
+    const clock = createFakeClock();
+    const queue = new WriteQueue({ db, clock, onRollback: () => {}, onFatal: () => fatals++ });
+    const never = () => expect.fail("nothing may be written");
+    const writes = (["normal", "emergency"] as const).map((lane) => queue.write(never, never, lane));
+    for (const write of writes) await expect(write).rejects.toMatchObject(error);
+    await clock.advance(0);
+    expect([tries(), fatals]).toEqual([1, fatal]);
+    queue.stop();
+  });
+});
