@@ -45,9 +45,17 @@ export function createApiClient(url: string, token: string): ApiClient {
   };
 }
 
+/** The body of a refusal; `errors` says more of a faulty field than `message` does. */
+interface Refusal {
+  type?: FaultType;
+  message?: string;
+  errors?: { message: string }[];
+}
+
 async function refusal(response: Response, call: string): Promise<CallerError | UpstreamError> {
-  const body = (await response.json().catch(() => ({}))) as { type?: FaultType; message?: string };
-  const message = `${call}: ${response.status} ${body.message ?? response.statusText}`;
+  const body = (await response.json().catch(() => ({}))) as Refusal;
+  const words = body.errors?.[0]?.message ?? body.message ?? response.statusText;
+  const message = `${call}: ${response.status} ${words}`;
   if (response.status >= 500 || body.type === undefined) return new UpstreamError("upstream", message);
   return new CallerError(body.type, message);
 }

@@ -60,18 +60,20 @@ export function arrivingStream(request: IncomingMessage, clock: Clock, look: (pi
     },
   });
   const fail = (error: CallerError): void => void stream.destroy(error);
-  const cut = (): void => fail(new CallerError("invalid-value", "The body ended too early."));
+  const cut = (): void => {
+    if (!request.readableEnded) fail(new CallerError("invalid-value", "The body ended too early."));
+  };
   // Whoever has left does not want to know why it failed.
   stream.on("error", () => undefined);
   watch.tooSlow.catch(fail);
-  request.once("aborted", cut);
+  request.once("close", cut);
   request.once("error", cut);
   request.pipe(stream);
   return {
     stream,
     letGo() {
       watch.end();
-      request.off("aborted", cut);
+      request.off("close", cut);
       request.off("error", cut);
       request.unpipe(stream);
       stream.destroy();

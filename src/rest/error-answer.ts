@@ -75,11 +75,17 @@ export function isBug(error: unknown): boolean {
 }
 
 function describe(error: unknown): { type: FaultType; message: string; faults: readonly Fault[] } | null {
-  if (error instanceof CallerError) return { type: error.type, message: error.message, faults: error.faults };
+  if (error instanceof CallerError) return { type: error.type, message: sentenceOf(error), faults: error.faults };
   if (error instanceof ConflictError) return withFault(error.type, error.message, error.field);
   if (error instanceof LimitError) return withFault(error.type, error.message, null);
   if (error instanceof UpstreamError) return { type: error.type, message: error.message, faults: [] };
   return null;
+}
+
+/** Of a faulty field the bare sentence, which programs compare; what would be right stands in `errors`. @source decisions.md 2 */
+function sentenceOf({ type, message, faults }: CallerError): string {
+  const field = faults[0]?.field ?? null;
+  return type === "invalid-value" && field !== null ? `Field ${field} is not valid.` : message;
 }
 
 function withFault(type: FaultType, message: string, field: string | null): ReturnType<typeof describe> {

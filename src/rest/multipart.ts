@@ -123,7 +123,8 @@ function createUploads(files: FileStore, source: () => Transform | null): Upload
       part.on("data", (chunk: Buffer) => {
         if (!sink.destroyed && !sink.write(chunk)) source()?.pause();
       });
-      sink.on("drain", () => source()?.resume());
+      // A sink that has its last piece tells no drain any more.
+      for (const event of ["drain", "finish"]) sink.on(event, () => source()?.resume());
       part.on("end", () => sink.end());
       const stored = files.put(sink, { fileName: part.originalFilename ?? "file", maxBytes, types });
       storing.set(name, stored);

@@ -104,6 +104,60 @@ describe("multipart", () => {
     expect(stored()).toEqual(before);
   });
 
+  it("waits for the disk, and goes on behind a file of any size", async () => {
+    const sizes = fc.tuple(
+      fc.integer({ max: 70_000, min: 0 }),
+      fc.integer({ max: 30_000, min: 0 }),
+      fc.integer({ max: 70_000, min: 500 }),
+    );
+    await fc.assert(
+      fc.asyncProperty(sizes, async ([size, behind, piece]) => {
+        const body = `${upload("1".repeat(size))}${named("a", "2".repeat(behind))}--b--\r\n`;
+        expect(await read(body, piece)).toEqual({
+          image: { file: expect.objectContaining({ size }) },
+          a: "2".repeat(behind),
+        });
+      }),
+      { numRuns: 60, examples: [[[16_384, 30_000, 8_192]], [[24_500, 30_000, 70_000]], [[65_300, 30_000, 65_536]]] },
+    );
+  });
+
+  it("answers whatever nonsense, and never fails otherwise", async () => {
+    const file = 'Content-Disposition: form-data; name="image"; filename="x"';
+    const text = 'Content-Disposition: form-data; name="a"';
+    const encoded = "Content-Transfer-Encoding: base64";
+    const scraps = [
+      "--b",
+      "--b--",
+      "\r\n",
+      "\r\n--b\r\n",
+      "\r\n\r\n",
+      file,
+      text,
+      encoded,
+      "name=",
+      ":",
+      "x",
+      "\r",
+      "\xff",
+    ];
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.constantFrom(...scraps), { maxLength: 30 }),
+        fc.integer({ min: 1, max: 99 }),
+        async (all, size) => {
+          const failure = await read(`--b\r\n${all.join("")}`, size).then(
+            () => null,
+            (error: unknown) => error,
+          );
+          if (failure) expect(failure).toMatchObject({ name: "CallerError" });
+        },
+      ),
+      { numRuns: 500 },
+    );
+    expect(stored()).toEqual([]);
+  });
+
   it("refuses a file that is too large while it arrives", async () => {
     let sent = 0;
     const endless = (function* () {
@@ -140,13 +194,13 @@ describe("multipart", () => {
     expect(stored()).toEqual([]);
   });
 
-  it("tells a sender that went away", async () => {
+  it.each([undefined, new RangeError("cut")])("tells a sender that went away: %s", async (reason) => {
     const request = Object.assign(new Readable({ read() {} }), {
       headers: { "content-type": "multipart/form-data; boundary=b", "transfer-encoding": "chunked" },
     });
     const refused = expect(readFrom(request)).rejects.toMatchObject({ type: "invalid-value" });
     request.push(upload("1".repeat(5_000)).slice(0, -2));
-    request.destroy(new RangeError("cut"));
+    request.destroy(reason);
     await refused;
     expect(stored()).toEqual([]);
   });
