@@ -62,7 +62,7 @@ export function createFirstRun({ dataDir, store, access, clock, signIn }: FirstR
       const userId = await store.write((tx) => {
         // Somebody else may have been faster while the password was hashed.
         if (hasAdministrator(tx)) throw alreadyDone();
-        return writeAdministrator(tx, by, { name, email, passwordHash, now: clock.now() });
+        return writeAdministrator(tx, by, { name: name?.trim() || null, email, passwordHash, now: clock.now() });
       });
       rmSync(join(dataDir, CODE_FILE), { force: true });
       return signIn.asUser(userId, address);

@@ -1,4 +1,4 @@
-import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer, IncomingMessage, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Clock } from "../base/clock.ts";
 import { answerBroken } from "../rest/broken-request.ts";
@@ -24,6 +24,21 @@ export interface MainServer {
   stop(): Promise<void>;
 }
 
+/**
+ * A request that leaves HTTP for a WebSocket alone. Clients that would rather speak HTTP/2 offer to leave it too, and must
+ * get their answer all the same; the server decides by this member.
+ */
+class Request extends IncomingMessage {
+  declare offered: boolean;
+
+  get upgrade(): boolean {
+    return this.offered && this.headers.upgrade?.toLowerCase() === "websocket";
+  }
+  set upgrade(offered: boolean) {
+    this.offered = offered;
+  }
+}
+
 /** Takes the address at once, so that a taken one is known before anything else is done. Rejects with Node's error. */
 export function startServer({ host, port }: ListenAddress, clock: Clock): Promise<MainServer> {
   let listener: RequestListener = answerStarting;
@@ -36,6 +51,7 @@ export function startServer({ host, port }: ListenAddress, clock: Clock): Promis
       keepAliveTimeout: 5_000,
       // The API refuses requests without a host itself, in its own error form.
       requireHostHeader: false,
+      IncomingMessage: Request,
     },
     spread(clock, (request, response) => listener(request, response)),
   );

@@ -65,4 +65,29 @@ describe("main server", () => {
     await server.stop();
     await closed;
   });
+
+  it("hands on who wants a WebSocket, and answers those who only offer to speak something else", async () => {
+    const server = await startServer({ host: "127.0.0.1", port: 0 }, systemClock);
+    server.open(
+      (request, response) => {
+        request.setEncoding("utf8").on("data", (body: string) => response.end(`answered ${body}`));
+      },
+      (_request, socket) => socket.end("handed on"),
+    );
+    const ask = async (upgrade: string): Promise<string> => {
+      const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+      let text = "";
+      socket.setEncoding("utf8").on("data", (part) => {
+        text += part;
+        if (/answered|handed/.test(text)) socket.destroy();
+      });
+      const head = `POST / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: ${upgrade}\r\nContent-Length: 4`;
+      socket.write(`${head}\r\n\r\nbody`);
+      await new Promise((resolve) => socket.on("close", resolve));
+      return text;
+    };
+    expect(await ask("h2c")).toMatch(/^HTTP\/1.1 200 [\s\S]*answered body/);
+    expect(await ask("WebSocket")).toBe("handed on");
+    await server.stop();
+  });
 });
