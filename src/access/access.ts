@@ -104,7 +104,7 @@ export function createAccess({ store, catalogue, clock, events }: AccessNeeds): 
   };
 
   return {
-    authenticate(token, carrier = "bearer") {
+    authenticate(token, carrier = "bearer", isUse = true) {
       if (token === "" || token.length > LONGEST_TOKEN) return null;
       const hash = hashToken(token);
       const entry = entries.get(hash) ?? entryOf(store, store.find(userTokens, { tokenHash: hash }, 1)[0], used);
@@ -112,8 +112,10 @@ export function createAccess({ store, catalogue, clock, events }: AccessNeeds): 
       if (!entries.has(hash)) keep(entries, hash, entry);
       const now = clock.now();
       if (entry.carrier !== carrier || !isGood(entry, now)) return null;
-      used.set(entry.principal.tokenId, now);
-      if (entry.idle) entry.idle.since = now;
+      if (isUse) {
+        used.set(entry.principal.tokenId, now);
+        if (entry.idle) entry.idle.since = now;
+      }
       return { ...entry.principal, accessToken: carrier === "cookie" ? null : token };
     },
     stillValid({ tokenId }) {

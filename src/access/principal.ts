@@ -25,9 +25,10 @@ export interface IdentityProvider {
 export interface Access {
   /**
    * The holder of a valid token; null when it is unknown, revoked, expired, idle for too long, came in another way than
-   * its kind does, or its user is locked. Never throws.
+   * its kind does, or its user is locked. A request that nobody made in person (`isUse` false) does not keep a session
+   * from idling. Never throws.
    */
-  authenticate(token: string, carrier?: Carrier): Principal | null;
+  authenticate(token: string, carrier?: Carrier, isUse?: boolean): Principal | null;
   /** True while the token by which `principal` was found is still good; does not count as a use of it. */
   stillValid(principal: Principal): boolean;
   /**

@@ -54,7 +54,8 @@ function callerOf(request: IncomingMessage, query: Query, access: Access): Princ
   const token = tokenOf(authorization ?? null, query);
   const secure = "encrypted" in request.socket;
   const session = token === null ? tokenInCookie(cookie ?? null, secure) : null;
-  const principal = token !== null ? access.authenticate(token) : session && access.authenticate(session, "cookie");
+  const principal =
+    token !== null ? access.authenticate(token) : session && access.authenticate(session, "cookie", false);
   if (!principal) throw unauthorized();
   if (session !== null && !isOwnOrigin(origin ?? null, host ?? null, secure)) {
     throw new CallerError("forbidden", "Only the console's own pages may ask for this.");

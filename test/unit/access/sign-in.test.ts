@@ -119,6 +119,14 @@ describe("a session", () => {
     expect(principal && fixture.access.stillValid(principal)).toBe(false);
   });
 
+  it("is not kept alive by what its page asks for by itself", async () => {
+    const token = await signIn.byPassword(ANN, null);
+    fixture.clock.tick(29 * MINUTE);
+    expect(fixture.access.authenticate(token, "cookie", false)).not.toBeNull();
+    fixture.clock.tick(MINUTE);
+    expect(fixture.access.authenticate(token, "cookie", false)).toBeNull();
+  });
+
   it("is not kept alive by asking whether it is still good", async () => {
     const principal = holder(await signIn.byPassword(ANN, null));
     if (!principal) throw new Error("no session");
