@@ -114,10 +114,13 @@ function createUploads(files: FileStore, source: () => Transform | null): Upload
   });
   // What fails after the body was given up needs no other answer.
   failed.catch(() => undefined);
+  let givenUp = false;
   return {
     fail: (error) => fail(error),
     failed,
     take(part, name, { maxBytes, types }) {
+      // The parser tells what it has of the body even then.
+      if (givenUp) return;
       const sink = new PassThrough();
       sinks.push(sink);
       part.on("data", (chunk: Buffer) => {
@@ -135,6 +138,7 @@ function createUploads(files: FileStore, source: () => Transform | null): Upload
       return Object.fromEntries(await Promise.race([Promise.all(entries), failed]));
     },
     async takeBack() {
+      givenUp = true;
       for (const sink of sinks) sink.destroy();
       for (const result of await Promise.allSettled(storing.values())) {
         if (result.status === "fulfilled") files.release(result.value, false);

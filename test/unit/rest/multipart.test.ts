@@ -93,6 +93,7 @@ describe("multipart", () => {
       "an unknown encoding",
       `${part('Content-Disposition: form-data; name="a"\r\nContent-Transfer-Encoding: x', "")}--b--`,
     ],
+    ["a part without name before a file", `${part("Content-Disposition: form-data", "x")}${upload("2")}--b--`],
     ["broken UTF-8", `${named("a", "\xff")}--b--`],
     ["a file twice", `${upload("1")}${upload("1")}--b--`],
     ["a file cut off", upload("1".repeat(100_000))],
