@@ -11,6 +11,7 @@ import { nodeFits, setUp } from "./setup.mjs";
 /** @type {Record<string, string[]>} */
 const CHECKS = {
   types: ["node_modules/typescript-7/bin/tsc", "-p", ".ci/tsconfig.test.json"],
+  "console types": ["node_modules/typescript-7/bin/tsc", "-p", "src/console/web/tsconfig.json"],
   "formatting and lint": ["node_modules/@biomejs/biome/bin/biome", "check", "--error-on-warnings", "."],
   "dead code": ["node_modules/knip/bin/knip.js", "--config", ".ci/knip.json", "--tsConfig", ".ci/tsconfig.test.json"],
 };

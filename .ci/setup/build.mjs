@@ -3,6 +3,9 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSyn
 import { dirname, join, relative } from "node:path";
 import { filesBelow, fingerprint, say } from "./tree.mjs";
 
+/** The browser app's sources; the compiler leaves them to Vite. */
+const CONSOLE_FOLDER = "src/console/web";
+
 /**
  * What there is to build: `main` is the product, `harness` adds the benchmarks and the fault runs.
  * @typedef {"main" | "harness"} Part
@@ -28,11 +31,42 @@ const PARTS = {
  * @param {Part} part
  */
 export function built(root, part) {
-  return readStamps(root)[part] === fingerprint(root, sourcesOf(root, part));
+  const stamps = readStamps(root);
+  return stamps[part] === fingerprint(root, sourcesOf(root, part)) && (stamps.console ?? null) === consoleStamp(root);
 }
 
 /**
- * Compiles `part` into dist/, copies the plugins' manifests and removes what has lost its source.
+ * Builds the browser app into dist/console when its sources are newer. Returns false when that failed.
+ * @param {string} root
+ */
+function buildConsole(root) {
+  const stamp = consoleStamp(root);
+  if ((readStamps(root).console ?? null) === stamp) return true;
+  say("set-up: building the console …");
+  const args = [join(root, "node_modules/vite/bin/vite.js"), "build", "-c", join(root, ".ci/vite.config.ts")];
+  if (spawnSync(process.execPath, args, { cwd: root, stdio: ["ignore", 2, 2] }).status !== 0) {
+    say("set-up: the console could not be built");
+    return false;
+  }
+  writeFileSync(stampPath(root), JSON.stringify({ ...readStamps(root), console: stamp }));
+  return true;
+}
+
+/**
+ * Differs as soon as anything differs that the console is built from: its own files, the constants it takes from other
+ * rooms, its packages. Null for a tree without a console.
+ * @param {string} root
+ */
+function consoleStamp(root) {
+  const rooms = ["src/base", "src/devices", "src/resources"].flatMap((folder) => filesBelow(join(root, folder)));
+  const own = filesBelow(join(root, CONSOLE_FOLDER));
+  if (own.length === 0) return null;
+  const settings = [".ci/vite.config.ts", "package-lock.json"].map((file) => join(root, file));
+  return fingerprint(root, [...own, ...rooms, ...settings]);
+}
+
+/**
+ * Compiles `part` into dist/, builds the console, copies the plugins' manifests and removes what has lost its source.
  * Returns false when the compiler found faults; they are on stderr, and no stamp is written.
  * @param {string} root
  * @param {Part} part
@@ -54,7 +88,7 @@ export function build(root, part) {
   }
   prune(root);
   writeFileSync(stampPath(root), JSON.stringify({ ...readStamps(root), ...stamps }));
-  return true;
+  return buildConsole(root);
 }
 
 /**
@@ -64,7 +98,8 @@ export function build(root, part) {
  */
 function sourcesOf(root, part) {
   const { folders, files } = PARTS[part];
-  const found = folders.flatMap((folder) => filesBelow(join(root, folder)));
+  const web = join(root, CONSOLE_FOLDER);
+  const found = folders.flatMap((folder) => filesBelow(join(root, folder))).filter((file) => !file.startsWith(web));
   return [...found.filter((file) => /\.ts$|\/plugin\.json$/.test(file)), ...files.map((file) => join(root, file))];
 }
 
@@ -96,7 +131,7 @@ function stampPath(root) {
   return join(root, "dist/.stamps.json");
 }
 
-/** @param {string} root @returns {Partial<Record<Part, string>>} */
+/** @param {string} root @returns {Partial<Record<Part | "console", string>>} */
 function readStamps(root) {
   try {
     return JSON.parse(readFileSync(stampPath(root), "utf8"));

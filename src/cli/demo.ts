@@ -81,7 +81,7 @@ async function runDemo(terminal: Terminal, once: boolean): Promise<number> {
 
 async function play(needs: DemoNeeds, once: boolean): Promise<number> {
   const { terminal } = needs;
-  const { ready, token } = await startAppliance(needs);
+  const { ready, token, admin } = await startAppliance(needs);
   const campus = await startCampus(needs, ready);
   const api = createApiClient(ready.url, token);
   say(needs, `${campus.ready.devices.length} devices answer; making a school`);
@@ -90,13 +90,19 @@ async function play(needs: DemoNeeds, once: boolean): Promise<number> {
   const figures = await broadcast(needs, api, campus);
   const wrong = differences(figures, CAMPUS);
   for (const words of wrong) terminal.err(`not as it should be: ${words}`);
-  if (!once) explain(terminal, ready, { token, groupId: await firstGroup(api) }, campus);
+  if (!once) explain(terminal, ready, { token, admin, groupId: await firstGroup(api) }, campus);
   terminal.out(JSON.stringify(figures));
   if (!once) await new Promise<void>((resolve) => needs.signal.addEventListener("abort", () => resolve()));
   return wrong.length > 0 ? EXIT.failure : EXIT.ok;
 }
 
-async function startAppliance(needs: DemoNeeds): Promise<{ ready: DaemonReady; token: string }> {
+/** Who may log in to the demo's console. */
+interface Admin {
+  email: string;
+  password: string;
+}
+
+async function startAppliance(needs: DemoNeeds): Promise<{ ready: DaemonReady; token: string; admin: Admin }> {
   const folder = mkdtempSync(join(tmpdir(), "carillon-demo-"));
   needs.atEnd(async () => rmSync(folder, { recursive: true, force: true }));
   say(needs, `setting up an appliance in ${folder}`);
@@ -108,7 +114,7 @@ async function startAppliance(needs: DemoNeeds): Promise<{ ready: DaemonReady; t
     await daemon.ended;
   });
   say(needs, `the appliance serves ${daemon.ready.url}`);
-  return { ready: daemon.ready, token };
+  return { ready: daemon.ready, token, admin };
 }
 
 async function startCampus(needs: DemoNeeds, { urls }: DaemonReady): Promise<CampusProcess> {
@@ -156,9 +162,10 @@ async function firstGroup(api: ApiClient): Promise<string> {
 function explain(
   { out }: Terminal,
   { url }: DaemonReady,
-  { token, groupId }: { token: string; groupId: string },
+  { token, admin, groupId }: { token: string; admin: Admin; groupId: string },
   campus: CampusProcess,
 ): void {
+  out(`Console  ${url}/  (${admin.email}, password ${admin.password})`);
   out(`API      ${url}/api/v1`);
   out(`Token    ${token}`);
   out(`Campus   ${campus.ready.control}/report`);

@@ -45,6 +45,10 @@ export const PACKAGE_OWNERS: readonly { packages: readonly string[]; folders: re
     folders: [/^src\/schema\//, /^src\/settings\//, /^src\/plugin-api\//, /^plugins\/[^/]+\/config\.ts$/],
   },
   { packages: ["koa", "koa-*", "@koa/*"], folders: [/^src\/rest\//] },
+  {
+    packages: ["react", "react-dom", "@mantine/*", "@tanstack/*"],
+    folders: [/^src\/console\/web\//],
+  },
   { packages: ["pg"], folders: [/^src\/replication\/hub\//] },
 ];
 
@@ -73,7 +77,12 @@ export const LONG_FILE_LINES = 400;
 export const WORKER_ENTRY: RegExp = /-(worker|thread)\.ts$/;
 
 /** Where time and chance may come from the machine itself; everywhere else a `Clock` is injected. */
-export const TIME_SOURCES: readonly RegExp[] = [/^src\/base\/clock\.ts$/, WORKER_ENTRY, /^src\/campus\//];
+export const TIME_SOURCES: readonly RegExp[] = [
+  /^src\/base\/clock\.ts$/,
+  /^src\/console\/web\/browser-clock\.ts$/,
+  WORKER_ENTRY,
+  /^src\/campus\//,
+];
 
 /** Replication classes. @source schema/resource.ts, ReplicationClass */
 export const REPLICATION_CLASSES: readonly string[] = ["A", "B", "C", "D", "E", "local"];

@@ -27,7 +27,7 @@ export function planted(files: Readonly<Record<string, string>>): SourceTree {
 
 /** The TypeScript files of a tree. */
 export function typescriptOf(tree: SourceTree): [path: string, text: string][] {
-  return [...tree].filter(([path]) => path.endsWith(".ts"));
+  return [...tree].filter(([path]) => /\.tsx?$/.test(path));
 }
 
 /** The room of a file in src/: its first folder, or null for a file beside the rooms. */

@@ -142,6 +142,33 @@ export function plainErrors(path: string, text: string): Finding[] {
   return found;
 }
 
+/** Attributes of JSX that people read or hear. */
+const SPOKEN = new Set(["alt", "aria-label", "description", "label", "placeholder", "title"]);
+
+/** Words that stand in JSX itself: texts between tags, and literals of attributes that people read or hear. */
+export function wordsInMarkup(path: string, text: string): Finding[] {
+  const source = parse(path, text);
+  const found: Finding[] = [];
+  visit(source, (node) => {
+    const words = markupWords(node);
+    if (words && /\p{L}{2}/u.test(words)) found.push({ line: lineOf(source, node), what: words.trim() });
+  });
+  return found;
+}
+
+function markupWords(node: ts.Node): string | null {
+  if (ts.isJsxText(node)) return node.text;
+  if (ts.isStringLiteralLike(node) && ts.isJsxExpression(node.parent)) {
+    return ts.isJsxAttribute(node.parent.parent) ? spokenAttribute(node.parent.parent, node.text) : node.text;
+  }
+  if (!ts.isJsxAttribute(node) || !node.initializer || !ts.isStringLiteral(node.initializer)) return null;
+  return spokenAttribute(node, node.initializer.text);
+}
+
+function spokenAttribute({ name }: ts.JsxAttribute, text: string): string | null {
+  return SPOKEN.has(name.getText()) ? text : null;
+}
+
 const EMPTY_CONTAINER = /^(\[\]|new (Map|Set|WeakMap|WeakSet|Array)(<.*>)?\(\))$/s;
 
 /** State of a module: top-level `let` and `var`, and top-level containers that begin empty. */
@@ -162,10 +189,14 @@ export function moduleState(path: string, text: string): Finding[] {
 const parsed = new Map<string, ts.SourceFile>();
 
 /** Each text is parsed once, however many rules look at it. */
+function kindOf(path: string): ts.ScriptKind {
+  return path.endsWith(".tsx") ? ts.ScriptKind.TSX : ts.ScriptKind.TS;
+}
+
 function parse(path: string, text: string): ts.SourceFile {
   const known = parsed.get(path);
   if (known?.text === text) return known;
-  const source = ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true, ts.ScriptKind.TS);
+  const source = ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true, kindOf(path));
   parsed.set(path, source);
   return source;
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { planted, readTree } from "./source-tree.ts";
 import { brokenRanks, circles, pluginsAcrossTheDoor, strayPackages } from "./walls.ts";
 
-const product = readTree(["src", "plugins"], (path) => /\.ts$|plugin\.json$/.test(path));
+const product = readTree(["src", "plugins"], (path) => /\.tsx?$|plugin\.json$/.test(path));
 
 /** A planted file whose whole content is an import of `specifier`. */
 function importing(path: string, specifier: string) {
@@ -71,6 +71,8 @@ describe("packages", () => {
     ["src/app/a.ts", "koa-body"],
     ["src/replication/a.ts", "pg"],
     ["plugins/x/index.ts", "zod"],
+    ["src/console/feed.ts", "react"],
+    ["src/app/a.ts", "@tanstack/react-query"],
   ])("would be refused: %s imports %s", (path, specifier) => {
     expect(strayPackages(importing(path, specifier))).toHaveLength(1);
   });
@@ -82,6 +84,7 @@ describe("packages", () => {
     ["src/rest/a.ts", "koa-body"],
     ["src/replication/hub/a.ts", "pg"],
     ["src/base/a.ts", "pino"],
+    ["src/console/web/a.tsx", "@mantine/core"],
   ])("may be used: %s imports %s", (path, specifier) => {
     expect(strayPackages(importing(path, specifier))).toEqual([]);
   });

@@ -12,7 +12,7 @@ import {
   strayText,
 } from "./writing.ts";
 
-const code = readTree(["src", "plugins", "test", ".ci"], (path) => /\.(ts|mjs|md)$/.test(path));
+const code = readTree(["src", "plugins", "test", ".ci"], (path) => /\.(tsx?|mjs|md)$/.test(path));
 const product = new Map([...code].filter(([path]) => /^(src|plugins)\//.test(path)));
 /** Everything a reader of the tree may open; the rules themselves must name what they forbid. */
 const texts = readTree(["."], (path) => !/^test\/rules\/|^package-lock\.json$|^LICENSE$|\.(wav|png|db)$/.test(path));

@@ -1,14 +1,21 @@
 import { basename, dirname } from "node:path";
 import { EMPTY_NAMES, LONG_FILE_LINES, README_LINES, TIME_SOURCES, WORKER_ENTRY } from "./rooms.ts";
 import { type SourceTree, typescriptOf } from "./source-tree.ts";
-import { type Finding, machineTimeUses, moduleState, plainErrors, undocumentedExports } from "./syntax.ts";
+import {
+  type Finding,
+  machineTimeUses,
+  moduleState,
+  plainErrors,
+  undocumentedExports,
+  wordsInMarkup,
+} from "./syntax.ts";
 import type { Violation } from "./walls.ts";
 
 /** Files and folders have kebab-case names that say what lives there. */
 export function poorNames(tree: SourceTree): Violation[] {
-  const paths = [...tree.keys()].filter((path) => /\.(ts|mjs)$/.test(path));
+  const paths = [...tree.keys()].filter((path) => /\.(tsx?|mjs)$/.test(path));
   const folders = new Set(paths.map(dirname));
-  const files = paths.map((path) => [path, basename(path).replace(/\.(ts|mjs)$/, "")] as const);
+  const files = paths.map((path) => [path, basename(path).replace(/\.(tsx?|mjs)$/, "")] as const);
   return [...files, ...[...folders].map((path) => [path, basename(path)] as const)].flatMap(([path, name]) => {
     if (EMPTY_NAMES.includes(name)) return [`${path}: "${name}" does not say what lives there`];
     return /^\.?[a-z0-9]+([-.][a-z0-9]+)*$/.test(name) ? [] : [`${path}: the name is not kebab-case`];
@@ -35,6 +42,16 @@ export function plainFaults(tree: SourceTree): Violation[] {
 export function moduleLevelState(tree: SourceTree): Violation[] {
   const shared = new Map([...tree].filter(([path]) => !path.startsWith("src/app/") && !WORKER_ENTRY.test(path)));
   return findings(shared, /^src\//, moduleState, (what) => `${what} is state of the module`);
+}
+
+/** The console's words stand in its catalogue, so that each can be said in another language. */
+export function wordsOutsideTheCatalogue(tree: SourceTree): Violation[] {
+  return findings(
+    tree,
+    /^src\/console\/web\/.*\.tsx$/,
+    wordsInMarkup,
+    (what) => `"${what}" belongs into the catalogue`,
+  );
 }
 
 /** Each room and each plugin has a README; a room's has at most 30 lines. */

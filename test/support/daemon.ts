@@ -22,7 +22,7 @@ export interface TestDaemon extends Daemon {
 }
 
 /** The administrator of test daemons. */
-const ADMIN = { email: "admin@example.org", password: "correct horse battery" };
+export const TEST_ADMIN = { email: "admin@example.org", password: "correct horse battery" };
 
 /** Devices of the campus live on the loopback interface. */
 const LOOPBACK_SETTINGS = "network: {allowedTargets: [127.0.0.0/8], multicastInterface: 127.0.0.1}\n";
@@ -39,7 +39,7 @@ export interface TestDaemonOptions {
 /** Starts a daemon on a free port of 127.0.0.1; the test stops it. */
 export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<TestDaemon> {
   const dataDir = options.after?.dataDir ?? makeTempDir();
-  const first = options.after?.first ?? (await initAppliance(dataDir, ADMIN, systemClock));
+  const first = options.after?.first ?? (await initAppliance(dataDir, TEST_ADMIN, systemClock));
   const daemon = await startDaemon({
     dataDir,
     listen: "127.0.0.1:0",

@@ -1,0 +1,119 @@
+import { CallerError, type Fault, type FaultType, UpstreamError } from "../../../base/errors.ts";
+import { addressOf, type RouteFor, type RouteParams, type RouteQuery } from "./routes.ts";
+
+/** A page of a list. */
+export interface Page<T> {
+  total: number;
+  next: string | null;
+  data: T[];
+}
+
+/** What `createClient` needs. */
+export interface ClientNeeds {
+  fetch(address: string, init: RequestInit): Promise<Response>;
+  /** True when nobody has touched the page for a while: what it reads then by itself must not keep the session alive. */
+  isUnattended(): boolean;
+  /** The session has ended, or there was none. */
+  onLoggedOut(): void;
+}
+
+/** The console's door to the API; each call throws CallerError (the API's own fault) or UpstreamError (no answer). */
+export interface Client {
+  get<T>(route: RouteFor<"get">, params?: RouteParams, query?: RouteQuery): Promise<T>;
+  post<T>(route: RouteFor<"post">, params: RouteParams, body: object, headers?: Record<string, string>): Promise<T>;
+  put<T>(route: RouteFor<"put">, params: RouteParams, body: object): Promise<T>;
+  remove(route: RouteFor<"delete">, params?: RouteParams): Promise<void>;
+  logIn(email: string, password: string): Promise<void>;
+  setupNeeded(): Promise<boolean>;
+  setUp(admin: SetupInput): Promise<void>;
+  schemas(): Promise<SchemaBook>;
+}
+
+/** What the first run asks for. */
+export interface SetupInput {
+  code: string;
+  name: string;
+  email: string;
+  password: string;
+}
+
+/** A JSON Schema, as far as forms are drawn from it. */
+export interface JsonSchema {
+  type?: string | readonly string[];
+  title?: string;
+  description?: string;
+  enum?: readonly unknown[];
+  properties?: Readonly<Record<string, JsonSchema>>;
+  required?: readonly string[];
+  items?: JsonSchema;
+  anyOf?: readonly JsonSchema[];
+  default?: unknown;
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  readOnly?: boolean;
+  writeOnly?: boolean;
+}
+
+/** What the daemon says of its forms. */
+export interface SchemaBook {
+  resources: Readonly<Record<string, { schema: JsonSchema }>>;
+  /** By the extension's id. */
+  extensions: Readonly<Record<string, JsonSchema>>;
+}
+
+/** Makes the door. Cookies are sent by the browser; what changes something carries the console's header. */
+export function createClient({ fetch, isUnattended, onLoggedOut }: ClientNeeds): Client {
+  const call = async (method: string, address: string, body?: object, headers: Record<string, string> = {}) => {
+    const response = await reach(fetch, address, {
+      method,
+      credentials: "same-origin",
+      headers: { ...marksOf(method, isUnattended()), ...typeOf(body), ...headers },
+      ...(body === undefined ? {} : { body: body instanceof FormData ? body : JSON.stringify(body) }),
+    });
+    if (response.status === 401 && address.startsWith("/api/v1/")) onLoggedOut();
+    if (!response.ok) throw await faultOf(response);
+    return response.status === 204 ? null : ((await response.json()) as unknown);
+  };
+  return {
+    get: <T>(...[route, params, query]: Parameters<Client["get"]>) =>
+      call("GET", addressOf(route, params, query)) as Promise<T>,
+    post: <T>(...[route, params, body, headers]: Parameters<Client["post"]>) =>
+      call("POST", addressOf(route, params), body, headers) as Promise<T>,
+    put: <T>(...[route, params, body]: Parameters<Client["put"]>) =>
+      call("PUT", addressOf(route, params), body) as Promise<T>,
+    remove: async (route, params) => void (await call("DELETE", addressOf(route, params))),
+    logIn: async (email, password) => void (await call("POST", "/api/login", { email, password })),
+    setupNeeded: async () => ((await call("GET", "/api/setup")) as { needed: boolean }).needed,
+    setUp: async (admin) => void (await call("POST", "/api/setup", admin)),
+    schemas: () => call("GET", "/api/schema") as Promise<SchemaBook>,
+  };
+}
+
+async function reach(fetch: ClientNeeds["fetch"], address: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(address, init);
+  } catch (error) {
+    throw new UpstreamError("upstream", "", {}, error);
+  }
+}
+
+function marksOf(method: string, unattended: boolean): Record<string, string> {
+  if (method !== "GET") return { "X-Carillon-Console": "1" };
+  return unattended ? { "X-Carillon-Background": "1" } : {};
+}
+
+function typeOf(body: object | undefined): Record<string, string> {
+  return body === undefined || body instanceof FormData ? {} : { "Content-Type": "application/json" };
+}
+
+async function faultOf(response: Response): Promise<CallerError> {
+  try {
+    const body = (await response.json()) as { type: FaultType; message: string; errors?: Fault[] };
+    return new CallerError(body.type, body.message, body.errors ?? []);
+  } catch {
+    const type = response.status === 401 ? "unauthorized" : response.status === 429 ? "too-many-requests" : "upstream";
+    return new CallerError(type, "");
+  }
+}

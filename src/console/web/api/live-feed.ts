@@ -1,0 +1,108 @@
+import type { BrowserClock } from "../browser-clock.ts";
+
+/** A row that changed; the row itself is read anew by whoever shows it. */
+export interface Change {
+  resource: string;
+  id: string;
+  op: string;
+}
+
+/** Whether what is on the screen follows the appliance; `since` is the epoch ms of the last sign of life. */
+export interface FeedState {
+  live: boolean;
+  since: number;
+}
+
+/** The part of a WebSocket that the feed uses. */
+export interface FeedSocket {
+  close(): void;
+}
+
+/** What `createLiveFeed` needs. */
+export interface FeedNeeds {
+  clock: BrowserClock;
+  /** Opens a socket that tells each message, and once that it has ended. */
+  open(address: string, on: { message(text: string): void; end(): void }): FeedSocket;
+  onChanges(changes: readonly Change[]): void;
+  /** The feed can't tell what was missed: everything is stale. */
+  onResync(): void;
+  onState(state: FeedState): void;
+}
+
+/** Follows the change feed. */
+export interface LiveFeed {
+  start(): void;
+  stop(): void;
+}
+
+/** Heartbeats come every 5 s; after two of them missed, nothing on the screen may pass for live. */
+const SILENCE_MS = 11_000;
+const FIRST_RETRY_MS = 500;
+const LONGEST_RETRY_MS = 10_000;
+
+/** Makes the feed: resumes after the last sequence number it saw, opens anew with growing patience, and tells its state. */
+export function createLiveFeed({ clock, open, onChanges, onResync, onState }: FeedNeeds): LiveFeed {
+  let seq: number | null = null;
+  let socket: FeedSocket | null = null;
+  let timer: { cancel(): void } | null = null;
+  let retryMs = FIRST_RETRY_MS;
+  let since = clock.now();
+  let turn = 0;
+
+  const watch = (delayMs: number, fn: () => void): void => {
+    timer?.cancel();
+    timer = clock.after(delayMs, fn);
+  };
+
+  const heard = (text: string): void => {
+    const message = readMessage(text);
+    if (!message) return;
+    const resumed = seq !== null;
+    if (message.seq !== null) seq = message.seq;
+    since = clock.now();
+    retryMs = FIRST_RETRY_MS;
+    watch(SILENCE_MS, () => cut());
+    // Without a number to resume from, what happened before the first message is unknown.
+    if (message.resync || !resumed) onResync();
+    if (message.changes.length > 0) onChanges(message.changes);
+    onState({ live: true, since });
+  };
+
+  const cut = (): void => {
+    turn++;
+    socket?.close();
+    socket = null;
+    onState({ live: false, since });
+    watch(retryMs, connect);
+    retryMs = Math.min(retryMs * 2, LONGEST_RETRY_MS);
+  };
+
+  const connect = (): void => {
+    const mine = ++turn;
+    watch(SILENCE_MS, () => cut());
+    const current = (): boolean => mine === turn;
+    socket = open(`/api/live${seq === null ? "" : `?since=${seq}`}`, {
+      message: (text) => current() && heard(text),
+      end: () => current() && cut(),
+    });
+  };
+
+  return {
+    start: connect,
+    stop() {
+      turn++;
+      timer?.cancel();
+      socket?.close();
+      socket = null;
+    },
+  };
+}
+
+function readMessage(text: string): { seq: number | null; changes: readonly Change[]; resync: boolean } | null {
+  try {
+    const { seq, changes, resync } = JSON.parse(text) as { seq?: number; changes?: Change[]; resync?: boolean };
+    return { seq: seq ?? null, changes: changes ?? [], resync: resync === true };
+  } catch {
+    return null;
+  }
+}

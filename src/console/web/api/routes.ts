@@ -1,0 +1,63 @@
+/**
+ * Every route of the API that the console calls: below `/api/v1/`, with what it does there and the resource whose
+ * changes make its answers stale. A house rule compares the list with the declarations.
+ */
+export const ROUTES = {
+  session: { resource: "session", methods: ["get", "delete"] },
+  notifications: { resource: "notifications", methods: ["get", "post"] },
+  "notifications/{notificationId}": { resource: "notifications", methods: ["get", "delete"] },
+  "notifications/{notificationId}/devices": { resource: "deliveries", methods: ["get"] },
+  "notifications/{notificationId}/activities": { resource: "notification-activities", methods: ["get", "post"] },
+  "message-templates": { resource: "message-templates", methods: ["get", "post"] },
+  "message-templates/{messageTemplateId}": { resource: "message-templates", methods: ["get", "put", "delete"] },
+  "confirmation-requests": { resource: "confirmation-requests", methods: ["get", "post"] },
+  "confirmation-requests/{confirmationRequestId}": {
+    resource: "confirmation-requests",
+    methods: ["get", "put", "delete"],
+  },
+  devices: { resource: "devices", methods: ["get"] },
+  "device-groups": { resource: "device-groups", methods: ["get", "post"] },
+  "device-groups/{deviceGroupId}": { resource: "device-groups", methods: ["get", "put", "delete"] },
+  "distribution-lists": { resource: "distribution-lists", methods: ["get", "post"] },
+  "distribution-lists/{distributionListId}": { resource: "distribution-lists", methods: ["get", "put", "delete"] },
+  "distribution-lists/{distributionListId}/user-subscriptions": {
+    resource: "subscriptions",
+    methods: ["get", "post"],
+  },
+  users: { resource: "users", methods: ["get", "post"] },
+  "users/{userId}": { resource: "users", methods: ["get", "put", "delete"] },
+  extensions: { resource: "extensions", methods: ["get"] },
+  "extensions/{extensionId}": { resource: "extensions", methods: ["get", "put"] },
+  "extensions/{extensionId}/endpoints": { resource: "endpoints", methods: ["get"] },
+  "extensions/{extensionId}/endpoints/{endpointId}/devices": { resource: "devices", methods: ["get", "post"] },
+} as const satisfies Record<string, { resource: string; methods: readonly Method[] }>;
+
+/** What is done at a route. */
+export type Method = "get" | "post" | "put" | "delete";
+
+/** One of the routes. */
+export type Route = keyof typeof ROUTES;
+
+/** The routes that are called with `M`. */
+export type RouteFor<M extends Method> = {
+  [R in Route]: M extends (typeof ROUTES)[R]["methods"][number] ? R : never;
+}[Route];
+
+/** Values for the braces of a route. */
+export type RouteParams = Readonly<Record<string, string>>;
+
+/** Query parameters; undefined ones are left out, lists are repeated as `name[]`. */
+export type RouteQuery = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+
+/** The address of a route below `/api/v1/`, with its parameters filled in and escaped. */
+export function addressOf(route: Route, params: RouteParams = {}, query: RouteQuery = {}): string {
+  const path = route.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ""));
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined) continue;
+    if (Array.isArray(value)) for (const each of value) search.append(`${name}[]`, each);
+    else search.append(name, String(value));
+  }
+  const text = search.toString();
+  return `/api/v1/${path}${text ? `?${text}` : ""}`;
+}

@@ -1,0 +1,38 @@
+import type { NotificationRow } from "./rows.ts";
+
+/** Where a broadcast stands, in one word. */
+export type BroadcastState = "going" | "finished" | "stopped" | "failed";
+
+/** The word for a broadcast, by its diary's counts. */
+export function stateOf({ abortedAt, progress }: Pick<NotificationRow, "abortedAt" | "progress">): BroadcastState {
+  if (abortedAt) return "stopped";
+  if (progress.broadcastFailedCount > 0) return "failed";
+  return progress.broadcastFinishedCount > 0 || progress.expireCount > 0 ? "finished" : "going";
+}
+
+/** Those that are going on. */
+export function soundingOf(rows: readonly NotificationRow[]): NotificationRow[] {
+  return rows.filter((row) => !row.draft && stateOf(row) === "going");
+}
+
+/** The ledger's levels in three words, and their sum. */
+export interface Counted {
+  reached: number;
+  waiting: number;
+  missed: number;
+  total: number;
+}
+
+const REACHED = ["sent", "accepted", "playing", "heard", "confirmed"];
+
+/** Adds up devices by level. */
+export function countedOf(devices: Readonly<Record<string, number>>): Counted {
+  const counted: Counted = { reached: 0, waiting: 0, missed: 0, total: 0 };
+  for (const [level, n] of Object.entries(devices)) {
+    counted.total += n;
+    if (REACHED.includes(level)) counted.reached += n;
+    else if (level === "planned") counted.waiting += n;
+    else counted.missed += n;
+  }
+  return counted;
+}

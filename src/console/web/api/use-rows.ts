@@ -1,0 +1,102 @@
+import { keepPreviousData, useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useConsole } from "../console-context.tsx";
+import type { Page } from "./client.ts";
+import { ROUTES, type RouteFor, type RouteParams, type RouteQuery } from "./routes.ts";
+import type { EndpointRow, ExtensionRow, NotificationRow } from "./rows.ts";
+import { soundingOf } from "./sounding.ts";
+
+type Readable = RouteFor<"get">;
+
+/** One answer of the API, kept fresh by the live feed; `enabled: false` waits. */
+export function useRow<T>(
+  route: Readable,
+  params: RouteParams = {},
+  query: RouteQuery = {},
+  options: { enabled?: boolean } = {},
+) {
+  const { client } = useConsole();
+  return useQuery({
+    queryKey: [ROUTES[route].resource, route, params, query],
+    queryFn: () => client.get<T>(route, params, query),
+    placeholderData: keepPreviousData,
+    ...options,
+  });
+}
+
+/** The first page of a list. */
+export function useRows<T>(
+  route: Readable,
+  params: RouteParams = {},
+  query: RouteQuery = {},
+  options: { enabled?: boolean } = {},
+) {
+  return useRow<Page<T>>(route, params, query, options);
+}
+
+/** Rows of one turn of a long list. */
+const TURN = 200;
+/** Most rows that the API gives at once: a search reads a list to its end. */
+const MOST_ROWS = 1_000;
+
+/** A list of any length, read page by page as it is scrolled. */
+export function useLongList<T>(route: Readable, params: RouteParams, query: RouteQuery) {
+  const { client } = useConsole();
+  return useInfiniteQuery({
+    queryKey: [ROUTES[route].resource, route, params, query, "long"],
+    queryFn: ({ pageParam }) =>
+      client.get<Page<T>>(route, params, {
+        limit: query.q ? MOST_ROWS : TURN,
+        ...query,
+        ...(pageParam ? { start: pageParam } : {}),
+      }),
+    initialPageParam: "",
+    getNextPageParam: (last) => last.next,
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** Does something that changes rows of `resource`, and then reads them anew. */
+export function useChange<I, O>(resource: string, change: (input: I) => Promise<O>) {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: change,
+    onSettled: () => queries.invalidateQueries({ queryKey: [resource] }),
+  });
+}
+
+/** What forms are drawn from; it stays the same while the daemon runs. */
+export function useSchemas() {
+  const { client } = useConsole();
+  return useQuery({ queryKey: ["schema"], queryFn: () => client.schemas(), staleTime: Number.POSITIVE_INFINITY });
+}
+
+/** The newest broadcasts, newest first. */
+export function useLastBroadcasts(limit: number) {
+  return useRows<NotificationRow>("notifications", {}, { draft: false, sort: "-createdAt", limit });
+}
+
+/** Broadcasts that are going on. */
+export function useSounding(): readonly NotificationRow[] {
+  return soundingOf(useLastBroadcasts(10).data?.data ?? []);
+}
+
+/** Ends a broadcast; all its devices fall silent. */
+export function useStop() {
+  const { client } = useConsole();
+  return useChange("notifications", (notificationId: string) =>
+    client.post("notifications/{notificationId}/activities", { notificationId }, { type: "abort" }),
+  );
+}
+
+/** This appliance; undefined until it is known. */
+export function useAppliance(): EndpointRow | undefined {
+  const proxies = useRows<ExtensionRow>("extensions", {}, { type: "endpoint-proxy" });
+  const extensionId = proxies.data?.data.find(({ name }) => name === "onprem")?.id;
+  const endpoints = useRows<EndpointRow>(
+    "extensions/{extensionId}/endpoints",
+    { extensionId: extensionId ?? "" },
+    {},
+    { enabled: extensionId !== undefined },
+  );
+  return endpoints.data?.data[0];
+}

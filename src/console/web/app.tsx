@@ -1,0 +1,89 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
+import { CallerError } from "../../base/errors.ts";
+import { openSocket } from "./api/browser-socket.ts";
+import { createClient } from "./api/client.ts";
+import { createLiveFeed, type FeedState } from "./api/live-feed.ts";
+import type { SessionRow } from "./api/rows.ts";
+import { createStaleQueries } from "./api/stale-queries.ts";
+import { watchAttention } from "./attention.ts";
+import { browserClock } from "./browser-clock.ts";
+import { type Console, ConsoleProvider } from "./console-context.tsx";
+import { Toast, type ToastText } from "./parts/toast.tsx";
+import { createConsoleRouter } from "./router.tsx";
+
+const LogInPage = lazy(() => import("./pages/log-in.tsx"));
+const SetUpPage = lazy(() => import("./pages/set-up.tsx"));
+
+/** The whole console: first run, log-in, or the frame with its pages. */
+export function App() {
+  const queries = useQueryClient();
+  const [feed, setFeed] = useState<FeedState>({ live: true, since: browserClock.now() });
+  const [toast, setToast] = useState<ToastText | null>(null);
+  const [isUnattended] = useState(() => watchAttention(window, browserClock));
+  const client = useMemo(
+    () =>
+      createClient({
+        fetch: (address, init) => fetch(address, init),
+        isUnattended,
+        onLoggedOut: () => queries.setQueryData(["session"], null),
+      }),
+    [queries, isUnattended],
+  );
+  const session = useQuery({
+    queryKey: ["session"],
+    queryFn: () => client.get<SessionRow>("session").catch(noneWhenLoggedOut),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const setup = useQuery({
+    queryKey: ["setup"],
+    queryFn: () => client.setupNeeded(),
+    enabled: session.data === null,
+  });
+  const loggedIn = Boolean(session.data);
+  useLiveFeed(loggedIn, setFeed);
+  const router = useMemo(createConsoleRouter, []);
+  const refreshSession = useCallback(() => void queries.resetQueries(), [queries]);
+  const value = useMemo<Console>(
+    () => ({ client, clock: browserClock, feed, refreshSession, say: (text, undo) => setToast({ text, undo }) }),
+    [client, feed, refreshSession],
+  );
+  return (
+    <ConsoleProvider value={value}>
+      <Suspense>
+        {session.data && <RouterProvider router={router} />}
+        {!session.data && !session.isLoading && (setup.data ? <SetUpPage /> : !setup.isLoading && <LogInPage />)}
+      </Suspense>
+      {toast && <Toast toast={toast} onEnd={() => setToast(null)} />}
+    </ConsoleProvider>
+  );
+}
+
+function useLiveFeed(loggedIn: boolean, onState: (state: FeedState) => void): void {
+  const queries = useQueryClient();
+  useEffect(() => {
+    if (!loggedIn) return;
+    const feed = createLiveFeed({
+      clock: browserClock,
+      open: openSocket,
+      onState(state) {
+        onState(state);
+        // The daemon also cuts whose session has ended; whoever asks learns which it is.
+        if (!state.live) void queries.invalidateQueries({ queryKey: ["session"] });
+      },
+      onChanges: createStaleQueries(
+        browserClock,
+        (resource) => void queries.invalidateQueries({ queryKey: [resource] }),
+      ),
+      onResync: () => void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "session" }),
+    });
+    feed.start();
+    return () => feed.stop();
+  }, [loggedIn, queries, onState]);
+}
+
+function noneWhenLoggedOut(error: unknown): null {
+  if (error instanceof CallerError && error.type === "unauthorized") return null;
+  throw error;
+}

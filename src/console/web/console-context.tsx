@@ -1,0 +1,41 @@
+import { createContext, type ReactNode, useContext, useEffect, useState } from "react";
+import { BugError } from "../../base/errors.ts";
+import type { Client } from "./api/client.ts";
+import type { FeedState } from "./api/live-feed.ts";
+import type { BrowserClock } from "./browser-clock.ts";
+
+/** What every page may use. */
+export interface Console {
+  client: Client;
+  clock: BrowserClock;
+  feed: FeedState;
+  /** Says something for a few seconds; with `undo`, offers to take it back. */
+  say(message: string, undo?: () => void): void;
+  /** Asks anew who is logged in. */
+  refreshSession(): void;
+}
+
+const ConsoleContext = createContext<Console | null>(null);
+
+/** Hands the console to its children. */
+export function ConsoleProvider({ value, children }: { value: Console; children: ReactNode }) {
+  return <ConsoleContext.Provider value={value}>{children}</ConsoleContext.Provider>;
+}
+
+/** The console. */
+export function useConsole(): Console {
+  const found = useContext(ConsoleContext);
+  if (!found) throw new BugError("no ConsoleProvider");
+  return found;
+}
+
+/** The time in epoch ms, anew every second. */
+export function useNow(): number {
+  const { clock } = useConsole();
+  const [now, setNow] = useState(() => clock.now());
+  useEffect(() => {
+    const ticking = clock.every(1_000, () => setNow(clock.now()));
+    return () => ticking.cancel();
+  }, [clock]);
+  return now;
+}

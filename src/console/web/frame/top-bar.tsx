@@ -1,0 +1,89 @@
+import { Button } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { lazy, Suspense, useState } from "react";
+import type { SessionRow } from "../api/rows.ts";
+import { useAppliance } from "../api/use-rows.ts";
+import { useConsole, useNow } from "../console-context.tsx";
+import { Chip } from "../parts/level-chip.tsx";
+import { useWords } from "../words/use-words.tsx";
+
+const UserSheet = lazy(() => import("./user-sheet.tsx"));
+
+/** Health, time, search and whoever is logged in. */
+export function TopBar({ onSearch }: { onSearch: () => void }) {
+  const { t } = useWords();
+  return (
+    <header className="top">
+      <HealthWord />
+      <span className="space" />
+      <TimeOfDay />
+      <Button
+        variant="default"
+        size="compact-sm"
+        onClick={onSearch}
+        aria-keyshortcuts="Control+K"
+        title={t("search.keys")}
+      >
+        {t("search")}
+      </Button>
+      <UserButton />
+    </header>
+  );
+}
+
+const TONES = { GREEN: "good", YELLOW: "warn", RED: "bad" } as const;
+
+/** The one word for the whole box; leads to its reasons. */
+export function HealthWord() {
+  const { name, t } = useWords();
+  const appliance = useAppliance();
+  if (!appliance) return <span className="soft">{t("health.unknown")}</span>;
+  return (
+    <Link to="/system" title={[...appliance.redReasons, ...appliance.yellowReasons].join(" ") || t("health.fine")}>
+      <Chip tone={TONES[appliance.status]}>{name("health", appliance.status)}</Chip>
+    </Link>
+  );
+}
+
+function TimeOfDay() {
+  const now = useNow();
+  const { feed } = useConsole();
+  const { language, t } = useWords();
+  const time = new Intl.DateTimeFormat(language, { timeStyle: "medium" }).format(now);
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const seconds = Math.max(0, Math.round((now - feed.since) / 1_000));
+  return (
+    <span className="clock">
+      {time}
+      <span className="zone">
+        {" "}
+        {zone} · {feed.live ? t("feed.live", { seconds }) : t("feed.not-live")}
+      </span>
+    </span>
+  );
+}
+
+function UserButton() {
+  const { t } = useWords();
+  const [open, setOpen] = useState(false);
+  const { data: session } = useQuery<SessionRow | null>({ queryKey: ["session"], enabled: false });
+  return (
+    <>
+      <Button variant="default" size="compact-sm" aria-label={t("user.menu")} onClick={() => setOpen(true)}>
+        {initialsOf(session?.name ?? "")}
+      </Button>
+      <Suspense>{open && session && <UserSheet session={session} onClose={() => setOpen(false)} />}</Suspense>
+    </>
+  );
+}
+
+function initialsOf(name: string): string {
+  const parts = name.split(/\s+/).filter(Boolean);
+  return parts.length === 0
+    ? "–"
+    : parts
+        .map((part) => part.charAt(0).toUpperCase())
+        .slice(0, 2)
+        .join("");
+}

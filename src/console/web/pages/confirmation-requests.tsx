@@ -1,0 +1,42 @@
+import type { ConfirmationRow } from "../api/rows.ts";
+import { ListPage, OpenButton } from "../parts/list-page.tsx";
+import { RowSheet } from "../parts/row-sheet.tsx";
+import { useWords } from "../words/use-words.tsx";
+
+/** Answers that recipients may give. */
+export default function ConfirmationRequestsPage() {
+  const { t } = useWords();
+  return (
+    <ListPage<ConfirmationRow>
+      tabs="send"
+      title={t("confirmations.title")}
+      add={t("confirmations.add")}
+      none={t("confirmations.none")}
+      route="confirmation-requests"
+      columns={(open) => [
+        {
+          id: "name",
+          head: t("field.name"),
+          width: "1.5fr",
+          sort: "name",
+          cell: (row) => <OpenButton name={row.name} onOpen={() => open(row.id)} />,
+        },
+        { id: "options", head: t("field.options"), width: "2fr", cell: (row) => row.options.join(" · ") },
+      ]}
+      sheet={(id, onClose) => (
+        <RowSheet
+          id={id}
+          collection="confirmation-requests"
+          item="confirmation-requests/{confirmationRequestId}"
+          newTitle={t("confirmations.add")}
+          onClose={onClose}
+          fields={[
+            { name: "name" },
+            { name: "options", hint: t("confirmations.options-hint") },
+            { name: "expirationPeriod", hint: t("confirmations.period-hint") },
+          ]}
+        />
+      )}
+    />
+  );
+}

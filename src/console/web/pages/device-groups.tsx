@@ -1,0 +1,32 @@
+import type { GroupRow } from "../api/rows.ts";
+import { ListPage, OpenButton } from "../parts/list-page.tsx";
+import { useWords } from "../words/use-words.tsx";
+import { GroupEditor } from "./group-editor.tsx";
+
+/** Groups of devices. */
+export default function DeviceGroupsPage() {
+  const { t, name } = useWords();
+  return (
+    <ListPage<GroupRow>
+      tabs="devices"
+      title={t("groups.title")}
+      add={t("groups.add")}
+      none={t("groups.none")}
+      route="device-groups"
+      query={{ includeDeviceCounts: true }}
+      columns={(open) => [
+        {
+          id: "name",
+          head: t("field.name"),
+          width: "2fr",
+          sort: "name",
+          cell: (row) => <OpenButton name={row.name} onOpen={() => open(row.id)} />,
+        },
+        { id: "rule", head: t("field.filterType"), width: "1fr", cell: (row) => name("filter-type", row.filterType) },
+        { id: "phones", head: t("type.phones"), width: "6rem", cell: (row) => row.numPhones ?? "–" },
+        { id: "speakers", head: t("type.speakers"), width: "6rem", cell: (row) => row.numSpeakers ?? "–" },
+      ]}
+      sheet={(id, onClose) => <GroupEditor key={id} id={id} onClose={onClose} />}
+    />
+  );
+}

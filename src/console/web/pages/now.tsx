@@ -1,0 +1,139 @@
+import { Link } from "@tanstack/react-router";
+import type { DeviceRow, NotificationRow } from "../api/rows.ts";
+import { countedOf, soundingOf, stateOf } from "../api/sounding.ts";
+import { useAppliance, useLastBroadcasts, useRows } from "../api/use-rows.ts";
+import { useNow } from "../console-context.tsx";
+import { HealthWord } from "../frame/top-bar.tsx";
+import { Chip, DrillChip } from "../parts/level-chip.tsx";
+import { Moment } from "../parts/moment.tsx";
+import { ReachBar } from "../parts/reach-bar.tsx";
+import { StopButton } from "../parts/stop-button.tsx";
+import { elapsedText } from "../words/format.ts";
+import { useWords } from "../words/use-words.tsx";
+
+/** Is all well, what sounds, what was sent. */
+export default function NowPage() {
+  const { t } = useWords();
+  const last = useLastBroadcasts(10);
+  const rows = last.data?.data ?? [];
+  return (
+    <div className="page">
+      <div className="head">
+        <h1>{t("now.title")}</h1>
+        <span className="space" />
+        <Link to="/send">{t("now.send")}</Link>
+      </div>
+      <div className="grid">
+        <HealthCard />
+        <SoundingCard rows={soundingOf(rows)} />
+        <DevicesCard last={rows.find((row) => stateOf(row) !== "going")} />
+      </div>
+      <section className="card">
+        <h2>{t("now.last")}</h2>
+        {!last.isLoading && rows.length === 0 && <p className="soft">{t("now.last-none")}</p>}
+        <ul className="plain">
+          {rows.map((row) => (
+            <LastBroadcast key={row.id} row={row} />
+          ))}
+        </ul>
+      </section>
+    </div>
+  );
+}
+
+function HealthCard() {
+  const { t } = useWords();
+  const appliance = useAppliance();
+  const reasons = [...(appliance?.redReasons ?? []), ...(appliance?.yellowReasons ?? [])];
+  return (
+    <section className="card">
+      <h2>{t("now.health")}</h2>
+      <div>
+        <HealthWord />
+      </div>
+      {reasons.length === 0 && appliance && <p className="soft">{t("health.fine")}</p>}
+      <ul className="plain">
+        {reasons.map((reason) => (
+          <li key={reason}>{reason}</li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function SoundingCard({ rows }: { rows: readonly NotificationRow[] }) {
+  const { t } = useWords();
+  const now = useNow();
+  return (
+    <section className="card">
+      <h2>{t("sounding.title")}</h2>
+      {rows.length === 0 && <p className="soft">{t("sounding.none")}</p>}
+      <ul className="plain">
+        {rows.map((row) => (
+          <li key={row.id} className="row">
+            <DrillChip drill={row.drill} />
+            <Link to="/broadcasts/$notificationId" params={{ notificationId: row.id }}>
+              {row.subject}
+            </Link>
+            <span>{elapsedText(now - Date.parse(row.createdAt))}</span>
+            <span className="space" />
+            <StopButton id={row.id} subject={row.subject ?? ""} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function DevicesCard({ last }: { last: NotificationRow | undefined }) {
+  const { t } = useWords();
+  const counts = { phones: useCount("phones"), speakers: useCount("speakers") };
+  const missed = last ? countedOf(last.progress.devices).missed : 0;
+  return (
+    <section className="card">
+      <h2>{t("devices.title")}</h2>
+      <div className="row">
+        <Link to="/devices" search={{ type: "phones" }}>
+          <span className="figure">{counts.phones ?? "–"}</span> {t("now.phones", { n: counts.phones ?? 0 })}
+        </Link>
+        <Link to="/devices" search={{ type: "speakers" }}>
+          <span className="figure">{counts.speakers ?? "–"}</span> {t("now.speakers", { n: counts.speakers ?? 0 })}
+        </Link>
+      </div>
+      {last && missed > 0 && (
+        <p>
+          <Link to="/broadcasts/$notificationId" params={{ notificationId: last.id }} search={{ level: "failed" }}>
+            <Chip tone="bad">{t("now.missed", { n: missed })}</Chip>
+          </Link>
+        </p>
+      )}
+      {last && missed === 0 && <p className="soft">{t("now.all-reached")}</p>}
+    </section>
+  );
+}
+
+function useCount(type: string): number | undefined {
+  return useRows<DeviceRow>("devices", {}, { type, defunct: false, limit: 1 }).data?.total;
+}
+
+function LastBroadcast({ row }: { row: NotificationRow }) {
+  const { name } = useWords();
+  const state = stateOf(row);
+  const tone = state === "going" ? "" : state === "finished" ? "good" : state === "stopped" ? "warn" : "bad";
+  return (
+    <li className="split">
+      <div className="row">
+        <Chip tone={tone}>{name("state", state)}</Chip>
+        <DrillChip drill={row.drill} />
+        <Link to="/broadcasts/$notificationId" params={{ notificationId: row.id }}>
+          {row.subject}
+        </Link>
+        <span className="soft">
+          <Moment at={row.createdAt} />
+          {row.initiator && ` · ${row.initiator.name}`}
+        </span>
+      </div>
+      <ReachBar devices={row.progress.devices} />
+    </li>
+  );
+}

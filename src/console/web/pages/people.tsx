@@ -1,0 +1,52 @@
+import type { UserRow } from "../api/rows.ts";
+import { Chip } from "../parts/level-chip.tsx";
+import { ListPage, OpenButton } from "../parts/list-page.tsx";
+import { RowSheet } from "../parts/row-sheet.tsx";
+import { useWords } from "../words/use-words.tsx";
+
+/** Who gets what, who may do what. */
+export default function PeoplePage() {
+  const { t, name } = useWords();
+  return (
+    <ListPage<UserRow>
+      tabs="people"
+      title={t("users.title")}
+      add={t("users.add")}
+      none={t("users.none")}
+      route="users"
+      columns={(open) => [
+        {
+          id: "name",
+          head: t("field.name"),
+          width: "1.5fr",
+          sort: "name",
+          cell: (row) => <OpenButton name={row.name} onOpen={() => open(row.id)} />,
+        },
+        { id: "email", head: t("field.email"), width: "1.5fr", sort: "email", cell: (row) => row.email ?? "–" },
+        { id: "type", head: t("field.type"), width: "8rem", sort: "type", cell: (row) => name("user-type", row.type) },
+        { id: "lists", head: t("lists.title"), width: "1.5fr", cell: listsOf },
+        {
+          id: "state",
+          head: t("field.status"),
+          width: "8rem",
+          cell: (row) => (row.isLocked ? <Chip tone="bad">{t("users.locked")}</Chip> : ""),
+        },
+      ]}
+      sheet={(id, onClose) => (
+        <RowSheet
+          id={id}
+          collection="users"
+          item="users/{userId}"
+          newTitle={t("users.add")}
+          onClose={onClose}
+          fields={[{ name: "name" }, { name: "email" }, { name: "idleTimeout", hint: t("users.idle-hint") }]}
+        />
+      )}
+    />
+  );
+}
+
+function listsOf({ subscriptions, securityGroups }: UserRow): string {
+  const lists = subscriptions.flatMap(({ distributionList }) => distributionList?.name ?? []);
+  return [...securityGroups.map(({ name }) => name), ...lists].join(", ");
+}

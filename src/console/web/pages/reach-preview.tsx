@@ -1,0 +1,111 @@
+import { useEffect, useState } from "react";
+import type { NotificationRow, Reach, TemplateRow } from "../api/rows.ts";
+import { useConsole } from "../console-context.tsx";
+import { FaultLine } from "../parts/fault-line.tsx";
+import { useWords } from "../words/use-words.tsx";
+import { bodyOf, type Message } from "./send-message.ts";
+
+interface ReachPreviewProps {
+  message: Message;
+  template: TemplateRow | null;
+  onDevices(devices: number | null): void;
+}
+
+const PAUSE_MS = 400;
+
+/** Whom the message would reach, asked of the appliance itself as a draft whenever the typing rests. */
+export function ReachPreview({ message, template, onDevices }: ReachPreviewProps) {
+  const { t } = useWords();
+  const { reach, error, pending } = useReach(message, template);
+  const devices = reach ? Object.values(reach.devices).reduce((sum, n) => sum + n, 0) : null;
+  useEffect(() => onDevices(devices), [devices, onDevices]);
+  return (
+    <section className="card" aria-live="polite" aria-busy={pending} aria-label={t("reach.title")}>
+      <h2>{t("reach.title")}</h2>
+      {!reach && !error && <p className="soft">{t("reach.choose")}</p>}
+      <FaultLine error={error} />
+      {reach && <ReachFigures reach={reach} devices={devices ?? 0} />}
+    </section>
+  );
+}
+
+function ReachFigures({ reach, devices }: { reach: Reach; devices: number }) {
+  const { t, name } = useWords();
+  return (
+    <>
+      <p>
+        <span className="figure">{devices}</span> {t("reach.devices", { n: devices })}
+      </p>
+      <dl className="facts">
+        {Object.entries(reach.devices).map(([type, n]) => (
+          <Fact key={type} head={name("type", type)} value={String(n)} />
+        ))}
+        <Fact head={t("reach.people")} value={String(reach.recipientCount)} />
+        <Fact head={t("reach.sound")} value={t("seconds", { n: reach.soundSeconds })} />
+        {reach.expectedSeconds !== null && (
+          <Fact head={t("reach.expected")} value={t("seconds", { n: reach.expectedSeconds })} />
+        )}
+      </dl>
+      {reach.offline.count > 0 && (
+        <details>
+          <summary>
+            <span className="chip warn">{t("reach.doubtful", { n: reach.offline.count })}</span>
+          </summary>
+          <ul>
+            {reach.offline.devices.map((device) => (
+              <li key={device.id}>
+                {device.name}: {device.reason}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+      {reach.notReached.map(({ reason, count }) => (
+        <p key={reason}>
+          <span className="chip bad">{t("reach.not", { n: count })}</span> {reason}
+        </p>
+      ))}
+    </>
+  );
+}
+
+function Fact({ head, value }: { head: string; value: string }) {
+  return (
+    <>
+      <dt>{head}</dt>
+      <dd>{value}</dd>
+    </>
+  );
+}
+
+function useReach(message: Message, template: TemplateRow | null) {
+  const { client, clock } = useConsole();
+  const [state, setState] = useState<{ reach: Reach | null; error: unknown; pending: boolean }>({
+    reach: null,
+    error: null,
+    pending: false,
+  });
+  const wanted = message.deviceGroupIds.length + message.distributionListIds.length > 0;
+  const asked = wanted ? JSON.stringify(bodyOf({ ...message, subject: "–", body: "" }, template, true)) : null;
+  useEffect(() => {
+    if (asked === null) return setState({ reach: null, error: null, pending: false });
+    let wantedStill = true;
+    setState((old) => ({ ...old, pending: true }));
+    const ask = async () => {
+      try {
+        const draft = await client.post<NotificationRow>("notifications", {}, JSON.parse(asked) as object);
+        if (wantedStill) setState({ reach: draft.progress.preview ?? null, error: null, pending: false });
+        // A preview is a row like any other; nobody looks at it again.
+        await client.remove("notifications/{notificationId}", { notificationId: draft.id });
+      } catch (error) {
+        if (wantedStill) setState({ reach: null, error, pending: false });
+      }
+    };
+    const timer = clock.after(PAUSE_MS, () => void ask());
+    return () => {
+      wantedStill = false;
+      timer.cancel();
+    };
+  }, [client, clock, asked]);
+  return state;
+}

@@ -1,0 +1,80 @@
+import type { TemplateRow } from "../api/rows.ts";
+
+/** What the sending form holds. */
+export interface Message {
+  templateId: string | null;
+  subject: string;
+  body: string;
+  alertTone: string;
+  deviceGroupIds: readonly string[];
+  distributionListIds: readonly string[];
+  confirmationRequestId: string | null;
+  audio: File | null;
+  drill: boolean;
+}
+
+/** An empty form: live, with the tone that opens any message. */
+export const EMPTY_MESSAGE: Message = {
+  templateId: null,
+  subject: "",
+  body: "",
+  alertTone: "default",
+  deviceGroupIds: [],
+  distributionListIds: [],
+  confirmationRequestId: null,
+  audio: null,
+  drill: false,
+};
+
+/** The parts of a message that a template may keep to itself. */
+export type Part = "subject" | "body" | "alertTone" | "audio" | "deviceGroupIds" | "distributionListIds";
+
+/** True when the sender may change the part: always without a template, else where the template says so. */
+export function mayChange(template: TemplateRow | null, part: Part): boolean {
+  return template === null || template[`${part}Customizable`];
+}
+
+/** The form as a template fills it; the choice of drill or live stays. */
+export function messageFrom(template: TemplateRow, { drill }: Message): Message {
+  return {
+    templateId: template.id,
+    subject: template.subject,
+    body: template.body ?? "",
+    alertTone: template.alertTone ?? "default",
+    deviceGroupIds: template.deviceGroupIds,
+    distributionListIds: template.distributionListIds,
+    confirmationRequestId: template.confirmationRequestId,
+    audio: null,
+    drill,
+  };
+}
+
+/** True when there is something to send and somebody to send it to. */
+export function isSendable({ subject, deviceGroupIds, distributionListIds }: Message): boolean {
+  return subject.trim() !== "" && deviceGroupIds.length + distributionListIds.length > 0;
+}
+
+/** The body of the request: what the template keeps is left out, so that the template's word holds. */
+export function bodyOf(message: Message, template: TemplateRow | null, draft: boolean): Record<string, unknown> {
+  const body: Record<string, unknown> = { drill: message.drill };
+  if (draft) body.draft = true;
+  if (message.templateId) body.messageTemplateId = message.templateId;
+  else if (message.confirmationRequestId) body.confirmationRequestId = message.confirmationRequestId;
+  for (const part of ["subject", "body", "alertTone", "deviceGroupIds", "distributionListIds"] as const) {
+    if (mayChange(template, part)) body[part] = message[part];
+  }
+  // A preview of words that are still being typed is a preview all the same.
+  if (draft && body.subject === "") body.subject = "–";
+  return body;
+}
+
+/** The same as a form, for a message with a recording: lists as repeated `name[]`. */
+export function formOf(body: Readonly<Record<string, unknown>>, audio: File): FormData {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(body)) {
+    if (Array.isArray(value)) for (const each of value) form.append(`${name}[]`, String(each));
+    else form.append(name, String(value));
+  }
+  form.append("audio", audio);
+  return form;
+}

@@ -1,0 +1,77 @@
+import { Link } from "@tanstack/react-router";
+import type { ConfirmationRow, GroupRow, ListRow, TemplateRow } from "../api/rows.ts";
+import { useRows } from "../api/use-rows.ts";
+import { ListPage, OpenButton } from "../parts/list-page.tsx";
+import { RowSheet } from "../parts/row-sheet.tsx";
+import { useWords } from "../words/use-words.tsx";
+
+const ALL = { limit: 1_000, sort: "name" };
+
+/** Messages made ready. */
+export default function TemplatesPage() {
+  const { t } = useWords();
+  return (
+    <ListPage<TemplateRow>
+      tabs="send"
+      title={t("templates.title")}
+      add={t("templates.add")}
+      none={t("templates.none")}
+      route="message-templates"
+      columns={(open) => [
+        {
+          id: "name",
+          head: t("field.name"),
+          width: "1.2fr",
+          sort: "name",
+          cell: (row) => <OpenButton name={row.name} onOpen={() => open(row.id)} />,
+        },
+        { id: "subject", head: t("field.subject"), width: "2fr", sort: "subject", cell: (row) => row.subject },
+        { id: "tone", head: t("field.alertTone"), width: "8rem", cell: (row) => row.alertTone ?? "–" },
+        {
+          id: "use",
+          head: t("rail.send"),
+          width: "8rem",
+          cell: (row) => (
+            <Link to="/send" search={{ open: row.id }}>
+              {t("templates.use")}
+            </Link>
+          ),
+        },
+      ]}
+      sheet={(id, onClose) => <TemplateSheet id={id} onClose={onClose} />}
+    />
+  );
+}
+
+function TemplateSheet({ id, onClose }: { id: string; onClose: () => void }) {
+  const { t } = useWords();
+  const groups = useRows<GroupRow>("device-groups", {}, ALL);
+  const lists = useRows<ListRow>("distribution-lists", {}, ALL);
+  const confirmations = useRows<ConfirmationRow>("confirmation-requests", {}, ALL);
+  return (
+    <RowSheet
+      id={id}
+      collection="message-templates"
+      item="message-templates/{messageTemplateId}"
+      newTitle={t("templates.add")}
+      onClose={onClose}
+      fields={[
+        { name: "name" },
+        { name: "subject" },
+        { name: "body" },
+        { name: "alertTone" },
+        { name: "deviceGroupIds", kind: "many", choices: choicesOf(groups.data?.data) },
+        { name: "distributionListIds", kind: "many", choices: choicesOf(lists.data?.data) },
+        { name: "confirmationRequestId", kind: "choice", choices: choicesOf(confirmations.data?.data) },
+        { name: "subjectCustomizable" },
+        { name: "bodyCustomizable" },
+        { name: "deviceGroupIdsCustomizable" },
+        { name: "distributionListIdsCustomizable" },
+      ]}
+    />
+  );
+}
+
+function choicesOf(rows: readonly { id: string; name: string }[] | undefined) {
+  return (rows ?? []).map(({ id, name }) => ({ value: id, label: name }));
+}

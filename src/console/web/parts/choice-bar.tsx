@@ -1,0 +1,23 @@
+import { useId } from "react";
+
+interface ChoiceBarProps<V extends string> {
+  label: string;
+  value: V;
+  choices: readonly { value: V; label: string }[];
+  onChange(value: V): void;
+}
+
+/** A choice of a few words side by side; native radio buttons, so arrow keys move it. */
+export function ChoiceBar<V extends string>({ label, value, choices, onChange }: ChoiceBarProps<V>) {
+  const name = useId();
+  return (
+    <fieldset className="choice" aria-label={label}>
+      {choices.map((choice) => (
+        <label key={choice.value}>
+          <input type="radio" name={name} checked={choice.value === value} onChange={() => onChange(choice.value)} />
+          {choice.label}
+        </label>
+      ))}
+    </fieldset>
+  );
+}

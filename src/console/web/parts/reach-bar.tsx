@@ -1,0 +1,21 @@
+import { countedOf } from "../api/sounding.ts";
+import { useWords } from "../words/use-words.tsx";
+
+/** How many of a broadcast's devices were reached, as a bar with its words beside it. */
+export function ReachBar({ devices }: { devices: Readonly<Record<string, number>> }) {
+  const { t } = useWords();
+  const { reached, missed, total } = countedOf(devices);
+  const share = (n: number) => ({ width: `${total === 0 ? 0 : (100 * n) / total}%` });
+  return (
+    <div>
+      <div className="bar" aria-hidden="true">
+        <span className="good" style={share(reached)} />
+        <span className="bad" style={share(missed)} />
+      </div>
+      <span className="soft">
+        {total === 0 ? t("reach.none-yet") : t("reach.of", { reached, total })}
+        {missed > 0 && ` · ${t("reach.missed", { n: missed })}`}
+      </span>
+    </div>
+  );
+}

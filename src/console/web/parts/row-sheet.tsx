@@ -1,0 +1,93 @@
+import { ROUTES, type RouteFor, type RouteParams } from "../api/routes.ts";
+import type { Row } from "../api/rows.ts";
+import { useChange, useRow, useSchemas } from "../api/use-rows.ts";
+import { useConsole } from "../console-context.tsx";
+import { useWords } from "../words/use-words.tsx";
+import { FaultLine } from "./fault-line.tsx";
+import { Form } from "./form.tsx";
+import { type Drawn, drawnFields, type FormValues } from "./form-fields.ts";
+import { SideSheet } from "./side-sheet.tsx";
+
+/** The address part that stands for a row that is about to be made. */
+export const NEW = "new";
+
+interface RowSheetProps {
+  /** Id of the row, or `NEW`. */
+  id: string;
+  collection: RouteFor<"post">;
+  item: RouteFor<"put"> & RouteFor<"delete"> & RouteFor<"get">;
+  /** Which fields of the declaration, and what a person needs beyond it. */
+  fields: readonly Drawn[];
+  newTitle: string;
+  onClose(): void;
+  children?: React.ReactNode;
+}
+
+/** One row in a side sheet: made, changed or removed. */
+export function RowSheet({ id, collection, item, fields, newTitle, onClose, children }: RowSheetProps) {
+  const params = paramsOf(item, id);
+  const isNew = id === NEW;
+  const row = useRow<Row & FormValues>(item, params, {}, { enabled: !isNew });
+  const saving = useSaving({ collection, item, params, isNew, onClose });
+  const removing = useRemoving({ item, params, onClose });
+  const schemas = useSchemas();
+  const drawn = drawnFields(schemas.data?.resources[ROUTES[item].resource]?.schema, fields);
+  const found = isNew ? {} : row.data?.id === id ? row.data : null;
+  const title = isNew ? newTitle : String(row.data?.name ?? "");
+  const may = (verb: string) => (found as Partial<Row> | null)?.permissions?.includes(verb) ?? false;
+  return (
+    <SideSheet title={title} onClose={onClose}>
+      <FaultLine error={row.error ?? schemas.error} />
+      {found && schemas.data && (
+        <Form
+          key={id}
+          fields={isNew || may("put") ? drawn : []}
+          before={found}
+          pending={saving.isPending || removing.isPending}
+          error={saving.error ?? removing.error}
+          onSave={(changed) => saving.mutate(changed)}
+          onRemove={!isNew && may("delete") ? () => removing.mutate() : undefined}
+        />
+      )}
+      {!isNew && children}
+    </SideSheet>
+  );
+}
+
+interface Target {
+  item: RouteFor<"put"> & RouteFor<"delete">;
+  params: RouteParams;
+  onClose(): void;
+}
+
+function useSaving({
+  collection,
+  item,
+  params,
+  isNew,
+  onClose,
+}: Target & { collection: RouteFor<"post">; isNew: boolean }) {
+  const { client, say } = useConsole();
+  const { t } = useWords();
+  return useChange(ROUTES[item].resource, async (changed: Record<string, unknown>) => {
+    if (isNew) await client.post(collection, params, changed);
+    else await client.put(item, params, changed);
+    say(t("saved"));
+    onClose();
+  });
+}
+
+function useRemoving({ item, params, onClose }: Target) {
+  const { client, say } = useConsole();
+  const { t } = useWords();
+  return useChange<void, void>(ROUTES[item].resource, async () => {
+    await client.remove(item, params);
+    say(t("removed"));
+    onClose();
+  });
+}
+
+function paramsOf(item: string, id: string): RouteParams {
+  const name = /\{(\w+)\}$/.exec(item)?.[1] ?? "id";
+  return { [name]: id };
+}

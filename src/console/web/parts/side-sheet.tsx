@@ -1,0 +1,21 @@
+import { Drawer } from "@mantine/core";
+import type { ReactNode } from "react";
+import { useWords } from "../words/use-words.tsx";
+import "@mantine/core/styles/Drawer.css";
+
+/** What a row opens, beside the list that stays; a stray click does not throw away what was typed. Its head is no `header`: the page has one banner. */
+export function SideSheet({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
+  const { t } = useWords();
+  return (
+    <Drawer.Root opened onClose={onClose} position="right" size="lg" closeOnClickOutside={false}>
+      <Drawer.Overlay backgroundOpacity={0.35} />
+      <Drawer.Content bg="var(--card)">
+        <div className="sheet-head">
+          <Drawer.Title>{title}</Drawer.Title>
+          <Drawer.CloseButton aria-label={t("close")} />
+        </div>
+        <Drawer.Body>{children}</Drawer.Body>
+      </Drawer.Content>
+    </Drawer.Root>
+  );
+}

@@ -1,0 +1,34 @@
+import { Link } from "@tanstack/react-router";
+import type { WordKey } from "../words/en.ts";
+import { useWords } from "../words/use-words.tsx";
+
+/** The rooms of a place in the rail. */
+export const TABS = {
+  send: [
+    { to: "/send", word: "send.title" },
+    { to: "/templates", word: "templates.title" },
+    { to: "/confirmation-requests", word: "confirmations.title" },
+  ],
+  people: [
+    { to: "/people", word: "users.title" },
+    { to: "/lists", word: "lists.title" },
+  ],
+  devices: [
+    { to: "/devices", word: "devices.title" },
+    { to: "/device-groups", word: "groups.title" },
+  ],
+} as const satisfies Record<string, readonly { to: string; word: WordKey }[]>;
+
+/** Links to the rooms of a place. */
+export function Tabs({ of }: { of: keyof typeof TABS }) {
+  const { t } = useWords();
+  return (
+    <nav className="tabs" aria-label={t("tabs.label")}>
+      {TABS[of].map(({ to, word }) => (
+        <Link key={to} to={to} activeProps={{ "data-on": "true" }}>
+          {t(word)}
+        </Link>
+      ))}
+    </nav>
+  );
+}

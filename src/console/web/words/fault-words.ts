@@ -1,0 +1,29 @@
+import { CallerError, UpstreamError } from "../../../base/errors.ts";
+import type { Words } from "./use-words.tsx";
+
+/** What went wrong and what to do, in words; the API's own sentence where it says more. */
+export function faultWords(error: unknown, { t, name }: Words): string {
+  if (error instanceof UpstreamError) return t("fault.unreachable");
+  if (!(error instanceof CallerError)) return t("fault.internal");
+  const faults = error.faults.filter(({ field }) => field !== null);
+  if (faults.length > 0) {
+    return faults.map((fault) => fieldFaultWords(fault.field ?? "", fault.type, fault.message, { t, name })).join(" ");
+  }
+  const known = name("fault", error.type);
+  return known === error.type ? error.message || t("fault.internal") : known;
+}
+
+/** The words for one field, or null when it is not at fault. */
+export function fieldFault(error: unknown, field: string, words: Words): string | null {
+  if (!(error instanceof CallerError)) return null;
+  const fault = error.faults.find((each) => each.field === field);
+  return fault ? fieldFaultWords(field, fault.type, fault.message, words) : null;
+}
+
+function fieldFaultWords(field: string, type: string, message: string, { t, name }: Pick<Words, "t" | "name">): string {
+  const label = name("field", field);
+  if (type === "required") return t("fault.field-required", { label });
+  // The API says after its first sentence what it expects; that part is worth more than any general word.
+  const detail = /^Field \S+ is not valid\.\s*(.*)$/s.exec(message)?.[1] ?? message;
+  return `${t("fault.field-invalid", { label })} ${detail}`.trim();
+}

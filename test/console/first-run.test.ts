@@ -1,0 +1,51 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect } from "vitest";
+import { newConsolePage, startBrowser } from "../support/browser.ts";
+import { peer } from "../support/peers.ts";
+import { type RunningDaemon, serve } from "../support/product.ts";
+import { makeTempDir } from "../support/temp-dir.ts";
+
+const { describe, it } = peer("chromium");
+
+describe("the first run", () => {
+  let data: string;
+  let daemon: RunningDaemon;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    data = join(makeTempDir(), "data");
+    daemon = await serve(data);
+    browser = await startBrowser();
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await daemon?.end("SIGKILL");
+  });
+
+  it("leads from an empty folder to a test broadcast", async () => {
+    const { page, open, axe, faults } = await newConsolePage(browser, daemon.url);
+    await open("/");
+    expect(await axe()).toEqual([]);
+    await page.getByLabel("Set-up code").fill("00000-00000");
+    await page.getByLabel("Name").fill("Head");
+    await page.getByLabel("E-mail").fill("head@example.org");
+    await page.getByRole("textbox", { name: "Password" }).fill("correct horse battery");
+    await page.getByRole("button", { name: "Begin" }).click();
+    await page.waitForSelector("text=not the set-up code");
+    await page.getByLabel("Set-up code").fill(readFileSync(join(data, "setup-code"), "utf8").trim());
+    await page.getByRole("button", { name: "Begin" }).click();
+    await page.waitForURL(/welcome/);
+    await page.getByLabel("What people call it").fill("Hall");
+    await page.getByLabel("Multicast address").fill("239.255.77.8");
+    await page.getByRole("button", { name: "Add a device" }).click();
+    await page.getByRole("button", { name: "Send a test" }).click();
+    await page.waitForURL(/broadcasts\/./);
+    await page.waitForSelector("text=Test of the loudspeakers");
+    await page.waitForSelector("text=Finished");
+    await page.waitForSelector("text=1 of 1 devices");
+    expect(faults.filter((fault) => !fault.includes("401"))).toEqual([]);
+  }, 60_000);
+});

@@ -1,0 +1,95 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { ROUTES } from "../../src/console/web/api/routes.ts";
+import { de } from "../../src/console/web/words/de.ts";
+import { en, type WordKey } from "../../src/console/web/words/en.ts";
+import { actionsFor } from "../../src/rest/actions/index.ts";
+import { createCatalogue, methodsOf } from "../../src/schema/catalogue.ts";
+import { declarationsOf, type Modules } from "./declarations.ts";
+import { planted, ROOT, readTree } from "./source-tree.ts";
+import { wordsOutsideTheCatalogue } from "./writing.ts";
+
+const paths = [...readTree(["src/resources"], (path) => path.endsWith(".ts")).keys()];
+const modules: Modules = new Map(
+  await Promise.all(paths.map(async (path) => [path, await import(join(ROOT, path))] as const)),
+);
+const catalogue = createCatalogue(declarationsOf(modules).map(({ resource }) => resource));
+
+/** `get notifications/{}` for every method and path that the API serves; names in braces don't matter. */
+const served = new Set([
+  ...catalogue.all.flatMap((resource) =>
+    resource.paths.flatMap((path) =>
+      methodsOf(path).flatMap((method) => [
+        ...(method === "get" || method === "post" ? [`${method} ${bare(path.at)}`] : []),
+        ...(method === "post" ? [] : [`${method} ${bare(path.at)}/{}`]),
+      ]),
+    ),
+  ),
+  ...actionsFor(catalogue).map(({ method, at }) => `${method} ${bare(at)}`),
+]);
+
+function bare(path: string): string {
+  return path.replace(/\{\w+\}/g, "{}");
+}
+
+function unserved(routes: Readonly<Record<string, { methods: readonly string[] }>>): string[] {
+  return Object.entries(routes).flatMap(([route, { methods }]) =>
+    methods.map((method) => `${method} ${bare(route)}`).filter((call) => !served.has(call)),
+  );
+}
+
+describe("the console", () => {
+  it("calls only routes of the API", () => {
+    expect(unserved(ROUTES)).toEqual([]);
+    expect(unserved({ "notifications/{id}": { methods: ["get", "put"] }, secrets: { methods: ["get"] } })).toEqual([
+      "put notifications/{}",
+      "get secrets",
+    ]);
+  });
+
+  it("reads again what a route's resource says", () => {
+    const unknown = Object.values(ROUTES).filter(({ resource }) => resource !== "session" && !catalogue.has(resource));
+    expect(unknown).toEqual([]);
+  });
+
+  it("reaches the API through its client alone", () => {
+    const tree = readTree(
+      ["src/console/web"],
+      (path) => /\.tsx?$/.test(path) && !/api\/(client|routes)\.ts$/.test(path),
+    );
+    const direct = [...tree].filter(([, text]) => /["'`]\/?api\/(?!live\b)/.test(text)).map(([path]) => path);
+    expect(tree.size).toBeGreaterThan(0);
+    expect(direct).toEqual([]);
+  });
+
+  it("has its words in the catalogue", () => {
+    const tree = readTree(["src/console/web"], (path) => path.endsWith(".tsx"));
+    expect(tree.size).toBeGreaterThan(0);
+    expect(wordsOutsideTheCatalogue(tree)).toEqual([]);
+  });
+
+  it.each([
+    ["between tags", "<p>Hello</p>"],
+    ["in braces", '<p>{"Hello"}</p>'],
+    ["in what is read aloud", '<input aria-label="Hello" />'],
+    ["in a label in braces", '<input label={"Hello"} />'],
+  ])("would be refused words %s", (_case, markup) => {
+    const tree = planted({ "src/console/web/a.tsx": `const x = ${markup};` });
+    expect(wordsOutsideTheCatalogue(tree)).toEqual([expect.stringContaining("Hello")]);
+  });
+
+  it("may use words of machines and signs", () => {
+    const markup = '<p className="soft">{t("hello")} · <input type="text" aria-label={t("name")} />–</p>';
+    expect(wordsOutsideTheCatalogue(planted({ "src/console/web/a.tsx": `const x = ${markup};` }))).toEqual([]);
+  });
+
+  it("fills the same places in every language", () => {
+    const differing = (Object.keys(en) as WordKey[]).filter((key) => placesOf(en[key]) !== placesOf(de[key]));
+    expect(differing).toEqual([]);
+  });
+});
+
+function placesOf(message: string): string {
+  const places = new Set(message.match(/\{\w+\}/g) ?? []);
+  return [...places].sort().join();
+}

@@ -1,0 +1,98 @@
+import { describe, expect, it } from "vitest";
+import { CallerError, UpstreamError } from "../../../../src/base/errors.ts";
+import { createClient } from "../../../../src/console/web/api/client.ts";
+import { addressOf } from "../../../../src/console/web/api/routes.ts";
+
+interface Call {
+  address: string;
+  method: string | undefined;
+  headers: Headers;
+  body: unknown;
+}
+
+function scene(answer: () => Response) {
+  const calls: Call[] = [];
+  let loggedOut = 0;
+  let unattended = false;
+  const client = createClient({
+    fetch(address, { method, headers, body }) {
+      calls.push({ address, method, headers: new Headers(headers), body });
+      return Promise.resolve(answer());
+    },
+    isUnattended: () => unattended,
+    onLoggedOut: () => void loggedOut++,
+  });
+  const leave = (): void => {
+    unattended = true;
+  };
+  return { client, calls, leave, loggedOut: () => loggedOut };
+}
+
+const fault = (status: number, type: string) => () =>
+  Response.json(
+    { status, type, message: "Field name is required.", errors: [{ field: "name", type, message: "x" }] },
+    { status },
+  );
+
+describe("the client", () => {
+  it("fills and escapes addresses", () => {
+    expect(addressOf("users/{userId}", { userId: "a/b" })).toBe("/api/v1/users/a%2Fb");
+    expect(addressOf("users", {}, { q: "a&b", limit: 5, sort: undefined, ids: ["x", "y"] })).toBe(
+      "/api/v1/users?q=a%26b&limit=5&ids%5B%5D=x&ids%5B%5D=y",
+    );
+  });
+
+  it("wears the console's header on whatever changes something, and only there", async () => {
+    const { client, calls } = scene(() => Response.json({}));
+    await client.get("users");
+    await client.post("users", {}, { name: "A" });
+    await client.put("users/{userId}", { userId: "1" }, {});
+    await client.remove("session");
+    await client.logIn("a@b.example", "secret");
+    expect(calls.map(({ headers }) => headers.get("x-carillon-console"))).toEqual([null, "1", "1", "1", "1"]);
+    expect(calls[1]).toMatchObject({ address: "/api/v1/users", method: "POST", body: '{"name":"A"}' });
+    expect(calls[1]?.headers.get("content-type")).toBe("application/json");
+  });
+
+  it("says of what it reads on its own account that nobody asked for it", async () => {
+    const { client, calls, leave } = scene(() => Response.json({}));
+    await client.get("users");
+    leave();
+    await client.get("users");
+    await client.post("users", {}, {});
+    expect(calls.map(({ headers }) => headers.get("x-carillon-background"))).toEqual([null, "1", null]);
+  });
+
+  it("leaves the type of a form to the browser", async () => {
+    const { client, calls } = scene(() => Response.json({}));
+    await client.post("notifications", {}, new FormData(), { "Idempotency-Key": "k" });
+    expect(calls[0]?.headers.get("content-type")).toBeNull();
+    expect(calls[0]?.headers.get("idempotency-key")).toBe("k");
+  });
+
+  it("throws the API's own faults", async () => {
+    const { client } = scene(fault(400, "required"));
+    const error = await client.post("users", {}, {}).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(CallerError);
+    expect(error).toMatchObject({ type: "required", faults: [{ field: "name" }] });
+  });
+
+  it("tells that the session ended, but not at a refused log-in", async () => {
+    const { client, loggedOut } = scene(fault(401, "unauthorized"));
+    await expect(client.get("users")).rejects.toMatchObject({ type: "unauthorized" });
+    expect(loggedOut()).toBe(1);
+    await expect(client.logIn("a", "b")).rejects.toMatchObject({ type: "unauthorized" });
+    expect(loggedOut()).toBe(1);
+  });
+
+  it("tells no answer from a refusal, also when the answer is no JSON", async () => {
+    const broken = createClient({
+      fetch: () => Promise.reject(new TypeError("failed")),
+      isUnattended: () => false,
+      onLoggedOut: () => undefined,
+    });
+    await expect(broken.get("users")).rejects.toBeInstanceOf(UpstreamError);
+    const { client } = scene(() => new Response("<html>", { status: 502 }));
+    await expect(client.get("users")).rejects.toMatchObject({ type: "upstream" });
+  });
+});

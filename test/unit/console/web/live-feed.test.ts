@@ -1,0 +1,124 @@
+import { describe, expect, it } from "vitest";
+import { type Change, createLiveFeed, type FeedState } from "../../../../src/console/web/api/live-feed.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+
+type On = Parameters<Parameters<typeof createLiveFeed>[0]["open"]>[1];
+
+function scene() {
+  const clock = createFakeClock();
+  const opened: { address: string; on: On; closed: boolean }[] = [];
+  const changes: Change[] = [];
+  const states: FeedState[] = [];
+  let resyncs = 0;
+  const feed = createLiveFeed({
+    clock,
+    open(address, on) {
+      const socket = { address, on, closed: false };
+      opened.push(socket);
+      return {
+        close() {
+          socket.closed = true;
+        },
+      };
+    },
+    onChanges: (some) => void changes.push(...some),
+    onResync: () => void resyncs++,
+    onState: (state) => void states.push(state),
+  });
+  const last = () => {
+    const socket = opened.at(-1);
+    if (!socket) throw new Error("nothing was opened");
+    return socket;
+  };
+  const tell = (message: object) => last().on.message(JSON.stringify(message));
+  return { clock, feed, opened, changes, states, last, tell, resyncs: () => resyncs };
+}
+
+describe("the live feed", () => {
+  it("reads everything anew at its first word, then only what changed", () => {
+    const { feed, tell, changes, states, resyncs } = scene();
+    feed.start();
+    tell({ seq: 7 });
+    expect(resyncs()).toBe(1);
+    tell({ seq: 8, changes: [{ resource: "users", id: "a", op: "update" }] });
+    expect(resyncs()).toBe(1);
+    expect(changes).toEqual([{ resource: "users", id: "a", op: "update" }]);
+    expect(states.at(-1)?.live).toBe(true);
+  });
+
+  it("says since when it is cut, and resumes after the last number it saw", () => {
+    const { clock, feed, tell, last, states, opened, resyncs } = scene();
+    feed.start();
+    expect(last().address).toBe("/api/live");
+    tell({ seq: 41 });
+    clock.tick(3_000);
+    last().on.end();
+    expect(states.at(-1)).toEqual({ live: false, since: clock.now() - 3_000 });
+    clock.tick(499);
+    expect(opened).toHaveLength(1);
+    clock.tick(1);
+    expect(last().address).toBe("/api/live?since=41");
+    tell({ seq: 42 });
+    expect(states.at(-1)).toEqual({ live: true, since: clock.now() });
+    expect(resyncs()).toBe(1);
+  });
+
+  it("takes silence for a cut", () => {
+    const { clock, feed, tell, opened, states } = scene();
+    feed.start();
+    tell({ seq: 1 });
+    clock.tick(10_999);
+    expect(states.at(-1)?.live).toBe(true);
+    clock.tick(1);
+    expect(states.at(-1)?.live).toBe(false);
+    expect(opened[0]?.closed).toBe(true);
+  });
+
+  it("grows patient, at most ten seconds, and is quick again after a word", () => {
+    const { clock, feed, last, opened, tell } = scene();
+    feed.start();
+    for (const pauseMs of [500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000]) {
+      const before = opened.length;
+      last().on.end();
+      clock.tick(pauseMs - 1);
+      expect(opened).toHaveLength(before);
+      clock.tick(1);
+      expect(opened).toHaveLength(before + 1);
+    }
+    tell({ seq: 1 });
+    last().on.end();
+    const before = opened.length;
+    clock.tick(500);
+    expect(opened).toHaveLength(before + 1);
+  });
+
+  it("reads everything anew when it was away too long", () => {
+    const { feed, tell, resyncs } = scene();
+    feed.start();
+    tell({ seq: 1 });
+    tell({ resync: true, seq: 90 });
+    expect(resyncs()).toBe(2);
+  });
+
+  it("hears nothing of a socket that it has left, nor words that are no JSON", () => {
+    const { clock, feed, last, changes, tell } = scene();
+    feed.start();
+    const old = last();
+    old.on.end();
+    clock.tick(500);
+    old.on.message(JSON.stringify({ seq: 5, changes: [{ resource: "users", id: "a", op: "update" }] }));
+    last().on.message("{");
+    expect(changes).toEqual([]);
+    tell({ seq: 6 });
+    expect(last().address).toBe("/api/live");
+  });
+
+  it("leaves no timer and no socket behind", () => {
+    const { clock, feed, last, tell } = scene();
+    feed.start();
+    tell({ seq: 1 });
+    feed.stop();
+    expect(clock.pending()).toBe(0);
+    expect(last().closed).toBe(true);
+  });
+});

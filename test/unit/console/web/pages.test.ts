@@ -1,0 +1,181 @@
+import { describe, expect, it } from "vitest";
+import type { DeliveryRow } from "../../../../src/console/web/api/rows.ts";
+import { countedOf, soundingOf, stateOf } from "../../../../src/console/web/api/sounding.ts";
+import { deliveryCsv } from "../../../../src/console/web/pages/delivery-csv.ts";
+import {
+  draftOf,
+  expressionFault,
+  groupBodyOf,
+  isComplete,
+} from "../../../../src/console/web/pages/group-definition.ts";
+import { deviceBody, NEW_DEVICE } from "../../../../src/console/web/pages/new-device.ts";
+import { changedValues, drawnFields, fieldsOf } from "../../../../src/console/web/parts/form-fields.ts";
+import { rowFits, termsOf } from "../../../../src/console/web/parts/row-search.ts";
+import { readTableSearch } from "../../../../src/console/web/parts/table-search.ts";
+import { elapsedText, fill, momentText } from "../../../../src/console/web/words/format.ts";
+
+describe("a broadcast", () => {
+  const progress = {
+    percentComplete: 0,
+    devices: {},
+    broadcastFinishedCount: 0,
+    broadcastFailedCount: 0,
+    expireCount: 0,
+  };
+
+  it("has one word for where it stands", () => {
+    expect(stateOf({ abortedAt: null, progress })).toBe("going");
+    expect(stateOf({ abortedAt: null, progress: { ...progress, broadcastFinishedCount: 1 } })).toBe("finished");
+    expect(stateOf({ abortedAt: null, progress: { ...progress, broadcastFailedCount: 1 } })).toBe("failed");
+    expect(stateOf({ abortedAt: "2026-01-01T00:00:00.000Z", progress })).toBe("stopped");
+  });
+
+  it("does not sound as a preview", () => {
+    expect(soundingOf([{ draft: true, abortedAt: null, progress } as never])).toEqual([]);
+  });
+
+  it("counts its devices in three words", () => {
+    expect(countedOf({ sent: 10, playing: 47, failed: 2, skipped: 1, planned: 4 })).toEqual({
+      reached: 57,
+      missed: 3,
+      waiting: 4,
+      total: 64,
+    });
+  });
+});
+
+describe("the ledger as CSV", () => {
+  it("quotes what needs it and runs no formula", () => {
+    const row = { name: 'Room "7", East', deviceIdentifier: "=cmd()", level: "failed", attempt: 3 } as DeliveryRow;
+    const [head, line] = deliveryCsv([{ ...row, type: null, reason: "a\nb" }]).split("\r\n");
+    expect(head).toMatch(/^name,deviceIdentifier,type,level,reason,attempt,/);
+    expect(line).toMatch(/^"Room ""7"", East",'=cmd\(\),,failed,"a\nb",3,/);
+  });
+});
+
+describe("a group's definition", () => {
+  const filter = { attribute: "Name", comparison: "EQUALS", value: "x" };
+
+  it("explains what is wrong with an expression, and where", () => {
+    const draft = { ...draftOf(null), filterType: "LOGICAL_EXPRESSION", filters: [filter, filter] };
+    expect(expressionFault({ ...draft, logicalExpression: "(1 AND 2) OR NOT 1" })).toBeNull();
+    expect(expressionFault({ ...draft, logicalExpression: "1 AND (2" })).toBe("The ( at position 7 is never closed.");
+    expect(expressionFault({ ...draft, logicalExpression: "3" })).toBe("There are filters 1 to 2, not 3 (position 1).");
+    expect(expressionFault({ ...draft, filterType: "AND", logicalExpression: "(" })).toBeNull();
+  });
+
+  it("leaves out empty lines and an expression that is not used", () => {
+    const body = groupBodyOf({ ...draftOf(null), name: "A", logicalExpression: "1", additionIds: [" SEP1 ", ""] });
+    expect(body).toMatchObject({ logicalExpression: null, additionIds: ["SEP1"], filterType: "AND" });
+  });
+
+  it("is complete when each filter says what it compares", () => {
+    expect(isComplete({ ...draftOf(null), filters: [filter] })).toBe(true);
+    expect(isComplete({ ...draftOf(null), filters: [{ ...filter, value: "" }] })).toBe(false);
+  });
+});
+
+describe("a new device", () => {
+  it("is a zone of its name", () => {
+    expect(deviceBody({ ...NEW_DEVICE, description: "Main hall!", group: " 239.1.2.3 " })).toMatchObject({
+      type: "speakers",
+      deviceIdentifier: "zone:Main-hall-",
+      attributes: { Group: "239.1.2.3", Port: "20480", Codec: "PCMU" },
+    });
+  });
+
+  it("is a phone in capitals", () => {
+    const phone = { ...NEW_DEVICE, kind: "phone" as const, phoneName: "sep001122334455", address: "10.1.2.3" };
+    expect(deviceBody(phone)).toMatchObject({ type: "phones", deviceIdentifier: "SEP001122334455" });
+  });
+});
+
+describe("a form", () => {
+  it("is drawn from a JSON Schema", () => {
+    const fields = fieldsOf({
+      properties: {
+        user: { type: "string", maxLength: 64, description: "Who. own choice: me." },
+        password: { type: "string", writeOnly: true },
+        id: { type: "string", readOnly: true },
+        retries: { anyOf: [{ type: "integer", minimum: 1, maximum: 9 }, { type: "null" }] },
+        codec: { enum: ["PCMU", "G722"] },
+        on: { type: "boolean" },
+        names: { type: "array", items: { type: "string" } },
+        rest: { type: "object" },
+      },
+      required: ["user"],
+    });
+    expect(fields.map(({ name, kind }) => `${name}:${kind}`)).toEqual([
+      "user:text",
+      "password:secret",
+      "retries:number",
+      "codec:choice",
+      "on:switch",
+      "names:lines",
+      "rest:json",
+    ]);
+    expect(fields[0]).toMatchObject({ required: true, hint: "Who. Me.", max: 64 });
+    expect(fields[2]).toMatchObject({ min: 1, max: 9 });
+  });
+
+  it("takes kind and bounds from the declaration, and hints from the page alone", () => {
+    const schema = {
+      properties: { name: { type: "string", maxLength: 140, description: "x" }, on: { type: "boolean" } },
+    };
+    expect(drawnFields(schema, [{ name: "on", hint: "y" }, { name: "name" }, { name: "new" }])).toEqual([
+      { name: "on", kind: "switch", hint: "y" },
+      { name: "name", kind: "text", max: 140 },
+      { name: "new", kind: "text" },
+    ]);
+  });
+
+  it("sends only what was changed, empty texts as null", () => {
+    expect(changedValues({ a: "x", b: null, c: ["1"] }, { a: "", b: "", c: ["1"], d: false })).toEqual({
+      a: null,
+      d: false,
+    });
+  });
+});
+
+describe("a search", () => {
+  it("finds rows that have every word, in texts and attributes but not in ids", () => {
+    const row = {
+      id: "abc",
+      domainId: "abc",
+      name: "Room 214",
+      attributes: { IPAddress: "10.1.2.3" },
+      lists: ["choir"],
+    };
+    const found = ["room", "214 ROOM", "10.1 room", "abc", "choir", "room 215", " "].filter((text) =>
+      rowFits(row, termsOf(text)),
+    );
+    expect(found).toEqual(["room", "214 ROOM", "10.1 room", " "]);
+  });
+});
+
+describe("an address", () => {
+  it("keeps only what tables know", () => {
+    expect(readTableSearch({ q: "x", level: 7, evil: "y", sort: "" })).toEqual({ q: "x", level: "7" });
+  });
+});
+
+describe("words", () => {
+  it("fill their places, numbers in the manner of the language", () => {
+    expect(fill("{n} of {total}", { n: 1_234, total: "many" }, "de")).toBe("1.234 of many");
+    expect(fill("{n} device|{n} devices", { n: 1 }, "en")).toBe("1 device");
+    expect(fill("{n} device|{n} devices", { n: 0 }, "en")).toBe("0 devices");
+    expect(fill("{gone}", {}, "en")).toBe("{gone}");
+  });
+
+  it("tell elapsed time", () => {
+    expect(elapsedText(-5)).toBe("0:00");
+    expect(elapsedText(67_900)).toBe("1:07");
+    expect(elapsedText(3_723_000)).toBe("1:02:03");
+  });
+
+  it("tell moments: near ones relative, others by date", () => {
+    const now = Date.parse("2026-01-12T08:00:00.000Z");
+    expect(momentText(now - 5 * 60_000, now, "en")).toBe("5 minutes ago");
+    expect(momentText(now - 26 * 3_600_000, now, "en")).toContain("Jan 11, 2026");
+  });
+});
