@@ -7,7 +7,7 @@ import type { Log } from "../base/log.ts";
 import { boundsOf } from "../settings/addresses.ts";
 import type { Settings } from "../settings/schema.ts";
 
-/** Ports of multicast streams that every phone takes. @source Cisco IP Phone Services Application Development Notes, RTPMRx */
+/** Ports of multicast streams that every phone takes. @source protocols.md 3, RTPMRx */
 const PORTS = { firstPort: 20_480, lastPort: 32_766 };
 
 /** What makes and sends sound. */

@@ -38,7 +38,7 @@ export interface AddressPool {
 
 /** @source design: group:port not reused within 5 minutes */
 const REST_MS = 300_000;
-/** Ports that every phone accepts; odd ones belong to RTCP. @source Cisco IP Phone Services Application Development Notes, RTPMRx */
+/** Ports that every phone accepts; odd ones belong to RTCP. @source protocols.md 3, RTPMRx */
 const LEAST_PORT = 20480;
 const MOST_PORT = 32768;
 

@@ -8,7 +8,7 @@ const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n';
 /**
  * The stream statistics page of a phone (/StreamingStatisticsX): packets really received, of the current or the last
  * stream; a mute phone counts none. Element names as phones spell them; values that a campus has no measure for are
- * left out. @source Cisco IP Phone administration guides, "Streaming Statistics"
+ * left out. @source protocols.md 3, stream statistics
  */
 export function streamingStatistics(campus: CampusState, phone: Phone): string {
   const listening = phone.listening;
