@@ -18,7 +18,7 @@ export type Bound = readonly [resource: AnyResource, behaviour: Behaviour];
 
 /**
  * The rules of who may be given what. own choice: nobody passes on more than the own rights, be it by a permission, a
- * membership or a token; the organisation never loses its last member of a super group.
+ * membership or a token, nor locks somebody with greater rights; the organisation never loses its last member of a super group.
  */
 export function accessBehaviours(clock: Clock): readonly Bound[] {
   return [
@@ -36,8 +36,10 @@ function bind<R extends AnyResource>(resource: R, behaviour: Behaviour<R>): Boun
   return [resource, behaviour as unknown as Behaviour];
 }
 
-function checkUser({ after }: Change<typeof users>): void {
+function checkUser({ before, after, given }: Change<typeof users>, tx: Reader, by: By): void {
   if (!after) return;
+  // Else whoever may edit users could lock out everybody who may do more.
+  if (before && given.has("lock") && before.id !== by.actor.userId) requireCover(by, rightsOfUser(tx, before.pk), tx);
   if (after.email !== null && (after.type === "anonymous" || after.type === "application")) {
     throw invalidValue("email", `A user of type ${after.type} has none.`);
   }

@@ -235,6 +235,17 @@ describe("administrators", () => {
 });
 
 describe("users", () => {
+  it("are locked only by those whose rights are as great", async () => {
+    const editor = await fixture.user("Editor", "put /users/*");
+    const colleague = await fixture.user("Colleague", "put /users/*");
+    const lock = { start: "2026-01-12T09:00:00.000Z" };
+    const by = fixture.by(editor.token);
+    await expect(fixture.store.update(users, fixture.adminId, { lock }, by)).rejects.toThrow("Permission denied.");
+    await fixture.store.update(users, fixture.adminId, { name: "The admin" }, by);
+    const locked = await fixture.store.update(users, colleague.id, { lock }, by);
+    expect(locked.lock?.start).toBe(Date.parse(lock.start));
+  });
+
   it("check lock and email against the type", async () => {
     const create = (input: object) => fixture.store.create(users, { name: "R", ...input }, fixture.system);
     const at = "2026-01-01T00:00:00.000Z";
