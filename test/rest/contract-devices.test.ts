@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Answered, startTestDaemon, type TestDaemon } from "../support/daemon.ts";
-
-type Body = Record<string, unknown> & { id: string; token: string; total: number; data: Body[] };
+import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { type Body, createContractCaller } from "./contract-caller.ts";
 
 let daemon: TestDaemon;
+const { call, made, refusal } = createContractCaller(() => daemon);
 let onprem: string;
 let self: string;
 const phones: Body[] = [];
@@ -24,21 +24,6 @@ beforeAll(async () => {
   });
 });
 afterAll(() => daemon.stop());
-
-function call(method: string, path: string, body?: object, token?: string): Promise<Answered<Body>> {
-  return daemon.call<Body>(method, path, body, token);
-}
-
-async function made(path: string, body: object = {}): Promise<Body> {
-  const answer = await call("POST", path, body);
-  expect([path, answer.status, answer.body.message]).toEqual([path, 200, undefined]);
-  return answer.body;
-}
-
-async function refusal(method: string, path: string, body?: object, token?: string): Promise<string> {
-  const answer = await call(method, path, body, token);
-  return `${answer.status} ${answer.body.type} ${(answer.body.errors as { field: string }[])?.[0]?.field ?? ""}`.trim();
-}
 
 async function found(query: string): Promise<string> {
   const { status, body } = await call("GET", `/devices?${query}`);

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CUSTOMIZABLE_FIELDS } from "../../src/resources/messages/customisation.ts";
-import { type Answered, startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { type Body, createContractCaller } from "./contract-caller.ts";
 import { PNG, wavOf } from "./uploads.ts";
 
-type Body = Record<string, unknown> & { id: string; token: string; total: number; data: Body[] };
-
 let daemon: TestDaemon;
+const { call, made, refusal } = createContractCaller(() => daemon);
 let list: Body;
 let people: Body[];
 let request: Body;
@@ -21,21 +21,6 @@ beforeAll(async () => {
   request = await made("/confirmation-requests", { name: "Safe?", options: ["Yes", "No"] });
 });
 afterAll(() => daemon.stop());
-
-function call(method: string, path: string, body?: object, token?: string): Promise<Answered<Body>> {
-  return daemon.call<Body>(method, path, body, token);
-}
-
-async function made(path: string, body: object = {}): Promise<Body> {
-  const answer = await call("POST", path, body);
-  expect([path, answer.status, answer.body.message]).toEqual([path, 200, undefined]);
-  return answer.body;
-}
-
-async function refusal(method: string, path: string, body?: object, token?: string): Promise<string> {
-  const answer = await call(method, path, body, token);
-  return `${answer.status} ${answer.body.type} ${(answer.body.errors as { field: string }[])?.[0]?.field ?? ""}`.trim();
-}
 
 /** Looks again until `seen` is content; the pipeline works beside the requests. */
 async function eventually(path: string, seen: (body: Body) => void): Promise<void> {

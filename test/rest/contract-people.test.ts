@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Answered, startTestDaemon, type TestDaemon } from "../support/daemon.ts";
-
-type Body = Record<string, unknown> & { id: string; token: string; total: number; data: Body[]; permissions: string[] };
+import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { type Body, createContractCaller } from "./contract-caller.ts";
 
 let daemon: TestDaemon;
+const { call, made, refusal } = createContractCaller(() => daemon);
 let ann: Body;
 let annToken: string;
 beforeAll(async () => {
@@ -12,21 +12,6 @@ beforeAll(async () => {
   annToken = (await made(`/users/${ann.id}/tokens`, { name: "app" })).token;
 });
 afterAll(() => daemon.stop());
-
-function call(method: string, path: string, body?: object, token?: string): Promise<Answered<Body>> {
-  return daemon.call<Body>(method, path, body, token);
-}
-
-async function made(path: string, body: object = {}): Promise<Body> {
-  const answer = await call("POST", path, body);
-  expect([path, answer.status, answer.body.message]).toEqual([path, 200, undefined]);
-  return answer.body;
-}
-
-async function refusal(method: string, path: string, body?: object, token?: string): Promise<string> {
-  const answer = await call(method, path, body, token);
-  return `${answer.status} ${answer.body.type} ${(answer.body.errors as { field: string }[])?.[0]?.field ?? ""}`.trim();
-}
 
 type Row = readonly [claim: string, check: () => Promise<unknown>];
 

@@ -10,7 +10,7 @@ import notificationActivities from "../../../src/resources/broadcasts/notificati
 import notifications from "../../../src/resources/broadcasts/notifications.ts";
 import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/onprem.ts";
 import type { Store } from "../../../src/store/store.ts";
-import type { BroadcastFixture } from "./broadcast-fixture.ts";
+import { type BroadcastFixture, openBroadcasts } from "./broadcast-fixture.ts";
 
 type Broadcaster = ReturnType<typeof createBroadcaster>;
 
@@ -213,6 +213,33 @@ export interface AirFixture {
   diary(notificationId: string): string[];
   /** Moves time until the notification is settled, at most `ms`. */
   untilSettled(notificationId: string, ms?: number): Promise<void>;
+}
+
+/** An appliance with some phones, one zone, a group of them all, and the second half of a broadcast over it. */
+export interface Scene {
+  fixture: BroadcastFixture;
+  air: AirFixture;
+  /** Id of the group. */
+  everywhere: string;
+  close(): Promise<void>;
+}
+
+/** Opens a scene with these phones and the zone `zone:gym1`. */
+export async function openScene(phones: readonly string[]): Promise<Scene> {
+  const fixture = await openBroadcasts();
+  for (const phone of phones) await fixture.phone(phone);
+  await fixture.zone("gym1");
+  const everywhere = await fixture.group("Everywhere", [...phones, "zone:gym1"]);
+  const air = await openAir(fixture);
+  return {
+    fixture,
+    air,
+    everywhere,
+    async close() {
+      await air.broadcaster.stop();
+      await fixture.close();
+    },
+  };
 }
 
 /** Opens the second half of a broadcast over `fixture`. */

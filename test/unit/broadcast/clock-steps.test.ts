@@ -1,26 +1,21 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { UpstreamError } from "../../../src/base/errors.ts";
 import notifications from "../../../src/resources/broadcasts/notifications.ts";
-import { type AirFixture, openAir, sounding } from "./air-fixture.ts";
-import { type BroadcastFixture, openBroadcasts } from "./broadcast-fixture.ts";
+import { type AirFixture, openScene, type Scene, sounding } from "./air-fixture.ts";
+import type { BroadcastFixture } from "./broadcast-fixture.ts";
 
 const HOUR_MS = 3_600_000;
 const PHONES = ["SEP001122334401", "SEP001122334402"];
 
+let scene: Scene;
 let fixture: BroadcastFixture;
 let air: AirFixture;
 let everywhere: string;
 beforeEach(async () => {
-  fixture = await openBroadcasts();
-  for (const phone of PHONES) await fixture.phone(phone);
-  await fixture.zone("gym1");
-  everywhere = await fixture.group("Everywhere", [...PHONES, "zone:gym1"]);
-  air = await openAir(fixture);
+  scene = await openScene(PHONES);
+  ({ fixture, air, everywhere } = scene);
 });
-afterEach(async () => {
-  await air.broadcaster.stop();
-  await fixture.close();
-});
+afterEach(() => scene.close());
 
 const play = () => air.send({ subject: "Fire drill", ...sounding(4_000), deviceGroupIds: [everywhere] });
 const REACHED = { SEP001122334401: "playing", SEP001122334402: "playing", "zone:gym1": "sent" };

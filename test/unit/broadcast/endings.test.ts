@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import notificationActivities from "../../../src/resources/broadcasts/notification-activities.ts";
 import notifications from "../../../src/resources/broadcasts/notifications.ts";
-import { type AirFixture, openAir, sounding } from "./air-fixture.ts";
-import { type BroadcastFixture, openBroadcasts } from "./broadcast-fixture.ts";
+import { type AirFixture, openScene, type Scene, sounding } from "./air-fixture.ts";
+import type { BroadcastFixture } from "./broadcast-fixture.ts";
 
+let scene: Scene;
 let fixture: BroadcastFixture;
 let air: AirFixture;
 let everywhere: string;
@@ -11,16 +12,10 @@ const PHONES = [1, 2, 3].map((n) => `SEP00112233440${n}`);
 const [ONE = "", TWO = ""] = PHONES;
 
 beforeEach(async () => {
-  fixture = await openBroadcasts();
-  for (const phone of PHONES) await fixture.phone(phone);
-  await fixture.zone("gym1");
-  everywhere = await fixture.group("Everywhere", [...PHONES, "zone:gym1"]);
-  air = await openAir(fixture);
+  scene = await openScene(PHONES);
+  ({ fixture, air, everywhere } = scene);
 });
-afterEach(async () => {
-  await air.broadcaster.stop();
-  await fixture.close();
-});
+afterEach(() => scene.close());
 
 const stops = (reason: string) =>
   air.channels.stopped.filter(({ request }) => request.reason === reason).flatMap(({ request }) => request.deliveryIds);

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createAddressPool } from "../../../src/audio/address-pool.ts";
 import notifications from "../../../src/resources/broadcasts/notifications.ts";
-import { type AirFixture, openAir, sounding } from "./air-fixture.ts";
-import { type BroadcastFixture, openBroadcasts } from "./broadcast-fixture.ts";
+import { type AirFixture, openScene, type Scene, sounding } from "./air-fixture.ts";
+import type { BroadcastFixture } from "./broadcast-fixture.ts";
 
+let scene: Scene;
 let fixture: BroadcastFixture;
 let air: AirFixture;
 let everywhere: string;
@@ -12,16 +13,10 @@ const [ONE = "", TWO = ""] = PHONES;
 const ALL_PLAYING = { ...Object.fromEntries(PHONES.map((phone) => [phone, "playing"])), "zone:gym1": "sent" };
 
 beforeEach(async () => {
-  fixture = await openBroadcasts();
-  for (const phone of PHONES) await fixture.phone(phone);
-  await fixture.zone("gym1");
-  everywhere = await fixture.group("Everywhere", [...PHONES, "zone:gym1"]);
-  air = await openAir(fixture);
+  scene = await openScene(PHONES);
+  ({ fixture, air, everywhere } = scene);
 });
-afterEach(async () => {
-  await air.broadcaster.stop();
-  await fixture.close();
-});
+afterEach(() => scene.close());
 
 const play = (more: Record<string, unknown> = {}) =>
   air.send({ subject: "Fire drill", ...sounding(20_000), deviceGroupIds: [everywhere], ...more });
