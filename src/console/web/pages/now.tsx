@@ -1,9 +1,9 @@
 import { Link } from "@tanstack/react-router";
 import type { DeviceRow, NotificationRow } from "../api/rows.ts";
 import { countedOf, soundingOf, stateOf } from "../api/sounding.ts";
-import { useAppliance, useLastBroadcasts, useRows } from "../api/use-rows.ts";
+import { useLastBroadcasts, useRows } from "../api/use-rows.ts";
 import { useNow } from "../console-context.tsx";
-import { HealthWord } from "../frame/top-bar.tsx";
+import { HealthCard } from "../parts/health-card.tsx";
 import { Chip, DrillChip } from "../parts/level-chip.tsx";
 import { Moment } from "../parts/moment.tsx";
 import { ReachBar } from "../parts/reach-bar.tsx";
@@ -38,26 +38,6 @@ export default function NowPage() {
         </ul>
       </section>
     </div>
-  );
-}
-
-function HealthCard() {
-  const { t } = useWords();
-  const appliance = useAppliance();
-  const reasons = [...(appliance?.redReasons ?? []), ...(appliance?.yellowReasons ?? [])];
-  return (
-    <section className="card">
-      <h2>{t("now.health")}</h2>
-      <div>
-        <HealthWord />
-      </div>
-      {reasons.length === 0 && appliance && <p className="soft">{t("health.fine")}</p>}
-      <ul className="plain">
-        {reasons.map((reason) => (
-          <li key={reason}>{reason}</li>
-        ))}
-      </ul>
-    </section>
   );
 }
 

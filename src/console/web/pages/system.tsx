@@ -3,10 +3,10 @@ import type { JsonSchema } from "../api/client.ts";
 import type { ExtensionRow } from "../api/rows.ts";
 import { useAppliance, useChange, useRows, useSchemas } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
-import { HealthWord } from "../frame/top-bar.tsx";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { Form } from "../parts/form.tsx";
 import { fieldsOf } from "../parts/form-fields.ts";
+import { HealthCard } from "../parts/health-card.tsx";
 import { Chip } from "../parts/level-chip.tsx";
 import { SideSheet } from "../parts/side-sheet.tsx";
 import { useTableSearch } from "../parts/use-table-search.ts";
@@ -48,25 +48,14 @@ export default function SystemPage() {
 function HealthSection() {
   const { t } = useWords();
   const appliance = useAppliance();
-  const reasons = [...(appliance?.redReasons ?? []), ...(appliance?.yellowReasons ?? [])];
   return (
-    <section className="card">
-      <h2>{t("now.health")}</h2>
-      <div>
-        <HealthWord />
-      </div>
-      {appliance && reasons.length === 0 && <p className="soft">{t("health.fine")}</p>}
-      <ul>
-        {reasons.map((reason) => (
-          <li key={reason}>{reason}</li>
-        ))}
-      </ul>
+    <HealthCard>
       {appliance && (
         <p className="soft">
           {t("system.build", { name: appliance.name ?? "–", version: appliance.buildInfo?.version ?? "–" })}
         </p>
       )}
-    </section>
+    </HealthCard>
   );
 }
 
