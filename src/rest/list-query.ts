@@ -7,7 +7,7 @@ import type { PageQuery } from "../store/store.ts";
 import { idTexts, type Query, singleText } from "./query.ts";
 
 /** What the query parameters of a list ask for; unknown parameters are ignored. */
-export type ListQuery = Pick<PageQuery, "filters" | "ids" | "sort" | "limit" | "start" | "includeTotal">;
+export type ListQuery = Pick<PageQuery, "filters" | "ids" | "sort" | "limit" | "skip" | "start" | "includeTotal">;
 
 type Filter = NonNullable<PageQuery["filters"]>[number];
 
@@ -19,6 +19,8 @@ interface FilterRule {
 }
 
 const MOST_ROWS = 1_000;
+/** own choice */
+const MOST_SKIPPED = 1_000_000;
 const RANGES = ["gt", "gte", "lt", "lte"] as const;
 const ORDERED = new Set<Field["kind"]>(["integer", "number", "timestamp", "date"]);
 const SORTABLE = new Set<Field["kind"]>([
@@ -52,6 +54,8 @@ export function compileListQuery(resource: AnyResource): (query: Query) => ListQ
     if (ids) asked.ids = ids;
     const limit = limitOf(query);
     if (limit !== null) asked.limit = limit;
+    const skip = skipOf(query);
+    if (skip !== null) asked.skip = skip;
     const sort = sortOf(query, sortable);
     if (sort !== null) asked.sort = sort;
     const start = singleText(query, "start");
@@ -79,6 +83,15 @@ function limitOf(query: Query): number | null {
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
   if (limit < 1 || limit > MOST_ROWS) throw invalidValue("limit", `It is 1 to ${MOST_ROWS}.`);
   return limit;
+}
+
+/** own choice: a page may begin at any row, so that a long list can be entered anywhere; pages that follow go on from their token. */
+function skipOf(query: Query): number | null {
+  const text = singleText(query, "skip");
+  if (text === null) return null;
+  const skip = /^\d{1,7}$/.test(text) ? Number(text) : -1;
+  if (skip < 0 || skip > MOST_SKIPPED) throw invalidValue("skip", `It is 0 to ${MOST_SKIPPED}.`);
+  return skip;
 }
 
 function sortOf(query: Query, sortable: ReadonlySet<string>): string | null {

@@ -35,15 +35,18 @@ export function createPager(selects: Selects, tokens: PageTokens) {
     const start = startOf(query.start, listName, tokens);
     const backwards = query.start === "end" || start?.direction === "before";
 
-    const rowsFrom = (from: PageStart | null, back: boolean, most: number): AnyRow[] =>
+    const skip = query.skip ?? 0;
+    const isEntered = start !== null || skip > 0;
+
+    const rowsFrom = (from: PageStart | null, back: boolean, most: number, passed = 0): AnyRow[] =>
       selects.rows(
         resource,
         `page|${condition.key}|${order.field}${order.descending}|${from ? "k" : ""}${back}`,
         (shape) => tailOf(shape, condition, order, from !== null, back),
-        { ...condition.values, keySort: from?.sortValue ?? null, keyId: from?.id ?? null, limit: most },
+        { ...condition.values, keySort: from?.sortValue ?? null, keyId: from?.id ?? null, limit: most, skip: passed },
       );
 
-    const found = rowsFrom(start, backwards, limit + 1);
+    const found = rowsFrom(start, backwards, limit + 1, skip);
     const beyond = found.length > limit;
     const rows = found.slice(0, limit);
     if (backwards) rows.reverse();
@@ -61,9 +64,8 @@ export function createPager(selects: Selects, tokens: PageTokens) {
         : null;
     const after = last ? keyOf(last, "after") : start && backwards ? { ...start, direction: "after" as const } : null;
     // Only the side that was not just looked at needs a look of its own.
-    const hasPrevious =
-      before !== null && (backwards ? beyond : start !== null && rowsFrom(before, true, 1).length > 0);
-    const hasNext = after !== null && (backwards ? start !== null && rowsFrom(after, false, 1).length > 0 : beyond);
+    const hasPrevious = before !== null && (backwards ? beyond : isEntered && rowsFrom(before, true, 1).length > 0);
+    const hasNext = after !== null && (backwards ? isEntered && rowsFrom(after, false, 1).length > 0 : beyond);
     return {
       rows: rows as unknown as RowOf<R>[],
       total: query.includeTotal === false ? null : countOf(resource, condition),
@@ -192,5 +194,6 @@ function tailOf(shape: RowShape, condition: Condition, order: Order, keyed: bool
     where: and(...condition.where(shape), key),
     orderBy: [sql`${by} ${way}`, sql`${shape.column("id")} ${way}`],
     limit: "limit",
+    skip: "skip",
   };
 }

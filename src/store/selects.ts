@@ -28,6 +28,8 @@ export interface Tail {
   orderBy?: SQL[];
   /** Name of the placeholder that holds the limit. */
   limit?: string;
+  /** Name of the placeholder that holds how many rows are passed over first. */
+  skip?: string;
 }
 
 const MOST_PREPARED = 2_000;
@@ -85,12 +87,13 @@ export function createSelects(db: Database.Database, tables: Tables): Selects {
   };
 }
 
-function compose(selection: Record<string, SQL>, from: SQL, { where, orderBy, limit }: Tail): SQL {
+function compose(selection: Record<string, SQL>, from: SQL, { where, orderBy, limit, skip }: Tail): SQL {
   const columns = Object.entries(selection).map(([name, part]) => sql`${part} AS ${sql.identifier(name)}`);
   const query = sql`SELECT ${sql.join(columns, sql`, `)} FROM ${from}`;
   if (where) query.append(sql` WHERE ${where}`);
   if (orderBy) query.append(sql` ORDER BY ${sql.join(orderBy, sql`, `)}`);
   if (limit) query.append(sql` LIMIT ${sql.placeholder(limit)}`);
+  if (skip) query.append(sql` OFFSET ${sql.placeholder(skip)}`);
   return query;
 }
 

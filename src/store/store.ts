@@ -85,6 +85,8 @@ export interface PageQuery {
   sort?: string;
   /** 1..1000, 100 unless given. */
   limit?: number;
+  /** Rows to pass over before the page; cheap where an index gives the order, else one look at each row. */
+  skip?: number;
   /** Absent, `end`, or a token of an earlier page of the same list. */
   start?: string;
   includeTotal?: boolean;

@@ -51,6 +51,20 @@ describe("pages", () => {
     expect(store.page(keepers, {})).toEqual({ rows: [], total: 0, partial: false, previous: null, next: null });
   });
 
+  it.each(["name", "-createdAt", "seats"])("by %s begin at any row, and go on from there both ways", (sort) => {
+    const all = walk({ sort }).flat();
+    const page = store.page(rooms, { sort, limit: 4, skip: 13 });
+    const names = (start: string | null) =>
+      store.page(rooms, { sort, limit: 4, start: start ?? "" }).rows.map((row) => row.name);
+    expect(page.rows.map((row) => row.name)).toEqual(all.slice(13, 17));
+    expect(names(page.next)).toEqual(all.slice(17, 21));
+    expect(names(page.previous)).toEqual(all.slice(9, 13));
+    const fromEnd = store.page(rooms, { sort, limit: 4, start: "end", skip: 3 });
+    expect(fromEnd.rows.map((row) => row.name)).toEqual(all.slice(18, 22));
+    expect(names(fromEnd.next)).toEqual(all.slice(22));
+    expect(store.page(rooms, { sort, skip: 25 })).toMatchObject({ rows: [], total: 25, next: null });
+  });
+
   it("refuse tokens of other lists and tokens that nobody issued", () => {
     const { next } = store.page(rooms, { limit: 4, sort: "name" });
     expect(() => store.page(rooms, { limit: 4, start: next ?? "" })).toThrow("Field start is not valid.");
