@@ -1,11 +1,11 @@
+import { createAddressPolicy } from "../base/address-policy.ts";
 import { BugError, UpstreamError } from "../base/errors.ts";
+import { policedFetch } from "../base/policed-fetch.ts";
 import type { PluginContext, PluginEvents, PluginRequestHandler } from "../plugin-api/index.ts";
-import { createAddressPolicy } from "./address-policy.ts";
 import type { HostCalls } from "./host-calls.ts";
 import type { OutcomeBatch } from "./outcome-batch.ts";
 import { type OwnPortNeeds, openOwnPort } from "./own-port.ts";
 import type { createPluginLog } from "./plugin-log.ts";
-import { policedFetch } from "./policed-fetch.ts";
 import type { Registrations } from "./registrations.ts";
 import type { ScopedClock } from "./scoped-clock.ts";
 import type { DoorInit, FromPlugin } from "./wire.ts";

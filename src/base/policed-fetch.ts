@@ -1,9 +1,9 @@
 import { type ClientRequest, type IncomingMessage, request as plainRequest } from "node:http";
 import { request as secureRequest } from "node:https";
 import type { LookupFunction } from "node:net";
-import type { Clock } from "../base/clock.ts";
-import { UpstreamError } from "../base/errors.ts";
 import type { AddressPolicy, ResolvedAddress } from "./address-policy.ts";
+import type { Clock } from "./clock.ts";
+import { UpstreamError } from "./errors.ts";
 
 /** How long a call may take when the caller does not say. */
 const DEFAULT_TIMEOUT_MS = 10_000;

@@ -1,9 +1,9 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
+import { createAddressPolicy } from "../../../src/base/address-policy.ts";
 import { systemClock } from "../../../src/base/clock.ts";
-import { createAddressPolicy } from "../../../src/extensions/address-policy.ts";
-import { type FetchOptions, policedFetch } from "../../../src/extensions/policed-fetch.ts";
+import { type FetchOptions, policedFetch } from "../../../src/base/policed-fetch.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 const NAMES: Record<string, string[]> = {

@@ -1,7 +1,7 @@
 import { lookup } from "node:dns/promises";
 import { BlockList, isIP } from "node:net";
 import { networkInterfaces } from "node:os";
-import { UpstreamError } from "../base/errors.ts";
+import { UpstreamError } from "./errors.ts";
 
 /** One address that a host name stands for. */
 export interface ResolvedAddress {
