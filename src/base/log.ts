@@ -25,7 +25,12 @@ export function createLog(options: { level?: string; stream?: DestinationStream 
   );
 }
 
-/** `values` without its secrets; copied only where there are some. */
+/** `values` with "[redacted]" under the names that secrets have, three levels deep. */
+export function withoutSecrets<T extends object>(values: T): T {
+  return redacted(values);
+}
+
+/** Copied only where there are secrets. */
 function redacted<T extends object>(values: T, level = 1): T {
   let copy: Record<string, unknown> | null = null;
   for (const [key, value] of Object.entries(values)) {

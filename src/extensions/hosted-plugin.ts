@@ -1,4 +1,4 @@
-import type { Log } from "../base/log.ts";
+import { ConflictError } from "../base/errors.ts";
 import type {
   ConfigFields,
   DeliveryItem,
@@ -11,12 +11,13 @@ import type {
 import type extensions from "../resources/devices/extensions.ts";
 import type { RowOf } from "../schema/resource.ts";
 import { cleanNotes } from "./clean-notes.ts";
-import { recordSwitchOff, recordUnreached } from "./failure-activities.ts";
 import { createHandOver } from "./hand-over.ts";
 import { type AnswerNeeds, answerCall } from "./host-answers.ts";
 import type { PluginHostNeeds } from "./host-needs.ts";
 import { type InstalledPlugin, loadConfigFields } from "./installed-plugins.ts";
 import { launchInWorker } from "./instance.ts";
+import { createLogTail, type LogTail, type TailedLog, tailLog } from "./log-tail.ts";
+import { recordSwitchOff, recordUnreached } from "./plugin-activities.ts";
 import { configFault, createPluginConfig, type PluginConfig } from "./plugin-config.ts";
 import { createPortBook } from "./port-book.ts";
 import { createRedact, type Redact } from "./redaction.ts";
@@ -28,12 +29,17 @@ import type { DoorInit, FromPlugin, OutcomeNote, ToPlugin } from "./wire.ts";
 const MEMORY_MB = 128;
 /** Why a plugin starts anew though nothing is wrong. */
 const CHANGED = "its configuration was changed";
+const ORDERED = "somebody asked for it";
 
 /** How a plugin runs, in the words of its extension row. */
 export interface PluginStatus {
   state: "running" | "restarting" | "disabled" | "stopped";
   health: "ok" | "degraded" | "down";
   reason: string | null;
+  /** Failures within the last 10 minutes; with the fifth it is given up. */
+  failures: number;
+  /** ISO time of the next start after a failure, null when none is waited for. */
+  nextTryAt: string | null;
 }
 
 /** What a hosted plugin needs. */
@@ -47,7 +53,8 @@ export class HostedPlugin {
   readonly manifest: PluginManifest;
   readonly #plugin: InstalledPlugin;
   readonly #needs: HostedNeeds;
-  readonly #log: Log;
+  readonly #log: TailedLog;
+  readonly #tail: LogTail;
   readonly #supervisor: Supervisor;
   readonly #handOver;
   readonly #routes;
@@ -75,7 +82,8 @@ export class HostedPlugin {
     this.manifest = plugin.manifest;
     this.#plugin = plugin;
     this.#needs = needs;
-    this.#log = host.log.child({ plugin: name });
+    this.#tail = createLogTail(host.clock);
+    this.#log = tailLog(host.log.child({ plugin: name }), this.#tail, (value) => this.#redact(value));
     this.#supervisor = new Supervisor({
       clock: host.clock,
       launch: host.launch?.(plugin) ?? launchInWorker(plugin.entry, memoryMb, onLine),
@@ -101,7 +109,13 @@ export class HostedPlugin {
     return this.#configFields;
   }
   get status(): PluginStatus {
-    return this.running ? { state: "running", ...this.#health } : { ...this.#state, health: "down" };
+    const { failures, nextTryAt } = this.#supervisor;
+    const next = { failures, nextTryAt: nextTryAt === null ? null : new Date(nextTryAt).toISOString() };
+    if (this.running) return { state: "running", ...this.#health, ...next };
+    return { ...this.#state, health: "down", ...next };
+  }
+  get tail(): LogTail {
+    return this.#tail;
   }
   get urls(): Readonly<Record<string, string>> {
     return this.#ports.urls;
@@ -129,6 +143,20 @@ export class HostedPlugin {
   apply(row: RowOf<typeof extensions>, again = false): Promise<void> {
     this.#work = this.#work.then(() => this.#bring(row, again));
     return this.#work;
+  }
+
+  /**
+   * Stops it and starts it anew, one that was given up too; resolves when it runs or has failed its first start.
+   * Throws ConflictError when it must not run.
+   */
+  restart(row: RowOf<typeof extensions>): Promise<void> {
+    const restarting = this.#work.then(() => {
+      const wanted = this.#wanted(row);
+      if (typeof wanted === "string") throw new ConflictError(`${this.manifest.name} can't be started: ${wanted}`);
+      return this.#run(wanted, ORDERED);
+    });
+    this.#work = restarting.catch(() => {});
+    return restarting;
   }
 
   /** Ends it for good. */
@@ -175,10 +203,15 @@ export class HostedPlugin {
     }
     const same = JSON.stringify(wanted.config) === JSON.stringify(this.#runsWith);
     if (same && state !== "disabled" && !(again && state === "stopped")) return;
-    this.#runsWith = wanted.config;
-    this.#redact = wanted.redact;
-    if (state === "disabled") await this.#supervisor.start();
-    else await this.#supervisor.restart(CHANGED);
+    await this.#run(wanted, CHANGED);
+  }
+
+  async #run({ config, redact }: ReturnType<PluginConfig["toRun"]>, reason: string): Promise<void> {
+    this.#runsWith = config;
+    this.#redact = redact;
+    if (this.#closed) return;
+    if (this.#supervisor.state === "disabled") await this.#supervisor.start();
+    else await this.#supervisor.restart(reason);
   }
 
   /** What to run it with, or in words why it must not run. */
@@ -203,7 +236,7 @@ export class HostedPlugin {
     const didRun = this.#state.state === "running";
     if (state === "running") {
       this.#show("running", null);
-      this.#log.info("plugin runs");
+      this.#log.info({}, "plugin runs");
       this.#handOver.resume();
       return;
     }
@@ -216,7 +249,7 @@ export class HostedPlugin {
     if (state !== "starting") this.#show(state, words);
     else if (this.#state.state !== "restarting") this.#show("restarting", null);
     if (state === "disabled") this.#log.info({ reason: words }, "plugin does not run");
-    else if (words === CHANGED) this.#log.info({ reason: words }, "plugin starts anew");
+    else if (words === CHANGED || words === ORDERED) this.#log.info({ reason: words }, "plugin starts anew");
     else if (words !== null) this.#log.warn({ reason: words, state }, "plugin failed");
     if (state !== "stopped") return;
     this.#giveUp();
@@ -255,7 +288,7 @@ export class HostedPlugin {
         this.#log[message.level](this.#redact(message.values), this.#redact(message.message));
         break;
       case "status":
-        this.#health = { health: message.state, reason: this.#redact(message.reason) };
+        this.#takeHealth(message.state, this.#redact(message.reason));
         break;
       case "listening":
         this.#ports.opened(message.name, message.url, message.port);
@@ -266,6 +299,14 @@ export class HostedPlugin {
       case "follow":
         this.#follows.add(message.name);
     }
+  }
+
+  #takeHealth(health: PluginStatus["health"], reason: string | null): void {
+    const before = this.#health;
+    this.#health = { health, reason };
+    const { name: plugin } = this.manifest;
+    if (this.running && (before.health !== health || before.reason !== reason))
+      this.#needs.host.events.emit("plugin.changed", { plugin, state: "running", reason });
   }
 
   #takeNotes(notes: readonly OutcomeNote[]): void {

@@ -1,3 +1,4 @@
+import { ConflictError } from "../base/errors.ts";
 import type { Providers } from "../broadcast/providers.ts";
 import type {
   ConfigFields,
@@ -8,7 +9,7 @@ import type {
   StopRequest,
 } from "../plugin-api/index.ts";
 import extensions from "../resources/devices/extensions.ts";
-import type { Behaviour, RoomTable } from "../store/store.ts";
+import type { Behaviour, By, RoomTable } from "../store/store.ts";
 import { compileClaims } from "./claims.ts";
 import { extensionBehaviour } from "./extension-behaviour.ts";
 import { extensionIdOf, writeExtensionRows } from "./extension-rows.ts";
@@ -16,6 +17,8 @@ import type { AnswerNeeds } from "./host-answers.ts";
 import type { PluginHostNeeds } from "./host-needs.ts";
 import { HostedPlugin } from "./hosted-plugin.ts";
 import { findPlugins } from "./installed-plugins.ts";
+import type { LogLine } from "./log-tail.ts";
+import { recordRestart } from "./plugin-activities.ts";
 import { PLUGIN_STATE } from "./plugin-state.ts";
 import { createTriggers, PLUGIN_TRIGGERS } from "./plugin-triggers.ts";
 import { straySettings } from "./stray-settings.ts";
@@ -38,6 +41,13 @@ export interface PluginHost extends Providers {
   urls(): Record<string, string>;
   /** A request under /x/<plugin>, its prefix cut off; null when no such plugin runs. */
   route(plugin: string, request: PluginRequest): Promise<PluginResponse | null>;
+  /**
+   * Starts the plugin behind an extension anew, one that was given up too, and writes down who asked; resolves when it
+   * runs or has failed its first start. Throws ConflictError when no plugin stands behind it or it must not run.
+   */
+  restart(extensionId: string, by: By): Promise<void>;
+  /** At most `limit` of the newest lines after `after` that the plugin behind an extension logged; null without a plugin. */
+  log(extensionId: string, limit: number, after: number): LogLine[] | null;
   /** Fields of the plugins' configurations by extension id, of those whose fields can be read. */
   configFields(): Record<string, ConfigFields>;
   /** Checks the configuration by the plugin's fields, seals its secrets and never shows them. */
@@ -46,6 +56,8 @@ export interface PluginHost extends Providers {
 
 /** Tables that the host needs in the store. */
 export const PLUGIN_TABLES: readonly RoomTable[] = [PLUGIN_STATE, PLUGIN_TRIGGERS];
+
+const ABSENT = { state: "absent", health: "down", reason: null, failures: 0, nextTryAt: null };
 
 /** The events of the core that plugins may follow. */
 const FOLLOWED = [
@@ -114,6 +126,17 @@ export function createPluginHost(needs: PluginHostNeeds): PluginHost {
         [...plugins].flatMap(([name, { urls }]) => Object.entries(urls).map(([port, url]) => [`${name}/${port}`, url])),
       ),
     route: async (plugin, request) => (await plugins.get(plugin)?.route(request)) ?? null,
+    async restart(extensionId, restartedBy) {
+      const row = store.get(extensions, extensionId);
+      const plugin = row?.plugin ? plugins.get(row.plugin) : undefined;
+      if (!row || !plugin) throw new ConflictError("No plugin stands behind this extension.");
+      await plugin.restart(row);
+      await recordRestart(plugin.manifest, { store, by: restartedBy, endpointId: needs.endpointId });
+    },
+    log: (extensionId, limit, after) => {
+      const name = store.get(extensions, extensionId)?.plugin;
+      return (name ? plugins.get(name) : undefined)?.tail.read(limit, after) ?? null;
+    },
     configFields: () =>
       Object.fromEntries(
         [...plugins].flatMap(([name, { configFields }]) => (configFields ? [[extensionIdOf(name), configFields]] : [])),
@@ -136,7 +159,7 @@ export function createPluginHost(needs: PluginHostNeeds): PluginHost {
     },
     extensionBehaviour: extensionBehaviour({
       config: (name) => plugins.get(name)?.config ?? null,
-      status: (name) => ({ ...(plugins.get(name)?.status ?? { state: "absent", health: "down", reason: null }) }),
+      status: (name) => ({ ...(plugins.get(name)?.status ?? ABSENT) }),
       // After the write's commit, when the row can be read.
       touched: (name) => clock.soon(() => void applyRow(name, true)),
     }),

@@ -35,6 +35,7 @@ export class Supervisor {
   /** The run before is gone, with its ports. */
   #gone: Promise<void> = Promise.resolve();
   #failures: number[] = [];
+  #nextTryAt: number | null = null;
   #silentPings = 0;
   #timers: Timer[] = [];
   #firstTry: (() => void) | null = null;
@@ -46,6 +47,16 @@ export class Supervisor {
 
   get state(): RunState {
     return this.#state;
+  }
+
+  /** Failures that count towards giving it up. */
+  get failures(): number {
+    const now = this.#needs.clock.monotonicMs();
+    return this.#failures.filter((at) => now - at < FAILURE_WINDOW_MS).length;
+  }
+  /** Epoch ms of the next start after a failure, null when none is waited for. */
+  get nextTryAt(): number | null {
+    return this.#nextTryAt;
   }
 
   /** Starts it, forgetting earlier failures; resolves when it runs or has failed its first start. */
@@ -174,6 +185,7 @@ export class Supervisor {
     if (count >= MOST_FAILURES) this.#enter("stopped", reason);
     else {
       const delayMs = FIRST_DELAY_MS * 2 ** (count - 1);
+      this.#nextTryAt = clock.now() + delayMs;
       this.#enter("restarting", reason);
       this.#timers.push(clock.after(delayMs, () => void this.#launch("restarting"), { background: true }));
     }
@@ -193,5 +205,6 @@ export class Supervisor {
 
   #clearTimers(): void {
     for (const timer of this.#timers.splice(0)) timer.cancel();
+    this.#nextTryAt = null;
   }
 }

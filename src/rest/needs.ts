@@ -6,7 +6,7 @@ import type { Broadcaster } from "../broadcast/broadcaster.ts";
 import type { ConfigFields, PluginRequest, PluginResponse } from "../plugin-api/index.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { Settings } from "../settings/schema.ts";
-import type { Store } from "../store/store.ts";
+import type { By, Store } from "../store/store.ts";
 
 /** The set-up of a new appliance in the browser. */
 export interface FirstRun {
@@ -36,6 +36,10 @@ export interface ApiNeeds {
     route(plugin: string, request: PluginRequest): Promise<PluginResponse | null>;
     /** Fields of the plugins' configurations, by extension id. */
     configFields(): Readonly<Record<string, ConfigFields>>;
+    /** Starts the plugin behind an extension anew. Throws ConflictError when there is none or it must not run. */
+    restart(extensionId: string, by: By): Promise<void>;
+    /** At most `limit` of the newest lines after number `after` of its log, oldest first; null without a plugin. */
+    log(extensionId: string, limit: number, after: number): readonly (object & { seq: number; at: number })[] | null;
   };
   signIn: SignIn;
   firstRun: FirstRun;

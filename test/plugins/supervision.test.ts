@@ -46,6 +46,11 @@ describe("a plugin in a thread of its own", () => {
     const url = host.urls()["steady/hello"] as string;
     expect(await (await fetch(url)).text()).toBe("environment: {}");
     expect(logged()).toContain("steady prints");
+    const tail = await until(() => {
+      const lines = host.log(extensionIdOf("steady"), 500, 0)?.map(({ message, details }) => `${message} ${details}`);
+      return lines?.some((line) => line.includes("steady prints")) && lines;
+    });
+    expect(tail).toContain("plugin runs null");
     await host.stop();
     await expect(fetch(url)).rejects.toThrow();
   });

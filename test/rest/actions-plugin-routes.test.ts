@@ -12,7 +12,9 @@ beforeAll(async () => {
     const body = request.url === "/bytes" ? Uint8Array.of(0, 255, 10) : `<${request.url}>`;
     return { status: 207, headers: { "content-type": "text/xml", "x-own": "1", "content-length": "999" }, body };
   };
-  api = await openApi(makeTempDir(), { needs: { plugins: { route, configFields: () => ({}) } } });
+  api = await openApi(makeTempDir(), {
+    needs: { plugins: { route, configFields: () => ({}), restart: async () => {}, log: () => null } },
+  });
 });
 afterAll(() => api.close());
 

@@ -120,7 +120,7 @@ export async function openApi(
     log,
     settings: defaultSettings(),
     broadcaster: {} as Broadcaster,
-    plugins: { route: async () => null, configFields: () => ({}) },
+    plugins: { route: async () => null, configFields: () => ({}), restart: async () => {}, log: () => null },
     signIn: createSignIn({ store, access, clock }),
     firstRun: { needed: () => false, setUp: async () => "" },
     consoleFolder: pathToFileURL(join(dataDir, "console/")),

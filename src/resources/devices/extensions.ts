@@ -31,7 +31,7 @@ export default defineResource({
       NOTIFICATION_ACTIVITY_TYPES,
     ),
     status: computed(
-      "own choice: how the plugin behind the extension runs: state (running, restarting, disabled, stopped, absent), health (ok, degraded, down) and reason; null without a plugin.",
+      "own choice: how the plugin behind the extension runs: state (running, restarting, disabled, stopped, absent), health (ok, degraded, down), reason, failures within 10 minutes (the fifth gives it up) and nextTryAt; null without a plugin.",
       "object",
     ),
     plugin: internal("Name of the plugin behind the extension; null for the one of the appliances.", "text", {

@@ -3,6 +3,7 @@ import type { Action } from "../action.ts";
 import { cloneActions } from "./clone.ts";
 import { deviceActions } from "./devices.ts";
 import { endpointActivityActions } from "./endpoint-activities.ts";
+import { extensionActions } from "./extensions.ts";
 import { notificationActivityActions } from "./notification-activities.ts";
 import { notificationAudioActions } from "./notification-audio.ts";
 import { notificationActions } from "./notifications.ts";
@@ -21,6 +22,7 @@ const FIXED: readonly Action[] = [
   ...notificationActivityActions,
   ...deviceActions,
   ...endpointActivityActions,
+  ...extensionActions,
 ];
 
 /** All endpoints that are not generic operations on rows; which can be cloned, the declarations say. */

@@ -84,7 +84,7 @@ describe("configuration", () => {
     expect(outcomes).toMatchObject([{ deliveryId: 1, level: "failed", details: { reason: "refused [redacted]" } }]);
     expect(shown("p")).toEqual({
       config: {},
-      status: { state: "running", health: "degraded", reason: "[redacted] is weak" },
+      status: { state: "running", health: "degraded", reason: "[redacted] is weak", failures: 0, nextTryAt: null },
     });
     const kept = store.all("SELECT * FROM extensions, audit");
     expect(JSON.stringify(kept)).toContain("v1:");
@@ -92,6 +92,9 @@ describe("configuration", () => {
     expect(JSON.stringify(store.all("SELECT before, after FROM audit"))).not.toContain("v1:");
     expect(logged()).toContain("I know [redacted]");
     expect(logged()).not.toContain("sesame");
+    const tail = JSON.stringify(host.log(extensionIdOf("p"), 500, 0));
+    expect(tail).toContain("I know [redacted]");
+    expect(tail).not.toContain("sesame");
   });
 
   it("restarts the plugin that it belongs to, alone, and only when something changed for it", async () => {

@@ -75,7 +75,10 @@ describe("a plugin that keeps failing", () => {
     expect(host.state("p")).toBe("disabled");
     expect(host.state("q")).toBe("running");
     expect(changes.at(-1)).toEqual({ plugin: "p", state: "stopped", reason: "it threw: broken" });
-    expect(shown("p")?.status).toEqual({ state: "stopped", health: "down", reason: "it threw: broken" });
+    expect(shown("p")?.status).toEqual({
+      ...{ state: "stopped", health: "down", reason: "it threw: broken" },
+      ...{ failures: 5, nextTryAt: null },
+    });
     expect(store.find(endpointActivities, { endpointId })).toMatchObject([
       {
         type: "log-message",
@@ -106,6 +109,30 @@ describe("a plugin that keeps failing", () => {
     expect(store.find(notificationActivities, { notificationId })).toMatchObject([{ type: "broadcast-failed" }]);
   });
 
+  it("says how often it failed and when it is tried next", async () => {
+    const { clock, shown } = await open({ p: broken });
+    await clock.advance(1_000);
+    expect(shown("p")?.status).toMatchObject({
+      ...{ state: "restarting", reason: "it threw: broken", failures: 2 },
+      nextTryAt: new Date(clock.now() + 1_980).toISOString(),
+    });
+  });
+
+  it("is turned on again by a restart, which the appliance writes down with who asked", async () => {
+    const { host, clock, starts, store, endpointId, shown } = await open({ p: broken });
+    await clock.advance(15_000);
+    const restarting = host.restart(extensionIdOf("p"), somebody);
+    await clock.advance(0);
+    await restarting;
+    expect(starts.p).toBe(6);
+    expect(shown("p")?.status).toMatchObject({ state: "restarting", failures: 1 });
+    expect(store.find(endpointActivities, { endpointId, state: "success" })).toMatchObject([
+      { type: "log-message", value: { extensionId: extensionIdOf("p"), plugin: "p", reason: "restarted by hand" } },
+    ]);
+    const said = host.log(extensionIdOf("p"), 3, 0)?.map(({ level, message }) => [level, message]);
+    expect(said).toContainEqual(["warn", "plugin failed"]);
+  });
+
   it("is tried again when somebody writes its switch, even with the value it had", async () => {
     const { clock, change, starts, store } = await open({ p: broken });
     await clock.advance(15_000);
@@ -114,6 +141,65 @@ describe("a plugin that keeps failing", () => {
     await store.update(extensions, extensionIdOf("p"), { name: "p" }, somebody);
     await clock.advance(60_000);
     expect(starts.p).toBe(10);
+  });
+});
+
+describe("a restart by hand", () => {
+  it("ends the run that is there and begins another", async () => {
+    const { plugin, ctx } = remote();
+    const { host, clock, starts, changes } = await open({ p: plugin });
+    const before = ctx();
+    const restarting = host.restart(extensionIdOf("p"), somebody);
+    await clock.advance(0);
+    await restarting;
+    expect([before.signal.aborted, ctx().signal.aborted, starts.p]).toEqual([true, false, 2]);
+    expect(changes.map(({ state, reason }) => [state, reason])).toEqual([
+      ["running", null],
+      ["restarting", "somebody asked for it"],
+      ["running", null],
+    ]);
+  });
+
+  it("is refused where a plugin is switched off and where there is none, and the next one works", async () => {
+    const { host, change, clock, starts } = await open({ p: {} });
+    await change("p", { disabled: true });
+    await expect(host.restart(extensionIdOf("p"), somebody)).rejects.toThrow("it is switched off");
+    await expect(host.restart(extensionIdOf("none"), somebody)).rejects.toThrow("No plugin stands behind");
+    await change("p", { disabled: false });
+    const restarting = host.restart(extensionIdOf("p"), somebody);
+    await clock.advance(0);
+    await restarting;
+    expect(starts.p).toBe(3);
+  });
+
+  it("leaves the log of the run before to be read", async () => {
+    const { plugin, ctx } = remote();
+    const { host, clock } = await open({ p: plugin });
+    ctx().log.info({ phone: "SEP1" }, "pushed");
+    ctx().status("degraded", "two phones are silent");
+    await clock.advance(0);
+    const restarting = host.restart(extensionIdOf("p"), somebody);
+    await clock.advance(0);
+    await restarting;
+    expect(host.log(extensionIdOf("p"), 500, 0)?.map(({ message }) => message)).toEqual([
+      ...["plugin runs", "pushed", "plugin starts anew", "plugin runs"],
+    ]);
+    expect(host.log(extensionIdOf("none"), 500, 0)).toBeNull();
+  });
+});
+
+describe("a plugin's own health", () => {
+  it("is told as it changes", async () => {
+    const { plugin, ctx } = remote();
+    const { clock, changes } = await open({ p: plugin });
+    for (const _ of [1, 2]) ctx().status("degraded", "two phones are silent");
+    ctx().status("ok");
+    await clock.advance(0);
+    expect(changes.map(({ state, reason }) => [state, reason])).toEqual([
+      ["running", null],
+      ["running", "two phones are silent"],
+      ["running", null],
+    ]);
   });
 });
 

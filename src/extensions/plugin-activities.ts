@@ -8,8 +8,8 @@ import type { RowOf } from "../schema/resource.ts";
 import type { By, Store } from "../store/store.ts";
 import { extensionIdOf } from "./extension-rows.ts";
 
-/** What writing down failures needs. */
-export interface FailureNeeds {
+/** What writing down what became of plugins needs. */
+export interface ActivityNeeds {
   store: Store;
   by: By;
   endpointId(): string;
@@ -18,7 +18,7 @@ export interface FailureNeeds {
 type FailureCode = RowOf<typeof extensions>["failureCode"];
 
 /** Writes on the appliance that a plugin was switched off, and why. */
-export async function recordSwitchOff(manifest: PluginManifest, reason: string, needs: FailureNeeds): Promise<void> {
+export async function recordSwitchOff(manifest: PluginManifest, reason: string, needs: ActivityNeeds): Promise<void> {
   const { store, by, endpointId } = needs;
   const extensionId = extensionIdOf(manifest.name);
   const failureCode = store.get(extensions, extensionId)?.failureCode ?? null;
@@ -41,7 +41,7 @@ export async function recordUnreached(
   manifest: PluginManifest,
   notificationIds: readonly string[],
   reason: string,
-  needs: FailureNeeds,
+  needs: ActivityNeeds,
 ): Promise<void> {
   const { store, by, endpointId } = needs;
   const extensionId = extensionIdOf(manifest.name);
@@ -58,4 +58,19 @@ export async function recordUnreached(
       });
     }
   });
+}
+
+/** Writes on the appliance that somebody had a plugin started anew. */
+export async function recordRestart(manifest: PluginManifest, { store, by, endpointId }: ActivityNeeds): Promise<void> {
+  await store.create(
+    endpointActivities,
+    {
+      extensionId: ONPREM_EXTENSION_ID,
+      endpointId: endpointId(),
+      type: "log-message",
+      state: "success",
+      value: { extensionId: extensionIdOf(manifest.name), plugin: manifest.name, reason: "restarted by hand" },
+    },
+    by,
+  );
 }

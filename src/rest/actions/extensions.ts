@@ -1,0 +1,45 @@
+import { invalidValue } from "../../base/errors.ts";
+import extensions from "../../resources/devices/extensions.ts";
+import { type Action, json, visibleRow } from "../action.ts";
+import { type Query, singleText } from "../query.ts";
+
+const LINES = 100;
+const MOST_LINES = 500;
+
+/**
+ * What can be done with the plugin behind an extension. own choice: `POST /v1/extensions/{id}/restart` starts it anew,
+ * also when it was given up; `GET /v1/extensions/{id}/log?limit=&after=` answers the newest of its last 500 lines, oldest
+ * first, and `newest`, to be sent as `after` by whoever follows.
+ */
+export const extensionActions: readonly Action[] = [
+  {
+    method: "post",
+    at: "extensions/{extensionId}/restart",
+    async handle(request) {
+      const { needs, params, by } = request;
+      const { id } = visibleRow(request, extensions, params.extensionId ?? "");
+      await needs.plugins.restart(id, by);
+      return request.show(extensions, visibleRow(request, extensions, id));
+    },
+  },
+  {
+    method: "get",
+    at: "extensions/{extensionId}/log",
+    async handle(request) {
+      const { id } = visibleRow(request, extensions, request.params.extensionId ?? "");
+      const after = wholeNumber(request.query, "after", 0, Number.MAX_SAFE_INTEGER) ?? 0;
+      const limit = wholeNumber(request.query, "limit", 1, MOST_LINES) ?? LINES;
+      const lines = request.needs.plugins.log(id, limit, after) ?? [];
+      const data = lines.map((line) => ({ ...line, at: new Date(line.at).toISOString() }));
+      return json({ data, newest: lines.at(-1)?.seq ?? after });
+    },
+  },
+];
+
+function wholeNumber(query: Query, name: string, least: number, most: number): number | null {
+  const text = singleText(query, name);
+  if (text === null) return null;
+  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value >= least && value <= most)) throw invalidValue(name);
+  return value;
+}
