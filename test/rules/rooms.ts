@@ -45,6 +45,7 @@ export const PACKAGE_OWNERS: readonly { packages: readonly string[]; folders: re
     folders: [/^src\/schema\//, /^src\/settings\//, /^src\/plugin-api\//, /^plugins\/[^/]+\/config\.ts$/],
   },
   { packages: ["koa", "koa-*", "@koa/*"], folders: [/^src\/rest\//] },
+  { packages: ["@node-oauth/*"], folders: [/^src\/access\//] },
   {
     packages: ["react", "react-dom", "@mantine/*", "@tanstack/*"],
     folders: [/^src\/console\/web\//],
