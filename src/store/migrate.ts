@@ -1,5 +1,6 @@
 import type Database from "better-sqlite3";
-import { ignoresCase, type Layout } from "./layout.ts";
+import auditEntries from "../resources/security/audit-entries.ts";
+import { ignoresCase, type Layout, layOut } from "./layout.ts";
 import type { RoomTable } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
@@ -8,12 +9,19 @@ const OWN_TABLES = `
 CREATE TABLE IF NOT EXISTS store_meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS changes (
   seq INTEGER PRIMARY KEY AUTOINCREMENT, type TEXT NOT NULL, row_id TEXT NOT NULL, op TEXT NOT NULL, class TEXT NOT NULL,
-  at INTEGER NOT NULL, UNIQUE (type, row_id)) STRICT;
-CREATE TABLE IF NOT EXISTS audit (
-  seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, actor_kind TEXT NOT NULL, actor_id TEXT, actor_name TEXT NOT NULL, address TEXT,
-  domain_id TEXT, op TEXT NOT NULL, type TEXT NOT NULL, row_id TEXT NOT NULL, before TEXT, after TEXT, hash TEXT NOT NULL) STRICT;
-CREATE TRIGGER IF NOT EXISTS audit_no_update BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'audit is append-only'); END;
-CREATE TRIGGER IF NOT EXISTS audit_no_delete BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'audit is append-only'); END;`;
+  at INTEGER NOT NULL, UNIQUE (type, row_id)) STRICT;`;
+
+/** A replaced row is deleted without its trigger, so none may come under a number that is taken. */
+const APPEND_ONLY = [
+  ["update", "UPDATE ON audit_entries"],
+  ["delete", "DELETE ON audit_entries"],
+  ["replace", "INSERT ON audit_entries WHEN EXISTS (SELECT 1 FROM audit_entries WHERE pk = NEW.pk OR id = NEW.id)"],
+]
+  .map(
+    ([name, when]) =>
+      `CREATE TRIGGER IF NOT EXISTS audit_no_${name} BEFORE ${when} BEGIN SELECT RAISE(ABORT, 'the audit is append-only'); END;`,
+  )
+  .join("\n");
 
 /**
  * Brings the database to the declarations in one transaction: missing tables, columns (always nullable) and indexes are
@@ -22,12 +30,19 @@ CREATE TRIGGER IF NOT EXISTS audit_no_delete BEFORE DELETE ON audit BEGIN SELECT
 export function migrate(db: Database.Database, tables: Tables, roomTables: readonly RoomTable[]): void {
   db.transaction(() => {
     db.exec(OWN_TABLES);
-    for (const layout of tables.layouts) createTable(db, tables, layout);
-    for (const layout of tables.layouts) addColumns(db, tables, layout);
-    for (const layout of tables.layouts) createLinks(db, layout);
-    for (const layout of tables.layouts) createIndexes(db, tables, layout);
+    const layouts = withAudit(tables);
+    for (const layout of layouts) createTable(db, tables, layout);
+    for (const layout of layouts) addColumns(db, tables, layout);
+    for (const layout of layouts) createLinks(db, layout);
+    for (const layout of layouts) createIndexes(db, tables, layout);
+    db.exec(APPEND_ONLY);
     for (const table of roomTables) db.exec(table.sql);
   }).immediate();
+}
+
+/** Every write leaves an entry in the audit, whether or not its declaration is among those of the API. */
+function withAudit({ catalogue, layouts }: Tables): readonly Layout[] {
+  return catalogue.has(auditEntries.name) ? layouts : [...layouts, layOut(auditEntries, catalogue)];
 }
 
 function createTable(db: Database.Database, tables: Tables, layout: Layout): void {
@@ -63,6 +78,7 @@ function createIndexes(db: Database.Database, tables: Tables, layout: Layout): v
   const { table, columns } = layout;
   const sorted = (field: string): string => {
     const column = layout.columnOf(field);
+    if (field === "id") return "id";
     return column ? `${column.name}${ignoresCase(column.spec) ? " COLLATE NOCASE" : ""}` : "";
   };
   const make = (unique: boolean, parts: string[]): void => {

@@ -74,6 +74,7 @@ export function openStore(options: StoreOptions): Store {
     update: <R extends AnyResource>(resource: R, id: string, input: object, by: By, system: object = {}) =>
       writer.update(resource, id, input, by, system) as unknown as RowOf<R>,
     remove: (resource, id, by) => writer.remove(resource, id, by),
+    note: records.note,
     emit: tell,
   };
   const openTransaction = (): Transaction => {

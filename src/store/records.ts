@@ -1,10 +1,11 @@
-import { hash } from "node:crypto";
 import type Database from "better-sqlite3";
 import type { Clock } from "../base/clock.ts";
-import type { Field } from "../schema/field.ts";
+import { newId } from "../base/ids.ts";
+import type { Field, ObjectField } from "../schema/field.ts";
 import type { AnyResource } from "../schema/resource.ts";
+import { AUDIT_COLUMNS, type AuditTail, chainHash, newestEntry } from "./audit-chain.ts";
 import type { AnyRow } from "./rows.ts";
-import type { By } from "./store.ts";
+import type { AuditNote, By, SqlValue } from "./store.ts";
 
 /** The two records that every write leaves in its own transaction. @source interfaces.md, Writing and reading */
 export interface Records {
@@ -12,6 +13,8 @@ export interface Records {
   feed(resource: AnyResource, id: string, op: "create" | "update" | "delete"): number;
   /** Audit: append-only, before and after with secrets masked, each row's hash covers the one before. */
   audit(resource: AnyResource, before: AnyRow | null, after: AnyRow | null, by: By): void;
+  /** An audit entry of something that wrote no row. */
+  note(note: AuditNote, by: By): void;
   /** Must be called when anything written was rolled back. */
   forget(): void;
 }
@@ -19,36 +22,37 @@ export interface Records {
 /** Makes the recorder; its statements live as long as the database. */
 export function createRecords(db: Database.Database, clock: Clock): Records {
   const addChange = db.prepare("INSERT OR REPLACE INTO changes (type, row_id, op, class, at) VALUES (?, ?, ?, ?, ?)");
+  const names = [...AUDIT_COLUMNS, "hash"];
   const addAudit = db.prepare(
-    "INSERT INTO audit (seq, at, actor_kind, actor_id, actor_name, address, domain_id, op, type, row_id, before, after, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    `INSERT INTO audit_entries (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`,
   );
-  const newest = db.prepare("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1");
-  let tail: { seq: number; hash: string } | null = null;
+  let tail: AuditTail | null = null;
+
+  function add(what: { op: string; resource: string; rowId: string | null }, by: By, texts: (string | null)[]): void {
+    tail ??= newestEntry((sql) => db.prepare(sql).get());
+    const { actor, scope } = by;
+    const now = clock.now();
+    const entry: SqlValue[] = [
+      ...[tail.pk + 1, newId(), now, now, what.op, what.resource, what.rowId],
+      ...[actor.kind, actor.userId, actor.name, actor.address, scope.domainId],
+      ...texts,
+    ];
+    tail = { pk: tail.pk + 1, hash: chainHash(tail.hash, entry) };
+    addAudit.run(...entry, tail.hash);
+  }
+
   return {
     feed(resource, id, op) {
       return Number(addChange.run(resource.name, id, op, resource.replicate, clock.now()).lastInsertRowid);
     },
     audit(resource, before, after, by) {
-      tail ??= (newest.get() as { seq: number; hash: string } | undefined) ?? { seq: 0, hash: "" };
-      const { actor } = by;
       const op = before === null ? "create" : after === null ? "delete" : "update";
-      const subject = (after ?? before) as AnyRow;
-      const entry = [
-        tail.seq + 1,
-        clock.now(),
-        actor.kind,
-        actor.userId,
-        actor.name,
-        actor.address,
-        subject.domainId,
-        op,
-        resource.name,
-        subject.id,
-        before && auditText(resource, before),
-        after && auditText(resource, after),
-      ];
-      tail = { seq: tail.seq + 1, hash: chainHash(tail.hash, entry) };
-      addAudit.run(...entry, tail.hash);
+      const { id } = (after ?? before) as AnyRow;
+      const texts = [before && auditText(resource, before), after && auditText(resource, after), null];
+      add({ op, resource: resource.name, rowId: id }, by, texts);
+    },
+    note(note, by) {
+      add(note, by, [null, null, note.details ? JSON.stringify(note.details) : null]);
     },
     forget() {
       tail = null;
@@ -56,24 +60,52 @@ export function createRecords(db: Database.Database, clock: Clock): Records {
   };
 }
 
-/** The hash of an audit row: SHA-256 (hex) over the hash before it and its other columns in order, as JSON. */
-export function chainHash(previous: string, entry: readonly unknown[]): string {
-  return hash("sha256", JSON.stringify([previous, ...entry]), "hex");
-}
-
+/** The row as the API writes it, what is not set left out. */
 function auditText(resource: AnyResource, row: AnyRow): string {
-  const shown: Record<string, unknown> = { id: row.id, createdAt: row.createdAt, updatedAt: row.updatedAt };
+  const shown: Record<string, unknown> = {
+    id: row.id,
+    createdAt: isoTime(row.createdAt),
+    updatedAt: isoTime(row.updatedAt),
+  };
+  if (row.domainId !== null) shown.domainId = row.domainId;
   for (const [name, spec] of Object.entries(resource.fields)) {
     const value = row[name];
     if (value === null || value === undefined || spec.kind === "internal") continue;
-    shown[name] = spec.kind === "secret" ? "[secret]" : maskSealed(spec, value);
+    shown[name] = auditValue(spec, value);
   }
   return JSON.stringify(shown);
 }
 
+function auditValue(spec: Field, value: unknown): unknown {
+  switch (spec.kind) {
+    case "secret":
+      return "[secret]";
+    case "timestamp":
+      return isoTime(value as number);
+    case "json":
+      return maskSealed(value);
+    case "object":
+      return auditMembers(spec, value as Record<string, unknown>);
+    default:
+      return value;
+  }
+}
+
+function auditMembers({ fields }: ObjectField, value: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const members = Object.entries(fields).flatMap(([name, spec]) => {
+    const member = value[name];
+    return member === null || member === undefined ? [] : [[name, auditValue(spec, member)] as const];
+  });
+  return Object.fromEntries(members);
+}
+
+function isoTime(at: number): string {
+  return new Date(at).toISOString();
+}
+
 /** Free JSON may hold sealed members (a plugin's configuration): they are masked by their form. */
-function maskSealed(spec: Field, value: unknown): unknown {
-  if (spec.kind !== "json" || typeof value !== "object" || value === null) return value;
+function maskSealed(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
   return JSON.parse(
     JSON.stringify(value, (_key, member) =>
       typeof member === "string" && member.startsWith("v1:") ? "[secret]" : member,

@@ -30,6 +30,16 @@ export interface By {
   scope: Scope;
 }
 
+/** Something worth an entry of the audit that wrote no row. */
+export interface AuditNote {
+  op: "log-in" | "log-in-refused" | "refused";
+  /** Name of the resource it is about. */
+  resource: string;
+  rowId: string | null;
+  /** Plain values, never a secret. */
+  details?: Readonly<Record<string, unknown>>;
+}
+
 /** What better-sqlite3 can bind. */
 export type SqlValue = string | number | bigint | null | Uint8Array;
 
@@ -133,6 +143,8 @@ export interface Transaction extends Reader {
   remove<R extends AnyResource>(resource: R, id: string, by: By): void;
   /** Copies a row that `by` sees, with the children its declaration names. Throws not-found and all that `create` throws. */
   clone<R extends AnyResource>(resource: R, id: string, by: By): RowOf<R>;
+  /** Adds an entry to the audit; writes of rows leave theirs by themselves. */
+  note(note: AuditNote, by: By): void;
   /** Raw SQL write for facts and rooms' own tables. */
   run(sql: string, ...params: SqlValue[]): { changes: number; lastInsertRowid: number };
   /** Tells an event after COMMIT; dropped when the transaction fails. */

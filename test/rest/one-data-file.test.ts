@@ -84,7 +84,7 @@ describe("a resource that is one data file", () => {
       { op: "delete", class: "B" },
     ]);
     const audit = api.store.all<{ op: string; actor_id: string; before: string; after: string }>(
-      "SELECT op, actor_id, before, after FROM audit WHERE type = 'lost-things' AND row_id = ? ORDER BY seq",
+      "SELECT op, actor_id, before, after FROM audit_entries WHERE resource = 'lost-things' AND row_id = ? ORDER BY pk",
       made.id,
     );
     expect(audit.map(({ op }) => op)).toEqual(["create", "update", "delete"]);

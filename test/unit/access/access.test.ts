@@ -26,7 +26,7 @@ describe("tokens", () => {
     const rows = fixture.store.find(userTokens, { userId: id });
     expect(rows).toMatchObject([{ tokenHash: hashToken(token), kind: "permanent", expires: null }]);
     expect(JSON.stringify(fixture.store.all("SELECT * FROM user_tokens"))).not.toContain(token.slice(9));
-    expect(JSON.stringify(fixture.store.all("SELECT * FROM audit"))).not.toContain(token.slice(9));
+    expect(JSON.stringify(fixture.store.all("SELECT * FROM audit_entries"))).not.toContain(token.slice(9));
   });
 
   it.each(["", "carillon_x", "x".repeat(10_000), "\u0000", "carillon_'; DROP TABLE users"])(

@@ -86,10 +86,10 @@ describe("configuration", () => {
       config: {},
       status: { state: "running", health: "degraded", reason: "[redacted] is weak", failures: 0, nextTryAt: null },
     });
-    const kept = store.all("SELECT * FROM extensions, audit");
+    const kept = store.all("SELECT * FROM extensions, audit_entries");
     expect(JSON.stringify(kept)).toContain("v1:");
     expect(JSON.stringify(kept)).not.toContain("sesame");
-    expect(JSON.stringify(store.all("SELECT before, after FROM audit"))).not.toContain("v1:");
+    expect(JSON.stringify(store.all("SELECT before, after FROM audit_entries"))).not.toContain("v1:");
     expect(logged()).toContain("I know [redacted]");
     expect(logged()).not.toContain("sesame");
     const tail = JSON.stringify(host.log(extensionIdOf("p"), 500, 0));

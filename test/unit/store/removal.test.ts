@@ -39,7 +39,9 @@ describe("a row with very many dependants", () => {
     expect(store.get(rooms, room.id)).toBeNull();
     expect(store.get(keepers, keeper.id)?.roomIds).toEqual([other.id]);
     expect(rowsOf("SELECT count(*) AS n FROM changes WHERE type = 'keys' AND op = 'delete'")).toEqual([{ n: KEYS }]);
-    expect(rowsOf("SELECT count(*) AS n FROM audit WHERE type = 'keys' AND op = 'delete'")).toEqual([{ n: KEYS }]);
+    expect(rowsOf("SELECT count(*) AS n FROM audit_entries WHERE resource = 'keys' AND op = 'delete'")).toEqual([
+      { n: KEYS },
+    ]);
     expect(rowsOf("PRAGMA foreign_key_check")).toEqual([]);
   });
 

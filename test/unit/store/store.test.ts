@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { chainHash } from "../../../src/store/records.ts";
+import { AUDIT_COLUMNS, chainHash } from "../../../src/store/audit-chain.ts";
 import type { By, Store } from "../../../src/store/store.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { everybody, keepers, keys, openTestStore, rooms } from "./store-fixture.ts";
@@ -51,7 +51,7 @@ describe("create, update, remove", () => {
       message: "Field name is required.",
     });
     expect(changes()).toEqual([]);
-    expect(store.all("SELECT seq FROM audit")).toEqual([]);
+    expect(store.all("SELECT pk FROM audit_entries")).toEqual([]);
   });
 
   it("refuses references that lead nowhere or to rows the writer may not see", async () => {
@@ -145,11 +145,14 @@ describe("the two records", () => {
     const room = await fresh().create(rooms, { name: "A", pin: "4711" }, everybody);
     await store.update(rooms, room.id, { name: "B" }, everybody);
     expect(changes()).toEqual([{ seq: 2, type: "rooms", row_id: room.id, op: "update" }]);
-    const rows = store.all<Record<string, string>>("SELECT * FROM audit ORDER BY seq");
+    const rows = store.all<Record<string, string>>("SELECT * FROM audit_entries ORDER BY pk");
     let previous = "";
-    for (const { hash, ...entry } of rows) {
-      previous = chainHash(previous, Object.values(entry));
-      expect(hash).toBe(previous);
+    for (const row of rows) {
+      previous = chainHash(
+        previous,
+        AUDIT_COLUMNS.map((name) => row[name]),
+      );
+      expect(row.hash).toBe(previous);
     }
     expect(rows.map((row) => [row.op, JSON.parse(row.after ?? "{}").name])).toEqual([
       ["create", "A"],
@@ -160,8 +163,13 @@ describe("the two records", () => {
 
   it("can't be changed afterwards", async () => {
     await fresh().create(rooms, { name: "A" }, everybody);
-    await expect(store.write((tx) => void tx.run("UPDATE audit SET op = 'x'"))).rejects.toThrow("append-only");
-    await expect(store.write((tx) => void tx.run("DELETE FROM audit"))).rejects.toThrow("append-only");
+    for (const sql of [
+      "UPDATE audit_entries SET op = 'x'",
+      "DELETE FROM audit_entries",
+      "INSERT OR REPLACE INTO audit_entries SELECT * FROM audit_entries",
+    ]) {
+      await expect(store.write((tx) => void tx.run(sql))).rejects.toThrow("append-only");
+    }
   });
 });
 
