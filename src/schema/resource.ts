@@ -42,7 +42,7 @@ export interface ResourceDeclaration<F extends Readonly<Record<string, Field>> =
   limit?: { most: number; per?: string };
   /** Field combinations that must be unique, compared without case. */
   unique?: readonly (readonly string[])[];
-  /** Extra indexes beside those of refs and unique fields. */
+  /** Extra indexes beside those of refs and unique fields; with `id` at its end one gives the order of a list. */
   indexes?: readonly (readonly string[])[];
   /** Facts are written in bulk by their room: neither audited nor in the change feed row by row. */
   facts?: boolean;
