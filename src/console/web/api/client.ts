@@ -43,6 +43,7 @@ export interface JsonSchema {
   title?: string;
   description?: string;
   enum?: readonly unknown[];
+  format?: string;
   properties?: Readonly<Record<string, JsonSchema>>;
   required?: readonly string[];
   items?: JsonSchema;
@@ -58,7 +59,7 @@ export interface JsonSchema {
 
 /** What the daemon says of its forms. */
 export interface SchemaBook {
-  resources: Readonly<Record<string, { schema: JsonSchema }>>;
+  resources: Readonly<Record<string, { path: string; methods: readonly string[]; schema: JsonSchema }>>;
   /** By the extension's id. */
   extensions: Readonly<Record<string, JsonSchema>>;
 }

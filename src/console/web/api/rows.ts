@@ -154,7 +154,18 @@ export interface ExtensionRow extends Row {
   config: Readonly<Record<string, unknown>>;
   disabled: boolean;
   globalDisabled: boolean;
-  status: { state: string; health: string; reason: string | null } | null;
+  failureCode: string | null;
+  status: PluginStatus | null;
+}
+
+/** How the plugin behind an extension runs. */
+export interface PluginStatus {
+  state: string;
+  health: string;
+  reason: string | null;
+  /** Within 10 minutes; the fifth gives it up. */
+  failures: number;
+  nextTryAt: string | null;
 }
 
 /** An appliance. */

@@ -8,6 +8,8 @@ const SHOWN_IN: Readonly<Record<string, readonly string[]>> = {
   "notification-activities": ["notifications"],
   notifications: ["deliveries"],
   subscriptions: ["users"],
+  "security-group-members": ["users"],
+  "security-groups": ["users"],
   devices: ["device-groups"],
 };
 
