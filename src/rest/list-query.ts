@@ -3,13 +3,15 @@ import { isUuid } from "../base/ids.ts";
 import { camelCase } from "../schema/decode.ts";
 import type { Field } from "../schema/field.ts";
 import type { AnyResource } from "../schema/resource.ts";
-import type { PageQuery } from "../store/store.ts";
+import type { Filter, PageQuery } from "../store/store.ts";
 import { idTexts, type Query, singleText } from "./query.ts";
+import { compileSearchQuery } from "./search-query.ts";
 
 /** What the query parameters of a list ask for; unknown parameters are ignored. */
-export type ListQuery = Pick<PageQuery, "filters" | "ids" | "sort" | "limit" | "skip" | "start" | "includeTotal">;
-
-type Filter = NonNullable<PageQuery["filters"]>[number];
+export type ListQuery = Pick<
+  PageQuery,
+  "filters" | "search" | "ids" | "sort" | "limit" | "skip" | "start" | "includeTotal"
+>;
 
 interface FilterRule {
   field: string;
@@ -46,10 +48,16 @@ export function compileListQuery(resource: AnyResource): (query: Query) => ListQ
     if (ORDERED.has(spec.kind)) for (const op of RANGES) rules.set(`${field}__${op}`, { field, op, read });
   }
   const sortable = new Set(Object.keys(fields).filter((name) => SORTABLE.has((fields[name] as Field).kind)));
+  const searchOf = compileSearchQuery(resource, (name, text) => {
+    const rule = rules.get(name);
+    return rule ? { field: rule.field, op: rule.op, value: rule.read(text, name) } : null;
+  });
   return (query) => {
     const asked: ListQuery = { includeTotal: query.includeTotal !== false };
     const filters = filtersOf(query, rules);
     if (filters.length > 0) asked.filters = filters;
+    const search = searchOf(query);
+    if (search) asked.search = search;
     const ids = idTexts(query, "ids") ?? idTexts(query, "id");
     if (ids) asked.ids = ids;
     const limit = limitOf(query);

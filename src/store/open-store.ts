@@ -13,6 +13,7 @@ import { createPageTokens } from "./page-token.ts";
 import { createReader } from "./reader.ts";
 import { createRecords } from "./records.ts";
 import { createRemoval } from "./removal.ts";
+import { createSearchIndex } from "./search-index.ts";
 import { applianceKey, createSecrets } from "./secrets.ts";
 import { createSelects } from "./selects.ts";
 import type { Behaviour, By, RoomTable, SqlValue, Store, Sync, Transaction } from "./store.ts";
@@ -48,6 +49,7 @@ export function openStore(options: StoreOptions): Store {
   const selects = createSelects(db, tables);
   const reader = createReader(db, selects, createPageTokens(createHmac("sha256", key).update("page tokens").digest()));
   const records = createRecords(db, clock);
+  const searchIndex = createSearchIndex(db, tables, options.log);
   const behaviourOf = (resource: AnyResource): Behaviour => options.behaviours?.[resource.name] ?? {};
 
   let told: (() => void)[] = [];
@@ -59,13 +61,22 @@ export function openStore(options: StoreOptions): Store {
     tables,
     reader,
     records,
+    searchIndex,
     secrets,
     clock,
     behaviourOf,
     transaction: () => current ?? closedTransaction(),
     changed: (seq, resource, id, op) => tell("row.changed", { seq, resource: resource.name, id, op }),
   });
-  const queue = new WriteQueue({ db, clock, onRollback: writer.forget, onFatal: options.onFatal });
+  const queue = new WriteQueue({
+    db,
+    clock,
+    beforeCommit: searchIndex.catchUp,
+    onRollback: writer.forget,
+    onFatal: options.onFatal,
+  });
+  // Rows written by a version that did not know a searched field yet.
+  if (searchIndex.isBehind()) queue.wake();
 
   const inEvery: Omit<Transaction, "clone" | "run"> = {
     ...reader,

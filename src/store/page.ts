@@ -1,9 +1,11 @@
 import { and, type SQL, sql } from "drizzle-orm/sql";
 import { invalidValue } from "../base/errors.ts";
 import type { AnyResource, RowOf } from "../schema/resource.ts";
+import { filterCondition } from "./filter.ts";
 import { ignoresCase } from "./layout.ts";
 import type { PageStart, PageTokens } from "./page-token.ts";
 import { type AnyRow, equals, type RowShape } from "./rows.ts";
+import { searchCondition } from "./search.ts";
 import { isNull, type Selects, type Tail, visibilityCondition } from "./selects.ts";
 import type { Page, PageQuery } from "./store.ts";
 
@@ -135,6 +137,11 @@ function conditionOf(resource: AnyResource, query: PageQuery, selects: Selects):
       filterCondition(shape, filter, name),
     );
   });
+  if (query.search) {
+    const search = searchCondition(query.search, selects.shape(resource).layout);
+    Object.assign(values, search.values);
+    add(`q:${search.key}`, search.where);
+  }
   if (query.ids) {
     values.ids = JSON.stringify(query.ids.map((id) => id.toLowerCase()));
     add("ids", (shape) => sql`${shape.column("id")} IN (SELECT value FROM json_each(${sql.placeholder("ids")}))`);
@@ -167,20 +174,6 @@ function addThrough(
       return sql`${shape.column("pk")} IN (SELECT ${other.column(via?.name ?? "pk")} FROM ${sql.raw(other.layout.table)} t WHERE ${where})`;
     },
   );
-}
-
-function filterCondition(shape: RowShape, filter: NonNullable<PageQuery["filters"]>[number], name: string): SQL {
-  if (filter.op === "eq")
-    return filter.value === null ? isNull(shape, filter.field) : equals(shape, filter.field, name);
-  const column =
-    filter.field === "createdAt"
-      ? "created_at"
-      : filter.field === "updatedAt"
-        ? "updated_at"
-        : shape.layout.columnOf(filter.field)?.name;
-  if (!column) return sql`0`;
-  const sign = { gt: ">", gte: ">=", lt: "<", lte: "<=" }[filter.op];
-  return sql`${shape.column(column)} ${sql.raw(sign)} ${sql.placeholder(name)}`;
 }
 
 function tailOf(shape: RowShape, condition: Condition, order: Order, keyed: boolean, backwards: boolean): Tail {

@@ -75,17 +75,32 @@ export interface Behaviour<R extends AnyResource = AnyResource> {
   present?(rows: readonly RowOf<R>[], context: PresentContext): Record<string, unknown>[];
 }
 
+/** A condition on one field. */
+export interface Filter {
+  field: string;
+  op: "eq" | "gt" | "gte" | "lt" | "lte";
+  /** Null: the field holds nothing. */
+  value: string | number | boolean | null;
+}
+
+/**
+ * What rows are searched for: the words of a text in one field or in any text field (null), all of them, the last one as
+ * the beginning of a word, whatever the case and the accents; a filter; or several searches.
+ */
+export type Search =
+  | { text: string; field: string | null }
+  | { filter: Filter }
+  | { all: readonly Search[] }
+  | { any: readonly Search[] };
+
 /** What a list asks for; defaults are the API's. Values are already typed by the declaration. */
 export interface PageQuery {
   /** Rows whose ref field equals the id, from the path. */
   within?: Readonly<Record<string, string>>;
   /** From a path's `through`: the matching rows of that resource decide. */
   through?: { resource: string; via: string; hiddenBy?: string; within: Readonly<Record<string, string>> };
-  filters?: readonly {
-    field: string;
-    op: "eq" | "gt" | "gte" | "lt" | "lte";
-    value: string | number | boolean | null;
-  }[];
+  filters?: readonly Filter[];
+  search?: Search;
   ids?: readonly string[];
   /** Internal keys, for lists restricted by a computation (a device group's members). */
   pks?: readonly number[];

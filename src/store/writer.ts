@@ -8,6 +8,7 @@ import type { AnyResource } from "../schema/resource.ts";
 import { encode, type Layout } from "./layout.ts";
 import type { Records } from "./records.ts";
 import type { AnyRow } from "./rows.ts";
+import type { SearchIndex } from "./search-index.ts";
 import type { Behaviour, By, Reader, Secrets, SqlValue, Transaction } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
@@ -17,6 +18,7 @@ export interface WriterOptions {
   tables: Tables;
   reader: Reader;
   records: Records;
+  searchIndex: Pick<SearchIndex, "touch">;
   secrets: Secrets;
   clock: Clock;
   behaviourOf(resource: AnyResource): Behaviour;
@@ -164,6 +166,7 @@ export function createWriter(options: WriterOptions): Writer {
 
   function record(resource: AnyResource, before: AnyRow | null, after: AnyRow | null, by: By): void {
     if (resource.facts) return;
+    options.searchIndex.touch(resource, before, after);
     const op = before === null ? "create" : after === null ? "delete" : "update";
     const { id } = (after ?? before) as AnyRow;
     const seq = records.feed(resource, id, op);

@@ -7,11 +7,12 @@ const ID = "3F2504E0-4F89-41D3-9A0C-0305E82C3301";
 const asked = compileListQuery(rooms);
 const ask = (text: string) => asked(parseQuery(text));
 const filter = (field: string, op: string, value: unknown) => ({ filters: [{ field, op, value }] });
+const words = (text: string, field: string | null = null) => ({ search: { text, field } });
 
 describe("what a list is asked for", () => {
   it.each([
     ["", {}],
-    ["no-such-parameter=1&q=x", {}],
+    ["no-such-parameter=1", {}],
     ["limit=1000", { limit: 1_000 }],
     ["skip=50000", { skip: 50_000 }],
     ["start=end", { start: "end" }],
@@ -37,6 +38,19 @@ describe("what a list is asked for", () => {
     ["pin=x", {}],
     ["marker=x", {}],
     ["name__gt=x", {}],
+    ["q=", {}],
+    ["q=a%20b", words("a b")],
+    ["q=name:a%20b", words("a b", "name")],
+    ["q=name:", words("", "name")],
+    ["q=10:30", words("10:30")],
+    ["q=no-such:thing", words("no-such:thing")],
+    ["q=seats:", words("seats:")],
+    ["q=pin:x", words("pin:x")],
+    ["q=kind:lab", { search: { filter: { field: "kind", op: "eq", value: "lab" } } }],
+    ["q=seats__gte:3", { search: { filter: { field: "seats", op: "gte", value: 3 } } }],
+    [`q=keeper-id:${ID}`, { search: { filter: { field: "keeperId", op: "eq", value: ID.toLowerCase() } } }],
+    ['q={"and":["name:x","a"]}', { search: { all: [words("x", "name").search, words("a").search] } }],
+    ['q={"or":["a",{"and":["b"]}]}', { search: { any: [words("a").search, { all: [words("b").search] }] } }],
   ])("%s", (text, wanted) => {
     expect(ask(text)).toEqual({ includeTotal: true, ...wanted });
   });
@@ -49,6 +63,22 @@ describe("what a list is asked for", () => {
     "limit=",
     "limit=1&limit=2",
     "skip=-1",
+    "q[]=a",
+    "q=a&q=b",
+    "q=kind:shed",
+    "q=seats:many",
+    "q={",
+    "q={}",
+    'q={"and":[]}',
+    'q={"not":["a"]}',
+    'q={"and":["a"],"or":["b"]}',
+    'q={"and":"a"}',
+    'q={"and":[1]}',
+    'q={"__proto__":["a"]}',
+    `q=${JSON.stringify({ and: Array.from({ length: 21 }, () => "a") })}`,
+    'q={"and":[{"and":[{"and":[{"and":["a"]}]}]}]}',
+    `q=${"a".repeat(1_001)}`,
+    `q=${"a ".repeat(21)}`,
     "skip=1000001",
     "sort=notes",
     "sort=pin",
