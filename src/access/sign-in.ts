@@ -50,10 +50,23 @@ export function createSignIn({ store, access, clock }: SignInNeeds): SignIn {
     return () => addresses.takeBack(key);
   }
 
+  function byOf(user: RowOf<typeof users> | null, address: string | null): By {
+    // own choice: what names no account is not kept, as people type passwords there.
+    const actor = { kind: "user", userId: user?.id ?? null, name: user?.name ?? "unknown account", address } as const;
+    return { actor, scope: access.systemBy("sign-in").scope };
+  }
+
   async function begin(user: RowOf<typeof users>, address: string | null): Promise<string> {
-    const actor = { kind: "user", userId: user.id, name: user.name, address } as const;
-    const by: By = { actor, scope: access.systemBy("sign-in").scope };
-    return store.write((tx) => openSession(tx, user, by, clock.now()));
+    const by = byOf(user, address);
+    return store.write((tx) => {
+      tx.note({ op: "log-in", resource: users.name, rowId: user.id }, by);
+      return openSession(tx, user, by, clock.now());
+    });
+  }
+
+  function noteRefusal(user: RowOf<typeof users> | null, address: string | null): Promise<void> {
+    const note = { op: "log-in-refused", resource: users.name, rowId: user?.id ?? null } as const;
+    return store.write((tx) => tx.note(note, byOf(user, address)));
   }
 
   return {
@@ -64,7 +77,10 @@ export function createSignIn({ store, access, clock }: SignInNeeds): SignIn {
       refuseFor(accounts.begin(account));
       const user = findUser(store, account);
       const right = await inTurn(() => verifyPassword(password, user?.passwordHash ?? null));
-      if (!user || !right || isLocked(user.lock, clock.now())) throw refused();
+      if (!user || !right || isLocked(user.lock, clock.now())) {
+        await noteRefusal(user, address);
+        throw refused();
+      }
       accounts.forget(account);
       takeBack();
       return begin(user, address);

@@ -2,6 +2,7 @@ import type http from "node:http";
 import { Readable } from "node:stream";
 import Koa, { type Middleware, type Next, type ParameterizedContext } from "koa";
 import { createHostCheck, type HostCheck } from "../access/hosts.ts";
+import { createRefusals } from "../access/refusals.ts";
 import { invalidValue, notFound } from "../base/errors.ts";
 import { newId } from "../base/ids.ts";
 import type { Answer } from "./action.ts";
@@ -80,10 +81,15 @@ function answering(needs: ApiNeeds): Middleware<RequestState> {
 /** Generic operations first, so that an action of the same method and path replaces one. */
 function endpointsOf(needs: ApiNeeds): Endpoint[] {
   const presenter = createPresenter(needs, VERSION_BASE);
+  const refusals = createRefusals(needs.store, needs.clock, (err) =>
+    needs.log.error({ err }, "a refusal was not kept"),
+  );
   const generic = needs.catalogue.all.flatMap((resource) =>
     resource.paths.flatMap((path) => rowOperations(resource, path, presenter)),
   );
-  return [...generic, ...actionsFor(needs.catalogue)].map((action) => createEndpoint(action, needs, presenter));
+  return [...generic, ...actionsFor(needs.catalogue)].map((action) =>
+    createEndpoint(action, needs, presenter, refusals),
+  );
 }
 
 /** What the router has no pattern for: the console's files, plugins' routes, methods named by a parameter, and what is no path at all. */

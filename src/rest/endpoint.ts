@@ -1,5 +1,6 @@
 import { actorOf, type Principal } from "../access/principal.ts";
-import { forbidden, invalidValue, notFound, UpstreamError } from "../base/errors.ts";
+import type { Refusals } from "../access/refusals.ts";
+import { CallerError, forbidden, invalidValue, notFound, UpstreamError } from "../base/errors.ts";
 import { camelCase } from "../schema/decode.ts";
 import type { AnyResource, Method } from "../schema/resource.ts";
 import type { By } from "../store/store.ts";
@@ -29,7 +30,12 @@ const VERSION = "v1";
  * Makes the endpoint of an action: who asks, in which domain, may it, what does the body say, then the action itself.
  * Nothing of a body is read before it is clear that the caller may send it, except for what says who and where.
  */
-export function createEndpoint(action: Action | RowOperation, needs: ApiNeeds, presenter: Presenter): Endpoint {
+export function createEndpoint(
+  action: Action | RowOperation,
+  needs: ApiNeeds,
+  presenter: Presenter,
+  refusals: Refusals,
+): Endpoint {
   const plan = action.accepts ? planBody(action.accepts) : null;
   const parents = parentsIn(action.at);
   const at = action.outsideVersion ? action.at : `${VERSION}/${action.at}`;
@@ -43,7 +49,7 @@ export function createEndpoint(action: Action | RowOperation, needs: ApiNeeds, p
         return releasing(body, needs, () => action.handle({ ...base, body: decoded(base, body, plan) }));
       }
       const known = { action, base, plan, parents };
-      return serveKnown(known, needs, presenter);
+      return serveKnown(known, needs, presenter, refusals);
     },
   };
 }
@@ -67,14 +73,20 @@ async function serveKnown(
   { action, base, plan, parents }: Known,
   needs: ApiNeeds,
   presenter: Presenter,
+  refusals: Refusals,
 ): Promise<Answer> {
   const { principal, early } = await identify(base, plan, needs);
   const query = singleText(base.query, "domain");
   const header = query === null ? base.header("x-service-domain") : null;
   const overruling = early ?? (await bodyOverruling(header, principal, { base, plan }, needs));
+  let acting: By | null = null;
+  const actIn = (domain: string | null): By => {
+    acting = byOf(principal, domain, base, needs);
+    return acting;
+  };
   const serve = async (): Promise<Answer> => {
     const overruled = header !== null && overruling ? domainIn(overruling) : null;
-    const by = byOf(principal, query ?? overruled ?? header, base, needs);
+    const by = actIn(query ?? overruled ?? header);
     const request = requestOf(action.at, base, principal, by, presenter);
     if (!action.complete) judge(action, request);
     const handle = async (body: RawBody): Promise<Answer> => {
@@ -82,7 +94,7 @@ async function serveKnown(
       const inBody = query === null && overruled === null ? domainIn(body) : null;
       const full = {
         ...request,
-        ...(inBody === null ? {} : { by: byOf(principal, inBody, base, needs) }),
+        ...(inBody === null ? {} : { by: actIn(inBody) }),
         body: decoded(base, body, plan),
       };
       const complete = action.complete ? action.complete(full) : full;
@@ -93,7 +105,13 @@ async function serveKnown(
     const body = await bodyOf(base, plan, needs);
     return releasing(body, needs, () => handle(body));
   };
-  return overruling ? releasing(overruling, needs, serve) : serve();
+  try {
+    return await (overruling ? releasing(overruling, needs, serve) : serve());
+  } catch (error) {
+    const refused = error instanceof CallerError && error.type === "forbidden";
+    if (acting && refused) refusals.record(acting, { method: base.method, at: action.at, path: base.path });
+    throw error;
+  }
 }
 
 /** The body, where the header's domain is refused: a domain in the body wins over it. Null elsewhere. */
