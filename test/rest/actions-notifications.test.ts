@@ -33,6 +33,16 @@ const broadcaster = {
   },
   setRead: (notificationId: string, userId: string, read: boolean, by: By) =>
     activity({ notificationId, userId, type: "set-read-status", readStatus: read ? "read" : "unread" }, by),
+  async retry(id: string, by: By) {
+    if (api.store.get(notifications, id)?.subject === "Reached") throw new ConflictError("Every device was reached.");
+    told.push({ retry: id, by: by.actor.userId });
+    return api.store.get(notifications, id);
+  },
+  async sendAllClear(id: string, words: object, by: By, options: SendOptions) {
+    told.push({ allClear: id, words, by: by.actor.userId, key: options.idempotencyKey });
+    return api.store.create(notifications, { subject: "All clear" }, by);
+  },
+  toneAudio: async (tone: string) => (tone === "silent" ? null : PROGRAMME),
   programmeOf: async (id: string) => (api.store.get(notifications, id)?.alertTone === "silent" ? null : PROGRAMME),
 } as unknown as Broadcaster;
 
@@ -316,5 +326,81 @@ describe("sound and picture", () => {
     expect((await bytes(`/notifications/${id}/audio`, stranger.token)).status).toBe(403);
     expect((await bytes(`/users/${stranger.id}/notifications/${id}/audio`, stranger.token)).status).toBe(200);
     expect((await bytes(`/users/${stranger.id}/notifications/${id}/image`, stranger.token)).status).toBe(200);
+  });
+});
+
+describe("what follows a send", () => {
+  it("is a retry, for those who may send such a message", async () => {
+    const live = await send({ subject: "S" });
+    const drill = await send({ subject: "S", drill: true });
+    const driller = await api.user("Bob", "post /drill-notifications", "get /notifications/*");
+    const reader = await api.user("Ann", "get /notifications/*");
+    const stranger = await api.user("Cid", "post /notifications");
+    const retry = (id: string, token = api.token) => api.call("POST", `/notifications/${id}/retry`, { token });
+    const answer = await retry(live.id);
+    expect([answer.status, answer.body.id]).toEqual([200, live.id]);
+    expect((await retry(drill.id, driller.token)).status).toBe(200);
+    expect((await retry(live.id, driller.token)).status).toBe(403);
+    expect((await retry(drill.id, reader.token)).status).toBe(403);
+    expect((await retry(live.id, stranger.token)).status).toBe(404);
+    expect((await retry(NOBODY)).status).toBe(404);
+    expect(told).toEqual([
+      { retry: live.id, by: api.adminId },
+      { retry: drill.id, by: driller.id },
+    ]);
+  });
+
+  it("says in words why a retry makes no sense", async () => {
+    const { id } = await send({ subject: "Reached" });
+    const { body } = await api.call("POST", `/notifications/${id}/retry`);
+    expect(body).toMatchObject({ status: 409, type: "conflict", message: "Every device was reached." });
+  });
+
+  it("is an all-clear in the sender's words, once for one key", async () => {
+    const { id } = await send({ subject: "S" });
+    const at = `/notifications/${id}/all-clear`;
+    expect((await api.call("POST", at)).body).toMatchObject({ subject: "All clear" });
+    const headers = { "Idempotency-Key": "tap" };
+    await api.call("POST", at, { json: { subject: "It is over", drill: true }, headers });
+    const reader = await api.user("Ann", "get /notifications/*");
+    expect((await api.call("POST", at, { token: reader.token })).status).toBe(403);
+    expect((await api.call("POST", at, { json: { subject: "x".repeat(256) } })).body).toMatchObject({
+      status: 400,
+      errors: [{ field: "subject" }],
+    });
+    expect(told).toEqual([
+      { allClear: id, words: { subject: null, body: null }, by: api.adminId, key: null },
+      { allClear: id, words: { subject: "It is over", body: null }, by: api.adminId, key: "tap" },
+    ]);
+  });
+
+  it("is seen as numbers that grow, by those who see the message", async () => {
+    const { id } = await send({ subject: "S" });
+    const at = `/notifications/${id}/progress`;
+    const { status, body } = await api.call("GET", at);
+    expect(status).toBe(200);
+    expect(body.points.length).toBeGreaterThan(0);
+    expect(body.points[0]).toEqual({
+      at: expect.stringMatching(/^\d{4}-.*Z$/),
+      sent: 0,
+      accepted: 0,
+      playing: 0,
+      missed: 0,
+    });
+    expect((await api.call("GET", at, { token: (await api.user("Bob")).token })).status).toBe(404);
+  });
+});
+
+describe("alert tones", () => {
+  it("can be listened to by every known user", async () => {
+    const { token } = await api.user("Ann");
+    const listen = (name: string, as: string | null = token) =>
+      fetch(`${api.base}/alert-tones/${name}/audio`, as === null ? {} : { headers: { authorization: `Bearer ${as}` } });
+    const chime = await listen("chime");
+    expect([chime.status, chime.headers.get("content-type")]).toEqual([200, "audio/wav"]);
+    expect(new Uint8Array(await chime.arrayBuffer())).toEqual(PROGRAMME);
+    expect((await listen("silent")).status).toBe(404);
+    expect((await listen("constructor")).status).toBe(404);
+    expect((await listen("chime", null)).status).toBe(401);
   });
 });

@@ -12,12 +12,22 @@ import type { By, Reader, Transaction } from "../../store/store.ts";
 import { addActivity } from "../activities.ts";
 import type { SendOptions } from "../broadcaster.ts";
 import { composeMessage, type GivenMessage, type NotificationRow, readMessage, type TemplateRow } from "../compose.ts";
+import { continuedBy, inheritedFrom, toRecipientsOf } from "../continuation.ts";
 import { type PreviewNeeds, writePreview } from "../preview.ts";
 import { priorityLevelOf, readSendingProfile } from "../sending-profile.ts";
 import type { NextStage, StageNeeds } from "../stage.ts";
 
 /** How long an unsent delivery is of use when the message does not expire. @source replication.md, amendment (c) */
 const USEFUL_MS = { emergency: 15 * 60_000, routine: 2 * 60_000 } as const;
+
+/** Epoch ms after which an unsent delivery of a message that is sent at `createdAt` is of no use. */
+export function usefulUntil({
+  expiresAt,
+  priorityLevel,
+  createdAt,
+}: Pick<NotificationRow, "expiresAt" | "priorityLevel" | "createdAt">): number {
+  return expiresAt ?? createdAt + USEFUL_MS[priorityLevel === 0 ? "emergency" : "routine"];
+}
 
 /** What accepting a message needs. */
 export type AcceptNeeds = PreviewNeeds & Pick<StageNeeds, "laneOf">;
@@ -39,8 +49,10 @@ export async function accept(
   const earlier = earlierSend(store, by, options);
   if (earlier) return earlier;
   if (input.audio instanceof UploadedFile) inspectWav(await store.files.read(input.audio.file));
-  const given = readMessage(input);
-  const message = composeMessage(given, templateOf(given, store, by));
+  const read = readMessage(input);
+  const before = continuedBy(read, store, by);
+  const given = before && options.sameRecipients ? toRecipientsOf(before, read) : read;
+  const message = { ...composeMessage(given, templateOf(given, store, by)), ...(before && inheritedFrom(before)) };
   toneSegments(message.alertTone ?? "silent");
   const values = sendingValues(message, by, options, needs);
   const row = await store.write((tx) => {
@@ -83,6 +95,7 @@ function sendingValues(message: Partial<NotificationRow>, by: By, options: SendO
   const profile = readSendingProfile(message.extensionSettingsOverrides);
   const priorityLevel = priorityLevelOf(message.priority ?? "normal", options.source, profile);
   const expiresAt = message.expiration ? now + message.expiration * 1_000 : null;
+  const notAfter = usefulUntil({ expiresAt, priorityLevel, createdAt: now });
   const stage: NextStage = message.draft ? "draft" : "resolve";
   return {
     ...message,
@@ -93,7 +106,7 @@ function sendingValues(message: Partial<NotificationRow>, by: By, options: SendO
     initiatorId: by.actor.userId,
     initiatingEndpointId: needs.endpointId(),
     expiresAt,
-    notAfter: expiresAt ?? now + USEFUL_MS[priorityLevel === 0 ? "emergency" : "routine"],
+    notAfter,
     priorityLevel,
     idempotencyKey: keyOf(by, options),
     requestSha: options.requestSha,

@@ -100,8 +100,15 @@ export default defineResource({
     initiationDetails: json("Further particulars of what started it.", { readOnly: true }),
     incidentId: ref("Incident it belongs to.", "incidents", { readOnly: true }),
     scenarioNotificationId: ref("Started scenario it belongs to.", "scenario-notifications", { readOnly: true }),
-    parentNotificationId: ref("Notification whose answers led to this one.", "notifications", { readOnly: true }),
-    followUpForNotificationId: ref("Notification that this one continues.", "notifications"),
+    parentNotificationId: ref(
+      "Notification that led to this one, by its answers or by being continued.",
+      "notifications",
+      { readOnly: true },
+    ),
+    followUpForNotificationId: ref(
+      "Notification that this one continues. own choice: what continues a drill is a drill, what continues a live message is live; it belongs to the same incident.",
+      "notifications",
+    ),
     followUpAllowed: computed("Whether templates for a continuation are offered.", "boolean"),
     stage: internal("Stage of the broadcast that is next, `settled` at the end, `draft` for a preview.", "text"),
     stageAt: internal("Epoch ms at which the stage was entered.", "integer"),
@@ -118,5 +125,9 @@ export default defineResource({
     t0: internal("Epoch ms of the first audio packet; null before the start.", "integer"),
     streamEndedAt: internal("Epoch ms of the last audio packet.", "integer"),
     settledAt: internal("Epoch ms at which the last delivery ended.", "integer"),
+    retriedAt: internal(
+      "Epoch ms at which it was last sent again to what it had not reached; null for never.",
+      "integer",
+    ),
   },
 });

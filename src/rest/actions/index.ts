@@ -1,11 +1,14 @@
 import type { Catalogue } from "../../schema/catalogue.ts";
 import type { Action } from "../action.ts";
+import { alertToneActions } from "./alert-tones.ts";
 import { cloneActions } from "./clone.ts";
 import { deviceActions } from "./devices.ts";
 import { endpointActivityActions } from "./endpoint-activities.ts";
 import { extensionActions } from "./extensions.ts";
 import { notificationActivityActions } from "./notification-activities.ts";
 import { notificationAudioActions } from "./notification-audio.ts";
+import { notificationContinuationActions } from "./notification-continuations.ts";
+import { notificationProgressActions } from "./notification-progress.ts";
 import { notificationActions } from "./notifications.ts";
 import { schemaActions } from "./schema.ts";
 import { sessionActions } from "./session.ts";
@@ -19,6 +22,9 @@ const FIXED: readonly Action[] = [
   ...userTokenActions,
   ...notificationActions,
   ...notificationAudioActions,
+  ...notificationContinuationActions,
+  ...notificationProgressActions,
+  ...alertToneActions,
   ...notificationActivityActions,
   ...deviceActions,
   ...endpointActivityActions,

@@ -28,13 +28,14 @@ export const notificationActions: readonly Action[] = [
 ];
 
 /** Who may only drill has the permission to post `/drill-notifications`. @source interfaces.md, Who sees and may do what */
-function requireSending(scope: Scope, drill: unknown): void {
+export function requireSending(scope: Scope, drill: unknown): void {
   if (scope.allows("post", "/notifications")) return;
   const isDrill = drill === true || drill === "true";
   if (!isDrill || !scope.allows("post", "/drill-notifications")) throw forbidden();
 }
 
-function idempotencyKeyOf(header: string | null): string | null {
+/** The caller's key for one send, null without one. Throws CallerError for one that is none. */
+export function idempotencyKeyOf(header: string | null): string | null {
   if (header !== null && !IDEMPOTENCY_KEY.test(header)) throw invalidValue("idempotency-key");
   return header;
 }

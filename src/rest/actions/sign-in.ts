@@ -2,7 +2,7 @@ import { sessionCookie } from "../../access/session-cookie.ts";
 import { text } from "../../schema/field.ts";
 import type { Action, Answer } from "../action.ts";
 import { json } from "../action.ts";
-import { refuseForeignOrigin } from "../caller-by-cookie.ts";
+import { callerByCookie, refuseForeignOrigin } from "../caller-by-cookie.ts";
 import { bodyCheck } from "./checked-body.ts";
 
 const email = text("Address of the account.", { required: true, max: 254 });
@@ -13,7 +13,7 @@ const name = text("What others call the administrator.", { max: 140 });
 const checkLogin = bodyCheck({ email, password });
 const checkSetup = bodyCheck({ code, email, password, name });
 
-/** The two ways into the console, and whether it waits for its administrator. @source interfaces.md, Log-in and drill */
+/** The two ways into the console, whether it waits for its administrator, and whether the caller is in already. @source interfaces.md, Log-in and drill */
 export const signInActions: readonly Action[] = [
   {
     method: "post",
@@ -32,7 +32,10 @@ export const signInActions: readonly Action[] = [
     at: "setup",
     outsideVersion: true,
     permission: "open",
-    handle: async ({ needs }) => json({ needed: needs.firstRun.needed() }),
+    handle: async (request) => {
+      const { needs } = request;
+      return json({ needed: needs.firstRun.needed(), loggedIn: callerByCookie(request, needs.access) !== null });
+    },
   },
   {
     method: "post",

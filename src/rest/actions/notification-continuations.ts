@@ -1,0 +1,47 @@
+import notifications from "../../resources/broadcasts/notifications.ts";
+import { text } from "../../schema/field.ts";
+import { type Action, visibleRow } from "../action.ts";
+import { bodyCheck } from "./checked-body.ts";
+import { idempotencyKeyOf, requireSending } from "./notifications.ts";
+import { requestShaOf } from "./request-sha.ts";
+
+const WORDS = {
+  subject: text("First line of the all-clear. own choice: names what is over when not given.", { max: 255 }),
+  body: text("The all-clear itself.", { max: 10_000 }),
+};
+const checkWords = bodyCheck(WORDS);
+
+/**
+ * What is sent after a message: the same again to whom it missed, or the all-clear. Whoever may send such a message may
+ * send these too. @source decisions.md 8; own choice: the path and the body of the all-clear
+ */
+export const notificationContinuationActions: readonly Action[] = [
+  {
+    method: "post",
+    at: "notifications/{notificationId}/retry",
+    permission: "anyone",
+    async handle(request) {
+      const { needs, by } = request;
+      const row = visibleRow(request, notifications, request.params.notificationId ?? "");
+      requireSending(by.scope, row.drill);
+      return request.show(notifications, await needs.broadcaster.retry(row.id, by));
+    },
+  },
+  {
+    method: "post",
+    at: "notifications/{notificationId}/all-clear",
+    accepts: WORDS,
+    permission: "anyone",
+    async handle(request) {
+      const { needs, by, body } = request;
+      const row = visibleRow(request, notifications, request.params.notificationId ?? "");
+      requireSending(by.scope, row.drill);
+      const sent = await needs.broadcaster.sendAllClear(row.id, checkWords(body), by, {
+        idempotencyKey: idempotencyKeyOf(request.header("idempotency-key")),
+        requestSha: requestShaOf({ ...body, allClearFor: row.id }),
+        source: "api",
+      });
+      return request.show(notifications, sent);
+    },
+  },
+];
