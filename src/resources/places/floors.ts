@@ -1,0 +1,34 @@
+import { file, integer, json, ref, text } from "../../schema/field.ts";
+import { defineResource } from "../../schema/resource.ts";
+import { IMAGE_TYPES } from "../messages/attachments.ts";
+
+/** Floors of a building, from the lowest up. @source decisions.md 6; digest `/v1/sites/{siteId}/buildings/{buildingId}/floors` */
+export default defineResource({
+  name: "floors",
+  doc: "A floor of a building, with its plan.",
+  paths: [{ at: "sites/{siteId}/buildings/{buildingId}/floors" }],
+  idParam: "floorId",
+  scope: "parent",
+  replicate: "B",
+  limit: { most: 100, per: "buildingId" },
+  sort: "rank",
+  fields: {
+    siteId: ref("Site of the building.", "sites", { required: true, createOnly: true, onDelete: "cascade" }),
+    buildingId: ref("Building the floor is in.", "buildings", {
+      required: true,
+      createOnly: true,
+      onDelete: "cascade",
+    }),
+    name: text("What people call the floor.", { required: true, min: 1, max: 255 }),
+    externalId: text("Name of the floor in another system. own choice: at most 255 characters.", { min: 1 }),
+    type: text("Kind of floor, as the client's own code.", { max: 4 }),
+    rank: integer("Place in the building's order, 0 the lowest; a new floor becomes the highest.", {
+      readOnly: true,
+      default: 0,
+    }),
+    floorPlanImage: file("Plan of the floor.", IMAGE_TYPES),
+    imageOrigins: json("How the plan lies on the ground: the corners of the picture as positions."),
+    boundary: json("Outline of the floor, as GeoJSON or in parts of the plan."),
+  },
+  unique: [["buildingId", "externalId"]],
+});
