@@ -1,0 +1,34 @@
+import { option, ref } from "../../schema/field.ts";
+import { defineResource } from "../../schema/resource.ts";
+
+/** What boundary triggers did. @source service-api.md, Boundary trigger activity; digest */
+export default defineResource({
+  name: "boundary-trigger-activities",
+  doc: "One action that a boundary trigger took.",
+  paths: [
+    { at: "areas-of-interest/{areaOfInterestId}/boundary-triggers/{boundaryTriggerId}/activities", methods: ["get"] },
+  ],
+  idParam: "activityId",
+  scope: "organisation",
+  replicate: "D",
+  fields: {
+    areaOfInterestId: ref("Area whose edge was crossed.", "areas-of-interest", {
+      required: true,
+      readOnly: true,
+      onDelete: "cascade",
+    }),
+    boundaryTriggerId: ref("Trigger that acted.", "boundary-triggers", {
+      required: true,
+      readOnly: true,
+      onDelete: "cascade",
+    }),
+    reason: option("Crossing that made it act.", ["entered", "exited"], { required: true, readOnly: true }),
+    status: option("Whether there was somebody to notify.", ["success", "no-recipients"], {
+      required: true,
+      readOnly: true,
+    }),
+    deviceId: ref("Device that crossed the edge.", "user-devices", { readOnly: true, embed: "device" }),
+    userId: ref("Owner of the device.", "users", { readOnly: true, embed: "user" }),
+    notificationId: ref("Notification that was sent.", "notifications", { readOnly: true }),
+  },
+});

@@ -1,0 +1,39 @@
+import { integer, many, option, ref, text } from "../../schema/field.ts";
+import { defineResource } from "../../schema/resource.ts";
+
+/** What happens when somebody crosses the edge of an area. @source service-api.md, Boundary trigger; decisions.md 5; digest */
+export default defineResource({
+  name: "boundary-triggers",
+  doc: "A notification that is sent when somebody enters or leaves an area.",
+  paths: [{ at: "areas-of-interest/{areaOfInterestId}/boundary-triggers" }],
+  idParam: "boundaryTriggerId",
+  scope: "organisation",
+  replicate: "A",
+  fields: {
+    areaOfInterestId: ref("Area whose edge is watched.", "areas-of-interest", {
+      required: true,
+      createOnly: true,
+      onDelete: "cascade",
+    }),
+    name: text("What people call the trigger.", { required: true, min: 1, max: 140 }),
+    action: option("Crossing that fires it.", ["entered", "exited", "both"], { required: true }),
+    perUserThrottlingInSecs: integer("Time that must pass before it fires again for the same user.", {
+      required: true,
+      unit: "s",
+    }),
+    notificationAction: option(
+      "Who is notified: nobody, who crossed, or the recipients of the template.",
+      ["send-to-none", "send-to-user", "send-to-message-template-recipients"],
+      { required: true },
+    ),
+    distributionListIds: many(
+      "Lists whose users fire it. own choice: with neither lists nor users everybody does.",
+      "distribution-lists",
+      { embed: "distributionLists" },
+    ),
+    userIds: many("Users who fire it.", "users", { embed: "users" }),
+    messageTemplateId: ref("Template of the notification.", "message-templates", { embed: "messageTemplate" }),
+    subject: text("First line of the notification instead of the template's.", { max: 255 }),
+    body: text("Text of the notification instead of the template's.", { max: 10_000 }),
+  },
+});

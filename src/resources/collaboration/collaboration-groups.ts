@@ -1,0 +1,27 @@
+import { boolean, json, many, text } from "../../schema/field.ts";
+import { defineResource } from "../../schema/resource.ts";
+
+/** Groups in other systems. @source service-api.md, /v1/collaboration-groups; digest */
+export default defineResource({
+  name: "collaboration-groups",
+  doc: "A group, channel or conference of another system that an extension brings messages to.",
+  paths: [{ at: "collaboration-groups" }],
+  idParam: "collaborationGroupId",
+  scope: "domain",
+  replicate: "B",
+  fields: {
+    name: text("What people call the group.", { required: true, min: 1, max: 140 }),
+    isShared: boolean("Domains below the group's own see it too.", { default: false }),
+    type: text("Device type of the collaboration extension that serves the group.", {
+      required: true,
+      createOnly: true,
+      min: 1,
+      max: 80,
+    }),
+    distributionListIds: many("Lists whose users belong to the group.", "distribution-lists", {
+      embed: "distributionLists",
+    }),
+    userIds: many("Users who belong to the group.", "users", { embed: "users" }),
+    properties: json("What the extension needs to find the group."),
+  },
+});

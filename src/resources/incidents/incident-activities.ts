@@ -1,0 +1,22 @@
+import { json, option, ref } from "../../schema/field.ts";
+import { defineResource } from "../../schema/resource.ts";
+
+/** What was done in an incident; `end-incident` ends it. @source decisions.md 13; digest `/v1/incidents/{incidentId}/activities` */
+export default defineResource({
+  name: "incident-activities",
+  doc: "A step of an incident.",
+  paths: [{ at: "incidents/{incidentId}/activities", methods: ["get", "post"] }],
+  idParam: "activityId",
+  scope: "parent",
+  replicate: "D",
+  fields: {
+    incidentId: ref("Incident it belongs to.", "incidents", { required: true, createOnly: true, onDelete: "cascade" }),
+    type: option(
+      "What was done. own choice: note and all-clear beside the documented words.",
+      ["start-incident", "all-clear", "note", "end-incident", "incident-escalated", "escalated-incident-linked"],
+      { required: true, createOnly: true },
+    ),
+    details: json("More about it."),
+    userId: ref("Who did it.", "users", { readOnly: true, embed: "user" }),
+  },
+});

@@ -1,0 +1,21 @@
+import { ref } from "../../schema/field.ts";
+import { defineResource } from "../../schema/resource.ts";
+import { INCIDENT_RESOURCE_FIELDS } from "./incident-resource-fields.ts";
+
+/** @source decisions.md 13; digest `/v1/incident-plans/{incidentPlanId}/resources` */
+export default defineResource({
+  name: "incident-plan-resources",
+  doc: "A file or link that belongs to a plan.",
+  paths: [{ at: "incident-plans/{incidentPlanId}/resources", methods: ["get", "post", "delete"] }],
+  idParam: "resourceId",
+  scope: "parent",
+  replicate: "B",
+  fields: {
+    incidentPlanId: ref("Plan it belongs to.", "incident-plans", {
+      required: true,
+      createOnly: true,
+      onDelete: "cascade",
+    }),
+    ...INCIDENT_RESOURCE_FIELDS,
+  },
+});

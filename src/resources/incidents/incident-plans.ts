@@ -1,0 +1,24 @@
+import { boolean, text } from "../../schema/field.ts";
+import { defineResource } from "../../schema/resource.ts";
+
+/** What is done when something happens. @source decisions.md 13; digest `/v1/incident-plans` */
+export default defineResource({
+  name: "incident-plans",
+  doc: "A plan for one kind of incident: who is told what, and the files people need.",
+  paths: [{ at: "incident-plans" }],
+  idParam: "incidentPlanId",
+  scope: "domain",
+  replicate: "B",
+  limit: { most: 3_500 },
+  fields: {
+    name: text("What people call the plan.", { required: true, min: 1, max: 140 }),
+    isShared: boolean("Domains below the plan's own see it too.", { default: false }),
+    description: text("What it is for. own choice: at most 10000 characters.", { max: 10_000 }),
+    allowMultipleActiveIncidents: boolean(
+      "A second incident may begin while one goes on. own choice: true unless set.",
+      {
+        default: true,
+      },
+    ),
+  },
+});

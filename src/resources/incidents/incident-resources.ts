@@ -1,0 +1,17 @@
+import { ref } from "../../schema/field.ts";
+import { defineResource } from "../../schema/resource.ts";
+import { INCIDENT_RESOURCE_FIELDS } from "./incident-resource-fields.ts";
+
+/** @source digest `/v1/incidents/{incidentId}/resources` */
+export default defineResource({
+  name: "incident-resources",
+  doc: "A file or link that belongs to an incident.",
+  paths: [{ at: "incidents/{incidentId}/resources", methods: ["get", "post", "delete"] }],
+  idParam: "resourceId",
+  scope: "parent",
+  replicate: "D",
+  fields: {
+    incidentId: ref("Incident it belongs to.", "incidents", { required: true, createOnly: true, onDelete: "cascade" }),
+    ...INCIDENT_RESOURCE_FIELDS,
+  },
+});
