@@ -31,9 +31,13 @@ export interface Layout {
   columnOf(field: string): Column | undefined;
 }
 
-/** `messageTemplateId` → `message_template_id`. */
+/** Words that SQL keeps for itself and that fields are named by. */
+const SQL_WORDS: ReadonlySet<string> = new Set(["default", "from", "group", "index", "order", "to", "values", "where"]);
+
+/** `messageTemplateId` → `message_template_id`, `default` → `default_`. */
 function snake(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const column = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return SQL_WORDS.has(column) ? `${column}_` : column;
 }
 
 /** Lays out one declaration; pure. */

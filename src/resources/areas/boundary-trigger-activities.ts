@@ -13,18 +13,15 @@ export default defineResource({
   replicate: "D",
   fields: {
     areaOfInterestId: ref("Area whose edge was crossed.", "areas-of-interest", {
-      required: true,
       readOnly: true,
       onDelete: "cascade",
     }),
     boundaryTriggerId: ref("Trigger that acted.", "boundary-triggers", {
-      required: true,
       readOnly: true,
       onDelete: "cascade",
     }),
-    reason: option("Crossing that made it act.", ["entered", "exited"], { required: true, readOnly: true }),
+    reason: option("Crossing that made it act.", ["entered", "exited"], { readOnly: true }),
     status: option("Whether there was somebody to notify.", ["success", "no-recipients"], {
-      required: true,
       readOnly: true,
     }),
     deviceId: ref("Device that crossed the edge.", "user-devices", { readOnly: true, embed: "device" }),

@@ -2,7 +2,7 @@ import { ref } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import { INCIDENT_RESOURCE_FIELDS } from "./incident-resource-fields.ts";
 
-/** @source decisions.md 13; digest `/v1/incident-plans/{incidentPlanId}/resources` */
+/** Files and links of a plan. @source decisions.md 13; digest `/v1/incident-plans/{incidentPlanId}/resources` */
 export default defineResource({
   name: "incident-plan-resources",
   doc: "A file or link that belongs to a plan.",

@@ -2,7 +2,7 @@ import { ref } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import { INCIDENT_RESOURCE_FIELDS } from "./incident-resource-fields.ts";
 
-/** @source digest `/v1/incidents/{incidentId}/resources` */
+/** Files and links of an incident. @source digest `/v1/incidents/{incidentId}/resources` */
 export default defineResource({
   name: "incident-resources",
   doc: "A file or link that belongs to an incident.",
