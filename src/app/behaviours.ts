@@ -1,4 +1,5 @@
 import { accessBehaviours, type Bound } from "../access/behaviours.ts";
+import type { AddressPolicy } from "../base/address-policy.ts";
 import type { Clock } from "../base/clock.ts";
 import { BugError } from "../base/errors.ts";
 import {
@@ -17,6 +18,7 @@ import { userDeviceBehaviour } from "../devices/user-device-behaviour.ts";
 import type { PluginHost } from "../extensions/plugin-host.ts";
 import { endpointActivityBehaviour } from "../health/endpoint-activity-behaviour.ts";
 import { type EndpointNeeds, endpointBehaviour } from "../health/endpoint-behaviour.ts";
+import { triggerBehaviour } from "../outbound/trigger-behaviour.ts";
 import deliveries from "../resources/broadcasts/deliveries.ts";
 import notificationActivities from "../resources/broadcasts/notification-activities.ts";
 import notificationRecipients from "../resources/broadcasts/notification-recipients.ts";
@@ -31,14 +33,18 @@ import endpoints from "../resources/devices/endpoints.ts";
 import extensions from "../resources/devices/extensions.ts";
 import distributionLists from "../resources/lists/distribution-lists.ts";
 import messageTemplates from "../resources/messages/message-templates.ts";
+import triggers from "../resources/outbound/triggers.ts";
 import userDevices from "../resources/people/user-devices.ts";
+import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { Behaviour, FileStore } from "../store/store.ts";
 
 /** What behaviours are made of. */
 export interface BehaviourNeeds {
   clock: Clock;
+  catalogue: Catalogue;
   files: FileStore;
+  policy: AddressPolicy;
   endpoint: EndpointNeeds;
   groupCounts: GroupCounts;
   plugins: Pick<PluginHost, "manifests" | "findProvider" | "extensionBehaviour">;
@@ -60,6 +66,7 @@ export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour>
     bind(endpoints, endpointBehaviour(endpoint)),
     bind(endpointActivities, endpointActivityBehaviour),
     bind(distributionLists, distributionListBehaviour(baseUrl)),
+    bind(triggers, triggerBehaviour(needs)),
     bind(messageTemplates, templateBehaviour(files)),
     bind(notifications, notificationBehaviour),
     bind(notificationRecipients, recipientBehaviour),

@@ -26,6 +26,8 @@ const TABLE = {
   "security-group-permissions.spec": "/users/*",
   "user-permissions.spec": "/users/*",
   "user-devices.type": "SMS",
+  "triggers.spec": "/users/*",
+  "triggers.secret": `whsec_${Buffer.alloc(32, 7).toString("base64")}`,
 };
 
 const rows = createSampleRows(() => api, TABLE, {

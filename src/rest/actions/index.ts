@@ -4,6 +4,7 @@ import { alertToneActions } from "./alert-tones.ts";
 import { cloneActions } from "./clone.ts";
 import { deviceActions } from "./devices.ts";
 import { endpointActivityActions } from "./endpoint-activities.ts";
+import { eventActions } from "./events.ts";
 import { extensionActions } from "./extensions.ts";
 import { notificationActivityActions } from "./notification-activities.ts";
 import { notificationAudioActions } from "./notification-audio.ts";
@@ -13,6 +14,7 @@ import { notificationActions } from "./notifications.ts";
 import { schemaActions } from "./schema.ts";
 import { sessionActions } from "./session.ts";
 import { signInActions } from "./sign-in.ts";
+import { triggerActions } from "./triggers.ts";
 import { userTokenActions } from "./user-tokens.ts";
 
 const FIXED: readonly Action[] = [
@@ -29,6 +31,8 @@ const FIXED: readonly Action[] = [
   ...deviceActions,
   ...endpointActivityActions,
   ...extensionActions,
+  ...triggerActions,
+  ...eventActions,
 ];
 
 /** All endpoints that are not generic operations on rows; which can be cloned, the declarations say. */

@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
 import { createEvents } from "../../../src/base/events.ts";
-import { createChangeHub, type Fold } from "../../../src/console/change-hub.ts";
-import { extensionIdOf } from "../../../src/extensions/extension-rows.ts";
+import { createChangeHub, type Fold } from "../../../src/outbound/change-hub.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 function open() {
@@ -10,8 +9,12 @@ function open() {
     throw error;
   });
   const folds: Fold[] = [];
+  const rowsOfPlugin = (plugin: string) => [
+    { resource: "extensions", id: `row of ${plugin}` },
+    { resource: "endpoints", id: "e" },
+  ];
   const onFold = (fold: Fold) => void folds.push(fold);
-  const hub = createChangeHub({ events, clock, seq: 7, endpointId: () => "e", onFold });
+  const hub = createChangeHub({ events, clock, seq: 7, rowsOfPlugin, onFold });
   const change = (seq: number, id: string, op: "create" | "update" | "delete") =>
     events.emit("row.changed", { seq, resource: "users", id, op });
   return { clock, events, folds, hub, change };
@@ -51,12 +54,7 @@ it("tells deliveries by their notification, and plugins by their extension and t
   events.emit("plugin.changed", { plugin: "ip-phones", state: "stopped", reason: null });
   clock.tick(100);
   const told = folds.flatMap(({ seq, changes }) => changes.map(({ resource, id }) => `${seq} ${resource} ${id}`));
-  expect(told).toEqual([
-    "7 deliveries n",
-    "7 notifications n",
-    `7 extensions ${extensionIdOf("ip-phones")}`,
-    "7 endpoints e",
-  ]);
+  expect(told).toEqual(["7 deliveries n", "7 notifications n", "7 extensions row of ip-phones", "7 endpoints e"]);
 });
 
 it("tells nothing once stopped", () => {

@@ -1,6 +1,5 @@
 import type { Clock, Timer } from "../base/clock.ts";
 import type { Events } from "../base/events.ts";
-import { extensionIdOf } from "../extensions/extension-rows.ts";
 
 /** One row that is not what it was: a hint to read it anew. */
 export interface RowChange {
@@ -18,13 +17,13 @@ export interface Fold {
 }
 
 /** What a hub is made of. */
-interface HubNeeds {
+export interface HubNeeds {
   events: Events;
   clock: Clock;
   /** Position in the change feed at the start. */
   seq: number;
-  /** This appliance's endpoint, which shows its health. */
-  endpointId(): string;
+  /** Rows that show how a plugin is. */
+  rowsOfPlugin(plugin: string): readonly Pick<RowChange, "resource" | "id">[];
   onFold(fold: Fold): void;
 }
 
@@ -42,7 +41,7 @@ const FOLD_MS = 100;
  * Collects what the events tell of changed rows. Deliveries are facts, which the change feed passes over: theirs are told
  * by the id of their notification.
  */
-export function createChangeHub({ events, clock, seq, endpointId, onFold }: HubNeeds): ChangeHub {
+export function createChangeHub({ events, clock, seq, rowsOfPlugin, onFold }: HubNeeds): ChangeHub {
   let newest = seq;
   let pending = new Map<string, RowChange>();
   let timer: Timer | null = null;
@@ -69,8 +68,7 @@ export function createChangeHub({ events, clock, seq, endpointId, onFold }: HubN
     ),
     events.on("deliveries.changed", ({ notificationId }) => add("deliveries", notificationId)),
     events.on("plugin.changed", ({ plugin }) => {
-      add("extensions", extensionIdOf(plugin));
-      add("endpoints", endpointId());
+      for (const { resource, id } of rowsOfPlugin(plugin)) add(resource, id);
     }),
   ];
   return {
