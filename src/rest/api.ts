@@ -85,7 +85,7 @@ function endpointsOf(needs: ApiNeeds): Endpoint[] {
     needs.log.error({ err }, "a refusal was not kept"),
   );
   const generic = needs.catalogue.all.flatMap((resource) =>
-    resource.paths.flatMap((path) => rowOperations(resource, path, presenter)),
+    resource.paths.flatMap((path) => rowOperations(resource, path)),
   );
   return [...generic, ...actionsFor(needs.catalogue)].map((action) =>
     createEndpoint(action, needs, presenter, refusals),

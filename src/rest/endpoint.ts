@@ -4,17 +4,17 @@ import { CallerError, forbidden, invalidValue, notFound, UpstreamError } from ".
 import { camelCase } from "../schema/decode.ts";
 import type { AnyResource, Method } from "../schema/resource.ts";
 import type { By } from "../store/store.ts";
-import type { Action, Answer, ApiRequest, OpenRequest } from "./action.ts";
+import type { Action, Answer, ApiRequest, OpenAction, OpenRequest } from "./action.ts";
 import { tokenInForm, tokenOf } from "./bearer.ts";
 import { type BodyPlan, decodeBody, isUrlEncoded, NO_BODY, planBody, type RawBody, readBody } from "./body.ts";
 import { callerByCookie } from "./caller-by-cookie.ts";
-import { unauthorized } from "./error-answer.ts";
+import { isBug, unauthorized } from "./error-answer.ts";
 import type { Incoming } from "./incoming.ts";
 import type { ApiNeeds } from "./needs.ts";
 import type { Presenter, Showing } from "./presenter.ts";
 import { singleText } from "./query.ts";
 import type { Row } from "./representation.ts";
-import type { RowOperation } from "./row-operations.ts";
+import type { RowOperation, RowRequest } from "./row-operations.ts";
 
 /** One method of one path, ready to serve. */
 export interface Endpoint {
@@ -44,14 +44,21 @@ export function createEndpoint(
     at,
     async serve(incoming) {
       const base = { ...incoming, ...placeOf(action, incoming), needs };
-      if (action.permission === "open") {
-        const body = await bodyOf(base, plan, needs);
-        return releasing(body, needs, () => action.handle({ ...base, body: decoded(base, body, plan) }));
-      }
+      if (action.permission === "open") return serveOpen(action, base, plan);
       const known = { action, base, plan, parents };
       return serveKnown(known, needs, presenter, refusals);
     },
   };
+}
+
+async function serveOpen(action: OpenAction, base: Base, plan: BodyPlan | null): Promise<Answer> {
+  try {
+    const body = await bodyOf(base, plan, base.needs);
+    return await releasing(body, base.needs, () => action.handle({ ...base, body: decoded(base, body, plan) }));
+  } catch (error) {
+    if (!action.refusal || isBug(error)) throw error;
+    return action.refusal(error, base);
+  }
 }
 
 /** Placeholders above the last collection of a pattern, which name rows that the body may not contradict. */
@@ -216,7 +223,7 @@ function placeOf(
   return { path: outsideVersion ? `/${at}` : path.slice(VERSION.length), params };
 }
 
-function requestOf(at: string, base: Base, principal: Principal, by: By, presenter: Presenter): ApiRequest {
+function requestOf(at: string, base: Base, principal: Principal, by: By, presenter: Presenter): RowRequest {
   /** An action at one of the resource's own paths shows rows as they stand there. */
   const showing = (resource: AnyResource, ids: Readonly<Record<string, unknown>>, request: ApiRequest): Showing => {
     const path = resource.paths.find((each) => each.at === at);
@@ -227,6 +234,7 @@ function requestOf(at: string, base: Base, principal: Principal, by: By, present
     ...base,
     principal,
     by,
+    presenter,
     body: {},
     show(resource, row) {
       const shown = row as unknown as Row;

@@ -19,6 +19,8 @@ export const notificationContinuationActions: readonly Action[] = [
   {
     method: "post",
     at: "notifications/{notificationId}/retry",
+    doc: "Sends it again to whom it was not proven to reach.",
+    answers: { kind: "row", resource: notifications },
     permission: "anyone",
     async handle(request) {
       const { needs, by } = request;
@@ -30,6 +32,9 @@ export const notificationContinuationActions: readonly Action[] = [
   {
     method: "post",
     at: "notifications/{notificationId}/all-clear",
+    doc: "Sends the all-clear to whom it went to.",
+    headers: ["Idempotency-Key"],
+    answers: { kind: "row", resource: notifications },
     accepts: WORDS,
     permission: "anyone",
     async handle(request) {

@@ -12,6 +12,9 @@ export const notificationActions: readonly Action[] = [
   {
     method: "post",
     at: "notifications",
+    doc: "Makes a notification, which sends it; a draft only says whom and what it would reach.",
+    headers: ["Idempotency-Key"],
+    answers: { kind: "row", resource: notifications },
     accepts: notifications.fields,
     permission: "anyone",
     async handle(request) {
