@@ -128,7 +128,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const telling = createTelling({ data, clock, events, log, policy, endpointId });
   const { eventStream, webhooks, live } = telling;
   const api = createApi({
-    ...{ catalogue, store, access, clock, log, broadcaster, plugins, signIn, firstRun, eventStream },
+    ...{ catalogue, store, access, clock, log, broadcaster, plugins, signIn, oauth, firstRun, eventStream },
     settings: served,
     consoleFolder: builtConsoleFolder(),
   });
