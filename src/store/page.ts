@@ -1,7 +1,7 @@
 import { and, type SQL, sql } from "drizzle-orm/sql";
 import { invalidValue } from "../base/errors.ts";
 import type { AnyResource, RowOf } from "../schema/resource.ts";
-import { filterCondition } from "./filter.ts";
+import { filterCondition, filterKey, filterValues } from "./filter.ts";
 import { ignoresCase } from "./layout.ts";
 import type { PageStart, PageTokens } from "./page-token.ts";
 import { type AnyRow, equals, type RowShape } from "./rows.ts";
@@ -140,10 +140,8 @@ function conditionOf(resource: AnyResource, query: PageQuery, selects: Selects):
   if (query.through) addThrough(query.through, selects, values, add);
   (query.filters ?? []).forEach((filter, at) => {
     const name = `f${at}`;
-    values[name] = typeof filter.value === "boolean" ? Number(filter.value) : filter.value;
-    add(`${filter.field}${filter.op}${filter.value === null ? "?" : ""}`, (shape) =>
-      filterCondition(shape, filter, name),
-    );
+    Object.assign(values, filterValues(filter, name));
+    add(filterKey(filter), (shape) => filterCondition(shape, filter, name));
   });
   const search = query.search ? searchCondition(query.search, selects.shape(resource).layout) : null;
   if (search) {

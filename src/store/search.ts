@@ -1,5 +1,5 @@
 import { and, or, type SQL, sql } from "drizzle-orm/sql";
-import { filterCondition } from "./filter.ts";
+import { filterCondition, filterKey, filterValues } from "./filter.ts";
 import type { Layout } from "./layout.ts";
 import type { RowShape } from "./rows.ts";
 import { isIndexed, searchedColumns, searchTable } from "./search-index.ts";
@@ -26,11 +26,8 @@ export function searchCondition(search: Search, layout: Layout): SearchCondition
     const name = `q${parts++}`;
     if ("filter" in part) {
       const { filter } = part;
-      values[name] = typeof filter.value === "boolean" ? Number(filter.value) : filter.value;
-      return {
-        key: `${filter.field}${filter.op}${filter.value === null ? "?" : ""}`,
-        where: (shape) => filterCondition(shape, filter, name),
-      };
+      Object.assign(values, filterValues(filter, name));
+      return { key: filterKey(filter), where: (shape) => filterCondition(shape, filter, name) };
     }
     const words = wordsOf(part.text);
     const column = columnOf(part.field, layout);

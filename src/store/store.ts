@@ -78,9 +78,10 @@ export interface Behaviour<R extends AnyResource = AnyResource> {
 /** A condition on one field. */
 export interface Filter {
   field: string;
-  op: "eq" | "gt" | "gte" | "lt" | "lte";
-  /** Null: the field holds nothing. */
-  value: string | number | boolean | null;
+  /** `in`: one of a list of values; `set`: true where the field holds something, false where it holds nothing. */
+  op: "eq" | "in" | "set" | "gt" | "gte" | "lt" | "lte";
+  /** Null: the field holds nothing. A list for `in` alone. */
+  value: string | number | boolean | null | readonly (string | number | boolean)[];
 }
 
 /**
