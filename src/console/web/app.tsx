@@ -3,13 +3,14 @@ import { RouterProvider } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
 import { CallerError } from "../../base/errors.ts";
 import { openSocket } from "./api/browser-socket.ts";
-import { createClient } from "./api/client.ts";
+import { type Client, createClient } from "./api/client.ts";
 import { createLiveFeed, type FeedState } from "./api/live-feed.ts";
 import type { SessionRow } from "./api/rows.ts";
 import { createStaleQueries } from "./api/stale-queries.ts";
 import { watchAttention } from "./attention.ts";
 import { browserClock } from "./browser-clock.ts";
 import { type Console, ConsoleProvider } from "./console-context.tsx";
+import { freshen } from "./list/fresh-lists.ts";
 import { Toast, type ToastText } from "./parts/toast.tsx";
 import { createConsoleRouter } from "./router.tsx";
 
@@ -42,7 +43,7 @@ export function App() {
     enabled: session.data === null,
   });
   const loggedIn = Boolean(session.data);
-  useLiveFeed(loggedIn, setFeed);
+  useLiveFeed(loggedIn, client, setFeed);
   const router = useMemo(createConsoleRouter, []);
   const refreshSession = useCallback(() => void queries.resetQueries(), [queries]);
   const value = useMemo<Console>(
@@ -60,7 +61,7 @@ export function App() {
   );
 }
 
-function useLiveFeed(loggedIn: boolean, onState: (state: FeedState) => void): void {
+function useLiveFeed(loggedIn: boolean, client: Client, onState: (state: FeedState) => void): void {
   const queries = useQueryClient();
   useEffect(() => {
     if (!loggedIn) return;
@@ -74,13 +75,13 @@ function useLiveFeed(loggedIn: boolean, onState: (state: FeedState) => void): vo
       },
       onChanges: createStaleQueries(
         browserClock,
-        (resource) => void queries.invalidateQueries({ queryKey: [resource] }),
+        (resource, changes) => void freshen({ queries, client }, resource, changes),
       ),
       onResync: () => void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "session" }),
     });
     feed.start();
     return () => feed.stop();
-  }, [loggedIn, queries, onState]);
+  }, [loggedIn, client, queries, onState]);
 }
 
 function noneWhenLoggedOut(error: unknown): null {

@@ -8,7 +8,7 @@ import {
 import { Frame } from "./frame/frame.tsx";
 import { LostPage, PageFault } from "./frame/lost-page.tsx";
 import NowPage from "./pages/now.tsx";
-import { readTableSearch } from "./parts/table-search.ts";
+import { readTableSearch } from "./list/table-search.ts";
 
 /** The console's addresses; every page but the first is loaded when it is opened. */
 export function createConsoleRouter() {

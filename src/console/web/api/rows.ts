@@ -1,3 +1,5 @@
+import type { DeviceState } from "../../../resources/devices/device-states.ts";
+
 /** What every row of the API has. */
 export interface Row {
   id: string;
@@ -80,6 +82,11 @@ export interface DeviceRow extends Row {
   attributes: Readonly<Record<string, string>>;
   defunct: boolean;
   isLicensed: boolean;
+  /** Null while nothing was sent to it. */
+  state: DeviceState | null;
+  lastLevel: string | null;
+  lastSeenAt: string | null;
+  failures: number | null;
 }
 
 /** One test on an attribute. */

@@ -1,6 +1,6 @@
 import type { ListRow } from "../api/rows.ts";
 import { useRows } from "../api/use-rows.ts";
-import { ListPage, OpenButton } from "../parts/list-page.tsx";
+import { ListPage, OpenButton } from "../list/list-page.tsx";
 import { RowSheet } from "../parts/row-sheet.tsx";
 import { useWords } from "../words/use-words.tsx";
 

@@ -9,7 +9,7 @@ import { fieldsOf } from "../parts/form-fields.ts";
 import { HealthCard } from "../parts/health-card.tsx";
 import { Chip } from "../parts/level-chip.tsx";
 import { SideSheet } from "../parts/side-sheet.tsx";
-import { useTableSearch } from "../parts/use-table-search.ts";
+import { useTableSearch } from "../list/use-table-search.ts";
 import { useWords } from "../words/use-words.tsx";
 
 /** Is the box safe: health with its reasons, and what extends it. */

@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ConfirmationRow, GroupRow, ListRow, TemplateRow } from "../api/rows.ts";
 import { useRows } from "../api/use-rows.ts";
-import { ListPage, OpenButton } from "../parts/list-page.tsx";
+import { ListPage, OpenButton } from "../list/list-page.tsx";
 import { RowSheet } from "../parts/row-sheet.tsx";
 import { useWords } from "../words/use-words.tsx";
 

@@ -10,8 +10,6 @@ import {
 } from "../../../../src/console/web/pages/group-definition.ts";
 import { deviceBody, NEW_DEVICE } from "../../../../src/console/web/pages/new-device.ts";
 import { changedValues, drawnFields, fieldsOf } from "../../../../src/console/web/parts/form-fields.ts";
-import { rowFits, termsOf } from "../../../../src/console/web/parts/row-search.ts";
-import { readTableSearch } from "../../../../src/console/web/parts/table-search.ts";
 import { elapsedText, fill, momentText } from "../../../../src/console/web/words/format.ts";
 
 describe("a broadcast", () => {
@@ -25,8 +23,10 @@ describe("a broadcast", () => {
 
   it("has one word for where it stands", () => {
     expect(stateOf({ abortedAt: null, progress })).toBe("going");
-    expect(stateOf({ abortedAt: null, progress: { ...progress, broadcastFinishedCount: 1 } })).toBe("finished");
-    expect(stateOf({ abortedAt: null, progress: { ...progress, broadcastFailedCount: 1 } })).toBe("failed");
+    expect(stateOf({ abortedAt: null, progress: { ...progress, percentComplete: 100 } })).toBe("finished");
+    expect(stateOf({ abortedAt: null, progress: { ...progress, expireCount: 1 } })).toBe("finished");
+    const failed = { ...progress, percentComplete: 100, broadcastFailedCount: 1 };
+    expect(stateOf({ abortedAt: null, progress: failed })).toBe("failed");
     expect(stateOf({ abortedAt: "2026-01-01T00:00:00.000Z", progress })).toBe("stopped");
   });
 
@@ -134,28 +134,6 @@ describe("a form", () => {
       a: null,
       d: false,
     });
-  });
-});
-
-describe("a search", () => {
-  it("finds rows that have every word, in texts and attributes but not in ids", () => {
-    const row = {
-      id: "abc",
-      domainId: "abc",
-      name: "Room 214",
-      attributes: { IPAddress: "10.1.2.3" },
-      lists: ["choir"],
-    };
-    const found = ["room", "214 ROOM", "10.1 room", "abc", "choir", "room 215", " "].filter((text) =>
-      rowFits(row, termsOf(text)),
-    );
-    expect(found).toEqual(["room", "214 ROOM", "10.1 room", " "]);
-  });
-});
-
-describe("an address", () => {
-  it("keeps only what tables know", () => {
-    expect(readTableSearch({ q: "x", level: 7, evil: "y", sort: "" })).toEqual({ q: "x", level: "7" });
   });
 });
 
