@@ -31,6 +31,12 @@ export const FIELD_FACTS: Readonly<Record<string, Readonly<Record<string, object
   },
   "user-permissions": { spec: { max: 1000 }, verb: { values: ["get", "put", "post", "delete"] } },
   domains: { name: { required: true }, parentId: { to: "domains", createOnly: true }, namePath: { readOnly: true } },
+  triggers: {
+    name: { max: 140, required: true },
+    spec: { max: 1000, required: true },
+    type: { values: ["webhook"], required: true },
+    url: { max: 1000, required: true },
+  },
   "distribution-lists": { name: { max: 140, required: true }, isSubscribable: { kind: "boolean" } },
   "confirmation-requests": {
     name: { max: 140, required: true },
@@ -190,4 +196,6 @@ export const PATHS: Readonly<Record<string, string>> = {
   "extensions/{extensionId}/endpoints/{endpointId}/devices": "gpud",
   "extensions/{extensionId}/devices": "gp",
   "device-groups": "gpud",
+  triggers: "gpud",
+  "triggers/{triggerId}/deliveries": "g",
 };
