@@ -1,5 +1,4 @@
 import type http from "node:http";
-import { Readable } from "node:stream";
 import Koa, { type Middleware, type Next, type ParameterizedContext } from "koa";
 import { createHostCheck, type HostCheck } from "../access/hosts.ts";
 import { createRefusals } from "../access/refusals.ts";
@@ -16,6 +15,7 @@ import { routeToPlugin } from "./plugin-route.ts";
 import { createPresenter } from "./presenter.ts";
 import { routeTo } from "./router.ts";
 import { rowOperations } from "./row-operations.ts";
+import { send } from "./send.ts";
 
 export type { ApiNeeds } from "./needs.ts";
 
@@ -65,11 +65,10 @@ function answering(needs: ApiNeeds): Middleware<RequestState> {
     context.res.once("finish", () => leaveUnread(context, needs));
     try {
       await next();
-      send(context, context.state.answer, requestId);
     } catch (error) {
       context.state.answer = errorAnswer(error, requestId, needs);
-      send(context, context.state.answer, requestId);
     }
+    await send(context, context.state.answer);
     const { answer, at } = context.state;
     const status = answer.status ?? 200;
     const ms = Math.round((needs.clock.monotonicMs() - began) * 10) / 10;
@@ -117,30 +116,6 @@ async function beforeRoutes(
   }
   if (needs.settings.api.methodOverride && context.method === "GET") overrideMethod(context);
   await next();
-}
-
-/** Texts go out past koa in one piece; koa sends files, and ends them when the client goes away. */
-function send(
-  ctx: ParameterizedContext<RequestState>,
-  { status = 200, headers, type, body }: Answer,
-  requestId: string,
-): void {
-  const all: Record<string, string | number> = {
-    "x-request-id": requestId,
-    "cache-control": "no-store",
-    "x-content-type-options": "nosniff",
-  };
-  if (body !== null) all["content-type"] = type ?? "application/json; charset=utf-8";
-  for (const name in headers) all[name.toLowerCase()] = headers[name] as string;
-  if (body instanceof Readable) {
-    ctx.status = status;
-    for (const [name, value] of Object.entries(all)) ctx.set(name, String(value));
-    ctx.body = body;
-    return;
-  }
-  ctx.respond = false;
-  if (body !== null) all["content-length"] = Buffer.byteLength(body);
-  ctx.res.writeHead(status, all).end(body);
 }
 
 function errorAnswer(error: unknown, requestId: string, { log }: ApiNeeds): Answer {
