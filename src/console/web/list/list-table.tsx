@@ -50,7 +50,7 @@ export function ListTable<T extends { id: string }>(props: ListTableProps<T>) {
     count,
     getScrollElement: () => scroller.current,
     estimateSize: () => linePx,
-    overscan: 10,
+    overscan: 6,
   });
   const items = virtual.getVirtualItems();
   const asked = sort ? { ...query, sort } : query;

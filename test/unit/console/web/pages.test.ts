@@ -10,7 +10,7 @@ import {
 } from "../../../../src/console/web/pages/group-definition.ts";
 import { deviceBody, NEW_DEVICE } from "../../../../src/console/web/pages/new-device.ts";
 import { changedValues, drawnFields, fieldsOf } from "../../../../src/console/web/parts/form-fields.ts";
-import { elapsedText, fill, momentText } from "../../../../src/console/web/words/format.ts";
+import { elapsedText, fill, momentsOf } from "../../../../src/console/web/words/format.ts";
 
 describe("a broadcast", () => {
   const progress = {
@@ -153,7 +153,7 @@ describe("words", () => {
 
   it("tell moments: near ones relative, others by date", () => {
     const now = Date.parse("2026-01-12T08:00:00.000Z");
-    expect(momentText(now - 5 * 60_000, now, "en")).toBe("5 minutes ago");
-    expect(momentText(now - 26 * 3_600_000, now, "en")).toContain("Jan 11, 2026");
+    expect(momentsOf("en").short(now - 5 * 60_000, now)).toBe("5 minutes ago");
+    expect(momentsOf("en").short(now - 26 * 3_600_000, now)).toContain("Jan 11, 2026");
   });
 });
