@@ -7,7 +7,7 @@ import {
   dynamicReplyBehaviour,
   escalationRuleBehaviour,
 } from "../broadcast/confirmation-behaviour.ts";
-import { distributionListBehaviour } from "../broadcast/list-behaviour.ts";
+import { distributionListBehaviour, subscriptionBehaviour } from "../broadcast/list-behaviour.ts";
 import { notificationBehaviour } from "../broadcast/notification-behaviour.ts";
 import { activityBehaviour, deliveryBehaviour, recipientBehaviour } from "../broadcast/recipient-behaviour.ts";
 import { templateBehaviour } from "../broadcast/template-behaviour.ts";
@@ -34,6 +34,7 @@ import extensions from "../resources/devices/extensions.ts";
 import distributionLists from "../resources/lists/distribution-lists.ts";
 import messageTemplates from "../resources/messages/message-templates.ts";
 import triggers from "../resources/outbound/triggers.ts";
+import subscriptions from "../resources/people/subscriptions.ts";
 import userDevices from "../resources/people/user-devices.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
@@ -66,6 +67,7 @@ export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour>
     bind(endpoints, endpointBehaviour(endpoint)),
     bind(endpointActivities, endpointActivityBehaviour),
     bind(distributionLists, distributionListBehaviour(baseUrl)),
+    bind(subscriptions, subscriptionBehaviour(clock)),
     bind(triggers, triggerBehaviour(needs)),
     bind(messageTemplates, templateBehaviour(files)),
     bind(notifications, notificationBehaviour),

@@ -132,7 +132,7 @@ export const ROW_LIMITS: Readonly<Record<string, { most: number; per?: string }>
   "distribution-lists": { most: 3_500 },
   "device-groups": { most: 3_500 },
   "message-templates": { most: 3_500 },
-  subscriptions: { most: 100_000, per: "distributionListId" },
+  subscriptions: { most: 100_000, per: "distributionListId", until: "subscriptionEndDate" },
 };
 
 /** Enumerations that are long: the number of words and some of them. */
