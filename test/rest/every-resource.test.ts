@@ -14,6 +14,8 @@ afterAll(() => api.close());
 
 /** What behaviours ask of values beyond the declarations. */
 const TABLE = {
+  "applications.redirectUris": ["https://app.example.org/back"],
+  "applications.scopes": ["urn:service:users:read"],
   "confirmation-requests.options": ["Yes", "No"],
   "dynamic-replies.optionLabel": "Yes",
   "escalation-rules.optionLabel": "No",
