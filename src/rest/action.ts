@@ -58,7 +58,7 @@ export interface ApiRequest extends OpenRequest {
 }
 
 /** Headers of requests that only some endpoints heed. */
-export type HeaderName = "If-Match" | "Idempotency-Key";
+export type HeaderName = "If-Match";
 
 interface ActionBase {
   method: Method;
@@ -78,6 +78,8 @@ interface ActionBase {
   headers?: readonly HeaderName[];
   /** An older spelling of something else. */
   deprecated?: boolean;
+  /** What it answers when something is wrong, where that is more than the API's usual error. */
+  refuses?: Extract<AnswerShape, { kind: "page" | "members" }>;
 }
 
 /** An endpoint for known users. */

@@ -5,17 +5,17 @@ import { createRefusals } from "../access/refusals.ts";
 import { invalidValue, notFound } from "../base/errors.ts";
 import { newId } from "../base/ids.ts";
 import type { Answer } from "./action.ts";
-import { actionsFor } from "./actions/index.ts";
 import { type ConsoleFiles, createConsoleFiles } from "./console-files.ts";
 import { createEndpoint, type Endpoint } from "./endpoint.ts";
 import { answerOf, isBug, MethodNotAllowed, wrongHost } from "./error-answer.ts";
 import { API, addressOf, overrideMethod, type RequestState, readIncoming, splitTarget } from "./incoming.ts";
 import type { ApiNeeds } from "./needs.ts";
+import { createOnceOnly } from "./once-only.ts";
 import { routeToPlugin } from "./plugin-route.ts";
 import { createPresenter } from "./presenter.ts";
 import { routeTo } from "./router.ts";
-import { rowOperations } from "./row-operations.ts";
 import { send } from "./send.ts";
+import { servedActions } from "./served-actions.ts";
 
 export type { ApiNeeds } from "./needs.ts";
 
@@ -77,18 +77,12 @@ function answering(needs: ApiNeeds): Middleware<RequestState> {
   };
 }
 
-/** Generic operations first, so that an action of the same method and path replaces one. */
 function endpointsOf(needs: ApiNeeds): Endpoint[] {
-  const presenter = createPresenter(needs, VERSION_BASE);
   const refusals = createRefusals(needs.store, needs.clock, (err) =>
     needs.log.error({ err }, "a refusal was not kept"),
   );
-  const generic = needs.catalogue.all.flatMap((resource) =>
-    resource.paths.flatMap((path) => rowOperations(resource, path)),
-  );
-  return [...generic, ...actionsFor(needs.catalogue)].map((action) =>
-    createEndpoint(action, needs, presenter, refusals),
-  );
+  const serving = { presenter: createPresenter(needs, VERSION_BASE), refusals, onceOnly: createOnceOnly(needs) };
+  return servedActions(needs.catalogue).map((action) => createEndpoint(action, needs, serving));
 }
 
 /** What the router has no pattern for: the console's files, plugins' routes, methods named by a parameter, and what is no path at all. */

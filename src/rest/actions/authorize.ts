@@ -11,7 +11,7 @@ import { refuseForeignOrigin } from "../caller-by-cookie.ts";
 import { answerOf } from "../error-answer.ts";
 import { singleText } from "../query.ts";
 
-const ANSWERS = { kind: "bytes", types: ["text/html"] } as const;
+const ANSWERS = { kind: "page" } as const;
 const PARAMETERS = [
   "client_id",
   "response_type",
@@ -33,7 +33,16 @@ const form = Object.fromEntries(
 export const authorizeActions: readonly Action[] = [
   ...["authorize", "login"].map(
     (at): Action => ({
-      ...{ method: "get", at, outsideVersion: true, permission: "open", handle: ask, refusal, answers: ANSWERS },
+      ...{
+        method: "get",
+        at,
+        outsideVersion: true,
+        permission: "open",
+        handle: ask,
+        refusal,
+        answers: ANSWERS,
+        refuses: ANSWERS,
+      },
       doc: "The page on which a user logs in and lets an application act (OAuth 2, code with PKCE).",
       query: QUERY,
     }),
@@ -44,6 +53,7 @@ export const authorizeActions: readonly Action[] = [
     outsideVersion: true,
     doc: "Takes the forms of that page and sends the browser on.",
     answers: ANSWERS,
+    refuses: ANSWERS,
     query: QUERY,
     permission: "open",
     accepts: form,

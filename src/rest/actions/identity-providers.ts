@@ -15,7 +15,13 @@ const PROVIDER = {
 const LIST = {
   type: "object",
   required: ["total", "partial", "previous", "next", "data"],
-  properties: { total: { type: "integer" }, data: { type: "array", items: { type: "object" } } },
+  properties: {
+    total: { type: "integer" },
+    partial: { const: false },
+    previous: { type: "null" },
+    next: { type: "null" },
+    data: { type: "array", items: { type: "object" } },
+  },
 };
 
 /**

@@ -19,8 +19,16 @@ const TOKENS = {
   scope: text("Scopes; empty for all the rights of the user.", { required: true }),
   expires: integer("What the token lasts.", { required: true, unit: "s" }),
   expires_in: integer("The same.", { required: true, unit: "s" }),
-  refresh_token: text("Token for the next exchange, where offline_access was allowed; null where not."),
+  refresh_token: text("Token for the next exchange, where offline_access was allowed.", { required: true }),
 };
+
+const REFUSED = {
+  kind: "members",
+  fields: {
+    error: text("What is wrong, in one word of OAuth 2.", { required: true }),
+    error_description: text("The same in a sentence.", { required: true }),
+  },
+} as const;
 
 /**
  * Tokens for applications. Parameters are taken from a body of any kind and from the query.
@@ -32,7 +40,8 @@ export const oauthActions: readonly Action[] = [
     at: "token",
     outsideVersion: true,
     doc: "Exchanges client credentials, a code or a refresh token for tokens (OAuth 2).",
-    answers: { kind: "members", fields: TOKENS },
+    answers: { kind: "members", fields: TOKENS, sometimes: ["refresh_token"] },
+    refuses: REFUSED,
     permission: "open",
     accepts: { ...client, ...grant },
     async handle(request) {
@@ -52,6 +61,7 @@ export const oauthActions: readonly Action[] = [
     outsideVersion: true,
     doc: "Revokes a token of an application, a refresh token with all that came of the same consent (RFC 7009).",
     answers: { kind: "members", fields: {} },
+    refuses: REFUSED,
     permission: "open",
     accepts: { ...client, ...revocation },
     async handle(request) {

@@ -13,11 +13,13 @@ export type AnswerShape =
   | { kind: "list"; resource: AnyResource }
   /** The answer to a deletion. */
   | { kind: "deletion" }
-  /** An object with these members, each of which is always there; null where a field is not required. */
-  | { kind: "members"; fields: Readonly<Record<string, Field>> }
+  /** An object with these members, null where a field is not required; all are there but those of `sometimes`. */
+  | { kind: "members"; fields: Readonly<Record<string, Field>>; sometimes?: readonly string[] }
   /** JSON that fields can't describe. */
   | { kind: "json"; schema: JsonSchema }
   /** Bytes of one of these content types. */
   | { kind: "bytes"; types: readonly string[] }
+  /** A page for people, or the way to the next one (303). */
+  | { kind: "page" }
   /** Nothing: status 204. */
   | { kind: "nothing" };
