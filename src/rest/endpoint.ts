@@ -11,6 +11,7 @@ import { callerByCookie } from "./caller-by-cookie.ts";
 import { isBug, unauthorized } from "./error-answer.ts";
 import type { Incoming } from "./incoming.ts";
 import type { ApiNeeds } from "./needs.ts";
+import type { OnceOnly } from "./once-only.ts";
 import type { Presenter, Showing } from "./presenter.ts";
 import { singleText } from "./query.ts";
 import type { Row } from "./representation.ts";
@@ -24,18 +25,20 @@ export interface Endpoint {
   serve(incoming: Incoming): Promise<Answer>;
 }
 
+/** What all endpoints share. */
+export interface Serving {
+  presenter: Presenter;
+  refusals: Refusals;
+  onceOnly: OnceOnly;
+}
+
 const VERSION = "v1";
 
 /**
  * Makes the endpoint of an action: who asks, in which domain, may it, what does the body say, then the action itself.
  * Nothing of a body is read before it is clear that the caller may send it, except for what says who and where.
  */
-export function createEndpoint(
-  action: Action | RowOperation,
-  needs: ApiNeeds,
-  presenter: Presenter,
-  refusals: Refusals,
-): Endpoint {
+export function createEndpoint(action: Action | RowOperation, needs: ApiNeeds, serving: Serving): Endpoint {
   const plan = action.accepts ? planBody(action.accepts) : null;
   const parents = parentsIn(action.at);
   const at = action.outsideVersion ? action.at : `${VERSION}/${action.at}`;
@@ -46,7 +49,7 @@ export function createEndpoint(
       const base = { ...incoming, ...placeOf(action, incoming), needs };
       if (action.permission === "open") return serveOpen(action, base, plan);
       const known = { action, base, plan, parents };
-      return serveKnown(known, needs, presenter, refusals);
+      return serveKnown(known, needs, serving);
     },
   };
 }
@@ -79,8 +82,7 @@ interface Known {
 async function serveKnown(
   { action, base, plan, parents }: Known,
   needs: ApiNeeds,
-  presenter: Presenter,
-  refusals: Refusals,
+  { presenter, refusals, onceOnly }: Serving,
 ): Promise<Answer> {
   const { principal, early } = await identify(base, plan, needs);
   const query = singleText(base.query, "domain");
@@ -106,7 +108,7 @@ async function serveKnown(
       };
       const complete = action.complete ? action.complete(full) : full;
       if (action.complete || inBody !== null) judge(action, complete);
-      return action.handle(complete);
+      return onceOnly(complete, (request) => action.handle(request));
     };
     if (overruling) return handle(overruling);
     const body = await bodyOf(base, plan, needs);

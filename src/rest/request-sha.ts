@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { UploadedFile } from "../../schema/uploaded-file.ts";
+import { UploadedFile } from "../schema/uploaded-file.ts";
 
 /**
  * SHA-256 (hex) of a decoded body: the same for JSON, form and multipart, whatever the order of members. A file counts
