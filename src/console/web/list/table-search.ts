@@ -1,5 +1,5 @@
 /** What an address may say of the list on its page. */
-const MEMBERS = ["q", "sort", "level", "type", "state", "drill", "open"] as const;
+const MEMBERS = ["q", "sort", "level", "type", "state", "drill", "open", "follow"] as const;
 
 /** The part of the address that says what a list shows: search, order, filters and the open row; absent members are left out. */
 export type TableSearch = { [K in (typeof MEMBERS)[number]]?: string };
@@ -19,7 +19,7 @@ export function readTableSearch(search: Readonly<Record<string, unknown>>): Tabl
 
 /** A field by whose values a list is narrowed, one at a time; the address keeps it. */
 export interface ListFilter {
-  name: Exclude<keyof TableSearch, "q" | "sort" | "open">;
+  name: Exclude<keyof TableSearch, "q" | "sort" | "open" | "follow">;
   label: string;
   /** `asks`: what the API is asked for where it is not the value itself; an empty text asks for rows without one. */
   choices: readonly { value: string; label: string; asks?: string }[];

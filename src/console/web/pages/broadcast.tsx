@@ -3,15 +3,14 @@ import { DELIVERY_LEVELS } from "../../../resources/broadcasts/delivery-levels.t
 import type { ActivityRow, NotificationRow } from "../api/rows.ts";
 import { stateOf } from "../api/sounding.ts";
 import { useRow, useRows } from "../api/use-rows.ts";
-import { useNow } from "../console-context.tsx";
 import { useTableSearch } from "../list/use-table-search.ts";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { BroadcastStateChip, DrillChip } from "../parts/level-chip.tsx";
 import { Moment } from "../parts/moment.tsx";
 import { ReachBar } from "../parts/reach-bar.tsx";
-import { StopButton } from "../parts/stop-button.tsx";
-import { elapsedText } from "../words/format.ts";
 import { useWords } from "../words/use-words.tsx";
+import { BroadcastActions, Continuations } from "./broadcast-actions.tsx";
+import { Growth } from "./broadcast-growth.tsx";
 import { Ledger } from "./ledger.tsx";
 
 /** Who got it, who didn't, what now. */
@@ -26,6 +25,8 @@ export default function BroadcastPage() {
       <Ledger row={row} />
       <div className="grid">
         <MessageCard row={row} />
+        <Growth row={row} />
+        <Continuations row={row} />
         <Diary notificationId={row.id} />
       </div>
     </div>
@@ -34,7 +35,6 @@ export default function BroadcastPage() {
 
 function Header({ row }: { row: NotificationRow }) {
   const { t } = useWords();
-  const now = useNow();
   const state = stateOf(row);
   return (
     <header className={row.drill ? "card drill" : "card"}>
@@ -43,12 +43,7 @@ function Header({ row }: { row: NotificationRow }) {
         <h1>{row.subject}</h1>
         <BroadcastStateChip state={state} />
         <span className="space" />
-        {state === "going" && (
-          <>
-            <span>{elapsedText(now - Date.parse(row.createdAt))}</span>
-            <StopButton id={row.id} subject={row.subject ?? ""} />
-          </>
-        )}
+        <BroadcastActions row={row} />
       </div>
       <p>
         {t("broadcast.sent")} <Moment at={row.createdAt} />
@@ -123,6 +118,12 @@ function Answer({ answer, n }: { answer: string; n: number }) {
   );
 }
 
+/** What the appliance says of an entry in words of its own. */
+function messageOf(details: unknown): string | null {
+  const { message } = (details ?? {}) as { message?: unknown };
+  return typeof message === "string" ? message : null;
+}
+
 function Diary({ notificationId }: { notificationId: string }) {
   const { t, name } = useWords();
   const activities = useRows<ActivityRow>(
@@ -139,7 +140,7 @@ function Diary({ notificationId }: { notificationId: string }) {
             <span className="soft">
               <Moment at={row.createdAt} />
             </span>
-            {name("activity", row.type)}
+            {messageOf(row.details) ?? name("activity", row.type)}
             {row.user && <span className="soft">{row.user.name}</span>}
           </li>
         ))}

@@ -1,9 +1,17 @@
 import type { WordKey } from "./en.ts";
 import { listDe } from "./list-de.ts";
+import { peopleDe } from "./people-de.ts";
+import { sendDe } from "./send-de.ts";
+import { systemDe } from "./system-de.ts";
+import { thingsDe } from "./things-de.ts";
 
 /** The catalogue in German. */
 export const de: Readonly<Record<WordKey, string>> = {
   ...listDe,
+  ...sendDe,
+  ...systemDe,
+  ...peopleDe,
+  ...thingsDe,
   brand: "Carillon",
   skip: "Zur Seite springen",
   undo: "Rückgängig",

@@ -1,4 +1,8 @@
 import { listEn } from "./list-en.ts";
+import { peopleEn } from "./people-en.ts";
+import { sendEn } from "./send-en.ts";
+import { systemEn } from "./system-en.ts";
+import { thingsEn } from "./things-en.ts";
 
 /**
  * The catalogue: every word of the console, in English. `{name}` stands for a value; `one|many` are chosen by `{n}`.
@@ -6,6 +10,10 @@ import { listEn } from "./list-en.ts";
  */
 export const en = {
   ...listEn,
+  ...sendEn,
+  ...systemEn,
+  ...peopleEn,
+  ...thingsEn,
   brand: "Carillon",
   skip: "Skip to the page",
   undo: "Undo",
