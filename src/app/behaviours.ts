@@ -1,4 +1,5 @@
 import { accessBehaviours, type Bound } from "../access/behaviours.ts";
+import { presentScimTies, scimGroupBehaviour } from "../access/scim-groups.ts";
 import type { AddressPolicy } from "../base/address-policy.ts";
 import type { Clock } from "../base/clock.ts";
 import { BugError } from "../base/errors.ts";
@@ -31,11 +32,14 @@ import devices from "../resources/devices/devices.ts";
 import endpointActivities from "../resources/devices/endpoint-activities.ts";
 import endpoints from "../resources/devices/endpoints.ts";
 import extensions from "../resources/devices/extensions.ts";
+import distributionListScimGroups from "../resources/lists/distribution-list-scim-groups.ts";
 import distributionLists from "../resources/lists/distribution-lists.ts";
 import messageTemplates from "../resources/messages/message-templates.ts";
 import triggers from "../resources/outbound/triggers.ts";
 import subscriptions from "../resources/people/subscriptions.ts";
 import userDevices from "../resources/people/user-devices.ts";
+import scimGroups from "../resources/security/scim-groups.ts";
+import securityGroupScimGroups from "../resources/security/security-group-scim-groups.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { Behaviour, FileStore } from "../store/store.ts";
@@ -67,6 +71,9 @@ export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour>
     bind(endpoints, endpointBehaviour(endpoint)),
     bind(endpointActivities, endpointActivityBehaviour),
     bind(distributionLists, distributionListBehaviour(baseUrl)),
+    bind(scimGroups, scimGroupBehaviour),
+    bind(securityGroupScimGroups, { present: presentScimTies }),
+    bind(distributionListScimGroups, { present: presentScimTies }),
     bind(subscriptions, subscriptionBehaviour(clock)),
     bind(triggers, triggerBehaviour(needs)),
     bind(messageTemplates, templateBehaviour(files)),

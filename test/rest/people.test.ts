@@ -172,3 +172,26 @@ describe("subscriptions", () => {
     );
   }, 60_000);
 });
+
+describe("groups of a directory", () => {
+  it("are tied to security groups and lists, addressed by their own id, and count their members", async () => {
+    const group = (await api.call("POST", "/scim-groups", { json: { name: "Teachers", externalId: "x-1" } })).body;
+    expect((await api.call("POST", "/scim-groups", { json: { name: "Other", externalId: "X-1" } })).status).toBe(409);
+    const { id: userId } = await api.user("Teacher");
+    await api.call("POST", `/scim-groups/${group.id}/members`, { json: { userId } });
+    const holder = (await api.call("POST", "/security-groups", { json: { name: "Senders" } })).body;
+    for (const at of [`/security-groups/${holder.id}`, `/distribution-lists/${await list("Teachers")}`]) {
+      const tie = await api.call("POST", `${at}/scim-groups?includeMemberCounts=true`, {
+        json: { scimGroupId: group.id },
+      });
+      expect(tie.body).toMatchObject({ scimGroupId: group.id, name: "Teachers", memberCount: 1 });
+      const listed = await api.call("GET", `${at}/scim-groups`);
+      expect(listed.body.data).toMatchObject([{ id: tie.body.id, name: "Teachers" }]);
+      expect(listed.body.data[0]).not.toHaveProperty("memberCount");
+      expect((await api.call("POST", `${at}/scim-groups`, { json: { scimGroupId: group.id } })).status).toBe(409);
+      expect((await api.call("POST", `${at}/scim-groups`, { json: { scimGroupId: UNKNOWN_ID } })).status).toBe(400);
+      expect((await api.call("DELETE", `${at}/scim-groups/${group.id}`)).status).toBe(200);
+      expect((await api.call("GET", `${at}/scim-groups`)).body.total).toBe(0);
+    }
+  });
+});

@@ -196,6 +196,9 @@ export const PATHS: Readonly<Record<string, string>> = {
   "extensions/{extensionId}/endpoints/{endpointId}/devices": "gpud",
   "extensions/{extensionId}/devices": "gp",
   "device-groups": "gpud",
+  "scim-groups": "gpud",
+  "security-groups/{securityGroupId}/scim-groups": "gpd",
+  "distribution-lists/{distributionListId}/scim-groups": "gpd",
   triggers: "gpud",
   "triggers/{triggerId}/deliveries": "g",
 };
