@@ -6,7 +6,16 @@ import { useWords } from "../words/use-words.tsx";
 const PAUSE_MS = 250;
 
 /** A search that is told when the typing rests; Escape empties it. */
-export function SearchField({ value, onSearch }: { value: string; onSearch: (text: string) => void }) {
+export function SearchField({
+  value,
+  onSearch,
+  label,
+}: {
+  value: string;
+  onSearch: (text: string) => void;
+  /** What is searched, where it is not the list below. */
+  label?: string;
+}) {
   const { clock } = useConsole();
   const { t } = useWords();
   const [text, setText] = useState(value);
@@ -28,8 +37,8 @@ export function SearchField({ value, onSearch }: { value: string; onSearch: (tex
     <TextInput
       className="list-search"
       type="search"
-      aria-label={t("search.list")}
-      placeholder={t("search.list")}
+      aria-label={label ?? t("search.list")}
+      placeholder={label ?? t("search.list")}
       value={text}
       onChange={(event) => setText(event.currentTarget.value)}
       onKeyDown={(event) => event.key === "Escape" && setText("")}
