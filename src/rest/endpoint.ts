@@ -8,6 +8,7 @@ import type { Action, Answer, ApiRequest, OpenAction, OpenRequest } from "./acti
 import { tokenInForm, tokenOf } from "./bearer.ts";
 import { type BodyPlan, decodeBody, isUrlEncoded, NO_BODY, planBody, type RawBody, readBody } from "./body.ts";
 import { callerByCookie } from "./caller-by-cookie.ts";
+import { dryRun, isDryRun } from "./dry-run.ts";
 import { isBug, unauthorized } from "./error-answer.ts";
 import type { Incoming } from "./incoming.ts";
 import type { ApiNeeds } from "./needs.ts";
@@ -85,6 +86,7 @@ async function serveKnown(
   { presenter, refusals, onceOnly }: Serving,
 ): Promise<Answer> {
   const { principal, early } = await identify(base, plan, needs);
+  const keeps = !isRehearsal(action, base);
   const query = singleText(base.query, "domain");
   const header = query === null ? base.header("x-service-domain") : null;
   const overruling = early ?? (await bodyOverruling(header, principal, { base, plan }, needs));
@@ -108,14 +110,15 @@ async function serveKnown(
       };
       const complete = action.complete ? action.complete(full) : full;
       if (action.complete || inBody !== null) judge(action, complete);
-      return onceOnly(complete, (request) => action.handle(request));
+      const carryOut = (given: typeof complete): Promise<Answer> => action.handle(given);
+      return isRehearsal(action, base) ? dryRun(complete, carryOut) : onceOnly(complete, carryOut);
     };
     if (overruling) return handle(overruling);
     const body = await bodyOf(base, plan, needs);
-    return releasing(body, needs, () => handle(body));
+    return releasing(body, needs, () => handle(body), keeps);
   };
   try {
-    return await (overruling ? releasing(overruling, needs, serve) : serve());
+    return await (overruling ? releasing(overruling, needs, serve, keeps) : serve());
   } catch (error) {
     const refused = error instanceof CallerError && error.type === "forbidden";
     if (acting && refused) refusals.record(acting, { method: base.method, at: action.at, path: base.path });
@@ -139,12 +142,24 @@ async function bodyOverruling(
   }
 }
 
-/** Keeps uploaded files when `run` succeeds, or when nobody knows whether it did. */
-async function releasing(body: RawBody, { store }: ApiNeeds, run: () => Promise<Answer>): Promise<Answer> {
+/** Throws invalid-value where a rehearsal is asked of what can't be rehearsed: better than doing it. */
+function isRehearsal({ method, rehearses }: Known["action"], { query }: Base): boolean {
+  if (method === "get" || !isDryRun(query)) return false;
+  if (!rehearses) throw invalidValue("dryRun", "This can't be rehearsed.");
+  return true;
+}
+
+/** Keeps uploaded files when `run` succeeds and `keeps` is true, or when nobody knows whether it did. */
+async function releasing(
+  body: RawBody,
+  { store }: ApiNeeds,
+  run: () => Promise<Answer>,
+  keeps = true,
+): Promise<Answer> {
   let kept = false;
   try {
     const answer = await run();
-    kept = true;
+    kept = keeps;
     return answer;
   } catch (error) {
     kept = error instanceof UpstreamError && error.type === "outcome-unknown";
