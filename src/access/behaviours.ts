@@ -2,12 +2,14 @@ import type { Clock } from "../base/clock.ts";
 import { BugError, ConflictError, forbidden, invalidValue } from "../base/errors.ts";
 import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
+import applications from "../resources/security/applications.ts";
 import securityGroupMembers from "../resources/security/security-group-members.ts";
 import securityGroupPermissions from "../resources/security/security-group-permissions.ts";
 import securityGroups from "../resources/security/security-groups.ts";
 import userPermissions from "../resources/security/user-permissions.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { Behaviour, By, Change, Reader, Transaction } from "../store/store.ts";
+import { applicationBehaviour } from "./application-behaviour.ts";
 import { type Grant, isSpec } from "./grants.ts";
 import { covers, type Rights, rightsOfGroup, rightsOfUser } from "./rights.ts";
 import { endSessions } from "./session.ts";
@@ -24,6 +26,7 @@ export function accessBehaviours(clock: Clock): readonly Bound[] {
   return [
     bind(users, { beforeWrite: checkUser, afterWrite: followUser, present: presentUsers(clock) }),
     bind(userTokens, { beforeWrite: (change, tx, by) => checkToken(change, tx, by, clock.now()) }),
+    bind(applications, applicationBehaviour(requireCover)),
     bind(securityGroups, { beforeWrite: checkGroup, afterWrite: keepAnAdministrator }),
     bind(securityGroupMembers, { beforeWrite: checkMember, afterWrite: keepAnAdministrator }),
     bind(securityGroupPermissions, { beforeWrite: ({ after }, tx, by) => checkPermission(after, tx, by) }),
@@ -38,8 +41,9 @@ function bind<R extends AnyResource>(resource: R, behaviour: Behaviour<R>): Boun
 
 function checkUser({ before, after, given }: Change<typeof users>, tx: Reader, by: By): void {
   if (!after) return;
-  // Else whoever may edit users could lock out everybody who may do more.
-  if (before && given.has("lock") && before.id !== by.actor.userId) requireCover(by, rightsOfUser(tx, before.pk), tx);
+  // Else whoever may edit users could lock out everybody who may do more, or log in as them.
+  const isGuarded = given.has("lock") || before?.passwordHash !== after.passwordHash;
+  if (before && isGuarded && before.id !== by.actor.userId) requireCover(by, rightsOfUser(tx, before.pk), tx);
   if (after.email !== null && (after.type === "anonymous" || after.type === "application")) {
     throw invalidValue("email", `A user of type ${after.type} has none.`);
   }

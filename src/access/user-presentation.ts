@@ -23,7 +23,10 @@ interface SubscriptionOfUser {
   list_created_at: number;
 }
 
-/** The computed members of users: `isLocked`, `securityGroups` by name, `subscriptions` oldest first; two queries a page. */
+/**
+ * The computed members of users: `isLocked`, what follows from `source`, `securityGroups` by name, and the
+ * `subscriptions` that have not ended, oldest first; two queries a page.
+ */
 export function presentUsers(clock: Clock): Present {
   return (rows, { reader }) => {
     const pks = JSON.stringify(rows.map((row) => row.pk));
@@ -37,14 +40,18 @@ export function presentUsers(clock: Clock): Present {
       `SELECT s.user_pk, s.id, s.created_at, s.subscription_end_date,
               l.id AS list_id, l.name AS list_name, l.created_at AS list_created_at
        FROM subscriptions s JOIN distribution_lists l ON l.pk = s.distribution_list_pk
-       WHERE s.user_pk IN (SELECT value FROM json_each(?)) ORDER BY s.pk`,
+       WHERE s.user_pk IN (SELECT value FROM json_each(?))
+         AND (s.subscription_end_date IS NULL OR s.subscription_end_date > ?) ORDER BY s.pk`,
       pks,
+      clock.now(),
     );
     const groupsOf = byUser(groups);
     const subscriptionsOf = byUser(subscriptions);
     const now = clock.now();
     return rows.map((row) => ({
       isLocked: isLocked(row.lock, now),
+      fromCloudUserLoader: row.source === "cloud-user-loader",
+      fromRegularUserLoader: row.source === "user-loader" || row.source === "sis-loader",
       securityGroups: (groupsOf.get(row.pk) ?? []).map(groupForm),
       subscriptions: (subscriptionsOf.get(row.pk) ?? []).map((subscription) => subscriptionForm(row.id, subscription)),
     }));

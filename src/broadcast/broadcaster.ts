@@ -8,10 +8,6 @@ import type { Outcome } from "./providers.ts";
 
 /** How a message is sent, beside what it says. */
 export interface SendOptions {
-  /** The caller's key for this one send: the same key again answers the first notification and sends nothing. */
-  idempotencyKey: string | null;
-  /** SHA-256 of the request, hex; the same key with another request is refused (conflict). */
-  requestSha: string;
   source: (typeof NOTIFICATION_SOURCES)[number];
   /** It goes to everybody whom the message that it continues was for, instead of whom it names. */
   sameRecipients?: boolean;

@@ -5,6 +5,7 @@ import type { Field } from "../schema/field.ts";
 import type { AnyResource, Method, RowOf } from "../schema/resource.ts";
 import type { By, PageQuery } from "../store/store.ts";
 import type { ApiNeeds } from "./needs.ts";
+import type { AnswerShape } from "./openapi/answer-shape.ts";
 import type { Query } from "./query.ts";
 
 /** What the API answers. */
@@ -56,14 +57,29 @@ export interface ApiRequest extends OpenRequest {
   ): Promise<Answer>;
 }
 
+/** Headers of requests that only some endpoints heed. */
+export type HeaderName = "If-Match";
+
 interface ActionBase {
   method: Method;
   /** Path below `/api/v1/`, such as `users/{userId}/tokens`. Replaces the generic operation of the same method and path. */
   at: string;
   /** True when `at` lies directly below `/api/`. */
   outsideVersion?: boolean;
+  /** What it does, in one sentence; shown in the API's description, as is all below. */
+  doc: string;
+  /** What it answers when all is well. */
+  answers: AnswerShape;
   /** Members that a body may have, decoded by their kinds; bodies are not looked at without. */
   accepts?: Readonly<Record<string, Field>>;
+  /** Query parameters beside those that come with what it answers, in camelCase. */
+  query?: Readonly<Record<string, Field>>;
+  /** Headers that it heeds. */
+  headers?: readonly HeaderName[];
+  /** An older spelling of something else. */
+  deprecated?: boolean;
+  /** What it answers when something is wrong, where that is more than the API's usual error. */
+  refuses?: Extract<AnswerShape, { kind: "page" | "members" }>;
 }
 
 /** An endpoint for known users. */
@@ -73,6 +89,8 @@ export interface GuardedAction extends ActionBase {
    * `anyone`: every known user; the function decides. `path` unless said otherwise.
    */
   permission?: "path" | "anyone";
+  /** True when `?dryRun=true` rehearses it: it writes through the request's `needs.store` alone. Others refuse the parameter. */
+  rehearses?: boolean;
   handle(request: ApiRequest): Promise<Answer>;
 }
 
@@ -80,6 +98,8 @@ export interface GuardedAction extends ActionBase {
 export interface OpenAction extends ActionBase {
   permission: "open";
   handle(request: OpenRequest): Promise<Answer>;
+  /** Answers a fault of the request in a form of its own, such as a page. Mistakes of ours never get here. */
+  refusal?(error: unknown, request: Omit<OpenRequest, "body">): Answer;
 }
 
 /**

@@ -4,17 +4,19 @@ import { CallerError, forbidden, invalidValue, notFound, UpstreamError } from ".
 import { camelCase } from "../schema/decode.ts";
 import type { AnyResource, Method } from "../schema/resource.ts";
 import type { By } from "../store/store.ts";
-import type { Action, Answer, ApiRequest, OpenRequest } from "./action.ts";
+import type { Action, Answer, ApiRequest, OpenAction, OpenRequest } from "./action.ts";
 import { tokenInForm, tokenOf } from "./bearer.ts";
 import { type BodyPlan, decodeBody, isUrlEncoded, NO_BODY, planBody, type RawBody, readBody } from "./body.ts";
 import { callerByCookie } from "./caller-by-cookie.ts";
-import { unauthorized } from "./error-answer.ts";
+import { dryRun, isDryRun } from "./dry-run.ts";
+import { isBug, unauthorized } from "./error-answer.ts";
 import type { Incoming } from "./incoming.ts";
 import type { ApiNeeds } from "./needs.ts";
+import type { OnceOnly } from "./once-only.ts";
 import type { Presenter, Showing } from "./presenter.ts";
 import { singleText } from "./query.ts";
 import type { Row } from "./representation.ts";
-import type { RowOperation } from "./row-operations.ts";
+import type { RowOperation, RowRequest } from "./row-operations.ts";
 
 /** One method of one path, ready to serve. */
 export interface Endpoint {
@@ -24,18 +26,20 @@ export interface Endpoint {
   serve(incoming: Incoming): Promise<Answer>;
 }
 
+/** What all endpoints share. */
+export interface Serving {
+  presenter: Presenter;
+  refusals: Refusals;
+  onceOnly: OnceOnly;
+}
+
 const VERSION = "v1";
 
 /**
  * Makes the endpoint of an action: who asks, in which domain, may it, what does the body say, then the action itself.
  * Nothing of a body is read before it is clear that the caller may send it, except for what says who and where.
  */
-export function createEndpoint(
-  action: Action | RowOperation,
-  needs: ApiNeeds,
-  presenter: Presenter,
-  refusals: Refusals,
-): Endpoint {
+export function createEndpoint(action: Action | RowOperation, needs: ApiNeeds, serving: Serving): Endpoint {
   const plan = action.accepts ? planBody(action.accepts) : null;
   const parents = parentsIn(action.at);
   const at = action.outsideVersion ? action.at : `${VERSION}/${action.at}`;
@@ -44,14 +48,21 @@ export function createEndpoint(
     at,
     async serve(incoming) {
       const base = { ...incoming, ...placeOf(action, incoming), needs };
-      if (action.permission === "open") {
-        const body = await bodyOf(base, plan, needs);
-        return releasing(body, needs, () => action.handle({ ...base, body: decoded(base, body, plan) }));
-      }
+      if (action.permission === "open") return serveOpen(action, base, plan);
       const known = { action, base, plan, parents };
-      return serveKnown(known, needs, presenter, refusals);
+      return serveKnown(known, needs, serving);
     },
   };
+}
+
+async function serveOpen(action: OpenAction, base: Base, plan: BodyPlan | null): Promise<Answer> {
+  try {
+    const body = await bodyOf(base, plan, base.needs);
+    return await releasing(body, base.needs, () => action.handle({ ...base, body: decoded(base, body, plan) }));
+  } catch (error) {
+    if (!action.refusal || isBug(error)) throw error;
+    return action.refusal(error, base);
+  }
 }
 
 /** Placeholders above the last collection of a pattern, which name rows that the body may not contradict. */
@@ -72,10 +83,10 @@ interface Known {
 async function serveKnown(
   { action, base, plan, parents }: Known,
   needs: ApiNeeds,
-  presenter: Presenter,
-  refusals: Refusals,
+  { presenter, refusals, onceOnly }: Serving,
 ): Promise<Answer> {
   const { principal, early } = await identify(base, plan, needs);
+  const keeps = !isRehearsal(action, base);
   const query = singleText(base.query, "domain");
   const header = query === null ? base.header("x-service-domain") : null;
   const overruling = early ?? (await bodyOverruling(header, principal, { base, plan }, needs));
@@ -99,14 +110,15 @@ async function serveKnown(
       };
       const complete = action.complete ? action.complete(full) : full;
       if (action.complete || inBody !== null) judge(action, complete);
-      return action.handle(complete);
+      const carryOut = (given: typeof complete): Promise<Answer> => action.handle(given);
+      return isRehearsal(action, base) ? dryRun(complete, carryOut) : onceOnly(complete, carryOut);
     };
     if (overruling) return handle(overruling);
     const body = await bodyOf(base, plan, needs);
-    return releasing(body, needs, () => handle(body));
+    return releasing(body, needs, () => handle(body), keeps);
   };
   try {
-    return await (overruling ? releasing(overruling, needs, serve) : serve());
+    return await (overruling ? releasing(overruling, needs, serve, keeps) : serve());
   } catch (error) {
     const refused = error instanceof CallerError && error.type === "forbidden";
     if (acting && refused) refusals.record(acting, { method: base.method, at: action.at, path: base.path });
@@ -130,12 +142,24 @@ async function bodyOverruling(
   }
 }
 
-/** Keeps uploaded files when `run` succeeds, or when nobody knows whether it did. */
-async function releasing(body: RawBody, { store }: ApiNeeds, run: () => Promise<Answer>): Promise<Answer> {
+/** Throws invalid-value where a rehearsal is asked of what can't be rehearsed: better than doing it. */
+function isRehearsal({ method, rehearses }: Known["action"], { query }: Base): boolean {
+  if (method === "get" || !isDryRun(query)) return false;
+  if (!rehearses) throw invalidValue("dryRun", "This can't be rehearsed.");
+  return true;
+}
+
+/** Keeps uploaded files when `run` succeeds and `keeps` is true, or when nobody knows whether it did. */
+async function releasing(
+  body: RawBody,
+  { store }: ApiNeeds,
+  run: () => Promise<Answer>,
+  keeps = true,
+): Promise<Answer> {
   let kept = false;
   try {
     const answer = await run();
-    kept = true;
+    kept = keeps;
     return answer;
   } catch (error) {
     kept = error instanceof UpstreamError && error.type === "outcome-unknown";
@@ -216,7 +240,7 @@ function placeOf(
   return { path: outsideVersion ? `/${at}` : path.slice(VERSION.length), params };
 }
 
-function requestOf(at: string, base: Base, principal: Principal, by: By, presenter: Presenter): ApiRequest {
+function requestOf(at: string, base: Base, principal: Principal, by: By, presenter: Presenter): RowRequest {
   /** An action at one of the resource's own paths shows rows as they stand there. */
   const showing = (resource: AnyResource, ids: Readonly<Record<string, unknown>>, request: ApiRequest): Showing => {
     const path = resource.paths.find((each) => each.at === at);
@@ -227,6 +251,7 @@ function requestOf(at: string, base: Base, principal: Principal, by: By, present
     ...base,
     principal,
     by,
+    presenter,
     body: {},
     show(resource, row) {
       const shown = row as unknown as Row;

@@ -38,8 +38,8 @@ export interface ResourceDeclaration<F extends Readonly<Record<string, Field>> =
   scope: "domain" | "organisation" | "parent";
   replicate: ReplicationClass;
   fields: F;
-  /** Most rows allowed: in all, or per value of the ref field `per`. `message` names the family in the error. */
-  limit?: { most: number; per?: string };
+  /** Most rows allowed: in all, or per value of the ref field `per`; rows whose timestamp field `until` has passed don't count. */
+  limit?: { most: number; per?: string; until?: string };
   /** Field combinations that must be unique, compared without case. */
   unique?: readonly (readonly string[])[];
   /** Extra indexes beside those of refs and unique fields; with `id` at its end one gives the order of a list. */

@@ -9,6 +9,7 @@ import { cloneRow } from "./clone.ts";
 import { openDatabase } from "./database.ts";
 import { createFileStore } from "./files.ts";
 import { migrate } from "./migrate.ts";
+import { createOnce } from "./once.ts";
 import { createPageTokens } from "./page-token.ts";
 import { createReader } from "./reader.ts";
 import { createRecords } from "./records.ts";
@@ -49,6 +50,7 @@ export function openStore(options: StoreOptions): Store {
   const selects = createSelects(db, tables);
   const reader = createReader(db, selects, createPageTokens(createHmac("sha256", key).update("page tokens").digest()));
   const records = createRecords(db, clock);
+  const once = createOnce(db, secrets, clock);
   const searchIndex = createSearchIndex(db, tables, options.log);
   const behaviourOf = (resource: AnyResource): Behaviour => options.behaviours?.[resource.name] ?? {};
 
@@ -62,6 +64,7 @@ export function openStore(options: StoreOptions): Store {
     reader,
     records,
     searchIndex,
+    once,
     secrets,
     clock,
     behaviourOf,
@@ -126,10 +129,13 @@ export function openStore(options: StoreOptions): Store {
     return queue.write(run, committed, lane);
   }
 
+  const removals = createRemoval({ db, tables, reader, writer, clock, write });
+
   return {
     ...reader,
     files: createFileStore(dataDir),
     secrets,
+    once,
     write,
     behaviourOf,
     async create<R extends AnyResource>(resource: R, input: object, by: By, system?: SystemValues<R>) {
@@ -142,7 +148,8 @@ export function openStore(options: StoreOptions): Store {
       await behaviourOf(resource).prepare?.(given, "update", reader);
       return write((tx) => tx.update(resource, id, given, by, system) as Sync<RowOf<R>>);
     },
-    remove: createRemoval({ db, tables, reader, writer, clock, write }) as Store["remove"],
+    remove: removals.remove as Store["remove"],
+    rehearseRemoval: removals.rehearse as Store["rehearseRemoval"],
     clone: <R extends AnyResource>(resource: R, id: string, by: By) =>
       write((tx) => tx.clone(resource, id, by) as Sync<RowOf<R>>),
     async close() {

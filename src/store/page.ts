@@ -1,7 +1,7 @@
 import { and, type SQL, sql } from "drizzle-orm/sql";
 import { invalidValue } from "../base/errors.ts";
 import type { AnyResource, RowOf } from "../schema/resource.ts";
-import { filterCondition } from "./filter.ts";
+import { filterCondition, filterKey, filterValues } from "./filter.ts";
 import { ignoresCase } from "./layout.ts";
 import type { PageStart, PageTokens } from "./page-token.ts";
 import { type AnyRow, equals, type RowShape } from "./rows.ts";
@@ -24,6 +24,8 @@ interface Condition {
   key: string;
   where: (shape: RowShape) => (SQL | undefined)[];
   values: Record<string, unknown>;
+  /** A select of the keys of all rows, where they need not be looked at to count them. */
+  keys: SQL | null;
 }
 
 /** Makes the list function: keyset pages that stay true while rows come and go. */
@@ -78,8 +80,14 @@ export function createPager(selects: Selects, tokens: PageTokens) {
   };
 
   function countOf(resource: AnyResource, condition: Condition): number {
+    const { keys, values } = condition;
+    if (keys) {
+      const what = sql`(SELECT count(*) FROM (${keys}))`;
+      const first = { ...values, limit: 1 };
+      return (selects.value(resource, `keys|${condition.key}`, what, () => ({ limit: "limit" }), first) ?? 0) as number;
+    }
     const build = (shape: RowShape): Tail => ({ where: and(...condition.where(shape)) });
-    return selects.value(resource, `total|${condition.key}`, sql`count(*)`, build, condition.values) as number;
+    return selects.value(resource, `total|${condition.key}`, sql`count(*)`, build, values) as number;
   }
 }
 
@@ -132,13 +140,11 @@ function conditionOf(resource: AnyResource, query: PageQuery, selects: Selects):
   if (query.through) addThrough(query.through, selects, values, add);
   (query.filters ?? []).forEach((filter, at) => {
     const name = `f${at}`;
-    values[name] = typeof filter.value === "boolean" ? Number(filter.value) : filter.value;
-    add(`${filter.field}${filter.op}${filter.value === null ? "?" : ""}`, (shape) =>
-      filterCondition(shape, filter, name),
-    );
+    Object.assign(values, filterValues(filter, name));
+    add(filterKey(filter), (shape) => filterCondition(shape, filter, name));
   });
-  if (query.search) {
-    const search = searchCondition(query.search, selects.shape(resource).layout);
+  const search = query.search ? searchCondition(query.search, selects.shape(resource).layout) : null;
+  if (search) {
     Object.assign(values, search.values);
     add(`q:${search.key}`, search.where);
   }
@@ -153,7 +159,13 @@ function conditionOf(resource: AnyResource, query: PageQuery, selects: Selects):
   const seen = visibilityCondition(query.scope ? query.scope.visible(resource) : "all");
   Object.assign(values, seen.values);
   add(`v:${seen.key}`, () => seen.where);
-  return { key: keys.join("&"), where: (shape) => parts.map((part) => part(shape)), values };
+  const searchedAlone = search !== null && keys.length === 2 && seen.where === undefined;
+  return {
+    key: keys.join("&"),
+    where: (shape) => parts.map((part) => part(shape)),
+    values,
+    keys: searchedAlone ? search.keys : null,
+  };
 }
 
 function addThrough(

@@ -11,7 +11,8 @@ import { createWordTest } from "./words.ts";
  * indexed stand in `search_pending`, written with the row itself, and are searched there by the SQL function
  * `holds_words`. So a search is right at any moment, while indexing may follow in slices.
  *
- * own choice: facts are not indexed, since rooms write them in bulk and they are listed below their parent alone.
+ * own choice: facts are not indexed, since rooms write them in bulk and they are listed below their parent alone. Who
+ * writes a searched text of another resource with SQL of its own puts the row into `search_pending`.
  */
 export interface SearchIndex {
   /** Inside the transaction that wrote the row; `after` is null once it is gone. */
@@ -68,7 +69,7 @@ export function createSearchIndex(db: Database.Database, tables: Tables, log: Lo
   db.function("holds_words", { deterministic: true, varargs: true }, createWordTest());
   db.transaction(() => createSearchTables(db, tables)).immediate();
   const mark = db.prepare("INSERT OR IGNORE INTO search_pending VALUES (?, ?)");
-  const countAll = db.prepare("SELECT count(*) FROM search_pending").pluck();
+  const enough = db.prepare(`SELECT count(*) = ${ENOUGH} FROM (SELECT 1 FROM search_pending LIMIT ${ENOUGH})`).pluck();
   const waitingTypes = db.prepare("SELECT DISTINCT type FROM search_pending").pluck();
   const indexers = new Map(tables.layouts.filter(isIndexed).map((layout) => [layout.table, createIndexer(db, layout)]));
   const fieldsOf = new Map(
@@ -76,8 +77,6 @@ export function createSearchIndex(db: Database.Database, tables: Tables, log: Lo
       .filter(isIndexed)
       .map((layout) => [layout.resource, searchedColumns(layout).map(({ field }) => field)]),
   );
-  /** At least as many as wait; marks that are undone stay counted until it is counted anew. */
-  let waiting = countAll.get() as number;
   let broken = false;
 
   function indexSome(): void {
@@ -87,14 +86,13 @@ export function createSearchIndex(db: Database.Database, tables: Tables, log: Lo
     }
   }
 
-  const isBehind = (): boolean => waiting >= ENOUGH && !broken;
+  const isBehind = (): boolean => !broken && enough.get() === 1;
   return {
     isBehind,
     touch(resource, before, after) {
       const fields = fieldsOf.get(resource);
       if (!fields || (before && after && fields.every((field) => before[field] === after[field]))) return;
       mark.run(tables.layout(resource).table, ((after ?? before) as AnyRow).pk);
-      waiting += 1;
     },
     catchUp() {
       if (!isBehind()) return false;
@@ -109,7 +107,6 @@ export function createSearchIndex(db: Database.Database, tables: Tables, log: Lo
         log.error({ err: error }, "search index is broken; searches go on without it");
       }
       db.exec("RELEASE search");
-      waiting = countAll.get() as number;
       return isBehind();
     },
   };

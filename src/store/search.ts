@@ -1,5 +1,5 @@
 import { and, or, type SQL, sql } from "drizzle-orm/sql";
-import { filterCondition } from "./filter.ts";
+import { filterCondition, filterKey, filterValues } from "./filter.ts";
 import type { Layout } from "./layout.ts";
 import type { RowShape } from "./rows.ts";
 import { isIndexed, searchedColumns, searchTable } from "./search-index.ts";
@@ -11,6 +11,8 @@ export interface SearchCondition {
   key: string;
   values: Record<string, unknown>;
   where(shape: RowShape): SQL;
+  /** A select of the keys of all rows found, where the index alone can tell; null elsewhere. */
+  keys: SQL | null;
 }
 
 /** Compiles what is searched for over a layout. */
@@ -24,23 +26,25 @@ export function searchCondition(search: Search, layout: Layout): SearchCondition
     const name = `q${parts++}`;
     if ("filter" in part) {
       const { filter } = part;
-      values[name] = typeof filter.value === "boolean" ? Number(filter.value) : filter.value;
-      return {
-        key: `${filter.field}${filter.op}${filter.value === null ? "?" : ""}`,
-        where: (shape) => filterCondition(shape, filter, name),
-      };
+      Object.assign(values, filterValues(filter, name));
+      return { key: filterKey(filter), where: (shape) => filterCondition(shape, filter, name) };
     }
     const words = wordsOf(part.text);
-    const field = part.field === null ? null : (layout.columnOf(part.field) ?? null);
+    const column = columnOf(part.field, layout);
     // own choice: what holds no letter and no digit is found nowhere.
     if (words.length === 0) return { key: "-", where: () => sql`0` };
     values[name] = JSON.stringify(words);
-    values[`${name}m`] = matchText(words, field?.name ?? null);
-    return { key: `~${field?.name ?? ""}`, where: () => wordsCondition(layout, name, field?.name ?? null) };
+    values[`${name}m`] = matchText(words, column);
+    return { key: `~${column ?? ""}`, where: () => wordsCondition(layout, name, column) };
   }
 
   const { key, where } = compile(search);
-  return { key, values, where };
+  const indexed = "text" in search && values.q0 !== undefined && isIndexed(layout);
+  return { key, values, where, keys: indexed ? foundKeys(layout, "q0", columnOf(search.field, layout)) : null };
+}
+
+function columnOf(field: string | null, layout: Layout): string | null {
+  return field === null ? null : (layout.columnOf(field)?.name ?? null);
 }
 
 function joined(
@@ -63,15 +67,21 @@ function matchText(words: readonly string[], column: string | null): string {
 }
 
 function wordsCondition(layout: Layout, name: string, column: string | null): SQL {
-  const texts = column === null ? searchedColumns(layout).map((each) => each.name) : [column];
-  const held = (alias: string): SQL =>
-    texts.length === 0
-      ? sql`0`
-      : sql`holds_words(${sql.placeholder(name)}, ${sql.raw(texts.map((text) => `${alias}."${text}"`).join(", "))})`;
-  if (!isIndexed(layout)) return held("t");
+  if (!isIndexed(layout)) return holdsWords(layout, name, column, "t");
+  return sql`t."pk" IN (${foundKeys(layout, name, column)})`;
+}
+
+/** Keys of the rows that the index finds and of those that wait for it and hold the words. */
+function foundKeys(layout: Layout, name: string, column: string | null): SQL {
   const index = sql.raw(searchTable(layout));
-  const pending = sql.raw(`search_pending WHERE type = '${layout.table}'`);
-  return sql`t."pk" IN (
-    SELECT rowid FROM ${index} WHERE ${index} MATCH ${sql.placeholder(`${name}m`)} AND rowid NOT IN (SELECT pk FROM ${pending})
-    UNION ALL SELECT s.pk FROM ${sql.raw(layout.table)} s WHERE s.pk IN (SELECT pk FROM ${pending}) AND ${held("s")})`;
+  const pending = sql.raw(`SELECT pk FROM search_pending WHERE type = '${layout.table}'`);
+  const held = holdsWords(layout, name, column, "s");
+  return sql`SELECT rowid FROM ${index} WHERE ${index} MATCH ${sql.placeholder(`${name}m`)} AND rowid NOT IN (${pending})
+    UNION ALL SELECT s.pk FROM ${sql.raw(layout.table)} s WHERE s.pk IN (${pending}) AND ${held}`;
+}
+
+function holdsWords(layout: Layout, name: string, column: string | null, alias: string): SQL {
+  const columns = column === null ? searchedColumns(layout).map((each) => each.name) : [column];
+  const texts = columns.map((each) => `${alias}."${each}"`).join(", ");
+  return texts === "" ? sql`0` : sql`holds_words(${sql.placeholder(name)}, ${sql.raw(texts)})`;
 }

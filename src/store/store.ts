@@ -2,6 +2,7 @@ import type { EventMap } from "../base/events.ts";
 import type { StoredFile } from "../schema/field.ts";
 import type { AnyResource, Method, RowOf, SystemValues } from "../schema/resource.ts";
 import type { UploadedFile } from "../schema/uploaded-file.ts";
+import type { Claim, Once } from "./once.ts";
 
 /** Who acts, for the audit. System actors carry the name of their room. */
 export interface Actor {
@@ -28,6 +29,8 @@ export interface Scope {
 export interface By {
   actor: Actor;
   scope: Scope;
+  /** The request that this is part of, where it must be carried out once: marked with the first row that is written. */
+  once?: Claim;
 }
 
 /** Something worth an entry of the audit that wrote no row. */
@@ -78,9 +81,10 @@ export interface Behaviour<R extends AnyResource = AnyResource> {
 /** A condition on one field. */
 export interface Filter {
   field: string;
-  op: "eq" | "gt" | "gte" | "lt" | "lte";
-  /** Null: the field holds nothing. */
-  value: string | number | boolean | null;
+  /** `in`: one of a list of values; `set`: true where the field holds something, false where it holds nothing. */
+  op: "eq" | "in" | "set" | "gt" | "gte" | "lt" | "lte";
+  /** Null: the field holds nothing. A list for `in` alone. */
+  value: string | number | boolean | null | readonly (string | number | boolean)[];
 }
 
 /**
@@ -197,6 +201,7 @@ export interface Secrets {
 export interface Store extends Reader {
   readonly files: FileStore;
   readonly secrets: Secrets;
+  readonly once: Once;
   /**
    * Runs `fn` in a savepoint of the next group commit and resolves after COMMIT. What `fn` throws rejects the promise
    * and undoes `fn` alone. Emergency writes go before all others.
@@ -216,6 +221,13 @@ export interface Store extends Reader {
    * that depend on it go before it does.
    */
   remove<R extends AnyResource>(resource: R, id: string, by: By, check?: (row: RowOf<R>) => void): Promise<void>;
+  /** Throws what `remove` would throw and changes nothing. */
+  rehearseRemoval<R extends AnyResource>(
+    resource: R,
+    id: string,
+    by: By,
+    check?: (row: RowOf<R>) => void,
+  ): Promise<void>;
   clone<R extends AnyResource>(resource: R, id: string, by: By): Promise<RowOf<R>>;
   behaviourOf(resource: AnyResource): Behaviour;
   /** Commits what is queued, then closes the file. */

@@ -21,7 +21,6 @@ let told: unknown[] = [];
 /** Stores what it is told, sends nothing. */
 const broadcaster = {
   async send(input: Record<string, unknown>, by: By, options: SendOptions) {
-    if (options.idempotencyKey === "used") throw new ConflictError("used", "Idempotency-Key");
     sent.push({ input, by, options });
     return api.store.create(notifications, input, by);
   },
@@ -38,8 +37,8 @@ const broadcaster = {
     told.push({ retry: id, by: by.actor.userId });
     return api.store.get(notifications, id);
   },
-  async sendAllClear(id: string, words: object, by: By, options: SendOptions) {
-    told.push({ allClear: id, words, by: by.actor.userId, key: options.idempotencyKey });
+  async sendAllClear(id: string, words: object, by: By) {
+    told.push({ allClear: id, words, by: by.actor.userId });
     return api.store.create(notifications, { subject: "All clear" }, by);
   },
   toneAudio: async (tone: string) => (tone === "silent" ? null : PROGRAMME),
@@ -66,7 +65,7 @@ const reach = (notificationId: string, userId: string, row: object = {}) =>
   api.store.create(notificationRecipients, { notificationId }, api.system, { userId, name: "R", ...row });
 
 describe("sending", () => {
-  it("hands the same message and the same digest over from JSON, form and multipart", async () => {
+  it("hands the same message over from JSON, form and multipart", async () => {
     const json = { subject: "Fire", userIds: [api.adminId], expiration: 60, draft: false, customVars: { room: "12" } };
     const form = [
       ["custom-vars", '{"room":"12"}'],
@@ -81,15 +80,8 @@ describe("sending", () => {
       expect(body).toMatchObject({ subject: "Fire", userIds: [api.adminId], permissions: ["get", "delete"] });
     }
     expect(sent.map(({ input }) => input)).toEqual([json, json, json]);
-    expect(sent[0]?.options).toEqual({
-      idempotencyKey: null,
-      requestSha: expect.stringMatching(/^[0-9a-f]{64}$/),
-      source: "api",
-    });
-    expect(new Set(sent.map(({ options }) => options.requestSha)).size).toBe(1);
+    expect(sent[0]?.options).toEqual({ source: "api" });
     expect(sent[0]?.by.actor).toMatchObject({ kind: "user", userId: api.adminId, address: "127.0.0.1" });
-    await send({ ...json, subject: "Flood" });
-    expect(sent[3]?.options.requestSha).not.toBe(sent[0]?.options.requestSha);
   });
 
   it("takes a recording and a picture, told apart by their bytes", async () => {
@@ -102,25 +94,8 @@ describe("sending", () => {
         ],
       });
     const first = await upload(wavOf(0.1), "first.wav");
-    await upload(wavOf(0.1), "again.wav");
-    await upload(wavOf(0.2), "first.wav");
     expect(first.body).toMatchObject({ audio: wavOf(0.1).length, image: PNG.length });
     expect(sent[0]?.input.audio).toBeInstanceOf(UploadedFile);
-    const [one, same, other] = sent.map(({ options }) => options.requestSha);
-    expect(same).toBe(one);
-    expect(other).not.toBe(one);
-  });
-
-  it("passes the caller's key on, and refuses what is none", async () => {
-    const post = (key: string) =>
-      api.call("POST", "/notifications", { json: { subject: "S" }, headers: { "Idempotency-Key": key } });
-    expect((await post("0190-abc")).status).toBe(200);
-    expect(sent[0]?.options.idempotencyKey).toBe("0190-abc");
-    expect((await post("used")).body).toMatchObject({ status: 409, type: "conflict" });
-    for (const key of ["a b", "k".repeat(256)]) {
-      expect((await post(key)).body).toMatchObject({ status: 400, errors: [{ field: "idempotency-key" }] });
-    }
-    expect(sent).toHaveLength(1);
   });
 
   it("is for those who may send; who may only drill sends drills", async () => {
@@ -356,7 +331,7 @@ describe("what follows a send", () => {
     expect(body).toMatchObject({ status: 409, type: "conflict", message: "Every device was reached." });
   });
 
-  it("is an all-clear in the sender's words, once for one key", async () => {
+  it("is an all-clear in the sender's words", async () => {
     const { id } = await send({ subject: "S" });
     const at = `/notifications/${id}/all-clear`;
     expect((await api.call("POST", at)).body).toMatchObject({ subject: "All clear" });
@@ -369,8 +344,8 @@ describe("what follows a send", () => {
       errors: [{ field: "subject" }],
     });
     expect(told).toEqual([
-      { allClear: id, words: { subject: null, body: null }, by: api.adminId, key: null },
-      { allClear: id, words: { subject: "It is over", body: null }, by: api.adminId, key: "tap" },
+      { allClear: id, words: { subject: null, body: null }, by: api.adminId },
+      { allClear: id, words: { subject: "It is over", body: null }, by: api.adminId },
     ]);
   });
 

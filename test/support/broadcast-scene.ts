@@ -43,10 +43,14 @@ export interface SceneKinds {
 /** A daemon and a campus, each in a process of its own, with all devices of the campus in one group. */
 export interface BroadcastScene {
   readonly campus: TestCampus;
+  /** Where the daemon that runs now is reached. */
+  url(): string;
   /** Of the daemon as it runs now. */
   api(): ApiClient;
   /** Sends to all devices; `seconds` is the length of the recording. */
   send(subject: string, seconds: number, more?: Record<string, string>): Promise<string>;
+  /** Sends a text without sound to all devices. */
+  sendText(subject: string): Promise<string>;
   ledger(id: string): Promise<LedgerLine[]>;
   /** Types of the diary's entries, with what they say. */
   diary(id: string): Promise<{ type: string; details: { message?: string } | null }[]>;
@@ -95,6 +99,7 @@ export async function openScene(kinds: SceneKinds, slowestMs: number): Promise<B
   const diary: BroadcastScene["diary"] = (id) => listAll(api, `/notifications/${id}/activities`);
   return {
     campus,
+    url: () => daemon.url,
     api: () => api,
     ledger,
     diary,
@@ -105,6 +110,8 @@ export async function openScene(kinds: SceneKinds, slowestMs: number): Promise<B
       form.set("audio", new Blob([sweep(seconds)], { type: "audio/wav" }), "sweep.wav");
       return (await api.post<{ id: string }>("/notifications", form)).id;
     },
+    sendText: async (subject) =>
+      (await api.post<{ id: string }>("/notifications", { subject, deviceGroupIds: [group] })).id,
     async settled(id) {
       await eventually(async () => (await diary(id)).some(({ type }) => type === "broadcast-finished"));
       return ledger(id);

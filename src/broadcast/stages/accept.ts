@@ -1,7 +1,7 @@
 import { ssrcOf } from "../../audio/rtp.ts";
 import { toneSegments } from "../../audio/tones.ts";
 import { inspectWav } from "../../audio/wav.ts";
-import { ConflictError, invalidValue } from "../../base/errors.ts";
+import { invalidValue } from "../../base/errors.ts";
 import { newId } from "../../base/ids.ts";
 import notifications from "../../resources/broadcasts/notifications.ts";
 import messageTemplates from "../../resources/messages/message-templates.ts";
@@ -34,9 +34,8 @@ export type AcceptNeeds = PreviewNeeds & Pick<StageNeeds, "laneOf">;
 
 /**
  * Checks a message and stores it with everybody it names in one transaction; resolves after COMMIT. A draft is only
- * foreseen. The same idempotency key again answers the first notification. Whether the sender may send at all is judged
- * by the caller.
- * Throws CallerError, ConflictError.
+ * foreseen. Whether the sender may send at all is judged by the caller.
+ * Throws CallerError.
  */
 export async function accept(
   input: Readonly<Record<string, unknown>>,
@@ -45,9 +44,6 @@ export async function accept(
   needs: AcceptNeeds,
 ): Promise<NotificationRow> {
   const { store } = needs;
-  // Asked before anything is checked too: a repeat is answered even if the template has changed meanwhile.
-  const earlier = earlierSend(store, by, options);
-  if (earlier) return earlier;
   if (input.audio instanceof UploadedFile) inspectWav(await store.files.read(input.audio.file));
   const read = readMessage(input);
   const before = continuedBy(read, store, by);
@@ -55,11 +51,9 @@ export async function accept(
   const message = { ...composeMessage(given, templateOf(given, store, by)), ...(before && inheritedFrom(before)) };
   toneSegments(message.alertTone ?? "silent");
   const values = sendingValues(message, by, options, needs);
-  const row = await store.write((tx) => {
-    const same = earlierSend(tx, by, options);
-    if (same) return same;
-    return insert(tx, splitReferences(values, given), by, needs.endpointId());
-  }, needs.laneOf(values.priorityLevel));
+  const named = splitReferences(values, given);
+  const lane = needs.laneOf(values.priorityLevel);
+  const row = await store.write((tx) => insert(tx, named, by, needs.endpointId()), lane);
   if (row.draft) await writePreview(row, needs);
   return row;
 }
@@ -69,22 +63,6 @@ function templateOf({ values }: GivenMessage, reader: Reader, by: By): TemplateR
   const template = reader.get(messageTemplates, values.messageTemplateId, by.scope);
   if (!template) throw invalidValue("messageTemplateId");
   return template;
-}
-
-/** Names the sender beside the sender's key: two senders may choose the same. */
-function keyOf(by: By, options: SendOptions): string | null {
-  return options.idempotencyKey === null ? null : `${by.actor.userId ?? by.actor.name}/${options.idempotencyKey}`;
-}
-
-function earlierSend(reader: Reader, by: By, options: SendOptions): NotificationRow | null {
-  const idempotencyKey = keyOf(by, options);
-  if (idempotencyKey === null) return null;
-  const earlier = reader.find(notifications, { idempotencyKey }, 1)[0];
-  if (!earlier) return null;
-  if (earlier.requestSha !== options.requestSha) {
-    throw new ConflictError("This idempotency key was used for another message.", "Idempotency-Key");
-  }
-  return earlier;
 }
 
 type SendingValues = ReturnType<typeof sendingValues>;
@@ -108,8 +86,6 @@ function sendingValues(message: Partial<NotificationRow>, by: By, options: SendO
     expiresAt,
     notAfter,
     priorityLevel,
-    idempotencyKey: keyOf(by, options),
-    requestSha: options.requestSha,
     ssrc: ssrcOf(id),
     stage,
     stageAt: now,

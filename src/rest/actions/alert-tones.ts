@@ -8,6 +8,8 @@ export const alertToneActions: readonly Action[] = [
   {
     method: "get",
     at: "alert-tones/{alertTone}/audio",
+    doc: "An alert tone as it is played.",
+    answers: { kind: "bytes", types: ["audio/wav"] },
     permission: "anyone",
     async handle({ needs, params: { alertTone: name = "" } }) {
       if (!ALERT_TONE_NAMES.some((each) => each === name)) throw notFound();

@@ -1,5 +1,6 @@
 import { forbidden, invalidValue, notFound } from "../../base/errors.ts";
 import notifications from "../../resources/broadcasts/notifications.ts";
+import { option } from "../../schema/field.ts";
 import { type Action, type Answer, visibleRow } from "../action.ts";
 import { fileAnswer } from "../file-answer.ts";
 import { singleText } from "../query.ts";
@@ -12,6 +13,9 @@ export const notificationAudioActions: readonly Action[] = [
   {
     method: "get",
     at: "notifications/{notificationId}/audio",
+    doc: "The recording of a notification, or all that is played.",
+    query: { form: option("Which of them.", ["recording", "programme"], { default: "recording" }) },
+    answers: { kind: "bytes", types: ["audio/wav"] },
     // Goes with the row, as the bytes of every file field do.
     permission: "anyone",
     async handle(request) {

@@ -2,8 +2,7 @@ import notifications from "../../resources/broadcasts/notifications.ts";
 import { text } from "../../schema/field.ts";
 import { type Action, visibleRow } from "../action.ts";
 import { bodyCheck } from "./checked-body.ts";
-import { idempotencyKeyOf, requireSending } from "./notifications.ts";
-import { requestShaOf } from "./request-sha.ts";
+import { requireSending } from "./notifications.ts";
 
 const WORDS = {
   subject: text("First line of the all-clear. own choice: names what is over when not given.", { max: 255 }),
@@ -19,6 +18,8 @@ export const notificationContinuationActions: readonly Action[] = [
   {
     method: "post",
     at: "notifications/{notificationId}/retry",
+    doc: "Sends it again to whom it was not proven to reach.",
+    answers: { kind: "row", resource: notifications },
     permission: "anyone",
     async handle(request) {
       const { needs, by } = request;
@@ -30,17 +31,15 @@ export const notificationContinuationActions: readonly Action[] = [
   {
     method: "post",
     at: "notifications/{notificationId}/all-clear",
+    doc: "Sends the all-clear to whom it went to.",
+    answers: { kind: "row", resource: notifications },
     accepts: WORDS,
     permission: "anyone",
     async handle(request) {
       const { needs, by, body } = request;
       const row = visibleRow(request, notifications, request.params.notificationId ?? "");
       requireSending(by.scope, row.drill);
-      const sent = await needs.broadcaster.sendAllClear(row.id, checkWords(body), by, {
-        idempotencyKey: idempotencyKeyOf(request.header("idempotency-key")),
-        requestSha: requestShaOf({ ...body, allClearFor: row.id }),
-        source: "api",
-      });
+      const sent = await needs.broadcaster.sendAllClear(row.id, checkWords(body), by, { source: "api" });
       return request.show(notifications, sent);
     },
   },

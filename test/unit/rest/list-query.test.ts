@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import users from "../../../src/resources/people/users.ts";
 import { compileListQuery } from "../../../src/rest/list-query.ts";
 import { parseQuery } from "../../../src/rest/query.ts";
 import { keepers, rooms } from "../store/store-fixture.ts";
@@ -38,6 +39,13 @@ describe("what a list is asked for", () => {
     ["pin=x", {}],
     ["marker=x", {}],
     ["name__gt=x", {}],
+    ["hasPlan=true", filter("plan", "set", true)],
+    ["has-keeper=no", filter("keeperId", "set", false)],
+    ["include-kinds=true", {}],
+    ["kinds=lab", filter("kind", "eq", "lab")],
+    ["kinds[]=lab&kinds[]=hall", filter("kind", "in", ["lab", "hall"])],
+    ['kinds=["lab","hall"]', filter("kind", "in", ["lab", "hall"])],
+    [`keeperIds=${ID}&keeperIds=${ID}`, filter("keeperId", "in", [ID.toLowerCase(), ID.toLowerCase()])],
     ["q=", {}],
     ["q=a%20b", words("a b")],
     ["q=name:a%20b", words("a b", "name")],
@@ -63,6 +71,13 @@ describe("what a list is asked for", () => {
     "limit=",
     "limit=1&limit=2",
     "skip=-1",
+    "hasPlan=",
+    "kinds[]=shed",
+    "kinds[a]=lab",
+    "kinds=[",
+    "kinds=[]",
+    "kinds=[1]",
+    `keeperIds=${JSON.stringify(Array.from({ length: 201 }, () => ID))}`,
     "q[]=a",
     "q=a&q=b",
     "q=kind:shed",
@@ -95,6 +110,19 @@ describe("what a list is asked for", () => {
     expect(() => ask(text)).toThrow(expect.objectContaining({ type: "invalid-value" }));
   });
 
+  it("narrows by one of several values and by presence", () => {
+    const lists = compileListQuery(keepers);
+    const ids = `roomIds[]=${ID}&roomIds[]=${ID.replace("3F", "4F")}`;
+    expect(lists(parseQuery(ids)).filters).toEqual([
+      { field: "roomIds", op: "in", value: [ID.toLowerCase(), ID.toLowerCase().replace("3f", "4f")] },
+    ]);
+  });
+  it("takes includeTypes for types, which is no flag", () => {
+    const wanted = [{ field: "type", op: "in", value: ["regular", "application"] }];
+    const query = "include-types[]=regular&include-types[]=application&include-domains=yes";
+    expect(compileListQuery(users)(parseQuery(query)).filters).toEqual(wanted);
+    expect(parseQuery(query)).toMatchObject({ includeDomains: false });
+  });
   it("leaves out the total in either spelling", () => {
     expect(ask("include-total=false").includeTotal).toBe(false);
     expect(ask("includeTotal=false").includeTotal).toBe(false);

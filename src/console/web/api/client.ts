@@ -22,11 +22,20 @@ export interface Client {
   get<T>(route: RouteFor<"get">, params?: RouteParams, query?: RouteQuery): Promise<T>;
   post<T>(route: RouteFor<"post">, params: RouteParams, body: object, headers?: Record<string, string>): Promise<T>;
   put<T>(route: RouteFor<"put">, params: RouteParams, body: object): Promise<T>;
-  remove(route: RouteFor<"delete">, params?: RouteParams): Promise<void>;
-  logIn(email: string, password: string): Promise<void>;
-  setupNeeded(): Promise<boolean>;
+  /** `leaving`: the request outlives the page that made it. */
+  remove(route: RouteFor<"delete">, params?: RouteParams, leaving?: boolean): Promise<void>;
+  logIn(email: string, password: string, newPassword?: string): Promise<void>;
+  setup(): Promise<SetupState>;
   setUp(admin: SetupInput): Promise<void>;
   schemas(): Promise<SchemaBook>;
+}
+
+/** Where the appliance and the browser stand before anything else is asked. */
+export interface SetupState {
+  /** There is no administrator yet. */
+  needed: boolean;
+  /** The browser holds a session. */
+  loggedIn: boolean;
 }
 
 /** What the first run asks for. */
@@ -66,11 +75,18 @@ export interface SchemaBook {
 
 /** Makes the door. Cookies are sent by the browser; what changes something carries the console's header. */
 export function createClient({ fetch, isUnattended, onLoggedOut }: ClientNeeds): Client {
-  const call = async (method: string, address: string, body?: object, headers: Record<string, string> = {}) => {
+  const call = async (
+    method: string,
+    address: string,
+    body?: object,
+    headers: Record<string, string> = {},
+    more: RequestInit = {},
+  ) => {
     const response = await reach(fetch, address, {
       method,
       credentials: "same-origin",
       headers: { ...marksOf(method, isUnattended()), ...typeOf(body), ...headers },
+      ...more,
       ...(body === undefined ? {} : { body: body instanceof FormData ? body : JSON.stringify(body) }),
     });
     if (response.status === 401 && address.startsWith("/api/v1/")) onLoggedOut();
@@ -84,9 +100,11 @@ export function createClient({ fetch, isUnattended, onLoggedOut }: ClientNeeds):
       call("POST", addressOf(route, params), body, headers) as Promise<T>,
     put: <T>(...[route, params, body]: Parameters<Client["put"]>) =>
       call("PUT", addressOf(route, params), body) as Promise<T>,
-    remove: async (route, params) => void (await call("DELETE", addressOf(route, params))),
-    logIn: async (email, password) => void (await call("POST", "/api/login", { email, password })),
-    setupNeeded: async () => ((await call("GET", "/api/setup")) as { needed: boolean }).needed,
+    remove: async (route, params, keepalive = false) =>
+      void (await call("DELETE", addressOf(route, params), undefined, {}, { keepalive })),
+    logIn: async (email, password, newPassword) =>
+      void (await call("POST", "/api/login", { email, password, newPassword })),
+    setup: () => call("GET", "/api/setup") as Promise<SetupState>,
     setUp: async (admin) => void (await call("POST", "/api/setup", admin)),
     schemas: () => call("GET", "/api/schema") as Promise<SchemaBook>,
   };
