@@ -223,7 +223,7 @@ describe("a code", () => {
     const form = { grant_type: "authorization_code", client_id: shop.clientId, redirect_uri: BACK, code };
     expectRefusal(await askToken(api, form), 401, "invalid_client");
     const answer = await askToken(api, { ...form, client_secret: shop.clientSecret ?? "" });
-    expect([answer.status, answer.body.scope]).toEqual([200, ""]);
+    expect([answer.status, answer.body.scope, answer.body.expires_in]).toEqual([200, "", 43_200]);
   });
 });
 
