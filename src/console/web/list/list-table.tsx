@@ -113,6 +113,8 @@ interface LineProps<T> {
 
 /** One row; drawn again only when the row itself is another, so that scrolling draws what comes into sight alone. */
 const Line = memo(function Line<T>({ index, start, height, columns, row, onOpen }: LineProps<T>) {
+  const gone = useGone();
+  const isLeaving = row !== undefined && gone.has((row as { id: string }).id);
   const style = { height, transform: `translateY(${start}px)` };
   const open = (target: EventTarget) => {
     const isOwn = target instanceof Element && target.closest("a, button, input") !== null;
@@ -122,7 +124,7 @@ const Line = memo(function Line<T>({ index, start, height, columns, row, onOpen 
     // biome-ignore lint/a11y/useSemanticElements: rows stand freely
     // biome-ignore lint/a11y/useFocusableInteractive: the first cell is what keys use
     <div
-      className="line"
+      className={isLeaving ? "line leaving" : "line"}
       role="row"
       aria-rowindex={index + 2}
       style={style}
