@@ -184,7 +184,9 @@ describe("the send page and what follows a send", () => {
       await page.waitForSelector(`text=${name} will be removed in ten seconds.`);
     };
     await remove("Chess");
+    await page.waitForSelector(".line.leaving >> text=Chess");
     await page.getByRole("button", { name: "Undo" }).click();
+    await page.waitForSelector(".line.leaving", { state: "detached" });
     await remove("Drama");
     expect((await lists()).map(({ name }) => name)).toEqual(["Chess", "Drama"]);
     await page.goto("about:blank");

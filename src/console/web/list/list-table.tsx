@@ -2,6 +2,7 @@ import { useMediaQuery } from "@mantine/hooks";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type CSSProperties, memo, type ReactNode, useEffect, useRef, useState } from "react";
 import type { RouteFor, RouteParams, RouteQuery } from "../api/routes.ts";
+import { useGone } from "../parts/use-removal.ts";
 import { useWords } from "../words/use-words.tsx";
 import { ListFault } from "./list-fault.tsx";
 import { TableHead } from "./table-head.tsx";
