@@ -35,7 +35,7 @@ interface ListTableProps<T> {
 }
 
 const NARROW = "(max-width: 48rem)";
-const LINE_PX = { wide: 45, narrow: 84 };
+const LINE_PX = { wide: 45, narrow: 100 };
 /** A search shows so many rows: nobody reads more, and they can't be entered anywhere without reading all before. */
 const MOST_FOUND = 2_000;
 const NO_PARAMS: RouteParams = {};
