@@ -50,7 +50,7 @@ export function objectOf({ properties, required }: Members): JsonSchema {
 /** A schema that null fits too. */
 export function orNull(schema: JsonSchema): JsonSchema {
   if ("$ref" in schema) return { anyOf: [schema, { type: "null" }] };
-  if (typeof schema.type !== "string") return schema;
+  if (typeof schema.type !== "string" || schema.type === "null") return schema;
   const choice = Array.isArray(schema.enum) ? { enum: [...schema.enum, null] } : {};
   return { ...schema, type: [schema.type, "null"], ...choice };
 }
