@@ -78,16 +78,6 @@ export type ConfirmationRow = RowOf<"ConfirmationRequest">;
 /** A part that extends the service. */
 export type ExtensionRow = RowOf<"Extension"> & { config: Readonly<Record<string, unknown>> };
 
-/** How the plugin behind an extension runs. */
-export interface PluginStatus {
-  state: string;
-  health: string;
-  reason: string | null;
-  /** Within 10 minutes; the fifth gives it up. */
-  failures: number;
-  nextTryAt: string | null;
-}
-
 /** An appliance. */
 export type EndpointRow = RowOf<"Endpoint"> & {
   status: "GREEN" | "YELLOW" | "RED";
