@@ -32,12 +32,14 @@ import extensions from "../resources/devices/extensions.ts";
 import distributionLists from "../resources/lists/distribution-lists.ts";
 import messageTemplates from "../resources/messages/message-templates.ts";
 import userDevices from "../resources/people/user-devices.ts";
+import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { Behaviour, FileStore } from "../store/store.ts";
 
 /** What behaviours are made of. */
 export interface BehaviourNeeds {
   clock: Clock;
+  catalogue: Catalogue;
   files: FileStore;
   endpoint: EndpointNeeds;
   groupCounts: GroupCounts;
@@ -52,7 +54,7 @@ export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour>
   const files = (): FileStore => needs.files;
   const claims = plugins.manifests.flatMap((manifest) => manifest.claims);
   return table([
-    ...accessBehaviours(clock),
+    ...accessBehaviours(clock, needs.catalogue),
     bind(userDevices, userDeviceBehaviour),
     bind(devices, deviceBehaviour(plugins.findProvider, claims)),
     bind(deviceGroups, deviceGroupBehaviour(groupCounts)),

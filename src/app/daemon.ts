@@ -107,7 +107,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const endpoint = { ownId: endpointId, health, buildInfo };
   const { files } = store;
   const baseUrl = (): string => server.url;
-  Object.assign(behaviours, bindBehaviours({ clock, files, endpoint, groupCounts, plugins, baseUrl }));
+  Object.assign(behaviours, bindBehaviours({ clock, catalogue, files, endpoint, groupCounts, plugins, baseUrl }));
 
   end("plugins", () => plugins.stop());
   await Promise.all([plugins.start(), sound.ready]);

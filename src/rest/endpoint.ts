@@ -75,7 +75,7 @@ async function serveKnown(
   const serve = async (): Promise<Answer> => {
     const overruled = header !== null && overruling ? domainIn(overruling) : null;
     const by = byOf(principal, query ?? overruled ?? header, base, needs);
-    const request = requestOf(action.at, base, principal, by, presenter);
+    const request = requestOf(action, base, principal, by, presenter);
     if (!action.complete) judge(action, request);
     const handle = async (body: RawBody): Promise<Answer> => {
       refuseOtherParents(body, base.params, parents);
@@ -198,11 +198,17 @@ function placeOf(
   return { path: outsideVersion ? `/${at}` : path.slice(VERSION.length), params };
 }
 
-function requestOf(at: string, base: Base, principal: Principal, by: By, presenter: Presenter): ApiRequest {
+function requestOf(
+  { at, shownAt }: Pick<Action, "at" | "shownAt">,
+  base: Base,
+  principal: Principal,
+  by: By,
+  presenter: Presenter,
+): ApiRequest {
   /** An action at one of the resource's own paths shows rows as they stand there. */
   const showing = (resource: AnyResource, ids: Readonly<Record<string, unknown>>, request: ApiRequest): Showing => {
-    const path = resource.paths.find((each) => each.at === at);
-    const place = path ? { path, collection: base.path } : presenter.placeOf(resource, ids);
+    const path = shownAt ?? resource.paths.find((each) => each.at === at);
+    const place = path ? { path, collection: collectionIn(base.path, at, path.at) } : presenter.placeOf(resource, ids);
     return { by: request.by, query: base.query, params: request.params, place };
   };
   return {
@@ -214,8 +220,13 @@ function requestOf(at: string, base: Base, principal: Principal, by: By, present
       const shown = row as unknown as Row;
       return presenter.show(resource, shown, showing(resource, shown, this));
     },
-    list(resource, restriction) {
-      return presenter.list(resource, restriction, showing(resource, base.params, this));
+    list(resource, restriction, sight) {
+      return presenter.list(resource, restriction, showing(resource, base.params, this), sight);
     },
   };
+}
+
+/** The concrete collection in a path that may name one of its items. */
+function collectionIn(path: string, at: string, collection: string): string {
+  return at === collection ? path : path.slice(0, path.lastIndexOf("/"));
 }

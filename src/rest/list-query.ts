@@ -34,10 +34,12 @@ const SORTABLE = new Set<Field["kind"]>([
   "uuid",
 ]);
 const MOMENT: Field = { kind: "timestamp", doc: "Base column." };
+const DOMAIN: Field = { kind: "uuid", doc: "A domain that the row is in." };
 
 /** Compiles the reader of a resource's list parameters. @source decisions.md 1 */
 export function compileListQuery(resource: AnyResource): (query: Query) => ListQuery {
-  const fields: Record<string, Field> = { ...resource.fields, createdAt: MOMENT, updatedAt: MOMENT };
+  const inDomain = resource.scope === "domain" ? { domainId: DOMAIN } : {};
+  const fields: Record<string, Field> = { ...resource.fields, createdAt: MOMENT, updatedAt: MOMENT, ...inDomain };
   const rules = new Map<string, FilterRule>();
   for (const [field, spec] of Object.entries(fields)) {
     const read = reader(spec);

@@ -85,6 +85,7 @@ export async function openApi(
   const behaviours = {
     ...bindBehaviours({
       clock,
+      catalogue,
       get files() {
         return store.files;
       },

@@ -47,6 +47,7 @@ export default defineResource({
     collaborationGroupIds: many("Chat groups that get it.", "collaboration-groups", { embed: "collaborationGroups" }),
     confirmationRequestId: ref("Answers that recipients choose from.", "confirmation-requests", {
       embed: "confirmationRequest",
+      part: true,
     }),
     confirmationResults: computed("How many recipients gave each answer, by the answer's text.", "object"),
     recipientCount: computed("People it was sent to.", "integer"),

@@ -2,6 +2,7 @@ import type { Catalogue } from "../../schema/catalogue.ts";
 import type { Action } from "../action.ts";
 import { cloneActions } from "./clone.ts";
 import { deviceActions } from "./devices.ts";
+import { domainActions } from "./domains.ts";
 import { endpointActivityActions } from "./endpoint-activities.ts";
 import { extensionActions } from "./extensions.ts";
 import { notificationActivityActions } from "./notification-activities.ts";
@@ -25,7 +26,7 @@ const FIXED: readonly Action[] = [
   ...extensionActions,
 ];
 
-/** All endpoints that are not generic operations on rows; which can be cloned, the declarations say. */
+/** All endpoints that are not generic operations on rows; what can be cloned or lies in domains, the declarations say. */
 export function actionsFor(catalogue: Catalogue): readonly Action[] {
-  return [...FIXED, ...cloneActions(catalogue)];
+  return [...FIXED, ...cloneActions(catalogue), ...domainActions(catalogue)];
 }
