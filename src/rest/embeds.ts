@@ -1,7 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
-import type { Scope, Store } from "../store/store.ts";
+import type { PresentContext, Scope, Store } from "../store/store.ts";
 import type { HideReferences } from "./hidden-references.ts";
 import type { Query } from "./query.ts";
 import type { Representation, Row } from "./representation.ts";
@@ -103,6 +103,8 @@ function createReading({
     const texts = new Map<string, string>();
     const { write, hide } = representationOf(target);
     const present = store.behaviourOf(target).present;
+    const hideIn: PresentContext["hide"] = ((resource: AnyResource, related: readonly Row[]) =>
+      representationOf(resource).hide(related, scope)) as PresentContext["hide"];
     for (let from = 0; from < ids.length; from += SLICE) {
       if (from > 0) await new Promise<void>((resolve) => clock.soon(resolve));
       const slice = ids.slice(from, from + SLICE);
@@ -114,7 +116,7 @@ function createReading({
       });
       const rows = hide(page.rows as unknown as Row[], scope);
       // A behaviour may hide what is stored (a plugin's secrets), so it is asked for related rows too.
-      const extras = present?.(rows as never, { reader: store, scope, query: {}, params: {} });
+      const extras = present?.(rows as never, { reader: store, scope, query: {}, params: {}, hide: hideIn });
       rows.forEach((row, at) => {
         texts.set(row.id, write(row, { extras: plainExtras(target, extras?.[at]) }));
       });

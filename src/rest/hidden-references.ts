@@ -1,7 +1,8 @@
 import type { Catalogue } from "../schema/catalogue.ts";
-import { followedBy, tableOf } from "../schema/catalogue.ts";
+import { followedBy } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
-import type { Scope, Store, Visibility } from "../store/store.ts";
+import { idsUnder } from "../store/ids-under.ts";
+import type { Scope, Store } from "../store/store.ts";
 import type { Row } from "./representation.ts";
 
 /** Rows as they are shown to somebody: without ids of what lies out of sight. */
@@ -68,18 +69,4 @@ function seenIds(
 ): ReadonlySet<string> {
   const ids = new Set(rows.flatMap((row) => (row[field] as string[] | string | null) ?? []));
   return idsUnder(store, target, [...ids], scope.inSight.visible(target));
-}
-
-/** Those of the ids whose rows a condition admits. */
-export function idsUnder(
-  store: Store,
-  resource: AnyResource,
-  ids: readonly string[],
-  visible: Visibility,
-): ReadonlySet<string> {
-  if (visible === "all" || ids.length === 0) return new Set(ids);
-  if (visible === "none") return new Set();
-  const table = tableOf(resource);
-  const sql = `SELECT t.id FROM ${table} t WHERE t.id IN (SELECT value FROM json_each(?)) AND (${visible.sql})`;
-  return new Set(store.all<{ id: string }>(sql, JSON.stringify(ids), ...visible.params).map(({ id }) => id));
 }

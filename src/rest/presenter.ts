@@ -1,10 +1,11 @@
 import { canonicalPath, methodsOf, pathParams } from "../schema/catalogue.ts";
 import type { AnyResource, Method, ResourcePath } from "../schema/resource.ts";
-import type { By, Page, PageQuery, Sight } from "../store/store.ts";
+import { idsUnder } from "../store/ids-under.ts";
+import type { By, Page, PageQuery, PresentContext, Scope, Sight } from "../store/store.ts";
 import type { Answer } from "./action.ts";
 import { compileEmbed, type Embed } from "./embeds.ts";
 import { etagOf } from "./etag.ts";
-import { compileHiding, type HideReferences, idsUnder } from "./hidden-references.ts";
+import { compileHiding, type HideReferences } from "./hidden-references.ts";
 import { createIsoText } from "./iso-text.ts";
 import { compileListQuery, type ListQuery } from "./list-query.ts";
 import type { ApiNeeds } from "./needs.ts";
@@ -56,6 +57,9 @@ export function createPresenter({ catalogue, store, clock }: ApiNeeds, base: str
     });
   }
 
+  const hiddenFrom = (scope: Scope): PresentContext["hide"] =>
+    ((resource: AnyResource, rows: readonly Row[]) => of(resource).hide(rows, scope)) as PresentContext["hide"];
+
   async function textsOf(resource: AnyResource, found: readonly Row[], showing: Showing): Promise<string[]> {
     const { by, query, params, place } = showing;
     const { write, hide, embed } = of(resource);
@@ -68,7 +72,13 @@ export function createPresenter({ catalogue, store, clock }: ApiNeeds, base: str
     for (let from = 0; from < rows.length; from += SLICE) {
       if (from > 0) await new Promise<void>((resolve) => clock.soon(resolve));
       const slice = rows.slice(from, from + SLICE);
-      const extras = present?.(slice as never, { reader: store, scope: by.scope, query, params });
+      const extras = present?.(slice as never, {
+        reader: store,
+        scope: by.scope,
+        query,
+        params,
+        hide: hiddenFrom(by.scope),
+      });
       for (const [at, row] of slice.entries()) {
         const id = itemIdOf(row, place.path);
         const fileUrl = withUrls ? (field: string) => `${base}${place.collection}/${id}/${field}` : NO_FILE_URL;

@@ -1,6 +1,6 @@
 import type { EventMap } from "../base/events.ts";
 import type { StoredFile } from "../schema/field.ts";
-import type { AnyResource, Method, RowOf, SystemValues } from "../schema/resource.ts";
+import type { AnyResource, Method, RowBase, RowOf, SystemValues } from "../schema/resource.ts";
 import type { UploadedFile } from "../schema/uploaded-file.ts";
 
 /** Who acts, for the audit. System actors carry the name of their room. */
@@ -73,6 +73,8 @@ export interface PresentContext {
   query: Readonly<Record<string, unknown>>;
   /** Ids of the path's placeholders, by name. */
   params: Readonly<Record<string, string>>;
+  /** Rows of any resource without the ids that the acting domain hides. */
+  hide<R extends RowBase>(resource: AnyResource, rows: readonly R[]): readonly R[];
 }
 
 /** Logic of a room bound to a resource in `app/behaviours.ts`; every member runs for API, CLI and rooms alike. */

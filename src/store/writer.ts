@@ -286,10 +286,11 @@ export function createWriter(options: WriterOptions): Writer {
     return { ...values, ...Object.fromEntries(sealed) };
   }
 
-  /** Internal key of a row that `by` may see; null when there is none. */
+  /** Internal key of a row that `by` may see, or of a domain that it may name; null when there is none. */
   function keyOf(name: string, id: string, by: By | null): number | null {
     const resource = tables.catalogue.byName(name);
-    const visible = by ? by.scope.visible(resource) : "all";
+    const sight = resource.domainField === "id" ? by?.scope.inSight : by?.scope;
+    const visible = sight?.visible(resource) ?? "all";
     if (visible === "none") return null;
     const condition = visible === "all" ? "" : ` AND (${visible.sql})`;
     const params = visible === "all" ? [] : visible.params;
