@@ -7,6 +7,8 @@ export interface BackOff {
   /** The first wait; each further one is twice as long, up to `mostMs`. */
   firstMs: number;
   mostMs: number;
+  /** After each such time without one, one wrong attempt is forgotten; never when absent. */
+  forgetsMs?: number;
 }
 
 /** Counts attempts by key (an account, an address) and makes those who fail wait. */
@@ -35,14 +37,19 @@ const MEMORY_MS = 900_000;
 const MOST_KEYS = 10_000;
 
 /** Makes a counter; what is counted is lost at a restart. */
-export function createAttempts(clock: Clock, { free, firstMs, mostMs }: BackOff): Attempts {
+export function createAttempts(
+  clock: Clock,
+  { free, firstMs, mostMs, forgetsMs = Number.POSITIVE_INFINITY }: BackOff,
+): Attempts {
   const tallies = new Map<string, Tally>();
+  const remembered = ({ wrong, lastAt }: Tally, now: number): number =>
+    now - lastAt < MEMORY_MS ? Math.max(0, wrong - Math.floor((now - lastAt) / forgetsMs)) : 0;
   return {
     begin(key) {
       const now = clock.monotonicMs();
       const known = tallies.get(key);
       if (known && now < known.waitsUntil) return Math.ceil((known.waitsUntil - now) / 1_000);
-      const wrong = 1 + (known && now - known.lastAt < MEMORY_MS ? known.wrong : 0);
+      const wrong = 1 + (known ? remembered(known, now) : 0);
       const waitMs = wrong <= free ? 0 : Math.min(mostMs, firstMs * 2 ** (wrong - free - 1));
       // Put in anew, so that the first key is the one unused for longest.
       tallies.delete(key);

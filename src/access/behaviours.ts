@@ -3,6 +3,7 @@ import { BugError, ConflictError, forbidden, invalidValue } from "../base/errors
 import domains from "../resources/domains/domains.ts";
 import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
+import applications from "../resources/security/applications.ts";
 import securityGroupMembers from "../resources/security/security-group-members.ts";
 import securityGroupPermissions from "../resources/security/security-group-permissions.ts";
 import securityGroups from "../resources/security/security-groups.ts";
@@ -10,6 +11,7 @@ import userPermissions from "../resources/security/user-permissions.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { Behaviour, By, Change, Reader, Transaction } from "../store/store.ts";
+import { applicationBehaviour } from "./application-behaviour.ts";
 import { domainBehaviour, familiesIn } from "./domain-behaviour.ts";
 import { isSpec } from "./grants.ts";
 import { domainsOf } from "./membership.ts";
@@ -38,6 +40,7 @@ export function accessBehaviours(clock: Clock, catalogue: Catalogue): readonly B
     bind(domains, domainBehaviour(familiesIn(catalogue))),
     bind(users, { beforeWrite: checkUser, afterWrite: followUser, present: presentUsers(clock) }),
     bind(userTokens, { beforeWrite: (change, tx, by) => checkToken(change, tx, by, clock.now()) }),
+    bind(applications, applicationBehaviour(requireCover)),
     bind(securityGroups, { beforeWrite: checkGroup, afterWrite: keepAnAdministrator }),
     bind(securityGroupMembers, { beforeWrite: checkMember, afterWrite: keepAnAdministrator }),
     bind(securityGroupPermissions, { beforeWrite: ({ after }, tx, by) => checkGroupPermission(after, tx, by) }),
@@ -52,8 +55,11 @@ function bind<R extends AnyResource>(resource: R, behaviour: Behaviour<R>): Boun
 
 function checkUser({ before, after, given }: Change<typeof users>, tx: Reader, by: By): void {
   if (!after) return;
-  // Else whoever may edit users could lock out everybody who may do more.
-  if (before && given.has("lock") && before.id !== by.actor.userId) requireCover(by, rightsOfUser(tx, before.pk), []);
+  // Else whoever may edit users could lock out everybody who may do more, or log in as them.
+  const isGuarded = given.has("lock") || before?.passwordHash !== after.passwordHash;
+  if (before && isGuarded && before.id !== by.actor.userId) {
+    requireCover(by, rightsOfUser(tx, before.pk), domainsOf(before));
+  }
   const joined = before ? domainsOf(after).filter((id) => !domainsOf(before).includes(id)) : [];
   // What a user may do everywhere, it may do in a new domain too.
   if (before && joined.length > 0) requireCover(by, rightsOfUser(tx, before.pk), joined);

@@ -4,12 +4,13 @@ import type { Grant } from "./grants.ts";
  * What every user may do without any permission: read itself; read and delete own notifications, subscriptions and
  * permissions; answer own notifications; manage own devices; read and end the session. @source decisions.md 3
  *
- * own choice: own tokens and security groups can be read too, and own tokens revoked.
+ * own choice: own tokens and security groups can be read too, own tokens revoked, and the own password changed.
  */
 export function ownRights(userId: string): Grant[] {
   const own = `/users/${userId}`;
   return [
     { verb: "get", spec: own },
+    { verb: "put", spec: `${own}/password` },
     ...readAndDelete("/session"),
     ...readAndDelete(`${own}/notifications/*`),
     { verb: "get", spec: `${own}/notifications/*/activities/*` },

@@ -5,14 +5,14 @@ import { invalidValue, requiredValue } from "../base/errors.ts";
 const ARGON2ID = 2 as Algorithm;
 
 /**
- * The argon2id hash of a password in PHC text form, off the main thread. Throws `required` or `invalid-value` on field
- * `password` for less than 8 or more than 1,024 characters.
+ * The argon2id hash of a password in PHC text form, off the main thread. Throws `required` or `invalid-value` on `field`
+ * for less than 8 or more than 1,024 characters.
  * @source OWASP Password Storage Cheat Sheet (19 MiB, 2 passes, 1 lane); NIST SP 800-63B §3.1.1.2 (length only)
  */
-export async function hashPassword(password: string): Promise<string> {
-  if (password === "") throw requiredValue("password");
+export async function hashPassword(password: string, field = "password"): Promise<string> {
+  if (password === "") throw requiredValue(field);
   const length = [...password].length;
-  if (length < 8 || length > 1_024) throw invalidValue("password", "It must have 8 to 1024 characters.");
+  if (length < 8 || length > 1_024) throw invalidValue(field, "It must have 8 to 1024 characters.");
   // Native code that most runs of the daemon never need.
   const { hash } = await import("@node-rs/argon2");
   return hash(password.normalize("NFC"), { algorithm: ARGON2ID, memoryCost: 19_456, timeCost: 2, parallelism: 1 });

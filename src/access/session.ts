@@ -66,14 +66,16 @@ export function openSession(tx: Transaction, user: RowOf<typeof users>, by: By, 
   const kept = new Set(live.slice(-(MOST_SESSIONS - 1)).map(({ id }) => id));
   for (const { id } of old) if (!kept.has(id)) tx.remove(userTokens, id, by);
   const { token, tokenHash } = newToken();
-  const system = { kind: "session", tokenHash, expires: now + LONGEST_MS, lastUsedAt: now };
+  const system = { kind: "session", tokenHash, expires: now + LONGEST_MS, lastUsedAt: now } as const;
   tx.create(userTokens, { userId: user.id, name: "Console" }, by, system);
   return token;
 }
 
-/** Ends all sessions of a user, as a new password demands. */
+/** Ends all sessions of a user and what applications may do in its name, as a new password demands. */
 export function endSessions(tx: Transaction, userId: string, by: By): void {
-  for (const { id } of tx.find(userTokens, { userId, kind: "session" })) tx.remove(userTokens, id, by);
+  for (const { id, kind } of tx.find(userTokens, { userId })) {
+    if (kind !== "permanent") tx.remove(userTokens, id, by);
+  }
 }
 
 /**

@@ -1,14 +1,16 @@
 import { isIP } from "node:net";
 import type { Clock } from "../base/clock.ts";
-import { CallerError, TooManyRequests } from "../base/errors.ts";
+import { CallerError, invalidValue, notFound, requiredValue, TooManyRequests } from "../base/errors.ts";
 import users from "../resources/people/users.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { By, Store } from "../store/store.ts";
 import { createAttempts } from "./attempts.ts";
+import { identityProviders } from "./identity-providers.ts";
 import { isLocked } from "./locks.ts";
-import { verifyPassword } from "./passwords.ts";
+import { hashPassword } from "./passwords.ts";
 import type { Access } from "./principal.ts";
 import { openSession } from "./session.ts";
+import { createTurns } from "./turns.ts";
 
 /** What `createSignIn` needs. */
 export interface SignInNeeds {
@@ -17,32 +19,55 @@ export interface SignInNeeds {
   clock: Clock;
 }
 
-/** Log-in at the console. */
+/** What somebody logs in with. */
+export interface Account {
+  email: string;
+  password: string;
+  /** Taken from users who must set a new password, and from no others. */
+  newPassword?: string | null;
+}
+
+/** A change of somebody's password. */
+export interface PasswordChange {
+  userId: string;
+  password: string;
+  /** Asked of users who change their own. */
+  currentPassword: string | null;
+}
+
+/** Log-in at the console and the authorize page, which share what they count. */
 export interface SignIn {
   /**
    * Begins a session and returns the value of its cookie. Throws CallerError `unauthorized` in the same words whatever
-   * was wrong, TooManyRequests after too many attempts on the account or from the address.
+   * was wrong, TooManyRequests after too many attempts on the account or from the address, and, of a user who must set a
+   * new password, `required` or `invalid-value` on field `newPassword`.
    */
-  byPassword(account: { email: string; password: string }, address: string | null): Promise<string>;
-  /** Begins a session for a user who has just proven to be one. */
+  byPassword(account: Account, address: string | null): Promise<string>;
+  /** Begins a session for a user who proved in another way to be who it is. */
   asUser(userId: string, address: string | null): Promise<string>;
-  /** Counts an attempt at a secret from an address. Throws TooManyRequests; the function returned takes it back. */
+  /**
+   * Sets a password, which ends all sessions of the user and what applications may do in its name. Throws as `byPassword`
+   * does for a wrong current password, on field `currentPassword`; `forbidden` when the user has greater rights than `by`.
+   */
+  setPassword(change: PasswordChange, by: By): Promise<void>;
+  /**
+   * Counts an attempt of another kind from the address; the returned function takes it back once it was right. Throws
+   * TooManyRequests.
+   */
   attemptFrom(address: string | null): () => void;
 }
 
 /** own choice: an account never waits for long, since whoever knows its name could shut its owner out. */
 const ACCOUNT = { free: 5, firstMs: 1_000, mostMs: 30_000 };
-/** own choice: many people may share one address. */
-const ADDRESS = { free: 20, firstMs: 1_000, mostMs: 60_000 };
-/** Passwords hashed at a time, and those that may wait for it. own choice: other work needs the thread pool too. */
-const AT_ONCE = 2;
-const MOST_WAITING = 50;
+/** own choice: many people may share one address; what one account's guesser may try there never fills it. */
+const ADDRESS = { free: 20, firstMs: 1_000, mostMs: 60_000, forgetsMs: 10_000 };
 
 /** Makes the log-in; it counts attempts as long as the process runs. */
 export function createSignIn({ store, access, clock }: SignInNeeds): SignIn {
   const accounts = createAttempts(clock, ACCOUNT);
   const addresses = createAttempts(clock, ADDRESS);
   const inTurn = createTurns();
+  const { scope } = access.systemBy("sign-in");
 
   function attemptFrom(address: string | null): () => void {
     const key = networkOf(address);
@@ -50,36 +75,96 @@ export function createSignIn({ store, access, clock }: SignInNeeds): SignIn {
     return () => addresses.takeBack(key);
   }
 
-  async function begin(user: RowOf<typeof users>, address: string | null): Promise<string> {
-    const actor = { kind: "user", userId: user.id, name: user.name, address } as const;
-    const by: By = { actor, scope: access.systemBy("sign-in").scope };
-    return store.write((tx) => openSession(tx, user, by, clock.now()));
+  function byOf(user: User | null, address: string | null): By {
+    // own choice: what names no account is not kept, as people type passwords there.
+    const actor = { kind: "user", userId: user?.id ?? null, name: user?.name ?? "unknown account", address } as const;
+    return { actor, scope };
+  }
+
+  function noteRefusal(user: User | null, address: string | null): Promise<void> {
+    const note = { op: "log-in-refused", resource: users.name, rowId: user?.id ?? null } as const;
+    return store.write((tx) => tx.note(note, byOf(user, address)));
+  }
+
+  /** The user whose account it is, who may not be locked. An account that has to wait does not count for its address. */
+  async function verified({ email, password }: Account, address: string | null): Promise<User> {
+    const account = email.trim().toLowerCase();
+    refuseFor(accounts.begin(account));
+    let takeBack: () => void;
+    try {
+      takeBack = attemptFrom(address);
+    } catch (error) {
+      accounts.takeBack(account);
+      throw error;
+    }
+    const [provider] = identityProviders(store, access);
+    if (!provider) throw refused();
+    const { user, right } = await inTurn(() => provider.verify({ email, password }));
+    if (!user || !right || isLocked(user.lock, clock.now())) {
+      await noteRefusal(user, address);
+      throw refused();
+    }
+    accounts.forget(account);
+    takeBack();
+    return user;
+  }
+
+  /** The hash of a password that a user must set at log-in. */
+  async function replacing({ password, newPassword = null }: Account): Promise<string> {
+    if (newPassword === null || newPassword === "") throw requiredValue("newPassword");
+    if (newPassword.normalize("NFC") === password.normalize("NFC")) {
+      throw invalidValue("newPassword", "It must be another one.");
+    }
+    return inTurn(() => hashPassword(newPassword, "newPassword"));
+  }
+
+  async function begin(user: User, address: string | null, passwordHash: string | null = null): Promise<string> {
+    const by = byOf(user, address);
+    const now = clock.now();
+    return store.write((tx) => {
+      tx.note({ op: "log-in", resource: users.name, rowId: user.id }, by);
+      if (passwordHash !== null) {
+        const password = { passwordHash, passwordChangedAt: now };
+        tx.update(users, user.id, { passwordResetRequired: false }, by, password);
+      }
+      return openSession(tx, user, by, now);
+    });
   }
 
   return {
     attemptFrom,
-    async byPassword({ email, password }, address) {
-      const account = email.trim().toLowerCase();
-      const takeBack = attemptFrom(address);
-      refuseFor(accounts.begin(account));
-      const user = findUser(store, account);
-      const right = await inTurn(() => verifyPassword(password, user?.passwordHash ?? null));
-      if (!user || !right || isLocked(user.lock, clock.now())) throw refused();
-      accounts.forget(account);
-      takeBack();
-      return begin(user, address);
+    async byPassword(account, address) {
+      const user = await verified(account, address);
+      return begin(user, address, user.passwordResetRequired ? await replacing(account) : null);
     },
     async asUser(userId, address) {
       const user = store.get(users, userId);
       if (!user) throw refused();
       return begin(user, address);
     },
+    async setPassword({ userId, password, currentPassword }, by) {
+      const user = store.get(users, userId);
+      if (!user) throw notFound();
+      const isOwn = by.actor.userId === user.id;
+      if (isOwn && user.passwordHash !== null) {
+        if (currentPassword === null) throw requiredValue("currentPassword");
+        const account = { email: user.email ?? "", password: currentPassword };
+        await verified(account, by.actor.address).catch(onField("currentPassword"));
+      }
+      const passwordHash = await inTurn(() => hashPassword(password));
+      const reset = isOwn ? { passwordResetRequired: false } : {};
+      await store.update(users, user.id, reset, by, { passwordHash, passwordChangedAt: clock.now() });
+    },
   };
 }
 
-function findUser(store: Store, email: string): RowOf<typeof users> | null {
-  const found = store.one<{ pk: number }>("SELECT pk FROM users WHERE email = ? COLLATE NOCASE", email);
-  return found && store.byPk(users, found.pk);
+type User = RowOf<typeof users>;
+
+/** Says of which field it was that a password was wrong. */
+function onField(field: string): (error: unknown) => never {
+  return (error) => {
+    throw error instanceof CallerError && error.type === "unauthorized" ? invalidValue(field) : error;
+  };
 }
 
 function refused(): CallerError {
@@ -97,23 +182,4 @@ function networkOf(address: string | null): string {
   const groups = head.split(":").filter((group) => group !== "");
   const missing = tail === undefined ? 0 : 8 - groups.length - tail.split(":").filter((group) => group !== "").length;
   return [...groups, ...Array.from({ length: missing }, () => "0")].slice(0, 4).join(":");
-}
-
-/** Lets few run at a time; the others wait in order. Throws TooManyRequests when too many wait. */
-function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-  return async (work) => {
-    if (running >= AT_ONCE) {
-      if (waiting.length >= MOST_WAITING) throw new TooManyRequests(1);
-      await new Promise<void>((resolve) => void waiting.push(resolve));
-    } else running += 1;
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else running -= 1;
-    }
-  };
 }

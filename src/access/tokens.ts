@@ -1,7 +1,7 @@
 import { hash, randomBytes } from "node:crypto";
 import userTokens from "../resources/people/user-tokens.ts";
 import type { RowOf } from "../schema/resource.ts";
-import type { By, Store } from "../store/store.ts";
+import type { By, Store, Transaction } from "../store/store.ts";
 
 /** A row of a user's tokens. */
 export type UserToken = RowOf<typeof userTokens>;
@@ -34,4 +34,20 @@ export async function createToken(
   const { token, tokenHash } = newToken();
   const row = await store.create(userTokens, { ...input, userId }, by, { kind: "permanent", tokenHash });
   return { row, token };
+}
+
+/**
+ * Revokes a token. With a refresh token goes whatever came of the same consent, since it could get more; with an access
+ * token only when `wholeChain` says so. Throws not-found.
+ */
+export async function revokeToken(store: Store, token: UserToken, wholeChain: boolean, by: By): Promise<void> {
+  const isEarlier = token.tokenType === "refresh_token" || token.type === "code";
+  if (!wholeChain && !isEarlier) return store.remove(userTokens, token.id, by);
+  await store.write((tx) => revokeChain(tx, token, by));
+}
+
+/** Deletes a token of an application with all that came of the same consent. */
+export function revokeChain(tx: Transaction, { id, originId }: UserToken, by: By): void {
+  const chain = originId === null ? [{ id }] : tx.find(userTokens, { originId });
+  for (const row of chain) tx.remove(userTokens, row.id, by);
 }

@@ -27,8 +27,8 @@ interface SubscriptionOfUser {
 }
 
 /**
- * The computed members of users: `isLocked`, and of what the acting domain shows `securityGroups` by name and
- * `subscriptions` oldest first; two queries a page.
+ * The computed members of users: `isLocked`, what follows from `source`, and of what the acting domain shows
+ * `securityGroups` by name and the `subscriptions` that have not ended, oldest first; two queries a page.
  */
 export function presentUsers(clock: Clock): Present {
   return (rows, { reader, scope }) => {
@@ -45,15 +45,19 @@ export function presentUsers(clock: Clock): Present {
       `SELECT t.user_pk, t.id, t.created_at, t.subscription_end_date,
               l.id AS list_id, l.name AS list_name, l.created_at AS list_created_at
        FROM subscriptions t JOIN distribution_lists l ON l.pk = t.distribution_list_pk
-       WHERE t.user_pk IN (SELECT value FROM json_each(?)) AND (${subscribed.sql}) ORDER BY t.pk`,
+       WHERE t.user_pk IN (SELECT value FROM json_each(?)) AND (${subscribed.sql})
+         AND (t.subscription_end_date IS NULL OR t.subscription_end_date > ?) ORDER BY t.pk`,
       pks,
       ...subscribed.params,
+      clock.now(),
     );
     const groupsOf = byUser(groups);
     const subscriptionsOf = byUser(placed);
     const now = clock.now();
     return rows.map((row) => ({
       isLocked: isLocked(row.lock, now),
+      fromCloudUserLoader: row.source === "cloud-user-loader",
+      fromRegularUserLoader: row.source === "user-loader" || row.source === "sis-loader",
       securityGroups: (groupsOf.get(row.pk) ?? []).map(groupForm),
       subscriptions: (subscriptionsOf.get(row.pk) ?? []).map((subscription) => subscriptionForm(row.id, subscription)),
     }));

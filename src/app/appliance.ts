@@ -32,6 +32,7 @@ export interface ApplianceData {
   catalogue: Catalogue;
   store: Store;
   access: Access;
+  clock: Clock;
   close(): Promise<void>;
 }
 
@@ -44,6 +45,7 @@ export function openData(options: DataOptions): ApplianceData {
     catalogue,
     store,
     access,
+    clock: options.clock,
     async close() {
       access.close();
       await store.close();

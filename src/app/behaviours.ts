@@ -1,4 +1,6 @@
 import { accessBehaviours, type Bound } from "../access/behaviours.ts";
+import { presentScimTies, scimGroupBehaviour } from "../access/scim-groups.ts";
+import type { AddressPolicy } from "../base/address-policy.ts";
 import type { Clock } from "../base/clock.ts";
 import { BugError } from "../base/errors.ts";
 import {
@@ -6,7 +8,7 @@ import {
   dynamicReplyBehaviour,
   escalationRuleBehaviour,
 } from "../broadcast/confirmation-behaviour.ts";
-import { distributionListBehaviour } from "../broadcast/list-behaviour.ts";
+import { distributionListBehaviour, subscriptionBehaviour } from "../broadcast/list-behaviour.ts";
 import { notificationBehaviour } from "../broadcast/notification-behaviour.ts";
 import { activityBehaviour, deliveryBehaviour, recipientBehaviour } from "../broadcast/recipient-behaviour.ts";
 import { templateBehaviour } from "../broadcast/template-behaviour.ts";
@@ -17,6 +19,7 @@ import { userDeviceBehaviour } from "../devices/user-device-behaviour.ts";
 import type { PluginHost } from "../extensions/plugin-host.ts";
 import { endpointActivityBehaviour } from "../health/endpoint-activity-behaviour.ts";
 import { type EndpointNeeds, endpointBehaviour } from "../health/endpoint-behaviour.ts";
+import { triggerBehaviour } from "../outbound/trigger-behaviour.ts";
 import deliveries from "../resources/broadcasts/deliveries.ts";
 import notificationActivities from "../resources/broadcasts/notification-activities.ts";
 import notificationRecipients from "../resources/broadcasts/notification-recipients.ts";
@@ -29,9 +32,14 @@ import devices from "../resources/devices/devices.ts";
 import endpointActivities from "../resources/devices/endpoint-activities.ts";
 import endpoints from "../resources/devices/endpoints.ts";
 import extensions from "../resources/devices/extensions.ts";
+import distributionListScimGroups from "../resources/lists/distribution-list-scim-groups.ts";
 import distributionLists from "../resources/lists/distribution-lists.ts";
 import messageTemplates from "../resources/messages/message-templates.ts";
+import triggers from "../resources/outbound/triggers.ts";
+import subscriptions from "../resources/people/subscriptions.ts";
 import userDevices from "../resources/people/user-devices.ts";
+import scimGroups from "../resources/security/scim-groups.ts";
+import securityGroupScimGroups from "../resources/security/security-group-scim-groups.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { Behaviour, FileStore } from "../store/store.ts";
@@ -41,6 +49,7 @@ export interface BehaviourNeeds {
   clock: Clock;
   catalogue: Catalogue;
   files: FileStore;
+  policy: AddressPolicy;
   endpoint: EndpointNeeds;
   groupCounts: GroupCounts;
   plugins: Pick<PluginHost, "manifests" | "findProvider" | "extensionBehaviour">;
@@ -62,6 +71,11 @@ export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour>
     bind(endpoints, endpointBehaviour(endpoint)),
     bind(endpointActivities, endpointActivityBehaviour),
     bind(distributionLists, distributionListBehaviour(baseUrl)),
+    bind(scimGroups, scimGroupBehaviour),
+    bind(securityGroupScimGroups, { present: presentScimTies }),
+    bind(distributionListScimGroups, { present: presentScimTies }),
+    bind(subscriptions, subscriptionBehaviour(clock)),
+    bind(triggers, triggerBehaviour(needs)),
     bind(messageTemplates, templateBehaviour(files)),
     bind(notifications, notificationBehaviour),
     bind(notificationRecipients, recipientBehaviour),

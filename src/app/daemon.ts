@@ -1,5 +1,7 @@
 import { hostname } from "node:os";
+import { createOAuth } from "../access/oauth.ts";
 import { createSignIn } from "../access/sign-in.ts";
+import { createAddressPolicy } from "../base/address-policy.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { BugError, invalidValue, UpstreamError } from "../base/errors.ts";
 import { createEvents, type Events } from "../base/events.ts";
@@ -7,7 +9,6 @@ import type { Log } from "../base/log.ts";
 import type { Broadcaster } from "../broadcast/broadcaster.ts";
 import { createBroadcaster } from "../broadcast/create-broadcaster.ts";
 import { BROADCAST_TABLES } from "../broadcast/room-tables.ts";
-import { createLiveFeed } from "../console/live-feed.ts";
 import { createGroupCounts } from "../devices/group-counts.ts";
 import { builtPluginFolder } from "../extensions/installed-plugins.ts";
 import { createPluginHost, PLUGIN_TABLES, type PluginHost } from "../extensions/plugin-host.ts";
@@ -29,6 +30,7 @@ import { type Ending, stopInReverse } from "./ending.ts";
 import { createFirstRun } from "./first-run.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "./load-declarations.ts";
 import { createOrders } from "./orders.ts";
+import { createTelling } from "./outbound.ts";
 import { startServer } from "./server.ts";
 import { ownAddresses, type Sound, startSound } from "./sound.ts";
 import { ownVersion } from "./version.ts";
@@ -107,7 +109,9 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const endpoint = { ownId: endpointId, health, buildInfo };
   const { files } = store;
   const baseUrl = (): string => server.url;
-  Object.assign(behaviours, bindBehaviours({ clock, catalogue, files, endpoint, groupCounts, plugins, baseUrl }));
+  const policy = createAddressPolicy(settings.network);
+  const rules = { clock, catalogue, files, endpoint, groupCounts, plugins, policy, baseUrl };
+  Object.assign(behaviours, bindBehaviours(rules));
 
   end("plugins", () => plugins.stop());
   await Promise.all([plugins.start(), sound.ready]);
@@ -117,17 +121,23 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   end("control socket", control.stop);
   const served = { ...settings, listen: options.listen };
   const signIn = createSignIn({ store, access, clock });
+  const onLeft = (error: unknown): void => log.error({ err: error }, "lapsed tokens were not cleared away");
+  const oauth = createOAuth({ store, access, clock, onError: onLeft });
+  end("oauth", oauth.close);
   const firstRun = createFirstRun({ dataDir, store, access, clock, signIn });
+  const telling = createTelling({ data, clock, events, log, policy, endpointId });
+  const { eventStream, webhooks, live } = telling;
   const api = createApi({
-    ...{ catalogue, store, access, clock, log, broadcaster, plugins, signIn, firstRun },
+    ...{ catalogue, store, access, clock, log, broadcaster, plugins, signIn, oauth, firstRun, eventStream },
     settings: served,
     consoleFolder: builtConsoleFolder(),
   });
-  const live = createLiveFeed({ reader: store, access, catalogue, clock, events, log, endpointId });
+  end("webhooks", webhooks.stop);
+  webhooks.start();
   server.open(api.callback(), createUpgrade({ access, settings: served, follow: live.accept }));
-  // First of all, nobody may ask for anything more; the server waits for the connections of the live feed.
+  // First of all, nobody may ask for anything more; the server waits for the connections of consoles and event streams.
   end("server", server.stop);
-  end("live feed", live.stop);
+  end("live feed and event stream", telling.stop);
   log.info({ url: server.url, urls: plugins.urls(), dataDir }, "ready");
   return { url: server.url, urls: plugins.urls() };
 }

@@ -1,10 +1,12 @@
 import type { Access } from "../access/principal.ts";
 import { createToken, type UserToken } from "../access/tokens.ts";
+import type { Clock } from "../base/clock.ts";
 import { CallerError, invalidValue, requiredValue } from "../base/errors.ts";
 import { isUuid } from "../base/ids.ts";
 import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
 import type { RowOf } from "../schema/resource.ts";
+import { verifyAudit } from "../store/audit-chain.ts";
 import type { Store } from "../store/store.ts";
 
 /** A token as the command line shows it; times in API form. */
@@ -20,15 +22,24 @@ export interface TokenLine {
 }
 
 const MOST_LISTED = 10_000;
+/** Few enough that whoever asked does not give up waiting. */
+const MOST_VERIFIED = 100_000;
 
 /** Takes arguments by name and gives a plain value; throws CallerError for arguments that don't fit. */
 export type Order = (args: Readonly<Record<string, unknown>>) => Promise<unknown>;
+
+/** What orders work on. */
+export interface OrderNeeds {
+  store: Store;
+  access: Access;
+  clock: Clock;
+}
 
 /**
  * What commands on this machine may order: over the control socket while the daemon runs, on the data itself while it
  * does not. Whoever can open the data directory may do everything, so nobody asks for permissions here.
  */
-export function createOrders({ store, access }: { store: Store; access: Access }): Readonly<Record<string, Order>> {
+export function createOrders({ store, access, clock }: OrderNeeds): Readonly<Record<string, Order>> {
   const by = access.systemBy("cli");
   return {
     /** `{user, name, expires?}` -> TokenLine with `token`, the clear value, which is told here only. */
@@ -54,6 +65,8 @@ export function createOrders({ store, access }: { store: Store; access: Access }
       await store.remove(userTokens, row.id, by);
       return tokenLine(row, holder);
     },
+    /** AuditStretch -> AuditVerdict, at most MOST_VERIFIED entries at a time. */
+    "audit.verify": (stretch) => verifyAudit(store, clock, { ...stretch, most: MOST_VERIFIED }),
   };
 }
 

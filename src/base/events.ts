@@ -11,6 +11,8 @@ export interface EventMap {
   "notification.stopped": { notificationId: string; reason: "aborted" | "expired" };
   /** Ledger rows of a notification moved to a new level. */
   "deliveries.changed": { notificationId: string };
+  /** Somebody wants a message of a trigger to be sent again. */
+  "trigger.replayed": { triggerId: string };
   /** A notification's last delivery reached a final level. */
   "notification.settled": { notificationId: string };
   /** A plugin stopped, failed or came back. */

@@ -104,7 +104,7 @@ function storedOf(row: NotificationRow) {
 
 /** The emergency gets as much time as it had at first. */
 async function beginAgain(row: NotificationRow, { store, clock, laneOf, endpointId, by }: AirNeeds) {
-  const notAfter = clock.now() + Math.max(0, (row.notAfter ?? row.createdAt) - row.createdAt);
+  const notAfter = clock.now() + Math.max(0, (row.notAfter ?? row.createdAt) - (row.retriedAt ?? row.createdAt));
   await store.write(
     (tx) => {
       tx.run(

@@ -8,11 +8,9 @@ import type { Outcome } from "./providers.ts";
 
 /** How a message is sent, beside what it says. */
 export interface SendOptions {
-  /** The caller's key for this one send: the same key again answers the first notification and sends nothing. */
-  idempotencyKey: string | null;
-  /** SHA-256 of the request, hex; the same key with another request is refused (conflict). */
-  requestSha: string;
   source: (typeof NOTIFICATION_SOURCES)[number];
+  /** It goes to everybody whom the message that it continues was for, instead of whom it names. */
+  sameRecipients?: boolean;
 }
 
 /** The one engine that carries messages: everything that starts, ends or answers one comes here. */
@@ -26,6 +24,21 @@ export interface Broadcaster {
    * sent: its row says who and what would be reached. Throws CallerError, ConflictError.
    */
   send(input: Record<string, unknown>, by: By, options: SendOptions): Promise<RowOf<typeof notifications>>;
+  /**
+   * Sends a settled message again to what it has not reached; resolves after COMMIT. Throws CallerError not-found, and
+   * ConflictError in words where that makes no sense.
+   */
+  retry(notificationId: string, by: By): Promise<RowOf<typeof notifications>>;
+  /**
+   * Sends the all-clear to everybody whom a message was for; a drill stays a drill. own choice: a message that is still
+   * going on is ended, once the all-clear is stored. Throws CallerError, ConflictError.
+   */
+  sendAllClear(
+    notificationId: string,
+    words: { subject?: string | null; body?: string | null },
+    by: By,
+    options: SendOptions,
+  ): Promise<RowOf<typeof notifications>>;
   /** Ends a message before its time: devices are silenced, answers refused. One that has ended stays as it is. */
   abort(notificationId: string, by: By): Promise<RowOf<typeof notificationActivities>>;
   /** As `abort`, recorded as expiry. */
@@ -35,6 +48,8 @@ export interface Broadcaster {
   setRead(notificationId: string, userId: string, read: boolean, by: By): Promise<RowOf<typeof notificationActivities>>;
   /** What is played, as 8 kHz 16-bit mono WAV; null when nothing is audible. */
   programmeOf(notificationId: string): Promise<Uint8Array | null>;
+  /** An alert tone as it is played, 8 kHz 16-bit mono WAV; null for silence. Throws CallerError for a tone there is not. */
+  toneAudio(alertTone: string): Promise<Uint8Array | null>;
   /** Reports of the channels; never throws, never waits. */
   takeOutcomes(outcomes: readonly Outcome[]): void;
   /** Sends the message's audio to one more target; resolves when the first packet has left. */

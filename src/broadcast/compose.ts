@@ -28,7 +28,7 @@ const FROM_TEMPLATE = [
 const FLAGGED: ReadonlySet<string> = new Set([...CUSTOMIZABLE_FIELDS, "metadata"]);
 
 /** Fields that say who gets a message; one of them must not be empty. */
-const RECIPIENT_FIELDS = [
+export const RECIPIENT_FIELDS = [
   "distributionListIds",
   "userIds",
   "deviceGroupIds",

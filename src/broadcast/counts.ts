@@ -26,8 +26,13 @@ export function addToCountOf(tx: Transaction, notificationId: string, name: Coun
 
 /** The devices of a settled notification by level; from then on they need not be counted any more. */
 export function keepLevels(tx: Transaction, notificationPk: number, levels: Readonly<Record<string, number>>): void {
-  tx.run("DELETE FROM broadcast_counts WHERE notification = ? AND name LIKE 'level:%'", notificationPk);
+  forgetLevels(tx, notificationPk);
   for (const [level, n] of Object.entries(levels)) addToCount(tx, notificationPk, `level:${level}`, n);
+}
+
+/** From now on devices are counted anew: the notification is no longer settled. */
+export function forgetLevels(tx: Transaction, notificationPk: number): void {
+  tx.run("DELETE FROM broadcast_counts WHERE notification = ? AND name LIKE 'level:%'", notificationPk);
 }
 
 /** All numbers of some notifications, by internal key and name; one query. */

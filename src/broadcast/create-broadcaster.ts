@@ -1,12 +1,16 @@
+import { ConflictError, notFound } from "../base/errors.ts";
 import { createBusyTable } from "../devices/busy.ts";
+import notifications from "../resources/broadcasts/notifications.ts";
 import { type AirNeeds, createAir, type EngineNeeds } from "./air.ts";
 import { recordAnswer, recordChannelAnswer, recordRead } from "./answers.ts";
 import type { Broadcaster } from "./broadcaster.ts";
+import { allClearFor } from "./continuation.ts";
 import { createDesk } from "./desk.ts";
 import { createEndings } from "./endings.ts";
 import { createLedger } from "./ledger.ts";
 import { PIPELINE } from "./pipeline.ts";
-import { programmeOf } from "./programme.ts";
+import { programmeOf, toneAudio } from "./programme.ts";
+import { openAgain } from "./retry.ts";
 import { createRunner } from "./runner.ts";
 import { laneOf } from "./stage.ts";
 import { accept } from "./stages/accept.ts";
@@ -46,12 +50,28 @@ export function createBroadcaster(given: BroadcasterNeeds): Broadcaster {
       runner.take(row.id);
       return row;
     },
+    async retry(notificationId, by) {
+      const row = await openAgain(notificationId, by, needs);
+      runner.take(row.id);
+      return row;
+    },
+    async sendAllClear(notificationId, words, by, options) {
+      const before = store.get(notifications, notificationId, by.scope);
+      if (!before) throw notFound();
+      if (before.draft) throw new ConflictError("A preview was not sent: there is nothing to be clear of.");
+      const row = await accept(allClearFor(before, words), by, { ...options, sameRecipients: true }, needs);
+      // It goes to the same devices, which would keep it waiting.
+      if (before.stage !== "settled") await endings.abort(before.id, by);
+      runner.take(row.id);
+      return row;
+    },
     abort: endings.abort,
     expire: endings.expire,
     answer: (notificationId, userId, option, by) => recordAnswer(notificationId, userId, option, by, needs),
     setRead: (notificationId, userId, read, by) => recordRead(notificationId, userId, read, by, needs),
     confirm: (_provider, recipientId, option) => recordChannelAnswer(recipientId, option, needs.by, needs),
     programmeOf: (notificationId) => programmeOf(notificationId, needs),
+    toneAudio: (alertTone) => toneAudio(alertTone, needs),
     takeOutcomes: desk.takeOutcomes,
     openStream: (_provider, target, notificationId) => desk.openStream(target, notificationId),
   };

@@ -68,6 +68,6 @@ export interface Delivery {
   asked: boolean;
   /** The start of the sound need not wait for it: it has joined, or failed once. */
   joined: "no" | "joined" | "failed";
-  /** What the device itself has shown since the row was last written. */
-  deviceShowed: "life" | "silence" | null;
+  /** What there was of the device since the row was last written; `packets`: a zone got them, and can't answer. */
+  deviceShowed: "life" | "packets" | "silence" | null;
 }

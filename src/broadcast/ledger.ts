@@ -30,8 +30,12 @@ const TRY_AGAIN_MS = 1_000;
 
 const UPDATE = `UPDATE deliveries SET level = ?, reason = ?, attempt = ?, late = ?, sent_at = ?, accepted_at = ?,
   playing_at = ?, proven_at = ?, ended_at = ?, retry_at = ?, updated_at = ? WHERE pk = ?`;
-const ALIVE = "UPDATE devices SET failures = 0, last_seen_at = ? WHERE pk = ?";
-const SILENT = "UPDATE devices SET failures = coalesce(failures, 0) + 1 WHERE pk = ?";
+/** What the last delivery says of its device. */
+const SHOWED = {
+  life: "UPDATE devices SET state = 'answering', last_level = ?, last_seen_at = ?, failures = 0 WHERE pk = ?",
+  packets: "UPDATE devices SET state = 'sent', last_level = ?, failures = 0 WHERE pk = ?",
+  silence: "UPDATE devices SET state = 'silent', last_level = ?, failures = coalesce(failures, 0) + 1 WHERE pk = ?",
+};
 
 /** Makes a ledger with nothing to write. */
 export function createLedger(needs: LedgerNeeds): Ledger {
@@ -119,12 +123,17 @@ function writeRows(tx: Transaction, batch: readonly Delivery[], now: number): vo
       now,
       delivery.pk,
     );
-    if (delivery.device !== null && delivery.deviceShowed === "life")
-      tx.run(ALIVE, acceptedAtOf(delivery, now), delivery.device);
-    if (delivery.device !== null && delivery.deviceShowed === "silence") tx.run(SILENT, delivery.device);
+    writeDevice(tx, delivery, now);
     notifications.add(delivery.owner.id);
   }
   for (const notificationId of notifications) tx.emit("deliveries.changed", { notificationId });
+}
+
+function writeDevice(tx: Transaction, delivery: Delivery, now: number): void {
+  const { device, deviceShowed, level } = delivery;
+  if (device === null || deviceShowed === null) return;
+  const moments = deviceShowed === "life" ? [acceptedAtOf(delivery, now)] : [];
+  tx.run(SHOWED[deviceShowed], level, ...moments, device);
 }
 
 function acceptedAtOf(delivery: Delivery, now: number): number {

@@ -1,4 +1,7 @@
+import { isLocked, type LockWindow } from "../access/locks.ts";
+import type { Clock } from "../base/clock.ts";
 import type distributionLists from "../resources/lists/distribution-lists.ts";
+import type subscriptions from "../resources/people/subscriptions.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { Behaviour } from "../store/store.ts";
 
@@ -27,5 +30,19 @@ function campaignForm(campaign: Campaign, url: string): Record<string, unknown> 
     subscribeTag: subscribeTag ?? null,
     defaultNotificationDays: defaultNotificationDays ?? null,
     enrollmentEndDate: end === null || end === undefined ? null : new Date(end).toISOString(),
+  };
+}
+
+/** Shows of each subscription whether its user is locked, with one query a page. */
+export function subscriptionBehaviour(clock: Clock): Behaviour<typeof subscriptions> {
+  return {
+    present(rows, { reader }) {
+      const lines = reader.all<{ id: string; lock: string }>(
+        "SELECT id, lock FROM users WHERE id IN (SELECT value FROM json_each(?)) AND lock IS NOT NULL",
+        JSON.stringify(rows.map(({ userId }) => userId)),
+      );
+      const locks = new Map(lines.map(({ id, lock }) => [id, JSON.parse(lock) as LockWindow]));
+      return rows.map(({ userId }) => ({ userIsLocked: isLocked(locks.get(userId) ?? null, clock.now()) }));
+    },
   };
 }

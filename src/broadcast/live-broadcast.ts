@@ -165,12 +165,12 @@ export function createLiveBroadcast(needs: LiveNeeds): LiveBroadcast {
 
   const failed = (delivery: Delivery, { details, level, at }: Outcome): void => {
     const words = details.reason ?? null;
-    if (level === "failed") delivery.deviceShowed = "silence";
     const delayMs =
       level === "failed" && !closed
         ? retryDelay(delivery, details, { now: clock.now(), notAfter: shared.notAfter })
         : null;
     if (delayMs === null) {
+      if (level === "failed") delivery.deviceShowed = "silence";
       over(delivery, level as EndLevel, words ?? WITHOUT_WORDS, at);
       return;
     }
@@ -207,7 +207,9 @@ export function createLiveBroadcast(needs: LiveNeeds): LiveBroadcast {
   const tooLate = (): void => {
     closed = true;
     const lost = living().filter((delivery) => !isReached(delivery));
-    tellStop(lost.filter(wasGiven), "expired");
+    const unanswered = lost.filter(wasGiven);
+    for (const delivery of unanswered) delivery.deviceShowed = "silence";
+    tellStop(unanswered, "expired");
     endAll(lost, "expired", lateWords);
   };
 

@@ -1,5 +1,6 @@
 import type { Reader, Transaction } from "../store/store.ts";
 import type { NotificationRow } from "./compose.ts";
+import { NOT_REACHED } from "./proof.ts";
 import type { Providers } from "./providers.ts";
 import type { TargetRange } from "./targets.ts";
 
@@ -87,6 +88,8 @@ export interface ForeseenDevice {
   type: string;
   words: string | null;
   doubt: string | null;
+  /** 1 when another message holds it now, else 0. */
+  busy: number;
 }
 
 /**
@@ -98,14 +101,16 @@ export function foreseeDevices(
   devicePks: readonly number[],
   { ours, troubles }: { ours: number; troubles: ProviderTroubles },
 ): ForeseenDevice[] {
-  return reader.all<ForeseenDevice & Record<string, string | null>>(
+  return reader.all<ForeseenDevice & Record<string, string | number | null>>(
     `WITH ${TROUBLES},
      seen AS (
        SELECT d.*, ${verdict("d.endpoint_pk")} FROM devices d WHERE d.pk IN (SELECT value FROM json_each(?))
      )
      SELECT id, description AS name, type, coalesce(skipped, failed) AS words,
        CASE WHEN failures > 0 THEN 'It did not answer the last message.'
-            WHEN attributes ->> 'IsRegistered' = 'false' THEN 'It is not registered.' END AS doubt
+            WHEN attributes ->> 'IsRegistered' = 'false' THEN 'It is not registered.' END AS doubt,
+       EXISTS (SELECT 1 FROM notifications n JOIN deliveries l ON l.notification_pk = n.pk AND l.device_pk = seen.pk
+         WHERE n.stage IN ('deliver', 'collect') AND l.ended_at IS NULL) AS busy
      FROM seen`,
     troubles,
     ours,
@@ -113,8 +118,80 @@ export function foreseeDevices(
   );
 }
 
+/** What opening rows again needs to know. */
+export interface ReopenNeeds {
+  ours: number;
+  troubles: ProviderTroubles;
+  providers: Providers;
+  /** Rows that ended before are opened; epoch ms. */
+  before: number;
+}
+
+const OPEN_AGAIN = `SET level = CASE WHEN skipped IS NOT NULL THEN 'skipped' WHEN failed IS NOT NULL THEN 'failed' ELSE 'planned' END,
+  reason = coalesce(skipped, failed), ended_at = CASE WHEN coalesce(skipped, failed) IS NOT NULL THEN ? END,
+  provider = carrier, retry_at = NULL, sent_at = NULL, late = 0, not_after = ?, updated_at = ?`;
+
+const ENDED_SHORT = `SELECT pk FROM deliveries WHERE notification_pk = ? AND level IN ${NOT_REACHED} AND ended_at < ?`;
+
+/**
+ * Opens the ledger rows of devices of appliances again that a settled message has not reached, at most `most`, judged by
+ * what is true now; tells how many it has handled. A row is opened once per retry, so it may be repeated.
+ */
+export function reopenDeviceDeliveries(
+  tx: Transaction,
+  row: NotificationRow,
+  most: number,
+  needs: ReopenNeeds,
+): number {
+  const { ours, troubles, before } = needs;
+  return tx.run(
+    `WITH ${TROUBLES},
+     seen AS (
+       SELECT l.pk AS row, d.provider AS carrier, ${verdict("d.endpoint_pk")}
+       FROM deliveries l JOIN devices d ON d.pk = l.device_pk
+       WHERE l.pk IN (${ENDED_SHORT} AND device_pk IS NOT NULL LIMIT ?)
+     )
+     UPDATE deliveries ${OPEN_AGAIN} FROM seen WHERE pk = seen.row`,
+    troubles,
+    ours,
+    row.pk,
+    before,
+    most,
+    before,
+    row.notAfter,
+    before,
+  ).changes;
+}
+
+/** The same for devices of users; one that was switched off meanwhile is skipped in words. */
+export function reopenUserDeliveries(tx: Transaction, row: NotificationRow, most: number, needs: ReopenNeeds): number {
+  const { providers, before } = needs;
+  return tx.run(
+    `WITH ${CHANNELS},
+     seen AS (
+       SELECT l.pk AS row, c.provider AS carrier, NULL AS failed,
+         CASE WHEN d.disabled = 1 THEN 'The device was switched off.' ELSE ${NO_CHANNEL} END AS skipped
+       FROM deliveries l JOIN user_devices d ON d.pk = l.user_device_pk LEFT JOIN channels c ON c.type = ${SPELLINGS}
+       WHERE l.pk IN (${ENDED_SHORT} AND user_device_pk IS NOT NULL LIMIT ?)
+     )
+     UPDATE deliveries ${OPEN_AGAIN} FROM seen WHERE pk = seen.row`,
+    channelsOf(tx, providers),
+    row.pk,
+    before,
+    most,
+    before,
+    row.notAfter,
+    before,
+  ).changes;
+}
+
 /** Older spellings of user device types, by the one that plugins serve. @source decisions.md 5 */
 const SPELLINGS = "CASE d.type WHEN 'APNS' THEN 'apns' WHEN 'GCM' THEN 'Android' ELSE d.type END";
+
+const CHANNELS = `channels(type, provider, words) AS MATERIALIZED (
+  SELECT value ->> 'type', value ->> 'provider', value ->> 'words' FROM json_each(?))`;
+const NO_CHANNEL =
+  "CASE WHEN c.provider IS NULL THEN 'Nothing here serves devices of type ' || d.type || '.' ELSE c.words END";
 
 /** The rows for the devices of recipients: carried by the plugin that serves their type, skipped when there is none. */
 export function insertUserDeliveries(
@@ -125,11 +202,9 @@ export function insertUserDeliveries(
 ): void {
   tx.run(
     `INSERT OR IGNORE INTO deliveries (${COLUMNS})
-     WITH channels(type, provider, words) AS MATERIALIZED (
-       SELECT value ->> 'type', value ->> 'provider', value ->> 'words' FROM json_each(?)),
+     WITH ${CHANNELS},
      seen AS (
-       SELECT d.*, c.provider AS carrier,
-         CASE WHEN c.provider IS NULL THEN 'Nothing here serves devices of type ' || d.type || '.' ELSE c.words END AS skipped
+       SELECT d.*, c.provider AS carrier, ${NO_CHANNEL} AS skipped
        FROM notification_recipients r JOIN user_devices d ON d.user_pk = r.user_pk
        LEFT JOIN channels c ON c.type = ${SPELLINGS}
        WHERE r.notification_pk = ? AND r.user_pk > ? AND r.user_pk <= ? AND d.disabled IS NOT 1

@@ -18,6 +18,8 @@ export interface Preview {
   notReached: { reason: string; count: number }[];
   /** Devices that would be called and may not answer; the first 100 of them by name. */
   offline: { count: number; devices: { id: string; name: string; type: string; reason: string }[] };
+  /** Devices that would be called and that another message holds now. */
+  inUse: number;
   /** Length of what would be heard; 0 without sound. */
   soundSeconds: number;
   /** From the send to the last word of a device, by the past; null before the first broadcast. */
@@ -57,6 +59,7 @@ function emptyPreview(): Preview {
     devices: {},
     notReached: [],
     offline: { count: 0, devices: [] },
+    inUse: 0,
     soundSeconds: 0,
     expectedSeconds: null,
   };
@@ -86,7 +89,7 @@ async function foreseeGroups(row: NotificationRow, preview: Preview, needs: Prev
   }
 }
 
-function tell({ id, name, type, words, doubt }: ForeseenDevice, preview: Preview): void {
+function tell({ id, name, type, words, doubt, busy }: ForeseenDevice, preview: Preview): void {
   if (words !== null) {
     const known = preview.notReached.find(({ reason }) => reason === words);
     if (known) known.count++;
@@ -94,6 +97,7 @@ function tell({ id, name, type, words, doubt }: ForeseenDevice, preview: Preview
     return;
   }
   preview.devices[type] = (preview.devices[type] ?? 0) + 1;
+  preview.inUse += busy;
   if (doubt === null) return;
   preview.offline.count++;
   if (preview.offline.devices.length < MOST_NAMED) preview.offline.devices.push({ id, name, type, reason: doubt });
@@ -103,7 +107,8 @@ function tell({ id, name, type, words, doubt }: ForeseenDevice, preview: Preview
 function expectedSeconds(reader: Reader, soundSeconds: number): number | null {
   const past = reader.all<{ ms: number }>(
     `SELECT settled_at - created_at - coalesce(programme_ms, 0) AS ms FROM notifications
-     WHERE stage = 'settled' AND settled_at IS NOT NULL AND aborted_at IS NULL ORDER BY pk DESC LIMIT ?`,
+     WHERE stage = 'settled' AND settled_at IS NOT NULL AND aborted_at IS NULL AND retried_at IS NULL
+     ORDER BY pk DESC LIMIT ?`,
     PAST,
   );
   const sorted = past.map(({ ms }) => Math.max(0, ms)).sort((a, b) => a - b);

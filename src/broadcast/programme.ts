@@ -91,6 +91,13 @@ export async function programmeOf(
   return made && encodeWav(made.pcm);
 }
 
+/** An alert tone as it is played, 8 kHz 16-bit mono WAV; null for silence. Rejects with CallerError for a tone there is not. */
+export async function toneAudio(tone: string, { audio }: Pick<ProgrammeNeeds, "audio">): Promise<Uint8Array | null> {
+  const once = { gapMs: GAP_MS, repetitions: 1, repetitionPauseMs: 0, volumeDb: 0 };
+  const programme = await audio.prepare({ ...once, tone, recording: null });
+  return programme.packets > 0 ? encodeWav(programme.pcm) : null;
+}
+
 /** Absolute path of the picture that goes with a message, null without one. */
 export function imagePathOf(message: Pick<NotificationRow, "image">, files: FileStore): string | null {
   return message.image && files.pathOf(message.image);

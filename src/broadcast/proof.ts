@@ -19,6 +19,9 @@ const MOST_REASON = 500;
 /** Waits before the second and later tries, by class of the message. own choice */
 const RETRY_AFTER_MS = { emergency: [1_000, 3_000, 10_000, 30_000], routine: [1_000, 3_000] } as const;
 
+/** The levels of devices that a settled message has not reached, as they stand in SQL. */
+export const NOT_REACHED = "('failed', 'skipped', 'expired')";
+
 /** True for a level that says that it did not work, or was not tried. */
 export function isEndLevel(level: OutcomeLevel): level is EndLevel {
   return level === "failed" || level === "skipped" || level === "expired";
@@ -40,6 +43,7 @@ export function rise(delivery: Delivery, level: Exclude<OutcomeLevel, EndLevel>,
   if (RANK[level] >= RANK.playing) delivery.playingAt ??= at;
   if (RANK[level] >= RANK.heard) delivery.provenAt ??= at;
   if (RANK[level] >= RANK.accepted) delivery.deviceShowed = "life";
+  else if (delivery.hears === "own") delivery.deviceShowed = "packets";
   return true;
 }
 

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { ownVersion } from "../app/version.ts";
+import { addAudit } from "./audit.ts";
 import { addCampus } from "./campus.ts";
 import { addDemo } from "./demo.ts";
 import { EXIT, EXIT_HELP } from "./exit-codes.ts";
@@ -14,7 +15,7 @@ import { addToken } from "./token.ts";
 export type AddCommand = (program: Command, terminal: Terminal, finish: (exitCode: number) => void) => void;
 
 /** Every command, in the order of `--help`. */
-const COMMANDS: readonly AddCommand[] = [addInit, addServe, addDemo, addToken, addSettings, addCampus];
+const COMMANDS: readonly AddCommand[] = [addInit, addServe, addDemo, addToken, addAudit, addSettings, addCampus];
 
 /** Runs one command line (without node and script) and gives the exit code; never throws. */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {

@@ -1,29 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
-import type { Access, Principal } from "../access/principal.ts";
-import type { Clock } from "../base/clock.ts";
-import { TooManyRequests } from "../base/errors.ts";
-import type { Events } from "../base/events.ts";
-import type { Log } from "../base/log.ts";
-import userTokens from "../resources/people/user-tokens.ts";
-import users from "../resources/people/users.ts";
-import type { Catalogue } from "../schema/catalogue.ts";
-import type { Reader } from "../store/store.ts";
-import { createChangeHub, type Fold, type RowChange } from "./change-hub.ts";
-import { visibleChanges } from "./visible-changes.ts";
-
-/** What the live feed is made of. */
-export interface LiveFeedNeeds {
-  reader: Reader;
-  access: Access;
-  catalogue: Catalogue;
-  clock: Clock;
-  events: Events;
-  log: Log;
-  /** This appliance's endpoint. */
-  endpointId(): string;
-}
+import type { Principal } from "../access/principal.ts";
+import type { ChangeFeed, Joined } from "../outbound/change-feed.ts";
+import type { RowChange } from "../outbound/change-hub.ts";
 
 /** Who wants to follow, and from where: the position in the change feed up to which all is known, null for none. */
 export interface Follower {
@@ -39,19 +19,6 @@ export interface LiveFeed {
   stop(): void;
 }
 
-interface Connection {
-  socket: WebSocket;
-  principal: Principal;
-  /** Pings without an answer. */
-  silent: number;
-}
-
-/** Connections at once, in all and of one user. own choice */
-const MOST = 500;
-const MOST_OF_USER = 50;
-/** Somebody who missed more reads everything anew. own choice */
-const MOST_MISSED = 2_000;
-const HEARTBEAT_MS = 5_000;
 const MOST_SILENT = 3;
 /** Whoever lets so many bytes wait is cut off: a new connection catches up in one message. own choice: 1 MiB */
 const MOST_WAITING_BYTES = 1_048_576;
@@ -60,103 +27,56 @@ const MOST_PAYLOAD_BYTES = 1_024;
 /** Close codes. @source RFC 6455 §7.4; 4401 is our own: log in again */
 const CLOSE = { goingAway: 1001, sessionEnded: 4401 } as const;
 
-/** Starts the feed: `{seq, changes}` when something changed, `{seq}` every 5 s, `{seq, resync: true}` to who missed too much. */
-export function createLiveFeed(needs: LiveFeedNeeds): LiveFeed {
-  const { reader, access, clock, events, log } = needs;
-  const connections = new Set<Connection>();
+/** Opens the live feed: `{seq, changes}` when something changed, `{seq}` every 5 s, `{seq, resync: true}` to who missed too much. */
+export function createLiveFeed(feed: ChangeFeed): LiveFeed {
   const server = new WebSocketServer({ noServer: true, maxPayload: MOST_PAYLOAD_BYTES, perMessageDeflate: false });
-  const hub = createChangeHub({ ...needs, seq: newestSeq(reader), onFold: (fold) => guarded(() => tell(fold)) });
+  const sockets = new Set<WebSocket>();
+  /** Many consoles are told the same. */
+  const texts = new WeakMap<readonly RowChange[], string>();
 
-  /** No timer of a feed for people may end the process that rings bells. */
-  function guarded(work: () => void): void {
-    try {
-      work();
-    } catch (error) {
-      log.error({ err: error }, "the live feed failed");
-    }
+  function textOf(seq: number, changes: readonly RowChange[]): string {
+    const text = texts.get(changes) ?? JSON.stringify({ seq, changes });
+    texts.set(changes, text);
+    return text;
   }
-
-  function seen(changes: readonly RowChange[], principal: Principal): RowChange[] {
-    return visibleChanges(changes, access.scopeOf(principal, null), needs);
-  }
-
-  function tell({ seq, changes }: Fold): void {
-    const texts = new Map<number, string | null>();
-    for (const connection of connections) {
-      const { userPk } = connection.principal;
-      let text = texts.get(userPk);
-      if (text === undefined) {
-        const visible = seen(changes, connection.principal);
-        text = visible.length === 0 ? null : JSON.stringify({ seq, changes: visible });
-        texts.set(userPk, text);
-      }
-      if (text !== null) send(connection, text);
-    }
-  }
-
-  function send({ socket }: Connection, text: string): void {
-    if (socket.readyState !== socket.OPEN) return;
-    if (socket.bufferedAmount > MOST_WAITING_BYTES) socket.terminate();
-    else socket.send(text);
-  }
-
-  function endUnlessValid({ socket, principal }: Connection): boolean {
-    if (access.stillValid(principal)) return true;
-    socket.close(CLOSE.sessionEnded, "The session has ended.");
-    return false;
-  }
-
-  function beat(): void {
-    const text = JSON.stringify({ seq: hub.seq });
-    for (const connection of connections) {
-      if (connection.silent >= MOST_SILENT) connection.socket.terminate();
-      else if (endUnlessValid(connection)) {
-        connection.silent += 1;
-        connection.socket.ping();
-        send(connection, text);
-      }
-    }
-  }
-
-  const heartbeat = clock.every(HEARTBEAT_MS, () => guarded(beat));
-  const stopWatching = events.on("row.changed", ({ resource, id, op }) => {
-    if (op === "create" || (resource !== userTokens.name && resource !== users.name)) return;
-    for (const connection of connections) {
-      const { tokenId, userId } = connection.principal;
-      if (tokenId === id || userId === id) endUnlessValid(connection);
-    }
-  });
 
   function join(socket: WebSocket, { principal, since }: Follower): void {
-    const connection = { socket, principal, silent: 0 };
-    connections.add(connection);
-    socket.on("close", () => connections.delete(connection));
+    let silent = 0;
+    sockets.add(socket);
+    const joined = feed.join(
+      {
+        principal,
+        domainId: null,
+        tell: (seq, changes) => send(socket, textOf(seq, changes)),
+        beat(seq) {
+          if (silent >= MOST_SILENT) return socket.terminate();
+          silent += 1;
+          socket.ping();
+          send(socket, JSON.stringify({ seq }));
+        },
+        end: () => socket.close(CLOSE.sessionEnded, "The session has ended."),
+      },
+      since,
+    );
+    socket.on("close", () => {
+      joined.leave();
+      sockets.delete(socket);
+    });
     // What is wrong with a connection ends it, and nobody else minds.
     socket.on("error", () => undefined);
     socket.on("pong", () => {
-      connection.silent = 0;
+      silent = 0;
     });
-    send(connection, JSON.stringify(greeting(since, principal)));
-  }
-
-  function greeting(since: number | null, principal: Principal): object {
-    const seq = Math.max(hub.seq, newestSeq(reader));
-    if (since === null || since === seq) return { seq };
-    const missed = since > seq ? null : changesAfter(reader, since);
-    return missed ? { seq, changes: seen(missed, principal) } : { seq, resync: true };
+    send(socket, JSON.stringify(greeting(joined, since)));
   }
 
   return {
     accept(request, socket, head, follower) {
-      const ofUser = [...connections].filter(({ principal }) => principal.userId === follower.principal.userId);
-      if (connections.size >= MOST || ofUser.length >= MOST_OF_USER) throw new TooManyRequests(HEARTBEAT_MS / 1_000);
+      feed.admit(follower.principal);
       server.handleUpgrade(request, socket, head, (opened) => join(opened, follower));
     },
     stop() {
-      heartbeat.cancel();
-      stopWatching();
-      hub.stop();
-      for (const { socket } of connections) {
+      for (const socket of sockets) {
         socket.close(CLOSE.goingAway);
         socket.terminate();
       }
@@ -165,16 +85,13 @@ export function createLiveFeed(needs: LiveFeedNeeds): LiveFeed {
   };
 }
 
-function newestSeq(reader: Reader): number {
-  return reader.one<{ seq: number | null }>("SELECT max(seq) AS seq FROM changes")?.seq ?? 0;
+function greeting({ seq, missed }: Joined, since: number | null): object {
+  if (since === null || since === seq) return { seq };
+  return missed ? { seq, changes: missed } : { seq, resync: true };
 }
 
-/** The newest change of each row after a position, oldest first; null when there are too many. */
-function changesAfter(reader: Reader, since: number): RowChange[] | null {
-  const rows = reader.all<{ type: string; row_id: string; op: RowChange["op"] }>(
-    "SELECT type, row_id, op FROM changes WHERE seq > ? ORDER BY seq LIMIT ?",
-    since,
-    MOST_MISSED + 1,
-  );
-  return rows.length > MOST_MISSED ? null : rows.map(({ type, row_id, op }) => ({ resource: type, id: row_id, op }));
+function send(socket: WebSocket, text: string): void {
+  if (socket.readyState !== socket.OPEN) return;
+  if (socket.bufferedAmount > MOST_WAITING_BYTES) socket.terminate();
+  else socket.send(text);
 }

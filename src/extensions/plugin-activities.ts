@@ -5,7 +5,7 @@ import endpointActivities from "../resources/devices/endpoint-activities.ts";
 import extensions from "../resources/devices/extensions.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
 import type { RowOf } from "../schema/resource.ts";
-import type { By, Store } from "../store/store.ts";
+import type { Actor, By, Store } from "../store/store.ts";
 import { extensionIdOf } from "./extension-rows.ts";
 
 /** What writing down what became of plugins needs. */
@@ -61,7 +61,12 @@ export async function recordUnreached(
 }
 
 /** Writes on the appliance that somebody had a plugin started anew. */
-export async function recordRestart(manifest: PluginManifest, { store, by, endpointId }: ActivityNeeds): Promise<void> {
+export async function recordRestart(
+  manifest: PluginManifest,
+  { name, userId }: Pick<Actor, "name" | "userId">,
+  { store, by, endpointId }: ActivityNeeds,
+): Promise<void> {
+  const value = { extensionId: extensionIdOf(manifest.name), plugin: manifest.name, reason: "restarted by hand" };
   await store.create(
     endpointActivities,
     {
@@ -69,7 +74,7 @@ export async function recordRestart(manifest: PluginManifest, { store, by, endpo
       endpointId: endpointId(),
       type: "log-message",
       state: "success",
-      value: { extensionId: extensionIdOf(manifest.name), plugin: manifest.name, reason: "restarted by hand" },
+      value: { ...value, userId, userName: name },
     },
     by,
   );

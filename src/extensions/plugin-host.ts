@@ -131,7 +131,7 @@ export function createPluginHost(needs: PluginHostNeeds): PluginHost {
       const plugin = row?.plugin ? plugins.get(row.plugin) : undefined;
       if (!row || !plugin) throw new ConflictError("No plugin stands behind this extension.");
       await plugin.restart(row);
-      await recordRestart(plugin.manifest, { store, by: restartedBy, endpointId: needs.endpointId });
+      await recordRestart(plugin.manifest, restartedBy.actor, needs);
     },
     log: (extensionId, limit, after) => {
       const name = store.get(extensions, extensionId)?.plugin;

@@ -5,6 +5,7 @@ import type { Field } from "../schema/field.ts";
 import type { AnyResource, Method, ResourcePath, RowOf } from "../schema/resource.ts";
 import type { By, PageQuery, Sight } from "../store/store.ts";
 import type { ApiNeeds } from "./needs.ts";
+import type { AnswerShape } from "./openapi/answer-shape.ts";
 import type { Query } from "./query.ts";
 
 /** What the API answers. */
@@ -58,6 +59,9 @@ export interface ApiRequest extends OpenRequest {
   ): Promise<Answer>;
 }
 
+/** Headers of requests that only some endpoints heed. */
+export type HeaderName = "If-Match";
+
 interface ActionBase {
   method: Method;
   /** Path below `/api/v1/`, such as `users/{userId}/tokens`. Replaces the generic operation of the same method and path. */
@@ -66,8 +70,20 @@ interface ActionBase {
   outsideVersion?: boolean;
   /** The path at which the rows of the answer stand, where no declaration says so. */
   shownAt?: ResourcePath;
+  /** What it does, in one sentence; shown in the API's description, as is all below. */
+  doc: string;
+  /** What it answers when all is well. */
+  answers: AnswerShape;
   /** Members that a body may have, decoded by their kinds; bodies are not looked at without. */
   accepts?: Readonly<Record<string, Field>>;
+  /** Query parameters beside those that come with what it answers, in camelCase. */
+  query?: Readonly<Record<string, Field>>;
+  /** Headers that it heeds. */
+  headers?: readonly HeaderName[];
+  /** An older spelling of something else. */
+  deprecated?: boolean;
+  /** What it answers when something is wrong, where that is more than the API's usual error. */
+  refuses?: Extract<AnswerShape, { kind: "page" | "members" }>;
 }
 
 /** An endpoint for known users. */
@@ -84,6 +100,8 @@ export interface GuardedAction extends ActionBase {
 export interface OpenAction extends ActionBase {
   permission: "open";
   handle(request: OpenRequest): Promise<Answer>;
+  /** Answers a fault of the request in a form of its own, such as a page. Mistakes of ours never get here. */
+  refusal?(error: unknown, request: Omit<OpenRequest, "body">): Answer;
 }
 
 /**

@@ -1,20 +1,21 @@
 import type http from "node:http";
-import { Readable } from "node:stream";
 import Koa, { type Middleware, type Next, type ParameterizedContext } from "koa";
 import { createHostCheck, type HostCheck } from "../access/hosts.ts";
+import { createRefusals } from "../access/refusals.ts";
 import { invalidValue, notFound } from "../base/errors.ts";
 import { newId } from "../base/ids.ts";
 import type { Answer } from "./action.ts";
-import { actionsFor } from "./actions/index.ts";
 import { type ConsoleFiles, createConsoleFiles } from "./console-files.ts";
 import { createEndpoint, type Endpoint } from "./endpoint.ts";
 import { answerOf, isBug, MethodNotAllowed, wrongHost } from "./error-answer.ts";
 import { API, addressOf, overrideMethod, type RequestState, readIncoming, splitTarget } from "./incoming.ts";
 import type { ApiNeeds } from "./needs.ts";
+import { createOnceOnly } from "./once-only.ts";
 import { routeToPlugin } from "./plugin-route.ts";
 import { createPresenter } from "./presenter.ts";
 import { routeTo } from "./router.ts";
-import { rowOperations } from "./row-operations.ts";
+import { send } from "./send.ts";
+import { servedActions } from "./served-actions.ts";
 
 export type { ApiNeeds } from "./needs.ts";
 
@@ -64,11 +65,10 @@ function answering(needs: ApiNeeds): Middleware<RequestState> {
     context.res.once("finish", () => leaveUnread(context, needs));
     try {
       await next();
-      send(context, context.state.answer, requestId);
     } catch (error) {
       context.state.answer = errorAnswer(error, requestId, needs);
-      send(context, context.state.answer, requestId);
     }
+    await send(context, context.state.answer);
     const { answer, at } = context.state;
     const status = answer.status ?? 200;
     const ms = Math.round((needs.clock.monotonicMs() - began) * 10) / 10;
@@ -77,13 +77,12 @@ function answering(needs: ApiNeeds): Middleware<RequestState> {
   };
 }
 
-/** Generic operations first, so that an action of the same method and path replaces one. */
 function endpointsOf(needs: ApiNeeds): Endpoint[] {
-  const presenter = createPresenter(needs, VERSION_BASE);
-  const generic = needs.catalogue.all.flatMap((resource) =>
-    resource.paths.flatMap((path) => rowOperations(resource, path, presenter)),
+  const refusals = createRefusals(needs.store, needs.clock, (err) =>
+    needs.log.error({ err }, "a refusal was not kept"),
   );
-  return [...generic, ...actionsFor(needs.catalogue)].map((action) => createEndpoint(action, needs, presenter));
+  const serving = { presenter: createPresenter(needs, VERSION_BASE), refusals, onceOnly: createOnceOnly(needs) };
+  return servedActions(needs.catalogue).map((action) => createEndpoint(action, needs, serving));
 }
 
 /** What the router has no pattern for: the console's files, plugins' routes, methods named by a parameter, and what is no path at all. */
@@ -111,30 +110,6 @@ async function beforeRoutes(
   }
   if (needs.settings.api.methodOverride && context.method === "GET") overrideMethod(context);
   await next();
-}
-
-/** Texts go out past koa in one piece; koa sends files, and ends them when the client goes away. */
-function send(
-  ctx: ParameterizedContext<RequestState>,
-  { status = 200, headers, type, body }: Answer,
-  requestId: string,
-): void {
-  const all: Record<string, string | number> = {
-    "x-request-id": requestId,
-    "cache-control": "no-store",
-    "x-content-type-options": "nosniff",
-  };
-  if (body !== null) all["content-type"] = type ?? "application/json; charset=utf-8";
-  for (const name in headers) all[name.toLowerCase()] = headers[name] as string;
-  if (body instanceof Readable) {
-    ctx.status = status;
-    for (const [name, value] of Object.entries(all)) ctx.set(name, String(value));
-    ctx.body = body;
-    return;
-  }
-  ctx.respond = false;
-  if (body !== null) all["content-length"] = Buffer.byteLength(body);
-  ctx.res.writeHead(status, all).end(body);
 }
 
 function errorAnswer(error: unknown, requestId: string, { log }: ApiNeeds): Answer {

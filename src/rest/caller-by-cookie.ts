@@ -14,7 +14,10 @@ const BACKGROUND = "x-carillon-background";
  * The holder of the session in the request's cookie; null without a good one. Browsers send cookies unasked, so what
  * changes something must show that a page of the console sent it: throws CallerError forbidden when it does not.
  */
-export function callerByCookie(incoming: Incoming, access: Access): Principal | null {
+export function callerByCookie(
+  incoming: Pick<Incoming, "method" | "header" | "secure">,
+  access: Access,
+): Principal | null {
   const token = tokenInCookie(incoming.header("cookie"), incoming.secure);
   const principal = token === null ? null : access.authenticate(token, "cookie", incoming.header(BACKGROUND) !== "1");
   if (!principal || incoming.method === "get") return principal;

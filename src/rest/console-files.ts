@@ -5,6 +5,7 @@ import { gzip } from "node:zlib";
 import { CallerError, notFound } from "../base/errors.ts";
 import { workerEntry } from "../base/worker-entry.ts";
 import type { Answer } from "./action.ts";
+import { PAGE_SECURITY } from "./page-security.ts";
 
 /** The console's built files. */
 export interface ConsoleFiles {
@@ -14,30 +15,6 @@ export interface ConsoleFiles {
    */
   answer(path: string, header: (name: string) => string | undefined): Promise<Answer>;
 }
-
-/** Nothing from elsewhere, no scripts in pages, in nobody's frame; the component kit writes styles into pages. */
-const POLICY = [
-  "default-src 'self'",
-  "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  "connect-src 'self'",
-  "img-src 'self' data: blob:",
-  "media-src 'self' blob:",
-  "object-src 'none'",
-  "base-uri 'none'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-].join("; ");
-
-/** The microphone is for recordings. @source OWASP Secure Headers Project */
-const SECURITY: Readonly<Record<string, string>> = {
-  "Content-Security-Policy": POLICY,
-  "Cross-Origin-Opener-Policy": "same-origin",
-  "Cross-Origin-Resource-Policy": "same-origin",
-  "Permissions-Policy": "camera=(), geolocation=(), microphone=(self)",
-  "Referrer-Policy": "no-referrer",
-  "X-Frame-Options": "DENY",
-};
 
 const TYPES: Readonly<Record<string, string>> = {
   ".css": "text/css; charset=utf-8",
@@ -114,7 +91,7 @@ export function createConsoleFiles(folder: URL): ConsoleFiles {
 function fileAnswer(file: File, name: string, header: (name: string) => string | undefined): Answer {
   const squeezed = file.squeezed && /\bgzip\b/.test(header("accept-encoding") ?? "") ? file.squeezed : null;
   const headers: Record<string, string> = {
-    ...SECURITY,
+    ...PAGE_SECURITY,
     "Cache-Control": name.startsWith(HASHED) ? "public, max-age=31536000, immutable" : "no-cache",
     ETag: file.etag,
     ...(file.squeezed ? { Vary: "Accept-Encoding" } : {}),

@@ -1,19 +1,21 @@
 import { actorOf, type Principal } from "../access/principal.ts";
-import { forbidden, invalidValue, notFound, UpstreamError } from "../base/errors.ts";
+import type { Refusals } from "../access/refusals.ts";
+import { CallerError, forbidden, invalidValue, notFound, UpstreamError } from "../base/errors.ts";
 import { camelCase } from "../schema/decode.ts";
 import type { AnyResource, Method } from "../schema/resource.ts";
 import type { By } from "../store/store.ts";
-import type { Action, Answer, ApiRequest, OpenRequest } from "./action.ts";
+import type { Action, Answer, ApiRequest, OpenAction, OpenRequest } from "./action.ts";
 import { tokenInForm, tokenOf } from "./bearer.ts";
 import { type BodyPlan, decodeBody, isUrlEncoded, NO_BODY, planBody, type RawBody, readBody } from "./body.ts";
 import { callerByCookie } from "./caller-by-cookie.ts";
-import { unauthorized } from "./error-answer.ts";
+import { isBug, unauthorized } from "./error-answer.ts";
 import type { Incoming } from "./incoming.ts";
 import type { ApiNeeds } from "./needs.ts";
+import type { OnceOnly } from "./once-only.ts";
 import type { Presenter, Showing } from "./presenter.ts";
 import { singleText } from "./query.ts";
 import type { Row } from "./representation.ts";
-import type { RowOperation } from "./row-operations.ts";
+import type { RowOperation, RowRequest } from "./row-operations.ts";
 
 /** One method of one path, ready to serve. */
 export interface Endpoint {
@@ -23,13 +25,20 @@ export interface Endpoint {
   serve(incoming: Incoming): Promise<Answer>;
 }
 
+/** What all endpoints share. */
+export interface Serving {
+  presenter: Presenter;
+  refusals: Refusals;
+  onceOnly: OnceOnly;
+}
+
 const VERSION = "v1";
 
 /**
  * Makes the endpoint of an action: who asks, in which domain, may it, what does the body say, then the action itself.
  * Nothing of a body is read before it is clear that the caller may send it, except for what says who and where.
  */
-export function createEndpoint(action: Action | RowOperation, needs: ApiNeeds, presenter: Presenter): Endpoint {
+export function createEndpoint(action: Action | RowOperation, needs: ApiNeeds, serving: Serving): Endpoint {
   const plan = action.accepts ? planBody(action.accepts) : null;
   const parents = parentsIn(action.at);
   const at = action.outsideVersion ? action.at : `${VERSION}/${action.at}`;
@@ -38,14 +47,21 @@ export function createEndpoint(action: Action | RowOperation, needs: ApiNeeds, p
     at,
     async serve(incoming) {
       const base = { ...incoming, ...placeOf(action, incoming), needs };
-      if (action.permission === "open") {
-        const body = await bodyOf(base, plan, needs);
-        return releasing(body, needs, () => action.handle({ ...base, body: decoded(base, body, plan) }));
-      }
+      if (action.permission === "open") return serveOpen(action, base, plan);
       const known = { action, base, plan, parents };
-      return serveKnown(known, needs, presenter);
+      return serveKnown(known, needs, serving);
     },
   };
+}
+
+async function serveOpen(action: OpenAction, base: Base, plan: BodyPlan | null): Promise<Answer> {
+  try {
+    const body = await bodyOf(base, plan, base.needs);
+    return await releasing(body, base.needs, () => action.handle({ ...base, body: decoded(base, body, plan) }));
+  } catch (error) {
+    if (!action.refusal || isBug(error)) throw error;
+    return action.refusal(error, base);
+  }
 }
 
 /** Placeholders above the last collection of a pattern, which name rows that the body may not contradict. */
@@ -66,15 +82,20 @@ interface Known {
 async function serveKnown(
   { action, base, plan, parents }: Known,
   needs: ApiNeeds,
-  presenter: Presenter,
+  { presenter, refusals, onceOnly }: Serving,
 ): Promise<Answer> {
   const { principal, early } = await identify(base, plan, needs);
   const query = singleText(base.query, "domain");
   const header = query === null ? base.header("x-service-domain") : null;
   const overruling = early ?? (await bodyOverruling(header, principal, { base, plan }, needs));
+  let acting: By | null = null;
+  const actIn = (domain: string | null): By => {
+    acting = byOf(principal, domain, base, needs);
+    return acting;
+  };
   const serve = async (): Promise<Answer> => {
     const overruled = header !== null && overruling ? domainIn(overruling) : null;
-    const by = byOf(principal, query ?? overruled ?? header, base, needs);
+    const by = actIn(query ?? overruled ?? header);
     const request = requestOf(action, base, principal, by, presenter);
     if (!action.complete) judge(action, request);
     const handle = async (body: RawBody): Promise<Answer> => {
@@ -82,18 +103,24 @@ async function serveKnown(
       const inBody = query === null && overruled === null ? domainIn(body) : null;
       const full = {
         ...request,
-        ...(inBody === null ? {} : { by: byOf(principal, inBody, base, needs) }),
+        ...(inBody === null ? {} : { by: actIn(inBody) }),
         body: decoded(base, body, plan),
       };
       const complete = action.complete ? action.complete(full) : full;
       if (action.complete || inBody !== null) judge(action, complete);
-      return action.handle(complete);
+      return onceOnly(complete, (request) => action.handle(request));
     };
     if (overruling) return handle(overruling);
     const body = await bodyOf(base, plan, needs);
     return releasing(body, needs, () => handle(body));
   };
-  return overruling ? releasing(overruling, needs, serve) : serve();
+  try {
+    return await (overruling ? releasing(overruling, needs, serve) : serve());
+  } catch (error) {
+    const refused = error instanceof CallerError && error.type === "forbidden";
+    if (acting && refused) refusals.record(acting, { method: base.method, at: action.at, path: base.path });
+    throw error;
+  }
 }
 
 /** The body, where the header's domain is refused: a domain in the body wins over it. Null elsewhere. */
@@ -204,7 +231,7 @@ function requestOf(
   principal: Principal,
   by: By,
   presenter: Presenter,
-): ApiRequest {
+): RowRequest {
   /** An action at one of the resource's own paths shows rows as they stand there. */
   const showing = (resource: AnyResource, ids: Readonly<Record<string, unknown>>, request: ApiRequest): Showing => {
     const path = shownAt ?? resource.paths.find((each) => each.at === at);
@@ -215,6 +242,7 @@ function requestOf(
     ...base,
     principal,
     by,
+    presenter,
     body: {},
     show(resource, row) {
       const shown = row as unknown as Row;

@@ -17,7 +17,7 @@ export interface ErrorAnswer {
 }
 
 /** The one place that turns a kind of fault into an HTTP status. @source decisions.md 2 */
-const STATUS: Readonly<Record<FaultType, number>> = {
+export const STATUS: Readonly<Record<FaultType, number>> = {
   required: 400,
   "invalid-value": 400,
   "limit-exceeded": 400,

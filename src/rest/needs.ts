@@ -1,8 +1,10 @@
+import type { OAuth } from "../access/oauth.ts";
 import type { Access } from "../access/principal.ts";
 import type { SignIn } from "../access/sign-in.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Broadcaster } from "../broadcast/broadcaster.ts";
+import type { EventStream } from "../outbound/event-stream.ts";
 import type { ConfigFields, PluginRequest, PluginResponse } from "../plugin-api/index.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { Settings } from "../settings/schema.ts";
@@ -41,7 +43,9 @@ export interface ApiNeeds {
     /** At most `limit` of the newest lines after number `after` of its log, oldest first; null without a plugin. */
     log(extensionId: string, limit: number, after: number): readonly (object & { seq: number; at: number })[] | null;
   };
+  eventStream: EventStream;
   signIn: SignIn;
+  oauth: OAuth;
   firstRun: FirstRun;
   /** The console's built files, with a slash at its end; need not exist. */
   consoleFolder: URL;

@@ -8,6 +8,10 @@ export type Query = Readonly<Record<string, unknown>>;
 
 const NOTHING: Query = Object.freeze({});
 
+/** Names that begin as flags do and hold values. @source digest `/v1/users`, `/v1/notifications` */
+export const VALUES_LIKE_FLAGS =
+  /^include(Types|Applications|LoadSourceIds|NotificationTypes|ByMessageTemplateIds|EndpointIds)$/;
+
 /**
  * Reads a query string (without `?`); names in kebab-case come out in camelCase, range suffixes stay. A flag
  * `includeX` is true for "true" and false for every other text. @source decisions.md 1
@@ -17,7 +21,10 @@ export function parseQuery(text: string): Query {
   const query: Record<string, unknown> = {};
   for (const [given, value] of Object.entries(parseBrackets(text))) {
     const name = camelCase(given);
-    query[name] = /^include[A-Z]/.test(name) && typeof value === "string" ? value === "true" : value;
+    query[name] =
+      /^include[A-Z]/.test(name) && !VALUES_LIKE_FLAGS.test(name) && typeof value === "string"
+        ? value === "true"
+        : value;
   }
   return query;
 }

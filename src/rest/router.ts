@@ -8,7 +8,7 @@ import { API, type RequestState, type RoutedContext } from "./incoming.ts";
 
 /**
  * Routes requests to endpoints, whose answer goes to the state. Of endpoints with the same method and path the last one
- * wins. Throws not-found, and MethodNotAllowed where a path serves other methods.
+ * wins. OPTIONS is answered with what a path serves. Throws not-found, and MethodNotAllowed where it serves other methods.
  *
  * A router tries its patterns one by one; all in one would cost a fifth of the time it takes to read a row, so there is
  * one for each collection below the root. @source performance.md, row 1
@@ -32,7 +32,10 @@ export function routeTo(
   const steps = new Map([...routers].map(([name, router]) => [name, router.routes() as Middleware<RequestState>]));
   return async (context) => {
     await steps.get(collectionIn(context.path))?.(context, async () => undefined);
-    if (!context.routeMatched) refuse(context.matched ?? []);
+    if (context.routeMatched) return;
+    const allow = methodsOf(context.matched ?? []);
+    if (context.method !== "OPTIONS") throw new MethodNotAllowed(allow);
+    context.state.answer = { status: 204, headers: { Allow: allow }, body: null };
   };
 }
 
@@ -43,15 +46,14 @@ function collectionIn(path: string): string {
   return path.split("/", 4)[3] ?? "";
 }
 
-/** Throws what fits a path that serves `layers`, none of which takes the request's method. */
-function refuse(layers: readonly { methods: string[] }[]): never {
+/** The methods of a path whose patterns are `layers`. Throws not-found for no path at all. */
+function methodsOf(layers: readonly { methods: string[] }[]): string {
   if (layers.length === 0) throw notFound();
-  const methods = new Set(layers.flatMap((layer) => layer.methods));
-  throw new MethodNotAllowed([...methods].sort().join(", "));
+  return [...new Set([...layers.flatMap((layer) => layer.methods), "OPTIONS"])].sort().join(", ");
 }
 
 /** A pattern without its placeholders' names: `v1/users/{}`. */
-function shapeOf(at: string): string {
+export function shapeOf(at: string): string {
   return at.replace(/\{\w+\}/g, "{}");
 }
 

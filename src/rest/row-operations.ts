@@ -1,78 +1,118 @@
 import { BugError, invalidValue, notFound, requiredValue } from "../base/errors.ts";
 import { isUuid } from "../base/ids.ts";
 import { methodsOf, pathParams } from "../schema/catalogue.ts";
-import type { StoredFile } from "../schema/field.ts";
+import { type FileFieldData, type StoredFile, uuid } from "../schema/field.ts";
 import type { AnyResource, ResourcePath } from "../schema/resource.ts";
 import type { Scope, Sync } from "../store/store.ts";
-import { type ApiRequest, deleted, type GuardedAction } from "./action.ts";
+import { type Answer, type ApiRequest, deleted, type GuardedAction } from "./action.ts";
 import { requireMatch } from "./etag.ts";
 import { fileAnswer } from "./file-answer.ts";
+import type { AnswerShape } from "./openapi/answer-shape.ts";
 import type { Presenter, Showing } from "./presenter.ts";
 import { singleText } from "./query.ts";
 import type { Row } from "./representation.ts";
 import { collectionOf, findRow, parentIds, requireParents, restrictionOf, rowOf, type Served } from "./served-path.ts";
+
+/** A request that a generic operation answers; it shows rows as they stand at its own path. */
+export interface RowRequest extends ApiRequest {
+  readonly presenter: Presenter;
+}
 
 /** A generic operation, as an action of the engine's own. */
 export interface RowOperation extends GuardedAction {
   /** Path that permission is asked for instead of the requested one. */
   judgedPath?: (path: string) => string;
   /** Completes the request once its body is read, before permission is asked. */
-  complete?: (request: ApiRequest) => ApiRequest;
+  complete?: (request: RowRequest) => RowRequest;
   /** Whether the caller sees what the path names: what it may not see is not found instead of forbidden. */
   sees?: (request: Pick<ApiRequest, "params" | "needs">, scope: Scope) => boolean;
 }
 
-interface Shown extends Served {
-  presenter: Presenter;
-}
-
 /** The generic operations of one path of a resource: on the collection, on items, and the bytes of file fields. */
-export function rowOperations(resource: AnyResource, path: ResourcePath, presenter: Presenter): RowOperation[] {
-  const served: Shown = {
+export function rowOperations(resource: AnyResource, path: ResourcePath): RowOperation[] {
+  const served: Served = {
     resource,
     path,
     parents: pathParams(path),
     idName: path.itemBy ?? resource.idParam,
-    presenter,
   };
   const item = `${path.at}/{${served.idName}}`;
   const sees: RowOperation["sees"] = (request, scope) => findRow(served, request, scope) !== null;
+  const one: AnswerShape = { kind: "row", resource };
   const operations: RowOperation[] = [];
   for (const method of methodsOf(path)) {
     if (method === "get") {
-      operations.push({ method, at: path.at, handle: (request) => list(served, request) });
-      operations.push({ method, at: item, sees, handle: (request) => get(served, request) });
+      const answers: AnswerShape = { kind: "list", resource };
+      operations.push({
+        method,
+        at: path.at,
+        ...DOCS.list,
+        answers,
+        handle: (request: RowRequest) => list(served, request),
+      });
+      operations.push({
+        method,
+        at: item,
+        ...DOCS.get,
+        answers: one,
+        sees,
+        handle: (request: RowRequest) => get(served, request),
+      });
       operations.push(...downloads(served, item, sees));
     } else if (method === "post") {
-      operations.push({ method, at: path.at, accepts: resource.fields, handle: (request) => create(served, request) });
-    } else {
-      const handle = method === "put" ? update : path.through ? hide : remove;
-      const accepts = method === "put" ? resource.fields : {};
-      operations.push({ method, at: item, accepts, sees, handle: (request) => handle(served, request) });
-      const complete = (request: ApiRequest) => withIdGiven(served, request);
-      operations.push({ method, at: path.at, accepts, sees, complete, handle: (request) => handle(served, request) });
-    }
+      const accepts = resource.fields;
+      operations.push({
+        ...{ method, at: path.at, ...DOCS.create, answers: one, accepts },
+        handle: (request: RowRequest) => create(served, request),
+      });
+    } else operations.push(...changes(served, method, item, sees));
   }
   return operations;
 }
 
-async function list(served: Shown, request: ApiRequest) {
+const DOCS = {
+  list: { doc: "Lists what the caller may see." },
+  get: { doc: "Shows one." },
+  create: { doc: "Makes one." },
+  put: { doc: "Changes the members given; null clears.", headers: ["If-Match"] },
+  delete: { doc: "Deletes one.", headers: ["If-Match"] },
+  hide: { doc: "Takes one out of the user's own list." },
+} as const;
+
+const GIVEN_ID = { id: uuid("Which one, when the body does not say.") };
+
+/** PUT or DELETE, on the item and with its id in body or query. */
+function changes(served: Served, method: "put" | "delete", item: string, sees: RowOperation["sees"]): RowOperation[] {
+  const { resource, path } = served;
+  const handle = method === "put" ? update : path.through ? hide : remove;
+  const told = method === "put" ? DOCS.put : path.through ? DOCS.hide : DOCS.delete;
+  const accepts = method === "put" ? resource.fields : {};
+  const answers: AnswerShape = method === "put" ? { kind: "row", resource } : { kind: "deletion" };
+  const shared = { method, ...told, answers, accepts, ...(sees ? { sees } : {}) };
+  const run = (request: RowRequest): Promise<Answer> => handle(served, request);
+  return [
+    { ...shared, at: item, handle: run },
+    { ...shared, at: path.at, query: GIVEN_ID, complete: (request) => withIdGiven(served, request), handle: run },
+  ];
+}
+
+async function list(served: Served, request: RowRequest) {
   requireParents(served, request);
-  return served.presenter.list(served.resource, restrictionOf(served, request), showingOf(served, request));
+  return request.presenter.list(served.resource, restrictionOf(served, request), showingOf(served, request));
 }
 
-async function get(served: Shown, request: ApiRequest) {
-  return served.presenter.show(served.resource, rowOf(served, request), showingOf(served, request));
+async function get(served: Served, request: RowRequest) {
+  return request.presenter.show(served.resource, rowOf(served, request), showingOf(served, request));
 }
 
-async function create(served: Shown, request: ApiRequest) {
+async function create(served: Served, request: RowRequest) {
   requireParents(served, request);
   const row = await request.needs.store.create(served.resource, withParents(served, request), request.by);
-  return served.presenter.show(served.resource, row as unknown as Row, showingOf(served, request));
+  return request.presenter.show(served.resource, row as unknown as Row, showingOf(served, request));
 }
 
-async function update(served: Shown, request: ApiRequest) {
-  const { resource, presenter } = served;
+async function update(served: Served, request: RowRequest) {
+  const { resource } = served;
   const { store } = request.needs;
   const found = rowOf(served, request);
   const { id: _id, ...input } = withParents(served, request);
@@ -80,11 +120,11 @@ async function update(served: Shown, request: ApiRequest) {
   const row = ifMatch
     ? await updateMatching(served, request, found.id, input, ifMatch)
     : await store.update(resource, found.id, input, request.by);
-  return presenter.show(resource, row as unknown as Row, showingOf(served, request));
+  return request.presenter.show(resource, row as unknown as Row, showingOf(served, request));
 }
 
 /** The row may change until its transaction, so it is compared there. */
-async function updateMatching({ resource }: Served, request: ApiRequest, id: string, input: object, ifMatch: string) {
+async function updateMatching({ resource }: Served, request: RowRequest, id: string, input: object, ifMatch: string) {
   const { store } = request.needs;
   const given = { ...input };
   await store.behaviourOf(resource).prepare?.(given, "update", store);
@@ -96,7 +136,7 @@ async function updateMatching({ resource }: Served, request: ApiRequest, id: str
   });
 }
 
-async function remove(served: Shown, request: ApiRequest) {
+async function remove(served: Served, request: RowRequest) {
   const { store } = request.needs;
   const { id } = rowOf(served, request);
   requireSameId(served, request);
@@ -108,7 +148,7 @@ async function remove(served: Shown, request: ApiRequest) {
 }
 
 /** Takes a row out of somebody's own list; the row itself stays. */
-async function hide(served: Shown, request: ApiRequest) {
+async function hide(served: Served, request: RowRequest) {
   const { store, catalogue, clock } = request.needs;
   const { through } = served.path;
   if (!through?.hiddenBy) throw new BugError(`A DELETE of ${served.path.at} needs through.hiddenBy.`);
@@ -120,11 +160,13 @@ async function hide(served: Shown, request: ApiRequest) {
   return deleted(id);
 }
 
-function downloads(served: Shown, item: string, sees: RowOperation["sees"]): RowOperation[] {
+function downloads(served: Served, item: string, sees: RowOperation["sees"]): RowOperation[] {
   const names = Object.entries(served.resource.fields).filter(([, field]) => field.kind === "file");
-  return names.map(([name]) => ({
+  return names.map(([name, field]) => ({
     method: "get",
     at: `${item}/${name}`,
+    doc: `The bytes of ${name}.`,
+    answers: { kind: "bytes", types: (field as FileFieldData).types },
     ...(sees ? { sees } : {}),
     // A row's file is part of the row.
     judgedPath: (path) => path.slice(0, path.lastIndexOf("/")),
@@ -136,13 +178,13 @@ function downloads(served: Shown, item: string, sees: RowOperation["sees"]): Row
   }));
 }
 
-function showingOf(served: Shown, request: ApiRequest): Showing {
+function showingOf(served: Served, request: RowRequest): Showing {
   const { by, query, params } = request;
   return { by, query, params, place: { path: served.path, collection: collectionOf(served, request) } };
 }
 
 /** The body with the ids that the path names. */
-function withParents(served: Shown, request: ApiRequest): Record<string, unknown> {
+function withParents(served: Served, request: RowRequest): Record<string, unknown> {
   const input: Record<string, unknown> = { ...request.body };
   if (request.params[served.idName] !== undefined) requireSameId(served, request);
   if (served.path.through) return input;
@@ -156,7 +198,7 @@ function requireSameId({ idName }: Served, { body, params }: ApiRequest): void {
 }
 
 /** PUT and DELETE on the collection name the item by `id` in body or query. @source decisions.md 1 */
-function withIdGiven({ idName }: Served, request: ApiRequest): ApiRequest {
+function withIdGiven({ idName }: Served, request: RowRequest): RowRequest {
   const id = request.body.id ?? singleText(request.query, "id") ?? "";
   if (id === "") throw requiredValue("id");
   if (!isUuid(id)) throw invalidValue("id");

@@ -100,7 +100,8 @@ function checkDeclaration(resource: AnyResource): void {
   }
   for (const names of [...(resource.unique ?? []), ...(resource.indexes ?? [])]) {
     for (const name of names) {
-      if (!(name in resource.fields)) throw new BugError(`resource ${resource.name} has no field ${name}`);
+      const known = name === "id" || name in resource.fields;
+      if (!known) throw new BugError(`resource ${resource.name} has no field ${name}`);
     }
   }
 }

@@ -122,9 +122,20 @@ export interface InternalField extends Base {
   unique?: boolean;
 }
 /** A value that is never stored: the resource's `present` behaviour computes it for a whole page at once. */
-export interface ComputedField extends Base {
+export interface ComputedField extends Base, ComputedOptions {
   kind: "computed";
   type: "text" | "integer" | "boolean" | "timestamp" | "array" | "object";
+}
+/** What a computed value looks like, and when a row shows it. */
+export interface ComputedOptions {
+  /** Members of the object or of each element of the array; a single field where all values or elements are of one kind. */
+  of?: ScalarField | Readonly<Record<string, Field>>;
+  /** True where it may be null. */
+  nullable?: boolean;
+  /** Query flag that asks for it. */
+  when?: string;
+  /** Query flag that leaves it out when false. */
+  unless?: string;
 }
 
 /** Fields that hold one plain value. */
@@ -248,8 +259,8 @@ export function internal<const T extends InternalField["type"], const O extends 
   return { kind: "internal" as const, doc, type, ...options };
 }
 /** A value computed on reading. */
-export function computed<const T extends ComputedField["type"]>(doc: string, type: T) {
-  return { kind: "computed" as const, doc, type, readOnly: true as const };
+export function computed<const T extends ComputedField["type"]>(doc: string, type: T, options: ComputedOptions = {}) {
+  return { kind: "computed" as const, doc, type, readOnly: true as const, ...options };
 }
 
 type ScalarValue<F> = F extends { kind: "text" | "date" | "uuid" }

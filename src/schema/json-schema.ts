@@ -18,7 +18,8 @@ export function jsonSchemaOf(fields: Readonly<Record<string, Field>>): JsonSchem
   };
 }
 
-function schemaOf(field: Field): JsonSchema {
+/** The JSON Schema of one field, as for `jsonSchemaOf`. */
+export function schemaOf(field: Field): JsonSchema {
   return {
     ...valueSchema(field),
     description: field.doc,

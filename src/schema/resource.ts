@@ -42,11 +42,11 @@ export interface ResourceDeclaration<F extends Readonly<Record<string, Field>> =
   domainField?: string;
   replicate: ReplicationClass;
   fields: F;
-  /** Most rows allowed: in all, or per value of the ref field `per`. `message` names the family in the error. */
-  limit?: { most: number; per?: string };
+  /** Most rows allowed: in all, or per value of the ref field `per`; rows whose timestamp field `until` has passed don't count. */
+  limit?: { most: number; per?: string; until?: string };
   /** Field combinations that must be unique, compared without case. */
   unique?: readonly (readonly string[])[];
-  /** Extra indexes beside those of refs and unique fields. */
+  /** Extra indexes beside those of refs and unique fields; with `id` at its end one gives the order of a list. */
   indexes?: readonly (readonly string[])[];
   /** Facts are written in bulk by their room: neither audited nor in the change feed row by row. */
   facts?: boolean;

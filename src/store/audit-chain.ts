@@ -24,6 +24,18 @@ export interface AuditVerdict {
   last: { number: number; hash: string };
   /** The first entry that is not as it was written; null when all are. */
   broken: { number: number; id: string | null; at: string | null; reason: string } | null;
+  /** False when there is more to read behind `last`. */
+  finished: boolean;
+}
+
+/** Which part of the audit is read. */
+export interface AuditStretch {
+  /** Where an earlier look ended; the beginning unless given. */
+  after?: AuditVerdict["last"];
+  /** An earlier verdict's last entry, which must still be there. */
+  noted?: AuditVerdict["last"];
+  /** Most entries read; all unless given. */
+  most?: number;
 }
 
 /** Entries read at a time; a turn of the event loop lies between two slices. */
@@ -40,22 +52,20 @@ export function newestEntry(get: (sql: string) => unknown): AuditTail {
   return found ?? { pk: 0, hash: "" };
 }
 
-/**
- * Reads the whole audit in slices and says where it is no longer what was written: an entry changed, taken out, put in,
- * or cut off behind `noted`, an earlier verdict's last entry.
- */
+/** Reads the audit in slices and says where it is no longer what was written: an entry changed, taken out, put in or cut off. */
 export async function verifyAudit(
   reader: Pick<Reader, "all">,
   clock: Clock,
-  noted: AuditVerdict["last"] | null = null,
+  { after = { number: 0, hash: "" }, noted, most = Number.POSITIVE_INFINITY }: AuditStretch = {},
 ): Promise<AuditVerdict> {
   const columns = [...AUDIT_COLUMNS, "hash"].join(", ");
-  let last = { number: 0, hash: "" };
-  const verdict = (broken: AuditVerdict["broken"]): AuditVerdict => ({
+  let last = after;
+  const verdict = (broken: AuditVerdict["broken"], finished = true): AuditVerdict => ({
     intact: broken === null,
     entries: last.number,
     last,
     broken,
+    finished,
   });
   for (;;) {
     const rows = reader.all<Entry>(
@@ -68,9 +78,10 @@ export async function verifyAudit(
       last = { number: row.pk, hash: row.hash };
     }
     if (rows.length < SLICE) break;
+    if (last.number - after.number >= most) return verdict(null, false);
     await new Promise<void>((resolve) => clock.soon(resolve));
   }
-  const cut = noted !== null && noted.number > last.number;
+  const cut = noted !== undefined && noted.number > last.number;
   return verdict(cut ? { number: last.number + 1, id: null, at: null, reason: "The end was cut off." } : null);
 }
 

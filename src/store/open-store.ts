@@ -9,10 +9,12 @@ import { cloneRow } from "./clone.ts";
 import { openDatabase } from "./database.ts";
 import { createFileStore } from "./files.ts";
 import { migrate } from "./migrate.ts";
+import { createOnce } from "./once.ts";
 import { createPageTokens } from "./page-token.ts";
 import { createReader } from "./reader.ts";
 import { createRecords } from "./records.ts";
 import { createRemoval } from "./removal.ts";
+import { createSearchIndex } from "./search-index.ts";
 import { applianceKey, createSecrets } from "./secrets.ts";
 import { createSelects } from "./selects.ts";
 import type { Behaviour, By, RoomTable, SqlValue, Store, Sync, Transaction } from "./store.ts";
@@ -48,6 +50,8 @@ export function openStore(options: StoreOptions): Store {
   const selects = createSelects(db, tables);
   const reader = createReader(db, selects, createPageTokens(createHmac("sha256", key).update("page tokens").digest()));
   const records = createRecords(db, clock);
+  const once = createOnce(db, secrets, clock);
+  const searchIndex = createSearchIndex(db, tables, options.log);
   const behaviourOf = (resource: AnyResource): Behaviour => options.behaviours?.[resource.name] ?? {};
 
   let told: (() => void)[] = [];
@@ -59,13 +63,23 @@ export function openStore(options: StoreOptions): Store {
     tables,
     reader,
     records,
+    searchIndex,
+    once,
     secrets,
     clock,
     behaviourOf,
     transaction: () => current ?? closedTransaction(),
     changed: (seq, resource, id, op) => tell("row.changed", { seq, resource: resource.name, id, op }),
   });
-  const queue = new WriteQueue({ db, clock, onRollback: writer.forget, onFatal: options.onFatal });
+  const queue = new WriteQueue({
+    db,
+    clock,
+    beforeCommit: searchIndex.catchUp,
+    onRollback: writer.forget,
+    onFatal: options.onFatal,
+  });
+  // Rows written by a version that did not know a searched field yet.
+  if (searchIndex.isBehind()) queue.wake();
 
   const inEvery: Omit<Transaction, "clone" | "run"> = {
     ...reader,
@@ -122,6 +136,7 @@ export function openStore(options: StoreOptions): Store {
     ...reader,
     files: createFileStore(dataDir),
     secrets,
+    once,
     write,
     behaviourOf,
     async create<R extends AnyResource>(resource: R, input: object, by: By, system?: SystemValues<R>) {

@@ -1,9 +1,11 @@
 import { and, type SQL, sql } from "drizzle-orm/sql";
 import { invalidValue } from "../base/errors.ts";
 import type { AnyResource, RowOf } from "../schema/resource.ts";
+import { filterCondition, filterKey, filterValues } from "./filter.ts";
 import { ignoresCase } from "./layout.ts";
 import type { PageStart, PageTokens } from "./page-token.ts";
 import { type AnyRow, equals, type RowShape } from "./rows.ts";
+import { searchCondition } from "./search.ts";
 import { isNull, type Selects, type Tail, visibilityCondition } from "./selects.ts";
 import type { Page, PageQuery } from "./store.ts";
 
@@ -22,6 +24,8 @@ interface Condition {
   key: string;
   where: (shape: RowShape) => (SQL | undefined)[];
   values: Record<string, unknown>;
+  /** A select of the keys of all rows, where they need not be looked at to count them. */
+  keys: SQL | null;
 }
 
 /** Makes the list function: keyset pages that stay true while rows come and go. */
@@ -76,8 +80,14 @@ export function createPager(selects: Selects, tokens: PageTokens) {
   };
 
   function countOf(resource: AnyResource, condition: Condition): number {
+    const { keys, values } = condition;
+    if (keys) {
+      const what = sql`(SELECT count(*) FROM (${keys}))`;
+      const first = { ...values, limit: 1 };
+      return (selects.value(resource, `keys|${condition.key}`, what, () => ({ limit: "limit" }), first) ?? 0) as number;
+    }
     const build = (shape: RowShape): Tail => ({ where: and(...condition.where(shape)) });
-    return selects.value(resource, `total|${condition.key}`, sql`count(*)`, build, condition.values) as number;
+    return selects.value(resource, `total|${condition.key}`, sql`count(*)`, build, values) as number;
   }
 }
 
@@ -130,11 +140,14 @@ function conditionOf(resource: AnyResource, query: PageQuery, selects: Selects):
   if (query.through) addThrough(query.through, selects, values, add);
   (query.filters ?? []).forEach((filter, at) => {
     const name = `f${at}`;
-    values[name] = typeof filter.value === "boolean" ? Number(filter.value) : filter.value;
-    add(`${filter.field}${filter.op}${filter.value === null ? "?" : ""}`, (shape) =>
-      filterCondition(shape, filter, name),
-    );
+    Object.assign(values, filterValues(filter, name));
+    add(filterKey(filter), (shape) => filterCondition(shape, filter, name));
   });
+  const search = query.search ? searchCondition(query.search, selects.shape(resource).layout) : null;
+  if (search) {
+    Object.assign(values, search.values);
+    add(`q:${search.key}`, search.where);
+  }
   if (query.ids) {
     values.ids = JSON.stringify(query.ids.map((id) => id.toLowerCase()));
     add("ids", (shape) => sql`${shape.column("id")} IN (SELECT value FROM json_each(${sql.placeholder("ids")}))`);
@@ -146,7 +159,13 @@ function conditionOf(resource: AnyResource, query: PageQuery, selects: Selects):
   const seen = visibilityCondition(query.scope ? query.scope.visible(resource) : "all");
   Object.assign(values, seen.values);
   add(`v:${seen.key}`, () => seen.where);
-  return { key: keys.join("&"), where: (shape) => parts.map((part) => part(shape)), values };
+  const searchedAlone = search !== null && keys.length === 2 && seen.where === undefined;
+  return {
+    key: keys.join("&"),
+    where: (shape) => parts.map((part) => part(shape)),
+    values,
+    keys: searchedAlone ? search.keys : null,
+  };
 }
 
 function addThrough(
@@ -167,20 +186,6 @@ function addThrough(
       return sql`${shape.column("pk")} IN (SELECT ${other.column(via?.name ?? "pk")} FROM ${sql.raw(other.layout.table)} t WHERE ${where})`;
     },
   );
-}
-
-function filterCondition(shape: RowShape, filter: NonNullable<PageQuery["filters"]>[number], name: string): SQL {
-  if (filter.op === "eq")
-    return filter.value === null ? isNull(shape, filter.field) : equals(shape, filter.field, name);
-  const column =
-    filter.field === "createdAt"
-      ? "created_at"
-      : filter.field === "updatedAt"
-        ? "updated_at"
-        : shape.layout.columnOf(filter.field)?.name;
-  if (!column) return sql`0`;
-  const sign = { gt: ">", gte: ">=", lt: "<", lte: "<=" }[filter.op];
-  return sql`${shape.column(column)} ${sql.raw(sign)} ${sql.placeholder(name)}`;
 }
 
 function tailOf(shape: RowShape, condition: Condition, order: Order, keyed: boolean, backwards: boolean): Tail {

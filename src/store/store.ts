@@ -2,6 +2,7 @@ import type { EventMap } from "../base/events.ts";
 import type { StoredFile } from "../schema/field.ts";
 import type { AnyResource, Method, RowBase, RowOf, SystemValues } from "../schema/resource.ts";
 import type { UploadedFile } from "../schema/uploaded-file.ts";
+import type { Claim, Once } from "./once.ts";
 
 /** Who acts, for the audit. System actors carry the name of their room. */
 export interface Actor {
@@ -40,6 +41,8 @@ export interface Scope extends Sight {
 export interface By {
   actor: Actor;
   scope: Scope;
+  /** The request that this is part of, where it must be carried out once: marked with the first row that is written. */
+  once?: Claim;
 }
 
 /** Something worth an entry of the audit that wrote no row. */
@@ -89,17 +92,33 @@ export interface Behaviour<R extends AnyResource = AnyResource> {
   present?(rows: readonly RowOf<R>[], context: PresentContext): Record<string, unknown>[];
 }
 
+/** A condition on one field. */
+export interface Filter {
+  field: string;
+  /** `in`: one of a list of values; `set`: true where the field holds something, false where it holds nothing. */
+  op: "eq" | "in" | "set" | "gt" | "gte" | "lt" | "lte";
+  /** Null: the field holds nothing. A list for `in` alone. */
+  value: string | number | boolean | null | readonly (string | number | boolean)[];
+}
+
+/**
+ * What rows are searched for: the words of a text in one field or in any text field (null), all of them, the last one as
+ * the beginning of a word, whatever the case and the accents; a filter; or several searches.
+ */
+export type Search =
+  | { text: string; field: string | null }
+  | { filter: Filter }
+  | { all: readonly Search[] }
+  | { any: readonly Search[] };
+
 /** What a list asks for; defaults are the API's. Values are already typed by the declaration. */
 export interface PageQuery {
   /** Rows whose ref field equals the id, from the path. */
   within?: Readonly<Record<string, string>>;
   /** From a path's `through`: the matching rows of that resource decide. */
   through?: { resource: string; via: string; hiddenBy?: string; within: Readonly<Record<string, string>> };
-  filters?: readonly {
-    field: string;
-    op: "eq" | "gt" | "gte" | "lt" | "lte";
-    value: string | number | boolean | null;
-  }[];
+  filters?: readonly Filter[];
+  search?: Search;
   ids?: readonly string[];
   /** Internal keys, for lists restricted by a computation (a device group's members). */
   pks?: readonly number[];
@@ -196,6 +215,7 @@ export interface Secrets {
 export interface Store extends Reader {
   readonly files: FileStore;
   readonly secrets: Secrets;
+  readonly once: Once;
   /**
    * Runs `fn` in a savepoint of the next group commit and resolves after COMMIT. What `fn` throws rejects the promise
    * and undoes `fn` alone. Emergency writes go before all others.

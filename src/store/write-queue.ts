@@ -15,10 +15,15 @@ interface Job {
 /** Longest time one group keeps the event loop before its COMMIT. */
 const GROUP_MS = 8;
 
-/** What the queue needs. `onRollback` is told when anything was undone; `onFatal` when a commit's outcome is unknown. */
+/**
+ * What the queue needs. `beforeCommit` runs in every transaction; when it says true another one follows, though nobody
+ * waits to write. `onRollback` is told when anything was undone; `onFatal` when a commit's outcome is
+ * unknown.
+ */
 export interface WriteQueueOptions {
   db: Database.Database;
   clock: Clock;
+  beforeCommit: () => boolean;
   onRollback: () => void;
   onFatal: (error: unknown) => void;
 }
@@ -67,6 +72,11 @@ export class WriteQueue {
     });
   }
 
+  /** Has `beforeCommit` run soon. */
+  wake(): void {
+    if (!this.#closed) this.#schedule();
+  }
+
   /** Commits everything queued and takes nothing more. */
   stop(): void {
     while (this.#lanes.emergency.length + this.#lanes.normal.length > 0) this.#drain();
@@ -78,6 +88,7 @@ export class WriteQueue {
     this.#scheduled = true;
     this.#options.clock.soon(() => {
       this.#scheduled = false;
+      if (this.#closed) return;
       this.#drain();
       if (this.#lanes.emergency.length + this.#lanes.normal.length > 0) this.#schedule();
     });
@@ -94,7 +105,9 @@ export class WriteQueue {
         this.#runJob(job);
         if (clock.monotonicMs() - began > GROUP_MS) break;
       }
+      const more = this.#options.beforeCommit();
       this.#commit.run();
+      if (more) this.wake();
     } catch (error) {
       this.#groupFailed(jobs, error);
       return;

@@ -15,8 +15,10 @@ import { familyOf, followedBy } from "../schema/catalogue.ts";
 import { type Checker, compileChecker, defaultOf } from "../schema/check.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import { encode, type Layout } from "./layout.ts";
+import type { Once } from "./once.ts";
 import type { Records } from "./records.ts";
 import type { AnyRow } from "./rows.ts";
+import type { SearchIndex } from "./search-index.ts";
 import type { Behaviour, By, Reader, Secrets, SqlValue, Transaction } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
@@ -26,6 +28,8 @@ export interface WriterOptions {
   tables: Tables;
   reader: Reader;
   records: Records;
+  searchIndex: Pick<SearchIndex, "touch">;
+  once: Pick<Once, "mark">;
   secrets: Secrets;
   clock: Clock;
   behaviourOf(resource: AnyResource): Behaviour;
@@ -121,6 +125,7 @@ export function createWriter(options: WriterOptions): Writer {
     after.updatedAt = Math.max(clock.now(), before.updatedAt + 1);
     const seen = viewOf(by, system, before);
     const columns = columnValues(layout, after, seen);
+    if (hasEnded(layout, before)) checkLimit(layout, after);
     const { update: change } = statementsOf(layout);
     guardUnique(layout, () => change.run(inOrder(layout, columns), after.pk));
     writeLinks(layout, after, seen, before);
@@ -216,7 +221,9 @@ export function createWriter(options: WriterOptions): Writer {
   }
 
   function record(resource: AnyResource, before: AnyRow | null, after: AnyRow | null, by: By): void {
+    if (by.once && after) options.once.mark(by.once, resource.name, after.id);
     if (resource.facts) return;
+    options.searchIndex.touch(resource, before, after);
     const op = before === null ? "create" : after === null ? "delete" : "update";
     const { id } = (after ?? before) as AnyRow;
     const seq = records.feed(resource, id, op);
@@ -319,18 +326,33 @@ export function createWriter(options: WriterOptions): Writer {
 
   function checkLimit(layout: Layout, row: AnyRow): void {
     const { limit } = layout.resource;
-    if (!limit) return;
-    const column = limit.per ? layout.columnOf(limit.per) : undefined;
+    if (!limit || hasEnded(layout, row)) return;
     const parent = limit.per ? (row[limit.per] as string | null) : null;
     const key = `${layout.table}|${parent ?? ""}`;
-    let count = counts.get(key);
-    if (count === undefined) {
-      const where = column ? ` WHERE ${column.name} = (SELECT pk FROM ${column.target} WHERE id = ?)` : "";
-      const params = column ? [parent] : [];
-      count = reader.one<{ n: number }>(`SELECT count(*) n FROM ${layout.table}${where}`, ...params)?.n ?? 0;
-    }
+    let count = counts.get(key) ?? countRows(layout, parent);
+    // Some may have ended since they were counted.
+    if (count >= limit.most && limit.until) count = countRows(layout, parent);
     if (count >= limit.most) throw new LimitError(limit.most, familyOf(layout.resource));
     counts.set(key, count + 1);
+  }
+
+  function countRows(layout: Layout, parent: string | null): number {
+    const { per, until } = layout.resource.limit ?? {};
+    const column = per ? layout.columnOf(per) : undefined;
+    const end = until ? layout.columnOf(until)?.name : undefined;
+    const conditions = [
+      ...(column ? [`${column.name} = (SELECT pk FROM ${column.target} WHERE id = ?)`] : []),
+      ...(end ? [`(${end} IS NULL OR ${end} > ?)`] : []),
+    ];
+    const where = conditions.length === 0 ? "" : ` WHERE ${conditions.join(" AND ")}`;
+    const params = [...(column ? [parent] : []), ...(end ? [clock.now()] : [])];
+    return reader.one<{ n: number }>(`SELECT count(*) n FROM ${layout.table}${where}`, ...params)?.n ?? 0;
+  }
+
+  /** True for a row that no longer counts against its limit. */
+  function hasEnded({ resource }: Layout, row: AnyRow): boolean {
+    const end = resource.limit?.until ? row[resource.limit.until] : null;
+    return typeof end === "number" && end <= clock.now();
   }
 
   return {

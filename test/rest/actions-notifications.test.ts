@@ -21,7 +21,6 @@ let told: unknown[] = [];
 /** Stores what it is told, sends nothing. */
 const broadcaster = {
   async send(input: Record<string, unknown>, by: By, options: SendOptions) {
-    if (options.idempotencyKey === "used") throw new ConflictError("used", "Idempotency-Key");
     sent.push({ input, by, options });
     return api.store.create(notifications, input, by);
   },
@@ -33,6 +32,16 @@ const broadcaster = {
   },
   setRead: (notificationId: string, userId: string, read: boolean, by: By) =>
     activity({ notificationId, userId, type: "set-read-status", readStatus: read ? "read" : "unread" }, by),
+  async retry(id: string, by: By) {
+    if (api.store.get(notifications, id)?.subject === "Reached") throw new ConflictError("Every device was reached.");
+    told.push({ retry: id, by: by.actor.userId });
+    return api.store.get(notifications, id);
+  },
+  async sendAllClear(id: string, words: object, by: By) {
+    told.push({ allClear: id, words, by: by.actor.userId });
+    return api.store.create(notifications, { subject: "All clear" }, by);
+  },
+  toneAudio: async (tone: string) => (tone === "silent" ? null : PROGRAMME),
   programmeOf: async (id: string) => (api.store.get(notifications, id)?.alertTone === "silent" ? null : PROGRAMME),
 } as unknown as Broadcaster;
 
@@ -56,7 +65,7 @@ const reach = (notificationId: string, userId: string, row: object = {}) =>
   api.store.create(notificationRecipients, { notificationId }, api.system, { userId, name: "R", ...row });
 
 describe("sending", () => {
-  it("hands the same message and the same digest over from JSON, form and multipart", async () => {
+  it("hands the same message over from JSON, form and multipart", async () => {
     const json = { subject: "Fire", userIds: [api.adminId], expiration: 60, draft: false, customVars: { room: "12" } };
     const form = [
       ["custom-vars", '{"room":"12"}'],
@@ -71,15 +80,8 @@ describe("sending", () => {
       expect(body).toMatchObject({ subject: "Fire", userIds: [api.adminId], permissions: ["get", "delete"] });
     }
     expect(sent.map(({ input }) => input)).toEqual([json, json, json]);
-    expect(sent[0]?.options).toEqual({
-      idempotencyKey: null,
-      requestSha: expect.stringMatching(/^[0-9a-f]{64}$/),
-      source: "api",
-    });
-    expect(new Set(sent.map(({ options }) => options.requestSha)).size).toBe(1);
+    expect(sent[0]?.options).toEqual({ source: "api" });
     expect(sent[0]?.by.actor).toMatchObject({ kind: "user", userId: api.adminId, address: "127.0.0.1" });
-    await send({ ...json, subject: "Flood" });
-    expect(sent[3]?.options.requestSha).not.toBe(sent[0]?.options.requestSha);
   });
 
   it("takes a recording and a picture, told apart by their bytes", async () => {
@@ -92,25 +94,8 @@ describe("sending", () => {
         ],
       });
     const first = await upload(wavOf(0.1), "first.wav");
-    await upload(wavOf(0.1), "again.wav");
-    await upload(wavOf(0.2), "first.wav");
     expect(first.body).toMatchObject({ audio: wavOf(0.1).length, image: PNG.length });
     expect(sent[0]?.input.audio).toBeInstanceOf(UploadedFile);
-    const [one, same, other] = sent.map(({ options }) => options.requestSha);
-    expect(same).toBe(one);
-    expect(other).not.toBe(one);
-  });
-
-  it("passes the caller's key on, and refuses what is none", async () => {
-    const post = (key: string) =>
-      api.call("POST", "/notifications", { json: { subject: "S" }, headers: { "Idempotency-Key": key } });
-    expect((await post("0190-abc")).status).toBe(200);
-    expect(sent[0]?.options.idempotencyKey).toBe("0190-abc");
-    expect((await post("used")).body).toMatchObject({ status: 409, type: "conflict" });
-    for (const key of ["a b", "k".repeat(256)]) {
-      expect((await post(key)).body).toMatchObject({ status: 400, errors: [{ field: "idempotency-key" }] });
-    }
-    expect(sent).toHaveLength(1);
   });
 
   it("is for those who may send; who may only drill sends drills", async () => {
@@ -316,5 +301,81 @@ describe("sound and picture", () => {
     expect((await bytes(`/notifications/${id}/audio`, stranger.token)).status).toBe(403);
     expect((await bytes(`/users/${stranger.id}/notifications/${id}/audio`, stranger.token)).status).toBe(200);
     expect((await bytes(`/users/${stranger.id}/notifications/${id}/image`, stranger.token)).status).toBe(200);
+  });
+});
+
+describe("what follows a send", () => {
+  it("is a retry, for those who may send such a message", async () => {
+    const live = await send({ subject: "S" });
+    const drill = await send({ subject: "S", drill: true });
+    const driller = await api.user("Bob", "post /drill-notifications", "get /notifications/*");
+    const reader = await api.user("Ann", "get /notifications/*");
+    const stranger = await api.user("Cid", "post /notifications");
+    const retry = (id: string, token = api.token) => api.call("POST", `/notifications/${id}/retry`, { token });
+    const answer = await retry(live.id);
+    expect([answer.status, answer.body.id]).toEqual([200, live.id]);
+    expect((await retry(drill.id, driller.token)).status).toBe(200);
+    expect((await retry(live.id, driller.token)).status).toBe(403);
+    expect((await retry(drill.id, reader.token)).status).toBe(403);
+    expect((await retry(live.id, stranger.token)).status).toBe(404);
+    expect((await retry(NOBODY)).status).toBe(404);
+    expect(told).toEqual([
+      { retry: live.id, by: api.adminId },
+      { retry: drill.id, by: driller.id },
+    ]);
+  });
+
+  it("says in words why a retry makes no sense", async () => {
+    const { id } = await send({ subject: "Reached" });
+    const { body } = await api.call("POST", `/notifications/${id}/retry`);
+    expect(body).toMatchObject({ status: 409, type: "conflict", message: "Every device was reached." });
+  });
+
+  it("is an all-clear in the sender's words", async () => {
+    const { id } = await send({ subject: "S" });
+    const at = `/notifications/${id}/all-clear`;
+    expect((await api.call("POST", at)).body).toMatchObject({ subject: "All clear" });
+    const headers = { "Idempotency-Key": "tap" };
+    await api.call("POST", at, { json: { subject: "It is over", drill: true }, headers });
+    const reader = await api.user("Ann", "get /notifications/*");
+    expect((await api.call("POST", at, { token: reader.token })).status).toBe(403);
+    expect((await api.call("POST", at, { json: { subject: "x".repeat(256) } })).body).toMatchObject({
+      status: 400,
+      errors: [{ field: "subject" }],
+    });
+    expect(told).toEqual([
+      { allClear: id, words: { subject: null, body: null }, by: api.adminId },
+      { allClear: id, words: { subject: "It is over", body: null }, by: api.adminId },
+    ]);
+  });
+
+  it("is seen as numbers that grow, by those who see the message", async () => {
+    const { id } = await send({ subject: "S" });
+    const at = `/notifications/${id}/progress`;
+    const { status, body } = await api.call("GET", at);
+    expect(status).toBe(200);
+    expect(body.points.length).toBeGreaterThan(0);
+    expect(body.points[0]).toEqual({
+      at: expect.stringMatching(/^\d{4}-.*Z$/),
+      sent: 0,
+      accepted: 0,
+      playing: 0,
+      missed: 0,
+    });
+    expect((await api.call("GET", at, { token: (await api.user("Bob")).token })).status).toBe(404);
+  });
+});
+
+describe("alert tones", () => {
+  it("can be listened to by every known user", async () => {
+    const { token } = await api.user("Ann");
+    const listen = (name: string, as: string | null = token) =>
+      fetch(`${api.base}/alert-tones/${name}/audio`, as === null ? {} : { headers: { authorization: `Bearer ${as}` } });
+    const chime = await listen("chime");
+    expect([chime.status, chime.headers.get("content-type")]).toEqual([200, "audio/wav"]);
+    expect(new Uint8Array(await chime.arrayBuffer())).toEqual(PROGRAMME);
+    expect((await listen("silent")).status).toBe(404);
+    expect((await listen("constructor")).status).toBe(404);
+    expect((await listen("chime", null)).status).toBe(401);
   });
 });

@@ -1,11 +1,14 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { createAccess } from "../../src/access/access.ts";
+import { createOAuth } from "../../src/access/oauth.ts";
 import { createSignIn } from "../../src/access/sign-in.ts";
 import { createToken } from "../../src/access/tokens.ts";
 import { bindBehaviours } from "../../src/app/behaviours.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "../../src/app/load-declarations.ts";
+import { createTelling, type Telling } from "../../src/app/outbound.ts";
 import { startServer } from "../../src/app/server.ts";
+import { createAddressPolicy } from "../../src/base/address-policy.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { createEvents } from "../../src/base/events.ts";
 import { createLog, type Log } from "../../src/base/log.ts";
@@ -58,6 +61,8 @@ export interface ApiFixture {
   /** Everything logged so far. */
   logged(): string;
   declarations: readonly AnyResource[];
+  /** Event streams, and webhooks, which begin with `webhooks.start()`. */
+  telling: Telling;
   call(method: string, path: string, sending?: Sending): Promise<Received>;
   /** Makes a user with permissions given as `verb spec`, and a token of its own. */
   user(name: string, ...grants: string[]): Promise<{ id: string; token: string }>;
@@ -71,6 +76,8 @@ export async function openApi(
     folders?: readonly URL[];
     behaviours?: Readonly<Record<string, Behaviour>>;
     needs?: Partial<ApiNeeds>;
+    /** Where webhooks may lead that is refused otherwise. */
+    allowedTargets?: readonly string[];
   } = {},
 ): Promise<ApiFixture> {
   const lines: string[] = [];
@@ -82,10 +89,12 @@ export async function openApi(
   const events = createEvents(fail);
   const declarations = await loadDeclarations([OWN_DECLARATIONS, ...(options.folders ?? [])]);
   const catalogue = createCatalogue(declarations);
+  const policy = createAddressPolicy({ allowedTargets: options.allowedTargets ?? [] });
   const behaviours = {
     ...bindBehaviours({
       clock,
       catalogue,
+      policy,
       get files() {
         return store.files;
       },
@@ -113,6 +122,9 @@ export async function openApi(
   const access = createAccess({ store, catalogue, clock, events });
   const system = access.systemBy("test");
   const { rootId, adminId } = await firstData(store, system);
+  const data = { catalogue, store, access, clock, close: async () => undefined };
+  const telling = createTelling({ data, clock, events, log, policy, endpointId: () => "" });
+  const oauth = createOAuth({ store, access, clock, onError: fail });
   const api = createApi({
     catalogue,
     store,
@@ -122,7 +134,9 @@ export async function openApi(
     settings: defaultSettings(),
     broadcaster: {} as Broadcaster,
     plugins: { route: async () => null, configFields: () => ({}), restart: async () => {}, log: () => null },
+    eventStream: telling.eventStream,
     signIn: createSignIn({ store, access, clock }),
+    oauth,
     firstRun: { needed: () => false, setUp: async () => "" },
     consoleFolder: pathToFileURL(join(dataDir, "console/")),
     ...options.needs,
@@ -154,8 +168,12 @@ export async function openApi(
       }
       return { id, token: (await createToken(store, id, { name: "test" }, system)).token };
     },
+    telling,
     async close() {
+      telling.stop();
+      await telling.webhooks.stop();
       await server.stop();
+      oauth.close();
       access.close();
       await store.close();
     },

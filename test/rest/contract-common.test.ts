@@ -311,7 +311,7 @@ const ERRORS: readonly Row[] = [
     "405 with Allow",
     async () => {
       const { status, headers, body } = await daemon.call("POST", "/devices", {});
-      expect([status, headers.get("allow"), body.type]).toEqual([405, "GET, HEAD", "method-not-allowed"]);
+      expect([status, headers.get("allow"), body.type]).toEqual([405, "GET, HEAD, OPTIONS", "method-not-allowed"]);
     },
   ],
   [

@@ -14,6 +14,8 @@ afterAll(() => api.close());
 
 /** What behaviours ask of values beyond the declarations. */
 const TABLE = {
+  "applications.redirectUris": ["https://app.example.org/back"],
+  "applications.scopes": ["urn:service:users:read"],
   "confirmation-requests.options": ["Yes", "No"],
   "dynamic-replies.optionLabel": "Yes",
   "escalation-rules.optionLabel": "No",
@@ -26,6 +28,8 @@ const TABLE = {
   "security-group-permissions.spec": "/users/*",
   "user-permissions.spec": "/users/*",
   "user-devices.type": "SMS",
+  "triggers.spec": "/users/*",
+  "triggers.secret": `whsec_${Buffer.alloc(32, 7).toString("base64")}`,
 };
 
 const rows = createSampleRows(() => api, TABLE, {

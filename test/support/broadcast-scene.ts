@@ -43,6 +43,8 @@ export interface SceneKinds {
 /** A daemon and a campus, each in a process of its own, with all devices of the campus in one group. */
 export interface BroadcastScene {
   readonly campus: TestCampus;
+  /** Where the daemon that runs now is reached. */
+  url(): string;
   /** Of the daemon as it runs now. */
   api(): ApiClient;
   /** Sends to all devices; `seconds` is the length of the recording. */
@@ -95,6 +97,7 @@ export async function openScene(kinds: SceneKinds, slowestMs: number): Promise<B
   const diary: BroadcastScene["diary"] = (id) => listAll(api, `/notifications/${id}/activities`);
   return {
     campus,
+    url: () => daemon.url,
     api: () => api,
     ledger,
     diary,

@@ -34,12 +34,15 @@ export interface TestDaemonOptions {
   declarations?: readonly AnyResource[];
   /** An earlier test daemon, stopped meanwhile, whose data is used again. */
   after?: Pick<TestDaemon, "dataDir" | "first">;
+  /** Changes the new data before the daemon starts on it. */
+  prepare?(dataDir: string): void;
 }
 
 /** Starts a daemon on a free port of 127.0.0.1; the test stops it. */
 export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<TestDaemon> {
   const dataDir = options.after?.dataDir ?? makeTempDir();
   const first = options.after?.first ?? (await initAppliance(dataDir, TEST_ADMIN, systemClock));
+  options.prepare?.(dataDir);
   const daemon = await startDaemon({
     dataDir,
     listen: "127.0.0.1:0",

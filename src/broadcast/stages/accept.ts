@@ -1,7 +1,7 @@
 import { ssrcOf } from "../../audio/rtp.ts";
 import { toneSegments } from "../../audio/tones.ts";
 import { inspectWav } from "../../audio/wav.ts";
-import { ConflictError, invalidValue } from "../../base/errors.ts";
+import { invalidValue } from "../../base/errors.ts";
 import { newId } from "../../base/ids.ts";
 import notifications from "../../resources/broadcasts/notifications.ts";
 import messageTemplates from "../../resources/messages/message-templates.ts";
@@ -12,6 +12,7 @@ import type { By, Reader, Transaction } from "../../store/store.ts";
 import { addActivity } from "../activities.ts";
 import type { SendOptions } from "../broadcaster.ts";
 import { composeMessage, type GivenMessage, type NotificationRow, readMessage, type TemplateRow } from "../compose.ts";
+import { continuedBy, inheritedFrom, toRecipientsOf } from "../continuation.ts";
 import { type PreviewNeeds, writePreview } from "../preview.ts";
 import { priorityLevelOf, readSendingProfile } from "../sending-profile.ts";
 import type { NextStage, StageNeeds } from "../stage.ts";
@@ -19,14 +20,22 @@ import type { NextStage, StageNeeds } from "../stage.ts";
 /** How long an unsent delivery is of use when the message does not expire. @source replication.md, amendment (c) */
 const USEFUL_MS = { emergency: 15 * 60_000, routine: 2 * 60_000 } as const;
 
+/** Epoch ms after which an unsent delivery of a message that is sent at `createdAt` is of no use. */
+export function usefulUntil({
+  expiresAt,
+  priorityLevel,
+  createdAt,
+}: Pick<NotificationRow, "expiresAt" | "priorityLevel" | "createdAt">): number {
+  return expiresAt ?? createdAt + USEFUL_MS[priorityLevel === 0 ? "emergency" : "routine"];
+}
+
 /** What accepting a message needs. */
 export type AcceptNeeds = PreviewNeeds & Pick<StageNeeds, "laneOf">;
 
 /**
  * Checks a message and stores it with everybody it names in one transaction; resolves after COMMIT. A draft is only
- * foreseen. The same idempotency key again answers the first notification. Whether the sender may send at all is judged
- * by the caller.
- * Throws CallerError, ConflictError.
+ * foreseen. Whether the sender may send at all is judged by the caller.
+ * Throws CallerError.
  */
 export async function accept(
   input: Readonly<Record<string, unknown>>,
@@ -35,19 +44,16 @@ export async function accept(
   needs: AcceptNeeds,
 ): Promise<NotificationRow> {
   const { store } = needs;
-  // Asked before anything is checked too: a repeat is answered even if the template has changed meanwhile.
-  const earlier = earlierSend(store, by, options);
-  if (earlier) return earlier;
   if (input.audio instanceof UploadedFile) inspectWav(await store.files.read(input.audio.file));
-  const given = readMessage(input);
-  const message = composeMessage(given, templateOf(given, store, by));
+  const read = readMessage(input);
+  const before = continuedBy(read, store, by);
+  const given = before && options.sameRecipients ? toRecipientsOf(before, read) : read;
+  const message = { ...composeMessage(given, templateOf(given, store, by)), ...(before && inheritedFrom(before)) };
   toneSegments(message.alertTone ?? "silent");
   const values = sendingValues(message, by, options, needs);
-  const row = await store.write((tx) => {
-    const same = earlierSend(tx, by, options);
-    if (same) return same;
-    return insert(tx, splitReferences(values, given), by, needs.endpointId());
-  }, needs.laneOf(values.priorityLevel));
+  const named = splitReferences(values, given);
+  const lane = needs.laneOf(values.priorityLevel);
+  const row = await store.write((tx) => insert(tx, named, by, needs.endpointId()), lane);
   if (row.draft) await writePreview(row, needs);
   return row;
 }
@@ -59,22 +65,6 @@ function templateOf({ values }: GivenMessage, reader: Reader, by: By): TemplateR
   return template;
 }
 
-/** Names the sender beside the sender's key: two senders may choose the same. */
-function keyOf(by: By, options: SendOptions): string | null {
-  return options.idempotencyKey === null ? null : `${by.actor.userId ?? by.actor.name}/${options.idempotencyKey}`;
-}
-
-function earlierSend(reader: Reader, by: By, options: SendOptions): NotificationRow | null {
-  const idempotencyKey = keyOf(by, options);
-  if (idempotencyKey === null) return null;
-  const earlier = reader.find(notifications, { idempotencyKey }, 1)[0];
-  if (!earlier) return null;
-  if (earlier.requestSha !== options.requestSha) {
-    throw new ConflictError("This idempotency key was used for another message.", "Idempotency-Key");
-  }
-  return earlier;
-}
-
 type SendingValues = ReturnType<typeof sendingValues>;
 
 function sendingValues(message: Partial<NotificationRow>, by: By, options: SendOptions, needs: AcceptNeeds) {
@@ -83,6 +73,7 @@ function sendingValues(message: Partial<NotificationRow>, by: By, options: SendO
   const profile = readSendingProfile(message.extensionSettingsOverrides);
   const priorityLevel = priorityLevelOf(message.priority ?? "normal", options.source, profile);
   const expiresAt = message.expiration ? now + message.expiration * 1_000 : null;
+  const notAfter = usefulUntil({ expiresAt, priorityLevel, createdAt: now });
   const stage: NextStage = message.draft ? "draft" : "resolve";
   return {
     ...message,
@@ -93,10 +84,8 @@ function sendingValues(message: Partial<NotificationRow>, by: By, options: SendO
     initiatorId: by.actor.userId,
     initiatingEndpointId: needs.endpointId(),
     expiresAt,
-    notAfter: expiresAt ?? now + USEFUL_MS[priorityLevel === 0 ? "emergency" : "routine"],
+    notAfter,
     priorityLevel,
-    idempotencyKey: keyOf(by, options),
-    requestSha: options.requestSha,
     ssrc: ssrcOf(id),
     stage,
     stageAt: now,

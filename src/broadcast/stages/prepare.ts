@@ -6,6 +6,7 @@ import type { Reader, Transaction } from "../../store/store.ts";
 import { addActivity } from "../activities.ts";
 import type { NotificationRow } from "../compose.ts";
 import { prepareSound } from "../programme.ts";
+import { NOT_REACHED } from "../proof.ts";
 import { advance, type Stage, type StageNeeds } from "../stage.ts";
 
 /** What the diary says of a message that is to be spoken. */
@@ -24,7 +25,7 @@ export const prepare: Stage = {
     const { programme, faults } = await prepareSound(row, needs);
     const remarks: Remark[] = faults.map((fault) => ({ severity: "error", message: `${fault} ${NO_SOUND}` }));
     if (row.ttsType !== null && row.ttsType !== "none") remarks.push({ severity: "info", message: SPEECH_LATER });
-    const address = programme && reachesPhones(needs.store, row.pk) ? lendAddress(row, needs, remarks) : null;
+    const address = programme && reachesPhones(needs.store, row) ? lendAddress(row, needs, remarks) : null;
     await needs.store.write(
       (tx) => {
         storeSound(tx, row, programme, address);
@@ -43,11 +44,14 @@ interface Remark extends Record<string, unknown> {
   message: string;
 }
 
-function reachesPhones(reader: Reader, notificationPk: number): boolean {
+function reachesPhones(reader: Reader, { pk, retriedAt }: NotificationRow): boolean {
   const found = reader.one(
-    `SELECT 1 FROM broadcast_targets t JOIN devices d ON d.pk = t.device
-     WHERE t.notification = ? AND d.type = 'phones' LIMIT 1`,
-    notificationPk,
+    retriedAt === null
+      ? `SELECT 1 FROM broadcast_targets t JOIN devices d ON d.pk = t.device
+         WHERE t.notification = ? AND d.type = 'phones' LIMIT 1`
+      : `SELECT 1 FROM deliveries WHERE notification_pk = ? AND type = 'phones'
+         AND (ended_at IS NULL OR level IN ${NOT_REACHED}) LIMIT 1`,
+    pk,
   );
   return found !== null;
 }

@@ -1,7 +1,13 @@
 import notifications from "../../resources/broadcasts/notifications.ts";
 import { addActivity } from "../activities.ts";
 import type { NotificationRow } from "../compose.ts";
-import { insertDeviceDeliveries, insertUserDeliveries, troublesOfProviders } from "../planning.ts";
+import {
+  insertDeviceDeliveries,
+  insertUserDeliveries,
+  reopenDeviceDeliveries,
+  reopenUserDeliveries,
+  troublesOfProviders,
+} from "../planning.ts";
 import { endpointKey } from "../recipients.ts";
 import { type Lane, writeInSlices } from "../slices.ts";
 import { advance, type Stage, type StageNeeds } from "../stage.ts";
@@ -9,7 +15,8 @@ import { nextTargets } from "../targets.ts";
 
 /**
  * One ledger row per device: planned, or ended at once in words where nothing can be done. A target goes in the
- * transaction that makes its row, and a row is made once, so the stage may be repeated at any point.
+ * transaction that makes its row, and a row is made once, so the stage may be repeated at any point. A message that is
+ * sent again has its rows already: those of what it had not reached are opened once more.
  */
 export const queue: Stage = {
   name: "queue",
@@ -19,12 +26,14 @@ export const queue: Stage = {
     if (!row) return;
     const lane = needs.laneOf(row.priorityLevel ?? 5);
     await queueDevices(row, needs, lane);
+    if (row.retriedAt !== null) await reopenRows(row, row.retriedAt, needs, lane);
     const open = store.one("SELECT 1 FROM broadcast_open_recipients WHERE notification = ?", row.pk) !== null;
     if (!open) await queueUserDevices(row, needs, lane);
     await store.write((tx) => {
       const deliveries = tx.one<{ n: number }>(
-        "SELECT count(*) AS n FROM deliveries WHERE notification_pk = ?",
+        "SELECT count(*) AS n FROM deliveries WHERE notification_pk = ? AND (? IS NULL OR ended_at IS NULL)",
         row.pk,
+        row.retriedAt,
       );
       const details = { devices: deliveries?.n ?? 0 };
       addActivity(tx, { notificationId, type: "sending-started", endpointId: needs.endpointId(), details }, needs.by);
@@ -43,6 +52,15 @@ async function queueDevices(row: NotificationRow, needs: StageNeeds, lane: Lane)
     tx.run("DELETE FROM broadcast_targets WHERE notification = ? AND device <= ?", row.pk, range.upTo);
     return range.count;
   });
+}
+
+/** The rows of what a settled message had not reached; what it had reached stays as it is. */
+async function reopenRows(row: NotificationRow, before: number, needs: StageNeeds, lane: Lane): Promise<void> {
+  const { store, providers } = needs;
+  const ours = endpointKey(store, needs.endpointId());
+  const given = { ours, troubles: troublesOfProviders(store, providers), providers, before };
+  await writeInSlices(needs, lane, (tx, most) => reopenDeviceDeliveries(tx, row, most, given));
+  await writeInSlices(needs, lane, (tx, most) => reopenUserDeliveries(tx, row, most, given));
 }
 
 /** Makes the rows for the devices of a message's recipients. */

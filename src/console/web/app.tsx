@@ -3,14 +3,16 @@ import { RouterProvider } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
 import { CallerError } from "../../base/errors.ts";
 import { openSocket } from "./api/browser-socket.ts";
-import { createClient } from "./api/client.ts";
+import { type Client, createClient } from "./api/client.ts";
 import { createLiveFeed, type FeedState } from "./api/live-feed.ts";
 import type { SessionRow } from "./api/rows.ts";
 import { createStaleQueries } from "./api/stale-queries.ts";
-import { watchAttention } from "./attention.ts";
+import { type Attention, watchAttention } from "./attention.ts";
 import { browserClock } from "./browser-clock.ts";
 import { type Console, ConsoleProvider } from "./console-context.tsx";
+import { freshen } from "./list/fresh-lists.ts";
 import { Toast, type ToastText } from "./parts/toast.tsx";
+import { createRemovals } from "./removals.ts";
 import { createConsoleRouter } from "./router.tsx";
 
 const LogInPage = lazy(() => import("./pages/log-in.tsx"));
@@ -21,46 +23,67 @@ export function App() {
   const queries = useQueryClient();
   const [feed, setFeed] = useState<FeedState>({ live: true, since: browserClock.now() });
   const [toast, setToast] = useState<ToastText | null>(null);
-  const [isUnattended] = useState(() => watchAttention(window, browserClock));
+  const [attention] = useState(() => watchAttention(window, browserClock));
+  const [removals] = useState(() => createRemovals(browserClock, window));
   const client = useMemo(
     () =>
       createClient({
         fetch: (address, init) => fetch(address, init),
-        isUnattended,
+        isUnattended: attention.isUnattended,
         onLoggedOut: () => queries.setQueryData(["session"], null),
       }),
-    [queries, isUnattended],
+    [queries, attention],
   );
   const session = useQuery({
     queryKey: ["session"],
-    queryFn: () => client.get<SessionRow>("session").catch(noneWhenLoggedOut),
+    queryFn: async () => {
+      // Asked first, since browsers write down every 401.
+      const { loggedIn } = await queries.fetchQuery({
+        queryKey: ["setup"],
+        queryFn: () => client.setup(),
+        staleTime: 0,
+      });
+      return loggedIn ? client.get<SessionRow>("session").catch(noneWhenLoggedOut) : null;
+    },
     staleTime: Number.POSITIVE_INFINITY,
   });
-  const setup = useQuery({
-    queryKey: ["setup"],
-    queryFn: () => client.setupNeeded(),
-    enabled: session.data === null,
-  });
+  const setup = useQuery({ queryKey: ["setup"], queryFn: () => client.setup(), enabled: session.data === null });
   const loggedIn = Boolean(session.data);
-  useLiveFeed(loggedIn, setFeed);
+  useLiveFeed({ loggedIn, client, asIfAlone: attention.asIfAlone }, setFeed);
   const router = useMemo(createConsoleRouter, []);
   const refreshSession = useCallback(() => void queries.resetQueries(), [queries]);
   const value = useMemo<Console>(
-    () => ({ client, clock: browserClock, feed, refreshSession, say: (text, undo) => setToast({ text, undo }) }),
-    [client, feed, refreshSession],
+    () => ({
+      client,
+      clock: browserClock,
+      feed,
+      removals,
+      refreshSession,
+      say: (text, undo) => setToast({ text, undo }),
+    }),
+    [client, feed, removals, refreshSession],
   );
   return (
     <ConsoleProvider value={value}>
       <Suspense>
         {session.data && <RouterProvider router={router} />}
-        {!session.data && !session.isLoading && (setup.data ? <SetUpPage /> : !setup.isLoading && <LogInPage />)}
+        {!session.data &&
+          !session.isLoading &&
+          (setup.data?.needed ? <SetUpPage /> : !setup.isLoading && <LogInPage />)}
       </Suspense>
       {toast && <Toast toast={toast} onEnd={() => setToast(null)} />}
     </ConsoleProvider>
   );
 }
 
-function useLiveFeed(loggedIn: boolean, onState: (state: FeedState) => void): void {
+interface Follower {
+  loggedIn: boolean;
+  client: Client;
+  asIfAlone: Attention["asIfAlone"];
+}
+
+/** What the feed brings nobody has asked for, though somebody may be at the page. */
+function useLiveFeed({ loggedIn, client, asIfAlone }: Follower, onState: (state: FeedState) => void): void {
   const queries = useQueryClient();
   useEffect(() => {
     if (!loggedIn) return;
@@ -70,17 +93,17 @@ function useLiveFeed(loggedIn: boolean, onState: (state: FeedState) => void): vo
       onState(state) {
         onState(state);
         // The daemon also cuts whose session has ended; whoever asks learns which it is.
-        if (!state.live) void queries.invalidateQueries({ queryKey: ["session"] });
+        if (!state.live) asIfAlone(() => void queries.invalidateQueries({ queryKey: ["session"] }));
       },
-      onChanges: createStaleQueries(
-        browserClock,
-        (resource) => void queries.invalidateQueries({ queryKey: [resource] }),
+      onChanges: createStaleQueries(browserClock, (resource, changes) =>
+        asIfAlone(() => void freshen({ queries, client }, resource, changes)),
       ),
-      onResync: () => void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "session" }),
+      onResync: () =>
+        asIfAlone(() => void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "session" })),
     });
     feed.start();
     return () => feed.stop();
-  }, [loggedIn, queries, onState]);
+  }, [loggedIn, client, asIfAlone, queries, onState]);
 }
 
 function noneWhenLoggedOut(error: unknown): null {

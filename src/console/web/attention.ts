@@ -1,15 +1,34 @@
 import type { BrowserClock } from "./browser-clock.ts";
 
+/** Whether somebody uses the page, so that what it reads by itself keeps no session alive. */
+export interface Attention {
+  /** True when nobody has touched the page for a while, and within `asIfAlone`. */
+  isUnattended(): boolean;
+  /** Whatever `fn` begins to read at once, nobody has asked for, though somebody may be there. */
+  asIfAlone(fn: () => void): void;
+}
+
 /** A page that nobody has touched for so long reads on its own account. */
 const ATTENDED_MS = 15_000;
 
-/** Watches for as long as the page lives whether somebody uses it; tells whether it is left alone. At first it is not. */
-export function watchAttention(target: EventTarget, clock: BrowserClock): () => boolean {
+/** Watches for as long as the page lives whether somebody uses it. At first it is attended. */
+export function watchAttention(target: EventTarget, clock: BrowserClock): Attention {
   let touchedAt = clock.now();
+  let alone = false;
   const touch = (): void => {
     touchedAt = clock.now();
   };
   const kinds = ["pointerdown", "pointermove", "keydown", "wheel", "touchstart"];
   for (const kind of kinds) target.addEventListener(kind, touch, { passive: true });
-  return () => clock.now() - touchedAt > ATTENDED_MS;
+  return {
+    isUnattended: () => alone || clock.now() - touchedAt > ATTENDED_MS,
+    asIfAlone(fn) {
+      alone = true;
+      try {
+        fn();
+      } finally {
+        alone = false;
+      }
+    },
+  };
 }

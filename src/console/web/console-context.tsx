@@ -3,12 +3,14 @@ import { BugError } from "../../base/errors.ts";
 import type { Client } from "./api/client.ts";
 import type { FeedState } from "./api/live-feed.ts";
 import type { BrowserClock } from "./browser-clock.ts";
+import type { Removals } from "./removals.ts";
 
 /** What every page may use. */
 export interface Console {
   client: Client;
   clock: BrowserClock;
   feed: FeedState;
+  removals: Removals;
   /** Says something for a few seconds; with `undo`, offers to take it back. */
   say(message: string, undo?: () => void): void;
   /** Asks anew who is logged in. */

@@ -7,8 +7,8 @@ import {
 } from "@tanstack/react-router";
 import { Frame } from "./frame/frame.tsx";
 import { LostPage, PageFault } from "./frame/lost-page.tsx";
+import { readTableSearch } from "./list/table-search.ts";
 import NowPage from "./pages/now.tsx";
-import { readTableSearch } from "./parts/table-search.ts";
 
 /** The console's addresses; every page but the first is loaded when it is opened. */
 export function createConsoleRouter() {
@@ -52,6 +52,10 @@ export function createConsoleRouter() {
     at(
       "/lists",
       lazyRouteComponent(() => import("./pages/lists.tsx")),
+    ),
+    at(
+      "/security-groups",
+      lazyRouteComponent(() => import("./pages/security-groups.tsx")),
     ),
     at(
       "/system",

@@ -1,5 +1,7 @@
-import { boolean, internal, json, option, ref, text } from "../../schema/field.ts";
+import { boolean, integer, internal, json, option, ref, text, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { DELIVERY_LEVELS } from "../broadcasts/delivery-levels.ts";
+import { DEVICE_STATES } from "./device-states.ts";
 import { DEVICE_TYPES } from "./device-types.ts";
 
 /**
@@ -18,7 +20,7 @@ export default defineResource({
   idParam: "deviceId",
   scope: "organisation",
   replicate: "C",
-  indexes: [["icopId"], ["type"], ["provider"]],
+  indexes: [["icopId"], ["type"], ["provider"], ["state"], ["description", "id"]],
   fields: {
     extensionId: ref("Extension of the appliance.", "extensions", {
       required: true,
@@ -50,7 +52,15 @@ export default defineResource({
     defunct: boolean("No longer in use: kept for its history, never addressed.", { default: false }),
     isLicensed: boolean("The appliance's licence filters include it.", { readOnly: true, default: true }),
     provider: internal("Name of the plugin that carries deliveries to it.", "text"),
-    lastSeenAt: internal("Epoch ms of the last bytes received from it.", "integer"),
-    failures: internal("Deliveries in a row that it did not answer; known-dead devices are asked last.", "integer"),
+    state: option(
+      "own choice: what its last delivery says of it; null while nothing was sent to it. Facts of the ledger, so a change leaves `updatedAt` as it is.",
+      DEVICE_STATES,
+      { readOnly: true },
+    ),
+    lastLevel: option("own choice: how far its last delivery was proven.", DELIVERY_LEVELS, { readOnly: true }),
+    lastSeenAt: timestamp("own choice: when a delivery last brought an answer of it.", { readOnly: true }),
+    failures: integer("own choice: deliveries in a row that it did not answer; known-dead devices are asked last.", {
+      readOnly: true,
+    }),
   },
 });

@@ -28,6 +28,8 @@ export default defineResource({
       enrollmentEndDate: timestamp("Moment from which nobody can join any more."),
     }),
     loadSourceId: ref("Load definition that made the list.", "load-definitions", { readOnly: true }),
-    syncId: computed("Replication marker; equal on both sides once the row is replicated.", "text"),
+    syncId: computed("Replication marker; equal on both sides once the row is replicated.", "text", {
+      nullable: true,
+    }),
   },
 });

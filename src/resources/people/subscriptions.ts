@@ -1,4 +1,4 @@
-import { ref, timestamp } from "../../schema/field.ts";
+import { computed, ref, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
 /**
@@ -12,9 +12,12 @@ export default defineResource({
   idParam: "subscriptionId",
   scope: "parent",
   replicate: "B",
-  limit: { most: 100_000, per: "distributionListId" },
+  limit: { most: 100_000, per: "distributionListId", until: "subscriptionEndDate" },
   unique: [["userId", "distributionListId"]],
-  indexes: [["distributionListId", "userId"]],
+  indexes: [
+    ["distributionListId", "userId"],
+    ["distributionListId", "subscriptionEndDate"],
+  ],
   fields: {
     userId: ref("User on the list.", "users", {
       required: true,
@@ -28,6 +31,9 @@ export default defineResource({
       embed: "distributionList",
       onDelete: "cascade",
     }),
-    subscriptionEndDate: timestamp("Moment from which the list no longer reaches the user; null for no end."),
+    subscriptionEndDate: timestamp(
+      "Moment from which the list no longer reaches the user; null for no end. own choice: an ended one is listed still, so that it can go on, and counts against no limit.",
+    ),
+    userIsLocked: computed("Whether the user's account is locked at this moment.", "boolean"),
   },
 });

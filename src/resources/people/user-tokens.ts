@@ -7,7 +7,7 @@ import { defineResource } from "../../schema/resource.ts";
  */
 export default defineResource({
   name: "user-tokens",
-  doc: "A bearer token that acts for its user until it expires or is deleted.",
+  doc: "A token that acts for its user until it expires or is deleted, or a session of the console.",
   paths: [{ at: "users/{userId}/tokens", methods: ["get", "post", "delete"] }],
   idParam: "tokenId",
   scope: "parent",
@@ -34,14 +34,24 @@ export default defineResource({
       max: 4_000,
     }),
     client: text("Client id of the program the token was made for; null for one made by hand.", { readOnly: true }),
+    applicationId: ref("Application the token was made for; with it the token goes.", "applications", {
+      readOnly: true,
+      onDelete: "cascade",
+    }),
     originId: internal("Id of the first token of a chain of refreshed ones.", "text", { index: true }),
     originCreatedAt: timestamp("When the first token of the chain was made.", { readOnly: true }),
-    refreshTokenUsed: boolean("A refresh token that was exchanged; its second use revokes the chain.", {
+    refreshTokenUsed: boolean("A refresh token or code that was exchanged; its second use revokes the chain.", {
       readOnly: true,
       default: false,
     }),
-    kind: internal("`permanent`, `session` (ends after idling) or `oauth`.", "text"),
+    kind: option(
+      "own choice: permanent, made by hand; session, of the console, ends after idling; oauth, made for an application.",
+      ["permanent", "session", "oauth"],
+      { readOnly: true },
+    ),
+    lastUsedAt: timestamp("own choice: the last request with it, written at most once a minute.", { readOnly: true }),
     tokenHash: internal("SHA-256 of the clear value, hex.", "text", { unique: true }),
-    lastUsedAt: internal("Epoch ms of the last request with it, written at most once a minute.", "integer"),
+    redirectUri: internal("Of a code: where it was sent to; null when the request named no address.", "text"),
+    codeChallenge: internal("Of a code: SHA-256 of the verifier, base64url; null without PKCE.", "text"),
   },
 });

@@ -52,9 +52,22 @@ export default defineResource({
       readOnly: true,
       default: true,
     }),
+    source: option(
+      "Where the account came from.",
+      ["manual", "self-registered", "cloud-user-loader", "user-loader", "sis-loader"],
+      { readOnly: true, default: "manual" },
+    ),
+    fromCloudUserLoader: computed("Whether the cloud's loader made the user, derived from `source`.", "boolean"),
+    fromRegularUserLoader: computed(
+      "Whether a loader of the appliance made the user, derived from `source`.",
+      "boolean",
+    ),
+    preferredLanguage: option("Language in which the user wants to be addressed.", [
+      ...["ar", "de-DE", "en-US", "es-US", "en-GB", "fr-CA", "fr-FR", "pt-BR"],
+    ] as const),
     loadSourceId: ref("Load definition that made the user.", "load-definitions", { readOnly: true }),
     securityGroups: computed("Security groups the user is a member of, by name.", "array"),
-    subscriptions: computed("The user's subscriptions to distribution lists, oldest first.", "array"),
+    subscriptions: computed("The user's subscriptions that have not ended, oldest first.", "array"),
     passwordHash: internal("argon2id hash of the password, null while none is set.", "text"),
     passwordChangedAt: internal("Epoch ms of the last change of the password.", "integer"),
   },

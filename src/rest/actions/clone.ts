@@ -8,6 +8,8 @@ export function cloneActions(catalogue: Catalogue): Action[] {
     .map((resource) => ({
       method: "post",
       at: `${canonicalPath(resource).at}/{${resource.idParam}}/clone`,
+      doc: "Makes a copy.",
+      answers: { kind: "row", resource },
       async handle(request) {
         const { needs, params, by } = request;
         return request.show(resource, await needs.store.clone(resource, params[resource.idParam] ?? "", by));

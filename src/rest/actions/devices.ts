@@ -4,10 +4,21 @@ import deviceGroups from "../../resources/devices/device-groups.ts";
 import devices from "../../resources/devices/devices.ts";
 import endpoints from "../../resources/devices/endpoints.ts";
 import extensions from "../../resources/devices/extensions.ts";
+import { boolean, json, text, uuid } from "../../schema/field.ts";
 import type { PageQuery } from "../../store/store.ts";
 import { type Action, type ApiRequest, visibleRow } from "../action.ts";
 
 const NOT_DEFUNCT = { field: "defunct", op: "eq", value: false } as const;
+
+const DEVICE_FILTERS = {
+  name: text("Part of the description.", { max: 255 }),
+  deviceGroupId: uuid("Group whose members are listed."),
+  deviceGroup: json("A group that is not stored, as the fields of device groups."),
+  types: json("Device types, one or several."),
+  icopIds: json("Ids of devices, one or several."),
+  attributes: json("Attributes and the values they must have."),
+  includeDefunct: boolean("Defunct devices too.", { default: false }),
+};
 
 /** Lists of devices take filters that are computed over groups and attributes. @source service-api.md, /v1/devices and /v1/extensions/{extensionId}/devices */
 export const deviceActions: readonly Action[] = [
@@ -15,6 +26,9 @@ export const deviceActions: readonly Action[] = [
     // own choice: where every device of the organisation is listed, defunct ones are left out unless they are asked for.
     method: "get",
     at: "devices",
+    doc: "Lists devices of the whole organisation; defunct ones only where they are asked for.",
+    query: DEVICE_FILTERS,
+    answers: { kind: "list", resource: devices },
     handle: (request) => {
       const { includeDefunct, defunct } = request.query;
       return listDevices(request, {}, includeDefunct === true || defunct !== undefined ? [] : [NOT_DEFUNCT]);
@@ -23,6 +37,9 @@ export const deviceActions: readonly Action[] = [
   {
     method: "get",
     at: "extensions/{extensionId}/devices",
+    doc: "Lists devices of an extension.",
+    query: DEVICE_FILTERS,
+    answers: { kind: "list", resource: devices },
     async handle(request) {
       const { extensionId = "" } = request.params;
       if (!request.needs.store.get(extensions, extensionId)) throw notFound();
@@ -32,6 +49,9 @@ export const deviceActions: readonly Action[] = [
   {
     method: "get",
     at: "extensions/{extensionId}/endpoints/{endpointId}/devices",
+    doc: "Lists devices of an appliance.",
+    query: DEVICE_FILTERS,
+    answers: { kind: "list", resource: devices },
     async handle(request) {
       const { extensionId = "", endpointId = "" } = request.params;
       if (request.needs.store.get(endpoints, endpointId)?.extensionId !== extensionId) throw notFound();
@@ -42,6 +62,8 @@ export const deviceActions: readonly Action[] = [
     // own choice: beside `/devices?deviceGroupId=…`, the members of a group under its own path.
     method: "get",
     at: "device-groups/{deviceGroupId}/devices",
+    doc: "Lists the devices that a group chooses now.",
+    answers: { kind: "list", resource: devices },
     async handle(request) {
       const { store, clock } = request.needs;
       const { id } = visibleRow(request, deviceGroups, request.params.deviceGroupId ?? "");

@@ -4,12 +4,13 @@ import { invalidValue, notFound, requiredValue } from "../../base/errors.ts";
 import { isUuid } from "../../base/ids.ts";
 import domains from "../../resources/domains/domains.ts";
 import { type Catalogue, canonicalPath, pathParams } from "../../schema/catalogue.ts";
-import { boolean } from "../../schema/field.ts";
+import { boolean, uuid } from "../../schema/field.ts";
 import type { AnyResource, ResourcePath, RowOf } from "../../schema/resource.ts";
 import { type ApiRequest, deleted, type GuardedAction, visibleRow } from "../action.ts";
 import { requireMatch } from "../etag.ts";
 import { bodyCheck } from "./checked-body.ts";
 
+const ID = uuid("What is put there.", { required: true });
 const JOINING = {
   promote: boolean("The domain may replace those below it.", { default: false }),
   demote: boolean("The domain may replace the one above it.", { default: false }),
@@ -33,6 +34,8 @@ export function domainActions(catalogue: Catalogue): GuardedAction[] {
 const removal: GuardedAction = {
   method: "delete",
   at: "domains/{domainId}",
+  doc: "Deletes a domain; what lies in it moves to the one above.",
+  answers: { kind: "deletion" },
   async handle(request) {
     const { id } = visibleRow(request, domains, request.params.domainId ?? "");
     const ifMatch = request.header("if-match");
@@ -58,14 +61,25 @@ function membersOf(family: AnyResource): GuardedAction[] {
       method: "get",
       at,
       shownAt,
+      doc: "Those of the family that are in the domain.",
+      answers: { kind: "list", resource: family },
       handle: (request) => request.list(family, { within: { domainId: domainOf(request) } }),
     },
-    { method: "get", at: item, shownAt, handle: async (request) => request.show(family, memberOf(request)) },
+    {
+      method: "get",
+      at: item,
+      shownAt,
+      doc: "One of those that are in the domain.",
+      answers: { kind: "row", resource: family },
+      handle: async (request) => request.show(family, memberOf(request)),
+    },
     {
       method: "post",
       at,
       shownAt,
-      accepts: JOINING,
+      doc: "Puts one into the domain.",
+      answers: { kind: "row", resource: family },
+      accepts: { id: ID, ...JOINING },
       async handle(request) {
         const id = idIn(request);
         await join(request, family, id, domainOf(request));
@@ -75,6 +89,8 @@ function membersOf(family: AnyResource): GuardedAction[] {
     {
       method: "delete",
       at: item,
+      doc: "Takes one out of the domain.",
+      answers: { kind: "deletion" },
       async handle(request) {
         const { id } = memberOf(request);
         await leave(request, family, id, domainOf(request));
@@ -100,14 +116,25 @@ function placesOf(family: AnyResource): GuardedAction[] {
       method: "get",
       at,
       shownAt,
+      doc: "The domains it is in.",
+      answers: { kind: "list", resource: domains },
       handle: (request) => request.list(domains, { ids: domainsOf(rowOf(request)) }, request.by.scope.inSight),
     },
-    { method: "get", at: item, shownAt, handle: async (request) => request.show(domains, placeOf(request)) },
+    {
+      method: "get",
+      at: item,
+      shownAt,
+      doc: "One of the domains it is in.",
+      answers: { kind: "row", resource: domains },
+      handle: async (request) => request.show(domains, placeOf(request)),
+    },
     {
       method: "post",
       at,
       shownAt,
-      accepts: JOINING,
+      doc: "Puts it into a domain.",
+      answers: { kind: "row", resource: domains },
+      accepts: { id: ID, ...JOINING },
       async handle(request) {
         const domainId = idIn(request);
         await join(request, family, rowOf(request).id, domainId);
@@ -119,6 +146,8 @@ function placesOf(family: AnyResource): GuardedAction[] {
     {
       method: "delete",
       at: item,
+      doc: "Takes it out of a domain.",
+      answers: { kind: "deletion" },
       async handle(request) {
         const place = placeOf(request);
         await leave(request, family, rowOf(request).id, place.id);

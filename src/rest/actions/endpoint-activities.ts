@@ -10,6 +10,8 @@ export const endpointActivityActions: readonly Action[] = [
   {
     method: "post",
     at: "extensions/{extensionId}/endpoints/{endpointId}/activities",
+    doc: "Gives an order to an appliance.",
+    answers: { kind: "row", resource: endpointActivities },
     accepts: { type, value, referenceType, referenceId, severity },
     permission: "anyone",
     async handle(request) {

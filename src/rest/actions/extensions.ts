@@ -1,10 +1,29 @@
 import { invalidValue } from "../../base/errors.ts";
 import extensions from "../../resources/devices/extensions.ts";
+import { computed, integer, text, timestamp } from "../../schema/field.ts";
 import { type Action, json, visibleRow } from "../action.ts";
 import { type Query, singleText } from "../query.ts";
 
 const LINES = 100;
 const MOST_LINES = 500;
+
+const SEQ = { max: Number.MAX_SAFE_INTEGER, required: true } as const;
+const LOG_QUERY = {
+  limit: integer("Most lines.", { min: 1, max: MOST_LINES, default: LINES }),
+  after: integer("`newest` of an earlier answer: only what came since.", { max: Number.MAX_SAFE_INTEGER }),
+};
+const LOG_ANSWER = {
+  data: computed("Lines.", "array", {
+    of: {
+      seq: integer("Counts the plugin's lines.", SEQ),
+      at: timestamp("When it was written.", { required: true }),
+      level: text("How bad it is.", { required: true }),
+      message: text("The line.", { required: true, max: 100_000 }),
+      details: text("What was logged with it, as JSON.", { max: 100_000 }),
+    },
+  }),
+  newest: integer("Sent as `after`, it asks for what comes next.", SEQ),
+};
 
 /**
  * What can be done with the plugin behind an extension. own choice: `POST /v1/extensions/{id}/restart` starts it anew,
@@ -15,6 +34,8 @@ export const extensionActions: readonly Action[] = [
   {
     method: "post",
     at: "extensions/{extensionId}/restart",
+    doc: "Starts the plugin behind an extension anew, also when it was given up.",
+    answers: { kind: "row", resource: extensions },
     async handle(request) {
       const { needs, params, by } = request;
       const { id } = visibleRow(request, extensions, params.extensionId ?? "");
@@ -25,6 +46,9 @@ export const extensionActions: readonly Action[] = [
   {
     method: "get",
     at: "extensions/{extensionId}/log",
+    doc: "The newest lines of a plugin's log, oldest first.",
+    query: LOG_QUERY,
+    answers: { kind: "members", fields: LOG_ANSWER },
     async handle(request) {
       const { id } = visibleRow(request, extensions, request.params.extensionId ?? "");
       const after = wholeNumber(request.query, "after", 0, Number.MAX_SAFE_INTEGER) ?? 0;

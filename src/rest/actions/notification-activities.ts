@@ -22,6 +22,8 @@ export const notificationActivityActions: readonly Action[] = [
   {
     method: "post",
     at: "notifications/{notificationId}/activities",
+    doc: "Ends a notification: its devices are cleared.",
+    answers: { kind: "row", resource: notificationActivities },
     accepts: ENDING,
     async handle(request) {
       const { needs, by } = request;
@@ -37,6 +39,8 @@ export const notificationActivityActions: readonly Action[] = [
   {
     method: "post",
     at: "users/{userId}/notifications/{notificationId}/activities",
+    doc: "A recipient's answer, or that it was read.",
+    answers: { kind: "row", resource: notificationActivities },
     accepts: ANSWERING,
     async handle(request) {
       const { userId = "", notificationId = "" } = request.params;

@@ -1,12 +1,29 @@
 import { describeSession, endSession } from "../../access/session.ts";
 import { sessionCookie } from "../../access/session-cookie.ts";
+import { boolean, integer, list, option, text, uuid } from "../../schema/field.ts";
 import { type Action, deleted, json } from "../action.ts";
+
+const SESSION = {
+  accessToken: text("The token that was presented; null for a session of the console.", { max: 512 }),
+  userId: uuid("User who holds it.", { required: true }),
+  providerId: uuid("Identity provider."),
+  providerName: text("Its name."),
+  email: text("The user's address."),
+  name: text("The user's name.", { required: true }),
+  isOnprem: boolean("True on an appliance.", { required: true }),
+  isLicenseValid: boolean("State of the licence.", { required: true }),
+  idleTimeout: integer("How long a session may stay unused.", { required: true, unit: "min" }),
+  idleTimeoutCustom: boolean("Whether that is the user's own.", { required: true }),
+  permissions: list("What may be done with it.", option("Method.", ["get", "delete"]), { required: true }),
+};
 
 /** Whose token it is, and giving it back. @source service-api.md, Session; decisions.md 3 */
 export const sessionActions: readonly Action[] = [
   {
     method: "get",
     at: "session",
+    doc: "Whose token or session it is.",
+    answers: { kind: "members", fields: SESSION },
     permission: "anyone",
     async handle({ needs, principal }) {
       return json({ ...describeSession(needs.store, needs.access, principal), permissions: ["get", "delete"] });
@@ -15,6 +32,8 @@ export const sessionActions: readonly Action[] = [
   {
     method: "delete",
     at: "session",
+    doc: "Ends the session, or revokes the token.",
+    answers: { kind: "deletion" },
     permission: "anyone",
     async handle({ needs, principal, by, secure }) {
       const answer = deleted(await endSession(needs.store, principal, by));

@@ -1,29 +1,38 @@
 import { sessionCookie } from "../../access/session-cookie.ts";
-import { text } from "../../schema/field.ts";
+import type { Account } from "../../access/sign-in.ts";
+import { boolean, text } from "../../schema/field.ts";
 import type { Action, Answer } from "../action.ts";
 import { json } from "../action.ts";
-import { refuseForeignOrigin } from "../caller-by-cookie.ts";
+import { callerByCookie, refuseForeignOrigin } from "../caller-by-cookie.ts";
 import { bodyCheck } from "./checked-body.ts";
 
 const email = text("Address of the account.", { required: true, max: 254 });
 const password = text("The account's password.", { required: true, max: 1_024 });
+const newPassword = text("The password from now on, asked of those who must set a new one.", { max: 1_024 });
 const code = text("The one-time code.", { required: true, max: 64 });
 const name = text("What others call the administrator.", { max: 140 });
 
-const checkLogin = bodyCheck({ email, password });
+const SETUP_STATE = {
+  needed: boolean("True while there is no administrator.", { required: true }),
+  loggedIn: boolean("True when the cookie holds a session.", { required: true }),
+};
+
+const checkLogin = bodyCheck({ email, password, newPassword });
 const checkSetup = bodyCheck({ code, email, password, name });
 
-/** The two ways into the console, and whether it waits for its administrator. @source interfaces.md, Log-in and drill */
+/** The two ways into the console, whether it waits for its administrator, and whether the caller is in already. @source interfaces.md, Log-in and drill */
 export const signInActions: readonly Action[] = [
   {
     method: "post",
     at: "login",
     outsideVersion: true,
+    doc: "Begins a session of the console, held by a cookie.",
+    answers: { kind: "nothing" },
     permission: "open",
-    accepts: { email, password },
+    accepts: { email, password, newPassword },
     async handle(request) {
       refuseForeignOrigin(request);
-      const account = checkLogin(request.body) as { email: string; password: string };
+      const account = checkLogin(request.body) as unknown as Account;
       return withSession(await request.needs.signIn.byPassword(account, request.address), request.secure);
     },
   },
@@ -31,13 +40,20 @@ export const signInActions: readonly Action[] = [
     method: "get",
     at: "setup",
     outsideVersion: true,
+    doc: "Whether the appliance waits for its administrator, and whether the caller is in already.",
+    answers: { kind: "members", fields: SETUP_STATE },
     permission: "open",
-    handle: async ({ needs }) => json({ needed: needs.firstRun.needed() }),
+    handle: async (request) => {
+      const { needs } = request;
+      return json({ needed: needs.firstRun.needed(), loggedIn: callerByCookie(request, needs.access) !== null });
+    },
   },
   {
     method: "post",
     at: "setup",
     outsideVersion: true,
+    doc: "Makes the administrator of a new appliance and begins a session.",
+    answers: { kind: "nothing" },
     permission: "open",
     accepts: { code, email, password, name },
     async handle(request) {

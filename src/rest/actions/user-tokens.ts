@@ -1,16 +1,24 @@
-import { createToken } from "../../access/tokens.ts";
+import { createToken, revokeToken, type UserToken } from "../../access/tokens.ts";
+import { notFound } from "../../base/errors.ts";
 import userTokens from "../../resources/people/user-tokens.ts";
 import users from "../../resources/people/users.ts";
-import { type Action, visibleRow } from "../action.ts";
+import { boolean, text } from "../../schema/field.ts";
+import type { Scope } from "../../store/store.ts";
+import { type Action, type ApiRequest, deleted, visibleRow } from "../action.ts";
+import { requireMatch } from "../etag.ts";
+import { singleText } from "../query.ts";
+import type { RowOperation } from "../row-operations.ts";
 import { withMembers } from "./answer-members.ts";
 
 const { name, expires } = userTokens.fields;
 
-/** A user's new token; the answer is the only place where its value ever stands. @source decisions.md 3 */
-export const userTokenActions: readonly Action[] = [
+/** A user's new token, whose value stands in the answer and nowhere else, and a token's end. @source decisions.md 3; digest */
+export const userTokenActions: readonly (Action | RowOperation)[] = [
   {
     method: "post",
     at: "users/{userId}/tokens",
+    doc: "Makes a token; its value is told here and never again.",
+    answers: { kind: "row", resource: userTokens, with: { token: text("The token's value.", { required: true }) } },
     accepts: { name, expires },
     async handle(request) {
       const user = visibleRow(request, users, request.params.userId ?? "");
@@ -18,4 +26,27 @@ export const userTokenActions: readonly Action[] = [
       return withMembers(await request.show(userTokens, row), { token });
     },
   },
+  {
+    method: "delete",
+    at: "users/{userId}/tokens/{tokenId}",
+    doc: "Revokes a token.",
+    headers: ["If-Match"],
+    query: { deleteEntireSession: boolean("All tokens refreshed from the same one too.") },
+    answers: { kind: "deletion" },
+    sees: (request, scope) => findToken(request, scope) !== null,
+    async handle(request) {
+      const token = findToken(request, request.by.scope);
+      if (!token) throw notFound();
+      const ifMatch = request.header("if-match");
+      if (ifMatch) requireMatch(ifMatch, token);
+      const wholeChain = singleText(request.query, "deleteEntireSession") === "true";
+      await revokeToken(request.needs.store, token, wholeChain, request.by);
+      return deleted(token.id);
+    },
+  },
 ];
+
+function findToken({ params, needs }: Pick<ApiRequest, "params" | "needs">, scope: Scope): UserToken | null {
+  const token = needs.store.get(userTokens, params.tokenId ?? "", scope);
+  return token?.userId === params.userId ? token : null;
+}

@@ -8,6 +8,7 @@ import { giveOrder } from "../../../src/app/offline.ts";
 import { createOrders, type TokenLine } from "../../../src/app/orders.ts";
 import { CallerError } from "../../../src/base/errors.ts";
 import { silentLog } from "../../../src/base/log.ts";
+import type { AuditVerdict } from "../../../src/store/audit-chain.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 
@@ -39,6 +40,17 @@ describe.each([
   ["while the daemon runs", true],
   ["while it does not", false],
 ])("orders %s", (_when, running) => {
+  it("verify the audit", async () => {
+    await withDaemon(running, async () => {
+      const verdict = (await give("audit.verify", {})) as AuditVerdict;
+      expect(verdict).toMatchObject({ intact: true, finished: true, broken: null });
+      expect(verdict.entries).toBeGreaterThan(5);
+      expect(await give("audit.verify", { noted: verdict.last })).toEqual(verdict);
+      const later = { number: verdict.last.number + 1, hash: verdict.last.hash };
+      expect(await give("audit.verify", { noted: later })).toMatchObject({ intact: false });
+    });
+  });
+
   it("make, list and revoke tokens", async () => {
     const user = "ADMIN@example.org";
     await withDaemon(running, async () => {

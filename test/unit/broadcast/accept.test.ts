@@ -175,17 +175,6 @@ describe("accept", () => {
     expect(fixture.store.count(notifications, {})).toBe(before);
   });
 
-  it("answers the same key with the first notification, and refuses it for another message", async () => {
-    const input = { subject: "Once", distributionListIds: [listId] };
-    const options = { idempotencyKey: "k1", requestSha: "a" };
-    const sent = await Promise.all([fixture.send(input, options), fixture.send(input, options)]);
-    expect(sent[1]?.id).toBe(sent[0]?.id);
-    expect((await fixture.send(input, options)).id).toBe(sent[0]?.id);
-    await expect(fixture.send(input, { ...options, requestSha: "b" })).rejects.toMatchObject({ type: "conflict" });
-    const other: By = { ...fixture.by, actor: { ...fixture.by.actor, name: "somebody else" } };
-    expect((await fixture.send(input, options, other)).id).not.toBe(sent[0]?.id);
-  });
-
   it("lets a sender use a template's lists unseen, and name none of them", async () => {
     const messageTemplateId = await template({ distributionListIdsCustomizable: true });
     const blind: By = {

@@ -304,7 +304,7 @@ export async function openAir(fixture: BroadcastFixture): Promise<AirFixture> {
       for (let round = 0; round < 5; round++) await clock.advance(0);
     },
     async send(input) {
-      const options = { idempotencyKey: null, requestSha: "0", source: "api" } as const;
+      const options = { source: "api" } as const;
       const { id } = await broadcaster.send(input, fixture.by, options);
       await air.untilHanded(id);
       return id;

@@ -143,8 +143,7 @@ export async function openBroadcasts(
     phone: (identifier, more) => device("phones", identifier, more),
     zone: (name, more) => device("speakers", `zone:${name}`, more),
     group: async (name, additionIds) => (await create(deviceGroups, { name, filterType: "REJECT", additionIds })).id,
-    send: (input, options = {}, as = by) =>
-      accept(input, as, { idempotencyKey: null, requestSha: "0", source: "api", ...options }, needs),
+    send: (input, options = {}, as = by) => accept(input, as, { source: "api", ...options }, needs),
     async run(notificationId) {
       for (const stage of [resolve, partition, prepare, queue]) await stage.run(notificationId, needs);
       return store.get(notifications, notificationId) as NotificationRow;

@@ -69,7 +69,7 @@ describe("a message that was ended before any device was asked", () => {
   it("is settled even when the disk is full at first", async () => {
     const { store, clock, by } = fixture;
     await air.broadcaster.stop();
-    const options = { idempotencyKey: null, requestSha: "0", source: "api" } as const;
+    const options = { source: "api" } as const;
     const input = { subject: "Fire drill", ...sounding(4_000), deviceGroupIds: [everywhere], expiration: 1 };
     const { id } = await air.broadcaster.send(input, by, options);
     await clock.advance(5_000);

@@ -27,6 +27,7 @@ afterEach(async () => {
 });
 
 const manners = (identifier: string, how: DeviceManners) => air.channels.manners.set(identifier, how);
+const device = (deviceIdentifier: string) => fixture.store.find(devices, { deviceIdentifier })[0];
 const row = (id: string, identifier: string) => air.rows(id).find((each) => each.identifier === identifier);
 const all = (identifiers: readonly string[], level: string) =>
   Object.fromEntries(identifiers.map((each) => [each, level]));
@@ -177,6 +178,10 @@ describe("devices that do not answer", () => {
     expect(row(id, ONE)).toMatchObject({ level: "failed", reason: "connection refused", attempt: 3, ended: true });
     expect(row(id, TWO)).toMatchObject({ level: "playing", reason: null, attempt: 2, late: true });
     expect(air.channels.asked().filter((asked) => asked === ONE)).toHaveLength(3);
+    expect(device(ONE)).toMatchObject({ state: "silent", lastLevel: "failed", lastSeenAt: null, failures: 1 });
+    expect(device(TWO)).toMatchObject({ state: "answering", lastLevel: "playing", failures: 0 });
+    expect(device(TWO)?.lastSeenAt).toBeGreaterThan(0);
+    expect(device(ZONES[0] as string)).toMatchObject({ state: "sent", lastLevel: "sent", lastSeenAt: null });
   });
 
   it("asks known-dead devices last and counts their silence", async () => {
@@ -186,7 +191,7 @@ describe("devices that do not answer", () => {
       const id = await air.send({ subject: "Hello", deviceGroupIds: [phonesOnly] });
       await air.untilSettled(id);
     }
-    expect(fixture.store.find(devices, { deviceIdentifier: ONE })[0]?.failures).toBe(2);
+    expect(device(ONE)?.failures).toBe(2);
     const asked = air.channels.asked().length;
     const id = await air.send({ subject: "Hello", deviceGroupIds: [phonesOnly] });
     await air.untilSettled(id);
@@ -198,6 +203,7 @@ describe("devices that do not answer", () => {
     const id = await air.send({ subject: "Hello", deviceGroupIds: [phonesOnly] });
     await air.untilSettled(id, 200_000);
     expect(row(id, ONE)).toMatchObject({ level: "expired", reason: "No answer in time.", ended: true });
+    expect(device(ONE)).toMatchObject({ state: "silent", lastLevel: "expired", failures: 1 });
     expect(air.stage(id)).toBe("settled");
   });
 

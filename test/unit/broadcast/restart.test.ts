@@ -183,7 +183,7 @@ describe("a crash after any commit", () => {
       await fixture.clock.advance(300_000);
       air.crashAfter(commits);
       const input = { subject: `Crash ${commits}`, ...sounding(4_000), deviceGroupIds: [everywhere] };
-      const options = { idempotencyKey: `${commits}`, requestSha: "0", source: "api" } as const;
+      const options = { source: "api" } as const;
       const sending = air.broadcaster.send(input, fixture.by, options);
       sending.catch(() => {});
       const given = air.channels.given.length;

@@ -7,6 +7,7 @@ import { createSignIn } from "../../../src/access/sign-in.ts";
 import { createToken } from "../../../src/access/tokens.ts";
 import { silentLog } from "../../../src/base/log.ts";
 import { createLiveFeed, type LiveFeed } from "../../../src/console/live-feed.ts";
+import { type ChangeFeed, createChangeFeed } from "../../../src/outbound/change-feed.ts";
 import distributionLists from "../../../src/resources/lists/distribution-lists.ts";
 import userTokens from "../../../src/resources/people/user-tokens.ts";
 import users from "../../../src/resources/people/users.ts";
@@ -31,6 +32,7 @@ interface Console {
 }
 
 let fixture: AccessFixture;
+let changes: ChangeFeed;
 let feed: LiveFeed;
 let server: Server;
 let url: string;
@@ -40,15 +42,16 @@ let cookie: string;
 beforeEach(async () => {
   fixture = await openAccess(makeTempDir());
   const { store, access, clock, events, catalogue } = fixture;
-  feed = createLiveFeed({
+  changes = createChangeFeed({
     reader: store,
     access,
     clock,
     events,
     catalogue,
     log: silentLog,
-    endpointId: () => "endpoint",
+    rowsOfPlugin: () => [],
   });
+  feed = createLiveFeed(changes);
   server = createServer();
   server.on("upgrade", createUpgrade({ access, settings: defaultSettings(), follow: feed.accept }));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -59,6 +62,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   feed.stop();
+  changes.stop();
   await new Promise((resolve) => server.close(resolve));
   await fixture.close();
 });
@@ -274,6 +278,7 @@ describe("a connection of the live feed", () => {
     expect(await talker.closed).toBe(1009);
     const last = await follow(bearer());
     feed.stop();
+    changes.stop();
     expect([1001, 1006]).toContain(await last.closed);
     expect(fixture.clock.pending()).toBe(1);
   });

@@ -127,7 +127,10 @@ describe("a plugin that keeps failing", () => {
     expect(starts.p).toBe(6);
     expect(shown("p")?.status).toMatchObject({ state: "restarting", failures: 1 });
     expect(store.find(endpointActivities, { endpointId, state: "success" })).toMatchObject([
-      { type: "log-message", value: { extensionId: extensionIdOf("p"), plugin: "p", reason: "restarted by hand" } },
+      {
+        type: "log-message",
+        value: { extensionId: extensionIdOf("p"), plugin: "p", reason: "restarted by hand", userName: "test" },
+      },
     ]);
     const said = host.log(extensionIdOf("p"), 3, 0)?.map(({ level, message }) => [level, message]);
     expect(said).toContainEqual(["warn", "plugin failed"]);

@@ -17,6 +17,7 @@ function looseEnds(resource: AnyResource): string[] {
   const has = (name: string | undefined) => name === undefined || name in resource.fields;
   const ends: string[] = [];
   if (!has(resource.limit?.per)) ends.push("limit.per");
+  if (!has(resource.limit?.until)) ends.push("limit.until");
   for (const name of resource.clone?.omit ?? []) if (!has(name)) ends.push(`clone.omit ${name}`);
   for (const name of resource.clone?.children ?? []) if (!catalogue.has(name)) ends.push(`clone.children ${name}`);
   for (const path of resource.paths) {

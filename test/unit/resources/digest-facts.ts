@@ -31,6 +31,12 @@ export const FIELD_FACTS: Readonly<Record<string, Readonly<Record<string, object
   },
   "user-permissions": { spec: { max: 1000 }, verb: { values: ["get", "put", "post", "delete"] } },
   domains: { name: { required: true }, parentId: { to: "domains", createOnly: true }, namePath: { readOnly: true } },
+  triggers: {
+    name: { max: 140, required: true },
+    spec: { max: 1000, required: true },
+    type: { values: ["webhook"], required: true },
+    url: { max: 1000, required: true },
+  },
   "distribution-lists": { name: { max: 140, required: true }, isSubscribable: { kind: "boolean" } },
   "confirmation-requests": {
     name: { max: 140, required: true },
@@ -126,7 +132,7 @@ export const ROW_LIMITS: Readonly<Record<string, { most: number; per?: string }>
   "distribution-lists": { most: 3_500 },
   "device-groups": { most: 3_500 },
   "message-templates": { most: 3_500 },
-  subscriptions: { most: 100_000, per: "distributionListId" },
+  subscriptions: { most: 100_000, per: "distributionListId", until: "subscriptionEndDate" },
 };
 
 /** Enumerations that are long: the number of words and some of them. */
@@ -190,4 +196,9 @@ export const PATHS: Readonly<Record<string, string>> = {
   "extensions/{extensionId}/endpoints/{endpointId}/devices": "gpud",
   "extensions/{extensionId}/devices": "gp",
   "device-groups": "gpud",
+  "scim-groups": "gpud",
+  "security-groups/{securityGroupId}/scim-groups": "gpd",
+  "distribution-lists/{distributionListId}/scim-groups": "gpd",
+  triggers: "gpud",
+  "triggers/{triggerId}/deliveries": "g",
 };

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Store } from "../../../src/store/store.ts";
+import type { PageQuery, Store } from "../../../src/store/store.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { everybody, keepers, keys, openTestStore, rooms } from "./store-fixture.ts";
 
@@ -49,6 +49,21 @@ describe("pages", () => {
     expect(store.page(rooms, { limit: 25 })).toMatchObject({ partial: false, previous: null, next: null });
     expect(store.page(rooms, { limit: 1, includeTotal: false }).total).toBeNull();
     expect(store.page(keepers, {})).toEqual({ rows: [], total: 0, partial: false, previous: null, next: null });
+  });
+
+  it("are narrowed by one of several values, by presence and by ranges", async () => {
+    const count = (filters: PageQuery["filters"]) => store.page(rooms, { filters: filters ?? [] }).total;
+    expect(count([{ field: "seats", op: "in", value: [1, 3] }])).toBe(12);
+    expect(count([{ field: "name", op: "in", value: ["room 01", "room 02", "nothing"] }])).toBe(2);
+    expect(count([{ field: "open", op: "in", value: [true, false] }])).toBe(25);
+    expect(count([{ field: "kind", op: "set", value: true }])).toBe(0);
+    expect(count([{ field: "kind", op: "set", value: false }])).toBe(25);
+    expect(
+      count([
+        { field: "seats", op: "gt", value: 0 },
+        { field: "seats", op: "lte", value: 2 },
+      ]),
+    ).toBe(12);
   });
 
   it.each(["name", "-createdAt", "seats"])("by %s begin at any row, and go on from there both ways", (sort) => {

@@ -23,7 +23,13 @@ describe("a database in which no transaction can begin", () => {
     const { db, tries } = closedDoor(code);
     let fatals = 0;
     const clock = createFakeClock();
-    const queue = new WriteQueue({ db, clock, onRollback: () => {}, onFatal: () => fatals++ });
+    const queue = new WriteQueue({
+      db,
+      clock,
+      beforeCommit: () => false,
+      onRollback: () => {},
+      onFatal: () => fatals++,
+    });
     const never = () => expect.fail("nothing may be written");
     const writes = (["normal", "emergency"] as const).map((lane) => queue.write(never, never, lane));
     for (const write of writes) await expect(write).rejects.toMatchObject(error);

@@ -22,11 +22,20 @@ export interface Client {
   get<T>(route: RouteFor<"get">, params?: RouteParams, query?: RouteQuery): Promise<T>;
   post<T>(route: RouteFor<"post">, params: RouteParams, body: object, headers?: Record<string, string>): Promise<T>;
   put<T>(route: RouteFor<"put">, params: RouteParams, body: object): Promise<T>;
-  remove(route: RouteFor<"delete">, params?: RouteParams): Promise<void>;
+  /** `leaving`: the request outlives the page that made it. */
+  remove(route: RouteFor<"delete">, params?: RouteParams, leaving?: boolean): Promise<void>;
   logIn(email: string, password: string): Promise<void>;
-  setupNeeded(): Promise<boolean>;
+  setup(): Promise<SetupState>;
   setUp(admin: SetupInput): Promise<void>;
   schemas(): Promise<SchemaBook>;
+}
+
+/** Where the appliance and the browser stand before anything else is asked. */
+export interface SetupState {
+  /** There is no administrator yet. */
+  needed: boolean;
+  /** The browser holds a session. */
+  loggedIn: boolean;
 }
 
 /** What the first run asks for. */
@@ -43,6 +52,7 @@ export interface JsonSchema {
   title?: string;
   description?: string;
   enum?: readonly unknown[];
+  format?: string;
   properties?: Readonly<Record<string, JsonSchema>>;
   required?: readonly string[];
   items?: JsonSchema;
@@ -58,18 +68,25 @@ export interface JsonSchema {
 
 /** What the daemon says of its forms. */
 export interface SchemaBook {
-  resources: Readonly<Record<string, { schema: JsonSchema }>>;
+  resources: Readonly<Record<string, { path: string; methods: readonly string[]; schema: JsonSchema }>>;
   /** By the extension's id. */
   extensions: Readonly<Record<string, JsonSchema>>;
 }
 
 /** Makes the door. Cookies are sent by the browser; what changes something carries the console's header. */
 export function createClient({ fetch, isUnattended, onLoggedOut }: ClientNeeds): Client {
-  const call = async (method: string, address: string, body?: object, headers: Record<string, string> = {}) => {
+  const call = async (
+    method: string,
+    address: string,
+    body?: object,
+    headers: Record<string, string> = {},
+    more: RequestInit = {},
+  ) => {
     const response = await reach(fetch, address, {
       method,
       credentials: "same-origin",
       headers: { ...marksOf(method, isUnattended()), ...typeOf(body), ...headers },
+      ...more,
       ...(body === undefined ? {} : { body: body instanceof FormData ? body : JSON.stringify(body) }),
     });
     if (response.status === 401 && address.startsWith("/api/v1/")) onLoggedOut();
@@ -83,9 +100,10 @@ export function createClient({ fetch, isUnattended, onLoggedOut }: ClientNeeds):
       call("POST", addressOf(route, params), body, headers) as Promise<T>,
     put: <T>(...[route, params, body]: Parameters<Client["put"]>) =>
       call("PUT", addressOf(route, params), body) as Promise<T>,
-    remove: async (route, params) => void (await call("DELETE", addressOf(route, params))),
+    remove: async (route, params, keepalive = false) =>
+      void (await call("DELETE", addressOf(route, params), undefined, {}, { keepalive })),
     logIn: async (email, password) => void (await call("POST", "/api/login", { email, password })),
-    setupNeeded: async () => ((await call("GET", "/api/setup")) as { needed: boolean }).needed,
+    setup: () => call("GET", "/api/setup") as Promise<SetupState>,
     setUp: async (admin) => void (await call("POST", "/api/setup", admin)),
     schemas: () => call("GET", "/api/schema") as Promise<SchemaBook>,
   };

@@ -1,3 +1,5 @@
+import type { DeviceState } from "../../../resources/devices/device-states.ts";
+
 /** What every row of the API has. */
 export interface Row {
   id: string;
@@ -17,6 +19,7 @@ export interface Reach {
   devices: Readonly<Record<string, number>>;
   notReached: readonly { reason: string; count: number }[];
   offline: { count: number; devices: readonly { id: string; name: string; reason: string }[] };
+  inUse: number;
   soundSeconds: number;
   expectedSeconds: number | null;
 }
@@ -30,6 +33,8 @@ export interface NotificationRow extends Row {
   priority: string;
   alertTone: string | null;
   abortedAt: string | null;
+  expiresAt: string | null;
+  parentNotificationId: string | null;
   audio: number;
   recipientCount: number;
   readCount: number;
@@ -46,6 +51,15 @@ export interface NotificationRow extends Row {
   distributionLists: readonly Named[];
   deviceGroups: readonly Named[];
   users: readonly Named[];
+}
+
+/** How many devices had come how far by a moment. */
+export interface ProgressPoint {
+  at: string;
+  sent: number;
+  accepted: number;
+  playing: number;
+  missed: number;
 }
 
 /** What is proven of one device. */
@@ -80,6 +94,11 @@ export interface DeviceRow extends Row {
   attributes: Readonly<Record<string, string>>;
   defunct: boolean;
   isLicensed: boolean;
+  /** Null while nothing was sent to it. */
+  state: DeviceState | null;
+  lastLevel: string | null;
+  lastSeenAt: string | null;
+  failures: number | null;
 }
 
 /** One test on an attribute. */
@@ -111,7 +130,12 @@ export interface UserRow extends Row {
   type: string;
   isLocked: boolean;
   securityGroups: readonly Named[];
-  subscriptions: readonly { distributionList: Named | null }[];
+  subscriptions: readonly {
+    id: string;
+    distributionListId: string;
+    subscriptionEndDate: string | null;
+    distributionList: Named | null;
+  }[];
 }
 
 /** A list of people. */
@@ -132,6 +156,7 @@ export interface TemplateRow extends Row {
   deviceGroupIds: readonly string[];
   distributionListIds: readonly string[];
   confirmationRequestId: string | null;
+  metadata: unknown;
   subjectCustomizable: boolean;
   bodyCustomizable: boolean;
   alertToneCustomizable: boolean;
@@ -154,7 +179,18 @@ export interface ExtensionRow extends Row {
   config: Readonly<Record<string, unknown>>;
   disabled: boolean;
   globalDisabled: boolean;
-  status: { state: string; health: string; reason: string | null } | null;
+  failureCode: string | null;
+  status: PluginStatus | null;
+}
+
+/** How the plugin behind an extension runs. */
+export interface PluginStatus {
+  state: string;
+  health: string;
+  reason: string | null;
+  /** Within 10 minutes; the fifth gives it up. */
+  failures: number;
+  nextTryAt: string | null;
 }
 
 /** An appliance. */

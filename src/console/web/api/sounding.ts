@@ -3,11 +3,12 @@ import type { NotificationRow } from "./rows.ts";
 /** Where a broadcast stands, in one word. */
 export type BroadcastState = "going" | "finished" | "stopped" | "failed";
 
-/** The word for a broadcast, by its diary's counts. */
+/** The word for a broadcast, by its percentage and its diary's counts. */
 export function stateOf({ abortedAt, progress }: Pick<NotificationRow, "abortedAt" | "progress">): BroadcastState {
   if (abortedAt) return "stopped";
-  if (progress.broadcastFailedCount > 0) return "failed";
-  return progress.broadcastFinishedCount > 0 || progress.expireCount > 0 ? "finished" : "going";
+  // One that is sent again goes on, though it was over before.
+  if (progress.percentComplete < 100) return progress.expireCount > 0 ? "finished" : "going";
+  return progress.broadcastFailedCount > 0 ? "failed" : "finished";
 }
 
 /** Those that are going on. */

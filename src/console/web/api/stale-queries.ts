@@ -3,11 +3,13 @@ import type { Change } from "./live-feed.ts";
 
 /** Resources whose rows stand in the answers of another; a change of the first makes the second stale too. */
 const SHOWN_IN: Readonly<Record<string, readonly string[]>> = {
-  deliveries: ["notifications"],
+  deliveries: ["notifications", "devices"],
   "notification-recipients": ["notifications"],
   "notification-activities": ["notifications"],
   notifications: ["deliveries"],
   subscriptions: ["users"],
+  "security-group-members": ["users"],
+  "security-groups": ["users"],
   devices: ["device-groups"],
 };
 
@@ -15,27 +17,41 @@ const SHOWN_IN: Readonly<Record<string, readonly string[]>> = {
 const PAUSE_MS = 1_000;
 
 /**
- * Tells once per pause which resources are stale, the first time at once, so that a storm of changes costs one reading
- * per second and the last change is never left out.
+ * Tells once per pause which resources are stale by which changes, the first time at once, so that a storm of changes
+ * costs one reading per second and the last change is never left out.
  */
-export function createStaleQueries(clock: BrowserClock, refresh: (resource: string) => void) {
-  const resting = new Map<string, { again: boolean }>();
-  const tell = (resource: string): void => {
-    const rest = resting.get(resource);
-    if (rest) {
-      rest.again = true;
+export function createStaleQueries(clock: BrowserClock, refresh: (resource: string, changes: Change[]) => void) {
+  const resting = new Map<string, Change[]>();
+  const tell = (resource: string, changes: Change[]): void => {
+    const waiting = resting.get(resource);
+    if (waiting) {
+      waiting.push(...changes);
       return;
     }
-    refresh(resource);
-    const next = { again: false };
+    refresh(resource, changes);
+    const next: Change[] = [];
     resting.set(resource, next);
     clock.after(PAUSE_MS, () => {
       resting.delete(resource);
-      if (next.again) tell(resource);
+      if (next.length > 0) tell(resource, next);
     });
   };
   return (changes: readonly Change[]): void => {
-    const resources = new Set(changes.flatMap(({ resource }) => [resource, ...(SHOWN_IN[resource] ?? [])]));
-    for (const resource of resources) tell(resource);
+    const byResource = new Map<string, Change[]>();
+    for (const change of changes.flatMap(withThoseThatShowIt)) {
+      const known = byResource.get(change.resource);
+      if (known) known.push(change);
+      else byResource.set(change.resource, [change]);
+    }
+    for (const [resource, all] of byResource) tell(resource, all);
   };
+}
+
+/** Deliveries are told by the id of their notification; which other rows show a changed one is not known. */
+function withThoseThatShowIt(change: Change): Change[] {
+  const shown = (SHOWN_IN[change.resource] ?? []).map((resource) => {
+    const isNamed = [change.resource, resource].sort().join() === "deliveries,notifications";
+    return { resource, id: isNamed ? change.id : "*", op: "update" };
+  });
+  return [change, ...shown];
 }

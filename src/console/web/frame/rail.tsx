@@ -11,7 +11,12 @@ export const PLACES = [
     icon: "M3 10v4h4l6 5V5L7 10zM16 9a4 4 0 010 6M18.500 6.500a8 8 0 010 11",
     also: ["/templates", "/confirmation-requests"],
   },
-  { to: "/people", word: "rail.people", icon: "M12 12a4 4 0 100-8 4 4 0 000 8zM4 21a8 8 0 0116 0", also: ["/lists"] },
+  {
+    to: "/people",
+    word: "rail.people",
+    icon: "M12 12a4 4 0 100-8 4 4 0 000 8zM4 21a8 8 0 0116 0",
+    also: ["/lists", "/security-groups"],
+  },
   {
     to: "/devices",
     word: "rail.devices",

@@ -5,6 +5,7 @@ import { lazy, Suspense, useState } from "react";
 import type { SessionRow } from "../api/rows.ts";
 import { useAppliance } from "../api/use-rows.ts";
 import { useConsole, useNow } from "../console-context.tsx";
+import { EmergencyButton } from "../emergency/emergency-button.tsx";
 import { Chip } from "../parts/level-chip.tsx";
 import { useWords } from "../words/use-words.tsx";
 
@@ -15,6 +16,7 @@ export function TopBar({ onSearch }: { onSearch: () => void }) {
   const { t } = useWords();
   return (
     <header className="top">
+      <EmergencyButton />
       <HealthWord />
       <span className="space" />
       <TimeOfDay />

@@ -1,23 +1,17 @@
-import { Button } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
-import { useState } from "react";
 import { DELIVERY_LEVELS } from "../../../resources/broadcasts/delivery-levels.ts";
-import type { Client, Page } from "../api/client.ts";
-import type { ActivityRow, DeliveryRow, NotificationRow } from "../api/rows.ts";
+import type { ActivityRow, NotificationRow } from "../api/rows.ts";
 import { stateOf } from "../api/sounding.ts";
 import { useRow, useRows } from "../api/use-rows.ts";
-import { useConsole, useNow } from "../console-context.tsx";
+import { useTableSearch } from "../list/use-table-search.ts";
 import { FaultLine } from "../parts/fault-line.tsx";
-import { Chip, DrillChip, LevelChip } from "../parts/level-chip.tsx";
+import { BroadcastStateChip, DrillChip } from "../parts/level-chip.tsx";
 import { Moment } from "../parts/moment.tsx";
 import { ReachBar } from "../parts/reach-bar.tsx";
-import { type Column, ServerTable } from "../parts/server-table.tsx";
-import { StopButton } from "../parts/stop-button.tsx";
-import { useTableSearch } from "../parts/use-table-search.ts";
-import { faultWords } from "../words/fault-words.ts";
-import { elapsedText } from "../words/format.ts";
 import { useWords } from "../words/use-words.tsx";
-import { deliveryCsv } from "./delivery-csv.ts";
+import { BroadcastActions, Continuations } from "./broadcast-actions.tsx";
+import { Growth } from "./broadcast-growth.tsx";
+import { Ledger } from "./ledger.tsx";
 
 /** Who got it, who didn't, what now. */
 export default function BroadcastPage() {
@@ -31,6 +25,8 @@ export default function BroadcastPage() {
       <Ledger row={row} />
       <div className="grid">
         <MessageCard row={row} />
+        <Growth row={row} />
+        <Continuations row={row} />
         <Diary notificationId={row.id} />
       </div>
     </div>
@@ -38,24 +34,16 @@ export default function BroadcastPage() {
 }
 
 function Header({ row }: { row: NotificationRow }) {
-  const { t, name } = useWords();
-  const now = useNow();
+  const { t } = useWords();
   const state = stateOf(row);
   return (
     <header className={row.drill ? "card drill" : "card"}>
       <div className="head">
         <DrillChip drill={row.drill} />
         <h1>{row.subject}</h1>
-        <Chip tone={state === "finished" ? "good" : state === "stopped" ? "warn" : state === "failed" ? "bad" : ""}>
-          {name("state", state)}
-        </Chip>
+        <BroadcastStateChip state={state} />
         <span className="space" />
-        {state === "going" && (
-          <>
-            <span>{elapsedText(now - Date.parse(row.createdAt))}</span>
-            <StopButton id={row.id} subject={row.subject ?? ""} />
-          </>
-        )}
+        <BroadcastActions row={row} />
       </div>
       <p>
         {t("broadcast.sent")} <Moment at={row.createdAt} />
@@ -96,100 +84,6 @@ function Levels({ row }: { row: NotificationRow }) {
   );
 }
 
-function Ledger({ row }: { row: NotificationRow }) {
-  const { t } = useWords();
-  const [{ level, sort }, show] = useTableSearch();
-  const columns: Column<DeliveryRow>[] = [
-    {
-      id: "name",
-      head: t("field.name"),
-      width: "1.3fr",
-      sort: "name",
-      cell: (each) => each.name ?? each.deviceIdentifier,
-    },
-    { id: "identifier", head: t("field.deviceIdentifier"), width: "1.3fr", cell: (each) => each.deviceIdentifier },
-    {
-      id: "level",
-      head: t("field.level"),
-      width: "1fr",
-      sort: "level",
-      cell: (each) => <LevelChip level={each.level} />,
-    },
-    { id: "reason", head: t("field.reason"), width: "2fr", cell: (each) => each.reason ?? "" },
-    { id: "took", head: t("broadcast.took"), width: "6rem", cell: (each) => <Took row={each} /> },
-  ];
-  return (
-    <section className="stack" style={{ height: "32rem" }}>
-      <div className="head">
-        <h2>{t("broadcast.ledger")}</h2>
-        <span className="space" />
-        <ExportButton row={row} />
-      </div>
-      <ServerTable<DeliveryRow>
-        label={t("broadcast.ledger")}
-        route="notifications/{notificationId}/devices"
-        params={{ notificationId: row.id }}
-        query={level ? { level } : {}}
-        columns={columns}
-        sort={sort}
-        onSort={(next) => show({ sort: next })}
-        empty={<p>{level ? t("broadcast.none-at-level") : t("broadcast.none")}</p>}
-      />
-    </section>
-  );
-}
-
-/** From the plan to the last word of the device. */
-function Took({ row }: { row: DeliveryRow }) {
-  const { t } = useWords();
-  const end = row.playingAt ?? row.acceptedAt ?? row.sentAt ?? row.endedAt;
-  if (!end || !row.plannedAt) return <span>–</span>;
-  return <span>{t("seconds", { n: Math.round((Date.parse(end) - Date.parse(row.plannedAt)) / 100) / 10 })}</span>;
-}
-
-function ExportButton({ row }: { row: NotificationRow }) {
-  const words = useWords();
-  const { client, say } = useConsole();
-  const [done, setDone] = useState<number | null>(null);
-  const run = async () => {
-    setDone(0);
-    try {
-      save(deliveryCsv(await allDeliveries(client, row.id, setDone)), `${row.createdAt.slice(0, 10)}-${row.id}.csv`);
-    } catch (error) {
-      say(faultWords(error, words));
-    }
-    setDone(null);
-  };
-  return (
-    <Button variant="default" size="compact-md" loading={done !== null} onClick={() => void run()}>
-      {words.t("broadcast.export")}
-    </Button>
-  );
-}
-
-async function allDeliveries(client: Client, notificationId: string, onCount: (n: number) => void) {
-  const rows: DeliveryRow[] = [];
-  for (let start: string | null = ""; start !== null; ) {
-    const page: Page<DeliveryRow> = await client.get(
-      "notifications/{notificationId}/devices",
-      { notificationId },
-      { limit: 1_000, ...(start ? { start } : {}) },
-    );
-    rows.push(...page.data);
-    onCount(rows.length);
-    start = page.next;
-  }
-  return rows;
-}
-
-function save(text: string, fileName: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
-  link.download = fileName;
-  link.click();
-  URL.revokeObjectURL(link.href);
-}
-
 function MessageCard({ row }: { row: NotificationRow }) {
   const { t } = useWords();
   const names = (all: readonly { name: string }[]) => all.map(({ name }) => name).join(", ") || "–";
@@ -224,6 +118,12 @@ function Answer({ answer, n }: { answer: string; n: number }) {
   );
 }
 
+/** What the appliance says of an entry in words of its own. */
+function messageOf(details: unknown): string | null {
+  const { message } = (details ?? {}) as { message?: unknown };
+  return typeof message === "string" ? message : null;
+}
+
 function Diary({ notificationId }: { notificationId: string }) {
   const { t, name } = useWords();
   const activities = useRows<ActivityRow>(
@@ -240,7 +140,7 @@ function Diary({ notificationId }: { notificationId: string }) {
             <span className="soft">
               <Moment at={row.createdAt} />
             </span>
-            {name("activity", row.type)}
+            {messageOf(row.details) ?? name("activity", row.type)}
             {row.user && <span className="soft">{row.user.name}</span>}
           </li>
         ))}

@@ -1,5 +1,5 @@
 import type { ConfirmationRow } from "../api/rows.ts";
-import { ListPage, OpenButton } from "../parts/list-page.tsx";
+import { ListPage, OpenButton } from "../list/list-page.tsx";
 import { RowSheet } from "../parts/row-sheet.tsx";
 import { useWords } from "../words/use-words.tsx";
 

@@ -1,5 +1,5 @@
 import type { GroupRow } from "../api/rows.ts";
-import { ListPage, OpenButton } from "../parts/list-page.tsx";
+import { ListPage, OpenButton } from "../list/list-page.tsx";
 import { useWords } from "../words/use-words.tsx";
 import { GroupEditor } from "./group-editor.tsx";
 

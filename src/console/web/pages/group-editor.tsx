@@ -4,9 +4,10 @@ import type { DeviceRow, FilterInput, GroupRow } from "../api/rows.ts";
 import { useChange, useRow, useRows } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
 import { FaultLine } from "../parts/fault-line.tsx";
-import { RemoveButton } from "../parts/remove-button.tsx";
 import { NEW } from "../parts/row-sheet.tsx";
 import { SideSheet } from "../parts/side-sheet.tsx";
+import { useRemoval } from "../parts/use-removal.ts";
+import { useUnsaved } from "../parts/use-unsaved.tsx";
 import { fieldFault } from "../words/fault-words.ts";
 import { useWords } from "../words/use-words.tsx";
 import {
@@ -48,11 +49,13 @@ function Editor({ group, onClose }: { group: GroupRow | null; onClose: () => voi
     say(t("saved"));
     onClose();
   });
-  const removing = useChange<void, void>("device-groups", async () => {
-    await client.remove("device-groups/{deviceGroupId}", params);
-    say(t("removed"));
+  const removeSoon = useRemoval("device-groups/{deviceGroupId}");
+  const remove = () => {
+    removeSoon({ id: group?.id ?? "", name: group?.name ?? "", params });
     onClose();
-  });
+  };
+  const isTouched = JSON.stringify(draft) !== JSON.stringify(draftOf(group));
+  const unsaved = useUnsaved(isTouched && !saving.isPending);
   return (
     <form
       className="stack"
@@ -86,13 +89,16 @@ function Editor({ group, onClose }: { group: GroupRow | null; onClose: () => voi
         value={draft.exclusionIds.join("\n")}
         onChange={(event) => change({ exclusionIds: event.currentTarget.value.split("\n") })}
       />
-      <FaultLine error={saving.error ?? removing.error} />
+      {unsaved}
+      <FaultLine error={saving.error} />
       <div className="savebar">
         <Button type="submit" loading={saving.isPending} disabled={!isComplete(draft) || draft.name.trim() === ""}>
           {t("save")}
         </Button>
         {group?.permissions.includes("delete") && (
-          <RemoveButton pending={removing.isPending} onRemove={() => removing.mutate()} />
+          <Button variant="default" c="var(--bad)" ml="auto" onClick={remove}>
+            {t("remove")}
+          </Button>
         )}
       </div>
     </form>

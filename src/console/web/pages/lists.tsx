@@ -1,13 +1,12 @@
+import type { SubscriptionRow } from "../api/identity-rows.ts";
 import type { ListRow } from "../api/rows.ts";
-import { useRows } from "../api/use-rows.ts";
-import { ListPage, OpenButton } from "../parts/list-page.tsx";
+import { useConsole } from "../console-context.tsx";
+import { ListPage, OpenButton } from "../list/list-page.tsx";
 import { RowSheet } from "../parts/row-sheet.tsx";
 import { useWords } from "../words/use-words.tsx";
-
-interface Subscription {
-  id: string;
-  user: { id: string; name: string; email: string | null } | null;
-}
+import { CampaignPanel } from "./campaign-panel.tsx";
+import { MemberPanel, Person } from "./member-panel.tsx";
+import { LeaveButton, UntilField } from "./person-lists.tsx";
 
 /** Lists of people. */
 export default function ListsPage() {
@@ -34,37 +33,77 @@ export default function ListsPage() {
           cell: (row) => (row.isSubscribable ? t("yes") : t("no")),
         },
       ]}
-      sheet={(id, onClose) => (
-        <RowSheet
-          id={id}
-          collection="distribution-lists"
-          item="distribution-lists/{distributionListId}"
-          newTitle={t("lists.add")}
-          onClose={onClose}
-          fields={[{ name: "name" }, { name: "isSubscribable" }]}
-        >
-          <Members distributionListId={id} />
-        </RowSheet>
-      )}
+      sheet={(id, onClose) => <ListSheet key={id} distributionListId={id} onClose={onClose} />}
     />
   );
 }
 
-function Members({ distributionListId }: { distributionListId: string }) {
+function ListSheet({ distributionListId, onClose }: { distributionListId: string; onClose: () => void }) {
   const { t } = useWords();
-  const members = useRows<Subscription>(
-    "distribution-lists/{distributionListId}/user-subscriptions",
-    { distributionListId },
-    { limit: 100 },
-  );
   return (
-    <section className="stack">
-      <h2>{t("lists.members", { n: members.data?.total ?? 0 })}</h2>
-      <ul className="plain">
-        {members.data?.data.map(({ id, user }) => (
-          <li key={id}>{[user?.name, user?.email].filter(Boolean).join(" · ")}</li>
-        ))}
-      </ul>
-    </section>
+    <RowSheet
+      id={distributionListId}
+      collection="distribution-lists"
+      item="distribution-lists/{distributionListId}"
+      newTitle={t("lists.add")}
+      onClose={onClose}
+      fields={[{ name: "name" }, { name: "isSubscribable" }, { name: "isShared", hint: t("lists.shared-hint") }]}
+      tabs={[
+        { id: "members", label: t("members.title"), content: <ListMembers distributionListId={distributionListId} /> },
+        {
+          id: "campaign",
+          label: t("campaign.title"),
+          content: <CampaignPanel distributionListId={distributionListId} />,
+        },
+      ]}
+    />
+  );
+}
+
+function ListMembers({ distributionListId }: { distributionListId: string }) {
+  const { t } = useWords();
+  const { client } = useConsole();
+  const placeOf = (user: {
+    subscriptions: readonly { id: string; distributionListId: string; subscriptionEndDate: string | null }[];
+  }) => user.subscriptions.find((each) => each.distributionListId === distributionListId);
+  return (
+    <MemberPanel<SubscriptionRow>
+      of={{
+        resource: "subscriptions",
+        route: "distribution-lists/{distributionListId}/user-subscriptions",
+        params: { distributionListId },
+        none: t("members.none"),
+        columns: [
+          { id: "name", head: t("field.name"), width: "1fr", cell: (row) => <Person user={row.user} /> },
+          {
+            id: "until",
+            head: t("person.until"),
+            width: "9.5rem",
+            cell: (row) => <UntilField row={row} who={row.user?.name ?? ""} />,
+          },
+          {
+            id: "leave",
+            head: t("remove"),
+            width: "7rem",
+            side: true,
+            cell: (row) => <LeaveButton row={row} who={row.user?.name ?? ""} />,
+          },
+        ],
+        has: (user) => placeOf(user) !== undefined,
+        place: (user) => {
+          const place = placeOf(user);
+          return (
+            place && (
+              <span className="row tight">
+                <UntilField row={place} who={user.name} />
+                <LeaveButton row={place} userId={user.id} who={user.name} />
+              </span>
+            )
+          );
+        },
+        add: (userId) =>
+          client.post("distribution-lists/{distributionListId}/user-subscriptions", { distributionListId }, { userId }),
+      }}
+    />
   );
 }

@@ -1,10 +1,11 @@
 import { Link } from "@tanstack/react-router";
-import type { DeviceRow, NotificationRow } from "../api/rows.ts";
+import type { NotificationRow } from "../api/rows.ts";
 import { countedOf, soundingOf, stateOf } from "../api/sounding.ts";
-import { useLastBroadcasts, useRows } from "../api/use-rows.ts";
+import { useLastBroadcasts } from "../api/use-rows.ts";
 import { useNow } from "../console-context.tsx";
+import { DeviceStates } from "../parts/device-states.tsx";
 import { HealthCard } from "../parts/health-card.tsx";
-import { Chip, DrillChip } from "../parts/level-chip.tsx";
+import { BroadcastStateChip, Chip, DrillChip } from "../parts/level-chip.tsx";
 import { Moment } from "../parts/moment.tsx";
 import { ReachBar } from "../parts/reach-bar.tsx";
 import { StopButton } from "../parts/stop-button.tsx";
@@ -67,19 +68,11 @@ function SoundingCard({ rows }: { rows: readonly NotificationRow[] }) {
 
 function DevicesCard({ last }: { last: NotificationRow | undefined }) {
   const { t } = useWords();
-  const counts = { phones: useCount("phones"), speakers: useCount("speakers") };
   const missed = last ? countedOf(last.progress.devices).missed : 0;
   return (
     <section className="card">
       <h2>{t("devices.title")}</h2>
-      <div className="row">
-        <Link to="/devices" search={{ type: "phones" }}>
-          <span className="figure">{counts.phones ?? "–"}</span> {t("now.phones", { n: counts.phones ?? 0 })}
-        </Link>
-        <Link to="/devices" search={{ type: "speakers" }}>
-          <span className="figure">{counts.speakers ?? "–"}</span> {t("now.speakers", { n: counts.speakers ?? 0 })}
-        </Link>
-      </div>
+      <DeviceStates />
       {last && missed > 0 && (
         <p>
           <Link to="/broadcasts/$notificationId" params={{ notificationId: last.id }} search={{ level: "failed" }}>
@@ -92,18 +85,11 @@ function DevicesCard({ last }: { last: NotificationRow | undefined }) {
   );
 }
 
-function useCount(type: string): number | undefined {
-  return useRows<DeviceRow>("devices", {}, { type, defunct: false, limit: 1 }).data?.total;
-}
-
 function LastBroadcast({ row }: { row: NotificationRow }) {
-  const { name } = useWords();
-  const state = stateOf(row);
-  const tone = state === "going" ? "" : state === "finished" ? "good" : state === "stopped" ? "warn" : "bad";
   return (
     <li className="split">
       <div className="row">
-        <Chip tone={tone}>{name("state", state)}</Chip>
+        <BroadcastStateChip state={stateOf(row)} />
         <DrillChip drill={row.drill} />
         <Link to="/broadcasts/$notificationId" params={{ notificationId: row.id }}>
           {row.subject}

@@ -1,8 +1,16 @@
 import type { UserRow } from "../api/rows.ts";
+import { ListPage, OpenButton } from "../list/list-page.tsx";
 import { Chip } from "../parts/level-chip.tsx";
-import { ListPage, OpenButton } from "../parts/list-page.tsx";
 import { RowSheet } from "../parts/row-sheet.tsx";
 import { useWords } from "../words/use-words.tsx";
+import { PersonDevices } from "./person-devices.tsx";
+import { PersonLists } from "./person-lists.tsx";
+import { PersonLock } from "./person-lock.tsx";
+import { PersonRights } from "./person-rights.tsx";
+import { PersonTokens } from "./person-tokens.tsx";
+import "../parts/lines.css";
+
+const KINDS = ["regular", "anonymous", "application", "endpoint", "support"];
 
 /** Who gets what, who may do what. */
 export default function PeoplePage() {
@@ -32,17 +40,36 @@ export default function PeoplePage() {
           cell: (row) => (row.isLocked ? <Chip tone="bad">{t("users.locked")}</Chip> : ""),
         },
       ]}
-      sheet={(id, onClose) => (
-        <RowSheet
-          id={id}
-          collection="users"
-          item="users/{userId}"
-          newTitle={t("users.add")}
-          onClose={onClose}
-          fields={[{ name: "name" }, { name: "email" }, { name: "idleTimeout", hint: t("users.idle-hint") }]}
-        />
-      )}
+      sheet={(id, onClose) => <PersonSheet key={id} userId={id} onClose={onClose} />}
     />
+  );
+}
+
+function PersonSheet({ userId, onClose }: { userId: string; onClose: () => void }) {
+  const { t, name } = useWords();
+  return (
+    <RowSheet
+      id={userId}
+      collection="users"
+      item="users/{userId}"
+      newTitle={t("users.add")}
+      onClose={onClose}
+      fields={[
+        { name: "name" },
+        { name: "email" },
+        { name: "type", choices: KINDS.map((value) => ({ value, label: name("user-type", value) })) },
+        { name: "idleTimeout", hint: t("users.idle-hint") },
+        { name: "passwordResetRequired" },
+      ]}
+      tabs={[
+        { id: "lists", label: t("lists.title"), content: <PersonLists userId={userId} /> },
+        { id: "devices", label: t("person.devices"), content: <PersonDevices userId={userId} /> },
+        { id: "tokens", label: t("token.title"), content: <PersonTokens userId={userId} /> },
+        { id: "rights", label: t("person.rights"), content: <PersonRights userId={userId} /> },
+      ]}
+    >
+      <PersonLock userId={userId} />
+    </RowSheet>
   );
 }
 

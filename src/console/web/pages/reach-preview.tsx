@@ -3,7 +3,7 @@ import type { NotificationRow, Reach, TemplateRow } from "../api/rows.ts";
 import { useConsole } from "../console-context.tsx";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { useWords } from "../words/use-words.tsx";
-import { bodyOf, type Message } from "./send-message.ts";
+import { bodyOf, formOf, type Message } from "./send-message.ts";
 
 interface ReachPreviewProps {
   message: Message;
@@ -12,6 +12,8 @@ interface ReachPreviewProps {
 }
 
 const PAUSE_MS = 400;
+/** A recording that is longer than a minute is not sent for a look at it: what is told of the time is without it. */
+const MOST_BYTES = 2_000_000;
 
 /** Whom the message would reach, asked of the appliance itself as a draft whenever the typing rests. */
 export function ReachPreview({ message, template, onDevices }: ReachPreviewProps) {
@@ -33,8 +35,11 @@ function ReachFigures({ reach, devices }: { reach: Reach; devices: number }) {
   const { t, name } = useWords();
   return (
     <>
-      <p>
-        <span className="figure">{devices}</span> {t("reach.devices", { n: devices })}
+      <p className="reach-line">
+        <strong>{t("reach.line", { n: devices })}</strong>
+        {reach.offline.count > 0 && <span>{t("reach.line-offline", { n: reach.offline.count })}</span>}
+        {reach.inUse > 0 && <span>{t("reach.line-in-use", { n: reach.inUse })}</span>}
+        {reach.expectedSeconds !== null && <span>{t("reach.line-expected", { n: reach.expectedSeconds })}</span>}
       </p>
       <dl className="facts">
         {Object.entries(reach.devices).map(([type, n]) => (
@@ -45,6 +50,7 @@ function ReachFigures({ reach, devices }: { reach: Reach; devices: number }) {
         {reach.expectedSeconds !== null && (
           <Fact head={t("reach.expected")} value={t("seconds", { n: reach.expectedSeconds })} />
         )}
+        {reach.inUse > 0 && <Fact head={t("reach.in-use")} value={String(reach.inUse)} />}
       </dl>
       {reach.offline.count > 0 && (
         <details>
@@ -87,13 +93,15 @@ function useReach(message: Message, template: TemplateRow | null) {
   });
   const wanted = message.deviceGroupIds.length + message.distributionListIds.length > 0;
   const asked = wanted ? JSON.stringify(bodyOf({ ...message, subject: "–", body: "" }, template, true)) : null;
+  const audio = message.audio && message.audio.size <= MOST_BYTES ? message.audio : null;
   useEffect(() => {
     if (asked === null) return setState({ reach: null, error: null, pending: false });
     let wantedStill = true;
     setState((old) => ({ ...old, pending: true }));
     const ask = async () => {
       try {
-        const draft = await client.post<NotificationRow>("notifications", {}, JSON.parse(asked) as object);
+        const body = JSON.parse(asked) as Record<string, unknown>;
+        const draft = await client.post<NotificationRow>("notifications", {}, audio ? formOf(body, audio) : body);
         if (wantedStill) setState({ reach: draft.progress.preview ?? null, error: null, pending: false });
         // A preview is a row like any other; nobody looks at it again.
         await client.remove("notifications/{notificationId}", { notificationId: draft.id });
@@ -106,6 +114,6 @@ function useReach(message: Message, template: TemplateRow | null) {
       wantedStill = false;
       timer.cancel();
     };
-  }, [client, clock, asked]);
+  }, [client, clock, asked, audio]);
   return state;
 }

@@ -1,4 +1,4 @@
-import type { TemplateRow } from "../api/rows.ts";
+import type { Named, NotificationRow, TemplateRow } from "../api/rows.ts";
 
 /** What the sending form holds. */
 export interface Message {
@@ -10,6 +10,8 @@ export interface Message {
   distributionListIds: readonly string[];
   confirmationRequestId: string | null;
   audio: File | null;
+  /** Id of the message that this one continues. */
+  followUpFor: string | null;
   drill: boolean;
 }
 
@@ -23,6 +25,7 @@ export const EMPTY_MESSAGE: Message = {
   distributionListIds: [],
   confirmationRequestId: null,
   audio: null,
+  followUpFor: null,
   drill: false,
 };
 
@@ -35,7 +38,7 @@ export function mayChange(template: TemplateRow | null, part: Part): boolean {
 }
 
 /** The form as a template fills it; the choice of drill or live stays. */
-export function messageFrom(template: TemplateRow, { drill }: Message): Message {
+export function messageFrom(template: TemplateRow, { drill, followUpFor }: Message): Message {
   return {
     templateId: template.id,
     subject: template.subject,
@@ -45,8 +48,22 @@ export function messageFrom(template: TemplateRow, { drill }: Message): Message 
     distributionListIds: template.distributionListIds,
     confirmationRequestId: template.confirmationRequestId,
     audio: null,
+    followUpFor,
     drill,
   };
+}
+
+/** The form as the continuation of a message: a drill where that was one, and to the same unless it names others. */
+export function continuing(before: NotificationRow, message: Message): Message {
+  const idsOf = (rows: readonly Named[]) => rows.map(({ id }) => id);
+  const named = message.deviceGroupIds.length + message.distributionListIds.length > 0;
+  const same = { deviceGroupIds: idsOf(before.deviceGroups), distributionListIds: idsOf(before.distributionLists) };
+  return { ...message, ...(named ? {} : same), followUpFor: before.id, drill: before.drill };
+}
+
+/** True when somebody has put work into the form: words or a sound of their own. */
+export function isTouched({ subject, body, audio }: Message, template: TemplateRow | null): boolean {
+  return audio !== null || subject !== (template?.subject ?? "") || body !== (template?.body ?? "");
 }
 
 /** True when there is something to send and somebody to send it to. */
@@ -58,6 +75,7 @@ export function isSendable({ subject, deviceGroupIds, distributionListIds }: Mes
 export function bodyOf(message: Message, template: TemplateRow | null, draft: boolean): Record<string, unknown> {
   const body: Record<string, unknown> = { drill: message.drill };
   if (draft) body.draft = true;
+  if (message.followUpFor) body.followUpForNotificationId = message.followUpFor;
   if (message.templateId) body.messageTemplateId = message.templateId;
   else if (message.confirmationRequestId) body.confirmationRequestId = message.confirmationRequestId;
   for (const part of ["subject", "body", "alertTone", "deviceGroupIds", "distributionListIds"] as const) {

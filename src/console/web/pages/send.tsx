@@ -1,101 +1,71 @@
-import { Button, MultiSelect, Select, Textarea, TextInput } from "@mantine/core";
+import { Button, Textarea, TextInput } from "@mantine/core";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
-import { ALERT_TONE_NAMES } from "../../../resources/messages/alert-tones.ts";
-import type { ConfirmationRow, GroupRow, ListRow, NotificationRow, TemplateRow } from "../api/rows.ts";
-import { useChange, useRows } from "../api/use-rows.ts";
-import { useConsole } from "../console-context.tsx";
-import { ChoiceBar } from "../parts/choice-bar.tsx";
+import type { NotificationRow, TemplateRow } from "../api/rows.ts";
+import { useRow, useRows } from "../api/use-rows.ts";
 import { FaultLine } from "../parts/fault-line.tsx";
+import { DrillChip } from "../parts/level-chip.tsx";
+import { ModeBar } from "../parts/mode-bar.tsx";
 import { Tabs } from "../parts/tabs.tsx";
+import { useSend } from "../parts/use-send.ts";
+import { useUnsaved } from "../parts/use-unsaved.tsx";
 import { fieldFault } from "../words/fault-words.ts";
 import { useWords } from "../words/use-words.tsx";
 import { LiveQuestion } from "./live-question.tsx";
 import { ReachPreview } from "./reach-preview.tsx";
+import { keptIf, type PartProps, Recipients, Sound } from "./send-fields.tsx";
 import {
   bodyOf,
+  continuing,
   EMPTY_MESSAGE,
   formOf,
   isSendable,
+  isTouched,
   type Message,
   mayChange,
   messageFrom,
   type Part,
 } from "./send-message.ts";
+import { TemplateTiles } from "./template-tiles.tsx";
 import "../parts/input-styles.ts";
 
 const ALL = { limit: 1_000, sort: "name" };
 
 /** Who will hear what, and when. */
 export default function SendPage() {
-  const words = useWords();
-  const { t } = words;
-  const { open } = useSearch({ strict: false });
-  const templates = useRows<TemplateRow>("message-templates", {}, { ...ALL, followUp: false });
-  const [message, setMessage] = useState<Message>(EMPTY_MESSAGE);
+  const { t } = useWords();
+  const navigate = useNavigate();
+  const { message, template, before, templates, change, choose } = useMessage();
   const [asking, setAsking] = useState(false);
   const [devices, setDevices] = useState<number | null>(null);
-  const template = templates.data?.data.find(({ id }) => id === message.templateId) ?? null;
-  const change = (part: Partial<Message>) => setMessage((old) => ({ ...old, ...part }));
-  const choose = (next: TemplateRow | null) =>
-    setMessage((old) => (next ? messageFrom(next, old) : { ...EMPTY_MESSAGE, drill: old.drill }));
-  const opened = templates.data?.data.find(({ id }) => id === open);
-  useEffect(() => {
-    if (opened) setMessage((old) => messageFrom(opened, old));
-  }, [opened]);
-  const sending = useSending(message, template);
-  const locked = (part: Part) => !mayChange(template, part);
-  const press = () => (message.drill ? sending.mutate() : setAsking(true));
+  const sending = useSend(message);
+  const unsaved = useUnsaved(isTouched(message, template) && !sending.isPending && !sending.sent);
+  const send = () => {
+    const body = bodyOf(message, template, false);
+    sending.send(message.audio ? formOf(body, message.audio) : body, ({ id }) => {
+      void navigate({ to: "/broadcasts/$notificationId", params: { notificationId: id } });
+    });
+  };
   return (
-    <div className="page">
+    <div className={message.drill ? "page in-drill" : "page"}>
+      {unsaved}
       <Tabs of="send" />
-      <h1>{t("send.title")}</h1>
-      <Mode drill={message.drill} onChange={(drill) => change({ drill })} />
-      <TemplateTiles rows={templates.data?.data ?? []} chosen={message.templateId} onChoose={choose} />
+      <h1>
+        {t("send.title")} <DrillChip drill={message.drill} />
+      </h1>
+      {before ? (
+        <Continues before={before} />
+      ) : (
+        <ModeBar drill={message.drill} onChange={(drill) => change({ drill })} />
+      )}
+      <TemplateTiles rows={templates} chosen={message.templateId} onChoose={choose} />
       <div className="split">
-        <form
-          className="card"
-          onSubmit={(event) => {
-            event.preventDefault();
-            press();
-          }}
-        >
-          <TextInput
-            label={t("field.subject")}
-            required
-            maxLength={255}
-            value={message.subject}
-            {...keptIf(locked("subject"))}
-            error={fieldFault(sending.error, "subject", words)}
-            onChange={(event) => change({ subject: event.currentTarget.value })}
-          />
-          <Textarea
-            label={t("field.body")}
-            autosize
-            minRows={3}
-            maxLength={10_000}
-            value={message.body}
-            {...keptIf(locked("body"))}
-            onChange={(event) => change({ body: event.currentTarget.value })}
-          />
-          <Recipients message={message} locked={locked} onChange={change} />
-          <Sound message={message} template={template} locked={locked} onChange={change} />
-          {template && <p className="soft">{t("send.kept")}</p>}
-          <FaultLine error={sending.error} />
-          <div className="savebar">
-            <Button
-              type="submit"
-              size="md"
-              color={message.drill ? "yellow" : "red"}
-              {...(message.drill ? { className: "drill" } : {})}
-              disabled={!isSendable(message)}
-              loading={sending.isPending}
-            >
-              {message.drill ? t("send.drill") : t("send.live")}
-            </Button>
-            {!isSendable(message) && <span className="soft">{t("send.missing")}</span>}
-          </div>
-        </form>
+        <MessageForm
+          {...{ message, template, sending }}
+          locked={(part) => !mayChange(template, part)}
+          onChange={change}
+          onSend={() => (message.drill ? send() : setAsking(true))}
+        />
         <ReachPreview message={message} template={template} onDevices={setDevices} />
       </div>
       {asking && (
@@ -103,7 +73,7 @@ export default function SendPage() {
           subject={message.subject}
           devices={devices}
           onSend={() => {
-            sending.mutate();
+            send();
             setAsking(false);
           }}
           onClose={() => setAsking(false)}
@@ -113,196 +83,105 @@ export default function SendPage() {
   );
 }
 
-/** Sends once, however often it is asked: the key stays the same until the message changes. */
-function useSending(message: Message, template: TemplateRow | null) {
-  const { client } = useConsole();
-  const navigate = useNavigate();
-  const [key, setKey] = useState(newKey);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another message is another send
-  useEffect(() => setKey(newKey()), [message]);
-  const sending = useChange<void, NotificationRow>("notifications", () => {
-    const body = bodyOf(message, template, false);
-    return client.post("notifications", {}, message.audio ? formOf(body, message.audio) : body, {
-      "Idempotency-Key": key,
-    });
-  });
-  const { mutate } = sending;
+/** What is being written: from a template and as the continuation of a message where the address says so. */
+function useMessage() {
+  const { open, follow } = useSearch({ strict: false });
+  const read = useRows<TemplateRow>("message-templates", {}, { ...ALL, followUp: follow !== undefined });
+  const parent = useRow<NotificationRow>(
+    "notifications/{notificationId}",
+    { notificationId: follow ?? "" },
+    {},
+    { enabled: follow !== undefined },
+  );
+  const [message, setMessage] = useState<Message>(EMPTY_MESSAGE);
+  const templates = read.data?.data ?? [];
+  const before = follow ? parent.data : undefined;
+  const opened = templates.find(({ id }) => id === open);
+  useEffect(() => {
+    if (opened) setMessage((old) => messageFrom(opened, old));
+  }, [opened]);
+  useEffect(() => {
+    if (before) setMessage((old) => continuing(before, old));
+  }, [before]);
   return {
-    ...sending,
-    mutate: () =>
-      !sending.isPending &&
-      mutate(undefined, {
-        onSuccess: ({ id }) => void navigate({ to: "/broadcasts/$notificationId", params: { notificationId: id } }),
+    message,
+    templates,
+    before,
+    template: templates.find(({ id }) => id === message.templateId) ?? null,
+    change: (part: Partial<Message>) => setMessage((old) => ({ ...old, ...part })),
+    choose: (next: TemplateRow | null) =>
+      setMessage((old) => {
+        const bare = { ...EMPTY_MESSAGE, drill: old.drill };
+        const chosen = next ? messageFrom(next, old) : bare;
+        return before ? continuing(before, chosen) : chosen;
       }),
   };
 }
 
-/** Not crypto.randomUUID(), which browsers offer on secure pages only. */
-function newKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-function Mode({ drill, onChange }: { drill: boolean; onChange: (drill: boolean) => void }) {
+/** What this message continues decides whether it is a drill. */
+function Continues({ before }: { before: NotificationRow }) {
   const { t } = useWords();
+  const subject = before.subject ?? "";
   return (
-    <div className={drill ? "mode drill row" : "mode row"}>
-      <ChoiceBar
-        label={t("send.mode")}
-        value={drill ? "drill" : "live"}
-        onChange={(value) => onChange(value === "drill")}
-        choices={[
-          { value: "live", label: t("live.word") },
-          { value: "drill", label: t("drill.word") },
-        ]}
-      />
-      <span>{drill ? t("send.mode-drill") : t("send.mode-live")}</span>
-    </div>
+    <p className={before.drill ? "mode drill" : "mode"}>
+      {before.drill ? t("send.continues-drill", { subject }) : t("send.continues", { subject })}
+    </p>
   );
 }
 
-interface TilesProps {
-  rows: readonly TemplateRow[];
-  chosen: string | null;
-  onChoose(template: TemplateRow | null): void;
-}
-
-const MOST_TILES = 11;
-
-function TemplateTiles({ rows, chosen, onChoose }: TilesProps) {
-  const { t } = useWords();
-  if (rows.length === 0) return null;
-  const shown = rows.slice(0, MOST_TILES);
-  const rest = rows.slice(MOST_TILES);
-  return (
-    <section className="stack" aria-label={t("send.templates")}>
-      <div className="tiles">
-        <button type="button" className="tile" aria-pressed={chosen === null} onClick={() => onChoose(null)}>
-          {t("send.free")}
-          <small>{t("send.free-hint")}</small>
-        </button>
-        {shown.map((row) => (
-          <button
-            key={row.id}
-            type="button"
-            className="tile"
-            aria-pressed={chosen === row.id}
-            onClick={() => onChoose(row)}
-          >
-            {row.name}
-            <small>{row.subject}</small>
-          </button>
-        ))}
-      </div>
-      {rest.length > 0 && (
-        <Select
-          aria-label={t("send.more-templates")}
-          placeholder={t("send.more-templates")}
-          searchable
-          clearable
-          value={rest.some(({ id }) => id === chosen) ? chosen : null}
-          data={rest.map(({ id, name }) => ({ value: id, label: name }))}
-          onChange={(id) => onChoose(rest.find((row) => row.id === id) ?? null)}
-        />
-      )}
-    </section>
-  );
-}
-
-interface PartProps {
-  message: Message;
+interface MessageFormProps extends PartProps {
+  template: TemplateRow | null;
+  sending: { isPending: boolean; error: unknown };
   locked(part: Part): boolean;
-  onChange(part: Partial<Message>): void;
+  onSend(): void;
 }
 
-function Recipients({ message, locked, onChange }: PartProps) {
-  const { t } = useWords();
-  const groups = useRows<GroupRow>("device-groups", {}, ALL);
-  const lists = useRows<ListRow>("distribution-lists", {}, ALL);
+function MessageForm({ message, template, sending, locked, onChange, onSend }: MessageFormProps) {
+  const words = useWords();
+  const { t } = words;
   return (
-    <>
-      <MultiSelect
-        label={t("field.deviceGroupIds")}
-        description={t("send.groups-hint")}
-        searchable
-        data={optionsOf(groups.data?.data)}
-        value={[...message.deviceGroupIds]}
-        {...keptIf(locked("deviceGroupIds"))}
-        onChange={(deviceGroupIds) => onChange({ deviceGroupIds })}
-        nothingFoundMessage={t("search.none")}
+    <form
+      className={message.drill ? "card drill-edge" : "card live-edge"}
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSend();
+      }}
+    >
+      <TextInput
+        label={t("field.subject")}
+        required
+        maxLength={255}
+        value={message.subject}
+        {...keptIf(locked("subject"))}
+        error={fieldFault(sending.error, "subject", words)}
+        onChange={(event) => onChange({ subject: event.currentTarget.value })}
       />
-      <MultiSelect
-        label={t("field.distributionListIds")}
-        description={t("send.lists-hint")}
-        searchable
-        data={optionsOf(lists.data?.data)}
-        value={[...message.distributionListIds]}
-        {...keptIf(locked("distributionListIds"))}
-        onChange={(distributionListIds) => onChange({ distributionListIds })}
-        nothingFoundMessage={t("search.none")}
+      <Textarea
+        label={t("field.body")}
+        autosize
+        minRows={3}
+        maxLength={10_000}
+        value={message.body}
+        {...keptIf(locked("body"))}
+        onChange={(event) => onChange({ body: event.currentTarget.value })}
       />
-    </>
-  );
-}
-
-function Sound({ message, template, locked, onChange }: PartProps & { template: TemplateRow | null }) {
-  const { t } = useWords();
-  const confirmations = useRows<ConfirmationRow>("confirmation-requests", {}, ALL);
-  return (
-    <>
-      <Select
-        label={t("field.alertTone")}
-        searchable
-        allowDeselect={false}
-        data={[...ALERT_TONE_NAMES]}
-        value={message.alertTone}
-        {...keptIf(locked("alertTone"))}
-        onChange={(alertTone) => onChange({ alertTone: alertTone ?? "default" })}
-      />
-      <div>
-        <label htmlFor="recording">{t("field.audio")}</label>
-        <p className="soft" id="recording-hint">
-          {template && template.audio > 0 ? t("send.audio-of-template") : t("send.audio-hint")}
-        </p>
-        <input
-          id="recording"
-          key={message.templateId}
-          type="file"
-          accept=".wav,audio/wav"
-          aria-describedby="recording-hint"
-          disabled={locked("audio")}
-          onChange={(event) => onChange({ audio: event.currentTarget.files?.[0] ?? null })}
-        />
-        {message.audio && <RecordingPreview file={message.audio} />}
+      <Recipients message={message} locked={locked} onChange={onChange} />
+      <Sound message={message} template={template} locked={locked} onChange={onChange} />
+      {template && <p className="soft">{t("send.kept")}</p>}
+      <FaultLine error={sending.error} />
+      <div className="savebar">
+        <Button
+          type="submit"
+          size="md"
+          color={message.drill ? "yellow" : "red"}
+          {...(message.drill ? { className: "drill" } : {})}
+          disabled={!isSendable(message)}
+          loading={sending.isPending}
+        >
+          {message.drill ? t("send.drill") : t("send.live")}
+        </Button>
+        {!isSendable(message) && <span className="soft">{t("send.missing")}</span>}
       </div>
-      <Select
-        label={t("field.confirmationRequestId")}
-        clearable
-        data={optionsOf(confirmations.data?.data)}
-        value={message.confirmationRequestId}
-        {...keptIf(template !== null)}
-        onChange={(confirmationRequestId) => onChange({ confirmationRequestId })}
-      />
-    </>
+    </form>
   );
-}
-
-function RecordingPreview({ file }: { file: File }) {
-  const { t } = useWords();
-  const [url, setUrl] = useState<string | null>(null);
-  useEffect(() => {
-    const made = URL.createObjectURL(file);
-    setUrl(made);
-    return () => URL.revokeObjectURL(made);
-  }, [file]);
-  // biome-ignore lint/a11y/useMediaCaption: the recording's words are the message's text
-  return url ? <audio controls src={url} aria-label={t("send.audio-preview")} /> : null;
-}
-
-/** How a field looks and behaves that belongs to the template. */
-function keptIf(kept: boolean) {
-  return kept ? { readOnly: true, variant: "filled" } : {};
-}
-
-function optionsOf(rows: readonly { id: string; name: string }[] | undefined) {
-  return (rows ?? []).map(({ id, name }) => ({ value: id, label: name }));
 }

@@ -1,7 +1,9 @@
 import { Link } from "@tanstack/react-router";
+import { MESSAGE_PRIORITIES } from "../../../resources/messages/speech.ts";
 import type { ConfirmationRow, GroupRow, ListRow, TemplateRow } from "../api/rows.ts";
 import { useRows } from "../api/use-rows.ts";
-import { ListPage, OpenButton } from "../parts/list-page.tsx";
+import { EMERGENCY_MARK } from "../emergency/emergency-templates.ts";
+import { ListPage, OpenButton } from "../list/list-page.tsx";
 import { RowSheet } from "../parts/row-sheet.tsx";
 import { useWords } from "../words/use-words.tsx";
 
@@ -44,7 +46,7 @@ export default function TemplatesPage() {
 }
 
 function TemplateSheet({ id, onClose }: { id: string; onClose: () => void }) {
-  const { t } = useWords();
+  const { t, name } = useWords();
   const groups = useRows<GroupRow>("device-groups", {}, ALL);
   const lists = useRows<ListRow>("distribution-lists", {}, ALL);
   const confirmations = useRows<ConfirmationRow>("confirmation-requests", {}, ALL);
@@ -60,9 +62,17 @@ function TemplateSheet({ id, onClose }: { id: string; onClose: () => void }) {
         { name: "subject" },
         { name: "body" },
         { name: "alertTone" },
+        { name: "priority", choices: MESSAGE_PRIORITIES.map((value) => ({ value, label: name("priority", value) })) },
         { name: "deviceGroupIds", kind: "many", choices: choicesOf(groups.data?.data) },
         { name: "distributionListIds", kind: "many", choices: choicesOf(lists.data?.data) },
         { name: "confirmationRequestId", kind: "choice", choices: choicesOf(confirmations.data?.data) },
+        {
+          name: "metadata",
+          kind: "mark",
+          hint: t("emergency.field-hint"),
+          mark: { label: t("field.emergency"), path: EMERGENCY_MARK },
+        },
+        { name: "followUp" },
         { name: "subjectCustomizable" },
         { name: "bodyCustomizable" },
         { name: "deviceGroupIdsCustomizable" },

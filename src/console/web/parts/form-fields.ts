@@ -1,7 +1,19 @@
 import type { JsonSchema } from "../api/client.ts";
 
 /** How a field of a form is filled in. */
-export type FormKind = "text" | "long" | "lines" | "number" | "switch" | "choice" | "secret" | "json" | "many";
+export type FormKind =
+  | "text"
+  | "long"
+  | "lines"
+  | "number"
+  | "switch"
+  | "choice"
+  | "secret"
+  | "json"
+  | "mark"
+  | "many"
+  | "moment"
+  | "day";
 
 /** A field of a form. */
 export interface FormField {
@@ -13,6 +25,8 @@ export interface FormField {
   choices?: readonly { value: string; label: string }[];
   max?: number;
   min?: number;
+  /** Of a mark: what its label is called, and where in the field's object it stands. */
+  mark?: { label: string; path: readonly string[] };
 }
 
 /** Values of a form by field. */
@@ -51,6 +65,8 @@ function kindOf(schema: JsonSchema): FormKind {
   if (type === "boolean") return "switch";
   if (type === "integer" || type === "number") return "number";
   if (type === "array" && [schema.items?.type].flat().includes("string")) return "lines";
+  if (type === "string" && schema.format === "date-time") return "moment";
+  if (type === "string" && schema.format === "date") return "day";
   if (type === "string") return (schema.maxLength ?? 0) > LONG_TEXT ? "long" : "text";
   return "json";
 }
@@ -68,6 +84,22 @@ export type Drawn = { name: string } & Partial<FormField>;
 export function drawnFields(schema: JsonSchema | undefined, wanted: readonly Drawn[]): FormField[] {
   const declared = new Map(fieldsOf(schema ?? {}).map(({ hint: _, ...field }) => [field.name, field]));
   return wanted.map((field) => ({ kind: "text", ...declared.get(field.name), ...field }));
+}
+
+/** What stands at `path` in an object; undefined where there is nothing. */
+export function markIn(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), value);
+}
+
+/** The object with `mark` at `path`; whatever else it holds stays. */
+export function withMark(value: unknown, [name, ...rest]: readonly string[], mark: unknown): unknown {
+  if (name === undefined) return mark;
+  const object = isObject(value) ? value : {};
+  return { ...object, [name]: withMark(object[name], rest, mark) };
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The fields that differ, which alone are sent; an empty text is sent as null. */

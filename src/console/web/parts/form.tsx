@@ -4,8 +4,9 @@ import { fieldFault } from "../words/fault-words.ts";
 import { useWords } from "../words/use-words.tsx";
 import { FaultLine } from "./fault-line.tsx";
 import type { FormField, FormValues } from "./form-fields.ts";
-import { changedValues } from "./form-fields.ts";
-import { RemoveButton } from "./remove-button.tsx";
+import { changedValues, markIn, withMark } from "./form-fields.ts";
+import { fromLocalText, toLocalText } from "./local-moment.ts";
+import { useUnsaved } from "./use-unsaved.tsx";
 import "./input-styles.ts";
 
 interface FormProps {
@@ -16,6 +17,7 @@ interface FormProps {
   error: unknown;
   /** Gets only what was changed. */
   onSave(changed: Record<string, unknown>): void;
+  /** Removes it so that it can be taken back. */
   onRemove?: (() => void) | undefined;
 }
 
@@ -31,6 +33,8 @@ export function Form({ fields, before, pending, error, onSave, onRemove }: FormP
   }, [isNew]);
   const changed = changedValues(before, values);
   const dirty = Object.keys(changed).length > 0;
+  // What is being saved is not lost when the sheet closes behind it.
+  const unsaved = useUnsaved(dirty && !pending);
   return (
     <form
       ref={place}
@@ -50,6 +54,7 @@ export function Form({ fields, before, pending, error, onSave, onRemove }: FormP
           onChange={(value) => setValues((old) => ({ ...old, [field.name]: value }))}
         />
       ))}
+      {unsaved}
       <FaultLine error={error} />
       <div className="savebar">
         <Button type="submit" loading={pending} disabled={!dirty}>
@@ -60,7 +65,11 @@ export function Form({ fields, before, pending, error, onSave, onRemove }: FormP
             {t("discard")}
           </Button>
         )}
-        {onRemove && <RemoveButton pending={pending} onRemove={onRemove} />}
+        {onRemove && (
+          <Button variant="default" c="var(--bad)" ml="auto" onClick={onRemove}>
+            {t("remove")}
+          </Button>
+        )}
       </div>
     </form>
   );
@@ -123,6 +132,16 @@ function Field({ field, first, value, error, onChange }: FieldProps) {
           onChange={(e) => onChange(e.currentTarget.checked)}
         />
       );
+    case "mark":
+      return (
+        <Switch
+          id={id}
+          label={field.mark?.label}
+          description={shared.description}
+          checked={markIn(value, field.mark?.path ?? []) === true}
+          onChange={(e) => onChange(withMark(value, field.mark?.path ?? [], e.currentTarget.checked))}
+        />
+      );
     case "choice":
       return (
         <Select
@@ -145,6 +164,19 @@ function Field({ field, first, value, error, onChange }: FieldProps) {
           value={text}
           visibilityToggleButtonProps={{ "aria-label": words.t("form.reveal") }}
           onChange={(e) => onChange(e.currentTarget.value)}
+        />
+      );
+    case "day":
+      return (
+        <TextInput {...shared} type="date" value={text} onChange={(e) => onChange(e.currentTarget.value || null)} />
+      );
+    case "moment":
+      return (
+        <TextInput
+          {...shared}
+          type="datetime-local"
+          value={toLocalText(text)}
+          onChange={(e) => onChange(fromLocalText(e.currentTarget.value))}
         />
       );
     case "json":

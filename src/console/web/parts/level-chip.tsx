@@ -1,3 +1,4 @@
+import type { BroadcastState } from "../api/sounding.ts";
 import { useWords } from "../words/use-words.tsx";
 
 const TONES: Readonly<Record<string, string>> = {
@@ -29,6 +30,14 @@ export function Chip({ tone, children }: { tone: string; children: string }) {
       {children}
     </span>
   );
+}
+
+const STATE_TONES = { going: "", finished: "good", stopped: "warn", failed: "bad" } as const;
+
+/** Where a broadcast stands. */
+export function BroadcastStateChip({ state }: { state: BroadcastState }) {
+  const { name } = useWords();
+  return <Chip tone={STATE_TONES[state]}>{name("state", state)}</Chip>;
 }
 
 /** The mark of a drill; live messages wear none. */

@@ -3,7 +3,16 @@ import { useState } from "react";
 import { useWords } from "../words/use-words.tsx";
 
 /** Removes at the second press: what is removed can't be brought back with its id. */
-export function RemoveButton({ pending, onRemove }: { pending: boolean; onRemove: () => void }) {
+export function RemoveButton({
+  pending,
+  onRemove,
+  label,
+}: {
+  pending: boolean;
+  onRemove: () => void;
+  /** Another word for it, such as the one for a token. */
+  label?: string;
+}) {
   const { t } = useWords();
   const [armed, setArmed] = useState(false);
   return (
@@ -15,7 +24,7 @@ export function RemoveButton({ pending, onRemove }: { pending: boolean; onRemove
       onClick={() => (armed ? onRemove() : setArmed(true))}
       onBlur={() => setArmed(false)}
     >
-      {armed ? t("remove.really") : t("remove")}
+      {armed ? t("remove.really") : (label ?? t("remove"))}
     </Button>
   );
 }

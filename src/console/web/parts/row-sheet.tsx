@@ -6,7 +6,9 @@ import { useWords } from "../words/use-words.tsx";
 import { FaultLine } from "./fault-line.tsx";
 import { Form } from "./form.tsx";
 import { type Drawn, drawnFields, type FormValues } from "./form-fields.ts";
+import { type SheetTab, SheetTabs } from "./sheet-tabs.tsx";
 import { SideSheet } from "./side-sheet.tsx";
+import { useRemoval } from "./use-removal.ts";
 
 /** The address part that stands for a row that is about to be made. */
 export const NEW = "new";
@@ -20,36 +22,53 @@ interface RowSheetProps {
   fields: readonly Drawn[];
   newTitle: string;
   onClose(): void;
+  /** What stands below the form of a row that is there. */
   children?: React.ReactNode;
+  /** Further rooms of the sheet for a row that is there; the form is then the first of them. */
+  tabs?: readonly SheetTab[];
 }
 
 /** One row in a side sheet: made, changed or removed. */
-export function RowSheet({ id, collection, item, fields, newTitle, onClose, children }: RowSheetProps) {
+export function RowSheet({ id, collection, item, fields, newTitle, onClose, children, tabs = [] }: RowSheetProps) {
+  const { t } = useWords();
   const params = paramsOf(item, id);
   const isNew = id === NEW;
   const row = useRow<Row & FormValues>(item, params, {}, { enabled: !isNew });
   const saving = useSaving({ collection, item, params, isNew, onClose });
-  const removing = useRemoving({ item, params, onClose });
+  const removeSoon = useRemoval(item);
   const schemas = useSchemas();
   const drawn = drawnFields(schemas.data?.resources[ROUTES[item].resource]?.schema, fields);
   const found = isNew ? {} : row.data?.id === id ? row.data : null;
   const title = isNew ? newTitle : String(row.data?.name ?? "");
   const may = (verb: string) => (found as Partial<Row> | null)?.permissions?.includes(verb) ?? false;
-  return (
-    <SideSheet title={title} onClose={onClose}>
-      <FaultLine error={row.error ?? schemas.error} />
+  const remove = () => {
+    removeSoon({ id, name: title, params });
+    onClose();
+  };
+  const details = (
+    <>
       {found && schemas.data && (
         <Form
           key={id}
           fields={isNew || may("put") ? drawn : []}
           before={found}
-          pending={saving.isPending || removing.isPending}
-          error={saving.error ?? removing.error}
+          pending={saving.isPending}
+          error={saving.error}
           onSave={(changed) => saving.mutate(changed)}
-          onRemove={!isNew && may("delete") ? () => removing.mutate() : undefined}
+          onRemove={!isNew && may("delete") ? remove : undefined}
         />
       )}
       {!isNew && children}
+    </>
+  );
+  return (
+    <SideSheet title={title} onClose={onClose}>
+      <FaultLine error={row.error ?? schemas.error} />
+      {isNew || tabs.length === 0 ? (
+        details
+      ) : (
+        <SheetTabs label={title} tabs={[{ id: "details", label: t("details"), content: details }, ...tabs]} />
+      )}
     </SideSheet>
   );
 }
@@ -73,16 +92,6 @@ function useSaving({
     if (isNew) await client.post(collection, params, changed);
     else await client.put(item, params, changed);
     say(t("saved"));
-    onClose();
-  });
-}
-
-function useRemoving({ item, params, onClose }: Target) {
-  const { client, say } = useConsole();
-  const { t } = useWords();
-  return useChange<void, void>(ROUTES[item].resource, async () => {
-    await client.remove(item, params);
-    say(t("removed"));
     onClose();
   });
 }

@@ -12,6 +12,7 @@ export const TABS = {
   people: [
     { to: "/people", word: "users.title" },
     { to: "/lists", word: "lists.title" },
+    { to: "/security-groups", word: "security.title" },
   ],
   devices: [
     { to: "/devices", word: "devices.title" },

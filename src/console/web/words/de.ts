@@ -1,7 +1,17 @@
 import type { WordKey } from "./en.ts";
+import { listDe } from "./list-de.ts";
+import { peopleDe } from "./people-de.ts";
+import { sendDe } from "./send-de.ts";
+import { systemDe } from "./system-de.ts";
+import { thingsDe } from "./things-de.ts";
 
 /** The catalogue in German. */
 export const de: Readonly<Record<WordKey, string>> = {
+  ...listDe,
+  ...sendDe,
+  ...systemDe,
+  ...peopleDe,
+  ...thingsDe,
   brand: "Carillon",
   skip: "Zur Seite springen",
   undo: "Rückgängig",
@@ -80,15 +90,11 @@ export const de: Readonly<Record<WordKey, string>> = {
   "fault.upstream": "Etwas, das Carillon braucht, hat nicht geantwortet. Versuchen Sie es erneut.",
   "table.loading": "Lädt …",
   "table.count": "{n} Eintrag|{n} Einträge",
-  "table.found": "{n} von {total} Einträgen",
-  "table.searched": "Durchsucht sind die ersten {n}.",
   "now.title": "Jetzt",
   "now.send": "Nachricht senden",
   "now.health": "Zustand",
   "now.last": "Letzte Durchsagen",
   "now.last-none": "Es wurde noch nichts gesendet.",
-  "now.phones": "Telefon|Telefone",
-  "now.speakers": "Lautsprecher oder Zone|Lautsprecher und Zonen",
   "now.missed": "{n} Gerät verpasste die letzte Durchsage|{n} Geräte verpassten die letzte Durchsage",
   "now.all-reached": "Die letzte Durchsage erreichte jedes Gerät.",
   "sounding.title": "Läuft jetzt",
@@ -175,7 +181,6 @@ export const de: Readonly<Record<WordKey, string>> = {
   "devices.none": "Kein Gerät passt.",
   "devices.address": "Adresse",
   "devices.all-types": "Alle Arten",
-  "devices.in-use": "In Betrieb",
   "devices.defunct": "Außer Betrieb",
   "devices.unlicensed": "Nicht lizenziert",
   "devices.attributes": "Eigenschaften",

@@ -1,8 +1,19 @@
+import { listEn } from "./list-en.ts";
+import { peopleEn } from "./people-en.ts";
+import { sendEn } from "./send-en.ts";
+import { systemEn } from "./system-en.ts";
+import { thingsEn } from "./things-en.ts";
+
 /**
  * The catalogue: every word of the console, in English. `{name}` stands for a value; `one|many` are chosen by `{n}`.
  * Names of values of the API stand under their family, such as `level.failed`.
  */
 export const en = {
+  ...listEn,
+  ...sendEn,
+  ...systemEn,
+  ...peopleEn,
+  ...thingsEn,
   brand: "Carillon",
   skip: "Skip to the page",
   undo: "Undo",
@@ -80,15 +91,11 @@ export const en = {
   "fault.upstream": "Something that Carillon needs did not answer. Try again.",
   "table.loading": "Loading …",
   "table.count": "{n} entry|{n} entries",
-  "table.found": "{n} of {total} entries",
-  "table.searched": "The first {n} were searched.",
   "now.title": "Now",
   "now.send": "Send a message",
   "now.health": "Health",
   "now.last": "Last broadcasts",
   "now.last-none": "Nothing was sent yet.",
-  "now.phones": "phone|phones",
-  "now.speakers": "speaker or zone|speakers and zones",
   "now.missed": "{n} device missed the last broadcast|{n} devices missed the last broadcast",
   "now.all-reached": "The last broadcast reached every device it was sent to.",
   "sounding.title": "Sounding now",
@@ -175,7 +182,6 @@ export const en = {
   "devices.none": "No device fits.",
   "devices.address": "Address",
   "devices.all-types": "All kinds",
-  "devices.in-use": "In use",
   "devices.defunct": "Out of use",
   "devices.unlicensed": "Not licensed",
   "devices.attributes": "Properties",

@@ -16,12 +16,13 @@ export function faultWords(error: unknown, { t, name }: Words): string {
 /** The words for one field, or null when it is not at fault. */
 export function fieldFault(error: unknown, field: string, words: Words): string | null {
   if (!(error instanceof CallerError)) return null;
-  const fault = error.faults.find((each) => each.field === field);
+  // A form may hold the inner fields of one field of the row: `config.host` is its `host`.
+  const fault = error.faults.find((each) => each.field === field || each.field?.endsWith(`.${field}`));
   return fault ? fieldFaultWords(field, fault.type, fault.message, words) : null;
 }
 
 function fieldFaultWords(field: string, type: string, message: string, { t, name }: Pick<Words, "t" | "name">): string {
-  const label = name("field", field);
+  const label = name("field", field.slice(field.lastIndexOf(".") + 1));
   if (type === "required") return t("fault.field-required", { label });
   // The API says after its first sentence what it expects; that part is worth more than any general word.
   const detail = /^Field \S+ is not valid\.\s*(.*)$/s.exec(message)?.[1] ?? message;

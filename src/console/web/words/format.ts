@@ -29,16 +29,26 @@ export function elapsedText(ms: number): string {
   return hours > 0 ? `${hours}:${tail}` : tail;
 }
 
-/** Under an hour relative ("5 minutes ago"), else date and time of day; `at` and `now` are epoch ms. */
-export function momentText(at: number, now: number, language: Language): string {
-  const seconds = Math.round((now - at) / 1_000);
-  const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
-  if (Math.abs(seconds) < 60) return relative.format(-seconds, "second");
-  if (Math.abs(seconds) < 3_600) return relative.format(-Math.round(seconds / 60), "minute");
-  return new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" }).format(at);
+/** Moments in words; times are epoch ms. */
+export interface Moments {
+  /** Under an hour relative ("5 minutes ago"), else date and time of day. */
+  short(at: number, now: number): string;
+  /** Date, time and zone in full, as a hover shows it. */
+  full(at: number): string;
 }
 
-/** Date, time and zone in full, as a hover shows it. */
-export function fullMomentText(at: number, language: Language): string {
-  return new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "long" }).format(at);
+/** The words for moments in a language; making them anew for each row would cost more than drawing it. */
+export function momentsOf(language: Language): Moments {
+  const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
+  const short = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" });
+  const full = new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "long" });
+  return {
+    short(at, now) {
+      const seconds = Math.round((now - at) / 1_000);
+      if (Math.abs(seconds) < 60) return relative.format(-seconds, "second");
+      if (Math.abs(seconds) < 3_600) return relative.format(-Math.round(seconds / 60), "minute");
+      return short.format(at);
+    },
+    full: (at) => full.format(at),
+  };
 }

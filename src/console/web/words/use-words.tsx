@@ -2,7 +2,7 @@ import { createContext, type ReactNode, useContext, useEffect, useMemo, useState
 import { BugError } from "../../../base/errors.ts";
 import { de } from "./de.ts";
 import { en, type WordKey } from "./en.ts";
-import { fill, LANGUAGES, type Language, type Values } from "./format.ts";
+import { fill, LANGUAGES, type Language, type Moments, momentsOf, type Values } from "./format.ts";
 
 const CATALOGUES: Readonly<Record<Language, Readonly<Record<WordKey, string>>>> = { en, de };
 const STORED_AS = "carillon.language";
@@ -13,6 +13,7 @@ export interface Words {
   t(key: WordKey, values?: Values): string;
   /** The words for a value that the API names, such as a level; the value itself when there are none. */
   name(family: string, value: string): string;
+  moments: Moments;
   setLanguage(language: Language): void;
 }
 
@@ -31,6 +32,7 @@ export function WordsProvider({ children }: { children: ReactNode }) {
       language,
       t: (key, values = {}) => fill(catalogue[key] ?? key, values, language),
       name: (family, value) => catalogue[`${family}.${value}`] ?? value,
+      moments: momentsOf(language),
       setLanguage,
     };
   }, [language]);

@@ -10,9 +10,7 @@ import {
 } from "../../../../src/console/web/pages/group-definition.ts";
 import { deviceBody, NEW_DEVICE } from "../../../../src/console/web/pages/new-device.ts";
 import { changedValues, drawnFields, fieldsOf } from "../../../../src/console/web/parts/form-fields.ts";
-import { rowFits, termsOf } from "../../../../src/console/web/parts/row-search.ts";
-import { readTableSearch } from "../../../../src/console/web/parts/table-search.ts";
-import { elapsedText, fill, momentText } from "../../../../src/console/web/words/format.ts";
+import { elapsedText, fill, momentsOf } from "../../../../src/console/web/words/format.ts";
 
 describe("a broadcast", () => {
   const progress = {
@@ -25,8 +23,10 @@ describe("a broadcast", () => {
 
   it("has one word for where it stands", () => {
     expect(stateOf({ abortedAt: null, progress })).toBe("going");
-    expect(stateOf({ abortedAt: null, progress: { ...progress, broadcastFinishedCount: 1 } })).toBe("finished");
-    expect(stateOf({ abortedAt: null, progress: { ...progress, broadcastFailedCount: 1 } })).toBe("failed");
+    expect(stateOf({ abortedAt: null, progress: { ...progress, percentComplete: 100 } })).toBe("finished");
+    expect(stateOf({ abortedAt: null, progress: { ...progress, expireCount: 1 } })).toBe("finished");
+    const failed = { ...progress, percentComplete: 100, broadcastFailedCount: 1 };
+    expect(stateOf({ abortedAt: null, progress: failed })).toBe("failed");
     expect(stateOf({ abortedAt: "2026-01-01T00:00:00.000Z", progress })).toBe("stopped");
   });
 
@@ -137,28 +137,6 @@ describe("a form", () => {
   });
 });
 
-describe("a search", () => {
-  it("finds rows that have every word, in texts and attributes but not in ids", () => {
-    const row = {
-      id: "abc",
-      domainId: "abc",
-      name: "Room 214",
-      attributes: { IPAddress: "10.1.2.3" },
-      lists: ["choir"],
-    };
-    const found = ["room", "214 ROOM", "10.1 room", "abc", "choir", "room 215", " "].filter((text) =>
-      rowFits(row, termsOf(text)),
-    );
-    expect(found).toEqual(["room", "214 ROOM", "10.1 room", " "]);
-  });
-});
-
-describe("an address", () => {
-  it("keeps only what tables know", () => {
-    expect(readTableSearch({ q: "x", level: 7, evil: "y", sort: "" })).toEqual({ q: "x", level: "7" });
-  });
-});
-
 describe("words", () => {
   it("fill their places, numbers in the manner of the language", () => {
     expect(fill("{n} of {total}", { n: 1_234, total: "many" }, "de")).toBe("1.234 of many");
@@ -175,7 +153,7 @@ describe("words", () => {
 
   it("tell moments: near ones relative, others by date", () => {
     const now = Date.parse("2026-01-12T08:00:00.000Z");
-    expect(momentText(now - 5 * 60_000, now, "en")).toBe("5 minutes ago");
-    expect(momentText(now - 26 * 3_600_000, now, "en")).toContain("Jan 11, 2026");
+    expect(momentsOf("en").short(now - 5 * 60_000, now)).toBe("5 minutes ago");
+    expect(momentsOf("en").short(now - 26 * 3_600_000, now)).toContain("Jan 11, 2026");
   });
 });

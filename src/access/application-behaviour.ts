@@ -1,0 +1,46 @@
+import { invalidValue } from "../base/errors.ts";
+import users from "../resources/people/users.ts";
+import type applications from "../resources/security/applications.ts";
+import type { Behaviour, By, Reader } from "../store/store.ts";
+import { domainsOf } from "./membership.ts";
+import { type Rights, rightsOfUser } from "./rights.ts";
+import { isScope } from "./scopes.ts";
+
+/** Addresses of the machine that the browser runs on. @source RFC 8252 §7.3 */
+const LOOPBACK: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "[::1]"]);
+
+/**
+ * What an application must fulfil. `requireCover` throws unless somebody has at least the given rights: whoever changes an
+ * application that acts as a user could act as that user, in all its domains.
+ */
+export function applicationBehaviour(
+  requireCover: (by: By, rights: Rights, holders: readonly string[]) => void,
+): Behaviour<typeof applications> {
+  const coverUser = (userId: string | null | undefined, tx: Reader, by: By): void => {
+    const user = userId == null ? null : tx.get(users, userId);
+    if (user && user.id !== by.actor.userId) requireCover(by, rightsOfUser(tx, user.pk), domainsOf(user));
+  };
+  return {
+    beforeWrite({ before, after }, tx, by) {
+      coverUser(before?.userId, tx, by);
+      coverUser(after?.userId, tx, by);
+      if (!after) return;
+      if (!after.redirectUris.every(isRedirectUri)) throw invalidValue("redirectUris");
+      if (!after.scopes.every(isScope)) throw invalidValue("scopes");
+      if (after.type === "public" && after.userId !== null) {
+        throw invalidValue("userId", "A public application can't prove to be itself, so it never acts by itself.");
+      }
+    },
+    present: (rows) => rows.map(({ id }) => ({ clientId: id })),
+  };
+}
+
+/** True for an address that codes may be sent to. */
+function isRedirectUri(text: string): boolean {
+  // What a URL parser would drop or change might be read in another way by a browser.
+  if (!/^[\x21-\x7e]+$/.test(text) || /[#\\]/.test(text) || !URL.canParse(text)) return false;
+  const { protocol, hostname, username, password } = new URL(text);
+  if (username !== "" || password !== "") return false;
+  if (protocol === "http:") return LOOPBACK.has(hostname);
+  return protocol === "https:" || protocol.includes(".");
+}

@@ -1,0 +1,61 @@
+import type { Reader } from "../store/store.ts";
+import type { NotificationRow } from "./compose.ts";
+import { NOT_REACHED } from "./proof.ts";
+
+/** How far a message had come by one moment: devices that had come so far at least. */
+export interface ProgressPoint {
+  /** Epoch ms. */
+  at: number;
+  sent: number;
+  accepted: number;
+  playing: number;
+  /** Ended without having been reached. */
+  missed: number;
+}
+
+/** Points that a message's time is divided into at most; own choice. */
+const MOST_POINTS = 60;
+const SHORTEST_STEP_MS = 100;
+
+const COUNTED = {
+  sent: "sent_at",
+  accepted: "accepted_at",
+  playing: "playing_at",
+  missed: `CASE WHEN level IN ${NOT_REACHED} THEN ended_at END`,
+} as const;
+
+/** How the numbers grew from the send (or the last retry, when it was sent again) until it was over, or until `now`. */
+export function progressOverTime(row: NotificationRow, reader: Reader, now: number): ProgressPoint[] {
+  const start = row.retriedAt ?? row.createdAt;
+  const span = Math.max(SHORTEST_STEP_MS, (row.settledAt ?? now) - start);
+  const stepMs = Math.max(SHORTEST_STEP_MS, Math.ceil(span / MOST_POINTS));
+  const steps = Math.ceil(span / stepMs);
+  const grown = growth(reader, row.pk, { start, stepMs, steps });
+  const sums = { sent: 0, accepted: 0, playing: 0, missed: 0 };
+  return Array.from({ length: steps + 1 }, (_, step) => {
+    for (const { name, n } of grown.get(step) ?? []) sums[name] += n;
+    return { at: start + step * stepMs, ...sums };
+  });
+}
+
+type Name = keyof typeof COUNTED;
+
+/** What was added in each step; what came before the first belongs to it. */
+function growth(
+  reader: Reader,
+  notificationPk: number,
+  { start, stepMs, steps }: { start: number; stepMs: number; steps: number },
+): Map<number, { name: Name; n: number }[]> {
+  const columns = Object.entries(COUNTED).map(
+    ([name, moment]) =>
+      `SELECT '${name}' AS name, max(0, min(?, CAST((${moment} - ? + ? - 1) / ? AS INTEGER))) AS step, count(*) AS n FROM deliveries
+       WHERE notification_pk = ? AND ${moment} IS NOT NULL GROUP BY 2`,
+  );
+  const lines = reader.all<{ name: Name; step: number; n: number }>(
+    columns.join(" UNION ALL "),
+    ...columns.flatMap(() => [steps, start, stepMs, stepMs, notificationPk]),
+  );
+  const grown = new Map<number, { name: Name; n: number }[]>();
+  for (const { name, step, n } of lines) grown.set(step, [...(grown.get(step) ?? []), { name, n }]);
+  return grown;
+}

@@ -1,0 +1,66 @@
+import { ConflictError, notFound } from "../base/errors.ts";
+import notifications from "../resources/broadcasts/notifications.ts";
+import type { By, Reader } from "../store/store.ts";
+import { addActivity } from "./activities.ts";
+import type { NotificationRow } from "./compose.ts";
+import { forgetLevels } from "./counts.ts";
+import { NOT_REACHED } from "./proof.ts";
+import { advance, type StageNeeds } from "./stage.ts";
+import { usefulUntil } from "./stages/accept.ts";
+import { stoppedBy } from "./stopped.ts";
+
+/**
+ * Lets a settled message go once more through the stages from `prepare` on, to what it has not reached: same row, same
+ * ledger, a new moment of the sound, in a group of its own, since phones may still hear the old one. Resolves after COMMIT.
+ * Throws ConflictError for what is a preview, still under way, ended by somebody, expired, or reached everything.
+ * @source decisions.md 8
+ */
+export async function openAgain(notificationId: string, by: By, needs: StageNeeds): Promise<NotificationRow> {
+  const { store, clock } = needs;
+  const known = store.get(notifications, notificationId, by.scope);
+  if (!known) throw notFound();
+  return store.write(
+    (tx) => {
+      const row = tx.get(notifications, notificationId, by.scope);
+      if (!row) throw notFound();
+      refuseRetry(row, clock.now());
+      const devices = missedBy(tx, row.pk);
+      if (devices === 0) throw new ConflictError("Every device was reached: there is nothing to send again.");
+      // Later than any row has ended, so that rows of this try can be told from those before it.
+      const retriedAt = Math.max(clock.now(), (row.settledAt ?? 0) + 1);
+      const notAfter = usefulUntil({ ...row, createdAt: retriedAt });
+      const anew = { t0: null, streamEndedAt: null, settledAt: null, audioGroup: null, audioPort: null };
+      const after = tx.update(notifications, notificationId, {}, by, { ...anew, retriedAt, notAfter });
+      forgetLevels(tx, row.pk);
+      const details = { message: `Sent again to ${devices} that it had not reached.`, devices };
+      const entry = { notificationId, type: "info" as const, userId: by.actor.userId, endpointId: needs.endpointId() };
+      addActivity(tx, { ...entry, details }, by);
+      advance(tx, notificationId, "prepare");
+      return after;
+    },
+    needs.laneOf(known.priorityLevel ?? 5),
+  );
+}
+
+function refuseRetry(row: NotificationRow, now: number): void {
+  const words = whyNot(row, now);
+  if (words !== null) throw new ConflictError(words);
+}
+
+function whyNot(row: NotificationRow, now: number): string | null {
+  if (row.draft) return "A preview was not sent and can't be sent again.";
+  const stopped = stoppedBy(row, now);
+  if (stopped === "aborted") return "Somebody ended the message: send a new one instead.";
+  if (stopped === "expired") return "The message has expired: send a new one instead.";
+  return row.stage === "settled" ? null : "The message is still being sent: what fails is tried again by itself.";
+}
+
+/** Devices that a settled message has not reached and that are still there. */
+function missedBy(reader: Reader, notificationPk: number): number {
+  const found = reader.one<{ n: number }>(
+    `SELECT count(*) AS n FROM deliveries WHERE notification_pk = ? AND level IN ${NOT_REACHED}
+       AND (device_pk IS NOT NULL OR user_device_pk IS NOT NULL)`,
+    notificationPk,
+  );
+  return found?.n ?? 0;
+}

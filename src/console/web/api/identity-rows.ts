@@ -1,0 +1,77 @@
+import type { Named, Row } from "./rows.ts";
+
+/** Somebody's place on a list. */
+export interface SubscriptionRow extends Row {
+  userId: string;
+  distributionListId: string;
+  subscriptionEndDate: string | null;
+  user?: (Named & { email: string | null }) | null;
+  distributionList?: Named | null;
+}
+
+/** One way to reach a person. */
+export interface UserDeviceRow extends Row {
+  type: string;
+  name: string | null;
+  deviceIdentifier: string | null;
+  disabled: boolean;
+  verified: boolean;
+}
+
+/** A token; its value is told once, in the answer to the POST. */
+export interface TokenRow extends Row {
+  name: string;
+  expires: string | null;
+  type: string;
+  tokenType: string;
+  scope: string | null;
+  client: string | null;
+  token?: string;
+}
+
+/** A group that carries permissions. */
+export interface SecurityGroupRow extends Row {
+  name: string;
+  superGroup: boolean;
+}
+
+/** Somebody's place in a security group. */
+export interface MemberRow extends Row {
+  userId: string;
+  securityGroupId: string;
+  user?: (Named & { email: string | null }) | null;
+  securityGroup?: (Named & { superGroup: boolean }) | null;
+}
+
+/** Something that a group or a user may do. */
+export interface GrantRow extends Row {
+  verb: string;
+  spec: string;
+}
+
+/** What an appliance wrote down of itself. */
+export interface EndpointActivityRow extends Row {
+  type: string;
+  state: string | null;
+  severity: string;
+  value: unknown;
+}
+
+/** A line of a plugin's log. */
+export interface LogLine {
+  seq: number;
+  at: string;
+  level: string;
+  message: string;
+  details: string | null;
+}
+
+/** How people join a list by themselves. */
+export interface Campaign {
+  welcomeMessage: string | null;
+  inactiveMessage: string | null;
+  url: string | null;
+  subscribeTag: string | null;
+  defaultNotificationDays: number | null;
+  enrollmentEndDate: string | null;
+}

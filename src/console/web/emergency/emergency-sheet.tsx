@@ -1,0 +1,107 @@
+import { Modal } from "@mantine/core";
+import { useMediaQuery } from "@mantine/hooks";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import type { TemplateRow } from "../api/rows.ts";
+import { useRows } from "../api/use-rows.ts";
+import { FaultLine } from "../parts/fault-line.tsx";
+import { HoldButton } from "../parts/hold-button.tsx";
+import { ModeBar } from "../parts/mode-bar.tsx";
+import { useSend } from "../parts/use-send.ts";
+import { useWords } from "../words/use-words.tsx";
+import { useEmergencyTemplates } from "./emergency-templates.ts";
+
+const NARROW = "(max-width: 48rem)";
+
+/** Big tiles; holding one sends it. Scenarios that are marked for emergencies will be tiles among them. */
+export default function EmergencySheet({ onClose }: { onClose: () => void }) {
+  const { t } = useWords();
+  const templates = useEmergencyTemplates();
+  const [drill, setDrill] = useState(false);
+  const isNarrow = useMediaQuery(NARROW) ?? false;
+  const rows = templates.data ?? [];
+  return (
+    <Modal.Root opened onClose={onClose} size="60rem" fullScreen={isNarrow}>
+      <Modal.Overlay />
+      <Modal.Content bg="var(--card)" className={drill ? "emergency-sheet in-drill" : "emergency-sheet"}>
+        <div className="sheet-head">
+          <Modal.Title>
+            {t("emergency.title")} {drill && <span className="chip drill">{t("drill.word")}</span>}
+          </Modal.Title>
+          <Modal.CloseButton size="xl" aria-label={t("close")} />
+        </div>
+        <Modal.Body>
+          <div className="stack">
+            <ModeBar drill={drill} onChange={setDrill} />
+            <FaultLine error={templates.error} />
+            {templates.isSuccess && rows.length === 0 && <NoTiles onClose={onClose} />}
+            {rows.length > 0 && <p>{drill ? t("emergency.drill") : t("emergency.live")}</p>}
+            <Tiles rows={rows} drill={drill} onClose={onClose} />
+          </div>
+        </Modal.Body>
+      </Modal.Content>
+    </Modal.Root>
+  );
+}
+
+function NoTiles({ onClose }: { onClose: () => void }) {
+  const { t } = useWords();
+  return (
+    <div className="stack">
+      <p>{t("emergency.none")}</p>
+      <p className="soft">{t("emergency.mark", { field: t("field.emergency") })}</p>
+      <p>
+        <Link to="/templates" onClick={onClose}>
+          {t("emergency.templates")}
+        </Link>
+      </p>
+    </div>
+  );
+}
+
+interface TilesProps {
+  rows: readonly TemplateRow[];
+  drill: boolean;
+  onClose(): void;
+}
+
+function Tiles({ rows, drill, onClose }: TilesProps) {
+  const { t } = useWords();
+  const navigate = useNavigate();
+  const sending = useSend();
+  const send = (row: TemplateRow) =>
+    sending.send({ messageTemplateId: row.id, drill, priority: "critical" }, ({ id }) => {
+      onClose();
+      void navigate({ to: "/broadcasts/$notificationId", params: { notificationId: id } });
+    });
+  return (
+    <>
+      <FaultLine error={sending.error} />
+      <section className="emergency-tiles" aria-label={t("emergency.tiles")}>
+        {rows.map((row) => (
+          <HoldButton
+            key={row.id}
+            className={drill ? "emergency-tile drill" : "emergency-tile"}
+            disabled={sending.isPending}
+            onHeld={() => send(row)}
+          >
+            <strong>{row.name}</strong>
+            <span>{row.subject}</span>
+            <Places row={row} />
+          </HoldButton>
+        ))}
+      </section>
+    </>
+  );
+}
+
+/** Where it goes, which is the last thing to look at before holding. */
+function Places({ row }: { row: TemplateRow }) {
+  const { t } = useWords();
+  const ids = [...row.deviceGroupIds, ...row.distributionListIds];
+  const all = { sort: "name", limit: 1_000 };
+  const groups = useRows<{ id: string; name: string }>("device-groups", {}, all);
+  const lists = useRows<{ id: string; name: string }>("distribution-lists", {}, all);
+  const named = [...(groups.data?.data ?? []), ...(lists.data?.data ?? [])].filter(({ id }) => ids.includes(id));
+  return <em>{ids.length === 0 ? t("emergency.nobody") : named.map(({ name }) => name).join(", ")}</em>;
+}

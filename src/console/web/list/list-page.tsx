@@ -1,0 +1,101 @@
+import { Button } from "@mantine/core";
+import type { ReactNode } from "react";
+import type { RouteFor, RouteQuery } from "../api/routes.ts";
+import { NEW } from "../parts/row-sheet.tsx";
+import { type TABS, Tabs } from "../parts/tabs.tsx";
+import { useWords } from "../words/use-words.tsx";
+import { FilterChips } from "./filter-chips.tsx";
+import { type Column, ListTable } from "./list-table.tsx";
+import { SearchField } from "./search-field.tsx";
+import { SortChoice } from "./table-head.tsx";
+import { filterQuery, type ListFilter } from "./table-search.ts";
+import { useTableSearch } from "./use-table-search.ts";
+
+interface ListPageProps<T> {
+  tabs?: keyof typeof TABS;
+  title: string;
+  /** The word of the first action, which makes a new row in the side sheet; or that action itself. */
+  add?: ReactNode;
+  /** What to say, with the first action beside it, when there is nothing yet. */
+  none: string;
+  route: RouteFor<"get">;
+  query?: RouteQuery;
+  /** The order unless another is chosen. */
+  sort?: string;
+  filters?: readonly ListFilter[];
+  /** Between head and list, such as a picture of what the list holds. */
+  children?: ReactNode;
+  columns(open: (id: string) => void): readonly Column<T>[];
+  /** Opens a row; in the side sheet unless given. */
+  onOpen?(row: T): void;
+  sheet?(id: string, onClose: () => void): ReactNode;
+}
+
+const NO_FILTERS: readonly ListFilter[] = [];
+
+/**
+ * The one frame of every list: search, filters and order kept in the address, first action, states, and a side sheet for
+ * the row that is open while the list stays.
+ */
+export function ListPage<T extends { id: string }>(props: ListPageProps<T>) {
+  const { tabs, title, add, none, route, query, filters = NO_FILTERS, children, sheet } = props;
+  const { t } = useWords();
+  const [search, show] = useTableSearch();
+  const { q, open } = search;
+  const sort = search.sort ?? props.sort ?? "name";
+  const openRow = (id: string) => show({ open: id });
+  const onOpen = props.onOpen ?? (sheet ? (row: T) => openRow(row.id) : undefined);
+  const columns = props.columns(openRow);
+  const chosen = filterQuery(filters, search);
+  const isNarrowed = Boolean(q) || Object.keys(chosen).length > 0;
+  const action = typeof add === "string" ? <Button onClick={() => openRow(NEW)}>{add}</Button> : add;
+  const onSort = (next: string) => show({ sort: next });
+  const clear = () => show({ q: undefined, ...Object.fromEntries(filters.map(({ name }) => [name, undefined])) });
+  return (
+    <div className="page full">
+      {tabs && <Tabs of={tabs} />}
+      <div className="head">
+        <h1>{title}</h1>
+        <span className="space" />
+        {action}
+      </div>
+      {children}
+      <div className="list-tools">
+        <SearchField value={q ?? ""} onSearch={(text) => show({ q: text })} />
+        <SortChoice {...{ columns, sort, onSort }} />
+        {filters.length > 0 && <FilterChips filters={filters} />}
+      </div>
+      <ListTable<T>
+        {...{ route, columns, sort, onSort }}
+        label={title}
+        query={{ ...(q ? { q } : {}), ...chosen, ...query }}
+        {...(onOpen ? { onOpen } : {})}
+        empty={
+          isNarrowed ? (
+            <>
+              <p>{t("search.none")}</p>
+              <Button variant="default" onClick={clear}>
+                {t("table.all")}
+              </Button>
+            </>
+          ) : (
+            <>
+              <p>{none}</p>
+              {action}
+            </>
+          )
+        }
+      />
+      {open && sheet?.(open, () => show({ open: undefined }))}
+    </div>
+  );
+}
+
+/** A name that opens its row. */
+export function OpenButton({ name, onOpen }: { name: string; onOpen: () => void }) {
+  return (
+    <button type="button" className="open" onClick={onOpen}>
+      {name}
+    </button>
+  );
+}

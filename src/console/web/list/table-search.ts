@@ -1,0 +1,36 @@
+/** What an address may say of the list on its page. */
+const MEMBERS = ["q", "sort", "level", "type", "state", "drill", "open", "follow"] as const;
+
+/** The part of the address that says what a list shows: search, order, filters and the open row; absent members are left out. */
+export type TableSearch = { [K in (typeof MEMBERS)[number]]?: string };
+
+/** Members to change; undefined takes one out. */
+export type SearchPart = { [K in keyof TableSearch]: string | undefined };
+
+/** Keeps the known texts of an address's query. */
+export function readTableSearch(search: Readonly<Record<string, unknown>>): TableSearch {
+  const kept: TableSearch = {};
+  for (const name of MEMBERS) {
+    const value = search[name];
+    if (value !== undefined && value !== "") kept[name] = String(value);
+  }
+  return kept;
+}
+
+/** A field by whose values a list is narrowed, one at a time; the address keeps it. */
+export interface ListFilter {
+  name: Exclude<keyof TableSearch, "q" | "sort" | "open" | "follow">;
+  label: string;
+  /** `asks`: what the API is asked for where it is not the value itself; an empty text asks for rows without one. */
+  choices: readonly { value: string; label: string; asks?: string }[];
+}
+
+/** What the API is asked for, by the filters that the address says are chosen. */
+export function filterQuery(filters: readonly ListFilter[], search: TableSearch): Record<string, string> {
+  const query: Record<string, string> = {};
+  for (const { name, choices } of filters) {
+    const choice = choices.find(({ value }) => value === search[name]);
+    if (choice) query[name] = choice.asks ?? choice.value;
+  }
+  return query;
+}

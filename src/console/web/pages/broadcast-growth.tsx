@@ -1,0 +1,72 @@
+import { lazy, Suspense } from "react";
+import type { NotificationRow, ProgressPoint } from "../api/rows.ts";
+import { useRow } from "../api/use-rows.ts";
+import { useWords } from "../words/use-words.tsx";
+
+const TimeChart = lazy(() => import("../parts/time-chart.tsx"));
+
+const LINES = [
+  { name: "sent", colour: "--soft", dash: [2, 3] },
+  { name: "accepted", colour: "--accent", dash: [6, 3] },
+  { name: "playing", colour: "--good", dash: [] },
+  { name: "missed", colour: "--bad", dash: [10, 4] },
+] as const;
+
+/** How many devices had come how far, second by second; as a picture and as a table. */
+export function Growth({ row }: { row: NotificationRow }) {
+  const { t } = useWords();
+  const { data } = useRow<{ points: readonly ProgressPoint[] }>("notifications/{notificationId}/progress", {
+    notificationId: row.id,
+  });
+  const points = data?.points ?? [];
+  const start = Date.parse(points[0]?.at ?? row.createdAt);
+  const seconds = points.map(({ at }) => (Date.parse(at) - start) / 1_000);
+  const lines = LINES.map((line) => ({
+    ...line,
+    label: t(`progress.${line.name}`),
+    values: points.map((point) => point[line.name]),
+  }));
+  if (points.length === 0) return null;
+  return (
+    <section className="card">
+      <h2>{t("progress.title")}</h2>
+      <Suspense fallback={<div className="chart" />}>
+        <TimeChart label={t("progress.title")} unit={t("progress.devices")} {...{ seconds, lines }} />
+      </Suspense>
+      <details>
+        <summary>{t("progress.table")}</summary>
+        <div className="scroll">
+          <table className="numbers">
+            <thead>
+              <tr>
+                <th scope="col">{t("progress.seconds")}</th>
+                {lines.map(({ name, label }) => (
+                  <th key={name} scope="col">
+                    {label}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {changesIn(points).map((index) => (
+                <tr key={points[index]?.at}>
+                  <th scope="row">{seconds[index]?.toFixed(1)}</th>
+                  {lines.map(({ name, values }) => (
+                    <td key={name}>{values[index]}</td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </details>
+    </section>
+  );
+}
+
+/** Lines of the table: where a number differs from the one before, and the last. */
+function changesIn(points: readonly ProgressPoint[]): number[] {
+  const isNews = (index: number): boolean =>
+    LINES.some(({ name }) => points[index]?.[name] !== points[index - 1]?.[name]);
+  return points.map((_, index) => index).filter((index) => isNews(index) || index === points.length - 1);
+}

@@ -1,0 +1,62 @@
+import type { DeviceRow } from "../api/rows.ts";
+import { useRows } from "../api/use-rows.ts";
+import { DeviceStateChip } from "../parts/device-state.tsx";
+import { LevelChip } from "../parts/level-chip.tsx";
+import { Moment } from "../parts/moment.tsx";
+import { SideSheet } from "../parts/side-sheet.tsx";
+import { useWords } from "../words/use-words.tsx";
+
+/** Where a device is reached: a phone's IP address, a zone's multicast group and port. */
+export function addressOf({ attributes }: DeviceRow): string {
+  return attributes.IPAddress ?? [attributes.Group, attributes.Port].filter(Boolean).join(":");
+}
+
+/** One device: what is proven of it, and what is known of it. */
+export function DeviceSheet({ id, onClose }: { id: string; onClose: () => void }) {
+  const { t, name } = useWords();
+  const row = useRows<DeviceRow>("devices", {}, { ids: [id] }).data?.data.find((each) => each.id === id);
+  if (!row) return null;
+  return (
+    <SideSheet title={row.description} onClose={onClose}>
+      <div className="stack">
+        <div>
+          <DeviceStateChip row={row} />
+        </div>
+        <p>{t(`device-state-words.${row.state ?? "untried"}`)}</p>
+        <Proof row={row} />
+        <dl className="facts">
+          <Fact name={t("field.type")} value={name("type", row.type)} />
+          <Fact name={t("field.deviceIdentifier")} value={row.deviceIdentifier} />
+        </dl>
+        <h2>{t("devices.attributes")}</h2>
+        <dl className="facts">
+          {Object.entries(row.attributes).map(([key, value]) => (
+            <Fact key={key} name={key} value={value} />
+          ))}
+        </dl>
+      </div>
+    </SideSheet>
+  );
+}
+
+function Proof({ row }: { row: DeviceRow }) {
+  const { t } = useWords();
+  return (
+    <dl className="facts">
+      <dt>{t("devices.last-proof")}</dt>
+      <dd>{row.lastLevel ? <LevelChip level={row.lastLevel} /> : "–"}</dd>
+      <dt>{t("devices.last-answer")}</dt>
+      <dd>{row.lastSeenAt ? <Moment at={row.lastSeenAt} /> : t("devices.never")}</dd>
+      {row.failures ? <Fact name={t("devices.failures")} value={t("devices.failures-n", { n: row.failures })} /> : null}
+    </dl>
+  );
+}
+
+function Fact({ name, value }: { name: string; value: string }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd style={{ overflowWrap: "anywhere" }}>{value}</dd>
+    </>
+  );
+}

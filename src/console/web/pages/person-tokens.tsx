@@ -1,0 +1,118 @@
+import { Button, TextInput } from "@mantine/core";
+import { useState } from "react";
+import type { TokenRow } from "../api/identity-rows.ts";
+import { useChange, useRows } from "../api/use-rows.ts";
+import { useConsole } from "../console-context.tsx";
+import { CopyField } from "../parts/copy-field.tsx";
+import { FaultLine } from "../parts/fault-line.tsx";
+import { Chip } from "../parts/level-chip.tsx";
+import { endOfDay } from "../parts/local-moment.ts";
+import { Moment } from "../parts/moment.tsx";
+import { RemoveButton } from "../parts/remove-button.tsx";
+import { useWords } from "../words/use-words.tsx";
+import "../parts/input-styles.ts";
+
+/** What acts in a person's name: tokens made here and for programs, and the sessions of the console. */
+export function PersonTokens({ userId }: { userId: string }) {
+  const { t } = useWords();
+  const tokens = useRows<TokenRow>("users/{userId}/tokens", { userId }, { limit: 1_000, sort: "-createdAt" });
+  return (
+    <div className="stack">
+      <NewToken userId={userId} />
+      <FaultLine error={tokens.error} />
+      {tokens.data?.total === 0 && <p className="soft">{t("token.none")}</p>}
+      <ul className="plain lined">
+        {tokens.data?.data.map((row) => (
+          <TokenLine key={row.id} userId={userId} row={row} />
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function TokenLine({ userId, row }: { userId: string; row: TokenRow }) {
+  const { t } = useWords();
+  const { client, clock, say } = useConsole();
+  const revoke = useChange<void, void>("user-tokens", async () => {
+    await client.remove("users/{userId}/tokens/{tokenId}", { userId, tokenId: row.id });
+    say(t("token.revoked", { name: row.name }));
+  });
+  const isOver = row.expires !== null && Date.parse(row.expires) <= clock.now();
+  return (
+    <li className="row">
+      <span className="grow">
+        <strong>{row.name}</strong>
+        <small className="soft block">
+          {t("token.made")} <Moment at={row.createdAt} />
+          {" · "}
+          {row.expires ? t(isOver ? "token.ended" : "token.ends") : t("token.endless")}{" "}
+          {row.expires && <Moment at={row.expires} />}
+          {row.scope && ` · ${row.scope}`}
+        </small>
+      </span>
+      {isOver && <Chip tone="warn">{t("token.over")}</Chip>}
+      {row.permissions.includes("delete") && (
+        <RemoveButton pending={revoke.isPending} onRemove={() => revoke.mutate()} label={t("token.revoke")} />
+      )}
+      <FaultLine error={revoke.error} />
+    </li>
+  );
+}
+
+function NewToken({ userId }: { userId: string }) {
+  const { t } = useWords();
+  const { client } = useConsole();
+  const [name, setName] = useState("");
+  const [day, setDay] = useState("");
+  const make = useChange<void, TokenRow>("user-tokens", async () => {
+    const made = await client.post<TokenRow>("users/{userId}/tokens", { userId }, { name, expires: endOfDay(day) });
+    setName("");
+    setDay("");
+    return made;
+  });
+  const value = make.data?.token;
+  if (value) {
+    return (
+      <section className="card" aria-live="polite">
+        <h3>{t("token.new", { name: make.data?.name ?? "" })}</h3>
+        <p>{t("token.once")}</p>
+        <CopyField label={t("token.value")} value={value} />
+        <div>
+          <Button onClick={() => make.reset()}>{t("token.kept")}</Button>
+        </div>
+      </section>
+    );
+  }
+  return (
+    <form
+      className="card"
+      onSubmit={(event) => {
+        event.preventDefault();
+        make.mutate();
+      }}
+    >
+      <h3>{t("token.make")}</h3>
+      <TextInput
+        label={t("field.name")}
+        description={t("token.name-hint")}
+        required
+        maxLength={140}
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+      />
+      <TextInput
+        label={t("token.last-day")}
+        description={t("token.last-day-hint")}
+        type="date"
+        value={day}
+        onChange={(event) => setDay(event.currentTarget.value)}
+      />
+      <FaultLine error={make.error} />
+      <div>
+        <Button type="submit" loading={make.isPending} disabled={name.trim() === ""}>
+          {t("token.make")}
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,101 @@
+import { MultiSelect, Select } from "@mantine/core";
+import { ALERT_TONE_NAMES } from "../../../resources/messages/alert-tones.ts";
+import type { ConfirmationRow, GroupRow, ListRow, TemplateRow } from "../api/rows.ts";
+import { useRows } from "../api/use-rows.ts";
+import { ToneButton } from "../parts/tone-button.tsx";
+import { RecordingField } from "../recording/recording-field.tsx";
+import { useWords } from "../words/use-words.tsx";
+import type { Message, Part } from "./send-message.ts";
+
+const ALL = { limit: 1_000, sort: "name" };
+
+/** What a part of the sending form gets. */
+export interface PartProps {
+  message: Message;
+  /** The template keeps the part to itself. */
+  locked(part: Part): boolean;
+  onChange(part: Partial<Message>): void;
+}
+
+/** Who gets it. */
+export function Recipients({ message, locked, onChange }: PartProps) {
+  const { t } = useWords();
+  const groups = useRows<GroupRow>("device-groups", {}, ALL);
+  const lists = useRows<ListRow>("distribution-lists", {}, ALL);
+  return (
+    <>
+      <MultiSelect
+        label={t("field.deviceGroupIds")}
+        description={t("send.groups-hint")}
+        searchable
+        data={optionsOf(groups.data?.data)}
+        value={[...message.deviceGroupIds]}
+        {...keptIf(locked("deviceGroupIds"))}
+        onChange={(deviceGroupIds) => onChange({ deviceGroupIds })}
+        nothingFoundMessage={t("search.none")}
+      />
+      <MultiSelect
+        label={t("field.distributionListIds")}
+        description={t("send.lists-hint")}
+        searchable
+        data={optionsOf(lists.data?.data)}
+        value={[...message.distributionListIds]}
+        {...keptIf(locked("distributionListIds"))}
+        onChange={(distributionListIds) => onChange({ distributionListIds })}
+        nothingFoundMessage={t("search.none")}
+      />
+    </>
+  );
+}
+
+/** What is heard, and what is asked. */
+export function Sound({ message, template, locked, onChange }: PartProps & { template: TemplateRow | null }) {
+  const { t } = useWords();
+  const confirmations = useRows<ConfirmationRow>("confirmation-requests", {}, ALL);
+  return (
+    <>
+      <div className="row end">
+        <Select
+          className="grow"
+          label={t("field.alertTone")}
+          searchable
+          allowDeselect={false}
+          data={[...ALERT_TONE_NAMES]}
+          value={message.alertTone}
+          {...keptIf(locked("alertTone"))}
+          onChange={(alertTone) => onChange({ alertTone: alertTone ?? "default" })}
+        />
+        <ToneButton tone={message.alertTone} />
+      </div>
+      <RecordingField
+        key={message.templateId}
+        value={message.audio}
+        hint={recordingHint(template, locked("audio"), t)}
+        disabled={locked("audio")}
+        onChange={(audio) => onChange({ audio })}
+      />
+      <Select
+        label={t("field.confirmationRequestId")}
+        clearable
+        data={optionsOf(confirmations.data?.data)}
+        value={message.confirmationRequestId}
+        {...keptIf(template !== null)}
+        onChange={(confirmationRequestId) => onChange({ confirmationRequestId })}
+      />
+    </>
+  );
+}
+
+function recordingHint(template: TemplateRow | null, locked: boolean, t: ReturnType<typeof useWords>["t"]): string {
+  if (template && template.audio > 0) return t("send.audio-of-template");
+  return locked ? t("send.recording-kept") : t("send.audio-hint");
+}
+
+/** How a field looks and behaves that belongs to the template. */
+export function keptIf(kept: boolean) {
+  return kept ? { readOnly: true, variant: "filled" } : {};
+}
+
+function optionsOf(rows: readonly { id: string; name: string }[] | undefined) {
+  return (rows ?? []).map(({ id, name }) => ({ value: id, label: name }));
+}

@@ -1,0 +1,94 @@
+import workletUrl from "./capture-worklet.ts?worker&url";
+import { resampled } from "./decode-audio.ts";
+import { encodeWav, RECORDING_HZ } from "./wav.ts";
+
+/** Why a microphone can't be used, as the key of words for it. */
+export type MicrophoneFault = "insecure" | "refused" | "none" | "busy";
+
+/** Says why there is no microphone. */
+export class MicrophoneError extends Error {
+  readonly fault: MicrophoneFault;
+
+  constructor(fault: MicrophoneFault, cause?: unknown) {
+    super(fault, { cause });
+    this.fault = fault;
+  }
+}
+
+/** A recording that is being made. */
+export interface Recording {
+  /** Ends it; resolves with a WAV file. */
+  finish(): Promise<File>;
+  /** Ends it without a file. */
+  cancel(): void;
+}
+
+/**
+ * Asks for the microphone and records from it until told otherwise; `onPiece` gets the loudest sample of each piece of
+ * some 50 ms and the length so far. Rejects with MicrophoneError.
+ */
+export async function recordMicrophone(onPiece: (peak: number, seconds: number) => void): Promise<Recording> {
+  const stream = await openStream();
+  const context = new AudioContext();
+  const pieces: Float32Array[] = [];
+  let length = 0;
+  const close = (): void => {
+    for (const track of stream.getTracks()) track.stop();
+    void context.close();
+  };
+  try {
+    await context.audioWorklet.addModule(workletUrl);
+  } catch (error) {
+    close();
+    throw error;
+  }
+  const node = new AudioWorkletNode(context, "capture");
+  node.port.onmessage = ({ data }: MessageEvent<Float32Array>) => {
+    pieces.push(data);
+    length += data.length;
+    onPiece(peakOf(data), length / context.sampleRate);
+  };
+  context.createMediaStreamSource(stream).connect(node);
+  // Only what leads to an output is surely run; the processor leaves it silent.
+  node.connect(context.destination);
+  await context.resume();
+  return {
+    cancel: close,
+    async finish() {
+      close();
+      const samples = await resampled(joined(pieces, length), context.sampleRate);
+      return new File([encodeWav(samples, RECORDING_HZ)], "recording.wav", { type: "audio/wav" });
+    },
+  };
+}
+
+async function openStream(): Promise<MediaStream> {
+  // Browsers hide the microphone from pages that come without TLS from another machine.
+  const devices = navigator.mediaDevices as MediaDevices | undefined;
+  if (!devices) throw new MicrophoneError("insecure");
+  try {
+    return await devices.getUserMedia({ audio: true });
+  } catch (error) {
+    throw new MicrophoneError(faultOf(error), error);
+  }
+}
+
+function faultOf(error: unknown): MicrophoneFault {
+  const name = error instanceof DOMException ? error.name : "";
+  if (name === "NotAllowedError" || name === "SecurityError") return "refused";
+  return name === "NotFoundError" || name === "OverconstrainedError" ? "none" : "busy";
+}
+
+function peakOf(piece: Float32Array): number {
+  return piece.reduce((most, sample) => Math.max(most, Math.abs(sample)), 0);
+}
+
+function joined(pieces: readonly Float32Array[], length: number): Float32Array<ArrayBuffer> {
+  const all = new Float32Array(length);
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece, at);
+    at += piece.length;
+  }
+  return all;
+}

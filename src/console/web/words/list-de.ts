@@ -1,0 +1,35 @@
+import type { listEn } from "./list-en.ts";
+
+/** Wörter der Listen und der Zustände von Geräten. */
+export const listDe: Readonly<Record<keyof typeof listEn, string>> = {
+  "search.clear": "Suche leeren",
+  "table.most": "Gezeigt werden die ersten {n}. Mehr Buchstaben grenzen es ein.",
+  "table.sort": "Reihenfolge",
+  "table.sort-by": "Nach {field} ordnen",
+  "table.all": "Alle zeigen",
+  "table.again": "Erneut versuchen",
+  "table.forbidden": "Diese Liste dürfen Sie nicht sehen.",
+  "table.forbidden-words": "Wer mehr Rechte hat, kann Ihnen das Recht zum Lesen geben.",
+  "now.devices": "Gerät|Geräte",
+  "devices.first": "Es gibt noch kein Gerät. Fügen Sie eines hinzu, dann lässt es sich gleich prüfen.",
+  "devices.states": "Geräte nach dem, was bewiesen ist",
+  "devices.state-head": "Zustand",
+  "devices.count-head": "Geräte",
+  "devices.share-head": "Anteil",
+  "devices.total": "{n} Gerät|{n} Geräte",
+  "devices.last-proof": "Letzter Beweis",
+  "devices.last-answer": "Letzte Antwort",
+  "devices.failures": "Seither ohne Antwort",
+  "devices.failures-n": "{n} Nachricht|{n} Nachrichten",
+  "devices.never": "nie",
+  "device-state.answering": "Antwortet",
+  "device-state.sent": "Gesendet, ohne Quittung",
+  "device-state.silent": "Stumm",
+  "device-state.untried": "Noch nicht geprüft",
+  "device-state-words.answering": "Es hat auf die letzte Nachricht geantwortet.",
+  "device-state-words.sent":
+    "Unsere Pakete gingen hinaus. Eine Zone kann nicht antworten; was sie spielte, kann niemand beweisen.",
+  "device-state-words.silent": "Es hat nicht geantwortet. Prüfen Sie Strom, Netz und ob es dieses Gerät hier kennt.",
+  "device-state-words.untried":
+    "Es wurde noch nichts dorthin gesendet, also ist nichts bekannt. Senden Sie einen Test.",
+};

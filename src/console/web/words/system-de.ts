@@ -1,0 +1,36 @@
+import type { systemEn } from "./system-en.ts";
+
+/** Words of the System pages in German. */
+export const systemDe: Readonly<Record<keyof typeof systemEn, string>> = {
+  copy: "Kopieren",
+  copied: "Kopiert.",
+  "copy.by-hand": "Der Text ist markiert: Kopieren Sie ihn mit Strg C.",
+  "system.plugin-parts": "Einstellungen, Protokoll, Verlauf",
+  "plugin.starting": "Startet.",
+  "plugin.starting-after": "Startet neu, weil: {reason}.",
+  "plugin.next-try":
+    "Gescheitert: {reason}. Neuer Versuch in {seconds} s; Fehler {failures} von {most}, dann wird es aufgegeben.",
+  "plugin.given-up": "In 10 Minuten {most}-mal gescheitert: {reason}. Es bleibt aus, bis jemand es neu startet.",
+  "plugin.switched-off": "Jemand hat es ausgeschaltet. Was dorthin gesendet wird, scheitert.",
+  "plugin.unable": "Eingeschaltet, kann aber nicht laufen: {reason}",
+  "plugin.not-here": "Seine Dateien liegen nicht auf diesem Gerät.",
+  "plugin.restart": "Neu starten",
+  "plugin.restart-named": "{name} neu starten",
+  "plugin.restarted": "Neu gestartet: {name}",
+  "plugin.no-settings": "Es hat keine Einstellungen.",
+  "plugin.log": "Protokoll",
+  "plugin.log-shown": "Gezeigte Zeilen",
+  "plugin.log.all": "Alles",
+  "plugin.log.trouble": "Nur Störungen",
+  "plugin.log-none": "Noch keine solche Zeile.",
+  "plugin.log-kept": "Neueste zuerst. Die letzten 500 Zeilen bleiben, bis Carillon selbst neu startet.",
+  "log-level.debug": "Einzelheit",
+  "log-level.info": "Hinweis",
+  "log-level.warn": "Warnung",
+  "log-level.error": "Fehler",
+  "plugin.history": "Verlauf",
+  "plugin.history-none": "Es wurde nie aufgegeben und nie von Hand neu gestartet.",
+  "plugin.restarted-by-hand": "Von Hand neu gestartet",
+  "plugin.failure-code": "Ist es nicht erreichbar, zeigen Nachrichten: {activity}.",
+  "plugin.no-failure-code": "Ist es nicht erreichbar, scheitern seine Geräte; Nachrichten zeigen sonst nichts.",
+};

@@ -1,0 +1,83 @@
+import type { Clock, Timer } from "../base/clock.ts";
+import type { Events } from "../base/events.ts";
+
+/** One row that is not what it was: a hint to read it anew. */
+export interface RowChange {
+  /** Name of the declaration. */
+  resource: string;
+  id: string;
+  op: "create" | "update" | "delete";
+}
+
+/** What changed within a moment, in order of the first change of each row. */
+export interface Fold {
+  /** The newest position in the change feed that these changes belong to. */
+  seq: number;
+  changes: readonly RowChange[];
+}
+
+/** What a hub is made of. */
+export interface HubNeeds {
+  events: Events;
+  clock: Clock;
+  /** Position in the change feed at the start. */
+  seq: number;
+  /** Rows that show how a plugin is. */
+  rowsOfPlugin(plugin: string): readonly Pick<RowChange, "resource" | "id">[];
+  onFold(fold: Fold): void;
+}
+
+/** Collects changes. */
+interface ChangeHub {
+  /** Position in the change feed up to which all has been told or is about to be. */
+  readonly seq: number;
+  stop(): void;
+}
+
+/** So long changes are collected, so that many changes of one row are one. */
+const FOLD_MS = 100;
+
+/**
+ * Collects what the events tell of changed rows. Deliveries are facts, which the change feed passes over: theirs are told
+ * by the id of their notification.
+ */
+export function createChangeHub({ events, clock, seq, rowsOfPlugin, onFold }: HubNeeds): ChangeHub {
+  let newest = seq;
+  let pending = new Map<string, RowChange>();
+  let timer: Timer | null = null;
+
+  const fold = (): void => {
+    timer = null;
+    const changes = [...pending.values()];
+    pending = new Map();
+    onFold({ seq: newest, changes });
+  };
+  const add = (resource: string, id: string, op: RowChange["op"] = "update"): void => {
+    const key = `${resource}/${id}`;
+    const before = pending.get(key);
+    pending.set(key, { resource, id, op: before?.op === "create" && op === "update" ? "create" : op });
+    timer ??= clock.after(FOLD_MS, fold, { background: true });
+  };
+  const unsubscribe = [
+    events.on("row.changed", (change) => {
+      newest = Math.max(newest, change.seq);
+      add(change.resource, change.id, change.op);
+    }),
+    ...(["notification.accepted", "notification.stopped", "notification.settled"] as const).map((name) =>
+      events.on(name, ({ notificationId }) => add("notifications", notificationId)),
+    ),
+    events.on("deliveries.changed", ({ notificationId }) => add("deliveries", notificationId)),
+    events.on("plugin.changed", ({ plugin }) => {
+      for (const { resource, id } of rowsOfPlugin(plugin)) add(resource, id);
+    }),
+  ];
+  return {
+    get seq() {
+      return newest;
+    },
+    stop() {
+      timer?.cancel();
+      for (const off of unsubscribe) off();
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import { isIP } from "node:net";
+import { isSpec } from "../access/grants.ts";
+import type { AddressPolicy } from "../base/address-policy.ts";
+import { CallerError, invalidValue } from "../base/errors.ts";
+import type triggers from "../resources/outbound/triggers.ts";
+import type { Catalogue } from "../schema/catalogue.ts";
+import type { RowOf } from "../schema/resource.ts";
+import type { Behaviour, By } from "../store/store.ts";
+import { newestEntry } from "./message.ts";
+import { isSecret, newSecret } from "./signature.ts";
+import { resourcesAt } from "./told-writes.ts";
+
+type Trigger = RowOf<typeof triggers>;
+
+/** What the rules of triggers need. */
+export interface TriggerRules {
+  catalogue: Catalogue;
+  policy: AddressPolicy;
+}
+
+/**
+ * The rules of triggers. own choice: whoever makes one, or changes what it tells or whom, becomes its owner, so that
+ * nobody is sent what only somebody else may see.
+ */
+export function triggerBehaviour({ catalogue, policy }: TriggerRules): Behaviour<typeof triggers> {
+  return {
+    async prepare(input, op) {
+      if (op === "create") input.secret ??= newSecret();
+      if (typeof input.secret === "string" && op === "create" && !isSecret(input.secret))
+        throw invalidValue("secret", "It is whsec_ and 24 to 64 bytes in base64.");
+      if (typeof input.url === "string") await refuseAddress(input.url, policy);
+    },
+    beforeWrite({ before, after, given }, tx, by) {
+      if (!after) return;
+      if (before?.spec !== after.spec) requireSpec(after.spec, catalogue);
+      if (before === null) after.position = newestEntry(tx);
+      if (before?.spec !== after.spec || before.url !== after.url) Object.assign(after, ownerOf(by));
+      if (given.has("disabled") && !after.disabled) Object.assign(after, { disabledReason: null, failingSince: null });
+    },
+    afterWrite({ before, after }, tx) {
+      const isTriedAgain = before && after && (before.url !== after.url || (before.disabled && !after.disabled));
+      if (!isTriedAgain) return;
+      const sql = "UPDATE trigger_deliveries SET next_attempt_at = NULL WHERE trigger_pk = ? AND state = 'pending'";
+      tx.run(sql, after.pk);
+    },
+  };
+}
+
+function ownerOf({ actor, scope }: By): Pick<Trigger, "ownerId" | "actingDomainId"> {
+  return { ownerId: actor.userId, actingDomainId: scope.domainId };
+}
+
+function requireSpec(spec: string, catalogue: Catalogue): void {
+  if (!isSpec(spec)) throw invalidValue("spec", "It must be a path such as /users/* or /users/*/devices/*.");
+  if (resourcesAt(spec, catalogue).length === 0) throw invalidValue("spec", "No writes are told of rows there.");
+}
+
+/** Addresses are judged at once, names when they are called: what they lead to changes. */
+async function refuseAddress(url: string, policy: AddressPolicy): Promise<void> {
+  if (!URL.canParse(url)) return;
+  const { hostname, username, password } = new URL(url);
+  if (username !== "" || password !== "") throw invalidValue("url", "It must not hold a user name or password.");
+  const host = hostname.replace(/^\[(.*)\]$/, "$1");
+  if (isIP(host) === 0 && !/^localhost\.?$/i.test(host)) return;
+  await policy.choose(host).catch((error: Error) => {
+    throw new CallerError("invalid-value", "Field url is not valid.", [
+      { field: "url", type: "invalid-value", message: `Field url is not valid. ${error.message}` },
+    ]);
+  });
+}

@@ -1,0 +1,40 @@
+import { computed, ref } from "../../schema/field.ts";
+import { defineResource } from "../../schema/resource.ts";
+
+/**
+ * Ties to groups of a directory outside; an item is addressed by the id of the group or its own.
+ * @source digest `/v1/distribution-lists/{distributionListId}/scim-groups`
+ */
+export default defineResource({
+  name: "distribution-list-scim-groups",
+  doc: "A tie between a distribution list and a group of a directory outside.",
+  paths: [
+    {
+      at: "distribution-lists/{distributionListId}/scim-groups",
+      methods: ["get", "post", "delete"],
+      itemBy: "scimGroupId",
+    },
+  ],
+  idParam: "scimGroupId",
+  scope: "parent",
+  replicate: "A",
+  unique: [["distributionListId", "scimGroupId"]],
+  fields: {
+    distributionListId: ref("List that people of the directory's group belong to.", "distribution-lists", {
+      required: true,
+      createOnly: true,
+      onDelete: "cascade",
+    }),
+    scimGroupId: ref("Group of the directory.", "scim-groups", {
+      required: true,
+      createOnly: true,
+      onDelete: "cascade",
+    }),
+    name: computed("What the directory calls the group.", "text"),
+    memberCount: computed(
+      "Users who are members of the directory's group; there with includeMemberCounts.",
+      "integer",
+      { when: "includeMemberCounts" },
+    ),
+  },
+});

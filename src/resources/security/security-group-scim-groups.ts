@@ -1,0 +1,36 @@
+import { computed, ref } from "../../schema/field.ts";
+import { defineResource } from "../../schema/resource.ts";
+
+/**
+ * Ties to groups of a directory outside; an item is addressed by the id of the group or its own.
+ * @source digest `/v1/security-groups/{securityGroupId}/scim-groups`
+ */
+export default defineResource({
+  name: "security-group-scim-groups",
+  doc: "A tie between a security group and a group of a directory outside.",
+  paths: [
+    { at: "security-groups/{securityGroupId}/scim-groups", methods: ["get", "post", "delete"], itemBy: "scimGroupId" },
+  ],
+  idParam: "scimGroupId",
+  scope: "parent",
+  replicate: "A",
+  unique: [["securityGroupId", "scimGroupId"]],
+  fields: {
+    securityGroupId: ref("Security group that people of the directory's group belong to.", "security-groups", {
+      required: true,
+      createOnly: true,
+      onDelete: "cascade",
+    }),
+    scimGroupId: ref("Group of the directory.", "scim-groups", {
+      required: true,
+      createOnly: true,
+      onDelete: "cascade",
+    }),
+    name: computed("What the directory calls the group.", "text"),
+    memberCount: computed(
+      "Users who are members of the directory's group; there with includeMemberCounts.",
+      "integer",
+      { when: "includeMemberCounts" },
+    ),
+  },
+});

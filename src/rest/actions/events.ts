@@ -1,0 +1,48 @@
+import { invalidValue } from "../../base/errors.ts";
+import type { Action, ApiRequest } from "../action.ts";
+import { singleText } from "../query.ts";
+
+/**
+ * Changes as they happen, as far as the user may see the rows. A client that was cut off names the last event it has in
+ * `Last-Event-ID`, as browsers do, or in `lastEventId`; `resources[]` narrows what is told.
+ * @source decisions.md 13, Triggers
+ */
+export const eventActions: readonly Action[] = [
+  {
+    method: "get",
+    at: "events",
+    doc: "Changes as they happen, as server-sent events: ready, change {type, resource, id, op}, reset, end {reason}.",
+    answers: { kind: "bytes", types: ["text/event-stream"] },
+    query: LISTENING,
+    permission: "anyone",
+    async handle(request) {
+      const { needs, principal, by } = request;
+      const listener = {
+        principal,
+        domainId: by.scope.domainId,
+        since: sinceOf(request),
+        resources: resourcesOf(request),
+      };
+      return {
+        type: "text/event-stream; charset=utf-8",
+        headers: { "X-Accel-Buffering": "no" },
+        body: needs.eventStream.open(listener),
+      };
+    },
+  },
+];
+
+function sinceOf({ header, query }: ApiRequest): number | null {
+  const text = header("last-event-id") ?? singleText(query, "lastEventId");
+  if (text === null || text === "") return null;
+  if (!/^\d{1,15}$/.test(text)) throw invalidValue("lastEventId");
+  return Number(text);
+}
+
+function resourcesOf({ query }: ApiRequest): string[] | null {
+  const given = query.resources;
+  if (given === undefined) return null;
+  const names = Array.isArray(given) ? given : [given];
+  if (!names.every((name) => typeof name === "string")) throw invalidValue("resources");
+  return names;
+}

@@ -1,0 +1,36 @@
+import { forbidden } from "../../base/errors.ts";
+import { progressOverTime } from "../../broadcast/progress.ts";
+import notifications from "../../resources/broadcasts/notifications.ts";
+import { computed, integer, timestamp } from "../../schema/field.ts";
+import { type Action, json, visibleRow } from "../action.ts";
+
+const PROGRESS = {
+  points: computed("At most 61, oldest first.", "array", {
+    of: {
+      at: timestamp("The moment.", { required: true }),
+      sent: integer("Sent by then.", { required: true }),
+      accepted: integer("Said yes by then.", { required: true }),
+      playing: integer("Proven to play by then.", { required: true }),
+      missed: integer("Ended by then without having been reached.", { required: true }),
+    },
+  }),
+};
+
+/** How a message's numbers grew. own choice: the path, and at most 61 points `{at, sent, accepted, playing, missed}` */
+export const notificationProgressActions: readonly Action[] = [
+  {
+    method: "get",
+    at: "notifications/{notificationId}/progress",
+    doc: "How the numbers of a notification grew.",
+    answers: { kind: "members", fields: PROGRESS },
+    // Sums of what the row itself shows.
+    permission: "anyone",
+    async handle(request) {
+      const { needs, by } = request;
+      const row = visibleRow(request, notifications, request.params.notificationId ?? "");
+      if (!by.scope.allows("get", `/notifications/${row.id}`)) throw forbidden();
+      const points = progressOverTime(row, needs.store, needs.clock.now());
+      return json({ points: points.map((point) => ({ ...point, at: new Date(point.at).toISOString() })) });
+    },
+  },
+];

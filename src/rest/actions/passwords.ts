@@ -1,0 +1,33 @@
+import { sessionCookie } from "../../access/session-cookie.ts";
+import type { PasswordChange } from "../../access/sign-in.ts";
+import users from "../../resources/people/users.ts";
+import { text } from "../../schema/field.ts";
+import { type Action, visibleRow } from "../action.ts";
+import { bodyCheck } from "./checked-body.ts";
+
+const password = text("The password from now on.", { required: true, max: 1_024 });
+const currentPassword = text("The password until now, asked of users who change their own.", { max: 1_024 });
+
+const check = bodyCheck({ password, currentPassword });
+
+/**
+ * A new password of one's own, or of a user with no greater rights. own choice: a place of its own below the user, as it
+ * is asked for another permission than the user's other members; a session of the console goes on in a new one.
+ */
+export const passwordActions: readonly Action[] = [
+  {
+    method: "put",
+    at: "users/{userId}/password",
+    doc: "Sets a user's password, which ends the user's sessions and what applications may do in its name.",
+    answers: { kind: "nothing" },
+    accepts: { password, currentPassword },
+    async handle(request) {
+      const { needs, principal, secure, address } = request;
+      const { id: userId } = visibleRow(request, users, request.params.userId ?? "");
+      await needs.signIn.setPassword({ ...check(request.body), userId } as PasswordChange, request.by);
+      if (principal.userId !== userId || principal.accessToken !== null) return { status: 204, body: null };
+      const session = await needs.signIn.asUser(userId, address);
+      return { status: 204, headers: { "Set-Cookie": sessionCookie(session, secure) }, body: null };
+    },
+  },
+];

@@ -1,0 +1,101 @@
+/** What the authorize page says; the same in every language of the console. */
+export interface AuthorizeWords {
+  language: string;
+  logIn: string;
+  /** `{app}` is put in by the page, here and below. */
+  logInFor: string;
+  email: string;
+  password: string;
+  newPassword: string;
+  newPasswordHint: string;
+  allowTitle: string;
+  allowText: string;
+  everything: string;
+  read: string;
+  write: string;
+  offline: string;
+  leadsTo: string;
+  allow: string;
+  deny: string;
+  otherAccount: string;
+  refusedTitle: string;
+  wrong: string;
+  wait: string;
+  setNew: string;
+  badNew: string;
+  outdated: string;
+}
+
+const ENGLISH: AuthorizeWords = {
+  language: "en",
+  logIn: "Log in",
+  logInFor: "Log in to go on to {app}.",
+  email: "E-mail",
+  password: "Password",
+  newPassword: "New password",
+  newPasswordHint: "8 characters or more, and another one than before.",
+  allowTitle: "Allow {app}?",
+  allowText: "{app} asks to act in your name, {user}. It could:",
+  everything: "do everything that you may do",
+  read: "read {resource}",
+  write: "create, change and delete {resource}",
+  offline: "go on while you are not here",
+  leadsTo: "Either way you go on to {place}.",
+  allow: "Allow",
+  deny: "Don't allow",
+  otherAccount: "Use another account",
+  refusedTitle: "This link does not work",
+  wrong: "E-mail address and password do not fit together.",
+  wait: "Too many attempts. Try again in {seconds} s.",
+  setNew: "You must set a new password first. Enter your password once more, and the new one.",
+  badNew: "The new password must have 8 to 1024 characters and be another one.",
+  outdated: "The page stood open for too long. Please try again.",
+};
+
+const GERMAN: AuthorizeWords = {
+  language: "de",
+  logIn: "Anmelden",
+  logInFor: "Melden Sie sich an, um mit {app} weiterzumachen.",
+  email: "E-Mail",
+  password: "Passwort",
+  newPassword: "Neues Passwort",
+  newPasswordHint: "Mindestens 8 Zeichen, und ein anderes als bisher.",
+  allowTitle: "{app} erlauben?",
+  allowText: "{app} möchte in Ihrem Namen handeln, {user}. Es könnte:",
+  everything: "alles tun, was Sie dürfen",
+  read: "{resource} lesen",
+  write: "{resource} anlegen, ändern und löschen",
+  offline: "auch ohne Sie weiterarbeiten",
+  leadsTo: "In jedem Fall geht es weiter zu {place}.",
+  allow: "Erlauben",
+  deny: "Nicht erlauben",
+  otherAccount: "Anderes Konto verwenden",
+  refusedTitle: "Dieser Link funktioniert nicht",
+  wrong: "E-Mail-Adresse und Passwort passen nicht zusammen.",
+  wait: "Zu viele Versuche. Versuchen Sie es in {seconds} s wieder.",
+  setNew: "Sie müssen zuerst ein neues Passwort setzen. Geben Sie Ihr Passwort noch einmal ein, und das neue.",
+  badNew: "Das neue Passwort muss 8 bis 1024 Zeichen haben und ein anderes sein.",
+  outdated: "Die Seite war zu lange offen. Bitte versuchen Sie es noch einmal.",
+};
+
+/** The words in the first language of an Accept-Language header that there is; English without. */
+export function authorizeWords(accepted: string | null): AuthorizeWords {
+  const ranges = (accepted ?? "").split(",").map((range, at) => {
+    const [tag = "", ...parameters] = range.trim().toLowerCase().split(";");
+    const weight = Number(
+      parameters
+        .find((each) => each.trim().startsWith("q="))
+        ?.trim()
+        .slice(2) ?? 1,
+    );
+    return { language: tag.split("-")[0], weight: Number.isNaN(weight) ? 0 : weight, at };
+  });
+  const known = ranges.filter(({ language, weight }) => weight > 0 && (language === "de" || language === "en"));
+  const [first] = known.sort((a, b) => b.weight - a.weight || a.at - b.at);
+  return first?.language === "de" ? GERMAN : ENGLISH;
+}
+
+/** A sentence with its places filled. */
+export function filled(sentence: string, values: Readonly<Record<string, string>>): string {
+  return sentence.replace(/\{(\w+)\}/g, (place, name: string) => values[name] ?? place);
+}

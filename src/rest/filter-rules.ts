@@ -1,0 +1,166 @@
+import { invalidValue } from "../base/errors.ts";
+import { isUuid } from "../base/ids.ts";
+import type { Field } from "../schema/field.ts";
+import type { AnyResource } from "../schema/resource.ts";
+import type { Filter } from "../store/store.ts";
+import { type Query, singleText, VALUES_LIKE_FLAGS } from "./query.ts";
+
+/** One parameter that narrows a list. */
+export interface FilterRule {
+  field: string;
+  op: Filter["op"];
+  /** True when it takes several values, of which one must fit. */
+  several: boolean;
+  /** Throws invalid-value when the text is none of the field's values. */
+  read: (text: string, name: string) => Scalar;
+}
+
+type Scalar = string | number | boolean;
+
+const RANGES = ["gt", "gte", "lt", "lte"] as const;
+const ORDERED = new Set<Field["kind"]>(["integer", "number", "timestamp", "date"]);
+const MOMENT: Field = { kind: "timestamp", doc: "Base column." };
+const DOMAIN: Field = { kind: "uuid", doc: "A domain that the row is in." };
+/** own choice */
+const MOST_VALUES = 200;
+
+/** The fields that lists are filtered and sorted by: the declaration's and those that every row has. */
+export function listedFields(resource: AnyResource): Readonly<Record<string, Field>> {
+  const inDomain = resource.scope === "domain" ? { domainId: DOMAIN } : {};
+  return { ...resource.fields, createdAt: MOMENT, updatedAt: MOMENT, ...inDomain };
+}
+
+/**
+ * The parameters that narrow a resource's lists, by name: `field` exactly, `field__gt __gte __lt __lte` for moments and
+ * numbers, `hasAudio` for what may be absent, and `types` or `userIds` where one of several values fits.
+ *
+ * own choice: a list of references (`distributionListIds`) holds one of the ids given; `includeTypes` is another name of
+ * `types`; a name that is a field's own keeps the field's meaning. @source decisions.md 1; digest `/v1/users`, `/v1/message-templates`
+ */
+export function compileFilterRules(resource: AnyResource): ReadonlyMap<string, FilterRule> {
+  const rules = new Map<string, FilterRule>();
+  const derived = new Map<string, FilterRule>();
+  for (const [field, spec] of Object.entries(listedFields(resource))) {
+    if (spec.kind === "file" || spec.kind === "ref") {
+      derived.set(presenceName(field), { field, op: "set", several: false, read: (text) => text === "true" });
+    }
+    const read = reader(spec);
+    if (!read || spec.filter === false) continue;
+    rules.set(field, { field, op: "eq", several: spec.kind === "many", read });
+    if (ORDERED.has(spec.kind)) {
+      for (const op of RANGES) rules.set(`${field}__${op}`, { field, op, several: false, read });
+    } else if (spec.kind === "ref" || spec.kind === "option" || field === "type") {
+      for (const name of pluralNames(field)) derived.set(name, { field, op: "eq", several: true, read });
+    }
+  }
+  return new Map([...derived, ...rules]);
+}
+
+/** `hasConfirmationRequest` for confirmationRequestId. */
+function presenceName(field: string): string {
+  return `has${capital(field.replace(/Id$/, ""))}`;
+}
+
+function pluralNames(field: string): string[] {
+  const included = `include${capital(field)}s`;
+  return VALUES_LIKE_FLAGS.test(included) ? [`${field}s`, included] : [`${field}s`];
+}
+
+function capital(name: string): string {
+  return `${name[0]?.toUpperCase()}${name.slice(1)}`;
+}
+
+/** The conditions that a query's parameters make by `rules`. Throws invalid-value. */
+export function filtersOf(query: Query, rules: ReadonlyMap<string, FilterRule>): Filter[] {
+  const filters: Filter[] = [];
+  for (const name of Object.keys(query)) {
+    const rule = rules.get(name);
+    if (rule) filters.push(rule.several ? anyOf(query, name, rule) : single(query, name, rule));
+  }
+  return filters;
+}
+
+function single(query: Query, name: string, { field, op, read }: FilterRule): Filter {
+  // A flag by its name, which the reader of queries took for one.
+  const text = typeof query[name] === "boolean" ? String(query[name]) : (singleText(query, name) ?? "");
+  // own choice: an empty text asks for rows without a value, as an empty form member clears one.
+  if (text === "" && op !== "eq") throw invalidValue(name);
+  return { field, op, value: text === "" ? null : read(text, name) };
+}
+
+/** Values given as `name[]=…`, repeated, as a JSON list, or one alone. */
+function anyOf(query: Query, name: string, { field, op, read }: FilterRule): Filter {
+  const texts = textsOf(query[name], name);
+  if (texts.length === 1) return { field, op, value: texts[0] === "" ? null : read(texts[0] as string, name) };
+  if (texts.length > MOST_VALUES) throw invalidValue(name, `At most ${MOST_VALUES} values.`);
+  return { field, op: "in", value: texts.map((text) => read(text, name)) };
+}
+
+function textsOf(value: unknown, name: string): string[] {
+  const list = typeof value === "string" && value.startsWith("[") ? jsonList(value, name) : value;
+  const texts = Array.isArray(list) ? list : [list];
+  if (texts.length === 0 || !texts.every((text) => typeof text === "string")) throw invalidValue(name);
+  return texts;
+}
+
+function jsonList(text: string, name: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw invalidValue(name, "What begins with [ must be a list in JSON.");
+  }
+}
+
+/** How a filter's text is read; null for fields that lists can't be filtered by. */
+function reader(field: Field): FilterRule["read"] | null {
+  switch (field.kind) {
+    case "text":
+      return (text) => text;
+    case "option":
+      return matching((text) => field.values.includes(text));
+    case "uuid":
+    case "ref":
+    case "many":
+      return idOf;
+    case "date":
+      return matching((text) => /^\d{4}-\d{2}-\d{2}$/.test(text));
+    case "boolean":
+      return (text) => text === "true";
+    case "integer":
+      return numeric(/^-?\d{1,15}$/);
+    case "number":
+      return numeric(/^-?\d{1,30}(\.\d{1,30})?$/);
+    case "timestamp":
+      return momentOf;
+    default:
+      return null;
+  }
+}
+
+function matching(fits: (text: string) => boolean): FilterRule["read"] {
+  return (text, name) => {
+    if (!fits(text)) throw invalidValue(name);
+    return text;
+  };
+}
+
+function idOf(text: string, name: string): string {
+  if (!isUuid(text)) throw invalidValue(name);
+  return text.toLowerCase();
+}
+
+function numeric(pattern: RegExp): FilterRule["read"] {
+  return (text, name) => {
+    if (!pattern.test(text)) throw invalidValue(name);
+    return Number(text);
+  };
+}
+
+/** Epoch ms of an ISO 8601 moment with a zone, or of a day's begin in UTC. */
+function momentOf(text: string, name: string): number {
+  const at = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text)
+    ? Date.parse(text)
+    : Number.NaN;
+  if (!Number.isFinite(at)) throw invalidValue(name);
+  return at;
+}

@@ -1,0 +1,112 @@
+import type { Catalogue } from "../../schema/catalogue.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import type { Action } from "../action.ts";
+import { shapeOf } from "../router.ts";
+import { ERROR_SCHEMA, errorResponses } from "./errors.ts";
+import { operationOf } from "./operations.ts";
+import { SHARED_PARAMETERS } from "./parameters.ts";
+import { rowSchemas } from "./row-schemas.ts";
+
+/** An OpenAPI document as plain JSON. */
+export interface OpenApiDocument {
+  openapi: "3.1.0";
+  info: JsonSchema;
+  servers: readonly JsonSchema[];
+  tags: readonly { name: string }[];
+  security: readonly JsonSchema[];
+  /** Operations by path below `/api` and method. */
+  paths: Record<string, Record<string, JsonSchema>>;
+  components: Record<"schemas" | "parameters" | "responses" | "securitySchemes", Record<string, JsonSchema>>;
+}
+
+const DESCRIPTION = `The HTTP interface of a Carillon appliance; its own console uses no other.
+
+- Members and parameters may be written in kebab-case too, nested members of forms in brackets: \`geometryValue[type]\`.
+- In place of true and false texts may be given: "true" is true, every other text false. Unknown members are ignored.
+- Times are ISO 8601 in UTC. Lists come in pages; \`next\` and \`previous\` are sent as \`start\`.
+- A token is best sent as \`Authorization: Bearer …\`; \`access_token\` in a form body or, for tests, in the query does too.
+- PUT changes only the members given; DELETE and PUT take the id in the path, in the body or in the query.`;
+
+const STORED_FILE: JsonSchema = {
+  type: "object",
+  required: ["fileName", "size", "contentType", "metadata"],
+  properties: {
+    fileName: { type: "string" },
+    size: { type: "integer", minimum: 0, description: "Bytes." },
+    contentType: { type: "string" },
+    metadata: { type: "object", description: "What was read from the bytes." },
+    url: { type: "string", description: "Where the bytes are; with includeBinaryUrls." },
+  },
+};
+
+const DELETION: JsonSchema = {
+  type: "object",
+  required: ["status", "message", "resources"],
+  properties: {
+    status: { const: 200 },
+    message: { type: "string", description: "The word deleted, followed by the id." },
+    resources: {
+      type: "array",
+      items: { type: "object", required: ["id"], properties: { id: { type: "string", format: "uuid" } } },
+    },
+  },
+};
+
+const INFO: JsonSchema = {
+  title: "Carillon",
+  version: "1.0.0",
+  description: DESCRIPTION,
+  license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+};
+
+const SECURITY_SCHEMES: Record<string, JsonSchema> = {
+  bearer: { type: "http", scheme: "bearer", description: "A permanent token, or one from log-in by OAuth 2." },
+  inQuery: { type: "apiKey", in: "query", name: "access_token", description: "For tests only." },
+  session: {
+    type: "apiKey",
+    in: "cookie",
+    name: "carillon",
+    description: "Session of the console; what changes something needs X-Carillon-Console: 1 and an Origin.",
+  },
+};
+
+function placed(path: string, { outsideVersion }: Action): string {
+  return path.slice(outsideVersion ? 1 : "/v1/".length);
+}
+
+/** Describes endpoints, of which the last one of a method and path counts; yields between pieces of some milliseconds. */
+export function* describeApi(
+  catalogue: Catalogue,
+  actions: readonly Action[],
+): Generator<undefined, OpenApiDocument, undefined> {
+  const paths: OpenApiDocument["paths"] = {};
+  /** The names of placeholders differ between endpoints of one path; the first ones count. */
+  const known = new Map<string, string>();
+  for (const action of actions) {
+    const at = action.outsideVersion ? `/${action.at}` : `/v1/${action.at}`;
+    const path = known.get(shapeOf(at)) ?? at;
+    known.set(shapeOf(at), path);
+    paths[path] = { ...paths[path], [action.method]: operationOf({ ...action, at: placed(path, action) }) };
+    yield;
+  }
+  const schemas: Record<string, JsonSchema> = { Error: ERROR_SCHEMA, Deletion: DELETION, StoredFile: STORED_FILE };
+  for (const resource of catalogue.all) {
+    Object.assign(schemas, rowSchemas(resource, catalogue));
+    yield;
+  }
+  const tags = [...new Set(actions.map(({ at }) => at.split("/")[0] as string))].sort();
+  return {
+    openapi: "3.1.0",
+    info: INFO,
+    servers: [{ url: "/api" }],
+    tags: tags.map((name) => ({ name })),
+    security: Object.keys(SECURITY_SCHEMES).map((name) => ({ [name]: [] })),
+    paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
+    components: {
+      schemas,
+      parameters: SHARED_PARAMETERS,
+      responses: errorResponses(),
+      securitySchemes: SECURITY_SCHEMES,
+    },
+  };
+}

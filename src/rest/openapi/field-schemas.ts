@@ -1,0 +1,83 @@
+import type { ComputedField, Field, ObjectField, ScalarField } from "../../schema/field.ts";
+import { type JsonSchema, schemaOf } from "../../schema/json-schema.ts";
+
+/** Members of an object's schema. */
+export interface Members {
+  properties: Record<string, JsonSchema>;
+  required: string[];
+}
+
+/** The values of fields as the API shows them: all are there, null where one may hold nothing. */
+export function shownMembers(fields: Readonly<Record<string, Field>>): Members {
+  const properties: Members["properties"] = {};
+  for (const [name, field] of Object.entries(fields)) {
+    if (field.kind === "secret" || field.kind === "internal") continue;
+    properties[name] = shownSchema(field);
+  }
+  return { properties, required: Object.keys(properties) };
+}
+
+/** A field's value as the API shows it. */
+export function shownSchema(field: Field): JsonSchema {
+  const { default: _default, readOnly: _readOnly, "x-create-only": _createOnly, ...schema } = schemaOf(field);
+  const shown = { ...schema, ...innerSchema(field) };
+  return isAlwaysSet(field) ? shown : orNull(shown);
+}
+
+/** The values of fields as a request gives them; null clears what is not required. */
+export function givenMembers(fields: Readonly<Record<string, Field>>, op: "create" | "update"): Members {
+  const members: Members = { properties: {}, required: [] };
+  for (const [name, field] of Object.entries(fields)) {
+    if (!isGiven(field, op)) continue;
+    members.properties[name] = givenSchema(field, op);
+    if (field.required && op === "create") members.required.push(name);
+  }
+  return members;
+}
+
+/** An object's schema. */
+export function objectOf({ properties, required }: Members): JsonSchema {
+  return { type: "object", properties, ...(required.length > 0 ? { required } : {}) };
+}
+
+/** A schema that null fits too. */
+export function orNull(schema: JsonSchema): JsonSchema {
+  if ("$ref" in schema) return { anyOf: [schema, { type: "null" }] };
+  if (typeof schema.type !== "string") return schema;
+  const choice = Array.isArray(schema.enum) ? { enum: [...schema.enum, null] } : {};
+  return { ...schema, type: [schema.type, "null"], ...choice };
+}
+
+function isGiven(field: Field, op: "create" | "update"): boolean {
+  if (field.readOnly || field.kind === "internal" || field.kind === "computed") return false;
+  return op === "create" || !field.createOnly;
+}
+
+function givenSchema(field: Field, op: "create" | "update"): JsonSchema {
+  const schema = schemaOf(field);
+  const given = field.kind === "object" ? { ...schema, ...objectOf(givenMembers(field.fields, op)) } : schema;
+  return field.required ? given : orNull(given);
+}
+
+/** @source schema/resource.ts, Present */
+function isAlwaysSet(field: Field): boolean {
+  if (field.kind === "computed") return field.nullable !== true;
+  return field.required === true || field.kind === "many" || ("default" in field && field.default !== undefined);
+}
+
+function innerSchema(field: Field): JsonSchema {
+  if (field.kind === "object") return objectOf(shownMembers((field as ObjectField).fields));
+  if (field.kind === "computed" && field.of) return computedSchema(field.type, field.of);
+  return {};
+}
+
+function computedSchema(type: ComputedField["type"], of: NonNullable<ComputedField["of"]>): JsonSchema {
+  const single = isField(of);
+  const inner = single ? shownSchema({ ...of, required: true }) : objectOf(shownMembers(of));
+  if (type === "array") return { type, items: inner };
+  return single ? { type, additionalProperties: inner } : inner;
+}
+
+function isField(of: NonNullable<ComputedField["of"]>): of is ScalarField {
+  return typeof of.kind === "string";
+}

@@ -1,0 +1,122 @@
+import type { Catalogue } from "../../schema/catalogue.ts";
+import { pathParams } from "../../schema/catalogue.ts";
+import type { ComputedField, Field, FileFieldData } from "../../schema/field.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import type { AnyResource } from "../../schema/resource.ts";
+import { exampleOf } from "./example.ts";
+import { givenMembers, type Members, objectOf, orNull, shownMembers, shownSchema } from "./field-schemas.ts";
+import { typeName } from "./names.ts";
+
+/** Where components are pointed to. */
+export function componentRef(name: string): JsonSchema {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+const MOMENT = { type: "string", format: "date-time" };
+const ID = { type: "string", format: "uuid" };
+
+/** The schemas of a resource: the row, the row as part of another one, what makes one, and what changes one. */
+export function rowSchemas(resource: AnyResource, catalogue: Catalogue): Record<string, JsonSchema> {
+  const name = typeName(resource.name);
+  const schemas: Record<string, JsonSchema> = {
+    [name]: { description: resource.doc, ...objectOf(rowMembers(resource, catalogue)) },
+    [`${name}Summary`]: { description: `${resource.doc} Shown within another row.`, ...objectOf(ownMembers(resource)) },
+    [`${name}Page`]: pageSchema(name),
+    [`${name}New`]: objectOf(creating(resource)),
+    [`${name}Change`]: objectOf(givenMembers(resource.fields, "update")),
+  };
+  return Object.fromEntries(
+    Object.entries(schemas).map(([key, schema]) => {
+      // An example of a list would only repeat the one of its rows.
+      return [key, key.endsWith("Page") ? schema : { ...schema, examples: [exampleOf(schema)] }];
+    }),
+  );
+}
+
+/** Computed members that stand in a row only where the query says so. */
+export function flagged(resource: AnyResource): [name: string, field: ComputedField][] {
+  return Object.entries(resource.fields).flatMap(([name, field]) =>
+    field.kind === "computed" && (field.when || field.unless) ? [[name, field] as [string, ComputedField]] : [],
+  );
+}
+
+/** The relations of a resource that are embedded, by the name under which they are. */
+export function relations(resource: AnyResource): { name: string; many: boolean; to: string }[] {
+  return Object.values(resource.fields).flatMap((field) =>
+    (field.kind === "ref" || field.kind === "many") && field.embed
+      ? [{ name: field.embed, many: field.kind === "many", to: field.to }]
+      : [],
+  );
+}
+
+/** What a path names need not stand in the body; where it does not name it, `required` of the operation does. */
+function creating(resource: AnyResource): Members {
+  const { properties, required } = givenMembers(resource.fields, "create");
+  const named = new Set(resource.paths.flatMap(pathParams));
+  return {
+    properties: { id: { ...ID, description: "An id of the caller's own." }, ...properties },
+    required: required.filter((name) => !named.has(name)),
+  };
+}
+
+function rowMembers(resource: AnyResource, catalogue: Catalogue): Members {
+  const { properties, required } = ownMembers(resource);
+  for (const [name, field] of Object.entries(resource.fields)) {
+    if (field.kind !== "computed" || field.type !== "array") continue;
+    properties[name] = shownSchema(field);
+    if (!field.when && !field.unless) required.push(name);
+  }
+  for (const { name, many, to } of relations(resource)) {
+    const one = catalogue.has(to) ? componentRef(`${typeName(to)}Summary`) : { type: "null" };
+    properties[name] = many ? { type: "array", items: catalogue.has(to) ? one : {} } : orNull(one);
+  }
+  if (resource.scope === "domain" && catalogue.has("domains")) {
+    properties.domain = orNull(componentRef("DomainSummary"));
+  }
+  properties.permissions = {
+    type: "array",
+    items: { type: "string", enum: ["get", "put", "delete"] },
+    description: "What the caller may do with it here.",
+  };
+  return { properties, required: [...required, "permissions"] };
+}
+
+/** Without relations, lists that are computed, and what stands at the row's own path alone. */
+function ownMembers(resource: AnyResource): Members {
+  const plain: [string, Field][] = Object.entries(resource.fields).filter(
+    ([, field]) => field.kind !== "file" && !(field.kind === "computed" && field.type === "array"),
+  );
+  const { properties, required } = shownMembers(Object.fromEntries(plain));
+  const optional = new Set(flagged(resource).map(([name]) => name));
+  const members: Members = {
+    properties: { id: ID, ...properties, createdAt: MOMENT, updatedAt: MOMENT },
+    required: ["id", ...required.filter((name) => !optional.has(name)), "createdAt", "updatedAt"],
+  };
+  for (const [name, field] of Object.entries(resource.fields)) if (field.kind === "file") addFile(members, name, field);
+  if (resource.scope === "domain") {
+    members.properties.domainId = { ...orNull(ID), description: "Home domain." };
+    members.required.push("domainId");
+  }
+  return members;
+}
+
+function addFile({ properties, required }: Members, name: string, field: FileFieldData): void {
+  properties[name] = { type: "integer", minimum: 0, description: `${field.doc} Its size in bytes, 0 without one.` };
+  properties[`${name}Files`] = { type: "array", items: componentRef("StoredFile"), maxItems: 1 };
+  required.push(name, `${name}Files`);
+}
+
+function pageSchema(name: string): JsonSchema {
+  const pointer = { type: ["string", "null"], description: "Sent as `start`, it asks for that page." };
+  return {
+    type: "object",
+    required: ["partial", "previous", "next", "data"],
+    properties: {
+      total: { type: "integer", minimum: 0, description: "Matching rows that the caller sees, on all pages." },
+      partial: { type: "boolean", description: "False when this page holds all of them." },
+      previous: pointer,
+      next: pointer,
+      data: { type: "array", items: componentRef(name) },
+    },
+  };
+}

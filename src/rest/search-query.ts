@@ -1,0 +1,79 @@
+import { invalidValue } from "../base/errors.ts";
+import { camelCase } from "../schema/decode.ts";
+import type { AnyResource } from "../schema/resource.ts";
+import type { Filter, Search } from "../store/store.ts";
+import { wordsOf } from "../store/words.ts";
+import { type Query, singleText } from "./query.ts";
+
+/** Reads the value of one attribute as a filter of lists; null when lists can't be filtered by it. Throws invalid-value. */
+export type ReadFilter = (name: string, text: string) => Filter | null;
+
+/** own choice: a search is at most this long. */
+const MOST_CHARACTERS = 1_000;
+/** own choice: and holds at most this many words, */
+const MOST_WORDS = 20;
+/** this many parts, */
+const MOST_PARTS = 20;
+/** and this many levels of and/or. */
+const MOST_LEVELS = 4;
+
+/**
+ * Compiles the reader of a resource's `q`: plain words, `attribute:value`, or JSON `{"and":[…]}` / `{"or":[…]}` of these.
+ * Null when nothing is searched for. Throws invalid-value for what can't be a search.
+ *
+ * own choice: what stands before a colon and is no attribute of the resource belongs to the words, as in `10:30`.
+ * @source decisions.md 1
+ */
+export function compileSearchQuery(resource: AnyResource, readFilter: ReadFilter): (query: Query) => Search | null {
+  const searched = new Set(Object.keys(resource.fields).filter((name) => resource.fields[name]?.kind === "text"));
+
+  function leaf(text: string): Search {
+    const colon = text.indexOf(":");
+    const name = camelCase(text.slice(0, Math.max(0, colon)).trim());
+    const value = text.slice(colon + 1).trim();
+    if (searched.has(name)) return words(value, name);
+    const filter = name === "" || value === "" ? null : attribute(name, value);
+    return filter ? { filter } : words(text, null);
+  }
+
+  function attribute(name: string, value: string): Filter | null {
+    try {
+      return readFilter(name, value);
+    } catch {
+      throw invalidValue("q", `There is no such value of ${name}.`);
+    }
+  }
+
+  function tree(value: unknown, level: number, budget: { parts: number }): Search {
+    budget.parts += 1;
+    if (budget.parts > MOST_PARTS || level > MOST_LEVELS) throw invalidValue("q", "There are too many parts in it.");
+    if (typeof value === "string") return leaf(value);
+    const [[kind, parts] = ["", null], ...more] =
+      typeof value === "object" && value !== null ? Object.entries(value) : [];
+    if ((kind !== "and" && kind !== "or") || more.length > 0 || !Array.isArray(parts) || parts.length === 0) {
+      throw invalidValue("q", 'A search in JSON is {"and":[…]} or {"or":[…]} of texts.');
+    }
+    const searches = parts.map((part) => tree(part, level + 1, budget));
+    return kind === "and" ? { all: searches } : { any: searches };
+  }
+
+  return (query) => {
+    const text = singleText(query, "q")?.trim() ?? "";
+    if (text === "") return null;
+    if (text.length > MOST_CHARACTERS) throw invalidValue("q", `At most ${MOST_CHARACTERS} characters.`);
+    return text.startsWith("{") ? tree(jsonOf(text), 1, { parts: 0 }) : leaf(text);
+  };
+}
+
+function words(text: string, field: string | null): Search {
+  if (wordsOf(text).length > MOST_WORDS) throw invalidValue("q", `At most ${MOST_WORDS} words.`);
+  return { text, field };
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw invalidValue("q", "What begins with { must be JSON.");
+  }
+}

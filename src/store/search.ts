@@ -1,0 +1,87 @@
+import { and, or, type SQL, sql } from "drizzle-orm/sql";
+import { filterCondition, filterKey, filterValues } from "./filter.ts";
+import type { Layout } from "./layout.ts";
+import type { RowShape } from "./rows.ts";
+import { isIndexed, searchedColumns, searchTable } from "./search-index.ts";
+import type { Search } from "./store.ts";
+import { wordsOf } from "./words.ts";
+
+/** A search as a condition: `key` names its form, `values` fills its placeholders. */
+export interface SearchCondition {
+  key: string;
+  values: Record<string, unknown>;
+  where(shape: RowShape): SQL;
+  /** A select of the keys of all rows found, where the index alone can tell; null elsewhere. */
+  keys: SQL | null;
+}
+
+/** Compiles what is searched for over a layout. */
+export function searchCondition(search: Search, layout: Layout): SearchCondition {
+  const values: Record<string, unknown> = {};
+  let parts = 0;
+
+  function compile(part: Search): { key: string; where(shape: RowShape): SQL } {
+    if ("all" in part) return joined("&", part.all.map(compile));
+    if ("any" in part) return joined("|", part.any.map(compile));
+    const name = `q${parts++}`;
+    if ("filter" in part) {
+      const { filter } = part;
+      Object.assign(values, filterValues(filter, name));
+      return { key: filterKey(filter), where: (shape) => filterCondition(shape, filter, name) };
+    }
+    const words = wordsOf(part.text);
+    const column = columnOf(part.field, layout);
+    // own choice: what holds no letter and no digit is found nowhere.
+    if (words.length === 0) return { key: "-", where: () => sql`0` };
+    values[name] = JSON.stringify(words);
+    values[`${name}m`] = matchText(words, column);
+    return { key: `~${column ?? ""}`, where: () => wordsCondition(layout, name, column) };
+  }
+
+  const { key, where } = compile(search);
+  const indexed = "text" in search && values.q0 !== undefined && isIndexed(layout);
+  return { key, values, where, keys: indexed ? foundKeys(layout, "q0", columnOf(search.field, layout)) : null };
+}
+
+function columnOf(field: string | null, layout: Layout): string | null {
+  return field === null ? null : (layout.columnOf(field)?.name ?? null);
+}
+
+function joined(
+  sign: "&" | "|",
+  parts: readonly { key: string; where(shape: RowShape): SQL }[],
+): { key: string; where(shape: RowShape): SQL } {
+  return {
+    key: `(${parts.map(({ key }) => key).join(sign)})`,
+    where(shape) {
+      const conditions = parts.map(({ where }) => where(shape));
+      return (sign === "&" ? and(...conditions) : or(...conditions)) ?? sql`${sign === "&" ? 1 : 0}`;
+    },
+  };
+}
+
+/** The full-text query: every word must be there, the last one as a beginning. */
+function matchText(words: readonly string[], column: string | null): string {
+  const quoted = words.map((word) => `"${word}"`).join(" AND ");
+  return `${column === null ? "" : `"${column}" : `}(${quoted} *)`;
+}
+
+function wordsCondition(layout: Layout, name: string, column: string | null): SQL {
+  if (!isIndexed(layout)) return holdsWords(layout, name, column, "t");
+  return sql`t."pk" IN (${foundKeys(layout, name, column)})`;
+}
+
+/** Keys of the rows that the index finds and of those that wait for it and hold the words. */
+function foundKeys(layout: Layout, name: string, column: string | null): SQL {
+  const index = sql.raw(searchTable(layout));
+  const pending = sql.raw(`SELECT pk FROM search_pending WHERE type = '${layout.table}'`);
+  const held = holdsWords(layout, name, column, "s");
+  return sql`SELECT rowid FROM ${index} WHERE ${index} MATCH ${sql.placeholder(`${name}m`)} AND rowid NOT IN (${pending})
+    UNION ALL SELECT s.pk FROM ${sql.raw(layout.table)} s WHERE s.pk IN (${pending}) AND ${held}`;
+}
+
+function holdsWords(layout: Layout, name: string, column: string | null, alias: string): SQL {
+  const columns = column === null ? searchedColumns(layout).map((each) => each.name) : [column];
+  const texts = columns.map((each) => `${alias}."${each}"`).join(", ");
+  return texts === "" ? sql`0` : sql`holds_words(${sql.placeholder(name)}, ${sql.raw(texts)})`;
+}

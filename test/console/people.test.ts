@@ -1,0 +1,197 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect } from "vitest";
+import { startBrowser } from "../support/browser.ts";
+import { openConsole } from "../support/console-pages.ts";
+import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { peer } from "../support/peers.ts";
+import { ALL_LOOKS, sweepSheets } from "../support/sheet-sweep.ts";
+
+const { describe, it } = peer("chromium");
+
+const NAMES = ["Anna Adler", "Anna Brandt", "Ben Conrad", "Clara Dietz"];
+
+describe("people in the console", () => {
+  let daemon: TestDaemon;
+  let browser: Browser;
+  const ids = new Map<string, string>();
+
+  beforeAll(async () => {
+    daemon = await startTestDaemon();
+    for (const name of NAMES) {
+      const email = `${name.replace(" ", ".").toLowerCase()}@example.org`;
+      ids.set(name, await make("/users", { name, email }));
+    }
+    ids.set("Teachers", await make("/distribution-lists", { name: "Teachers" }));
+    ids.set("Office", await make("/security-groups", { name: "Office" }));
+    browser = await startBrowser();
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await daemon?.stop();
+  });
+
+  async function make(path: string, body: object): Promise<string> {
+    const answer = await daemon.call<{ id: string }>("POST", path, body);
+    expect(answer.status).toBe(200);
+    return answer.body.id;
+  }
+
+  async function list<T = Record<string, unknown>>(path: string): Promise<T[]> {
+    return (await daemon.call<{ data: T[] }>("GET", path)).body.data;
+  }
+
+  it("puts everybody found on a list, one with a last day, others by address, and takes one off and back", async () => {
+    const members = `/distribution-lists/${ids.get("Teachers")}/user-subscriptions`;
+    const { page, open, axe, faults } = await openConsole(browser, daemon.url);
+    await open(`/lists?open=${ids.get("Teachers")}`);
+    await page.getByRole("tab", { name: "Members" }).click();
+    await page.getByText("Nobody is on it yet").waitFor();
+    await page.getByRole("searchbox", { name: "Find people" }).fill("anna");
+    await page.getByRole("button", { name: "Add Anna Adler" }).waitFor();
+    await page.getByRole("button", { name: "Add everybody found" }).click();
+    await page.getByText("2 people added.").waitFor();
+    await page.getByLabel("Last day of Anna Brandt").fill("2030-05-31");
+    await page.getByLabel("Last day of Anna Brandt").blur();
+    await page.getByText("Saved.").waitFor();
+    expect(await axe()).toEqual([]);
+    await page.getByRole("searchbox", { name: "Find people" }).fill("");
+    await page.getByText("Add several by e-mail address").click();
+    await page.getByLabel("E-mail addresses").fill("Ben.Conrad@example.org; nobody@example.org");
+    await page.getByRole("button", { name: "Add 2 people" }).click();
+    await page.getByText("1 address belongs to nobody here").waitFor();
+    await page.getByRole("button", { name: "Remove Ben Conrad" }).click();
+    await page.getByRole("button", { name: "Undo" }).waitFor();
+    await page.getByRole("button", { name: "Remove Ben Conrad" }).waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Undo" }).click();
+    await page.getByRole("button", { name: "Remove Ben Conrad" }).waitFor();
+    const rows = await list<{ user: { name: string }; subscriptionEndDate: string | null }>(members);
+    expect(rows.map(({ user }) => user.name).sort()).toEqual(["Anna Adler", "Anna Brandt", "Ben Conrad"]);
+    const end = rows.find(({ user }) => user.name === "Anna Brandt")?.subscriptionEndDate;
+    expect(end).toBe(new Date("2030-06-01T00:00").toISOString());
+    expect(faults).toEqual([]);
+  }, 60_000);
+
+  it("opens a list for joining and shows the link", async () => {
+    const { page, open, faults } = await openConsole(browser, daemon.url);
+    await open(`/lists?open=${ids.get("Teachers")}`);
+    await page.getByRole("tab", { name: "Joining" }).click();
+    await page.getByLabel("Welcome message").fill("Good to have you.");
+    await page.getByLabel("Days on the list").fill("30");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByLabel("Enrolment link").waitFor();
+    expect(await page.getByLabel("Enrolment link").inputValue()).toContain(`/join/${ids.get("Teachers")}`);
+    await page.getByLabel("Days on the list").fill("9999");
+    await page.getByRole("button", { name: "Save" }).click();
+    const { body } = await daemon.call<{ campaign: object }>("GET", `/distribution-lists/${ids.get("Teachers")}`);
+    expect(body.campaign).toMatchObject({ welcomeMessage: "Good to have you.", enrollmentEndDate: null });
+    expect(faults.filter((fault) => !fault.includes("400"))).toEqual([]);
+  }, 60_000);
+
+  it("adds a device, switches it off, and removes it at the second press", async () => {
+    const path = `/users/${ids.get("Clara Dietz")}/devices`;
+    const { page, open, faults } = await openConsole(browser, daemon.url);
+    await open(`/people?open=${ids.get("Clara Dietz")}`);
+    await page.getByRole("tab", { name: "Devices" }).click();
+    await page.getByRole("combobox", { name: "Channel" }).click();
+    await page.getByRole("option", { name: "Text message" }).click();
+    await page.getByLabel("Mobile number").fill("+49170123456");
+    await page.getByLabel("What the owner calls it").fill("Clara's mobile");
+    await page.getByRole("button", { name: "Add a device" }).click();
+    await page.getByText("Device added.").waitFor();
+    await page.getByRole("switch", { name: "Send to Clara's mobile" }).click();
+    await expect.poll(() => list(path)).toMatchObject([{ type: "SMS", disabled: true, name: "Clara's mobile" }]);
+    await page.getByRole("button", { name: "Remove" }).click();
+    await page.getByRole("button", { name: "Really remove?" }).click();
+    await expect.poll(() => list(path)).toEqual([]);
+    expect(faults).toEqual([]);
+  }, 60_000);
+
+  it("shows a new token once, which works until it is revoked", async () => {
+    const { page, open, axe, faults } = await openConsole(browser, daemon.url);
+    await open(`/people?open=${ids.get("Clara Dietz")}`);
+    await page.getByRole("tab", { name: "Tokens" }).click();
+    await page.getByRole("textbox", { name: "Name" }).fill("Timetable");
+    await page.getByRole("button", { name: "Make a token" }).click();
+    const value = await page.getByRole("textbox", { name: "Token" }).inputValue();
+    expect(await axe()).toEqual([]);
+    await page.getByRole("button", { name: "Copy" }).click();
+    await page.getByText("Copied.").waitFor();
+    const session = () => daemon.call<{ name: string }>("GET", "/session", undefined, value);
+    expect((await session()).body.name).toBe("Clara Dietz");
+    await page.getByRole("button", { name: "I have it" }).click();
+    await page.getByRole("button", { name: "Revoke" }).waitFor();
+    expect(await page.content()).not.toContain(value);
+    await page.getByRole("button", { name: "Revoke" }).click();
+    await page.getByRole("button", { name: "Really remove?" }).click();
+    await page.getByText("Revoked: Timetable").waitFor();
+    expect((await session()).status).toBe(401);
+    expect(faults).toEqual([]);
+  }, 60_000);
+
+  it("locks somebody at once, and takes it back", async () => {
+    const { page, open } = await openConsole(browser, daemon.url);
+    await open(`/people?open=${ids.get("Clara Dietz")}`);
+    const isLocked = async () =>
+      (await daemon.call<{ isLocked: boolean }>("GET", `/users/${ids.get("Clara Dietz")}`)).body.isLocked;
+    await page.getByRole("button", { name: "Lock", exact: true }).click();
+    await expect.poll(isLocked).toBe(true);
+    await page.getByRole("button", { name: "Undo" }).click();
+    await expect.poll(isLocked).toBe(false);
+  });
+
+  it("gives a group permissions as sentences, takes one back, and puts a member in, by keys alone", async () => {
+    const { page, open, faults } = await openConsole(browser, daemon.url);
+    await open(`/security-groups?open=${ids.get("Office")}`);
+    const path = `/security-groups/${ids.get("Office")}/permissions`;
+    await page.getByRole("tab", { name: "Details" }).focus();
+    for (const _ of [1, 2]) await page.keyboard.press("ArrowRight");
+    await page.getByText("None yet").waitFor();
+    await page.getByRole("combobox", { name: "For what" }).focus();
+    await page.keyboard.type("Send messages live");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Give permission" }).press("Enter");
+    await page.getByRole("button", { name: "Take away: Send messages live" }).waitFor();
+    await page.getByRole("combobox", { name: "For what" }).focus();
+    await page.keyboard.type("lists of people");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.getByRole("checkbox", { name: "Change" }).press("Space");
+    await page.getByRole("button", { name: "Give permission" }).press("Enter");
+    await page.getByRole("button", { name: "Take away: Change lists of people" }).waitFor();
+    const specs = async () =>
+      (await list<{ verb: string; spec: string }>(path)).map(({ verb, spec }) => `${verb} ${spec}`);
+    expect(await specs()).toEqual(["post /notifications", "get /distribution-lists/*", "put /distribution-lists/*"]);
+    await page.getByRole("button", { name: "Take away: See lists of people" }).press("Enter");
+    await expect.poll(specs).toEqual(["post /notifications", "put /distribution-lists/*"]);
+    await page.getByRole("tab", { name: "Members" }).press("Enter");
+    await page.getByRole("searchbox", { name: "Find people" }).fill("clara");
+    await page.getByRole("button", { name: "Add Clara Dietz" }).press("Enter");
+    await page.getByRole("button", { name: "Remove Clara Dietz" }).waitFor();
+    await open(`/people?open=${ids.get("Clara Dietz")}`);
+    await page.getByRole("tab", { name: "Rights" }).click();
+    await page.getByRole("button", { name: "Take out of Office" }).waitFor();
+    expect(faults).toEqual([]);
+  }, 60_000);
+
+  it("copies a group with its permissions and opens the copy", async () => {
+    const { page, open } = await openConsole(browser, daemon.url);
+    await open(`/security-groups?open=${ids.get("Office")}`);
+    await page.getByRole("button", { name: "Copy the group" }).click();
+    await page.getByText("Copied as Office (Copy).").waitFor();
+    await page.getByRole("heading", { name: "Office (Copy)" }).waitFor();
+  });
+
+  for (const look of ALL_LOOKS) {
+    it(`has no fault that axe, the browser or the policy knows: ${look}`, async () => {
+      const swept = [
+        { path: `/people?open=${ids.get("Anna Adler")}`, tabs: ["Lists", "Devices", "Tokens", "Rights"] },
+        { path: `/lists?open=${ids.get("Teachers")}`, tabs: ["Members", "Joining"] },
+        { path: `/security-groups?open=${ids.get("Office")}`, tabs: ["Members", "Permissions"] },
+        { path: "/security-groups?open=new" },
+      ];
+      expect(await sweepSheets(browser, daemon.url, look, swept)).toEqual([]);
+    }, 120_000);
+  }
+});

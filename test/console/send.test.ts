@@ -1,0 +1,292 @@
+import type { Browser, Locator } from "playwright-core";
+import { afterAll, beforeAll, expect } from "vitest";
+import { type BroadcastScene, eventually, openScene } from "../support/broadcast-scene.ts";
+import { type ConsolePage, newConsolePage, startBrowser } from "../support/browser.ts";
+import { TEST_ADMIN } from "../support/daemon.ts";
+import { peer } from "../support/peers.ts";
+
+const { describe, it } = peer("chromium");
+
+/** A microphone that beeps, and nobody to ask for it. */
+const FAKE_MICROPHONE = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"];
+const PHONES = 4;
+const OFFLINE = 2;
+const HOLD_MS = 1_500;
+
+interface Sent {
+  id: string;
+  subject: string;
+  drill: boolean;
+  priority: string;
+  alertTone: string | null;
+  audio: number;
+  parentNotificationId: string | null;
+  notificationSource: string;
+}
+
+describe("the send page and what follows a send", () => {
+  let scene: BroadcastScene;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    scene = await openScene({ phones: PHONES, zones: 1, offline: OFFLINE }, 100);
+    browser = await startBrowser(FAKE_MICROPHONE);
+    const [group] = (await scene.api().get<{ data: { id: string }[] }>("/device-groups")).data;
+    const template = { deviceGroupIds: [group?.id], alertTone: "chime" };
+    await scene.api().post("/message-templates", { ...template, name: "Lockdown", subject: "Lock the doors" });
+    const followUp = { ...template, followUp: true, bodyCustomizable: true };
+    await scene.api().post("/message-templates", { ...followUp, name: "Stay inside", subject: "Stay inside" });
+  }, 120_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    await scene?.end();
+  });
+
+  async function loggedIn(options?: Parameters<typeof newConsolePage>[2], by = browser): Promise<ConsolePage> {
+    const console = await newConsolePage(by, scene.url(), options);
+    await console.open("/");
+    await console.page.fill("input[type=email]", TEST_ADMIN.email);
+    await console.page.fill("input[type=password]", TEST_ADMIN.password);
+    await console.page.click("button[type=submit]");
+    await console.page.waitForSelector(".frame");
+    return console;
+  }
+
+  const sent = async (): Promise<Sent[]> =>
+    (await scene.api().get<{ data: Sent[] }>("/notifications?draft=false&sort=-createdAt&limit=100")).data;
+
+  async function choose({ page }: ConsolePage, subject: string): Promise<void> {
+    await page.getByLabel("Subject").fill(subject);
+    await page.getByRole("combobox", { name: "Device groups" }).click();
+    await page.getByRole("option", { name: "Everywhere" }).click();
+    await page.keyboard.press("Escape");
+  }
+
+  async function hold({ page }: ConsolePage, tile: Locator, ms: number): Promise<void> {
+    const box = await tile.boundingBox();
+    await page.mouse.move((box?.x ?? 0) + 40, (box?.y ?? 0) + 30);
+    await page.mouse.down();
+    await page.waitForTimeout(ms);
+    await page.mouse.up();
+  }
+
+  it("records by microphone, shows and plays it, and sends it", async () => {
+    const console = await loggedIn();
+    const { page, open, axe, faults } = console;
+    await open("/send");
+    await page.getByRole("radio", { name: "DRILL" }).check();
+    await choose(console, "Spoken drill");
+    await page.getByRole("button", { name: "Record", exact: true }).click();
+    await page.waitForSelector("[role=meter]");
+    expect(await axe()).toEqual([]);
+    // The fake microphone beeps once a second.
+    await page.waitForFunction(() => {
+      const meter = document.querySelector("[role=meter]");
+      return Number(meter?.getAttribute("aria-valuenow")) > 30;
+    });
+    await page.waitForSelector("[role=timer] >> text=0:02");
+    await page.getByRole("button", { name: "Finish" }).click();
+    await page.waitForSelector("svg.waveform");
+    expect(await axe()).toEqual([]);
+    const seconds = await page.locator(".recording audio").evaluate(async (audio: HTMLAudioElement) => {
+      await audio.play();
+      return audio.duration;
+    });
+    expect(seconds).toBeGreaterThan(1.5);
+    await page.getByRole("button", { name: "Start drill" }).dblclick();
+    await page.waitForURL(/broadcasts\/./);
+    const rows = (await sent()).filter(({ subject }) => subject === "Spoken drill");
+    expect(rows).toMatchObject([{ drill: true }]);
+    const wav = Buffer.from(await scene.api().bytes(`/notifications/${rows[0]?.id}/audio`));
+    expect([wav.toString("latin1", 0, 4), wav.readUInt16LE(22), wav.readUInt32LE(24)]).toEqual(["RIFF", 1, 16_000]);
+    expect((wav.length - 44) / 32_000).toBeCloseTo(seconds, 1);
+    await scene.settled(rows[0]?.id ?? "");
+    expect(faults).toEqual([]);
+  }, 60_000);
+
+  it("says in words that the microphone was refused", async () => {
+    const strict = await startBrowser(["--use-fake-device-for-media-stream", "--deny-permission-prompts"]);
+    try {
+      const { page, open } = await loggedIn({}, strict);
+      await open("/send");
+      await page.getByRole("button", { name: "Record", exact: true }).click();
+      await page.waitForSelector("[role=alert] >> text=Allow it beside the address");
+    } finally {
+      await strict.close();
+    }
+  }, 60_000);
+
+  it("takes a file, and warns of one that is cut off by its loudness", async () => {
+    const { page, open } = await loggedIn();
+    await open("/send");
+    const samples = Buffer.alloc(32_000);
+    for (let at = 0; at < samples.length; at += 2) samples.writeInt16LE(at % 200 < 100 ? 32_767 : -32_768, at);
+    const head = Buffer.from(await scene.api().bytes("/alert-tones/chime/audio")).subarray(0, 44);
+    head.writeUInt32LE(samples.length + 36, 4);
+    head.writeUInt32LE(samples.length, 40);
+    await page.setInputFiles("#recording", {
+      name: "loud.wav",
+      mimeType: "audio/wav",
+      buffer: Buffer.concat([head, samples]),
+    });
+    await page.waitForSelector("text=Too loud: it crackles");
+    await page.waitForSelector("text=0:02");
+    await page.getByRole("button", { name: "Another one" }).click();
+    await page.setInputFiles("#recording", { name: "a.wav", mimeType: "audio/wav", buffer: Buffer.from("nonsense") });
+    await page.waitForSelector("[role=alert] >> text=WAV works everywhere");
+  }, 60_000);
+
+  it("plays the tone by ear, and says whom a message reaches", async () => {
+    const console = await loggedIn();
+    const { page, open } = console;
+    await open("/send");
+    const [heard] = await Promise.all([
+      page.waitForResponse(/alert-tones\/default\/audio/),
+      page.getByRole("button", { name: "Listen to the tone" }).click(),
+    ]);
+    expect(heard.headers()["content-type"]).toBe("audio/wav");
+    await page.waitForSelector("text=Stop the tone");
+    await page.waitForSelector("text=Listen to the tone");
+    await choose(console, "Whom");
+    await page.waitForSelector(`.reach-line >> text=${PHONES + 1} devices`);
+    await page.waitForSelector(".reach-line >> text=over in about");
+  }, 60_000);
+
+  it("asks before what was typed is lost", async () => {
+    const { page, open, axe } = await loggedIn();
+    await open("/send");
+    await page.getByLabel("Subject").fill("Half a thought");
+    await page.click("nav >> text=People");
+    await page.waitForSelector("text=Leave without saving?");
+    expect(await axe()).toEqual([]);
+    await page.getByRole("button", { name: "Stay here" }).click();
+    expect(await page.getByLabel("Subject").inputValue()).toBe("Half a thought");
+    await page.click("nav >> text=People");
+    await page.getByRole("button", { name: "Discard changes" }).click();
+    await page.waitForURL(/people/);
+  }, 60_000);
+
+  it("removes after ten seconds, takes it back when asked, and keeps its word when the page goes", async () => {
+    const { page, open } = await loggedIn();
+    const lists = async () => (await scene.api().get<{ data: { name: string }[] }>("/distribution-lists")).data;
+    for (const name of ["Chess", "Drama"]) await scene.api().post("/distribution-lists", { name });
+    await open("/lists");
+    const remove = async (name: string) => {
+      await page.getByRole("button", { name, exact: true }).click();
+      await page.getByRole("button", { name: "Remove", exact: true }).click();
+      await page.waitForSelector(`text=${name} will be removed in ten seconds.`);
+    };
+    await remove("Chess");
+    await page.getByRole("button", { name: "Undo" }).click();
+    await remove("Drama");
+    expect((await lists()).map(({ name }) => name)).toEqual(["Chess", "Drama"]);
+    await page.goto("about:blank");
+    await eventually(async () => (await lists()).length === 1);
+    expect((await lists())[0]?.name).toBe("Chess");
+  }, 60_000);
+
+  it("sends an emergency with two taps from anywhere, the second one held", async () => {
+    const console = await loggedIn();
+    const { page, open, axe, faults } = console;
+    await open("/templates");
+    await page.getByRole("button", { name: "Lockdown", exact: true }).click();
+    await page.getByLabel("A tile of the emergency button").click();
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.waitForSelector("text=Saved.");
+
+    await open("/people");
+    let taps = 0;
+    await page.exposeFunction("tapped", () => taps++);
+    await page.evaluate("addEventListener('pointerdown', () => tapped(), true)");
+    await page.getByRole("button", { name: "Emergency: choose what to send" }).click();
+    const tile = page.getByRole("button", { name: "Lockdown Lock the doors" });
+    await tile.waitFor();
+    expect(await axe()).toEqual([]);
+    await hold(console, tile, HOLD_MS + 400);
+    await page.waitForURL(/broadcasts\/./);
+    await page.waitForSelector("h1 >> text=Lock the doors");
+    expect(taps).toBe(2);
+    const rows = (await sent()).filter(({ subject }) => subject === "Lock the doors");
+    expect(rows).toMatchObject([{ drill: false, priority: "critical" }]);
+    await scene.settled(rows[0]?.id ?? "");
+    expect(faults).toEqual([]);
+  }, 90_000);
+
+  it("sends no emergency by a slip, one by keys, and one by two presses without holding", async () => {
+    const console = await loggedIn();
+    const { page, open, axe } = console;
+    const count = async () => (await sent()).filter(({ subject }) => subject === "Lock the doors").length;
+    const before = await count();
+    const openSheet = async () => {
+      await open("/devices");
+      await page.getByRole("button", { name: "Emergency: choose what to send" }).focus();
+      await page.keyboard.press("Enter");
+      await page.getByRole("radio", { name: "DRILL" }).check();
+      return page.getByRole("button", { name: "Lockdown Lock the doors" });
+    };
+    const slipped = await openSheet();
+    expect(await axe()).toEqual([]);
+    await hold(console, slipped, HOLD_MS / 3);
+    await slipped.focus();
+    await page.keyboard.press("Enter");
+    await page.waitForTimeout(HOLD_MS);
+    expect(await count()).toBe(before);
+    await page.keyboard.down("Enter");
+    await page.waitForURL(/broadcasts\/./);
+    await page.keyboard.up("Enter");
+    expect(await count()).toBe(before + 1);
+    const pressed = await openSheet();
+    await pressed.evaluate((button: HTMLButtonElement) => button.click());
+    await page.waitForSelector("text=Press once more to send");
+    await pressed.evaluate((button: HTMLButtonElement) => button.click());
+    await page.waitForURL(/broadcasts\/./);
+    expect(await count()).toBe(before + 2);
+    const [last] = await sent();
+    expect(last).toMatchObject({ drill: true, priority: "critical" });
+    await eventually(async () => (await scene.diary(last?.id ?? "")).some(({ type }) => type === "broadcast-finished"));
+  }, 90_000);
+
+  it("sends again to whom it missed, then the all-clear, with one tap each", async () => {
+    const console = await loggedIn();
+    const { page, open, axe, faults } = console;
+    await scene.campus.reset();
+    const id = await scene.send("Fire drill", 1, { drill: "true" });
+    await scene.settled(id);
+    await open(`/broadcasts/${id}?level=failed`);
+    await page.waitForSelector(`.chip-button[aria-pressed=true] >> text=Failed`);
+    await page.waitForSelector(".chart canvas");
+    await page.click("text=As a table");
+    await page.waitForSelector("table.numbers");
+    expect(await axe()).toEqual([]);
+    await page.getByRole("button", { name: `Send again to ${OFFLINE} that missed it` }).dblclick();
+    await page.waitForSelector(`text=Sending again to ${OFFLINE} devices.`);
+    await page.waitForSelector(`text=Sent again to ${OFFLINE} that it had not reached.`);
+    const finished = async () => (await scene.diary(id)).filter(({ type }) => type === "broadcast-finished").length;
+    await eventually(async () => (await finished()) === 2);
+    // Those who had it before hear nothing a second time.
+    const { phones } = await scene.campus.report();
+    expect(phones.filter(({ joinedAt }) => joinedAt !== null).length).toBe(PHONES - OFFLINE);
+    expect((await scene.ledger(id)).filter(({ level }) => level === "failed")).toHaveLength(OFFLINE);
+
+    await page.getByRole("button", { name: /Send the all-clear/ }).dblclick();
+    await page.waitForURL((url) => !url.pathname.endsWith(id));
+    await page.waitForSelector("h1 >> text=All clear: Fire drill");
+    await page.waitForSelector("header.drill >> text=DRILL");
+    await page.waitForSelector("text=Continues");
+    const clear = (await sent()).filter(({ subject }) => subject.startsWith("All clear"));
+    expect(clear).toMatchObject([{ drill: true, alertTone: "all-clear1", parentNotificationId: id }]);
+    await scene.settled(clear[0]?.id ?? "");
+    expect(await axe()).toEqual([]);
+    await page.getByRole("link", { name: "Fire drill" }).click();
+    await page.waitForSelector("text=Followed by");
+    await page.getByRole("link", { name: "Stay inside" }).click();
+    await page.waitForSelector("text=This continues the drill “Fire drill” and is one too.");
+    await page.getByRole("button", { name: "Start drill" }).click();
+    await page.waitForSelector("h1 >> text=Stay inside");
+    const [next] = await sent();
+    expect(next).toMatchObject({ drill: true, parentNotificationId: id });
+    await scene.settled(next?.id ?? "");
+    expect(faults).toEqual([]);
+  }, 120_000);
+});

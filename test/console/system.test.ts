@@ -1,0 +1,91 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect } from "vitest";
+import { startBrowser } from "../support/browser.ts";
+import { openConsole } from "../support/console-pages.ts";
+import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { peer } from "../support/peers.ts";
+import { ALL_LOOKS, sweepSheets } from "../support/sheet-sweep.ts";
+
+const { describe, it } = peer("chromium");
+
+describe("the System page", () => {
+  /** Holds the port that the phones' plugin is told to listen on, so that it can't start. */
+  const occupant = createServer();
+  let daemon: TestDaemon;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => occupant.listen(0, "127.0.0.1", resolve));
+    const { port } = occupant.address() as AddressInfo;
+    daemon = await startTestDaemon({
+      settings: `network: {allowedTargets: [127.0.0.0/8], multicastInterface: 127.0.0.1}
+plugins: {ip-phones: {listen: {auth: {port: ${port}}}}}
+`,
+    });
+    browser = await startBrowser();
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await daemon?.stop();
+    occupant.close();
+  });
+
+  it("tells in words why a plugin fails and when it is tried again, gives it up, and turns it on again by hand", async () => {
+    const { page, open, axe, faults } = await openConsole(browser, daemon.url);
+    await open("/system");
+    const phones = page.locator(".plugin", { hasText: "ip-phones" });
+    await phones.getByText(/Failed: it threw: .*EADDRINUSE.* Tried again in \d+ s/).waitFor();
+    await phones.getByText("Given up").waitFor();
+    await phones.getByText(/Failed 5 times within 10 minutes/).waitFor();
+    await page.locator("header").getByText("In trouble").waitFor();
+    expect(await axe()).toEqual([]);
+    await phones.getByRole("button", { name: "Settings, log, history" }).click();
+    await page.getByRole("tab", { name: "History" }).click();
+    await page.locator("[role=dialog]").getByText("Given up").nth(1).waitFor();
+    await page.getByRole("tab", { name: "Log" }).click();
+    await page.locator(".log").getByText("plugin failed").first().waitFor();
+    occupant.close();
+    await page.locator("[role=dialog]").getByRole("button", { name: "Restart ip-phones" }).click();
+    await page.getByText("Restarted: ip-phones").waitFor();
+    await page.locator("[role=dialog]").getByText("Running").waitFor();
+    // The log follows by itself.
+    await page.locator(".log").getByText("plugin runs").waitFor();
+    await page.getByRole("radio", { name: "Trouble only" }).check();
+    await page.locator(".log").getByText("plugin runs").waitFor({ state: "detached" });
+    await page.locator(".log").getByText("plugin failed").first().waitFor();
+    await page.getByRole("tab", { name: "History" }).click();
+    await page.getByText("Restarted by hand").waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator("header").getByText("All well").waitFor();
+    expect(faults).toEqual([]);
+  }, 90_000);
+
+  it("keeps a plugin's secret out of the page and says what does not fit at its field", async () => {
+    const { page, open } = await openConsole(browser, daemon.url);
+    await open("/system");
+    await page.getByRole("button", { name: /^ip-phones/ }).click();
+    await page.getByRole("textbox", { name: "Push user" }).fill("carillon");
+    await page.getByRole("textbox", { name: "Push password" }).fill("hunter22-hunter22");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved.").waitFor();
+    await open("/system");
+    await page.getByRole("button", { name: /^ip-phones/ }).click();
+    await page.getByRole("textbox", { name: "Push user" }).waitFor();
+    expect(await page.getByRole("textbox", { name: "Push user" }).inputValue()).toBe("carillon");
+    expect(await page.getByRole("textbox", { name: "Push password" }).inputValue()).toBe("");
+    expect(await page.content()).not.toContain("hunter22");
+  });
+
+  for (const look of ALL_LOOKS) {
+    it(`has no fault that axe, the browser or the policy knows: ${look}`, async () => {
+      const { id } = (
+        await daemon.call<{ data: { id: string; name: string }[] }>("GET", "/extensions?limit=100")
+      ).body.data.find(({ name }) => name === "ip-phones") as { id: string };
+      const swept = [{ path: `/system?open=${id}`, tabs: ["Log", "History"] }];
+      expect(await sweepSheets(browser, daemon.url, look, swept)).toEqual([]);
+    }, 60_000);
+  }
+});

@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import users from "../../src/resources/people/users.ts";
+import { startTestDaemon, TEST_ADMIN, type TestDaemon } from "../support/daemon.ts";
+
+interface Entry {
+  op: string;
+  resource: string;
+  rowId: string | null;
+  actorId: string | null;
+  actorName: string;
+  address: string | null;
+  actingDomainId: string | null;
+  before: Record<string, unknown> | null;
+  after: Record<string, unknown> | null;
+  details: Record<string, unknown> | null;
+  permissions: string[];
+}
+
+let daemon: TestDaemon;
+beforeAll(async () => {
+  daemon = await startTestDaemon();
+});
+afterAll(() => daemon.stop());
+
+async function entries(query: string, token?: string): Promise<Entry[]> {
+  const answer = await daemon.call<{ data: Entry[] }>("GET", `/audit?${query}`, undefined, token);
+  expect(answer.status).toBe(200);
+  return answer.body.data;
+}
+
+async function logIn(password: string, email = TEST_ADMIN.email): Promise<number> {
+  const { status } = await fetch(`${daemon.url}/api/login`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ email, password }),
+  });
+  return status;
+}
+
+async function made(path: string, body: object): Promise<string> {
+  return (await daemon.call<{ id: string }>("POST", path, body)).body.id;
+}
+
+describe("the audit", () => {
+  it("tells who changed what, from where, in which domain, newest last", async () => {
+    const id = await made("/users", { name: "Ann" });
+    await daemon.call("PUT", `/users/${id}`, { name: "Anna" });
+    await daemon.call("DELETE", `/users/${id}`);
+    const told = await entries(`rowId=${id}`);
+    expect(told.map(({ op, resource }) => `${op} ${resource}`)).toEqual([
+      "create users",
+      "update users",
+      "delete users",
+    ]);
+    const [, changed] = told;
+    expect(changed).toMatchObject({
+      actorId: daemon.first.userId,
+      address: "127.0.0.1",
+      actingDomainId: daemon.first.domainId,
+      before: { name: "Ann" },
+      after: { name: "Anna", createdAt: expect.stringMatching(/Z$/) },
+      permissions: ["get"],
+    });
+  });
+
+  it("is filtered by actor, resource, operation, row and time", async () => {
+    const before = new Date().toISOString();
+    const id = await made("/distribution-lists", { name: "Staff" });
+    const by = `actorId=${daemon.first.userId}&resource=distribution-lists&op=create&createdAt__gte=${before}`;
+    expect((await entries(by)).map(({ rowId }) => rowId)).toEqual([id]);
+    expect(await entries(`${by}&createdAt__lt=${before}`)).toEqual([]);
+    expect(await entries(`resource=distribution-lists&op=delete`)).toEqual([]);
+    expect((await daemon.call("GET", "/audit?op=nonsense")).status).toBe(400);
+  });
+
+  it("keeps log-ins and refused ones, and no address that names nobody", async () => {
+    const since = new Date().toISOString();
+    expect(await logIn("wrong")).toBe(401);
+    expect(await logIn("wrong", "my-password@example.org")).toBe(401);
+    expect(await logIn(TEST_ADMIN.password)).toBe(204);
+    const told = await entries(`resource=users&createdAt__gte=${since}`);
+    expect(told.map(({ op, actorId, address }) => [op, actorId, address])).toEqual([
+      ["log-in-refused", daemon.first.userId, "127.0.0.1"],
+      ["log-in-refused", null, "127.0.0.1"],
+      ["log-in", daemon.first.userId, "127.0.0.1"],
+    ]);
+    expect(JSON.stringify(told)).not.toContain("my-password");
+  });
+
+  it("keeps refusals, the same one once a minute, and is shown only to whoever may read it", async () => {
+    const id = await made("/users", { name: "Bob" });
+    const { token } = (await daemon.call<{ token: string }>("POST", `/users/${id}/tokens`, { name: "t" })).body;
+    for (let times = 0; times < 3; times++) {
+      expect((await daemon.call("POST", "/distribution-lists", { name: "Mine" }, token)).status).toBe(403);
+    }
+    expect((await daemon.call("GET", "/audit", undefined, token)).status).toBe(403);
+    const told = await entries(`op=refused&actorId=${id}`);
+    expect(told.map(({ resource, details }) => [resource, details])).toEqual([
+      ["distribution-lists", { method: "POST", path: "/distribution-lists" }],
+      ["audit", { method: "GET", path: "/audit" }],
+    ]);
+    expect(told[0]).toMatchObject({ actorName: "Bob", actingDomainId: daemon.first.domainId, address: "127.0.0.1" });
+    await made(`/users/${id}/user-permissions`, { verb: "get", spec: "/audit/*" });
+    expect((await entries("limit=1", token)).length).toBe(1);
+  });
+
+  it("can't be written through the API", async () => {
+    for (const method of ["POST", "PUT", "DELETE"]) {
+      const answer = await daemon.call(method, "/audit", { id: users.name });
+      expect([answer.status, answer.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+    }
+  });
+});

@@ -1,0 +1,128 @@
+import { createHash, randomBytes } from "node:crypto";
+import { hashPassword } from "../../src/access/passwords.ts";
+import users from "../../src/resources/people/users.ts";
+import type { ApiFixture, Form, Received, Sending } from "./api-fixture.ts";
+
+/** The password of everybody in these tests. */
+export const PASSWORD = "correct horse battery";
+/** Where applications are sent back to. */
+export const BACK = "https://app.example.org/back?from=carillon";
+
+/** An application as its POST answered it. */
+export interface MadeApplication {
+  id: string;
+  clientId: string;
+  clientSecret: string | null;
+}
+
+/** A PKCE pair. */
+export interface Proof {
+  verifier: string;
+  challenge: string;
+}
+
+/** Makes a PKCE pair. */
+export function newProof(): Proof {
+  const verifier = randomBytes(32).toString("base64url");
+  return { verifier, challenge: createHash("sha256").update(verifier).digest("base64url") };
+}
+
+/** Makes an application; public unless told. */
+export async function makeApplication(api: ApiFixture, json: object = {}): Promise<MadeApplication> {
+  const name = `App ${randomBytes(4).toString("hex")}`;
+  const made = await api.call("POST", "/applications", {
+    json: { name, type: "public", redirectUris: [BACK], ...json },
+  });
+  if (made.status !== 200) throw new Error(made.text);
+  return made.body;
+}
+
+/** Makes a user with a password. */
+export async function makePerson(api: ApiFixture, email: string, fields: object = {}): Promise<string> {
+  const passwordHash = await hashPassword(PASSWORD);
+  const user = await api.store.create(users, { name: email.split("@")[0], email, ...fields }, api.system, {
+    passwordHash,
+  });
+  return user.id;
+}
+
+/** Asks the token endpoint by a form, or as `sending` says. */
+export function askToken(api: ApiFixture, form: Record<string, string>, sending: Sending = {}): Promise<Received> {
+  return api.call("POST", "/api/token", { token: null, form: Object.entries(form) as unknown as Form, ...sending });
+}
+
+/** A page of the authorize endpoint as a browser without scripts gets it. */
+export interface Shown {
+  status: number;
+  location: string | null;
+  cookie: string | null;
+  headers: Headers;
+  text: string;
+}
+
+/** The authorize page of `parameters`; `cookie` is the browser's session. */
+export function openAuthorize(
+  api: ApiFixture,
+  parameters: Record<string, string>,
+  options: { cookie?: string | null; path?: string; language?: string } = {},
+): Promise<Shown> {
+  const { cookie = null, path = "/api/authorize", language = "en" } = options;
+  return browse(`${new URL(api.base).origin}${path}?${new URLSearchParams(parameters)}`, {
+    headers: { "accept-language": language, ...(cookie === null ? {} : { cookie }) },
+  });
+}
+
+/** Sends the form of a page with `fields`, as its browser does. */
+export function submit(
+  api: ApiFixture,
+  { text }: Pick<Shown, "text">,
+  fields: Record<string, string>,
+  headers: Record<string, string> = {},
+): Promise<Shown> {
+  const { origin } = new URL(api.base);
+  const action = /action="([^"]+)"/.exec(text)?.[1]?.replaceAll("&#38;", "&") ?? "";
+  const proof = /name="form_token" value="([^"]+)"/.exec(text)?.[1] ?? "";
+  return browse(`${origin}${action}`, {
+    method: "POST",
+    body: new URLSearchParams({ form_token: proof, ...fields }),
+    headers: { origin, "accept-language": "en", ...headers },
+  });
+}
+
+/** Logs in on the page and allows; returns the address that the browser is sent to. */
+export async function allow(api: ApiFixture, parameters: Record<string, string>, email: string): Promise<URL> {
+  const loggedIn = await submit(api, await openAuthorize(api, parameters), { email, password: PASSWORD });
+  const cookie = loggedIn.cookie ?? "";
+  const consent = await openAuthorize(api, parameters, { cookie });
+  const sent = await submit(api, consent, { decision: "allow" }, { cookie });
+  if (sent.location === null) throw new Error(`${sent.status} ${sent.text}`);
+  return new URL(sent.location);
+}
+
+/** The parameters by which an application asks for a code. */
+export function authorizeParameters(
+  { clientId }: MadeApplication,
+  { challenge }: Proof,
+  more: Record<string, string> = {},
+): Record<string, string> {
+  return {
+    response_type: "code",
+    client_id: clientId,
+    redirect_uri: BACK,
+    state: "a b&c",
+    code_challenge: challenge,
+    code_challenge_method: "S256",
+    ...more,
+  };
+}
+
+async function browse(url: string, init: RequestInit): Promise<Shown> {
+  const response = await fetch(url, { ...init, redirect: "manual" });
+  return {
+    status: response.status,
+    location: response.headers.get("location"),
+    cookie: response.headers.get("set-cookie")?.split(";")[0] ?? null,
+    headers: response.headers,
+    text: await response.text(),
+  };
+}

@@ -1,0 +1,49 @@
+import type { Browser, BrowserContextOptions } from "playwright-core";
+import { type ConsolePage, newConsolePage } from "./browser.ts";
+import { TEST_ADMIN } from "./daemon.ts";
+
+/** Every address of the console that is a page of its own, and sheets that are as large as one. */
+export const CONSOLE_PAGES = [
+  "/",
+  "/send",
+  "/templates",
+  "/templates?open=new",
+  "/confirmation-requests",
+  "/confirmation-requests?open=new",
+  "/broadcasts",
+  "/devices",
+  "/device-groups",
+  "/device-groups?open=new",
+  "/people",
+  "/people?open=new",
+  "/lists",
+  "/system",
+  "/welcome",
+] as const;
+
+/** A phone held upright. */
+export const PHONE_SIZE = { width: 380, height: 760 };
+
+/** A window of the console in which somebody has logged in; the administrator of test daemons unless told. */
+export async function openConsole(
+  browser: Browser,
+  url: string,
+  options?: BrowserContextOptions,
+  who: { email: string; password: string } = TEST_ADMIN,
+): Promise<ConsolePage> {
+  const console = await newConsolePage(browser, url, options);
+  await logIn(console, who);
+  return console;
+}
+
+/** Logs in at the console's door. */
+export async function logIn(
+  { page, open }: Pick<ConsolePage, "page" | "open">,
+  { email, password }: { email: string; password: string } = TEST_ADMIN,
+): Promise<void> {
+  await open("/");
+  await page.fill("input[type=email]", email);
+  await page.fill("input[type=password]", password);
+  await page.click("button[type=submit]");
+  await page.waitForSelector(".frame");
+}

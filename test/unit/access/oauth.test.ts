@@ -1,0 +1,183 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { readAuthorization } from "../../../src/access/authorization.ts";
+import { createApplication } from "../../../src/access/clients.ts";
+import { createFormTokens } from "../../../src/access/form-tokens.ts";
+import { createOAuth, type IssuedTokens, type OAuth, type TokenParameters } from "../../../src/access/oauth.ts";
+import { isScope, scopesGranted } from "../../../src/access/scopes.ts";
+import userTokens from "../../../src/resources/people/user-tokens.ts";
+import users from "../../../src/resources/people/users.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
+import { makeTempDir } from "../../support/temp-dir.ts";
+import { type AccessFixture, openAccess } from "./access-fixture.ts";
+
+const BACK = "https://app.example.org/back";
+const DAY = 86_400_000;
+/** @source RFC 7636, Appendix B */
+const VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+const CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+const NOTHING = { grantType: null, audience: null, scope: null, code: null, redirectUri: null } as const;
+const NO_GRANT: TokenParameters = { ...NOTHING, codeVerifier: null, refreshToken: null };
+
+let fixture: AccessFixture;
+let oauth: OAuth;
+let clientId: string;
+let ann: { id: string; token: string };
+beforeEach(async () => {
+  fixture = await openAccess(makeTempDir());
+  oauth = createOAuth({
+    ...fixture,
+    onError: (error) => {
+      throw error;
+    },
+  });
+  const input = { name: "Clock", type: "public", redirectUris: [BACK] };
+  clientId = (await createApplication(fixture.store, input, fixture.system, fixture.clock.now())).row.id;
+  ann = await fixture.user("Ann");
+});
+afterEach(async () => {
+  oauth.close();
+  await fixture.close();
+});
+
+async function newCode(): Promise<string> {
+  const request = readAuthorization(fixture.store, {
+    ...{ client_id: clientId, response_type: "code", redirect_uri: BACK, scope: "offline_access" },
+    ...{ code_challenge: CHALLENGE, code_challenge_method: "S256" },
+  });
+  const location = await oauth.allow(request, fixture.principal(ann.token), null);
+  return new URL(location).searchParams.get("code") ?? "";
+}
+
+function exchange(given: Partial<TokenParameters>): Promise<IssuedTokens> {
+  return oauth.exchange({ clientId, clientSecret: null }, { ...NO_GRANT, ...given }, null);
+}
+
+const byCode = (code: string) =>
+  exchange({ grantType: "authorization_code", code, redirectUri: BACK, codeVerifier: VERIFIER });
+const byRefresh = (refreshToken: string | null) => exchange({ grantType: "refresh_token", refreshToken });
+const holder = (token: string) => fixture.access.authenticate(token);
+const REFUSED = { error: "invalid_grant" };
+
+describe("lifetimes", () => {
+  it("of a code: less than a minute", async () => {
+    const [early, late] = [await newCode(), await newCode()];
+    fixture.clock.tick(59_999);
+    expect(holder((await byCode(early)).accessToken)).toMatchObject({ userId: ann.id });
+    fixture.clock.tick(1);
+    await expect(byCode(late)).rejects.toMatchObject(REFUSED);
+  });
+
+  it("of an access token: an hour, whatever it is used for", async () => {
+    const { accessToken, expiresInS } = await byCode(await newCode());
+    fixture.clock.tick(expiresInS * 1_000 - 1);
+    expect(holder(accessToken)).not.toBeNull();
+    fixture.clock.tick(1);
+    expect(holder(accessToken)).toBeNull();
+  });
+
+  it("of a refresh token: 30 days, from each exchange anew", async () => {
+    let { refreshToken } = await byCode(await newCode());
+    for (let round = 0; round < 3; round++) {
+      fixture.clock.tick(30 * DAY - 1);
+      ({ refreshToken } = await byRefresh(refreshToken));
+    }
+    fixture.clock.tick(30 * DAY);
+    await expect(byRefresh(refreshToken)).rejects.toMatchObject(REFUSED);
+  });
+});
+
+describe("parallel exchanges", () => {
+  it("of one refresh token: one wins and stays good, the others are merely refused", async () => {
+    const { refreshToken } = await byCode(await newCode());
+    const ends = await Promise.allSettled(Array.from({ length: 20 }, () => byRefresh(refreshToken)));
+    const won = ends.flatMap((end) => (end.status === "fulfilled" ? [end.value] : []));
+    const lost = ends.flatMap((end) => (end.status === "rejected" ? [end.reason.error] : []));
+    expect([won.length, new Set(lost)]).toEqual([1, new Set(["invalid_grant"])]);
+    expect(holder(won[0]?.accessToken ?? "")).not.toBeNull();
+    expect((await byRefresh(won[0]?.refreshToken ?? "")).accessToken).toBeTruthy();
+  });
+
+  it("of one code: one wins and stays good", async () => {
+    const code = await newCode();
+    const ends = await Promise.allSettled(Array.from({ length: 20 }, () => byCode(code)));
+    const won = ends.flatMap((end) => (end.status === "fulfilled" ? [end.value] : []));
+    expect(won).toHaveLength(1);
+    expect(holder(won[0]?.accessToken ?? "")).not.toBeNull();
+  });
+});
+
+describe("what an application holds", () => {
+  it("is refused while its user is locked, and good again after it", async () => {
+    const { accessToken, refreshToken } = await byCode(await newCode());
+    const end = new Date(fixture.clock.now() + 60_000).toISOString();
+    await fixture.store.update(users, ann.id, { lock: { start: null, end } }, fixture.system);
+    expect(holder(accessToken)).toBeNull();
+    await expect(byRefresh(refreshToken)).rejects.toMatchObject(REFUSED);
+    fixture.clock.tick(60_000);
+    expect(holder(accessToken)).not.toBeNull();
+    expect((await byRefresh(refreshToken)).refreshToken).toBeTruthy();
+  });
+
+  it("ends with a new password of its user", async () => {
+    const { accessToken, refreshToken } = await byCode(await newCode());
+    await fixture.store.update(users, ann.id, {}, fixture.system, { passwordHash: "x" });
+    expect([holder(accessToken), holder(ann.token)?.userId]).toEqual([null, ann.id]);
+    await expect(byRefresh(refreshToken)).rejects.toMatchObject(REFUSED);
+  });
+
+  it("is cleared away a day after it lapsed, in slices, and no sooner", async () => {
+    for (let at = 0; at < 40; at++) await byCode(await newCode());
+    expect(fixture.store.count(userTokens, { kind: "oauth" })).toBe(120);
+    await fixture.clock.advance(DAY);
+    expect(fixture.store.count(userTokens, { kind: "oauth", type: "token" })).toBe(80);
+    await fixture.clock.advance(2 * 3_600_000);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(fixture.store.count(userTokens, { kind: "oauth", tokenType: "refresh_token" })).toBe(40);
+    expect(fixture.store.count(userTokens, { kind: "oauth" })).toBe(40);
+    expect(holder(ann.token)).not.toBeNull();
+  });
+});
+
+describe("proofs of forms", () => {
+  it("are good for their subject, for half an hour, with the key of their maker", () => {
+    const clock = createFakeClock();
+    const forms = createFormTokens(clock);
+    const token = forms.issue("a");
+    expect([forms.isGood(token, "a"), forms.isGood(token, "b"), createFormTokens(clock).isGood(token, "a")]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    const [, signature] = token.split(".");
+    expect(forms.isGood(`${clock.now() + DAY}.${signature}`, "a")).toBe(false);
+    for (const odd of ["", ".", "a.b.c", `${token}x`]) expect(forms.isGood(odd, "a")).toBe(false);
+    clock.tick(1_800_000);
+    expect(forms.isGood(token, "a")).toBe(false);
+  });
+});
+
+describe("scopes", () => {
+  it.each([
+    ["offline_access", true],
+    ["urn:service:message-templates:read", true],
+    ["urn:service:users:write", true],
+    ["urn:service:users:admin", false],
+    ["urn:service:users", false],
+    ["urn:service:Users:read", false],
+    ["urn:service:users:read:x", false],
+    ["urn:other:users:read", false],
+    ["", false],
+  ])("%s: %s", (text, known) => {
+    expect(isScope(text)).toBe(known);
+  });
+
+  it("granted are those asked for, or all that the application may have", () => {
+    const [read, write] = ["urn:service:users:read", "urn:service:users:write"];
+    expect(scopesGranted([], { scopes: [read] })).toEqual([read]);
+    expect(scopesGranted([], { scopes: [] })).toEqual([]);
+    expect(scopesGranted([write], { scopes: [] })).toEqual([write]);
+    expect(() => scopesGranted([write], { scopes: [read] })).toThrow(
+      expect.objectContaining({ error: "invalid_scope" }),
+    );
+  });
+});

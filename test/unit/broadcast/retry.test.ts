@@ -1,0 +1,244 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { NotificationRow } from "../../../src/broadcast/compose.ts";
+import { progressOverTime } from "../../../src/broadcast/progress.ts";
+import deliveries from "../../../src/resources/broadcasts/deliveries.ts";
+import notificationActivities from "../../../src/resources/broadcasts/notification-activities.ts";
+import notifications from "../../../src/resources/broadcasts/notifications.ts";
+import devices from "../../../src/resources/devices/devices.ts";
+import { type AirFixture, openScene, type Scene, sounding } from "./air-fixture.ts";
+import type { BroadcastFixture } from "./broadcast-fixture.ts";
+
+let scene: Scene;
+let fixture: BroadcastFixture;
+let air: AirFixture;
+const PHONES = [1, 2, 3].map((n) => `SEP00112233440${n}`);
+const [ONE = "", TWO = "", THREE = ""] = PHONES;
+const REFUSED = { fails: { reason: "It refused our password.", retryable: false, times: 1 } };
+
+beforeEach(async () => {
+  scene = await openScene(PHONES);
+  ({ fixture, air } = scene);
+});
+afterEach(() => scene.close());
+
+const row = (id: string) => fixture.store.get(notifications, id);
+const send = (more: Record<string, unknown> = {}) =>
+  air.send({ subject: "Fire drill", ...sounding(4_000), deviceGroupIds: [scene.everywhere], ...more });
+const retry = async (id: string) => {
+  const answered = await air.broadcaster.retry(id, fixture.by);
+  await air.untilSettled(id);
+  return answered;
+};
+const asked = (from = 0) => air.channels.asked().slice(from);
+const settled = async (more?: Record<string, unknown>) => {
+  const id = await send(more);
+  await air.untilSettled(id);
+  return id;
+};
+
+describe("retry", () => {
+  it("asks what was not reached once more, and nobody else", async () => {
+    air.channels.manners.set(ONE, REFUSED);
+    const id = await settled({ drill: true });
+    expect(air.ledger(id)).toEqual({ [ONE]: "failed", [TWO]: "playing", [THREE]: "playing", "zone:gym1": "sent" });
+    const [first] = fixture.store.find(deliveries, { notificationId: id, level: "failed" }, 1);
+    const before = asked().length;
+    const group = row(id)?.audioGroup;
+
+    const answered = await retry(id);
+    expect(answered).toMatchObject({ id, drill: true });
+    expect(asked(before)).toEqual([ONE]);
+    expect(air.ledger(id)).toEqual({ [ONE]: "playing", [TWO]: "playing", [THREE]: "playing", "zone:gym1": "sent" });
+    expect(fixture.store.count(deliveries, { notificationId: id })).toBe(4);
+    const again = fixture.store.get(deliveries, first?.id ?? "");
+    expect(again).toMatchObject({ level: "playing", attempt: 2, reason: null });
+    expect(again?.sentAt ?? 0).toBeGreaterThan(first?.endedAt ?? 0);
+    expect(row(id)).toMatchObject({ stage: "settled", drill: true });
+    // Phones may still listen to the first group: it rests.
+    expect(row(id)?.audioGroup).not.toBe(group);
+    expect(air.diary(id).filter((type) => type === "broadcast-finished")).toHaveLength(2);
+    const [note] = fixture.store.find(notificationActivities, { notificationId: id, type: "info" }, 5);
+    expect(note?.details).toMatchObject({ devices: 1, message: "Sent again to 1 that it had not reached." });
+  });
+
+  it("judges anew what can be reached now", async () => {
+    air.channels.states.set("ip-phones", "disabled");
+    air.channels.states.set("multicast-zones", "disabled");
+    const id = await settled();
+    expect(air.ledger(id)).toEqual({ [ONE]: "failed", [TWO]: "failed", [THREE]: "failed", "zone:gym1": "failed" });
+    air.channels.states.set("ip-phones", "running");
+    await retry(id);
+    expect(asked()).toEqual(PHONES);
+    expect(air.ledger(id)).toMatchObject({ [ONE]: "playing", "zone:gym1": "failed" });
+    air.channels.states.set("multicast-zones", "running");
+    await retry(id);
+    expect(asked()).toEqual([...PHONES, "zone:gym1"]);
+    expect(air.ledger(id)).toMatchObject({ [ONE]: "playing", "zone:gym1": "sent" });
+  });
+
+  it("leaves out what has been deleted meanwhile", async () => {
+    air.channels.manners.set(ONE, REFUSED);
+    const id = await settled();
+    const [device] = fixture.store.find(devices, { deviceIdentifier: ONE }, 1);
+    await fixture.store.remove(devices, device?.id ?? "", fixture.by);
+    await expect(air.broadcaster.retry(id, fixture.by)).rejects.toMatchObject({ type: "conflict" });
+  });
+
+  it("goes on after a crash without asking anybody twice", async () => {
+    air.channels.manners.set(ONE, REFUSED);
+    air.channels.manners.set(TWO, REFUSED);
+    const id = await settled();
+    const before = asked().length;
+    await air.broadcaster.retry(id, fixture.by);
+    air.crash();
+    await air.restart();
+    await air.untilSettled(id);
+    expect(asked(before).sort()).toEqual([ONE, TWO]);
+    expect(air.ledger(id)).toMatchObject({ [ONE]: "accepted", [TWO]: "accepted", [THREE]: "playing" });
+  });
+
+  it.each([
+    ["a preview", "preview", async () => (await fixture.send({ ...DRAFT(), draft: true })).id],
+    ["one under way", "still being sent", () => send()],
+    ["one that reached everything", "Every device was reached", () => settled()],
+    [
+      "one that somebody ended",
+      "ended the message",
+      async () => {
+        air.channels.manners.set(ONE, REFUSED);
+        const id = await send();
+        await air.broadcaster.abort(id, fixture.by);
+        await air.untilSettled(id);
+        return id;
+      },
+    ],
+    [
+      "one that has expired",
+      "has expired",
+      async () => {
+        air.channels.manners.set(ONE, REFUSED);
+        const id = await settled({ expiration: 60 });
+        await fixture.clock.advance(61_000);
+        return id;
+      },
+    ],
+  ])("refuses %s in words and changes nothing", async (_, words, make) => {
+    const id = await make();
+    const [before, diary] = [row(id), air.diary(id).length];
+    await expect(air.broadcaster.retry(id, fixture.by)).rejects.toMatchObject({
+      type: "conflict",
+      message: expect.stringContaining(words),
+    });
+    expect(row(id)).toEqual(before);
+    expect(air.diary(id)).toHaveLength(diary);
+    if (row(id)?.stage !== "draft") await air.untilSettled(id);
+  });
+
+  it("knows only what the caller sees", async () => {
+    const id = "0190a6f0-0000-7000-8000-000000000000";
+    await expect(air.broadcaster.retry(id, fixture.by)).rejects.toMatchObject({ type: "not-found" });
+  });
+});
+
+const DRAFT = () => ({ subject: "x", deviceGroupIds: [scene.everywhere] });
+const OPTIONS = { source: "api" } as const;
+
+describe("the all-clear", () => {
+  it("goes to whom the message went, as urgent, and is a drill where that was one", async () => {
+    const id = await settled({ drill: true, priority: "critical" });
+    const before = asked().length;
+    const sent = await air.broadcaster.sendAllClear(id, {}, fixture.by, OPTIONS);
+    await air.untilSettled(sent.id);
+    expect(sent).toMatchObject({
+      subject: "All clear: Fire drill",
+      alertTone: "all-clear1",
+      drill: true,
+      priority: "critical",
+      deviceGroupIds: [scene.everywhere],
+      parentNotificationId: id,
+      followUpForNotificationId: id,
+    });
+    expect(asked(before).sort()).toEqual([...PHONES, "zone:gym1"]);
+    expect(row(id)?.abortedAt).toBeNull();
+  });
+
+  it("ends the message that is still going on", async () => {
+    const id = await send({ priority: "critical", ...sounding(20_000) });
+    await fixture.clock.advance(2_000);
+    const words = { subject: "Vorbei", body: "Alles gut." };
+    const sent = await air.broadcaster.sendAllClear(id, words, fixture.by, OPTIONS);
+    await air.untilSettled(sent.id);
+    expect(row(id)?.abortedAt).not.toBeNull();
+    expect(sent).toMatchObject({ ...words, drill: false });
+    expect(air.ledger(sent.id)).toMatchObject({ [ONE]: "playing", "zone:gym1": "sent" });
+  });
+
+  it("is not sent for a preview", async () => {
+    const draft = await fixture.send({ ...DRAFT(), draft: true });
+    await expect(air.broadcaster.sendAllClear(draft.id, {}, fixture.by, OPTIONS)).rejects.toMatchObject({
+      type: "conflict",
+    });
+  });
+});
+
+describe("a continuation", () => {
+  it("inherits the drill and refuses another", async () => {
+    const id = await settled({ drill: true });
+    const before = row(id);
+    const input = { ...DRAFT(), followUpForNotificationId: id };
+    await expect(fixture.send(input)).resolves.toMatchObject({ drill: true, parentNotificationId: id });
+    await expect(fixture.send({ ...input, drill: false })).rejects.toMatchObject({
+      faults: [{ field: "drill", type: "invalid-value" }],
+    });
+    expect(row(id)).toEqual(before);
+  });
+
+  it("continues nothing that is not there or was a preview", async () => {
+    const draft = await fixture.send({ ...DRAFT(), draft: true });
+    for (const followUpForNotificationId of [draft.id, "0190a6f0-0000-7000-8000-000000000000"]) {
+      await expect(fixture.send({ ...DRAFT(), followUpForNotificationId })).rejects.toMatchObject({
+        faults: [{ field: "followUpForNotificationId" }],
+      });
+    }
+  });
+});
+
+describe("progress over time", () => {
+  it("grows to the numbers of the ledger, and begins anew with a retry", async () => {
+    air.channels.manners.set(ONE, REFUSED);
+    const id = await settled();
+    const now = fixture.clock.now();
+    const points = progressOverTime(row(id) as NotificationRow, fixture.store, now);
+    expect(points.length).toBeLessThanOrEqual(61);
+    expect(points[0]?.at).toBe(row(id)?.createdAt);
+    expect(points.at(-1)).toMatchObject({ sent: 3, accepted: 3 - 1, playing: 2, missed: 1 });
+    for (const name of ["sent", "accepted", "playing", "missed"] as const) {
+      const numbers = points.map((point) => point[name]);
+      expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
+    }
+    await retry(id);
+    const again = progressOverTime(row(id) as NotificationRow, fixture.store, fixture.clock.now());
+    expect(again[0]).toMatchObject({ at: row(id)?.retriedAt, playing: 2, missed: 0 });
+    expect(again.at(-1)).toMatchObject({ playing: 3, missed: 0 });
+  });
+});
+
+describe("a preview", () => {
+  it("tells how many devices another message holds", async () => {
+    const free = await fixture.send({ ...DRAFT(), draft: true });
+    expect(previewOf(free.id)).toMatchObject({ inUse: 0 });
+    const id = await send();
+    await fixture.clock.advance(1_500);
+    const busy = await fixture.send({ ...DRAFT(), draft: true });
+    expect(previewOf(busy.id)).toMatchObject({ inUse: 4 });
+    await air.untilSettled(id);
+  });
+});
+
+function previewOf(id: string): unknown {
+  const found = fixture.store.one<{ found: string }>(
+    "SELECT found FROM broadcast_previews WHERE notification = (SELECT pk FROM notifications WHERE id = ?)",
+    id,
+  );
+  return JSON.parse(found?.found ?? "null");
+}

@@ -1,0 +1,72 @@
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Webhook } from "standardwebhooks";
+import { vi } from "vitest";
+
+/** A call as it came in. */
+export interface Received {
+  headers: IncomingHttpHeaders;
+  body: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
+  json: any;
+}
+
+/** Somebody's program that receives webhooks over real HTTP. */
+export interface Receiver {
+  url: string;
+  calls: Received[];
+  /** Answers each call; 204 unless a test says otherwise. */
+  answer: (response: ServerResponse, received: Received) => void;
+  /** Resolves with the call of that number, counted from 1. */
+  call(number: number): Promise<Received>;
+  close(): Promise<void>;
+}
+
+/** Starts a receiver on a free port of the loopback address. */
+export async function openReceiver(): Promise<Receiver> {
+  const waiting = new Set<() => void>();
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on("data", (part: Buffer) => parts.push(part));
+    request.on("end", () => {
+      const body = Buffer.concat(parts).toString("utf8");
+      const received = { headers: request.headers, body, json: JSON.parse(body) };
+      receiver.calls.push(received);
+      receiver.answer(response, received);
+      for (const look of waiting) look();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const receiver: Receiver = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    calls: [],
+    answer: (response) => void response.writeHead(204).end(),
+    call(number) {
+      return new Promise((resolve) => {
+        const look = (): void => {
+          const found = receiver.calls[number - 1];
+          if (!found) return;
+          waiting.delete(look);
+          resolve(found);
+        };
+        waiting.add(look);
+        look();
+      });
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return receiver;
+}
+
+/** Checks a call with the specification's own package, at the moment `now` (epoch ms); throws when it is not right. */
+export function verify(secret: string, { headers, body }: Received, now: number): unknown {
+  vi.useFakeTimers({ toFake: ["Date"], now });
+  try {
+    return new Webhook(secret).verify(body, headers as Record<string, string>);
+  } finally {
+    vi.useRealTimers();
+  }
+}
