@@ -93,6 +93,8 @@ export interface GuardedAction extends ActionBase {
    * `anyone`: every known user; the function decides. `path` unless said otherwise.
    */
   permission?: "path" | "anyone";
+  /** True when `?dryRun=true` rehearses it: it writes through the request's `needs.store` alone. Others refuse the parameter. */
+  rehearses?: boolean;
   handle(request: ApiRequest): Promise<Answer>;
 }
 

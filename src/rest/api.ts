@@ -6,6 +6,7 @@ import { invalidValue, notFound } from "../base/errors.ts";
 import { newId } from "../base/ids.ts";
 import type { Answer } from "./action.ts";
 import { type ConsoleFiles, createConsoleFiles } from "./console-files.ts";
+import { allowOrigin } from "./cross-origin.ts";
 import { createEndpoint, type Endpoint } from "./endpoint.ts";
 import { answerOf, isBug, MethodNotAllowed, wrongHost } from "./error-answer.ts";
 import { API, addressOf, overrideMethod, type RequestState, readIncoming, splitTarget } from "./incoming.ts";
@@ -13,6 +14,7 @@ import type { ApiNeeds } from "./needs.ts";
 import { createOnceOnly } from "./once-only.ts";
 import { routeToPlugin } from "./plugin-route.ts";
 import { createPresenter } from "./presenter.ts";
+import { createRateLimit } from "./rate-limit.ts";
 import { routeTo } from "./router.ts";
 import { send } from "./send.ts";
 import { servedActions } from "./served-actions.ts";
@@ -46,7 +48,13 @@ export function createApi(needs: ApiNeeds): Api {
   app.silent = true;
   app.use(answering(needs));
   app.use((context, next) => beforeRoutes(context, next, needs, pages));
-  app.use(routeTo(endpointsOf(needs), (endpoint, context) => endpoint.serve(readIncoming(context))));
+  const limited = createRateLimit(needs.clock, api.requestsPerMinute);
+  app.use(
+    routeTo(endpointsOf(needs), (endpoint, context) => {
+      const incoming = readIncoming(context);
+      return limited(incoming, () => endpoint.serve(incoming));
+    }),
+  );
   const callback = app.callback();
   return { callback: () => (request, response) => void callback(request, response) };
 }
@@ -68,8 +76,9 @@ function answering(needs: ApiNeeds): Middleware<RequestState> {
     } catch (error) {
       context.state.answer = errorAnswer(error, requestId, needs);
     }
-    await send(context, context.state.answer);
-    const { answer, at } = context.state;
+    const { at } = context.state;
+    const answer = allowOrigin(context.state.answer, context.req, needs.settings.api.origins);
+    await send(context, answer);
     const status = answer.status ?? 200;
     const ms = Math.round((needs.clock.monotonicMs() - began) * 10) / 10;
     const level = method === "GET" && status < 400 ? "debug" : "info";

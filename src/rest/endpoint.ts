@@ -8,6 +8,7 @@ import type { Action, Answer, ApiRequest, OpenAction, OpenRequest } from "./acti
 import { tokenInForm, tokenOf } from "./bearer.ts";
 import { type BodyPlan, decodeBody, isUrlEncoded, NO_BODY, planBody, type RawBody, readBody } from "./body.ts";
 import { callerByCookie } from "./caller-by-cookie.ts";
+import { dryRun, isDryRun } from "./dry-run.ts";
 import { isBug, unauthorized } from "./error-answer.ts";
 import type { Incoming } from "./incoming.ts";
 import type { ApiNeeds } from "./needs.ts";
@@ -85,16 +86,17 @@ async function serveKnown(
   { presenter, refusals, onceOnly }: Serving,
 ): Promise<Answer> {
   const { principal, early } = await identify(base, plan, needs);
+  const keeps = !isRehearsal(action, base);
   const query = singleText(base.query, "domain");
   const header = query === null ? base.header("x-service-domain") : null;
-  const overruling = early ?? (await bodyOverruling(header, principal, { base, plan }, needs));
+  const overruling = early ?? (await bodyOverruling(header, principal, { action, base, plan }, needs));
   let acting: By | null = null;
   const actIn = (domain: string | null): By => {
     acting = byOf(principal, domain, base, needs);
     return acting;
   };
   const serve = async (): Promise<Answer> => {
-    const overruled = header !== null && overruling ? domainIn(overruling) : null;
+    const overruled = query === null && overruling ? domainIn(overruling) : null;
     const by = actIn(query ?? overruled ?? header);
     const request = requestOf(action, base, principal, by, presenter);
     if (!action.complete) judge(action, request);
@@ -108,14 +110,15 @@ async function serveKnown(
       };
       const complete = action.complete ? action.complete(full) : full;
       if (action.complete || inBody !== null) judge(action, complete);
-      return onceOnly(complete, (request) => action.handle(request));
+      const carryOut = (given: typeof complete): Promise<Answer> => action.handle(given);
+      return isRehearsal(action, base) ? dryRun(complete, carryOut) : onceOnly(complete, carryOut);
     };
     if (overruling) return handle(overruling);
     const body = await bodyOf(base, plan, needs);
-    return releasing(body, needs, () => handle(body));
+    return releasing(body, needs, () => handle(body), keeps);
   };
   try {
-    return await (overruling ? releasing(overruling, needs, serve) : serve());
+    return await (overruling ? releasing(overruling, needs, serve, keeps) : serve());
   } catch (error) {
     const refused = error instanceof CallerError && error.type === "forbidden";
     if (acting && refused) refusals.record(acting, { method: base.method, at: action.at, path: base.path });
@@ -123,28 +126,42 @@ async function serveKnown(
   }
 }
 
-/** The body, where the header's domain is refused: a domain in the body wins over it. Null elsewhere. */
+/** The body, where nothing could be done in the domain known so far: a domain in the body may win over it. Null elsewhere. */
 async function bodyOverruling(
-  header: string | null,
+  domain: string | null,
   principal: Principal,
-  { base, plan }: Pick<Known, "base" | "plan">,
+  { action, base, plan }: Pick<Known, "action" | "base" | "plan">,
   needs: ApiNeeds,
 ): Promise<RawBody | null> {
-  if (header === null || base.method === "get") return null;
+  if (base.method === "get" || singleText(base.query, "domain") !== null) return null;
   try {
-    byOf(principal, header, base, needs);
-    return null;
+    const { scope } = byOf(principal, domain, base, needs);
+    const judged = action.permission !== "anyone" && !action.complete;
+    if (!judged || scope.allows(base.method, base.path)) return null;
   } catch {
-    return bodyOf(base, plan, needs);
+    // The domain is refused, unless the body names another one.
   }
+  return bodyOf(base, plan, needs);
 }
 
-/** Keeps uploaded files when `run` succeeds, or when nobody knows whether it did. */
-async function releasing(body: RawBody, { store }: ApiNeeds, run: () => Promise<Answer>): Promise<Answer> {
+/** Throws invalid-value where a rehearsal is asked of what can't be rehearsed: better than doing it. */
+function isRehearsal({ method, rehearses }: Known["action"], { query }: Base): boolean {
+  if (method === "get" || !isDryRun(query)) return false;
+  if (!rehearses) throw invalidValue("dryRun", "This can't be rehearsed.");
+  return true;
+}
+
+/** Keeps uploaded files when `run` succeeds and `keeps` is true, or when nobody knows whether it did. */
+async function releasing(
+  body: RawBody,
+  { store }: ApiNeeds,
+  run: () => Promise<Answer>,
+  keeps = true,
+): Promise<Answer> {
   let kept = false;
   try {
     const answer = await run();
-    kept = true;
+    kept = keeps;
     return answer;
   } catch (error) {
     kept = error instanceof UpstreamError && error.type === "outcome-unknown";

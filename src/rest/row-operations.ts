@@ -62,7 +62,7 @@ export function rowOperations(resource: AnyResource, path: ResourcePath): RowOpe
     } else if (method === "post") {
       const accepts = resource.fields;
       operations.push({
-        ...{ method, at: path.at, ...DOCS.create, answers: one, accepts },
+        ...{ method, at: path.at, ...DOCS.create, answers: one, accepts, rehearses: true },
         handle: (request: RowRequest) => create(served, request),
       });
     } else operations.push(...changes(served, method, item, sees));
@@ -88,7 +88,8 @@ function changes(served: Served, method: "put" | "delete", item: string, sees: R
   const told = method === "put" ? DOCS.put : path.through ? DOCS.hide : DOCS.delete;
   const accepts = method === "put" ? resource.fields : {};
   const answers: AnswerShape = method === "put" ? { kind: "row", resource } : { kind: "deletion" };
-  const shared = { method, ...told, answers, accepts, ...(sees ? { sees } : {}) };
+  const rehearses = told !== DOCS.hide;
+  const shared = { method, ...told, answers, accepts, rehearses, ...(sees ? { sees } : {}) };
   const run = (request: RowRequest): Promise<Answer> => handle(served, request);
   return [
     { ...shared, at: item, handle: run },

@@ -16,6 +16,10 @@ const publicUrl = z
     error: "must not hold a user name or password",
   });
 
+function isOrigin(text: string): boolean {
+  return URL.canParse(text) && new URL(text).origin === text;
+}
+
 const pluginListen = z
   .strictObject({
     host: z.string().min(1).default("127.0.0.1").describe("Address the plugin's own port listens on."),
@@ -63,6 +67,27 @@ export const settingsSchema = z
           .default([])
           .describe(
             "Further names and addresses by which clients call the appliance; its own addresses, localhost, the machine's names and what `listen` names are always taken, all else is refused.",
+          ),
+        origins: z
+          .array(
+            z.url({ protocol: /^https?$/ }).refine(isOrigin, "must be an origin, such as https://intranet.example.org"),
+          )
+          .max(100)
+          .default([])
+          .describe("Origins of other sites whose pages may use the API with a token of their own; none unless named."),
+        requestsPerMinute: z
+          .strictObject({
+            token: z.int().min(0).max(100_000_000).default(60_000).describe("With one token; 0 = any number."),
+            address: z
+              .int()
+              .min(0)
+              .max(100_000_000)
+              .default(60_000)
+              .describe("From one address without a token, or with one that is not good; 0 = any number."),
+          })
+          .prefault({})
+          .describe(
+            "Requests that may be made on average; what is not used is kept for two minutes. Beyond it: 429 with Retry-After. Sessions of the console are not counted.",
           ),
       })
       .prefault({}),

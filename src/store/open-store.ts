@@ -132,6 +132,8 @@ export function openStore(options: StoreOptions): Store {
     return queue.write(run, committed, lane);
   }
 
+  const removals = createRemoval({ db, tables, reader, writer, clock, write });
+
   return {
     ...reader,
     files: createFileStore(dataDir),
@@ -149,7 +151,8 @@ export function openStore(options: StoreOptions): Store {
       await behaviourOf(resource).prepare?.(given, "update", reader);
       return write((tx) => tx.update(resource, id, given, by, system) as Sync<RowOf<R>>);
     },
-    remove: createRemoval({ db, tables, reader, writer, clock, write }) as Store["remove"],
+    remove: removals.remove as Store["remove"],
+    rehearseRemoval: removals.rehearse as Store["rehearseRemoval"],
     clone: <R extends AnyResource>(resource: R, id: string, by: By) =>
       write((tx) => tx.clone(resource, id, by) as Sync<RowOf<R>>),
     async close() {

@@ -17,8 +17,15 @@ export interface RemovalNeeds {
   write<T>(fn: (tx: Transaction) => Sync<T>): Promise<T>;
 }
 
-/** Removes a row and what cascades from it; `check` looks at the row in the transaction and throws to keep it. */
-export type Removal = (resource: AnyResource, id: string, by: By, check?: (row: AnyRow) => void) => Promise<void>;
+/** `check` looks at the row in the transaction and throws to keep it. */
+type Removal = (resource: AnyResource, id: string, by: By, check?: (row: AnyRow) => void) => Promise<void>;
+
+/** Removes a row and what cascades from it. */
+export interface Removals {
+  remove: Removal;
+  /** Does nothing but throw what `remove` would throw. */
+  rehearse: Removal;
+}
 
 /** A reference that more rows hold than are let go in one transaction. */
 interface Large {
@@ -42,25 +49,47 @@ const SLICE_MS = 4;
  * nothing; then the many go in slices, the row itself last. own choice: a crash in between keeps the row with the
  * dependants that are left, and the caller, who got no answer, deletes again.
  */
-export function createRemoval(needs: RemovalNeeds): Removal {
+export function createRemoval(needs: RemovalNeeds): Removals {
   const { reader, writer, write } = needs;
-  return async (resource, id, by, check) => {
-    const removeNow = (leave?: (from: AnyResource, field: string) => boolean): void => {
-      const row = reader.get(resource, id) as AnyRow | null;
-      if (row) check?.(row);
-      writer.requireChangeable(resource, id, by);
-      writer.remove(resource, id, by, leave);
-    };
+
+  function removeNow({ resource, id, by, check }: Asked, leave?: (from: AnyResource, field: string) => boolean): void {
     const row = reader.get(resource, id) as AnyRow | null;
-    const large = row ? largeReferences(needs, resource, row.pk) : [];
-    if (row && large.length > 0) {
-      await rehearse(needs, () =>
-        removeNow((from, field) => large.some((each) => each.from === from && each.field === field)),
-      );
-      for (const each of large) while (await write(() => takeSlice(needs, each, row.pk, by)));
-    }
-    await write(() => removeNow());
+    if (row) check?.(row);
+    writer.requireChangeable(resource, id, by);
+    writer.remove(resource, id, by, leave);
+  }
+
+  const largeOf = ({ resource, id }: Asked): { pk: number; large: Large[] } => {
+    const row = reader.get(resource, id) as AnyRow | null;
+    return { pk: row?.pk ?? 0, large: row ? largeReferences(needs, resource, row.pk) : [] };
   };
+  const rehearseWithout = (asked: Asked, large: readonly Large[]): Promise<void> =>
+    rehearse(needs, () =>
+      removeNow(asked, (from, field) => large.some((each) => each.from === from && each.field === field)),
+    );
+
+  return {
+    async remove(resource, id, by, check) {
+      const asked = { resource, id, by, check };
+      const { pk, large } = largeOf(asked);
+      if (large.length > 0) {
+        await rehearseWithout(asked, large);
+        for (const each of large) while (await write(() => takeSlice(needs, each, pk, by)));
+      }
+      await write(() => removeNow(asked));
+    },
+    rehearse(resource, id, by, check) {
+      const asked = { resource, id, by, check };
+      return rehearseWithout(asked, largeOf(asked).large);
+    },
+  };
+}
+
+interface Asked {
+  resource: AnyResource;
+  id: string;
+  by: By;
+  check: ((row: AnyRow) => void) | undefined;
 }
 
 function largeReferences({ reader, tables }: RemovalNeeds, resource: AnyResource, pk: number): Large[] {

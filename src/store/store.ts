@@ -235,6 +235,13 @@ export interface Store extends Reader {
    * that depend on it go before it does.
    */
   remove<R extends AnyResource>(resource: R, id: string, by: By, check?: (row: RowOf<R>) => void): Promise<void>;
+  /** Throws what `remove` would throw and changes nothing. */
+  rehearseRemoval<R extends AnyResource>(
+    resource: R,
+    id: string,
+    by: By,
+    check?: (row: RowOf<R>) => void,
+  ): Promise<void>;
   clone<R extends AnyResource>(resource: R, id: string, by: By): Promise<RowOf<R>>;
   behaviourOf(resource: AnyResource): Behaviour;
   /** Commits what is queued, then closes the file. */

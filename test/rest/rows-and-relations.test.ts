@@ -11,7 +11,7 @@ import { expectError } from "./resource-suite.ts";
 
 let api: ApiFixture;
 beforeAll(async () => {
-  const settings = { ...defaultSettings(), api: { methodOverride: true, hosts: [] } };
+  const settings = { ...defaultSettings(), api: { ...defaultSettings().api, methodOverride: true } };
   api = await openApi(makeTempDir(), { needs: { settings } });
 });
 afterAll(() => api.close());

@@ -49,6 +49,8 @@ export interface BroadcastScene {
   api(): ApiClient;
   /** Sends to all devices; `seconds` is the length of the recording. */
   send(subject: string, seconds: number, more?: Record<string, string>): Promise<string>;
+  /** Sends a text without sound to all devices. */
+  sendText(subject: string): Promise<string>;
   ledger(id: string): Promise<LedgerLine[]>;
   /** Types of the diary's entries, with what they say. */
   diary(id: string): Promise<{ type: string; details: { message?: string } | null }[]>;
@@ -108,6 +110,8 @@ export async function openScene(kinds: SceneKinds, slowestMs: number): Promise<B
       form.set("audio", new Blob([sweep(seconds)], { type: "audio/wav" }), "sweep.wav");
       return (await api.post<{ id: string }>("/notifications", form)).id;
     },
+    sendText: async (subject) =>
+      (await api.post<{ id: string }>("/notifications", { subject, deviceGroupIds: [group] })).id,
     async settled(id) {
       await eventually(async () => (await diary(id)).some(({ type }) => type === "broadcast-finished"));
       return ledger(id);

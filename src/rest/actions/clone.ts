@@ -10,6 +10,7 @@ export function cloneActions(catalogue: Catalogue): Action[] {
       at: `${canonicalPath(resource).at}/{${resource.idParam}}/clone`,
       doc: "Makes a copy.",
       answers: { kind: "row", resource },
+      rehearses: true,
       async handle(request) {
         const { needs, params, by } = request;
         return request.show(resource, await needs.store.clone(resource, params[resource.idParam] ?? "", by));

@@ -1,6 +1,14 @@
 import { invalidValue } from "../../base/errors.ts";
+import { integer, list, text } from "../../schema/field.ts";
 import type { Action, ApiRequest } from "../action.ts";
 import { singleText } from "../query.ts";
+
+const LISTENING = {
+  lastEventId: integer("Last event that the caller has; the header Last-Event-ID says the same.", {
+    max: Number.MAX_SAFE_INTEGER,
+  }),
+  resources: list("Resources that are told of.", text("Name of a resource.", { max: 140 })),
+};
 
 /**
  * Changes as they happen, as far as the user may see the rows. A client that was cut off names the last event it has in

@@ -1,6 +1,7 @@
 import type { Catalogue } from "../../schema/catalogue.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { Action } from "../action.ts";
+import { IMPACT_SCHEMA } from "../dry-run.ts";
 import { shapeOf } from "../router.ts";
 import { ERROR_SCHEMA, errorResponses } from "./errors.ts";
 import { operationOf } from "./operations.ts";
@@ -89,7 +90,9 @@ export function* describeApi(
     paths[path] = { ...paths[path], [action.method]: operationOf({ ...action, at: placed(path, action) }) };
     yield;
   }
-  const schemas: Record<string, JsonSchema> = { Error: ERROR_SCHEMA, Deletion: DELETION, StoredFile: STORED_FILE };
+  const schemas: Record<string, JsonSchema> = {
+    ...{ Error: ERROR_SCHEMA, Deletion: DELETION, StoredFile: STORED_FILE, Impact: IMPACT_SCHEMA },
+  };
   for (const resource of catalogue.all) {
     Object.assign(schemas, rowSchemas(resource, catalogue));
     yield;

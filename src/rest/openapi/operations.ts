@@ -3,6 +3,7 @@ import type { Field } from "../../schema/field.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { AnyResource } from "../../schema/resource.ts";
 import type { Action } from "../action.ts";
+import { DRY_RUN_QUERY } from "../dry-run.ts";
 import type { AnswerShape } from "./answer-shape.ts";
 import { ELSEWHERE, errorsOf, PAGE } from "./errors.ts";
 import { givenMembers, type Members, objectOf, shownMembers } from "./field-schemas.ts";
@@ -42,8 +43,9 @@ export function operationOf(action: Action): JsonSchema {
   };
 }
 
-function parametersOf({ method, at, answers, headers = [], query = {} }: Action, open: boolean): Parameter[] {
-  const own = queryParameters(query);
+function parametersOf(action: Action, open: boolean): Parameter[] {
+  const { method, at, answers, headers = [], query = {} } = action;
+  const own = queryParameters(isRehearsed(action) ? { ...query, ...DRY_RUN_QUERY } : query);
   const shown =
     answers.kind === "list"
       ? listParameters(answers.resource)
@@ -95,7 +97,17 @@ function withUploads(schema: JsonSchema, fields: Readonly<Record<string, Field>>
   return { allOf: [schema, { type: "object", properties }] };
 }
 
-function successOf({ method, answers }: Action): Record<string, JsonSchema> {
+function isRehearsed(action: Action): boolean {
+  return action.permission !== "open" && action.rehearses === true;
+}
+
+/** A rehearsal answers as the write would, with one member more. */
+function withRehearsal(schema: JsonSchema): JsonSchema {
+  return { allOf: [schema, { type: "object", properties: { dryRun: componentRef("Impact") } }] };
+}
+
+function successOf(action: Action): Record<string, JsonSchema> {
+  const { method, answers } = action;
   if (answers.kind === "nothing") return { 204: { description: "Done." } };
   const unchanged = method === "get" ? { 304: { description: "As If-None-Match says: the caller has it." } } : {};
   if (answers.kind === "page") return { 200: { ...PAGE, description: "The page." }, 303: ELSEWHERE, ...unchanged };
@@ -110,7 +122,7 @@ function successOf({ method, answers }: Action): Record<string, JsonSchema> {
     200: {
       description: describe(answers),
       ...(answers.kind === "row" ? { headers: etag } : {}),
-      content: { [JSON_TYPE]: { schema: schemaOf(answers) } },
+      content: { [JSON_TYPE]: { schema: isRehearsed(action) ? withRehearsal(schemaOf(answers)) : schemaOf(answers) } },
     },
     ...unchanged,
   };

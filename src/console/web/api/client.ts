@@ -24,7 +24,7 @@ export interface Client {
   put<T>(route: RouteFor<"put">, params: RouteParams, body: object): Promise<T>;
   /** `leaving`: the request outlives the page that made it. */
   remove(route: RouteFor<"delete">, params?: RouteParams, leaving?: boolean): Promise<void>;
-  logIn(email: string, password: string): Promise<void>;
+  logIn(email: string, password: string, newPassword?: string): Promise<void>;
   setup(): Promise<SetupState>;
   setUp(admin: SetupInput): Promise<void>;
   schemas(): Promise<SchemaBook>;
@@ -102,7 +102,8 @@ export function createClient({ fetch, isUnattended, onLoggedOut }: ClientNeeds):
       call("PUT", addressOf(route, params), body) as Promise<T>,
     remove: async (route, params, keepalive = false) =>
       void (await call("DELETE", addressOf(route, params), undefined, {}, { keepalive })),
-    logIn: async (email, password) => void (await call("POST", "/api/login", { email, password })),
+    logIn: async (email, password, newPassword) =>
+      void (await call("POST", "/api/login", { email, password, newPassword })),
     setup: () => call("GET", "/api/setup") as Promise<SetupState>,
     setUp: async (admin) => void (await call("POST", "/api/setup", admin)),
     schemas: () => call("GET", "/api/schema") as Promise<SchemaBook>,

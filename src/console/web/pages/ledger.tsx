@@ -4,6 +4,7 @@ import type { Client, Page } from "../api/client.ts";
 import type { DeliveryRow, NotificationRow } from "../api/rows.ts";
 import { useConsole } from "../console-context.tsx";
 import { type Column, ListTable } from "../list/list-table.tsx";
+import { SearchField } from "../list/search-field.tsx";
 import { useTableSearch } from "../list/use-table-search.ts";
 import { LevelChip } from "../parts/level-chip.tsx";
 import { faultWords } from "../words/fault-words.ts";
@@ -13,7 +14,7 @@ import { deliveryCsv } from "./delivery-csv.ts";
 /** Who got it: a line per device, by what is proven. */
 export function Ledger({ row }: { row: NotificationRow }) {
   const { t } = useWords();
-  const [{ level, sort }, show] = useTableSearch();
+  const [{ level, q, sort }, show] = useTableSearch();
   const columns: Column<DeliveryRow>[] = [
     {
       id: "name",
@@ -39,17 +40,18 @@ export function Ledger({ row }: { row: NotificationRow }) {
       <div className="head">
         <h2>{t("broadcast.ledger")}</h2>
         <span className="space" />
+        <SearchField value={q ?? ""} onSearch={(text) => show({ q: text })} />
         <ExportButton row={row} />
       </div>
       <ListTable<DeliveryRow>
         label={t("broadcast.ledger")}
         route="notifications/{notificationId}/devices"
         params={{ notificationId: row.id }}
-        query={level ? { level } : {}}
+        query={{ ...(level ? { level } : {}), ...(q ? { q } : {}) }}
         columns={columns}
         sort={sort}
         onSort={(next) => show({ sort: next })}
-        empty={<p>{level ? t("broadcast.none-at-level") : t("broadcast.none")}</p>}
+        empty={<p>{q ? t("search.none") : level ? t("broadcast.none-at-level") : t("broadcast.none")}</p>}
       />
     </section>
   );

@@ -242,6 +242,7 @@ export const de: Readonly<Record<WordKey, string>> = {
   "form.bad-json": "Das ist noch kein gültiges JSON.",
   "log-in": "Anmelden",
   "log-in.refused": "E-Mail-Adresse und Passwort passen nicht zusammen.",
+  "log-in.renew": "Sie müssen zuerst ein neues Passwort setzen: mindestens 8 Zeichen, und ein anderes als bisher.",
   "set-up.title": "Willkommen bei Carillon",
   "set-up.words": "Legen Sie die erste Administratorin oder den ersten Administrator an.",
   "set-up.code-hint":
@@ -269,6 +270,7 @@ export const de: Readonly<Record<WordKey, string>> = {
   "field.name": "Name",
   "field.email": "E-Mail",
   "field.password": "Passwort",
+  "field.newPassword": "Neues Passwort",
   "field.code": "Einrichtungscode",
   "field.type": "Art",
   "field.status": "Stand",

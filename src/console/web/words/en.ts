@@ -243,6 +243,7 @@ export const en = {
   "form.bad-json": "This is not valid JSON yet.",
   "log-in": "Log in",
   "log-in.refused": "E-mail address and password do not fit together.",
+  "log-in.renew": "You must set a new password first: 8 characters or more, and another one than before.",
   "set-up.title": "Welcome to Carillon",
   "set-up.words": "Make the first administrator. It takes a minute.",
   "set-up.code-hint":
@@ -270,6 +271,7 @@ export const en = {
   "field.name": "Name",
   "field.email": "E-mail",
   "field.password": "Password",
+  "field.newPassword": "New password",
   "field.code": "Set-up code",
   "field.type": "Kind",
   "field.status": "State",

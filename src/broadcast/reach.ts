@@ -1,0 +1,121 @@
+import type { Clock } from "../base/clock.ts";
+import type { CompiledGroup, GroupDefinition } from "../devices/group-definition.ts";
+import { compileGroups } from "../devices/group-definition.ts";
+import { loadGroups, scanDevices } from "../devices/group-scan.ts";
+import deviceGroups from "../resources/devices/device-groups.ts";
+import distributionLists from "../resources/lists/distribution-lists.ts";
+import messageTemplates from "../resources/messages/message-templates.ts";
+import subscriptions from "../resources/people/subscriptions.ts";
+import type { AnyResource, RowOf } from "../schema/resource.ts";
+import type { Reader } from "../store/store.ts";
+
+/** Whom and what a rule means: a list, a place on one, a template, a device group. */
+export interface Targets {
+  /** Keys of lists; null names all that are on them. */
+  lists: readonly number[];
+  users: readonly number[];
+  /** Ids of device groups. */
+  groups: readonly string[];
+  /** What these groups and those they are based on mean. */
+  definitions: ReadonlyMap<string, GroupDefinition>;
+}
+
+/** Those who come in and go out, by internal key, ascending. */
+export interface Difference {
+  joining: number[];
+  leaving: number[];
+}
+
+const NOBODY: Targets = { lists: [], users: [], groups: [], definitions: new Map() };
+/** Places on a list read in one turn. */
+const SLICE = 2_000;
+
+/** Whom a row means at a moment, as far as the row itself says it; null for rows that mean nobody. */
+export function targetsOf(reader: Reader, resource: AnyResource, row: unknown, now: number): Targets | null {
+  switch (resource.name) {
+    case distributionLists.name:
+      return { ...NOBODY, lists: [(row as { pk: number }).pk] };
+    case subscriptions.name: {
+      const { userId, subscriptionEndDate: end } = row as RowOf<typeof subscriptions>;
+      return end !== null && end <= now ? NOBODY : { ...NOBODY, users: keysOf(reader, "users", [userId]) };
+    }
+    case deviceGroups.name:
+      return groupTargets(reader, [(row as { id: string }).id]);
+    case messageTemplates.name: {
+      const { distributionListIds, userIds, deviceGroupIds } = row as RowOf<typeof messageTemplates>;
+      const lists = keysOf(reader, "distribution_lists", distributionListIds);
+      return { ...groupTargets(reader, deviceGroupIds), lists, users: keysOf(reader, "users", userIds) };
+    }
+    default:
+      return null;
+  }
+}
+
+function groupTargets(reader: Reader, groups: readonly string[]): Targets {
+  return { ...NOBODY, groups, definitions: groups.length === 0 ? NOBODY.definitions : loadGroups(reader, groups) };
+}
+
+function keysOf(reader: Reader, table: string, ids: readonly string[]): number[] {
+  const sql = `SELECT pk FROM ${table} WHERE id IN (SELECT value FROM json_each(?)) ORDER BY pk`;
+  return reader.all<{ pk: number }>(sql, JSON.stringify(ids)).map(({ pk }) => pk);
+}
+
+/** Which users are meant after and not before, and the other way round; in slices, so that lists may be long. */
+export async function differingUsers(
+  before: Targets,
+  after: Targets,
+  needs: { reader: Reader; clock: Clock },
+): Promise<Difference> {
+  const isSame = String(before.lists) === String(after.lists) && String(before.users) === String(after.users);
+  if (isSame) return { joining: [], leaving: [] };
+  const [then, now] = [await usersOf(before, needs), await usersOf(after, needs)];
+  return { joining: without(now, then), leaving: without(then, now) };
+}
+
+async function usersOf(
+  { lists, users }: Targets,
+  { reader, clock }: { reader: Reader; clock: Clock },
+): Promise<Set<number>> {
+  const found = new Set(users);
+  for (const list of lists) {
+    for (let last = 0; ; ) {
+      const page = reader.all<{ pk: number; isOn: number }>(
+        `SELECT user_pk AS pk, subscription_end_date IS NULL OR subscription_end_date > ? AS isOn FROM subscriptions
+         WHERE distribution_list_pk = ? AND user_pk > ? ORDER BY user_pk LIMIT ${SLICE}`,
+        ...[clock.now(), list, last],
+      );
+      for (const { pk, isOn } of page) if (isOn === 1) found.add(pk);
+      last = page.at(-1)?.pk ?? 0;
+      if (page.length < SLICE) break;
+      await new Promise<void>((resolve) => clock.soon(resolve));
+    }
+  }
+  return found;
+}
+
+function without(those: ReadonlySet<number>, others: ReadonlySet<number>): number[] {
+  return [...those].filter((pk) => !others.has(pk)).sort((a, b) => a - b);
+}
+
+/** As `differingUsers`, for devices; one pass over all of them. */
+export async function differingDevices(
+  before: Targets,
+  after: Targets,
+  needs: { reader: Reader; clock: Clock },
+): Promise<Difference> {
+  const found: Difference = { joining: [], leaving: [] };
+  if (before.groups.length === 0 && after.groups.length === 0) return found;
+  const [then, now] = [compiled(before), compiled(after)];
+  await scanDevices(needs, (device) => {
+    const was = then.some((group) => group.contains(device));
+    const is = now.some((group) => group.contains(device));
+    if (is && !was) found.joining.push(device.pk);
+    if (was && !is) found.leaving.push(device.pk);
+  });
+  return found;
+}
+
+function compiled({ groups, definitions }: Targets): CompiledGroup[] {
+  const all = compileGroups(definitions);
+  return groups.flatMap((id) => all.get(id.toLowerCase()) ?? []);
+}

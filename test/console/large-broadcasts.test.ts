@@ -1,0 +1,118 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect } from "vitest";
+import { type BroadcastScene, openScene } from "../support/broadcast-scene.ts";
+import { startBrowser } from "../support/browser.ts";
+import { watchTasks } from "../support/browser-tasks.ts";
+import { openConsole } from "../support/console-pages.ts";
+import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { seedRows } from "../support/many-rows.ts";
+import { peer } from "../support/peers.ts";
+
+const { describe, it } = peer("chromium");
+
+/** What the browser calls a long task. @source W3C Long Tasks API */
+const LONG_TASK_MS = 50;
+const PHONES = 1_000;
+const OFFLINE = 20;
+const DELIVERIES = 10_000;
+
+describe(`a broadcast to ${PHONES} phones`, () => {
+  let scene: BroadcastScene;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    scene = await openScene({ phones: PHONES, zones: 0, offline: OFFLINE }, 1_500);
+    browser = await startBrowser();
+  }, 120_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    await scene?.end();
+  });
+
+  it("fills its ledger before one's eyes and says why some stayed silent", async () => {
+    const { page, open, faults } = await openConsole(browser, scene.url());
+    const id = await scene.sendText("Assembly");
+    const began = performance.now();
+    await open(`/broadcasts/${id}`);
+    const tasks = await watchTasks(page);
+    const reach = page.locator(".bar + .soft").first();
+    const seen = new Set<string>();
+    const isFull = async (): Promise<boolean> => {
+      const words = (await reach.textContent()) ?? "";
+      seen.add(words);
+      const [reached = 0, , missed = 0] = (words.match(/[\d,]+/g) ?? []).map((text) => Number(text.replace(",", "")));
+      return reached + missed === PHONES;
+    };
+    while (!(await isFull())) await page.waitForTimeout(100);
+    const filledMs = performance.now() - began;
+    const { long, worstCpuMs } = await tasks();
+    const failed = (await scene.settled(id)).filter(({ level }) => level === "failed");
+    console.log(
+      `${PHONES} phones: ledger full ${Math.round(filledMs)} ms after the send in ${seen.size} steps, ${failed.length} silent; ` +
+        `longest task ${Math.round(worstCpuMs)} ms of the processor, long by the clock [${long.map(Math.round)}] ms`,
+    );
+    expect(worstCpuMs).toBeLessThan(LONG_TASK_MS);
+    expect(failed.length).toBeGreaterThanOrEqual(OFFLINE);
+    await page.getByRole("button", { name: new RegExp(`${failed.length} ?Failed`) }).click();
+    await page.waitForSelector(`text=${failed.length} entries`);
+    const shown = await page.locator("[role=row] [role=cell]:nth-child(4)").allTextContents();
+    const known = new Set(failed.map(({ reason }) => reason));
+    expect(shown.length).toBeGreaterThan(5);
+    expect(shown.filter((words) => !known.has(words))).toEqual([]);
+    expect(faults).toEqual([]);
+  }, 90_000);
+
+  it("is stopped with one click while phones are still being called", async () => {
+    const { page, open } = await openConsole(browser, scene.url());
+    await open("/");
+    const id = await scene.send("Long speech", 60);
+    await page.getByRole("button", { name: "Stop Long speech" }).first().click();
+    await page.waitForSelector("text=Stopped: Long speech");
+    await page.waitForSelector(".strip", { state: "detached" });
+    const lines = await scene.ledger(id);
+    expect(lines.filter(({ endedAt }) => endedAt === null)).toEqual([]);
+  }, 60_000);
+});
+
+describe(`the ledger of ${DELIVERIES} deliveries`, () => {
+  let daemon: TestDaemon;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    const rows = { users: 0, devices: DELIVERIES, deliveries: DELIVERIES };
+    daemon = await startTestDaemon({ prepare: (dataDir) => seedRows(dataDir, rows) });
+    browser = await startBrowser();
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await daemon?.stop();
+  });
+
+  it("is entered anywhere, narrowed to a level and exported whole", async () => {
+    const { page, open, faults } = await openConsole(browser, daemon.url);
+    const sent = await daemon.call<{ data: { id: string }[] }>("GET", "/notifications?subject=Assembly");
+    await open(`/broadcasts/${sent.body.data[0]?.id}?sort=name`);
+    await page.waitForSelector("text=Room 000000");
+    const tasks = await watchTasks(page);
+    for (const share of [0.5, 0.95, 0.2]) {
+      await page.locator(".table").evaluate((table, at) => {
+        table.scrollTop = at * (table.scrollHeight - table.clientHeight);
+      }, share);
+      await page.waitForSelector(`text=Room ${String(DELIVERIES * share + (share < 0.5 ? 4 : -2)).padStart(6, "0")}`);
+    }
+    const { worstCpuMs } = await tasks();
+    console.log(`${DELIVERIES} deliveries: longest task ${Math.round(worstCpuMs)} ms of the processor`);
+    expect(worstCpuMs).toBeLessThan(LONG_TASK_MS);
+    await page.getByRole("button", { name: /200 ?Failed/ }).click();
+    await page.waitForSelector("text=200 entries");
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Export CSV" }).click(),
+    ]);
+    const lines = (await (await download.createReadStream()).toArray()).join("").trim().split("\r\n");
+    expect(lines).toHaveLength(DELIVERIES + 1);
+    expect(faults).toEqual([]);
+  }, 60_000);
+});
