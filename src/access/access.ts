@@ -15,7 +15,7 @@ import { isLocked, type LockWindow } from "./locks.ts";
 import type { Access, Carrier, Principal } from "./principal.ts";
 import { idleTimeoutMs } from "./session.ts";
 import { hashToken, type UserToken } from "./tokens.ts";
-import { systemScope } from "./user-scope.ts";
+import { type CompileScope, compileScope, systemScope } from "./user-scope.ts";
 
 /** What `createAccess` needs. */
 export interface AccessNeeds {
@@ -23,6 +23,8 @@ export interface AccessNeeds {
   catalogue: Catalogue;
   clock: Clock;
   events: Events;
+  /** What somebody may do and see is compiled by it; `compileScope` unless given, for tests of tests. */
+  compile?: CompileScope;
 }
 
 /** Longer texts are no tokens of ours and are not even hashed. */
@@ -49,9 +51,9 @@ const RIGHTS: ReadonlySet<string> = new Set(
  * Starts access control over the store. What it compiles per token and user is forgotten as soon as a commit changes
  * users, tokens, groups, members or permissions, before the writer hears of that commit.
  */
-export function createAccess({ store, catalogue, clock, events }: AccessNeeds): Access {
+export function createAccess({ store, catalogue, clock, events, compile }: AccessNeeds): Access {
   const entries = new Map<string, Entry>();
-  const scopes = createScopes({ store, catalogue });
+  const scopes = createScopes({ store, catalogue, compile: compile ?? compileScope });
   const used = new Map<string, number>();
   const everything = systemScope(rootOf(store));
 

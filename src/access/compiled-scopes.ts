@@ -5,7 +5,7 @@ import { type Domain, type DomainTree, isBelow, readTree } from "./domain-tree.t
 import { readScopes } from "./oauth-scopes.ts";
 import type { Principal } from "./principal.ts";
 import { availableTo, type Rights, rightsOfUser } from "./rights.ts";
-import { compileScope, organisationSegments } from "./user-scope.ts";
+import { type CompileScope, organisationSegments } from "./user-scope.ts";
 
 /** The compiled scopes of all who ask, kept until something they were made of changes. */
 export interface Scopes {
@@ -24,8 +24,15 @@ interface Holder {
 /** Scopes kept; beyond it all are made anew. */
 const MOST_KEPT = 10_000;
 
+/** What `createScopes` needs. */
+export interface ScopesNeeds {
+  store: Store;
+  catalogue: Catalogue;
+  compile: CompileScope;
+}
+
 /** Makes the scopes of users from what the store says of them. */
-export function createScopes({ store, catalogue }: { store: Store; catalogue: Catalogue }): Scopes {
+export function createScopes({ store, catalogue, compile }: ScopesNeeds): Scopes {
   const organisation = organisationSegments(catalogue);
   const compiled = new Map<string, Scope>();
   const holders = new Map<number, Holder>();
@@ -59,7 +66,7 @@ export function createScopes({ store, catalogue }: { store: Store; catalogue: Ca
       const acting = root === null ? null : chosen(domain, tree, available);
       const narrowing = readScopes(scopes);
       const user = { userId, userPk };
-      const scope = compileScope({ user, rights, acting, available, byId, narrowing, catalogue, organisation });
+      const scope = compile({ user, rights, acting, available, byId, narrowing, catalogue, organisation });
       compiled.set(key, scope);
       return scope;
     },

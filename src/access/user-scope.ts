@@ -46,6 +46,9 @@ export function organisationSegments(catalogue: Catalogue): ReadonlySet<string> 
   return new Set(whole.flatMap(({ paths }) => paths.map(({ at }) => segmentsOf(at)[0] as string)));
 }
 
+/** The one decision of who may do and see what. */
+export type CompileScope = (needs: ScopeNeeds) => UserScope;
+
 /** Compiles what a user may do and see in one domain. What it answers follows from its needs alone. */
 export function compileScope(needs: ScopeNeeds): UserScope {
   const { rights, acting, available, narrowing, byId } = needs;

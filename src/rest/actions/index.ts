@@ -17,7 +17,9 @@ import { notificationProgressActions } from "./notification-progress.ts";
 import { notificationActions } from "./notifications.ts";
 import { oauthActions } from "./oauth.ts";
 import { passwordActions } from "./passwords.ts";
+import { permissionActions } from "./permissions.ts";
 import { schemaActions } from "./schema.ts";
+import { securityGroupActions } from "./security-groups.ts";
 import { sessionActions } from "./session.ts";
 import { signInActions } from "./sign-in.ts";
 import { triggerActions } from "./triggers.ts";
@@ -33,6 +35,7 @@ const FIXED: readonly Action[] = [
   ...sessionActions,
   ...schemaActions,
   ...userTokenActions,
+  ...permissionActions,
   ...notificationActions,
   ...notificationAudioActions,
   ...notificationContinuationActions,
@@ -48,5 +51,5 @@ const FIXED: readonly Action[] = [
 
 /** All endpoints that are not generic operations on rows; what can be cloned or lies in domains, the declarations say. */
 export function actionsFor(catalogue: Catalogue): readonly Action[] {
-  return [...FIXED, ...cloneActions(catalogue), ...domainActions(catalogue)];
+  return [...FIXED, ...cloneActions(catalogue), ...domainActions(catalogue), ...securityGroupActions(catalogue)];
 }
