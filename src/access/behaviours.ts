@@ -4,6 +4,7 @@ import domains from "../resources/domains/domains.ts";
 import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
 import applications from "../resources/security/applications.ts";
+import auditEntries from "../resources/security/audit-entries.ts";
 import securityGroupMembers from "../resources/security/security-group-members.ts";
 import securityGroupPermissions from "../resources/security/security-group-permissions.ts";
 import securityGroups from "../resources/security/security-groups.ts";
@@ -12,6 +13,7 @@ import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { Behaviour, By, Change, Reader, Transaction } from "../store/store.ts";
 import { applicationBehaviour } from "./application-behaviour.ts";
+import { presentEntries } from "./audit-presentation.ts";
 import { domainBehaviour, familiesIn } from "./domain-behaviour.ts";
 import { isSpec } from "./grants.ts";
 import { domainsOf } from "./membership.ts";
@@ -37,6 +39,7 @@ export type Bound = readonly [resource: AnyResource, behaviour: Behaviour];
  */
 export function accessBehaviours(clock: Clock, catalogue: Catalogue): readonly Bound[] {
   return [
+    bind(auditEntries, { present: presentEntries(catalogue) }),
     bind(domains, domainBehaviour(familiesIn(catalogue))),
     bind(users, { beforeWrite: checkUser, afterWrite: followUser, present: presentUsers(clock) }),
     bind(userTokens, { beforeWrite: (change, tx, by) => checkToken(change, tx, by, clock.now()) }),

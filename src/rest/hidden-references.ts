@@ -33,12 +33,12 @@ export function compileHiding(
     const seen = new Map(hiding.map(({ field, target }) => [field, seenIds(rows, field, target, scope, store)]));
     return rows.map((row) => {
       const shown: Record<string, unknown> = { ...row };
-      if (placed && row.domainId !== null) shown.domainId = knownDomain(row, scope);
+      if (placed && row.domainId) shown.domainId = knownDomain(row, scope);
       for (const { field, many } of hiding) {
         const inSight = (id: string): boolean => seen.get(field)?.has(id) === true;
-        const value = row[field];
-        if (many) shown[field] = (value as string[]).filter(inSight);
-        else if (value !== null && !inSight(value as string)) shown[field] = null;
+        const value = row[field] as string | string[] | null | undefined;
+        if (many && value) shown[field] = (value as string[]).filter(inSight);
+        else if (!many && value && !inSight(value as string)) shown[field] = null;
       }
       return shown as Row;
     });

@@ -15,6 +15,8 @@ export interface Selector {
 export interface Oracle {
   /** The acting domain, null when the request must be refused for it. */
   acting(actor: Actor, selector: Selector): Place | null;
+  /** Whether the actor's grants hold there. */
+  mayAct(actor: Actor, acting: Place): boolean;
   /** What the acting domain shows to the actor, permissions apart. */
   inSight(actor: Actor, acting: Place, fact: Fact): boolean;
   /** What the actor may change there, permissions apart. */
@@ -39,16 +41,27 @@ const ABOVE: Readonly<Record<Place, readonly Place[]>> = {
   sibling: ["parent", "root"],
 };
 
+function namePath(place: Place): string {
+  return [place, ...ABOVE[place]].reverse().join("/");
+}
+
 /** Reasons about a world. */
 export function createOracle({ facts, domainOf, api }: World): Oracle {
   const byId = new Map(facts.map((fact) => [fact.id, fact]));
   const declared = new Map(api.declarations.map((resource) => [resource.name, resource]));
-  const within = (place: Place): Set<string> =>
-    new Set(PLACES.filter((other) => other === place || ABOVE[other].includes(place)).map((other) => domainOf[other]));
-  const above = (place: Place): Set<string> => new Set(ABOVE[place].map((other) => domainOf[other]));
+  const sets = (of: (place: Place) => readonly Place[]) =>
+    new Map(PLACES.map((place) => [place, new Set(of(place).map((other) => domainOf[other]))]));
+  const allWithin = sets((place) => PLACES.filter((other) => other === place || ABOVE[other].includes(place)));
+  const allAbove = sets((place) => ABOVE[place]);
+  const within = (place: Place): ReadonlySet<string> => allWithin.get(place) as Set<string>;
+  const above = (place: Place): ReadonlySet<string> => allAbove.get(place) as Set<string>;
 
   const known = (actor: Actor, acting: Place): Set<string> =>
-    new Set([...within(acting), ...above(acting), ...(actor.home ? [domainOf[actor.home]] : [])]);
+    new Set([
+      ...within(acting),
+      ...above(acting),
+      ...[actor.home, actor.limitedTo].flatMap((place) => (place ? [domainOf[place]] : [])),
+    ]);
 
   function followed(resource: AnyResource): readonly string[] {
     if (resource.follows) return resource.follows;
@@ -79,22 +92,33 @@ export function createOracle({ facts, domainOf, api }: World): Oracle {
     });
   }
 
+  const answered = new Map<string, boolean>();
+  function sees(actor: Actor, acting: Place, fact: Fact): boolean {
+    const key = `${actor.name} ${acting} ${fact.id}`;
+    const found = answered.get(key) ?? reaches(actor, acting, fact, false);
+    answered.set(key, found);
+    return found;
+  }
+
   return {
     byId,
     known,
-    inSight: (actor, acting, fact) => reaches(actor, acting, fact, false),
+    inSight: sees,
     changeable: (actor, acting, fact) => reaches(actor, acting, fact, true),
     acting(actor, { header, parameter }) {
       const home = actor.home as Place;
-      const asked = parameter ?? header ?? home;
-      return actor.isSuper || asked === home || ABOVE[asked].includes(home) ? asked : null;
+      const tops = [home, ...(actor.limitedTo ? [actor.limitedTo] : [])];
+      const first = tops.map((place) => namePath(place)).sort()[0];
+      const chosen = parameter ?? header ?? tops.find((place) => namePath(place) === first) ?? home;
+      return actor.isSuper || tops.some((top) => chosen === top || ABOVE[chosen].includes(top)) ? chosen : null;
     },
+    mayAct: ({ limitedTo }, acting) => limitedTo === null || acting === limitedTo || ABOVE[acting].includes(limitedTo),
     listed(actor, acting, resource, path, parents) {
       const names = parentsOf(path);
       const there = parents.map((id) => byId.get(id));
-      if (!there.every((parent) => parent && reaches(actor, acting, parent, false))) return null;
+      if (!there.every((parent) => parent && sees(actor, acting, parent))) return null;
       const { through } = path;
-      const rows = facts.filter((fact) => fact.resource === resource.name && reaches(actor, acting, fact, false));
+      const rows = facts.filter((fact) => fact.resource === resource.name && sees(actor, acting, fact));
       const at = (fact: Fact): boolean => names.every((name, index) => fact.refs[name] === parents[index]);
       if (!through) return rows.filter(at);
       const links = facts.filter((fact) => fact.resource === through.resource && at(fact));

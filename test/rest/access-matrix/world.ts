@@ -39,6 +39,8 @@ export interface Actor {
   token: string | null;
   /** Where the user is; null where nobody is recognised. */
   home: Place | null;
+  /** Domain within which alone its grants hold; null for wherever it may act. */
+  limitedTo: Place | null;
   /** May do everything. */
   isSuper: boolean;
   /** Methods it has on every path; ignored for super users. */
@@ -142,21 +144,27 @@ async function joinTwo(api: ApiFixture, domainOf: Readonly<Record<Place, string>
 const ALL_VERBS = ["get", "put", "post", "delete"];
 
 async function invite(api: ApiFixture, domainOf: Readonly<Record<Place, string>>): Promise<Actor[]> {
-  const join = async (name: string, home: Place, verbs: readonly string[], reads: string[] | null = null) => {
-    const { id, pk } = await api.store.create(users, { name: `tag-${home}-${name}` }, api.system, {
+  const join = async (
+    name: string,
+    home: Place,
+    verbs: readonly string[],
+    { reads = null, limitedTo = null }: { reads?: string[] | null; limitedTo?: Place | null } = {},
+  ) => {
+    const { id } = await api.store.create(users, { name: `tag-${home}-${name}` }, api.system, {
       domainId: domainOf[home],
     });
     const specs = specsOf(api.declarations);
+    const domainId = limitedTo && domainOf[limitedTo];
     await api.store.write((tx) => {
       for (const spec of specs)
-        for (const verb of verbs) tx.create(userPermissions, { userId: id, verb, spec }, api.system);
+        for (const verb of verbs) tx.create(userPermissions, { userId: id, verb, spec, domainId }, api.system);
     });
     const { row, token } = await createToken(api.store, id, { name: `tag-${home}-token` }, api.system);
     if (reads) {
       const scope = reads.map((family) => `urn:service:${family}:read`).join(" ");
       await api.store.update(userTokens, row.id, {}, api.system, { scope });
     }
-    return { actor: { name, userId: id, token, home, isSuper: false, verbs, reads }, pk, tokenId: row.id };
+    return { actor: { name, userId: id, token, home, limitedTo, isSuper: false, verbs, reads }, tokenId: row.id };
   };
   const reader = await join("reader", "own", ["get"]);
   const revoked = await join("revoked", "own", ["get"]);
@@ -169,9 +177,10 @@ async function invite(api: ApiFixture, domainOf: Readonly<Record<Place, string>>
     await join("child", "child", ["get"]),
     await join("sibling", "sibling", ["get"]),
     await join("writer", "own", ALL_VERBS),
-    await join("narrow", "own", ["get"], ["users", "message-templates"]),
+    await join("narrow", "own", ["get"], { reads: ["users", "message-templates"] }),
+    await join("limited", "sibling", ["get"], { limitedTo: "own" }),
   ].map(({ actor }) => actor);
-  const nobody = { userId: null, home: null, isSuper: false, verbs: [], reads: null };
+  const nobody = { userId: null, home: null, limitedTo: null, isSuper: false, verbs: [], reads: null };
   return [
     { ...nobody, name: "administrator", userId: api.adminId, token: api.token, home: "root", isSuper: true },
     reader.actor,
