@@ -16,8 +16,11 @@ beforeAll(async () => {
 afterAll(() => world.api.close());
 
 it("tells nobody what lies out of sight, by no route and no selector", async () => {
+  const began = process.cpuUsage();
   const outcome = await run(world, cases);
-  console.log(`access matrix: ${outcome.cases} cases, ${outcome.violations.length} violations`);
+  console.log(
+    `access matrix: ${outcome.cases} cases, ${outcome.violations.length} violations, ${Math.round(process.cpuUsage(began).user / 1_000)} ms of CPU`,
+  );
   expect(outcome.violations).toEqual([]);
   expect(outcome.cases).toBeGreaterThan(5_000);
 }, 120_000);
@@ -46,14 +49,21 @@ const PLANTED: Readonly<Record<string, CompileScope>> = {
   },
 };
 
+/** Where a fault shows is asked first, so that all of them are found soon. */
+const LIKELY: Readonly<Record<string, (each: Case) => boolean>> = {
+  "the scopes of a token are forgotten": ({ actor, status }) => actor.name === "narrow" && status === 403,
+  "a grant within a domain holds everywhere": ({ actor, status }) => actor.name === "limited" && status === 403,
+  "what is shared may be changed": ({ method, status }) => method === "PUT" && status === 403,
+};
+
 it.each(Object.keys(PLANTED))(
   "notices when %s",
   async (fault) => {
     compile = PLANTED[fault] as CompileScope;
     await forgetScopes();
-    // Every seventh case first, so that one of each kind comes soon.
-    const shuffled = [0, 1, 2, 3, 4, 5, 6].flatMap((rest) => cases.filter((_, index) => index % 7 === rest));
-    const { cases: asked, violations } = await run(world, shuffled, 1);
+    const isLikely = LIKELY[fault] ?? (() => false);
+    const ordered = [...cases.filter(isLikely), ...cases.filter((each) => !isLikely(each))];
+    const { cases: asked, violations } = await run(world, ordered, 1);
     console.log(`${fault}: noticed after ${asked} cases`);
     expect(violations.length).toBeGreaterThan(0);
     compile = compileScope;

@@ -22,7 +22,6 @@ export interface Oracle {
   /** What the actor may change there, permissions apart. */
   changeable(actor: Actor, acting: Place, fact: Fact): boolean;
   known(actor: Actor, acting: Place): ReadonlySet<string>;
-  byId: ReadonlyMap<string, Fact>;
   /** Rows that a list at a path holds, its placeholders filled; null when a placeholder names what is out of sight. */
   listed(
     actor: Actor,
@@ -46,8 +45,7 @@ function namePath(place: Place): string {
 }
 
 /** Reasons about a world. */
-export function createOracle({ facts, domainOf, api }: World): Oracle {
-  const byId = new Map(facts.map((fact) => [fact.id, fact]));
+export function createOracle({ byId, byResource, domainOf, api }: World): Oracle {
   const declared = new Map(api.declarations.map((resource) => [resource.name, resource]));
   const sets = (of: (place: Place) => readonly Place[]) =>
     new Map(PLACES.map((place) => [place, new Set(of(place).map((other) => domainOf[other]))]));
@@ -101,7 +99,6 @@ export function createOracle({ facts, domainOf, api }: World): Oracle {
   }
 
   return {
-    byId,
     known,
     inSight: sees,
     changeable: (actor, acting, fact) => reaches(actor, acting, fact, true),
@@ -118,10 +115,10 @@ export function createOracle({ facts, domainOf, api }: World): Oracle {
       const there = parents.map((id) => byId.get(id));
       if (!there.every((parent) => parent && sees(actor, acting, parent))) return null;
       const { through } = path;
-      const rows = facts.filter((fact) => fact.resource === resource.name && sees(actor, acting, fact));
+      const rows = (byResource.get(resource.name) ?? []).filter((fact) => sees(actor, acting, fact));
       const at = (fact: Fact): boolean => names.every((name, index) => fact.refs[name] === parents[index]);
       if (!through) return rows.filter(at);
-      const links = facts.filter((fact) => fact.resource === through.resource && at(fact));
+      const links = (byResource.get(through.resource) ?? []).filter(at);
       return rows.filter(({ id }) => links.some(({ refs }) => refs[through.via] === id));
     },
   };

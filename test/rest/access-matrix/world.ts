@@ -54,6 +54,8 @@ export interface World {
   api: ApiFixture;
   domainOf: Readonly<Record<Place, string>>;
   facts: readonly Fact[];
+  byId: ReadonlyMap<string, Fact>;
+  byResource: ReadonlyMap<string, readonly Fact[]>;
   actors: readonly Actor[];
 }
 
@@ -63,7 +65,10 @@ export async function buildWorld(api: ApiFixture): Promise<World> {
   for (const place of PLACES) await fill(api, place, domainOf[place]);
   await joinTwo(api, domainOf);
   const actors = await invite(api, domainOf);
-  return { api, domainOf, facts: factsOf(api), actors };
+  const facts = factsOf(api);
+  const byResource = new Map<string, Fact[]>(api.declarations.map(({ name }) => [name, []]));
+  for (const fact of facts) byResource.get(fact.resource)?.push(fact);
+  return { api, domainOf, facts, byId: new Map(facts.map((fact) => [fact.id, fact])), byResource, actors };
 }
 
 async function plant(api: ApiFixture): Promise<Record<Place, string>> {
