@@ -38,7 +38,7 @@ interface Entry {
   carrier: Carrier;
   expires: number | null;
   lock: LockWindow | null;
-  /** Of a session: how long it may stay unused, and since when it is, epoch ms. */
+  /** Of a session, of the console or an application: how long it may stay unused, and since when it is, epoch ms. */
   idle: { ms: number; since: number } | null;
 }
 
@@ -140,7 +140,7 @@ function entryOf(store: Store, token: UserToken | null | undefined, used: Readon
     carrier: isSession ? "cookie" : "bearer",
     expires: token.expires,
     lock,
-    idle: isSession ? { ms: idleTimeoutMs(user), since } : null,
+    idle: isSession || token.idles === 1 ? { ms: idleTimeoutMs(user), since } : null,
   };
 }
 

@@ -136,6 +136,10 @@ export interface ComputedOptions {
   when?: string;
   /** Query flag that leaves it out when false. */
   unless?: string;
+  /** True where only some rows have it. */
+  sometimes?: boolean;
+  /** Name of the resource whose rows an array holds. */
+  rowsOf?: string;
 }
 
 /** Fields that hold one plain value. */

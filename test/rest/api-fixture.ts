@@ -14,6 +14,7 @@ import { systemClock } from "../../src/base/clock.ts";
 import { createEvents } from "../../src/base/events.ts";
 import { createLog, type Log } from "../../src/base/log.ts";
 import type { Broadcaster } from "../../src/broadcast/broadcaster.ts";
+import { createCampaigns } from "../../src/broadcast/campaigns.ts";
 import { BROADCAST_TABLES } from "../../src/broadcast/room-tables.ts";
 import domains from "../../src/resources/domains/domains.ts";
 import users from "../../src/resources/people/users.ts";
@@ -134,6 +135,8 @@ export async function openApi(
   const data = { catalogue, store, access, clock, close: async () => undefined };
   const telling = createTelling({ data, clock, events, log, policy, endpointId: () => "" });
   const oauth = createOAuth({ store, access, clock, onError: fail });
+  const broadcaster = options.needs?.broadcaster ?? ({} as Broadcaster);
+  const campaigns = createCampaigns({ store, clock, log, broadcaster, by: system, baseUrl: () => "http://localhost" });
   const api = createApi({
     catalogue,
     store,
@@ -141,9 +144,10 @@ export async function openApi(
     clock,
     log,
     settings: defaultSettings(),
-    broadcaster: {} as Broadcaster,
+    broadcaster,
     plugins: { route: async () => null, configFields: () => ({}), restart: async () => {}, log: () => null },
     eventStream: telling.eventStream,
+    campaigns,
     signIn: createSignIn({ store, access, clock }),
     oauth,
     firstRun: { needed: () => false, setUp: async () => "" },

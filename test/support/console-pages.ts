@@ -12,13 +12,17 @@ export const CONSOLE_PAGES = [
   "/confirmation-requests?open=new",
   "/broadcasts",
   "/devices",
+  "/devices?state=untried&type=phones",
   "/device-groups",
   "/device-groups?open=new",
   "/people",
   "/people?open=new",
+  "/people?q=nobody",
   "/lists",
+  "/security-groups",
   "/system",
   "/welcome",
+  "/nowhere",
 ] as const;
 
 /** A phone held upright. */

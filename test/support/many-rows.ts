@@ -5,6 +5,8 @@ import Database from "better-sqlite3";
 export interface ManyRows {
   users: number;
   devices: number;
+  /** One finished message, `Assembly`, to so many of the devices. */
+  deliveries?: number;
 }
 
 const HEX = (bytes: number) => `lower(hex(randomblob(${bytes})))`;
@@ -18,12 +20,13 @@ const MADE_AT = Date.UTC(2026, 0, 1);
  * Fills the data of an appliance that does not run, past the API: 100,000 rows take about 2 s. People are `Person 000000`
  * to the last, phones `Room 000000`; of phones every fourth is silent and every fourth was never tried.
  */
-export function seedRows(dataDir: string, { users, devices }: ManyRows): void {
+export function seedRows(dataDir: string, { users, devices, deliveries = 0 }: ManyRows): void {
   const database = new Database(join(dataDir, "carillon.db"));
   try {
     database.transaction(() => {
       if (users > 0) seedUsers(database, users);
       if (devices > 0) seedDevices(database, devices);
+      if (deliveries > 0) seedDeliveries(database, deliveries);
     })();
   } finally {
     database.close();
@@ -55,4 +58,22 @@ function seedDevices(database: Database.Database, count: number): void {
     )
     .run(count, count);
   database.exec("INSERT OR IGNORE INTO search_pending SELECT 'devices', pk FROM devices");
+}
+
+function seedDeliveries(database: Database.Database, count: number): void {
+  database.exec(
+    `INSERT INTO notifications (id, created_at, updated_at, domain_pk, subject, draft, drill, stage, stage_at, settled_at)
+     SELECT ${UUID}, ${MADE_AT}, ${MADE_AT}, min(pk), 'Assembly', 0, 0, 'settled', ${MADE_AT}, ${MADE_AT} + 9000 FROM domains`,
+  );
+  database
+    .prepare(
+      `INSERT INTO deliveries (id, created_at, updated_at, notification_pk, device_pk, device_identifier, name, type,
+         provider, level, reason, attempt, priority, late, planned_at, sent_at, accepted_at, playing_at, ended_at)
+       SELECT ${UUID}, ${MADE_AT}, ${MADE_AT}, (SELECT max(pk) FROM notifications), pk, device_identifier, description, type,
+         provider, iif(pk % 50 = 0, 'failed', 'playing'), iif(pk % 50 = 0, 'connection refused', NULL), 1, 5, 0, ${MADE_AT},
+         ${MADE_AT} + pk % 900, iif(pk % 50 = 0, NULL, ${MADE_AT} + pk % 900 + 40),
+         iif(pk % 50 = 0, NULL, ${MADE_AT} + pk % 900 + 80), ${MADE_AT} + 9000
+       FROM devices ORDER BY pk LIMIT ?`,
+    )
+    .run(count);
 }

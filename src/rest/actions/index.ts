@@ -2,7 +2,9 @@ import type { Catalogue } from "../../schema/catalogue.ts";
 import type { Action } from "../action.ts";
 import { alertToneActions } from "./alert-tones.ts";
 import { applicationActions } from "./applications.ts";
+import { auditActions } from "./audit.ts";
 import { authorizeActions } from "./authorize.ts";
+import { campaignActions } from "./campaigns.ts";
 import { cloneActions } from "./clone.ts";
 import { deviceActions } from "./devices.ts";
 import { domainActions } from "./domains.ts";
@@ -45,6 +47,8 @@ const FIXED: readonly Action[] = [
   ...deviceActions,
   ...endpointActivityActions,
   ...extensionActions,
+  ...auditActions,
+  ...campaignActions,
   ...triggerActions,
   ...eventActions,
 ];
