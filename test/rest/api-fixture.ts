@@ -4,6 +4,7 @@ import { createAccess } from "../../src/access/access.ts";
 import { createOAuth } from "../../src/access/oauth.ts";
 import { createSignIn } from "../../src/access/sign-in.ts";
 import { createToken } from "../../src/access/tokens.ts";
+import type { CompileScope } from "../../src/access/user-scope.ts";
 import { bindBehaviours } from "../../src/app/behaviours.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "../../src/app/load-declarations.ts";
 import { createTelling, type Telling } from "../../src/app/outbound.ts";
@@ -76,6 +77,8 @@ export async function openApi(
   options: {
     folders?: readonly URL[];
     behaviours?: Readonly<Record<string, Behaviour>>;
+    /** Replaces the decision of who may do and see what. */
+    compile?: CompileScope;
     needs?: Partial<ApiNeeds>;
     /** Where webhooks may lead that is refused otherwise. */
     allowedTargets?: readonly string[];
@@ -120,7 +123,13 @@ export async function openApi(
     log,
     onFatal: fail,
   });
-  const access = createAccess({ store, catalogue, clock, events });
+  const access = createAccess({
+    store,
+    catalogue,
+    clock,
+    events,
+    ...(options.compile ? { compile: options.compile } : {}),
+  });
   const system = access.systemBy("test");
   const { rootId, adminId } = await firstData(store, system);
   const data = { catalogue, store, access, clock, close: async () => undefined };

@@ -193,7 +193,7 @@ async function checkPermissions(resource: AnyResource, path: ResourcePath, { api
   const { token } = reader;
   const got = await api().call("GET", at, { token });
   expect(got.body.permissions).toEqual(["get"]);
-  const listed = await api().call("GET", place.collection, { token });
+  const listed = await api().call("GET", `${place.collection}?ids[]=${id}`, { token });
   expect(listed.body.data.map(idOf)).toContain(id);
   expect(listed.body.data[0].permissions).toEqual(["get"]);
   expectDenied(await api().call("POST", place.collection, { json: {}, token }));

@@ -16,6 +16,7 @@ export default defineResource({
   ],
   idParam: "activityId",
   scope: "parent",
+  follows: ["notificationId"],
   replicate: "D",
   facts: true,
   indexes: [["notificationId", "type"]],

@@ -49,6 +49,7 @@ export default defineResource({
     collaborationGroupIds: many("Chat groups that get it.", "collaboration-groups", { embed: "collaborationGroups" }),
     confirmationRequestId: ref("Answers that recipients choose from.", "confirmation-requests", {
       embed: "confirmationRequest",
+      part: true,
     }),
     confirmationResults: computed("How many recipients gave each answer, by the answer's text.", "object", {
       of: integer("How many."),

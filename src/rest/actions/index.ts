@@ -7,6 +7,7 @@ import { authorizeActions } from "./authorize.ts";
 import { campaignActions } from "./campaigns.ts";
 import { cloneActions } from "./clone.ts";
 import { deviceActions } from "./devices.ts";
+import { domainActions } from "./domains.ts";
 import { endpointActivityActions } from "./endpoint-activities.ts";
 import { eventActions } from "./events.ts";
 import { extensionActions } from "./extensions.ts";
@@ -18,7 +19,9 @@ import { notificationProgressActions } from "./notification-progress.ts";
 import { notificationActions } from "./notifications.ts";
 import { oauthActions } from "./oauth.ts";
 import { passwordActions } from "./passwords.ts";
+import { permissionActions } from "./permissions.ts";
 import { schemaActions } from "./schema.ts";
+import { securityGroupActions } from "./security-groups.ts";
 import { sessionActions } from "./session.ts";
 import { signInActions } from "./sign-in.ts";
 import { triggerActions } from "./triggers.ts";
@@ -34,6 +37,7 @@ const FIXED: readonly Action[] = [
   ...sessionActions,
   ...schemaActions,
   ...userTokenActions,
+  ...permissionActions,
   ...notificationActions,
   ...notificationAudioActions,
   ...notificationContinuationActions,
@@ -49,7 +53,7 @@ const FIXED: readonly Action[] = [
   ...eventActions,
 ];
 
-/** All endpoints that are not generic operations on rows; which can be cloned, the declarations say. */
+/** All endpoints that are not generic operations on rows; what can be cloned or lies in domains, the declarations say. */
 export function actionsFor(catalogue: Catalogue): readonly Action[] {
-  return [...FIXED, ...cloneActions(catalogue)];
+  return [...FIXED, ...cloneActions(catalogue), ...domainActions(catalogue), ...securityGroupActions(catalogue)];
 }
