@@ -19,7 +19,8 @@ if (!argv.includes("--no-rules")) {
   CHECKS["house rules"] = ["node_modules/vitest/vitest.mjs", "run", "-c", ".ci/vitest.config.ts", "test/rules"];
 }
 
-if (!nodeFits() || setUp({ installOnly: true })) exit(1);
+// The console is typed by the client, which is built; what the compiler finds is told by the first check.
+if (!nodeFits() || setUp() === "install") exit(1);
 const failed = Object.entries(CHECKS).filter(([name, args]) => {
   stdout.write(`\n== ${name}\n`);
   return spawnSync(execPath, args, { cwd: root, stdio: ["ignore", "inherit", "inherit"] }).status !== 0;

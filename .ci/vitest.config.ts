@@ -15,6 +15,7 @@ export default defineConfig({
     // Processes, not threads: tests send signals, load native modules and measure the event loop.
     pool: "forks",
     maxWorkers: 2,
+    setupFiles: [resolve(root, "test/support/every-answer.ts")],
     globalSetup: resolve(import.meta.dirname, "global-setup.ts"),
     testTimeout: 30_000,
     hookTimeout: 60_000,

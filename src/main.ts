@@ -20,5 +20,8 @@ const terminal: Terminal = {
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 // What an appliance writes is for its own user alone, also in a folder that others may read.
 process.umask(0o077);
+const exitCode = await run(process.argv.slice(2), terminal);
+// A pipe takes a long text in pieces.
+await new Promise<void>((resolve) => void process.stdout.write("", () => resolve()));
 // Ends now, whatever is still open: after a fault of the disk nothing more may be written.
-process.exit(await run(process.argv.slice(2), terminal));
+process.exit(exitCode);

@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
+import { buildClient } from "./client.mjs";
 import { filesBelow, fingerprint, say } from "./tree.mjs";
 
 /** The browser app's sources; the compiler leaves them to Vite. */
@@ -89,6 +90,8 @@ export function build(root, part) {
     return false;
   }
   prune(root);
+  // The console is typed by the client.
+  if (!buildClient(root)) return false;
   writeFileSync(stampPath(root), JSON.stringify({ ...readStamps(root), ...stamps }));
   return buildConsole(root);
 }

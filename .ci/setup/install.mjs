@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { lstatSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { say } from "./tree.mjs";
 
@@ -21,6 +21,11 @@ export function installed(root) {
 export function install(root) {
   const stamp = wanted(root);
   if (!matchesLock(root)) {
+    if (lstatSync(join(root, "node_modules"), { throwIfNoEntry: false })?.isSymbolicLink()) {
+      // npm would empty the folder that the link leads to, under whoever else works with it.
+      say("set-up: node_modules is a link to packages that are not those of package-lock.json; install them there.");
+      return false;
+    }
     say("set-up: installing the packages of package-lock.json (a minute or two) …");
     const npm = process.env.npm_execpath;
     const [command, first] = npm?.endsWith(".js") ? [process.execPath, [npm]] : ["npm", []];

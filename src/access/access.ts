@@ -1,7 +1,7 @@
 import type { Clock } from "../base/clock.ts";
-import { invalidValue } from "../base/errors.ts";
 import type { Events } from "../base/events.ts";
 import { derivedId } from "../base/ids.ts";
+import domains from "../resources/domains/domains.ts";
 import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
 import securityGroupMembers from "../resources/security/security-group-members.ts";
@@ -9,16 +9,13 @@ import securityGroupPermissions from "../resources/security/security-group-permi
 import securityGroups from "../resources/security/security-groups.ts";
 import userPermissions from "../resources/security/user-permissions.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
-import type { AnyResource } from "../schema/resource.ts";
-import type { Scope, Store, Visibility } from "../store/store.ts";
-import { compileGrants } from "./grants.ts";
+import type { Store } from "../store/store.ts";
+import { createScopes } from "./compiled-scopes.ts";
 import { isLocked, type LockWindow } from "./locks.ts";
-import { ownRights } from "./own-rights.ts";
 import type { Access, Carrier, Principal } from "./principal.ts";
-import { rightsOfUser } from "./rights.ts";
 import { idleTimeoutMs } from "./session.ts";
 import { hashToken, type UserToken } from "./tokens.ts";
-import { visibleRows } from "./visibility.ts";
+import { type CompileScope, compileScope, systemScope } from "./user-scope.ts";
 
 /** What `createAccess` needs. */
 export interface AccessNeeds {
@@ -26,6 +23,8 @@ export interface AccessNeeds {
   catalogue: Catalogue;
   clock: Clock;
   events: Events;
+  /** What somebody may do and see is compiled by it; `compileScope` unless given, for tests of tests. */
+  compile?: CompileScope;
 }
 
 /** Longer texts are no tokens of ours and are not even hashed. */
@@ -39,24 +38,24 @@ interface Entry {
   carrier: Carrier;
   expires: number | null;
   lock: LockWindow | null;
-  /** Of a session: how long it may stay unused, and since when it is, epoch ms. */
+  /** Of a session, of the console or an application: how long it may stay unused, and since when it is, epoch ms. */
   idle: { ms: number; since: number } | null;
 }
 
 /** Resources whose rows make up what users may do. */
 const RIGHTS: ReadonlySet<string> = new Set(
-  [securityGroups, securityGroupMembers, securityGroupPermissions, userPermissions].map(({ name }) => name),
+  [domains, securityGroups, securityGroupMembers, securityGroupPermissions, userPermissions].map(({ name }) => name),
 );
 
 /**
  * Starts access control over the store. What it compiles per token and user is forgotten as soon as a commit changes
  * users, tokens, groups, members or permissions, before the writer hears of that commit.
  */
-export function createAccess({ store, catalogue, clock, events }: AccessNeeds): Access {
+export function createAccess({ store, catalogue, clock, events, compile }: AccessNeeds): Access {
   const entries = new Map<string, Entry>();
-  const scopes = new Map<number, Scope>();
+  const scopes = createScopes({ store, catalogue, compile: compile ?? compileScope });
   const used = new Map<string, number>();
-  const everything = fullScope(store);
+  const everything = systemScope(rootOf(store));
 
   const forgetWhere = (test: (entry: Entry) => boolean): void => {
     for (const [hash, entry] of entries) if (test(entry)) entries.delete(hash);
@@ -85,24 +84,6 @@ export function createAccess({ store, catalogue, clock, events }: AccessNeeds): 
   };
   const flushing = clock.every(FLUSH_MS, flush);
 
-  const compileScope = (principal: Principal): Scope => {
-    const { superUser, grants } = rightsOfUser(store, principal.userPk);
-    if (superUser) return everything;
-    const compiled = compileGrants([...ownRights(principal.userId), ...grants]);
-    const visible = new Map<string, Visibility>();
-    return {
-      get domainId() {
-        return everything.domainId;
-      },
-      allows: compiled.allows,
-      visible(resource) {
-        const known = visible.get(resource.name) ?? visibleRows(resource, compiled, catalogue);
-        visible.set(resource.name, known);
-        return known;
-      },
-    };
-  };
-
   return {
     authenticate(token, carrier = "bearer", isUse = true) {
       if (token === "" || token.length > LONGEST_TOKEN) return null;
@@ -122,12 +103,7 @@ export function createAccess({ store, catalogue, clock, events }: AccessNeeds): 
       const entry = entryOf(store, store.get(userTokens, tokenId), used);
       return entry !== null && isGood(entry, clock.now());
     },
-    scopeOf(principal, domain) {
-      if (domain !== null && domain.toLowerCase() !== everything.domainId) throw invalidValue("domain");
-      const scope = scopes.get(principal.userPk) ?? compileScope(principal);
-      scopes.set(principal.userPk, scope);
-      return scope;
-    },
+    scopeOf: scopes.of,
     identityProvider() {
       const rootId = everything.domainId;
       return rootId === null ? null : { id: derivedId("identity-provider", rootId), name: "built-in" };
@@ -143,16 +119,12 @@ export function createAccess({ store, catalogue, clock, events }: AccessNeeds): 
   };
 }
 
-/** All rights; its home for new rows is the root domain. */
-function fullScope(store: Store): Scope {
+/** Id of the root domain, looked up until there is one. */
+function rootOf(store: Store): () => string | null {
   let rootId: string | null = null;
-  return {
-    get domainId() {
-      rootId ??= store.one<{ id: string }>("SELECT id FROM domains WHERE parent_pk IS NULL")?.id ?? null;
-      return rootId;
-    },
-    allows: () => true,
-    visible: (_resource: AnyResource) => "all",
+  return () => {
+    rootId ??= store.one<{ id: string }>("SELECT id FROM domains WHERE parent_pk IS NULL")?.id ?? null;
+    return rootId;
   };
 }
 
@@ -164,11 +136,11 @@ function entryOf(store: Store, token: UserToken | null | undefined, used: Readon
   const isSession = token.kind === "session";
   const since = used.get(token.id) ?? token.lastUsedAt ?? token.createdAt;
   return {
-    principal: { userId, userPk, name, email, tokenId: token.id },
+    principal: { userId, userPk, name, email, tokenId: token.id, scopes: token.scope?.split(/\s+/) ?? null },
     carrier: isSession ? "cookie" : "bearer",
     expires: token.expires,
     lock,
-    idle: isSession ? { ms: idleTimeoutMs(user), since } : null,
+    idle: isSession || token.idles === 1 ? { ms: idleTimeoutMs(user), since } : null,
   };
 }
 

@@ -2,6 +2,7 @@ import { invalidValue } from "../base/errors.ts";
 import users from "../resources/people/users.ts";
 import type applications from "../resources/security/applications.ts";
 import type { Behaviour, By, Reader } from "../store/store.ts";
+import { domainsOf } from "./membership.ts";
 import { type Rights, rightsOfUser } from "./rights.ts";
 import { isScope } from "./scopes.ts";
 
@@ -10,14 +11,14 @@ const LOOPBACK: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "[::1]"
 
 /**
  * What an application must fulfil. `requireCover` throws unless somebody has at least the given rights: whoever changes an
- * application that acts as a user could act as that user.
+ * application that acts as a user could act as that user, in all its domains.
  */
 export function applicationBehaviour(
-  requireCover: (by: By, rights: Rights, reader: Reader) => void,
+  requireCover: (by: By, rights: Rights, holders: readonly string[]) => void,
 ): Behaviour<typeof applications> {
   const coverUser = (userId: string | null | undefined, tx: Reader, by: By): void => {
     const user = userId == null ? null : tx.get(users, userId);
-    if (user && user.id !== by.actor.userId) requireCover(by, rightsOfUser(tx, user.pk), tx);
+    if (user && user.id !== by.actor.userId) requireCover(by, rightsOfUser(tx, user.pk), domainsOf(user));
   };
   return {
     beforeWrite({ before, after }, tx, by) {

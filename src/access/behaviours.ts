@@ -1,36 +1,53 @@
 import type { Clock } from "../base/clock.ts";
 import { BugError, ConflictError, forbidden, invalidValue } from "../base/errors.ts";
+import domains from "../resources/domains/domains.ts";
 import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
 import applications from "../resources/security/applications.ts";
+import auditEntries from "../resources/security/audit-entries.ts";
 import securityGroupMembers from "../resources/security/security-group-members.ts";
 import securityGroupPermissions from "../resources/security/security-group-permissions.ts";
 import securityGroups from "../resources/security/security-groups.ts";
 import userPermissions from "../resources/security/user-permissions.ts";
+import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { Behaviour, By, Change, Reader, Transaction } from "../store/store.ts";
 import { applicationBehaviour } from "./application-behaviour.ts";
-import { type Grant, isSpec } from "./grants.ts";
-import { covers, type Rights, rightsOfGroup, rightsOfUser } from "./rights.ts";
+import { presentEntries } from "./audit-presentation.ts";
+import { domainBehaviour, familiesIn } from "./domain-behaviour.ts";
+import { isSpec } from "./grants.ts";
+import { domainsOf } from "./membership.ts";
+import {
+  domainsOfMembers,
+  domainsOfUser,
+  type GivenGrant,
+  type Rights,
+  rightsOfGroup,
+  rightsOfUser,
+} from "./rights.ts";
 import { endSessions } from "./session.ts";
 import { presentUsers } from "./user-presentation.ts";
+import type { UserScope } from "./user-scope.ts";
 
 /** Names a behaviour by the resource it is bound to. */
 export type Bound = readonly [resource: AnyResource, behaviour: Behaviour];
 
 /**
  * The rules of who may be given what. own choice: nobody passes on more than the own rights, be it by a permission, a
- * membership or a token, nor locks somebody with greater rights; the organisation never loses its last member of a super group.
+ * membership, a token or a domain, nor locks somebody with greater rights; the organisation never loses its last member of a
+ * super group.
  */
-export function accessBehaviours(clock: Clock): readonly Bound[] {
+export function accessBehaviours(clock: Clock, catalogue: Catalogue): readonly Bound[] {
   return [
+    bind(auditEntries, { present: presentEntries(catalogue) }),
+    bind(domains, domainBehaviour(familiesIn(catalogue))),
     bind(users, { beforeWrite: checkUser, afterWrite: followUser, present: presentUsers(clock) }),
     bind(userTokens, { beforeWrite: (change, tx, by) => checkToken(change, tx, by, clock.now()) }),
     bind(applications, applicationBehaviour(requireCover)),
     bind(securityGroups, { beforeWrite: checkGroup, afterWrite: keepAnAdministrator }),
     bind(securityGroupMembers, { beforeWrite: checkMember, afterWrite: keepAnAdministrator }),
-    bind(securityGroupPermissions, { beforeWrite: ({ after }, tx, by) => checkPermission(after, tx, by) }),
-    bind(userPermissions, { beforeWrite: ({ after }, tx, by) => checkPermission(after, tx, by) }),
+    bind(securityGroupPermissions, { beforeWrite: ({ after }, tx, by) => checkGroupPermission(after, tx, by) }),
+    bind(userPermissions, { beforeWrite: ({ after }, tx, by) => checkUserPermission(after, tx, by) }),
   ];
 }
 
@@ -43,7 +60,12 @@ function checkUser({ before, after, given }: Change<typeof users>, tx: Reader, b
   if (!after) return;
   // Else whoever may edit users could lock out everybody who may do more, or log in as them.
   const isGuarded = given.has("lock") || before?.passwordHash !== after.passwordHash;
-  if (before && isGuarded && before.id !== by.actor.userId) requireCover(by, rightsOfUser(tx, before.pk), tx);
+  if (before && isGuarded && before.id !== by.actor.userId) {
+    requireCover(by, rightsOfUser(tx, before.pk), domainsOf(before));
+  }
+  const joined = before ? domainsOf(after).filter((id) => !domainsOf(before).includes(id)) : [];
+  // What a user may do everywhere, it may do in a new domain too.
+  if (before && joined.length > 0) requireCover(by, rightsOfUser(tx, before.pk), joined);
   if (after.email !== null && (after.type === "anonymous" || after.type === "application")) {
     throw invalidValue("email", `A user of type ${after.type} has none.`);
   }
@@ -62,11 +84,12 @@ function checkToken({ op, after }: Change<typeof userTokens>, tx: Reader, by: By
   if (after.tokenHash === null) throw new BugError("A token is made by createToken.");
   if (after.expires !== null && after.expires <= now) throw invalidValue("expires", "It must lie ahead.");
   const holder = tx.get(users, after.userId);
-  if (holder && holder.id !== by.actor.userId) requireCover(by, rightsOfUser(tx, holder.pk), tx);
+  if (!holder || holder.id === by.actor.userId) return;
+  requireCover(by, rightsOfUser(tx, holder.pk), domainsOfUser(tx, holder.pk));
 }
 
 function checkGroup({ after, before }: Change<typeof securityGroups>, tx: Reader, by: By): void {
-  if (after?.superGroup && !before?.superGroup) requireCover(by, { superUser: true, grants: [] }, tx);
+  if (after?.superGroup && !before?.superGroup) requireCover(by, { superUser: true, grants: [] }, []);
   if (before?.superGroup && !after?.superGroup && tx.count(securityGroups, { superGroup: true }) <= 1) {
     throw new ConflictError("The last super group can't be deleted or made an ordinary group.", "superGroup");
   }
@@ -75,23 +98,33 @@ function checkGroup({ after, before }: Change<typeof securityGroups>, tx: Reader
 function checkMember({ op, after }: Change<typeof securityGroupMembers>, tx: Reader, by: By): void {
   if (op !== "create" || !after) return;
   const group = tx.get(securityGroups, after.securityGroupId);
-  if (group) requireCover(by, rightsOfGroup(tx, group.pk), tx);
+  const user = tx.get(users, after.userId);
+  if (group && user) requireCover(by, rightsOfGroup(tx, group.pk), domainsOfUser(tx, user.pk));
 }
 
-function checkPermission(grant: Grant | null, tx: Reader, by: By): void {
+function checkGroupPermission(grant: (GivenGrant & { securityGroupId: string }) | null, tx: Reader, by: By): void {
   if (!grant) return;
-  if (!isSpec(grant.spec)) throw invalidValue("spec", "It must be a path such as /users/* or /users/*/devices/*.");
-  requireCover(by, { superUser: false, grants: [grant] }, tx);
+  requireSpec(grant);
+  const group = tx.get(securityGroups, grant.securityGroupId);
+  if (group) requireCover(by, { superUser: false, grants: [grant] }, domainsOfMembers(tx, group.pk));
 }
 
-function requireCover(by: By, rights: Rights, reader: Reader): void {
-  if (by.actor.kind === "system" || isSuperUser(by, reader)) return;
-  if (rights.superUser || !covers(by.scope, rights.grants)) throw forbidden();
+function checkUserPermission(grant: (GivenGrant & { userId: string }) | null, tx: Reader, by: By): void {
+  if (!grant) return;
+  requireSpec(grant);
+  const user = tx.get(users, grant.userId);
+  if (user) requireCover(by, { superUser: false, grants: [grant] }, domainsOfUser(tx, user.pk));
 }
 
-function isSuperUser(by: By, reader: Reader): boolean {
-  const user = by.actor.userId === null ? null : reader.get(users, by.actor.userId);
-  return user !== null && rightsOfUser(reader, user.pk).superUser;
+function requireSpec({ spec }: GivenGrant): void {
+  if (!isSpec(spec)) throw invalidValue("spec", "It must be a path such as /users/* or /users/*/devices/*.");
+}
+
+/** `holders` are the domains of those who get the rights. */
+function requireCover(by: By, rights: Rights, holders: readonly string[]): void {
+  if (by.actor.kind === "system") return;
+  const scope = by.scope as Partial<UserScope>;
+  if (!scope.mayPassOn?.(rights, holders)) throw forbidden();
 }
 
 /** Refuses the step that would leave nobody who may do everything; before the first administrator there is no such step. */

@@ -8,9 +8,10 @@ import { type Application, authenticateClient } from "./clients.ts";
 import { isLocked } from "./locks.ts";
 import { OAuthRefusal } from "./oauth-refusal.ts";
 import { OFFLINE_ACCESS, scopesGranted, scopesIn, scopeText } from "./scopes.ts";
+import { LONGEST_SESSION_MS } from "./session.ts";
 import { hashToken, newToken, revokeChain, type UserToken } from "./tokens.ts";
 
-/** What an access token lasts, s. own choice: an hour; what needs longer asks for offline_access. */
+/** What an access token lasts with offline access or by client credentials, s. own choice: an hour, as more can be had. */
 export const ACCESS_TOKEN_S = 3_600;
 /** What a refresh token lasts unused, s. own choice: 30 days. */
 export const REFRESH_TOKEN_S = 30 * 86_400;
@@ -102,13 +103,9 @@ export function exchangeModel(needs: ExchangeNeeds): Model {
     async saveToken(token, client, user) {
       const { application } = client as Client;
       const issue: Issue = { application, user: user as User, presented, scopes: token.scope ?? [], token };
-      const hasRefresh = await store.write((tx) => writeTokens(tx, issue, needs));
-      return {
-        ...token,
-        refreshToken: hasRefresh ? token.refreshToken : undefined,
-        client,
-        user,
-      } as OAuth2Server.Token;
+      const { expiresInS, isLasting } = await store.write((tx) => writeTokens(tx, issue, needs));
+      const refreshToken = isLasting ? token.refreshToken : undefined;
+      return { ...token, refreshToken, expiresInS, client, user } as OAuth2Server.Token;
     },
   };
   return model as Model;
@@ -123,8 +120,14 @@ interface Issue {
   token: OAuth2Server.Token;
 }
 
-/** Writes access token and, for offline access, refresh token; true when there is one. */
-function writeTokens(tx: Transaction, issue: Issue, { clock, byOf }: ExchangeNeeds): boolean {
+/** What was written: how long the access token lasts, and whether there is a refresh token. */
+interface Written {
+  expiresInS: number;
+  isLasting: boolean;
+}
+
+/** Writes access token and, for offline access, refresh token. Without it, a log-in is a session like the console's. */
+function writeTokens(tx: Transaction, issue: Issue, { clock, byOf }: ExchangeNeeds): Written {
   const { application, user, presented, scopes, token } = issue;
   const by = byOf(user);
   const now = clock.now();
@@ -137,17 +140,22 @@ function writeTokens(tx: Transaction, issue: Issue, { clock, byOf }: ExchangeNee
     ...({ kind: "oauth", applicationId: application.id, client: application.id } as const),
     ...{ originId: presented?.originId ?? null, originCreatedAt: presented?.originCreatedAt ?? now },
   };
-  const expires = now + ACCESS_TOKEN_S * 1_000;
-  const tokenHash = hashToken(token.accessToken);
-  tx.create(userTokens, input, by, { ...common, tokenHash, expires, scope: scopeText(scopes) });
   // A refreshed token may ask for less, which does not narrow what the next one may ask for.
   const lasting = presented?.tokenType === "refresh_token" ? presented.scope : scopeText(scopes);
-  if (!presented || !token.refreshToken || !scopesIn(lasting).includes(OFFLINE_ACCESS)) return false;
+  const isLasting = presented !== null && scopesIn(lasting).includes(OFFLINE_ACCESS);
+  const isSession = presented !== null && !isLasting;
+  const expiresInS = isSession ? LONGEST_SESSION_MS / 1_000 : ACCESS_TOKEN_S;
   tx.create(userTokens, input, by, {
-    ...{ ...common, tokenType: "refresh_token", scope: lasting },
-    ...{ tokenHash: hashToken(token.refreshToken), expires: now + REFRESH_TOKEN_S * 1_000 },
+    ...{ ...common, tokenHash: hashToken(token.accessToken), expires: now + expiresInS * 1_000 },
+    ...{ scope: scopeText(scopes), idles: isSession ? 1 : null },
   });
-  return true;
+  if (isLasting && token.refreshToken) {
+    tx.create(userTokens, input, by, {
+      ...{ ...common, tokenType: "refresh_token", scope: lasting },
+      ...{ tokenHash: hashToken(token.refreshToken), expires: now + REFRESH_TOKEN_S * 1_000 },
+    });
+  }
+  return { expiresInS, isLasting };
 }
 
 async function spend(store: Store, { id }: UserToken, by: By): Promise<void> {

@@ -39,7 +39,7 @@ export interface IssuedTokens {
   refreshToken: string | null;
   /** Empty: all the rights of the user. */
   scopes: readonly string[];
-  /** What the access token lasts. */
+  /** What the access token lasts; a session of the user ends earlier when it idles. */
   expiresInS: number;
 }
 
@@ -145,7 +145,7 @@ async function grant(
       requireClientAuthentication: { authorization_code: false, refresh_token: false },
     });
     const { accessToken, refreshToken = null, scope: scopes = [] } = token;
-    return { accessToken, refreshToken, scopes, expiresInS: ACCESS_TOKEN_S };
+    return { accessToken, refreshToken, scopes, expiresInS: token.expiresInS as number };
   } catch (error) {
     throw refusalOf(error);
   }

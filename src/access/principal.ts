@@ -8,6 +8,8 @@ export interface Principal {
   email: string | null;
   /** The row of the token or of the console's session. */
   tokenId: string;
+  /** OAuth 2 scopes of the token, which leave less than its user's rights; null leaves them all. */
+  scopes: readonly string[] | null;
   /** The token as presented, for `GET /v1/session` alone: never log or store it. Null for a console cookie. */
   accessToken: string | null;
 }
@@ -32,7 +34,7 @@ export interface Access {
   /** True while the token by which `principal` was found is still good; does not count as a use of it. */
   stillValid(principal: Principal): boolean;
   /**
-   * What `principal` may do in the acting domain `domain` (an id; null = the user's first domain).
+   * What `principal` may do in the acting domain `domain` (an id; null = the first one available to the user by name path).
    * Throws `invalid-value` on field `domain` when the user may not act there.
    */
   scopeOf(principal: Principal, domain: string | null): Scope;

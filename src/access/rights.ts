@@ -1,12 +1,21 @@
-import type { Reader, Scope } from "../store/store.ts";
+import type { Reader } from "../store/store.ts";
+import type { Domain, DomainTree } from "./domain-tree.ts";
 import type { Grant } from "./grants.ts";
+
+/** A grant as it was given. */
+export interface GivenGrant extends Grant {
+  /** Domain within which, with those below it, it holds; null for wherever its holder may act. */
+  domainId: string | null;
+}
 
 /** Everything that a user was given, without the rights that every user has. */
 export interface Rights {
-  /** A member of a super group may do everything. */
+  /** A member of a super group may do everything, everywhere. */
   superUser: boolean;
-  grants: Grant[];
+  grants: GivenGrant[];
 }
+
+type Line = Record<string, string | number | null>;
 
 /** Reads what groups and own permissions give to a user. */
 export function rightsOfUser(reader: Reader, userPk: number): Rights {
@@ -15,27 +24,61 @@ export function rightsOfUser(reader: Reader, userPk: number): Rights {
      WHERE m.user_pk = ? AND g.super_group = 1 LIMIT 1`,
     userPk,
   );
-  const grants = reader.all<{ verb: string; spec: string }>(
-    `SELECT verb, spec FROM user_permissions WHERE user_pk = ?
-     UNION SELECT p.verb, p.spec FROM security_group_members m
-       JOIN security_group_permissions p ON p.security_group_pk = m.security_group_pk WHERE m.user_pk = ?`,
+  const grants = reader.all<GivenGrant & Line>(
+    `SELECT p.verb, p.spec, d.id AS domainId FROM user_permissions p LEFT JOIN domains d ON d.pk = p.domain_pk
+       WHERE p.user_pk = ?
+     UNION SELECT p.verb, p.spec, d.id FROM security_group_members m
+       JOIN security_group_permissions p ON p.security_group_pk = m.security_group_pk
+       LEFT JOIN domains d ON d.pk = p.domain_pk WHERE m.user_pk = ?`,
     userPk,
     userPk,
-  ) as Grant[];
+  );
   return { superUser: superGroup !== null, grants };
 }
 
 /** Reads what a security group gives to its members. */
 export function rightsOfGroup(reader: Reader, groupPk: number): Rights {
   const group = reader.one<{ super_group: number }>("SELECT super_group FROM security_groups WHERE pk = ?", groupPk);
-  const grants = reader.all<{ verb: string; spec: string }>(
-    "SELECT verb, spec FROM security_group_permissions WHERE security_group_pk = ?",
+  const grants = reader.all<GivenGrant & Line>(
+    `SELECT p.verb, p.spec, d.id AS domainId FROM security_group_permissions p
+     LEFT JOIN domains d ON d.pk = p.domain_pk WHERE p.security_group_pk = ?`,
     groupPk,
-  ) as Grant[];
+  );
   return { superUser: group?.super_group === 1, grants };
 }
 
-/** True when `scope` covers every grant, so that its holder could pass them on without gaining anything. */
-export function covers(scope: Scope, grants: readonly Grant[]): boolean {
-  return grants.every(({ verb, spec }) => scope.allows(verb, verb === "post" ? spec.replace(/\/\*$/, "") : spec));
+/** Ids of the domains that a user is in. */
+export function domainsOfUser(reader: Reader, userPk: number): string[] {
+  return idsOf(
+    reader.all("SELECT d.id, u.also_in FROM users u LEFT JOIN domains d ON d.pk = u.domain_pk WHERE u.pk = ?", userPk),
+  );
+}
+
+/** Ids of the domains that the members of a security group are in. */
+export function domainsOfMembers(reader: Reader, groupPk: number): string[] {
+  return idsOf(
+    reader.all(
+      `SELECT DISTINCT d.id, u.also_in FROM security_group_members m JOIN users u ON u.pk = m.user_pk
+       LEFT JOIN domains d ON d.pk = u.domain_pk WHERE m.security_group_pk = ?`,
+      groupPk,
+    ),
+  );
+}
+
+function idsOf(lines: readonly { id: string | null; also_in: string | null }[]): string[] {
+  const ids = lines.flatMap(({ id, also_in }) => [
+    ...(id === null ? [] : [id]),
+    ...(also_in === null ? [] : (JSON.parse(also_in) as string[])),
+  ]);
+  return [...new Set(ids)];
+}
+
+/**
+ * The topmost domains a user may act in; those below them are available too. own choice: a user's domains and those it
+ * has a grant in; the members of super groups act everywhere.
+ */
+export function availableTo(reader: Reader, userPk: number, rights: Rights, tree: DomainTree): ReadonlySet<Domain> {
+  if (rights.superUser) return new Set(tree.root ? [tree.root] : []);
+  const ids = [...domainsOfUser(reader, userPk), ...rights.grants.flatMap(({ domainId }) => domainId ?? [])];
+  return new Set(ids.flatMap((id) => tree.byId.get(id) ?? []));
 }

@@ -8,7 +8,7 @@ import { newToken } from "./tokens.ts";
 /** Minutes without a request after which a session ends unless its user has a value of its own. own choice: 30 */
 const IDLE_TIMEOUT_MIN = 30;
 /** What a session lasts at most, however busy. @source decisions.md 3 */
-const LONGEST_MS = 12 * 3_600_000;
+export const LONGEST_SESSION_MS = 12 * 3_600_000;
 /** Sessions of one user at once; a new one ends the oldest. own choice */
 const MOST_SESSIONS = 20;
 
@@ -66,7 +66,7 @@ export function openSession(tx: Transaction, user: RowOf<typeof users>, by: By, 
   const kept = new Set(live.slice(-(MOST_SESSIONS - 1)).map(({ id }) => id));
   for (const { id } of old) if (!kept.has(id)) tx.remove(userTokens, id, by);
   const { token, tokenHash } = newToken();
-  const system = { kind: "session", tokenHash, expires: now + LONGEST_MS, lastUsedAt: now } as const;
+  const system = { kind: "session", tokenHash, expires: now + LONGEST_SESSION_MS, lastUsedAt: now } as const;
   tx.create(userTokens, { userId: user.id, name: "Console" }, by, system);
   return token;
 }

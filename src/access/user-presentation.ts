@@ -1,6 +1,9 @@
 import type { Clock } from "../base/clock.ts";
+import subscriptions from "../resources/people/subscriptions.ts";
 import type users from "../resources/people/users.ts";
-import type { Behaviour } from "../store/store.ts";
+import securityGroupMembers from "../resources/security/security-group-members.ts";
+import type { AnyResource } from "../schema/resource.ts";
+import type { Behaviour, Scope, SqlValue } from "../store/store.ts";
 import { isLocked } from "./locks.ts";
 
 type Present = NonNullable<Behaviour<typeof users>["present"]>;
@@ -24,29 +27,32 @@ interface SubscriptionOfUser {
 }
 
 /**
- * The computed members of users: `isLocked`, what follows from `source`, `securityGroups` by name, and the
- * `subscriptions` that have not ended, oldest first; two queries a page.
+ * The computed members of users: `isLocked`, what follows from `source`, and of what the acting domain shows
+ * `securityGroups` by name and the `subscriptions` that have not ended, oldest first; two queries a page.
  */
 export function presentUsers(clock: Clock): Present {
-  return (rows, { reader }) => {
+  return (rows, { reader, scope }) => {
     const pks = JSON.stringify(rows.map((row) => row.pk));
+    const [members, subscribed] = [inSight(scope, securityGroupMembers), inSight(scope, subscriptions)];
     const groups = reader.all<GroupOfUser & Record<string, string | number | null>>(
-      `SELECT m.user_pk, g.id, g.name, g.super_group, g.created_at FROM security_group_members m
-       JOIN security_groups g ON g.pk = m.security_group_pk
-       WHERE m.user_pk IN (SELECT value FROM json_each(?)) ORDER BY g.name, g.pk`,
+      `SELECT t.user_pk, g.id, g.name, g.super_group, g.created_at FROM security_group_members t
+       JOIN security_groups g ON g.pk = t.security_group_pk
+       WHERE t.user_pk IN (SELECT value FROM json_each(?)) AND (${members.sql}) ORDER BY g.name, g.pk`,
       pks,
+      ...members.params,
     );
-    const subscriptions = reader.all<SubscriptionOfUser & Record<string, string | number | null>>(
-      `SELECT s.user_pk, s.id, s.created_at, s.subscription_end_date,
+    const placed = reader.all<SubscriptionOfUser & Record<string, string | number | null>>(
+      `SELECT t.user_pk, t.id, t.created_at, t.subscription_end_date,
               l.id AS list_id, l.name AS list_name, l.created_at AS list_created_at
-       FROM subscriptions s JOIN distribution_lists l ON l.pk = s.distribution_list_pk
-       WHERE s.user_pk IN (SELECT value FROM json_each(?))
-         AND (s.subscription_end_date IS NULL OR s.subscription_end_date > ?) ORDER BY s.pk`,
+       FROM subscriptions t JOIN distribution_lists l ON l.pk = t.distribution_list_pk
+       WHERE t.user_pk IN (SELECT value FROM json_each(?)) AND (${subscribed.sql})
+         AND (t.subscription_end_date IS NULL OR t.subscription_end_date > ?) ORDER BY t.pk`,
       pks,
+      ...subscribed.params,
       clock.now(),
     );
     const groupsOf = byUser(groups);
-    const subscriptionsOf = byUser(subscriptions);
+    const subscriptionsOf = byUser(placed);
     const now = clock.now();
     return rows.map((row) => ({
       isLocked: isLocked(row.lock, now),
@@ -56,6 +62,13 @@ export function presentUsers(clock: Clock): Present {
       subscriptions: (subscriptionsOf.get(row.pk) ?? []).map((subscription) => subscriptionForm(row.id, subscription)),
     }));
   };
+}
+
+/** The condition of what the acting domain shows over `t`. */
+function inSight({ inSight: sight }: Scope, resource: AnyResource): { sql: string; params: readonly SqlValue[] } {
+  const visible = sight.visible(resource);
+  if (visible === "all") return { sql: "1", params: [] };
+  return visible === "none" ? { sql: "0", params: [] } : visible;
 }
 
 function groupForm({ id, name, super_group, created_at }: GroupOfUser): Record<string, unknown> {

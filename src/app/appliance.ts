@@ -58,10 +58,13 @@ export async function openDataOffline(dataDir: string, clock: Clock): Promise<Ap
   const fail = (error: unknown): never => {
     throw error;
   };
+  const declarations = await loadDeclarations([OWN_DECLARATIONS]);
+  const catalogue = createCatalogue(declarations);
+  const bound = accessBehaviours(clock, catalogue);
   return openData({
     dataDir,
-    declarations: await loadDeclarations([OWN_DECLARATIONS]),
-    behaviours: Object.fromEntries(accessBehaviours(clock).map(([resource, bound]) => [resource.name, bound])),
+    declarations,
+    behaviours: Object.fromEntries(bound.map(([resource, behaviour]) => [resource.name, behaviour])),
     clock,
     events: createEvents(fail),
     log: silentLog,

@@ -63,7 +63,7 @@ export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour>
   const files = (): FileStore => needs.files;
   const claims = plugins.manifests.flatMap((manifest) => manifest.claims);
   return table([
-    ...accessBehaviours(clock),
+    ...accessBehaviours(clock, needs.catalogue),
     bind(userDevices, userDeviceBehaviour),
     bind(devices, deviceBehaviour(plugins.findProvider, claims)),
     bind(deviceGroups, deviceGroupBehaviour(groupCounts)),

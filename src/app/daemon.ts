@@ -7,6 +7,7 @@ import { BugError, invalidValue, UpstreamError } from "../base/errors.ts";
 import { createEvents, type Events } from "../base/events.ts";
 import type { Log } from "../base/log.ts";
 import type { Broadcaster } from "../broadcast/broadcaster.ts";
+import { createCampaigns } from "../broadcast/campaigns.ts";
 import { createBroadcaster } from "../broadcast/create-broadcaster.ts";
 import { BROADCAST_TABLES } from "../broadcast/room-tables.ts";
 import { createGroupCounts } from "../devices/group-counts.ts";
@@ -108,7 +109,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const groupCounts = createGroupCounts({ reader: store, clock, events, onError });
   const endpoint = { ownId: endpointId, health, buildInfo };
   const { files } = store;
-  const baseUrl = (): string => server.url;
+  const baseUrl = (): string => settings.api.publicUrl?.replace(/\/+$/, "") ?? server.url;
   const policy = createAddressPolicy(settings.network);
   const rules = { clock, catalogue, files, endpoint, groupCounts, plugins, policy, baseUrl };
   Object.assign(behaviours, bindBehaviours(rules));
@@ -125,10 +126,11 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const oauth = createOAuth({ store, access, clock, onError: onLeft });
   end("oauth", oauth.close);
   const firstRun = createFirstRun({ dataDir, store, access, clock, signIn });
+  const campaigns = createCampaigns({ store, clock, log, broadcaster, by: access.systemBy("campaigns"), baseUrl });
   const telling = createTelling({ data, clock, events, log, policy, endpointId });
   const { eventStream, webhooks, live } = telling;
   const api = createApi({
-    ...{ catalogue, store, access, clock, log, broadcaster, plugins, signIn, oauth, firstRun, eventStream },
+    ...{ catalogue, store, access, clock, log, broadcaster, plugins, signIn, oauth, firstRun, eventStream, campaigns },
     settings: served,
     consoleFolder: builtConsoleFolder(),
   });

@@ -4,6 +4,7 @@ import escalationRules from "../resources/confirmations/escalation-rules.ts";
 import { canonicalPath } from "../schema/catalogue.ts";
 import type { StoredFile } from "../schema/field.ts";
 import type { AnyResource, Method, RowBase, RowOf } from "../schema/resource.ts";
+import { idsUnder } from "../store/ids-under.ts";
 import type { PresentContext, Scope } from "../store/store.ts";
 
 const ITEM_METHODS: readonly Method[] = ["get", "put", "delete"];
@@ -16,10 +17,11 @@ type Child = RowBase & { confirmationRequestId: string };
  */
 export function presentRequests(
   rows: readonly RowOf<typeof confirmationRequests>[],
-  { reader, scope, query }: PresentContext,
+  context: PresentContext,
 ): Record<string, unknown>[] {
-  const replies = query.includeDynamicReplies === false ? null : childrenOf({ reader, scope }, dynamicReplies, rows);
-  const rules = query.includeEscalationRules === false ? null : childrenOf({ reader, scope }, escalationRules, rows);
+  const { query } = context;
+  const replies = query.includeDynamicReplies === false ? null : childrenOf(context, dynamicReplies, rows);
+  const rules = query.includeEscalationRules === false ? null : childrenOf(context, escalationRules, rows);
   return rows.map(({ id }) => ({
     ...(replies ? { dynamicReplies: replies.get(id) ?? [] } : {}),
     ...(rules ? { escalationRules: rules.get(id) ?? [] } : {}),
@@ -27,7 +29,7 @@ export function presentRequests(
 }
 
 function childrenOf(
-  { reader, scope }: Pick<PresentContext, "reader" | "scope">,
+  { reader, scope, hide }: Pick<PresentContext, "reader" | "scope" | "hide">,
   resource: typeof dynamicReplies | typeof escalationRules,
   requests: readonly RowBase[],
 ): Map<string, Record<string, unknown>[]> {
@@ -36,15 +38,21 @@ function childrenOf(
     `SELECT pk FROM ${table} WHERE confirmation_request_pk IN (SELECT value FROM json_each(?))`,
     JSON.stringify(requests.map(({ pk }) => pk)),
   );
-  const children: Child[] = reader.byPks<typeof dynamicReplies | typeof escalationRules>(
+  const pks = keys.map(({ pk }) => pk);
+  const children: readonly Child[] = hide(
     resource,
-    keys.map(({ pk }) => pk),
+    reader.byPks<typeof dynamicReplies | typeof escalationRules>(resource, pks),
   );
+  const ids = children.map(({ id }) => id);
+  const changeable = idsUnder(reader, resource, ids, scope.changeable.visible(resource));
   const found = new Map<string, Record<string, unknown>[]>();
   for (const child of [...children].sort((a, b) => a.pk - b.pk)) {
     const list = found.get(child.confirmationRequestId) ?? [];
     found.set(child.confirmationRequestId, list);
-    list.push({ ...childForm(resource, child), permissions: permissionsOf(resource, child, scope) });
+    list.push({
+      ...childForm(resource, child),
+      permissions: permissionsOf(resource, child, scope, changeable.has(child.id)),
+    });
   }
   return found;
 }
@@ -61,9 +69,15 @@ function childForm(resource: AnyResource, row: Child): Record<string, unknown> {
 }
 
 /** What of a child's operations the asker may do, as the child's own path says. */
-function permissionsOf(resource: AnyResource, { id, confirmationRequestId }: Child, scope: Scope): Method[] {
+function permissionsOf(
+  resource: AnyResource,
+  { id, confirmationRequestId }: Child,
+  scope: Scope,
+  changes: boolean,
+): Method[] {
   const at = canonicalPath(resource).at.replace("{confirmationRequestId}", confirmationRequestId);
-  return ITEM_METHODS.filter((method) => scope.allows(method, `/${at}/${id}`));
+  const possible = ITEM_METHODS.filter((method) => changes || method === "get");
+  return possible.filter((method) => scope.allows(method, `/${at}/${id}`));
 }
 
 function fileForm(name: string, file: StoredFile | null): Record<string, unknown> {

@@ -89,12 +89,34 @@ function add(to: Difference, { joining, leaving }: Difference): void {
 const USERS = { resource: users, table: "users", name: "name" };
 const DEVICES = { resource: devices, table: "devices", name: "description" };
 
-function named(pks: readonly number[], of: typeof USERS | typeof DEVICES, needs: ImpactNeeds): Counted<Named> {
+function named(all: readonly number[], of: typeof USERS | typeof DEVICES, needs: ImpactNeeds): Counted<Named> {
+  const pks = inSight(all, of, needs);
   const names = namesOf(pks, of, needs);
   return { count: pks.length, first: pks.slice(0, MOST_NAMED).flatMap((pk) => names.get(pk) ?? []) };
 }
 
-function namedHoldings(holdings: readonly Holding[], needs: ImpactNeeds): Counted<NamedHolding> {
+/** Whom the acting domain does not show, nobody there is told the number of. */
+function inSight(
+  pks: readonly number[],
+  { resource, table }: typeof USERS | typeof DEVICES,
+  { reader, scope }: ImpactNeeds,
+): readonly number[] {
+  const sight = scope.inSight.visible(resource);
+  if (sight === "all" || sight === "none") return sight === "all" ? pks : [];
+  const sql = `SELECT t.pk FROM ${table} t WHERE t.pk IN (SELECT value FROM json_each(?)) AND (${sight.sql})`;
+  const seen = new Set(reader.all<{ pk: number }>(sql, JSON.stringify(pks), ...sight.params).map(({ pk }) => pk));
+  return pks.filter((pk) => seen.has(pk));
+}
+
+function namedHoldings(all: readonly Holding[], needs: ImpactNeeds): Counted<NamedHolding> {
+  const seen = new Set(
+    inSight(
+      all.map(({ userPk }) => userPk),
+      USERS,
+      needs,
+    ),
+  );
+  const holdings = all.filter(({ userPk }) => seen.has(userPk));
   const first = holdings.slice(0, MOST_NAMED);
   const names = namesOf(
     first.map(({ userPk }) => userPk),

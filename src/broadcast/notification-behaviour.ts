@@ -1,6 +1,7 @@
 import { BugError, ConflictError } from "../base/errors.ts";
 import { NOTIFICATION_ACTIVITY_TYPES } from "../resources/broadcasts/activity-types.ts";
 import type notifications from "../resources/broadcasts/notifications.ts";
+import { counterName } from "../resources/broadcasts/progress.ts";
 import type { Behaviour, Reader, Transaction } from "../store/store.ts";
 import type { NotificationRow } from "./compose.ts";
 import { countLevels, readCounts } from "./counts.ts";
@@ -83,12 +84,8 @@ function previewsOf(reader: Reader, rows: readonly NotificationRow[]): Map<numbe
   return new Map(lines.map(({ pk, found }) => [pk, JSON.parse(found) as StoredPreview]));
 }
 
-/** Names of the counters: `broadcast-started` is counted in `broadcastStartedCount`. @source digest, progress */
 const COUNTERS: ReadonlyMap<string, string> = new Map(
-  NOTIFICATION_ACTIVITY_TYPES.map((type) => [
-    `activity:${type}`,
-    `${type.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())}Count`,
-  ]),
+  NOTIFICATION_ACTIVITY_TYPES.map((type) => [`activity:${type}`, counterName(type)]),
 );
 const NOTHING_COUNTED: Readonly<Record<string, number>> = Object.fromEntries(
   [...COUNTERS.values()].map((name) => [name, 0]),

@@ -6,6 +6,7 @@ import { addDemo } from "./demo.ts";
 import { EXIT, EXIT_HELP } from "./exit-codes.ts";
 import { addInit } from "./init.ts";
 
+import { addOpenapi } from "./openapi.ts";
 import { addServe } from "./serve.ts";
 import { addSettings } from "./settings.ts";
 import { faultOf, type Terminal, tellFault } from "./terminal.ts";
@@ -15,7 +16,16 @@ import { addToken } from "./token.ts";
 export type AddCommand = (program: Command, terminal: Terminal, finish: (exitCode: number) => void) => void;
 
 /** Every command, in the order of `--help`. */
-const COMMANDS: readonly AddCommand[] = [addInit, addServe, addDemo, addToken, addAudit, addSettings, addCampus];
+const COMMANDS: readonly AddCommand[] = [
+  addInit,
+  addServe,
+  addDemo,
+  addToken,
+  addAudit,
+  addOpenapi,
+  addSettings,
+  addCampus,
+];
 
 /** Runs one command line (without node and script) and gives the exit code; never throws. */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {

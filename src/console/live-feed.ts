@@ -5,10 +5,13 @@ import type { Principal } from "../access/principal.ts";
 import type { ChangeFeed, Joined } from "../outbound/change-feed.ts";
 import type { RowChange } from "../outbound/change-hub.ts";
 
-/** Who wants to follow, and from where: the position in the change feed up to which all is known, null for none. */
+/** Who wants to follow, and from where. */
 export interface Follower {
   principal: Principal;
+  /** Position in the change feed up to which all is known, null for none. */
   since: number | null;
+  /** Acting domain; null for the user's first one. */
+  domainId: string | null;
 }
 
 /** Tells consoles over WebSockets what changes. */
@@ -40,13 +43,13 @@ export function createLiveFeed(feed: ChangeFeed): LiveFeed {
     return text;
   }
 
-  function join(socket: WebSocket, { principal, since }: Follower): void {
+  function join(socket: WebSocket, { principal, since, domainId }: Follower): void {
     let silent = 0;
     sockets.add(socket);
     const joined = feed.join(
       {
         principal,
-        domainId: null,
+        domainId,
         tell: (seq, changes) => send(socket, textOf(seq, changes)),
         beat(seq) {
           if (silent >= MOST_SILENT) return socket.terminate();

@@ -139,7 +139,10 @@ function scopeOf(trigger: Trigger, { store, access, clock, by }: WebhookNeeds): 
   if (!owner || isLocked(owner.lock, clock.now())) return null;
   const { id: userId, pk: userPk, name, email } = owner;
   try {
-    return access.scopeOf({ userId, userPk, name, email, tokenId: "", accessToken: null }, trigger.actingDomainId);
+    return access.scopeOf(
+      { userId, userPk, name, email, tokenId: "", scopes: null, accessToken: null },
+      trigger.actingDomainId,
+    );
   } catch {
     return null;
   }

@@ -2,8 +2,8 @@ import type { Readable } from "node:stream";
 import type { Principal } from "../access/principal.ts";
 import { notFound } from "../base/errors.ts";
 import type { Field } from "../schema/field.ts";
-import type { AnyResource, Method, RowOf } from "../schema/resource.ts";
-import type { By, PageQuery } from "../store/store.ts";
+import type { AnyResource, Method, ResourcePath, RowOf } from "../schema/resource.ts";
+import type { By, PageQuery, Sight } from "../store/store.ts";
 import type { ApiNeeds } from "./needs.ts";
 import type { AnswerShape } from "./openapi/answer-shape.ts";
 import type { Query } from "./query.ts";
@@ -49,11 +49,13 @@ export interface ApiRequest extends OpenRequest {
   show<R extends AnyResource>(resource: R, row: RowOf<R>): Promise<Answer>;
   /**
    * The answer that lists a resource as the query's filters, `limit`, `start`, `sort` … ask, in what the user may see.
-   * `restriction` narrows it further; rows have the permissions of the action's path if the resource is declared there, else of the first.
+   * `restriction` narrows it further, `sight` replaces what the user may see; rows have the permissions of the action's
+   * path if the resource is shown there, else of the first.
    */
   list(
     resource: AnyResource,
     restriction: Pick<PageQuery, "within" | "through" | "pks" | "pksOf" | "ids">,
+    sight?: Sight,
   ): Promise<Answer>;
 }
 
@@ -66,6 +68,8 @@ interface ActionBase {
   at: string;
   /** True when `at` lies directly below `/api/`. */
   outsideVersion?: boolean;
+  /** The path at which the rows of the answer stand, where no declaration says so. */
+  shownAt?: ResourcePath;
   /** What it does, in one sentence; shown in the API's description, as is all below. */
   doc: string;
   /** What it answers when all is well. */

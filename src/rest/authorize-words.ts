@@ -1,3 +1,5 @@
+import { languageOf } from "./page-language.ts";
+
 /** What the authorize page says; the same in every language of the console. */
 export interface AuthorizeWords {
   language: string;
@@ -78,21 +80,9 @@ const GERMAN: AuthorizeWords = {
   outdated: "Die Seite war zu lange offen. Bitte versuchen Sie es noch einmal.",
 };
 
-/** The words in the first language of an Accept-Language header that there is; English without. */
+/** The words in the language that a browser wants most. */
 export function authorizeWords(accepted: string | null): AuthorizeWords {
-  const ranges = (accepted ?? "").split(",").map((range, at) => {
-    const [tag = "", ...parameters] = range.trim().toLowerCase().split(";");
-    const weight = Number(
-      parameters
-        .find((each) => each.trim().startsWith("q="))
-        ?.trim()
-        .slice(2) ?? 1,
-    );
-    return { language: tag.split("-")[0], weight: Number.isNaN(weight) ? 0 : weight, at };
-  });
-  const known = ranges.filter(({ language, weight }) => weight > 0 && (language === "de" || language === "en"));
-  const [first] = known.sort((a, b) => b.weight - a.weight || a.at - b.at);
-  return first?.language === "de" ? GERMAN : ENGLISH;
+  return languageOf(accepted) === "de" ? GERMAN : ENGLISH;
 }
 
 /** A sentence with its places filled. */

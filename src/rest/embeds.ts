@@ -1,7 +1,8 @@
 import type { Clock } from "../base/clock.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
-import type { Scope, Store } from "../store/store.ts";
+import type { PresentContext, Scope, Store } from "../store/store.ts";
+import type { HideReferences } from "./hidden-references.ts";
 import type { Query } from "./query.ts";
 import type { Representation, Row } from "./representation.ts";
 
@@ -28,11 +29,17 @@ const SLICE = 100;
  * `permissions`.
  *
  * own choice: relations are embedded unless `include<Name>=false`; a list of relations holds only the rows that the
- * caller may see, a single one is always shown, since it belongs to the row (the answers one may give to a notification).
+ * caller may see, a single one is shown whatever the permissions are, since it belongs to the row (the answers one may give
+ * to a notification), unless the acting domain hides it.
  */
 export function compileEmbed(
   resource: AnyResource,
-  needs: { catalogue: Catalogue; store: Store; clock: Clock; representationOf(resource: AnyResource): Representation },
+  needs: {
+    catalogue: Catalogue;
+    store: Store;
+    clock: Clock;
+    representationOf(resource: AnyResource): { write: Representation; hide: HideReferences };
+  },
 ): Embed {
   const relations = relationsOf(resource, needs.catalogue);
   const withDomain = resource.scope === "domain" && needs.catalogue.has("domains");
@@ -90,25 +97,28 @@ function createReading({
 }: {
   store: Store;
   clock: Clock;
-  representationOf(resource: AnyResource): Representation;
+  representationOf(resource: AnyResource): { write: Representation; hide: HideReferences };
 }): TextsOf {
   return async (target, ids, scope, seenOnly) => {
     const texts = new Map<string, string>();
-    const write = representationOf(target);
+    const { write, hide } = representationOf(target);
     const present = store.behaviourOf(target).present;
+    const hideIn: PresentContext["hide"] = ((resource: AnyResource, related: readonly Row[]) =>
+      representationOf(resource).hide(related, scope)) as PresentContext["hide"];
     for (let from = 0; from < ids.length; from += SLICE) {
       if (from > 0) await new Promise<void>((resolve) => clock.soon(resolve));
       const slice = ids.slice(from, from + SLICE);
-      const { rows } = store.page(target, {
+      const page = store.page(target, {
         ids: slice,
         limit: SLICE,
         includeTotal: false,
         ...(seenOnly ? { scope } : {}),
       });
+      const rows = hide(page.rows as unknown as Row[], scope);
       // A behaviour may hide what is stored (a plugin's secrets), so it is asked for related rows too.
-      const extras = present?.(rows as never, { reader: store, scope, query: {}, params: {} });
+      const extras = present?.(rows as never, { reader: store, scope, query: {}, params: {}, hide: hideIn });
       rows.forEach((row, at) => {
-        texts.set(row.id, write(row as unknown as Row, { extras: plainExtras(target, extras?.[at]) }));
+        texts.set(row.id, write(row, { extras: plainExtras(target, extras?.[at]) }));
       });
     }
     return texts;

@@ -89,16 +89,16 @@ async function serveKnown(
   const keeps = !isRehearsal(action, base);
   const query = singleText(base.query, "domain");
   const header = query === null ? base.header("x-service-domain") : null;
-  const overruling = early ?? (await bodyOverruling(header, principal, { base, plan }, needs));
+  const overruling = early ?? (await bodyOverruling(header, principal, { action, base, plan }, needs));
   let acting: By | null = null;
   const actIn = (domain: string | null): By => {
     acting = byOf(principal, domain, base, needs);
     return acting;
   };
   const serve = async (): Promise<Answer> => {
-    const overruled = header !== null && overruling ? domainIn(overruling) : null;
+    const overruled = query === null && overruling ? domainIn(overruling) : null;
     const by = actIn(query ?? overruled ?? header);
-    const request = requestOf(action.at, base, principal, by, presenter);
+    const request = requestOf(action, base, principal, by, presenter);
     if (!action.complete) judge(action, request);
     const handle = async (body: RawBody): Promise<Answer> => {
       refuseOtherParents(body, base.params, parents);
@@ -126,20 +126,22 @@ async function serveKnown(
   }
 }
 
-/** The body, where the header's domain is refused: a domain in the body wins over it. Null elsewhere. */
+/** The body, where nothing could be done in the domain known so far: a domain in the body may win over it. Null elsewhere. */
 async function bodyOverruling(
-  header: string | null,
+  domain: string | null,
   principal: Principal,
-  { base, plan }: Pick<Known, "base" | "plan">,
+  { action, base, plan }: Pick<Known, "action" | "base" | "plan">,
   needs: ApiNeeds,
 ): Promise<RawBody | null> {
-  if (header === null || base.method === "get") return null;
+  if (base.method === "get" || singleText(base.query, "domain") !== null) return null;
   try {
-    byOf(principal, header, base, needs);
-    return null;
+    const { scope } = byOf(principal, domain, base, needs);
+    const judged = action.permission !== "anyone" && !action.complete;
+    if (!judged || scope.allows(base.method, base.path)) return null;
   } catch {
-    return bodyOf(base, plan, needs);
+    // The domain is refused, unless the body names another one.
   }
+  return bodyOf(base, plan, needs);
 }
 
 /** Throws invalid-value where a rehearsal is asked of what can't be rehearsed: better than doing it. */
@@ -240,11 +242,17 @@ function placeOf(
   return { path: outsideVersion ? `/${at}` : path.slice(VERSION.length), params };
 }
 
-function requestOf(at: string, base: Base, principal: Principal, by: By, presenter: Presenter): RowRequest {
+function requestOf(
+  { at, shownAt }: Pick<Action, "at" | "shownAt">,
+  base: Base,
+  principal: Principal,
+  by: By,
+  presenter: Presenter,
+): RowRequest {
   /** An action at one of the resource's own paths shows rows as they stand there. */
   const showing = (resource: AnyResource, ids: Readonly<Record<string, unknown>>, request: ApiRequest): Showing => {
-    const path = resource.paths.find((each) => each.at === at);
-    const place = path ? { path, collection: base.path } : presenter.placeOf(resource, ids);
+    const path = shownAt ?? resource.paths.find((each) => each.at === at);
+    const place = path ? { path, collection: collectionIn(base.path, at, path.at) } : presenter.placeOf(resource, ids);
     return { by: request.by, query: base.query, params: request.params, place };
   };
   return {
@@ -257,8 +265,13 @@ function requestOf(at: string, base: Base, principal: Principal, by: By, present
       const shown = row as unknown as Row;
       return presenter.show(resource, shown, showing(resource, shown, this));
     },
-    list(resource, restriction) {
-      return presenter.list(resource, restriction, showing(resource, base.params, this));
+    list(resource, restriction, sight) {
+      return presenter.list(resource, restriction, showing(resource, base.params, this), sight);
     },
   };
+}
+
+/** The concrete collection in a path that may name one of its items. */
+function collectionIn(path: string, at: string, collection: string): string {
+  return at === collection ? path : path.slice(0, path.lastIndexOf("/"));
 }

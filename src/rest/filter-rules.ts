@@ -20,12 +20,14 @@ type Scalar = string | number | boolean;
 const RANGES = ["gt", "gte", "lt", "lte"] as const;
 const ORDERED = new Set<Field["kind"]>(["integer", "number", "timestamp", "date"]);
 const MOMENT: Field = { kind: "timestamp", doc: "Base column." };
+const DOMAIN: Field = { kind: "uuid", doc: "A domain that the row is in." };
 /** own choice */
 const MOST_VALUES = 200;
 
 /** The fields that lists are filtered and sorted by: the declaration's and those that every row has. */
 export function listedFields(resource: AnyResource): Readonly<Record<string, Field>> {
-  return { ...resource.fields, createdAt: MOMENT, updatedAt: MOMENT };
+  const inDomain = resource.scope === "domain" ? { domainId: DOMAIN } : {};
+  return { ...resource.fields, createdAt: MOMENT, updatedAt: MOMENT, ...inDomain };
 }
 
 /**

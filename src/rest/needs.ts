@@ -4,6 +4,7 @@ import type { SignIn } from "../access/sign-in.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Broadcaster } from "../broadcast/broadcaster.ts";
+import type { Campaigns } from "../broadcast/campaigns.ts";
 import type { EventStream } from "../outbound/event-stream.ts";
 import type { ConfigFields, PluginRequest, PluginResponse } from "../plugin-api/index.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
@@ -43,6 +44,7 @@ export interface ApiNeeds {
     /** At most `limit` of the newest lines after number `after` of its log, oldest first; null without a plugin. */
     log(extensionId: string, limit: number, after: number): readonly (object & { seq: number; at: number })[] | null;
   };
+  campaigns: Campaigns;
   eventStream: EventStream;
   signIn: SignIn;
   oauth: OAuth;

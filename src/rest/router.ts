@@ -41,9 +41,13 @@ export function routeTo(
 
 type ApiRouter = Router<RequestState, DefaultContext>;
 
-/** The name that tells collections apart: `users` of `/api/v1/users/0190…`. */
+/** What collections lie below. */
+const VERSIONED = /^(v\d+|onprem)$/;
+
+/** The name that tells collections apart: `users` of `/api/v1/users/0190…`, `join` of `/api/join/0190…`. */
 function collectionIn(path: string): string {
-  return path.split("/", 4)[3] ?? "";
+  const [, , first = "", second = ""] = path.split("/", 4);
+  return VERSIONED.test(first) ? second : first;
 }
 
 /** The methods of a path whose patterns are `layers`. Throws not-found for no path at all. */

@@ -1,7 +1,7 @@
 import { notFound } from "../base/errors.ts";
 import { isUuid } from "../base/ids.ts";
 import type { AnyResource, ResourcePath } from "../schema/resource.ts";
-import type { PageQuery, Scope } from "../store/store.ts";
+import type { PageQuery, Scope, Store } from "../store/store.ts";
 import type { ApiRequest } from "./action.ts";
 import type { Row } from "./representation.ts";
 
@@ -64,17 +64,22 @@ function first({ rows }: { rows: readonly unknown[] }): Row | null {
 
 /**
  * Throws not-found unless the rows that the path's placeholders name are there, each below the one before where it has a
- * parent. Rights were judged by the path, so a parent need not be visible itself.
+ * parent. Rights were judged by the path, so of a parent no more is asked than that the acting domain shows it.
  */
-export function requireParents({ resource, path, parents }: Served, { params, needs }: ApiRequest): void {
+export function requireParents({ resource, path, parents }: Served, { params, needs, by }: ApiRequest): void {
   const { catalogue, store } = needs;
   const owner = path.through ? catalogue.byName(path.through.resource) : resource;
   for (const name of parents) {
     const field = owner.fields[name];
     if (field?.kind !== "ref" || !catalogue.has(field.to)) continue;
     const id = params[name] as string;
-    const row = isUuid(id) ? (store.get(catalogue.byName(field.to), id) as Row | null) : null;
+    const row = isUuid(id) ? parentRow(store, catalogue.byName(field.to), id, by.scope) : null;
     const misplaced = parents.some((other) => other !== name && row?.[other] && row[other] !== params[other]);
     if (!row || misplaced) throw notFound();
   }
+}
+
+/** own choice: what concerns the caller itself is its own, in whatever domain it lies. */
+function parentRow(store: Store, resource: AnyResource, id: string, scope: Scope): Row | null {
+  return (store.get(resource, id, scope.inSight) ?? store.get(resource, id, scope)) as Row | null;
 }

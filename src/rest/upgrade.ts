@@ -23,7 +23,7 @@ export interface UpgradeNeeds {
     request: IncomingMessage,
     socket: Duplex,
     head: Buffer,
-    follower: { principal: Principal; since: number | null },
+    follower: { principal: Principal; since: number | null; domainId: string | null },
   ): void;
 }
 
@@ -40,8 +40,11 @@ export function createUpgrade({ access, settings, follow }: UpgradeNeeds): Upgra
       const { path, search } = splitTarget(request.url ?? "/");
       if (path !== LIVE) throw notFound();
       const query = parseQuery(search);
-      const follower = { principal: callerOf(request, query, access), since: sinceOf(query) };
-      follow(request, socket, head, follower);
+      const principal = callerOf(request, query, access);
+      const domainId = singleText(query, "domain") || null;
+      // Refuses a domain in which the caller may not act.
+      access.scopeOf(principal, domainId);
+      follow(request, socket, head, { principal, since: sinceOf(query), domainId });
     } catch (error) {
       refuse(socket, error);
     }

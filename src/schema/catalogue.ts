@@ -48,6 +48,13 @@ export function canonicalPath(resource: AnyResource): ResourcePath {
   return path;
 }
 
+/** The ref fields whose rows decide where a row of scope `parent` is seen. */
+export function followedBy(resource: AnyResource): readonly string[] {
+  if (resource.follows) return resource.follows;
+  const placeholders = resource.paths.filter((path) => !path.through).flatMap(pathParams);
+  return [...new Set(placeholders)].filter((name) => resource.fields[name]?.kind === "ref");
+}
+
 /** Checks declarations against each other. Throws BugError for double names, unknown path refs and the like. */
 export function createCatalogue(declarations: readonly AnyResource[]): Catalogue {
   const byName = new Map<string, AnyResource>();
@@ -87,6 +94,9 @@ function checkDeclaration(resource: AnyResource): void {
       const field: Field | undefined = resource.fields[param];
       if (field?.kind !== "ref") throw new BugError(`resource ${resource.name}: {${param}} is no ref field`);
     }
+  }
+  for (const name of resource.follows ?? []) {
+    if (resource.fields[name]?.kind !== "ref") throw new BugError(`resource ${resource.name} can't follow ${name}`);
   }
   for (const names of [...(resource.unique ?? []), ...(resource.indexes ?? [])]) {
     for (const name of names) {

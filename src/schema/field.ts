@@ -73,6 +73,8 @@ export interface RefField extends Base {
   embed?: string;
   /** What the deletion of the target does here: `clear` the reference, delete this row (`cascade`), or be refused. */
   onDelete: "clear" | "cascade" | "refuse";
+  /** The target is part of the row: whoever sees the row sees it too, in whatever domain it lies. */
+  part?: boolean;
 }
 /** Ids of rows of another resource, in order, without repeats. */
 export interface ManyField extends Base {
@@ -134,6 +136,10 @@ export interface ComputedOptions {
   when?: string;
   /** Query flag that leaves it out when false. */
   unless?: string;
+  /** True where only some rows have it. */
+  sometimes?: boolean;
+  /** Name of the resource whose rows an array holds. */
+  rowsOf?: string;
 }
 
 /** Fields that hold one plain value. */

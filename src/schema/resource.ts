@@ -36,6 +36,10 @@ export interface ResourceDeclaration<F extends Readonly<Record<string, Field>> =
   idParam: string;
   /** `domain`: visible within domains; `organisation`: one for all; `parent`: follows the parent in the path. */
   scope: "domain" | "organisation" | "parent";
+  /** Ref fields whose rows must all be in sight for a row of scope `parent` to be; those that its paths name unless given. */
+  follows?: readonly string[];
+  /** Field (or `id`) that holds the domain to which a row of scope `organisation` belongs; without, it belongs to all. */
+  domainField?: string;
   replicate: ReplicationClass;
   fields: F;
   /** Most rows allowed: in all, or per value of the ref field `per`; rows whose timestamp field `until` has passed don't count. */
@@ -74,6 +78,8 @@ export interface RowBase {
   updatedAt: number;
   /** Home domain's id of a domain-scoped row, else null. */
   domainId: string | null;
+  /** Further domains that a domain-scoped row is in, null for none; never one above or below another. */
+  alsoIn: readonly string[] | null;
 }
 
 /** A row of the resource `R` as rooms see it: ids for references, epoch ms for times, null for what is not set. */

@@ -61,6 +61,10 @@ export const settingsSchema = z
           .boolean()
           .default(false)
           .describe("Lets `GET …?_method=DELETE` perform that method; off because links could then change data."),
+        publicUrl: publicUrl
+          .nullable()
+          .default(null)
+          .describe("URL under which people reach the appliance, for links in messages; that of `listen` when null."),
         hosts: z
           .array(z.string().refine(isHost, "must be a host name or an IP address, without port"))
           .max(100)

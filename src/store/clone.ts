@@ -19,8 +19,8 @@ const SUFFIX_LENGTH = 15;
 
 /**
  * Copies a row that `by` sees, with the children that its declaration's `clone` names, through the checks of every
- * creation. Fields that Carillon keeps (read-only, internal) begin anew; files are shared by content; the home domain
- * stays. `prepare` is not asked again: what a row holds has passed it. Throws not-found, and all that `create` throws.
+ * creation. Fields that Carillon keeps (read-only, internal) begin anew; files are shared by content; of its domains the
+ * copy is in those that the caller may write to, else in the acting one. `prepare` is not asked again: what a row holds has passed it. Throws not-found, and all that `create` throws.
  * @source decisions.md 1, clone
  */
 export function cloneRow(needs: CloneNeeds, resource: AnyResource, id: string, by: By): AnyRow {
@@ -40,7 +40,7 @@ function copy(
   by: By,
 ): AnyRow {
   const { input, system } = contentOf(resource, source);
-  const own = { ...system, ...parent } as never;
+  const own = { ...system, ...domainsOf(source, by), ...parent } as never;
   const made = needs.tx.create(resource, { ...input, ...name }, by, own) as unknown as AnyRow;
   for (const name of resource.clone?.children ?? []) {
     const child = needs.catalogue.byName(name);
@@ -54,7 +54,7 @@ function copy(
 /** What the copy takes over: writable fields as API input, and what is set past the checks. */
 function contentOf(resource: AnyResource, row: AnyRow): { input: object; system: object } {
   const input: Record<string, unknown> = {};
-  const system: Record<string, unknown> = { domainId: row.domainId };
+  const system: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(resource.fields)) {
     const value = row[name];
     const kept = field.readOnly || field.kind === "internal" || field.kind === "computed";
@@ -64,6 +64,11 @@ function contentOf(resource: AnyResource, row: AnyRow): { input: object; system:
     else input[name] = asInput(field, value);
   }
   return { input, system };
+}
+
+function domainsOf({ domainId, alsoIn }: AnyRow, { scope }: By): object {
+  const [home, ...others] = [domainId, ...(alsoIn ?? [])].filter((id) => id !== null && scope.holds(id));
+  return home === undefined ? {} : { domainId: home, alsoIn: others.length > 0 ? others : null };
 }
 
 /** A value of a row as a request would give it; members of objects that Carillon keeps are left out. */

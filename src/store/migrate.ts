@@ -58,6 +58,9 @@ function addColumns(db: Database.Database, tables: Tables, layout: Layout): void
   if (tables.domainColumn(layout) && !present.has("domain_pk")) {
     db.exec(`ALTER TABLE ${layout.table} ADD COLUMN domain_pk INTEGER REFERENCES domains(pk)`);
   }
+  if (tables.domainColumn(layout) && !present.has("also_in")) {
+    db.exec(`ALTER TABLE ${layout.table} ADD COLUMN also_in TEXT`);
+  }
   for (const column of layout.columns) {
     if (present.has(column.name)) continue;
     const references = column.target ? ` REFERENCES ${column.target}(pk)` : "";
@@ -86,7 +89,10 @@ function createIndexes(db: Database.Database, tables: Tables, layout: Layout): v
     db.exec(`CREATE ${unique ? "UNIQUE " : ""}INDEX IF NOT EXISTS ${name} ON ${table}(${parts.join(", ")})`);
   };
   make(false, ["created_at", "id"]);
-  if (tables.domainColumn(layout)) make(false, ["domain_pk"]);
+  if (tables.domainColumn(layout)) {
+    make(false, ["domain_pk"]);
+    db.exec(`CREATE INDEX IF NOT EXISTS ${table}__also_in ON ${table}(also_in) WHERE also_in IS NOT NULL`);
+  }
   for (const column of columns) {
     if (column.target) make(false, [column.name]);
     if ("unique" in column.spec && column.spec.unique) make(true, [sorted(column.field)]);

@@ -87,7 +87,10 @@ export function openStore(options: StoreOptions): Store {
       writer.create(resource, input, by, system) as unknown as RowOf<R>,
     update: <R extends AnyResource>(resource: R, id: string, input: object, by: By, system: object = {}) =>
       writer.update(resource, id, input, by, system) as unknown as RowOf<R>,
-    remove: (resource, id, by) => writer.remove(resource, id, by),
+    remove(resource, id, by) {
+      writer.requireChangeable(resource, id, by);
+      writer.remove(resource, id, by);
+    },
     note: records.note,
     emit: tell,
   };

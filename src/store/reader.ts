@@ -18,8 +18,8 @@ export function createReader(db: Database.Database, selects: Selects, tokens: Pa
   const page = createPager(selects, tokens);
 
   return {
-    get<R extends AnyResource>(resource: R, id: string, scope?: Parameters<Reader["get"]>[2]) {
-      const seen = visibilityCondition(scope ? scope.visible(resource) : "all");
+    get<R extends AnyResource>(resource: R, id: string, sight?: Parameters<Reader["get"]>[2]) {
+      const seen = visibilityCondition(sight ? sight.visible(resource) : "all");
       const rows = selects.rows(
         resource,
         `get|${seen.key}`,

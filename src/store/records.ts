@@ -68,6 +68,7 @@ function auditText(resource: AnyResource, row: AnyRow): string {
     updatedAt: isoTime(row.updatedAt),
   };
   if (row.domainId !== null) shown.domainId = row.domainId;
+  if (row.alsoIn !== null) shown.alsoIn = row.alsoIn;
   for (const [name, spec] of Object.entries(resource.fields)) {
     const value = row[name];
     if (value === null || value === undefined || spec.kind === "internal") continue;

@@ -12,7 +12,7 @@ export interface RemovalNeeds {
   db: Database.Database;
   tables: Tables;
   reader: Reader;
-  writer: Pick<Writer, "remove">;
+  writer: Pick<Writer, "remove" | "requireChangeable">;
   clock: Clock;
   write<T>(fn: (tx: Transaction) => Sync<T>): Promise<T>;
 }
@@ -55,6 +55,7 @@ export function createRemoval(needs: RemovalNeeds): Removals {
   function removeNow({ resource, id, by, check }: Asked, leave?: (from: AnyResource, field: string) => boolean): void {
     const row = reader.get(resource, id) as AnyRow | null;
     if (row) check?.(row);
+    writer.requireChangeable(resource, id, by);
     writer.remove(resource, id, by, leave);
   }
 

@@ -9,6 +9,7 @@ export type AnyRow = Record<string, unknown> & {
   createdAt: number;
   updatedAt: number;
   domainId: string | null;
+  alsoIn: readonly string[] | null;
 };
 
 /** How rows of one declaration are selected and decoded; made once at start. */
@@ -32,12 +33,19 @@ export function shapeRows(layout: Layout, tables: Tables): RowShape {
     id: column("id"),
     createdAt: column("created_at"),
     updatedAt: column("updated_at"),
-    domainId: tables.domainColumn(layout)
-      ? sql`(SELECT d.id FROM domains d WHERE d.pk = ${column("domain_pk")})`
-      : sql`NULL`,
   };
-  const names = ["pk", "id", "createdAt", "updatedAt", "domainId"];
+  const names = ["pk", "id", "createdAt", "updatedAt"];
   const decoders: ((value: unknown) => unknown)[] = names.map(() => (value) => value);
+  const inDomain = tables.domainColumn(layout) !== null;
+  if (inDomain) {
+    selection.domainId = sql`(SELECT d.id FROM domains d WHERE d.pk = ${column("domain_pk")})`;
+    selection.alsoIn = column("also_in");
+    names.push("domainId", "alsoIn");
+    decoders.push(
+      (value) => value,
+      (value) => (value === null ? null : JSON.parse(value as string)),
+    );
+  }
   for (const stored of layout.columns) {
     selection[stored.field] = stored.target
       ? sql`(SELECT r.id FROM ${sql.raw(stored.target)} r WHERE r.pk = ${column(stored.name)})`
@@ -62,6 +70,10 @@ export function shapeRows(layout: Layout, tables: Tables): RowShape {
       const row: Record<string, unknown> = {};
       for (let at = 0; at < names.length; at++) row[names[at] as string] = decoders[at]?.(values[at]);
       for (const { field, empty } of layout.absent) row[field] = empty;
+      if (!inDomain) {
+        row.domainId ??= null;
+        row.alsoIn = null;
+      }
       return row as AnyRow;
     },
   };
@@ -72,8 +84,12 @@ export function equals(shape: RowShape, field: string, placeholder: string): SQL
   if (field === "id" || field === "pk") return eq(shape.column(field), sql.placeholder(placeholder));
   if (field === "createdAt") return eq(shape.column("created_at"), sql.placeholder(placeholder));
   if (field === "updatedAt") return eq(shape.column("updated_at"), sql.placeholder(placeholder));
-  if (field === "domainId")
-    return sql`${shape.column("domain_pk")} = (SELECT d.pk FROM domains d WHERE d.id = ${sql.placeholder(placeholder)})`;
+  if (field === "domainId" && "domainId" in shape.selection && !shape.layout.columnOf(field)) {
+    const id = sql.placeholder(placeholder);
+    const also = shape.column("also_in");
+    return sql`(${shape.column("domain_pk")} = (SELECT d.pk FROM domains d WHERE d.id = ${id})
+      OR (${also} IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(${also}) j WHERE j.value = ${id})))`;
+  }
   const column = shape.layout.columnOf(field);
   if (!column) {
     const link = shape.layout.links.find((candidate) => candidate.field === field);

@@ -1,6 +1,6 @@
 import type { EventMap } from "../base/events.ts";
 import type { StoredFile } from "../schema/field.ts";
-import type { AnyResource, Method, RowOf, SystemValues } from "../schema/resource.ts";
+import type { AnyResource, Method, RowBase, RowOf, SystemValues } from "../schema/resource.ts";
 import type { UploadedFile } from "../schema/uploaded-file.ts";
 import type { Claim, Once } from "./once.ts";
 
@@ -16,13 +16,25 @@ export interface Actor {
 /** Which rows of a resource somebody sees: all, none, or those a condition over the row alias `t` admits. */
 export type Visibility = "all" | "none" | { sql: string; params: readonly SqlValue[] };
 
+/** Which rows somebody sees by one measure. */
+export interface Sight {
+  visible(resource: AnyResource): Visibility;
+}
+
 /** What somebody may do and see; compiled by `access/`, the only room that says no. */
-export interface Scope {
-  /** Home for new domain-scoped rows; null before the first domain exists. */
+export interface Scope extends Sight {
+  /** The acting domain, home for new domain-scoped rows; null before the first domain exists. */
   readonly domainId: string | null;
   /** `path` is concrete, with a leading slash and ids: `/users/0190…/devices`. */
   allows(method: Method, path: string): boolean;
-  visible(resource: AnyResource): Visibility;
+  /** What the acting domain shows, whatever the permissions are: its rows, those below it and those shared from above. */
+  readonly inSight: Sight;
+  /** What can be changed in the acting domain: its rows and those below it. */
+  readonly changeable: Sight;
+  /** True for the acting domain and those below it, where rows may be put and taken from. */
+  holds(domainId: string): boolean;
+  /** True for domains that may be named: those that `holds` admits, those above, and the user's own. */
+  knows(domainId: string): boolean;
 }
 
 /** On whose behalf a write happens. */
@@ -64,6 +76,8 @@ export interface PresentContext {
   query: Readonly<Record<string, unknown>>;
   /** Ids of the path's placeholders, by name. */
   params: Readonly<Record<string, string>>;
+  /** Rows of any resource without the ids that the acting domain hides. */
+  hide<R extends RowBase>(resource: AnyResource, rows: readonly R[]): readonly R[];
 }
 
 /** Logic of a room bound to a resource in `app/behaviours.ts`; every member runs for API, CLI and rooms alike. */
@@ -119,7 +133,7 @@ export interface PageQuery {
   /** Absent, `end`, or a token of an earlier page of the same list. */
   start?: string;
   includeTotal?: boolean;
-  scope?: Scope;
+  scope?: Sight;
 }
 
 /** One page, rows in the list's order. */
@@ -134,8 +148,8 @@ export interface Page<R extends AnyResource> {
 
 /** Reads see committed rows only (inside a transaction: its own too). */
 export interface Reader {
-  /** Null when there is no such row or `scope` does not show it. `id` is compared without case. */
-  get<R extends AnyResource>(resource: R, id: string, scope?: Scope): RowOf<R> | null;
+  /** Null when there is no such row or `sight` does not show it. `id` is compared without case. */
+  get<R extends AnyResource>(resource: R, id: string, sight?: Sight): RowOf<R> | null;
   byPk<R extends AnyResource>(resource: R, pk: number): RowOf<R> | null;
   /** Rows whose fields equal the values (null matches null), in creation order, at most `limit` (1000). */
   find<R extends AnyResource>(resource: R, where: Partial<RowOf<R>>, limit?: number): RowOf<R>[];

@@ -53,7 +53,7 @@ function resourceTable(layout: Layout, inDomain: boolean): SQLiteTable {
     id: text("id").notNull(),
     created_at: integer("created_at").notNull(),
     updated_at: integer("updated_at").notNull(),
-    ...(inDomain ? { domain_pk: integer("domain_pk") } : {}),
+    ...(inDomain ? { domain_pk: integer("domain_pk"), also_in: text("also_in") } : {}),
     ...Object.fromEntries(
       layout.columns.map((column) => [
         column.name,

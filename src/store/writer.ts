@@ -1,8 +1,17 @@
 import type Database from "better-sqlite3";
 import type { Clock } from "../base/clock.ts";
-import { BugError, CallerError, ConflictError, type Fault, faulty, LimitError, notFound } from "../base/errors.ts";
+import {
+  BugError,
+  CallerError,
+  ConflictError,
+  type Fault,
+  faulty,
+  forbidden,
+  LimitError,
+  notFound,
+} from "../base/errors.ts";
 import { newId } from "../base/ids.ts";
-import { familyOf } from "../schema/catalogue.ts";
+import { familyOf, followedBy } from "../schema/catalogue.ts";
 import { type Checker, compileChecker, defaultOf } from "../schema/check.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import { encode, type Layout } from "./layout.ts";
@@ -36,6 +45,8 @@ export interface Writer {
   update(resource: AnyResource, id: string, input: object, by: By, system: object): AnyRow;
   /** References for which `leave` says so are left as they are: a rehearsal, which is undone. */
   remove(resource: AnyResource, id: string, by: By, leave?: (from: AnyResource, field: string) => boolean): void;
+  /** Throws forbidden unless `by` may change the row in the acting domain; rows that are not there pass. */
+  requireChangeable(resource: AnyResource, id: string, by: By): void;
   /** Must be called when anything written was rolled back. */
   forget(): void;
 }
@@ -75,11 +86,13 @@ export function createWriter(options: WriterOptions): Writer {
       createdAt: now,
       updatedAt: now,
       domainId: tables.domainColumn(layout) ? by.scope.domainId : null,
+      alsoIn: null,
       ...emptyRow(resource),
       ...sealSecrets(layout, values),
       ...system,
     };
     throwFaults(faults.filter((fault) => !(fault.field && fault.field in system)));
+    requireOwnGround(resource, after, system, by);
     behave("beforeWrite", resource, null, after, input, by);
     const seen = viewOf(by, system, null);
     const columns = columnValues(layout, after, seen);
@@ -100,9 +113,11 @@ export function createWriter(options: WriterOptions): Writer {
     const layout = tables.layout(resource);
     const before = reader.get(resource, id) as AnyRow | null;
     if (!before) throw notFound();
+    requireChangeable(resource, id, by);
     const { checker } = statementsOf(layout);
     const { values, faults } = checker.check(input as Record<string, unknown>, "update");
     throwFaults(faults);
+    keepHidden(resource, before, values, by);
     const after: AnyRow = { ...before, ...mergeObjects(resource, before, sealSecrets(layout, values)), ...system };
     behave("beforeWrite", resource, before, after, input, by);
     if (JSON.stringify(after) === JSON.stringify(before)) return before;
@@ -134,6 +149,44 @@ export function createWriter(options: WriterOptions): Writer {
     behave("afterWrite", resource, row, null, {}, by);
   }
 
+  /** Facts are written by rooms about what happened, wherever it did. */
+  function requireChangeable(resource: AnyResource, id: string, by: By): void {
+    const changeable = resource.facts ? "all" : by.scope.changeable.visible(resource);
+    if (changeable !== "all" && reader.get(resource, id) && !reader.get(resource, id, by.scope.changeable)) {
+      throw forbidden();
+    }
+  }
+
+  /** A new row changes what it belongs to, which must be the caller's to change. */
+  function requireOwnGround(resource: AnyResource, row: AnyRow, system: object, by: By): void {
+    if (resource.scope !== "parent" || resource.facts) return;
+    for (const name of followedBy(resource)) {
+      const spec = resource.fields[name];
+      const id = row[name] as string | null;
+      if (spec?.kind !== "ref" || !id || name in system || !tables.catalogue.has(spec.to)) continue;
+      const target = tables.catalogue.byName(spec.to);
+      if (!reader.get(target, id, by.scope.inSight)) throw faulty([unseen(name, id)]);
+      if (target.domainField !== "id") requireChangeable(target, id, by);
+      else if (!by.scope.holds(id)) throw forbidden();
+    }
+  }
+
+  /** own choice: what somebody can't see in a row, that somebody can't take out of it. */
+  function keepHidden(resource: AnyResource, before: AnyRow, values: Record<string, unknown>, by: By): void {
+    for (const [name, value] of Object.entries(values)) {
+      const spec = resource.fields[name];
+      if ((spec?.kind !== "ref" && spec?.kind !== "many") || !tables.catalogue.has(spec.to)) continue;
+      const target = tables.catalogue.byName(spec.to);
+      if (by.scope.inSight.visible(target) === "all") continue;
+      const isHidden = (id: string): boolean => reader.get(target, id, by.scope.inSight) === null;
+      const held = before[name] as string | string[] | null;
+      if (Array.isArray(held)) {
+        const given = (value ?? []) as string[];
+        values[name] = [...given, ...held.filter((id) => !given.includes(id) && isHidden(id))];
+      } else if (value === null && held !== null && isHidden(held)) values[name] = held;
+    }
+  }
+
   /** Takes the references to a row that goes away out of the rows that hold them. */
   function detach(from: AnyResource, field: string, target: AnyRow, by: By): void {
     const layout = tables.layout(from);
@@ -152,7 +205,7 @@ export function createWriter(options: WriterOptions): Writer {
     const column = layout.columnOf(field);
     if (spec?.kind !== "ref" || !column) return;
     const holders = reader.all<{ id: string }>(`SELECT id FROM ${layout.table} WHERE ${column.name} = ?`, target.pk);
-    if (spec.onDelete === "refuse" && holders.length > 0) throw inUse(from, holders.length);
+    if (spec.onDelete === "refuse" && holders.length > 0) throw inUse(from, holders.length, by);
     if (spec.onDelete === "clear") {
       db.prepare(`UPDATE ${layout.table} SET ${column.name} = NULL WHERE ${column.name} = ?`).run(target.pk);
       for (const { id } of holders) touched(from, id);
@@ -205,8 +258,10 @@ export function createWriter(options: WriterOptions): Writer {
       updated_at: row.updatedAt,
     };
     const faults: Fault[] = [];
-    if (tables.domainColumn(layout))
+    if (tables.domainColumn(layout)) {
       values.domain_pk = row.domainId === null ? null : keyOf("domains", row.domainId, null);
+      values.also_in = row.alsoIn === null ? null : JSON.stringify(row.alsoIn);
+    }
     for (const column of layout.columns) {
       const value = row[column.field];
       if (column.target && column.spec.kind === "ref") {
@@ -238,10 +293,11 @@ export function createWriter(options: WriterOptions): Writer {
     return { ...values, ...Object.fromEntries(sealed) };
   }
 
-  /** Internal key of a row that `by` may see; null when there is none. */
+  /** Internal key of a row that `by` may see, or of a domain that it may name; null when there is none. */
   function keyOf(name: string, id: string, by: By | null): number | null {
     const resource = tables.catalogue.byName(name);
-    const visible = by ? by.scope.visible(resource) : "all";
+    const sight = resource.domainField === "id" ? by?.scope.inSight : by?.scope;
+    const visible = sight?.visible(resource) ?? "all";
     if (visible === "none") return null;
     const condition = visible === "all" ? "" : ` AND (${visible.sql})`;
     const params = visible === "all" ? [] : visible.params;
@@ -303,6 +359,7 @@ export function createWriter(options: WriterOptions): Writer {
     create,
     update,
     remove,
+    requireChangeable,
     forget() {
       counts.clear();
       records.forget();
@@ -313,7 +370,7 @@ export function createWriter(options: WriterOptions): Writer {
 function prepareStatements(db: Database.Database, tables: Tables, layout: Layout): Statements {
   const names = ["id", "created_at", "updated_at", ...layout.columns.map((column) => column.name)];
   const domain = tables.domainColumn(layout);
-  if (domain) names.push(domain);
+  if (domain) names.push(domain, "also_in");
   return {
     insert: db.prepare(`INSERT INTO ${layout.table} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`),
     update: db.prepare(`UPDATE ${layout.table} SET ${names.map((name) => `${name} = ?`).join(", ")} WHERE pk = ?`),
@@ -381,8 +438,10 @@ function unseen(field: string, id: string): Fault {
   return wrong(field, `There is none with the id ${id}.`);
 }
 
-function inUse(from: AnyResource, holders: number): CallerError {
-  return new CallerError("conflict", `Still used by ${holders} of ${familyOf(from)}.`);
+/** Somebody who does not see all of a family is not told how many of it there are. */
+function inUse(from: AnyResource, holders: number, by: By): CallerError {
+  const words = by.scope.inSight.visible(from) === "all" ? `${holders} of ${familyOf(from)}` : familyOf(from);
+  return new CallerError("conflict", `Still used by ${words}.`);
 }
 
 /** Refuses use after the transaction's end. */

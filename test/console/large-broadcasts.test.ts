@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect } from "vitest";
 import { type BroadcastScene, openScene } from "../support/broadcast-scene.ts";
 import { startBrowser } from "../support/browser.ts";
 import { watchTasks } from "../support/browser-tasks.ts";
-import { openConsole } from "../support/console-pages.ts";
+import { openConsole, scrollList } from "../support/console-pages.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { seedRows } from "../support/many-rows.ts";
 import { peer } from "../support/peers.ts";
@@ -97,9 +97,7 @@ describe(`the ledger of ${DELIVERIES} deliveries`, () => {
     await page.waitForSelector("text=Room 000000");
     const tasks = await watchTasks(page);
     for (const share of [0.5, 0.95, 0.2]) {
-      await page.locator(".table").evaluate((table, at) => {
-        table.scrollTop = at * (table.scrollHeight - table.clientHeight);
-      }, share);
+      await scrollList(page, share);
       await page.waitForSelector(`text=Room ${String(DELIVERIES * share + (share < 0.5 ? 4 : -2)).padStart(6, "0")}`);
     }
     const { worstCpuMs } = await tasks();

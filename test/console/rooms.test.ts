@@ -1,36 +1,18 @@
 import { gzipSync } from "node:zlib";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
-import { type ConsolePage, newConsolePage, startBrowser } from "../support/browser.ts";
+import { newConsolePage, startBrowser } from "../support/browser.ts";
+import { CONSOLE_PAGES, logIn, openConsole, PHONE_SIZE } from "../support/console-pages.ts";
 import { startTestDaemon, TEST_ADMIN, type TestDaemon } from "../support/daemon.ts";
 import { peer } from "../support/peers.ts";
 import { wavFile } from "../support/wav-file.ts";
 
 const { describe, it } = peer("chromium");
 
-const PAGES = [
-  "/",
-  "/send",
-  "/templates",
-  "/templates?open=new",
-  "/confirmation-requests",
-  "/confirmation-requests?open=new",
-  "/broadcasts",
-  "/devices",
-  "/device-groups",
-  "/device-groups?open=new",
-  "/people",
-  "/people?open=new",
-  "/lists",
-  "/system",
-  "/welcome",
-];
-
-const PHONE = { width: 380, height: 760 };
 const LOOKS = [
   ["light", { colorScheme: "light" }],
   ["dark", { colorScheme: "dark" }],
-  ["on a phone", { viewport: PHONE }],
+  ["on a phone", { viewport: PHONE_SIZE }],
 ] as const;
 
 /** Half a minute of silence: long enough to be stopped. */
@@ -50,19 +32,7 @@ describe("the console", () => {
     await daemon?.stop();
   });
 
-  async function loggedIn(options?: Parameters<typeof newConsolePage>[2]): Promise<ConsolePage> {
-    const console = await newConsolePage(browser, daemon.url, options);
-    await logIn(console);
-    return console;
-  }
-
-  async function logIn({ page, open }: Pick<ConsolePage, "page" | "open">): Promise<void> {
-    await open("/");
-    await page.fill("input[type=email]", TEST_ADMIN.email);
-    await page.fill("input[type=password]", TEST_ADMIN.password);
-    await page.click("button[type=submit]");
-    await page.waitForSelector(".frame");
-  }
+  const loggedIn = (options?: Parameters<typeof openConsole>[2]) => openConsole(browser, daemon.url, options);
 
   it("lets in who knows the password, and out again", async () => {
     const { page, open, axe, faults } = await newConsolePage(browser, daemon.url);
@@ -84,7 +54,7 @@ describe("the console", () => {
     it(`opens every page ${look} without a fault that axe, the browser or the policy knows`, async () => {
       const { page, open, axe, faults } = await loggedIn(options);
       const found: string[] = [];
-      for (const path of PAGES) {
+      for (const path of CONSOLE_PAGES) {
         await open(path);
         found.push(...(await axe()).map((fault) => `${path}: ${fault}`));
         const isWide = await page.evaluate("document.documentElement.scrollWidth > innerWidth");

@@ -1,21 +1,40 @@
 /**
  * `npm run faults -- kills [NUMBER] [--seed S]`: kills the daemon NUMBER times (100) under load and looks for answered
- * creates that were lost. The last line has the counts; exit code 1 when anything was lost.
+ * creates that were lost.
+ * `npm run faults -- fuzz [NUMBER] [--seed S]`: sends NUMBER requests (100000) made from what the API serves, and the
+ * hostile ones; nothing may be answered 5xx, the daemon may neither end nor stand still nor grow.
+ * The last line has the figures; exit code 1 when a promise was broken.
  */
 import { parseArgs } from "node:util";
+import { fuzz } from "./fuzz.ts";
 import { killUnderLoad } from "./kills.ts";
 
+const say = (progress: string): void => void process.stderr.write(`${progress}\n`);
 const { values, positionals } = parseArgs({
   options: { seed: { type: "string", default: "1" } },
   allowPositionals: true,
 });
-const [what, number = "100"] = positionals;
-if (what !== "kills" || !/^\d{1,5}$/.test(number) || !/^\d{1,9}$/.test(values.seed)) {
-  process.stderr.write("Usage: npm run faults -- kills [NUMBER] [--seed S]\n");
+const [what, number] = positionals;
+const seed = Number(values.seed);
+if (!/^\d{1,9}$/.test(values.seed) || (number !== undefined && !/^\d{1,7}$/.test(number))) usage();
+
+if (what === "kills") {
+  const { kills, answered, lost } = await killUnderLoad(Number(number ?? 100), seed, say);
+  process.stdout.write(`${JSON.stringify({ kills, answered, lost: lost.length })}\n`);
+  for (const id of lost) say(`lost: ${id}`);
+  process.exitCode = lost.length === 0 && answered > 0 ? 0 : 1;
+} else if (what === "fuzz") {
+  const { faults, ...figures } = await fuzz(Number(number ?? 100_000), seed, say);
+  for (const fault of faults) say(fault);
+  process.stdout.write(`${JSON.stringify({ ...figures, faults: faults.length })}\n`);
+  const { alive, lagP99Ms, machineLagP99Ms, growthBytes } = figures;
+  const kept = faults.length === 0 && alive && lagP99Ms - machineLagP99Ms < 100 && growthBytes < 100e6;
+  process.exitCode = kept ? 0 : 1;
+} else {
+  usage();
+}
+
+function usage(): never {
+  process.stderr.write("Usage: npm run faults -- kills|fuzz [NUMBER] [--seed S]\n");
   process.exit(2);
 }
-const say = (progress: string): void => void process.stderr.write(`${progress}\n`);
-const { kills, answered, lost } = await killUnderLoad(Number(number), Number(values.seed), say);
-process.stdout.write(`${JSON.stringify({ kills, answered, lost: lost.length })}\n`);
-for (const id of lost) say(`lost: ${id}`);
-process.exitCode = lost.length === 0 && answered > 0 ? 0 : 1;

@@ -15,13 +15,14 @@ import extensions from "../../src/resources/devices/extensions.ts";
 import { ONPREM_EXTENSION_ID, ONPREM_NAME } from "../../src/resources/devices/onprem.ts";
 import { createCatalogue } from "../../src/schema/catalogue.ts";
 import { defaultSettings } from "../../src/settings/schema.ts";
+import { fullScope } from "../../src/store/full-scope.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import type { Behaviour, By, Store } from "../../src/store/store.ts";
 
 /** Somebody who may do and see everything. */
 export const somebody: By = {
   actor: { kind: "user", userId: null, name: "test", address: null },
-  scope: { domainId: null, allows: () => true, visible: () => "all" },
+  scope: fullScope(() => null),
 };
 
 /** An appliance's store and plugin host, without a pipeline above them. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ConflictError, invalidValue } from "../../src/base/errors.ts";
 import type { Broadcaster, SendOptions } from "../../src/broadcast/broadcaster.ts";
-import { presentOwn } from "../../src/broadcast/own-notifications.ts";
+import { notificationBehaviour } from "../../src/broadcast/notification-behaviour.ts";
 import notificationActivities from "../../src/resources/broadcasts/notification-activities.ts";
 import notificationRecipients from "../../src/resources/broadcasts/notification-recipients.ts";
 import notifications from "../../src/resources/broadcasts/notifications.ts";
@@ -51,7 +51,7 @@ function activity(input: object, by: By) {
 }
 
 beforeAll(async () => {
-  const behaviours = { notifications: { present: presentOwn } as unknown as Behaviour };
+  const behaviours = { notifications: { present: notificationBehaviour.present } as unknown as Behaviour };
   api = await openApi(makeTempDir(), { needs: { broadcaster }, behaviours });
 });
 beforeEach(() => {

@@ -55,7 +55,7 @@ describe("session", () => {
   it("needs a token, and serves nothing but get and delete", async () => {
     expect((await api.call("GET", "/session", { token: null })).status).toBe(401);
     const put = await api.call("PUT", "/session", { json: {} });
-    expect([put.status, put.headers.get("allow")]).toEqual([405, "DELETE, GET, HEAD"]);
+    expect([put.status, put.headers.get("allow")]).toEqual([405, "DELETE, GET, HEAD, OPTIONS"]);
   });
 });
 

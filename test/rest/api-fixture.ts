@@ -4,6 +4,7 @@ import { createAccess } from "../../src/access/access.ts";
 import { createOAuth } from "../../src/access/oauth.ts";
 import { createSignIn } from "../../src/access/sign-in.ts";
 import { createToken } from "../../src/access/tokens.ts";
+import type { CompileScope } from "../../src/access/user-scope.ts";
 import { bindBehaviours } from "../../src/app/behaviours.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "../../src/app/load-declarations.ts";
 import { createTelling, type Telling } from "../../src/app/outbound.ts";
@@ -13,6 +14,7 @@ import { systemClock } from "../../src/base/clock.ts";
 import { createEvents } from "../../src/base/events.ts";
 import { createLog, type Log } from "../../src/base/log.ts";
 import type { Broadcaster } from "../../src/broadcast/broadcaster.ts";
+import { createCampaigns } from "../../src/broadcast/campaigns.ts";
 import { BROADCAST_TABLES } from "../../src/broadcast/room-tables.ts";
 import domains from "../../src/resources/domains/domains.ts";
 import users from "../../src/resources/people/users.ts";
@@ -75,6 +77,8 @@ export async function openApi(
   options: {
     folders?: readonly URL[];
     behaviours?: Readonly<Record<string, Behaviour>>;
+    /** Replaces the decision of who may do and see what. */
+    compile?: CompileScope;
     needs?: Partial<ApiNeeds>;
     /** Where webhooks may lead that is refused otherwise. */
     allowedTargets?: readonly string[];
@@ -119,12 +123,20 @@ export async function openApi(
     log,
     onFatal: fail,
   });
-  const access = createAccess({ store, catalogue, clock, events });
+  const access = createAccess({
+    store,
+    catalogue,
+    clock,
+    events,
+    ...(options.compile ? { compile: options.compile } : {}),
+  });
   const system = access.systemBy("test");
   const { rootId, adminId } = await firstData(store, system);
   const data = { catalogue, store, access, clock, close: async () => undefined };
   const telling = createTelling({ data, clock, events, log, policy, endpointId: () => "" });
   const oauth = createOAuth({ store, access, clock, onError: fail });
+  const broadcaster = options.needs?.broadcaster ?? ({} as Broadcaster);
+  const campaigns = createCampaigns({ store, clock, log, broadcaster, by: system, baseUrl: () => "http://localhost" });
   const api = createApi({
     catalogue,
     store,
@@ -132,9 +144,10 @@ export async function openApi(
     clock,
     log,
     settings: defaultSettings(),
-    broadcaster: {} as Broadcaster,
+    broadcaster,
     plugins: { route: async () => null, configFields: () => ({}), restart: async () => {}, log: () => null },
     eventStream: telling.eventStream,
+    campaigns,
     signIn: createSignIn({ store, access, clock }),
     oauth,
     firstRun: { needed: () => false, setUp: async () => "" },

@@ -5,6 +5,7 @@ import { makeTempDir } from "../support/temp-dir.ts";
 import { type ApiFixture, openApi } from "./api-fixture.ts";
 import { describeResource } from "./resource-suite.ts";
 import { createSampleRows } from "./sample-rows.ts";
+import { SAMPLE_TABLE } from "./sample-table.ts";
 
 let api: ApiFixture;
 beforeAll(async () => {
@@ -12,27 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-/** What behaviours ask of values beyond the declarations. */
-const TABLE = {
-  "applications.redirectUris": ["https://app.example.org/back"],
-  "applications.scopes": ["urn:service:users:read"],
-  "confirmation-requests.options": ["Yes", "No"],
-  "dynamic-replies.optionLabel": "Yes",
-  "escalation-rules.optionLabel": "No",
-  "device-groups.logicalExpression": null,
-  "device-groups.filters": [
-    { attribute: "Name", comparison: "EQUALS", value: "a", complement: false, caseSensitive: true },
-  ],
-  "devices.attributes": { Name: "Room 1" },
-  "endpoint-activities.type": "restart",
-  "security-group-permissions.spec": "/users/*",
-  "user-permissions.spec": "/users/*",
-  "user-devices.type": "SMS",
-  "triggers.spec": "/users/*",
-  "triggers.secret": `whsec_${Buffer.alloc(32, 7).toString("base64")}`,
-};
-
-const rows = createSampleRows(() => api, TABLE, {
+const rows = createSampleRows(() => api, SAMPLE_TABLE, {
   domains: async () => api.rootId,
   notifications: async () =>
     (await api.store.create(notifications, { subject: "Sample" }, api.system, { stage: "draft" })).id,

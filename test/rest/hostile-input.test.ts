@@ -30,7 +30,9 @@ afterEach(() => {
 
 /** Everything that a write leaves behind: rows, records, files. */
 function written(): unknown {
-  const records = api.store.all("SELECT (SELECT count(*) FROM audit_entries) audit, (SELECT max(seq) FROM changes) seq");
+  const records = api.store.all(
+    "SELECT (SELECT count(*) FROM audit_entries) audit, (SELECT max(seq) FROM changes) seq",
+  );
   const folder = join(dataDir, "files");
   const files = existsSync(folder) ? readdirSync(folder, { recursive: true, withFileTypes: true }) : [];
   return { records, files: files.filter((entry) => entry.isFile()).map(({ name }) => name) };

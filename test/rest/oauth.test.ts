@@ -13,6 +13,7 @@ import {
   makeApplication,
   makePerson,
   newProof,
+  openAuthorize,
 } from "./oauth-scene.ts";
 
 const ANN = "ann@example.org";
@@ -223,7 +224,7 @@ describe("a code", () => {
     const form = { grant_type: "authorization_code", client_id: shop.clientId, redirect_uri: BACK, code };
     expectRefusal(await askToken(api, form), 401, "invalid_client");
     const answer = await askToken(api, { ...form, client_secret: shop.clientSecret ?? "" });
-    expect([answer.status, answer.body.scope]).toEqual([200, ""]);
+    expect([answer.status, answer.body.scope, answer.body.expires_in]).toEqual([200, "", 43_200]);
   });
 });
 
@@ -405,6 +406,42 @@ describe("applications", () => {
     expect((await api.call("DELETE", `/applications/${app.id}`, { token })).status).toBe(403);
     expect((await api.call("POST", "/applications", { token, json: { name: "Cleo's" } })).status).toBe(200);
   });
+});
+
+describe("hostile parameters", () => {
+  const ODD = ["\u0000", "\ud800", "é".repeat(1_000), "a b", "%", "__proto__", "../..", "'\"--", "[object Object]"];
+  const NAMES = ["grant_type", "client_id", "client_secret", "code", "redirect_uri", "code_verifier", "refresh_token"];
+
+  it("are the client's mistake at the token endpoint and at revocation", async () => {
+    const app = await makeApplication(api);
+    const statuses = new Set<number>();
+    for (const name of [...NAMES, "scope", "audience", "token"]) {
+      for (const value of ODD) {
+        for (const grant_type of ["authorization_code", "refresh_token", "client_credentials"]) {
+          const form = { grant_type, client_id: app.clientId, code: "a", refresh_token: "b", [name]: value };
+          statuses.add((await askToken(api, form)).status);
+        }
+        const revoked = { client_id: app.clientId, token: "a", [name]: value };
+        statuses.add((await api.call("POST", "/api/revoke", { token: null, json: revoked })).status);
+      }
+      for (const value of [1, null, true, [], {}, ["a"]]) {
+        const json = { grant_type: "refresh_token", client_id: app.clientId, [name]: value };
+        statuses.add((await api.call("POST", "/api/token", { token: null, json })).status);
+      }
+      statuses.add((await api.call("POST", `/api/token?${name}[]=a&${name}[]=b`, { token: null })).status);
+    }
+    expect([...statuses].sort()).toEqual([200, 400, 401]);
+  }, 60_000);
+
+  it("are the client's mistake at the authorize page", async () => {
+    const app = await makeApplication(api);
+    const parameters = authorizeParameters(app, newProof());
+    const statuses = new Set<number>();
+    for (const name of [...Object.keys(parameters), "scope", "prompt"]) {
+      for (const value of ODD) statuses.add((await openAuthorize(api, { ...parameters, [name]: value })).status);
+    }
+    expect([...statuses].sort()).toEqual([200, 303, 400]);
+  }, 60_000);
 });
 
 describe("identity providers", () => {

@@ -57,6 +57,7 @@ export function createJudge(document: ApiDocument): Judge {
   };
 
   return ({ method, path, status, contentType, text }) => {
+    if (method === "OPTIONS") return null;
     const operation = routes(method, path);
     if (!operation) return UNSERVED.has(status) ? null : `${method} ${path} is not described and answered ${status}`;
     const where = `${operation.operationId} (${method} ${path})`;
@@ -65,7 +66,7 @@ export function createJudge(document: ApiDocument): Judge {
     if (!answer.content) return contentType === null ? null : `${where}: ${status} has a body that is not described`;
     if (method === "HEAD") return null;
     const type = contentType?.split(";", 1)[0] ?? "";
-    const media = answer.content[type];
+    const media = answer.content[type] ?? answer.content["*/*"];
     if (!media) return `${where}: ${status} has the content type ${contentType}`;
     if (text === null) return null;
     const validate = validatorOf(media.schema);
@@ -102,6 +103,10 @@ function rebased(schema: Json): Json {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"api#/components/')) as Json;
 }
 
+function flattened(part: Json): Json[] {
+  return Array.isArray(part.allOf) ? (part.allOf as Json[]).flatMap(flattened) : [part];
+}
+
 /** Objects with described members take no others. What is put together of several parts is made one first. */
 function closing(schemas: Readonly<Record<string, Json>>) {
   const close = (schema: unknown): unknown => {
@@ -121,9 +126,9 @@ function closing(schemas: Readonly<Record<string, Json>>) {
     return { ...Object.fromEntries(entries), ...(open ? {} : { additionalProperties: false }) };
   };
   const merged = (parts: readonly Json[]): Json => {
-    const whole = parts.map(({ $ref, ...part }) =>
-      $ref ? (schemas[String($ref).split("/").at(-1) as string] as Json) : part,
-    );
+    const whole = parts
+      .flatMap(flattened)
+      .map(({ $ref, ...part }) => ($ref ? (schemas[String($ref).split("/").at(-1) as string] as Json) : part));
     const properties = Object.assign({}, ...whole.map((part) => part.properties)) as Json;
     return { type: "object", properties, required: whole.flatMap((part) => (part.required ?? []) as string[]) };
   };

@@ -1,4 +1,4 @@
-import type { Browser, BrowserContextOptions } from "playwright-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { type ConsolePage, newConsolePage } from "./browser.ts";
 import { TEST_ADMIN } from "./daemon.ts";
 
@@ -12,13 +12,17 @@ export const CONSOLE_PAGES = [
   "/confirmation-requests?open=new",
   "/broadcasts",
   "/devices",
+  "/devices?state=untried&type=phones",
   "/device-groups",
   "/device-groups?open=new",
   "/people",
   "/people?open=new",
+  "/people?q=nobody",
   "/lists",
+  "/security-groups",
   "/system",
   "/welcome",
+  "/nowhere",
 ] as const;
 
 /** A phone held upright. */
@@ -46,4 +50,16 @@ export async function logIn(
   await page.fill("input[type=password]", password);
   await page.click("button[type=submit]");
   await page.waitForSelector(".frame");
+}
+
+/** Moves the page's list to a share of its length, as the scroll bar does. */
+export async function scrollList(page: Page, share: number): Promise<void> {
+  await page.evaluate(
+    `(() => { const list = document.querySelector(".table"); list.scrollTop = ${share} * (list.scrollHeight - list.clientHeight); })()`,
+  );
+}
+
+/** Where the page's list stands, in px. */
+export async function listPlace(page: Page): Promise<number> {
+  return page.evaluate<number>('document.querySelector(".table").scrollTop');
 }

@@ -37,7 +37,7 @@ export async function sweepSheets(
     found.push(...(await faultsOf(console, path)));
     for (const tab of tabs) {
       await console.page.getByRole("tab", { name: tab, exact: true }).click();
-      await console.page.waitForSelector("[role=tabpanel]");
+      await console.page.waitForSelector("[role=tabpanel]:visible");
       await console.page.waitForLoadState("networkidle");
       found.push(...(await faultsOf(console, `${path} ${tab}`)));
     }

@@ -1,3 +1,4 @@
+import { allowedOnly } from "../../access/group-actions.ts";
 import { ssrcOf } from "../../audio/rtp.ts";
 import { toneSegments } from "../../audio/tones.ts";
 import { inspectWav } from "../../audio/wav.ts";
@@ -59,9 +60,13 @@ export async function accept(
 }
 
 function templateOf({ values }: GivenMessage, reader: Reader, by: By): TemplateRow | null {
-  if (!values.messageTemplateId) return null;
-  const template = reader.get(messageTemplates, values.messageTemplateId, by.scope);
-  if (!template) throw invalidValue("messageTemplateId");
+  const allowed = allowedOnly(reader, "message-templates", by);
+  const id = values.messageTemplateId;
+  const template = id ? reader.get(messageTemplates, id, by.scope) : null;
+  if (id && !template) throw invalidValue("messageTemplateId");
+  if (allowed && !(template && allowed.has(template.pk))) {
+    throw invalidValue("messageTemplateId", "The security groups of the sender allow other templates alone.");
+  }
   return template;
 }
 

@@ -24,15 +24,30 @@ export function App() {
   const [feed, setFeed] = useState<FeedState>({ live: true, since: browserClock.now() });
   const [toast, setToast] = useState<ToastText | null>(null);
   const [attention] = useState(() => watchAttention(window, browserClock));
+  const [domainId, setDomainId] = useState(() => sessionStorage.getItem(ACTING));
   const [removals] = useState(() => createRemovals(browserClock, window));
   const client = useMemo(
     () =>
       createClient({
         fetch: (address, init) => fetch(address, init),
         isUnattended: attention.isUnattended,
-        onLoggedOut: () => queries.setQueryData(["session"], null),
+        onLoggedOut() {
+          keepActing(null);
+          setDomainId(null);
+          queries.setQueryData(["session"], null);
+        },
+        domainId,
       }),
-    [queries, attention],
+    [queries, attention, domainId],
+  );
+  const actIn = useCallback(
+    (next: string | null) => {
+      keepActing(next);
+      setDomainId(next);
+      // What was read in one domain must not be taken for what another shows.
+      queries.removeQueries({ predicate: ({ queryKey }) => !SAME_EVERYWHERE.has(String(queryKey[0])) });
+    },
+    [queries],
   );
   const session = useQuery({
     queryKey: ["session"],
@@ -49,7 +64,7 @@ export function App() {
   });
   const setup = useQuery({ queryKey: ["setup"], queryFn: () => client.setup(), enabled: session.data === null });
   const loggedIn = Boolean(session.data);
-  useLiveFeed({ loggedIn, client, asIfAlone: attention.asIfAlone }, setFeed);
+  useLiveFeed({ loggedIn, client, domainId, asIfAlone: attention.asIfAlone }, setFeed);
   const router = useMemo(createConsoleRouter, []);
   const refreshSession = useCallback(() => void queries.resetQueries(), [queries]);
   const value = useMemo<Console>(
@@ -60,13 +75,14 @@ export function App() {
       removals,
       refreshSession,
       say: (text, undo) => setToast({ text, undo }),
+      acting: { domainId, actIn },
     }),
-    [client, feed, removals, refreshSession],
+    [client, feed, removals, refreshSession, domainId, actIn],
   );
   return (
     <ConsoleProvider value={value}>
       <Suspense>
-        {session.data && <RouterProvider router={router} />}
+        {session.data && <RouterProvider key={domainId} router={router} />}
         {!session.data &&
           !session.isLoading &&
           (setup.data?.needed ? <SetUpPage /> : !setup.isLoading && <LogInPage />)}
@@ -76,19 +92,31 @@ export function App() {
   );
 }
 
+/** Where the window keeps its acting domain. */
+const ACTING = "carillon.domain";
+/** What is read once, whatever the domain. */
+const SAME_EVERYWHERE = new Set(["session", "setup", "schema"]);
+
+function keepActing(domainId: string | null): void {
+  if (domainId === null) sessionStorage.removeItem(ACTING);
+  else sessionStorage.setItem(ACTING, domainId);
+}
+
 interface Follower {
   loggedIn: boolean;
   client: Client;
+  domainId: string | null;
   asIfAlone: Attention["asIfAlone"];
 }
 
 /** What the feed brings nobody has asked for, though somebody may be at the page. */
-function useLiveFeed({ loggedIn, client, asIfAlone }: Follower, onState: (state: FeedState) => void): void {
+function useLiveFeed({ loggedIn, client, domainId, asIfAlone }: Follower, onState: (state: FeedState) => void): void {
   const queries = useQueryClient();
   useEffect(() => {
     if (!loggedIn) return;
     const feed = createLiveFeed({
       clock: browserClock,
+      domainId,
       open: openSocket,
       onState(state) {
         onState(state);
@@ -103,10 +131,15 @@ function useLiveFeed({ loggedIn, client, asIfAlone }: Follower, onState: (state:
     });
     feed.start();
     return () => feed.stop();
-  }, [loggedIn, client, asIfAlone, queries, onState]);
+  }, [loggedIn, client, domainId, asIfAlone, queries, onState]);
 }
 
 function noneWhenLoggedOut(error: unknown): null {
+  // The domain that the window acted in is gone, or no longer the user's.
+  if (error instanceof CallerError && error.faults.some(({ field }) => field === "domain")) {
+    keepActing(null);
+    location.reload();
+  }
   if (error instanceof CallerError && error.type === "unauthorized") return null;
   throw error;
 }

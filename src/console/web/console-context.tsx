@@ -15,6 +15,15 @@ export interface Console {
   say(message: string, undo?: () => void): void;
   /** Asks anew who is logged in. */
   refreshSession(): void;
+  acting: ActingDomain;
+}
+
+/** The domain that this window acts in; another window may act in another. */
+export interface ActingDomain {
+  /** Null for the user's first one. */
+  domainId: string | null;
+  /** From now on acts there: all that is shown is read anew. */
+  actIn(domainId: string | null): void;
 }
 
 const ConsoleContext = createContext<Console | null>(null);

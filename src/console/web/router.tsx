@@ -58,6 +58,18 @@ export function createConsoleRouter() {
       lazyRouteComponent(() => import("./pages/security-groups.tsx")),
     ),
     at(
+      "/audit",
+      lazyRouteComponent(() => import("./pages/audit.tsx")),
+    ),
+    at(
+      "/applications",
+      lazyRouteComponent(() => import("./pages/applications.tsx")),
+    ),
+    at(
+      "/webhooks",
+      lazyRouteComponent(() => import("./pages/webhooks.tsx")),
+    ),
+    at(
       "/system",
       lazyRouteComponent(() => import("./pages/system.tsx")),
     ),

@@ -2,6 +2,8 @@ import { boolean, computed, integer, internal, option, ref, text, timestamp } fr
 import { defineResource } from "../../schema/resource.ts";
 import { DELIVERY_LEVELS } from "./delivery-levels.ts";
 
+const ATTRIBUTE = text("Its value.", { max: 100_000 });
+
 /**
  * The one ledger of every channel: a row per device and notification; its level only rises.
  * @source interfaces.md, Ledger levels; broadcast.md; digest `/v1/notifications/{notificationId}/devices`
@@ -40,7 +42,7 @@ export default defineResource({
     name: text("The device's description at that time.", { readOnly: true }),
     type: text("The device's type at that time.", { readOnly: true, max: 140 }),
     provider: text("Plugin that carries the delivery.", { readOnly: true, max: 140 }),
-    attributes: computed("The device's attributes as they are now.", "object"),
+    attributes: computed("The device's attributes as they are now.", "object", { of: ATTRIBUTE }),
     level: option("How far it is proven.", DELIVERY_LEVELS, { readOnly: true, default: "planned" }),
     reason: text("Why it stands where it stands, in words.", { readOnly: true, max: 500 }),
     attempt: integer("Tries so far.", { readOnly: true, default: 0 }),

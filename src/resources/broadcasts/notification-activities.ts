@@ -1,4 +1,4 @@
-import { json, option, ref, text } from "../../schema/field.ts";
+import { computed, json, option, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import { NOTIFICATION_ACTIVITY_TYPES } from "./activity-types.ts";
 
@@ -16,6 +16,7 @@ export default defineResource({
   ],
   idParam: "activityId",
   scope: "parent",
+  follows: ["notificationId"],
   replicate: "D",
   facts: true,
   indexes: [["notificationId", "type"]],
@@ -23,6 +24,7 @@ export default defineResource({
     notificationId: ref("Notification it happened to.", "notifications", { required: true, onDelete: "cascade" }),
     userId: ref("User who did it or whom it concerns.", "users", { embed: "user" }),
     endpointId: ref("Appliance that observed it.", "endpoints", { readOnly: true }),
+    endpointName: computed("Its name.", "text", { nullable: true, when: "includeEndpointName" }),
     type: option("What happened.", NOTIFICATION_ACTIVITY_TYPES, { required: true }),
     details: json("Particulars, by type."),
     readStatus: option("For set-read-status: what it was set to.", ["read", "unread"]),

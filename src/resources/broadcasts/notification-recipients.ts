@@ -1,4 +1,4 @@
-import { boolean, computed, internal, ref, text, timestamp } from "../../schema/field.ts";
+import { boolean, computed, integer, internal, ref, text, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
 /** People a notification was sent to. @source decisions.md 8; digest `/v1/notifications/{notificationId}/recipients` */
@@ -26,6 +26,7 @@ export default defineResource({
     devicesSummary: computed(
       "Deliveries to the recipient's devices by level; given with includeDevicesSummary.",
       "object",
+      { of: integer("How many."), when: "includeDevicesSummary" },
     ),
     hiddenAt: internal("Epoch ms at which the recipient removed it from the own list.", "integer"),
   },

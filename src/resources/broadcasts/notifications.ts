@@ -16,6 +16,8 @@ import { ALERT_TONE_NAMES } from "../messages/alert-tones.ts";
 import { AUDIO_TYPES, IMAGE_TYPES } from "../messages/attachments.ts";
 import { MESSAGE_PRIORITIES, TTS_SPEEDS, TTS_TYPES } from "../messages/speech.ts";
 import { NOTIFICATION_SOURCES } from "./notification-sources.ts";
+import { OWN_ANSWER } from "./own-answer.ts";
+import { PROGRESS } from "./progress.ts";
 
 /**
  * Messages that were sent; making one sends it. What the caller leaves out is taken from the template.
@@ -47,17 +49,20 @@ export default defineResource({
     collaborationGroupIds: many("Chat groups that get it.", "collaboration-groups", { embed: "collaborationGroups" }),
     confirmationRequestId: ref("Answers that recipients choose from.", "confirmation-requests", {
       embed: "confirmationRequest",
+      part: true,
     }),
-    confirmationResults: computed("How many recipients gave each answer, by the answer's text.", "object"),
+    confirmationResults: computed("How many recipients gave each answer, by the answer's text.", "object", {
+      of: integer("How many."),
+    }),
     recipientCount: computed("People it was sent to.", "integer"),
     confirmableCount: computed("Recipients who can answer.", "integer"),
     readCount: computed("Recipients who read it.", "integer"),
     smsSent: computed("Text messages sent for it.", "integer"),
     smsReceived: computed("Text messages received in answer.", "integer"),
-    progress: computed("percentComplete and one counter per kind of activity.", "object"),
+    progress: computed("percentComplete and one counter per kind of activity.", "object", { of: PROGRESS }),
     image: file("Picture that is shown with the text.", IMAGE_TYPES),
     audio: file("Recording that is played after the alert tone.", AUDIO_TYPES),
-    imageMimeType: computed("Content type of the picture, null without one.", "text"),
+    imageMimeType: computed("Content type of the picture, null without one.", "text", { nullable: true }),
     imageAltText: text("The picture in words.", { max: 140 }),
     alertTone: option("Tone that opens the message.", ALERT_TONE_NAMES),
     ttsType: option("Which part of the message is spoken.", TTS_TYPES),
@@ -110,6 +115,7 @@ export default defineResource({
       "notifications",
     ),
     followUpAllowed: computed("Whether templates for a continuation are offered.", "boolean"),
+    ...OWN_ANSWER,
     stage: internal("Stage of the broadcast that is next, `settled` at the end, `draft` for a preview.", "text"),
     stageAt: internal("Epoch ms at which the stage was entered.", "integer"),
     priorityLevel: internal("0 highest … 9 lowest, from priority and source.", "integer"),

@@ -31,7 +31,13 @@ export default defineResource({
       boolean("Whether the answer in this place starts tracking."),
       { maxItems: 32 },
     ),
-    dynamicReplies: computed("Replies to answers, oldest first.", "array"),
-    escalationRules: computed("Rules that follow from too many or too few answers, oldest first.", "array"),
+    dynamicReplies: computed("Replies to answers, oldest first.", "array", {
+      rowsOf: "dynamic-replies",
+      unless: "includeDynamicReplies",
+    }),
+    escalationRules: computed("Rules that follow from too many or too few answers, oldest first.", "array", {
+      rowsOf: "escalation-rules",
+      unless: "includeEscalationRules",
+    }),
   },
 });

@@ -1,5 +1,17 @@
-import { boolean, computed, json, list, many, option, text } from "../../schema/field.ts";
+import { boolean, computed, json, list, many, option, text, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+
+const DEVICE = {
+  id: uuid("Its id.", { required: true }),
+  icopId: text("Id by which groups name it.", { required: true }),
+  deviceIdentifier: text("Its identifier.", { required: true, max: 4_096 }),
+  description: text("What people call it.", { required: true }),
+  type: text("Its type.", { required: true }),
+  endpointId: uuid("Appliance that serves it.", { required: true }),
+  attributes: computed("Its attributes.", "object", { of: text("Its value.", { max: 100_000 }) }),
+  defunct: boolean("It is gone.", { required: true }),
+  isLicensed: boolean("It counts against the licence.", { required: true }),
+};
 
 /**
  * Groups of devices by rule. Members = (the filters over the base groups' devices, or over all when there are none)
@@ -43,11 +55,17 @@ export default defineResource({
       maxItems: 20_000,
       default: [],
     }),
-    additions: computed("The devices named by additionIds.", "array"),
-    exclusions: computed("The devices named by exclusionIds.", "array"),
-    numPhones: computed("Member phones; given with includeDeviceCounts.", "integer"),
-    numSpeakers: computed("Member speakers; given with includeDeviceCounts.", "integer"),
-    numIdns: computed("Member desktop notifiers; given with includeDeviceCounts.", "integer"),
-    numPlugins: computed("Member devices of plugins; given with includeDeviceCounts.", "integer"),
+    additions: computed("The devices named by additionIds.", "array", { of: DEVICE }),
+    exclusions: computed("The devices named by exclusionIds.", "array", { of: DEVICE }),
+    numPhones: computed("Member phones; given with includeDeviceCounts.", "integer", { when: "includeDeviceCounts" }),
+    numSpeakers: computed("Member speakers; given with includeDeviceCounts.", "integer", {
+      when: "includeDeviceCounts",
+    }),
+    numIdns: computed("Member desktop notifiers; given with includeDeviceCounts.", "integer", {
+      when: "includeDeviceCounts",
+    }),
+    numPlugins: computed("Member devices of plugins; given with includeDeviceCounts.", "integer", {
+      when: "includeDeviceCounts",
+    }),
   },
 });

@@ -1,4 +1,4 @@
-import { boolean, integer, internal, json, option, ref, text, timestamp } from "../../schema/field.ts";
+import { boolean, computed, integer, internal, json, option, ref, text, timestamp, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import { DELIVERY_LEVELS } from "../broadcasts/delivery-levels.ts";
 import { DEVICE_STATES } from "./device-states.ts";
@@ -31,6 +31,11 @@ export default defineResource({
       required: true,
       createOnly: true,
       onDelete: "cascade",
+    }),
+    endpoint: computed("The appliance, by id and name.", "object", {
+      of: { id: uuid("Its id.", { required: true }), name: text("Its name.") },
+      nullable: true,
+      when: "includeEndpointDetails",
     }),
     deviceIdentifier: text(
       "Name of the device, unique in the organisation, such as SEP001122334455. A change finds icopId and provider anew.",

@@ -1,5 +1,8 @@
-import { boolean, computed, json, ref, text } from "../../schema/field.ts";
+import { boolean, computed, json, list, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+
+const STATUS = { nullable: true, unless: "includeStatus" } as const;
+const REASON = text("A reason.", { max: 10_000 });
 
 /** On-premises appliances. @source service-api.md, /v1/extensions/{extensionId}/endpoints; decisions.md 12 */
 export default defineResource({
@@ -25,10 +28,20 @@ export default defineResource({
       readOnly: true,
       default: false,
     }),
-    buildInfo: computed("Version and addresses of the appliance's software.", "object"),
-    status: computed("Health in one word: GREEN, YELLOW or RED.", "text"),
-    redReasons: computed("What makes the status RED, in words.", "array"),
-    yellowReasons: computed("What makes the status YELLOW, in words.", "array"),
-    statusLastUpdated: computed("When the health was last looked at.", "timestamp"),
+    buildInfo: computed("Version and addresses of the appliance's software.", "object", {
+      of: {
+        app: text("Name of the software.", { required: true }),
+        version: text("Its version.", { required: true }),
+        apiVersion: text("Version of this interface.", { required: true }),
+        fqdn: text("Name of the machine.", { required: true }),
+        ipAddresses: list("Its outside addresses.", text("One.", { required: true }), { required: true }),
+      },
+      nullable: true,
+      unless: "includeBuildInfo",
+    }),
+    status: computed("Health in one word: GREEN, YELLOW or RED.", "text", STATUS),
+    redReasons: computed("What makes the status RED, in words.", "array", { of: REASON, ...STATUS }),
+    yellowReasons: computed("What makes the status YELLOW, in words.", "array", { of: REASON, ...STATUS }),
+    statusLastUpdated: computed("When the health was last looked at.", "timestamp", STATUS),
   },
 });

@@ -1,6 +1,16 @@
-import { boolean, computed, integer, internal, json, option, text } from "../../schema/field.ts";
+import { boolean, computed, integer, internal, json, option, text, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import { NOTIFICATION_ACTIVITY_TYPES } from "../broadcasts/activity-types.ts";
+
+const STATUS = {
+  state: option("What it does.", ["starting", "running", "restarting", "disabled", "stopped", "absent"], {
+    required: true,
+  }),
+  health: option("How it is.", ["ok", "degraded", "down"], { required: true }),
+  reason: text("Why, in words.", { max: 10_000 }),
+  failures: integer("Failures within 10 minutes.", { required: true }),
+  nextTryAt: timestamp("When it is started again."),
+};
 
 /** Parts that extend the service: plugins, and the appliances behind `onprem`. @source service-api.md, /v1/extensions; interfaces.md, Extensions, endpoints, devices */
 export default defineResource({
@@ -33,6 +43,7 @@ export default defineResource({
     status: computed(
       "own choice: how the plugin behind the extension runs: state (running, restarting, disabled, stopped, absent), health (ok, degraded, down), reason, failures within 10 minutes (the fifth gives it up) and nextTryAt; null without a plugin.",
       "object",
+      { of: STATUS, nullable: true },
     ),
     plugin: internal("Name of the plugin behind the extension; null for the one of the appliances.", "text", {
       unique: true,

@@ -1,5 +1,6 @@
-import { computed, ref } from "../../schema/field.ts";
+import { ref } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { SCIM_TIE_FIELDS } from "../security/scim-tie.ts";
 
 /**
  * Ties to groups of a directory outside; an item is addressed by the id of the group or its own.
@@ -25,16 +26,6 @@ export default defineResource({
       createOnly: true,
       onDelete: "cascade",
     }),
-    scimGroupId: ref("Group of the directory.", "scim-groups", {
-      required: true,
-      createOnly: true,
-      onDelete: "cascade",
-    }),
-    name: computed("What the directory calls the group.", "text"),
-    memberCount: computed(
-      "Users who are members of the directory's group; there with includeMemberCounts.",
-      "integer",
-      { when: "includeMemberCounts" },
-    ),
+    ...SCIM_TIE_FIELDS,
   },
 });

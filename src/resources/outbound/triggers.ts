@@ -12,6 +12,7 @@ export default defineResource({
   paths: [{ at: "triggers" }],
   idParam: "triggerId",
   scope: "organisation",
+  domainField: "actingDomainId",
   replicate: "local",
   limit: { most: 100 },
   fields: {

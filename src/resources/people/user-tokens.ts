@@ -52,6 +52,7 @@ export default defineResource({
     lastUsedAt: timestamp("own choice: the last request with it, written at most once a minute.", { readOnly: true }),
     tokenHash: internal("SHA-256 of the clear value, hex.", "text", { unique: true }),
     redirectUri: internal("Of a code: where it was sent to; null when the request named no address.", "text"),
+    idles: internal("1 for a token of an application that, like a session, ends after idling.", "integer"),
     codeChallenge: internal("Of a code: SHA-256 of the verifier, base64url; null without PKCE.", "text"),
   },
 });

@@ -1,5 +1,28 @@
-import { boolean, computed, integer, internal, object, option, ref, text, timestamp } from "../../schema/field.ts";
+import {
+  boolean,
+  computed,
+  integer,
+  internal,
+  object,
+  option,
+  ref,
+  text,
+  timestamp,
+  uuid,
+} from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+
+const MADE = { createdAt: timestamp("When it was made.", { required: true }) };
+const NAMED = { id: uuid("Its id.", { required: true }), name: text("Its name.", { required: true }), ...MADE };
+const GROUP = { ...NAMED, superGroup: boolean("Its members may do everything.", { required: true }) };
+const SUBSCRIPTION = {
+  id: uuid("Its id.", { required: true }),
+  userId: uuid("The user.", { required: true }),
+  distributionListId: uuid("The list.", { required: true }),
+  subscriptionEndDate: timestamp("When it ends."),
+  ...MADE,
+  distributionList: computed("The list.", "object", { of: NAMED }),
+};
 
 /** Whoever holds an account. @source service-api.md, User; decisions.md 3 and 5; digest `/v1/users` */
 export default defineResource({
@@ -66,8 +89,10 @@ export default defineResource({
       ...["ar", "de-DE", "en-US", "es-US", "en-GB", "fr-CA", "fr-FR", "pt-BR"],
     ] as const),
     loadSourceId: ref("Load definition that made the user.", "load-definitions", { readOnly: true }),
-    securityGroups: computed("Security groups the user is a member of, by name.", "array"),
-    subscriptions: computed("The user's subscriptions that have not ended, oldest first.", "array"),
+    securityGroups: computed("Security groups the user is a member of, by name.", "array", { of: GROUP }),
+    subscriptions: computed("The user's subscriptions that have not ended, oldest first.", "array", {
+      of: SUBSCRIPTION,
+    }),
     passwordHash: internal("argon2id hash of the password, null while none is set.", "text"),
     passwordChangedAt: internal("Epoch ms of the last change of the password.", "integer"),
   },

@@ -17,6 +17,7 @@ export default defineResource({
   paths: [{ at: "audit", methods: ["get"] }],
   idParam: "auditEntryId",
   scope: "organisation",
+  domainField: "actingDomainId",
   replicate: "local",
   facts: true,
   indexes: [["rowId"], ["actorId"]],

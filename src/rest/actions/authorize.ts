@@ -3,7 +3,7 @@ import { OAuthRefusal } from "../../access/oauth-refusal.ts";
 import type { Principal } from "../../access/principal.ts";
 import { sessionCookie, tokenInCookie } from "../../access/session-cookie.ts";
 import { CallerError, TooManyRequests } from "../../base/errors.ts";
-import { text } from "../../schema/field.ts";
+import { option, text } from "../../schema/field.ts";
 import type { Action, Answer, OpenRequest } from "../action.ts";
 import { consentPage, logInPage, refusedPage } from "../authorize-page.ts";
 import { authorizeWords, filled } from "../authorize-words.ts";
@@ -21,7 +21,10 @@ const PARAMETERS = [
   "code_challenge",
   "code_challenge_method",
 ] as const;
-const QUERY = Object.fromEntries(PARAMETERS.map((name) => [name, text(`${name} of OAuth 2.`, { max: 4_000 })]));
+const QUERY = {
+  ...Object.fromEntries(PARAMETERS.map((name) => [name, text(`${name} of OAuth 2.`, { max: 4_000 })])),
+  prompt: option("login: asks for an account even if there is a session.", ["login"]),
+};
 const form = Object.fromEntries(
   ["form_token", "decision", "email", "password", "new_password"].map((name) => [name, text(`${name} of the form.`)]),
 );

@@ -2,9 +2,12 @@ import type { Catalogue } from "../../schema/catalogue.ts";
 import type { Action } from "../action.ts";
 import { alertToneActions } from "./alert-tones.ts";
 import { applicationActions } from "./applications.ts";
+import { auditActions } from "./audit.ts";
 import { authorizeActions } from "./authorize.ts";
+import { campaignActions } from "./campaigns.ts";
 import { cloneActions } from "./clone.ts";
 import { deviceActions } from "./devices.ts";
+import { domainActions } from "./domains.ts";
 import { endpointActivityActions } from "./endpoint-activities.ts";
 import { eventActions } from "./events.ts";
 import { extensionActions } from "./extensions.ts";
@@ -16,7 +19,9 @@ import { notificationProgressActions } from "./notification-progress.ts";
 import { notificationActions } from "./notifications.ts";
 import { oauthActions } from "./oauth.ts";
 import { passwordActions } from "./passwords.ts";
+import { permissionActions } from "./permissions.ts";
 import { schemaActions } from "./schema.ts";
+import { securityGroupActions } from "./security-groups.ts";
 import { sessionActions } from "./session.ts";
 import { signInActions } from "./sign-in.ts";
 import { triggerActions } from "./triggers.ts";
@@ -32,6 +37,7 @@ const FIXED: readonly Action[] = [
   ...sessionActions,
   ...schemaActions,
   ...userTokenActions,
+  ...permissionActions,
   ...notificationActions,
   ...notificationAudioActions,
   ...notificationContinuationActions,
@@ -41,11 +47,13 @@ const FIXED: readonly Action[] = [
   ...deviceActions,
   ...endpointActivityActions,
   ...extensionActions,
+  ...auditActions,
+  ...campaignActions,
   ...triggerActions,
   ...eventActions,
 ];
 
-/** All endpoints that are not generic operations on rows; which can be cloned, the declarations say. */
+/** All endpoints that are not generic operations on rows; what can be cloned or lies in domains, the declarations say. */
 export function actionsFor(catalogue: Catalogue): readonly Action[] {
-  return [...FIXED, ...cloneActions(catalogue)];
+  return [...FIXED, ...cloneActions(catalogue), ...domainActions(catalogue), ...securityGroupActions(catalogue)];
 }

@@ -1,7 +1,8 @@
-import { invalidValue, requiredValue } from "../../base/errors.ts";
+import { invalidValue, notFound, requiredValue } from "../../base/errors.ts";
 import { ownRecipient } from "../../broadcast/own-notifications.ts";
 import notificationActivities from "../../resources/broadcasts/notification-activities.ts";
 import notifications from "../../resources/broadcasts/notifications.ts";
+import users from "../../resources/people/users.ts";
 import { json, option, text } from "../../schema/field.ts";
 import { type Action, type ApiRequest, visibleRow } from "../action.ts";
 import { bodyCheck } from "./checked-body.ts";
@@ -43,6 +44,7 @@ export const notificationActivityActions: readonly Action[] = [
     accepts: ANSWERING,
     async handle(request) {
       const { userId = "", notificationId = "" } = request.params;
+      if (!request.needs.store.get(users, userId, request.by.scope.inSight)) throw notFound();
       ownRecipient(request.needs.store, userId, notificationId);
       return request.show(notificationActivities, await record(request, userId, notificationId));
     },

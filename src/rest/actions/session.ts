@@ -1,6 +1,7 @@
+import { availableDomains } from "../../access/available-domains.ts";
 import { describeSession, endSession } from "../../access/session.ts";
 import { sessionCookie } from "../../access/session-cookie.ts";
-import { boolean, integer, list, option, text, uuid } from "../../schema/field.ts";
+import { boolean, computed, integer, list, option, text, uuid } from "../../schema/field.ts";
 import { type Action, deleted, json } from "../action.ts";
 
 const SESSION = {
@@ -17,7 +18,21 @@ const SESSION = {
   permissions: list("What may be done with it.", option("Method.", ["get", "delete"]), { required: true }),
 };
 
-/** Whose token it is, and giving it back. @source service-api.md, Session; decisions.md 3 */
+const DOMAINS = {
+  actingDomainId: uuid("Domain that the request acts in."),
+  data: computed("Domains.", "array", {
+    of: {
+      id: uuid("Its id.", { required: true }),
+      name: text("Its name.", { required: true }),
+      namePath: text("Names from the root down to it.", { required: true, max: 30_000 }),
+    },
+  }),
+};
+
+/**
+ * Whose token it is, where it may act, and giving it back. own choice: `session/domains`.
+ * @source service-api.md, Session; decisions.md 3
+ */
 export const sessionActions: readonly Action[] = [
   {
     method: "get",
@@ -27,6 +42,17 @@ export const sessionActions: readonly Action[] = [
     permission: "anyone",
     async handle({ needs, principal }) {
       return json({ ...describeSession(needs.store, needs.access, principal), permissions: ["get", "delete"] });
+    },
+  },
+  {
+    method: "get",
+    at: "session/domains",
+    doc: "The domains in which the user may act, by their names, and the one that this request acts in.",
+    answers: { kind: "members", fields: DOMAINS },
+    permission: "anyone",
+    async handle({ needs, principal, by }) {
+      const data = await availableDomains(principal, needs);
+      return json({ actingDomainId: by.scope.domainId, data });
     },
   },
   {

@@ -7,7 +7,7 @@ import type { AnyResource } from "../../schema/resource.ts";
  * test is held against it.
  */
 export type AnswerShape =
-  /** A row, with further members where `with` names them. */
+  /** A row, with the further members that `with` names; those that are not required are there only sometimes. */
   | { kind: "row"; resource: AnyResource; with?: Readonly<Record<string, Field>> }
   /** A page of a list in its envelope. */
   | { kind: "list"; resource: AnyResource }

@@ -10,11 +10,18 @@ export interface Members {
 /** The values of fields as the API shows them: all are there, null where one may hold nothing. */
 export function shownMembers(fields: Readonly<Record<string, Field>>): Members {
   const properties: Members["properties"] = {};
+  const required: string[] = [];
   for (const [name, field] of Object.entries(fields)) {
     if (field.kind === "secret" || field.kind === "internal") continue;
     properties[name] = shownSchema(field);
+    if (!isOptional(field)) required.push(name);
   }
-  return { properties, required: Object.keys(properties) };
+  return { properties, required };
+}
+
+/** True for what only some rows or answers hold. */
+export function isOptional(field: Field): boolean {
+  return field.kind === "computed" && Boolean(field.when || field.unless || field.sometimes);
 }
 
 /** A field's value as the API shows it. */
@@ -43,7 +50,7 @@ export function objectOf({ properties, required }: Members): JsonSchema {
 /** A schema that null fits too. */
 export function orNull(schema: JsonSchema): JsonSchema {
   if ("$ref" in schema) return { anyOf: [schema, { type: "null" }] };
-  if (typeof schema.type !== "string") return schema;
+  if (typeof schema.type !== "string" || schema.type === "null") return schema;
   const choice = Array.isArray(schema.enum) ? { enum: [...schema.enum, null] } : {};
   return { ...schema, type: [schema.type, "null"], ...choice };
 }
@@ -55,6 +62,8 @@ function isGiven(field: Field, op: "create" | "update"): boolean {
 
 function givenSchema(field: Field, op: "create" | "update"): JsonSchema {
   const schema = schemaOf(field);
+  // A size, as it is read, means no change; bytes are parts of a multipart body.
+  if (field.kind === "file") return { ...schema, type: ["integer", "string", "null"] };
   const given = field.kind === "object" ? { ...schema, ...objectOf(givenMembers(field.fields, op)) } : schema;
   return field.required ? given : orNull(given);
 }

@@ -18,7 +18,7 @@ import {
   shared,
   showingParameters,
 } from "./parameters.ts";
-import { componentRef } from "./row-schemas.ts";
+import { componentRef, namedInPaths } from "./row-schemas.ts";
 
 const JSON_TYPE = "application/json";
 const FORM_TYPE = "application/x-www-form-urlencoded";
@@ -82,9 +82,12 @@ function bodyOf(action: Action, fields: Readonly<Record<string, Field>>): JsonSc
 function resourceBody({ at }: Action, resource: AnyResource, op: "create" | "update"): JsonSchema {
   const component = componentRef(`${typeName(resource.name)}${op === "create" ? "New" : "Change"}`);
   if (op === "update") return component;
-  const { required } = givenMembers(resource.fields, "create");
-  const missing = required.filter((name) => !at.includes(`{${name}}`));
-  return missing.length > 0 ? { allOf: [component, { type: "object", required: missing }] } : component;
+  const { properties, required } = givenMembers(resource.fields, "create");
+  // Another path of the resource names it, this one does not.
+  const missing = required.filter((name) => !at.includes(`{${name}}`) && namedInPaths(resource).has(name));
+  if (missing.length === 0) return component;
+  const schemas = missing.map((name) => [name, properties[name] as JsonSchema] as const);
+  return { allOf: [component, objectOf({ properties: Object.fromEntries(schemas), required: missing })] };
 }
 
 /** Files come as parts of a multipart body; a text member of that name clears the file. */
@@ -138,6 +141,11 @@ function sometimesWithout({ properties, required }: Members, names: readonly str
   return { properties, required: required.filter((name) => !names.includes(name)) };
 }
 
+function withRequired(fields: Readonly<Record<string, Field>>): Members {
+  const { properties } = shownMembers(fields);
+  return { properties, required: Object.keys(fields).filter((name) => fields[name]?.required) };
+}
+
 function schemaOf(answers: Exclude<AnswerShape, { kind: "nothing" | "bytes" | "page" }>): JsonSchema {
   switch (answers.kind) {
     case "list":
@@ -150,7 +158,7 @@ function schemaOf(answers: Exclude<AnswerShape, { kind: "nothing" | "bytes" | "p
       return answers.schema;
     case "row": {
       const row = componentRef(typeName(answers.resource.name));
-      return answers.with ? { allOf: [row, objectOf(shownMembers(answers.with))] } : row;
+      return answers.with ? { allOf: [row, objectOf(withRequired(answers.with))] } : row;
     }
   }
 }

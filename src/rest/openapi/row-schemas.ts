@@ -4,7 +4,15 @@ import type { ComputedField, Field, FileFieldData } from "../../schema/field.ts"
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { AnyResource } from "../../schema/resource.ts";
 import { exampleOf } from "./example.ts";
-import { givenMembers, type Members, objectOf, orNull, shownMembers, shownSchema } from "./field-schemas.ts";
+import {
+  givenMembers,
+  isOptional,
+  type Members,
+  objectOf,
+  orNull,
+  shownMembers,
+  shownSchema,
+} from "./field-schemas.ts";
 import { typeName } from "./names.ts";
 
 /** Where components are pointed to. */
@@ -13,6 +21,11 @@ export function componentRef(name: string): JsonSchema {
 }
 
 const MOMENT = { type: "string", format: "date-time" };
+const PERMISSIONS: JsonSchema = {
+  type: "array",
+  items: { type: "string", enum: ["get", "put", "delete"] },
+  description: "What the caller may do with it here.",
+};
 const ID = { type: "string", format: "uuid" };
 
 /** The schemas of a resource: the row, the row as part of another one, what makes one, and what changes one. */
@@ -49,10 +62,15 @@ export function relations(resource: AnyResource): { name: string; many: boolean;
   );
 }
 
+/** What the paths of a resource name. */
+export function namedInPaths(resource: AnyResource): ReadonlySet<string> {
+  return new Set(resource.paths.flatMap(pathParams));
+}
+
 /** What a path names need not stand in the body; where it does not name it, `required` of the operation does. */
 function creating(resource: AnyResource): Members {
   const { properties, required } = givenMembers(resource.fields, "create");
-  const named = new Set(resource.paths.flatMap(pathParams));
+  const named = namedInPaths(resource);
   return {
     properties: { id: { ...ID, description: "An id of the caller's own." }, ...properties },
     required: required.filter((name) => !named.has(name)),
@@ -63,8 +81,8 @@ function rowMembers(resource: AnyResource, catalogue: Catalogue): Members {
   const { properties, required } = ownMembers(resource);
   for (const [name, field] of Object.entries(resource.fields)) {
     if (field.kind !== "computed" || field.type !== "array") continue;
-    properties[name] = shownSchema(field);
-    if (!field.when && !field.unless) required.push(name);
+    properties[name] = field.rowsOf ? rowsWithin(field.rowsOf, field.doc) : shownSchema(field);
+    if (!isOptional(field)) required.push(name);
   }
   for (const { name, many, to } of relations(resource)) {
     const one = catalogue.has(to) ? componentRef(`${typeName(to)}Summary`) : { type: "null" };
@@ -73,11 +91,7 @@ function rowMembers(resource: AnyResource, catalogue: Catalogue): Members {
   if (resource.scope === "domain" && catalogue.has("domains")) {
     properties.domain = orNull(componentRef("DomainSummary"));
   }
-  properties.permissions = {
-    type: "array",
-    items: { type: "string", enum: ["get", "put", "delete"] },
-    description: "What the caller may do with it here.",
-  };
+  properties.permissions = PERMISSIONS;
   return { properties, required: [...required, "permissions"] };
 }
 
@@ -87,10 +101,9 @@ function ownMembers(resource: AnyResource): Members {
     ([, field]) => field.kind !== "file" && !(field.kind === "computed" && field.type === "array"),
   );
   const { properties, required } = shownMembers(Object.fromEntries(plain));
-  const optional = new Set(flagged(resource).map(([name]) => name));
   const members: Members = {
     properties: { id: ID, ...properties, createdAt: MOMENT, updatedAt: MOMENT },
-    required: ["id", ...required.filter((name) => !optional.has(name)), "createdAt", "updatedAt"],
+    required: ["id", ...required, "createdAt", "updatedAt"],
   };
   for (const [name, field] of Object.entries(resource.fields)) if (field.kind === "file") addFile(members, name, field);
   if (resource.scope === "domain") {
@@ -98,6 +111,12 @@ function ownMembers(resource: AnyResource): Members {
     members.required.push("domainId");
   }
   return members;
+}
+
+function rowsWithin(resourceName: string, description: string): JsonSchema {
+  const row = componentRef(`${typeName(resourceName)}Summary`);
+  const rights = { type: "object", required: ["permissions"], properties: { permissions: PERMISSIONS } };
+  return { type: "array", description, items: { allOf: [row, rights] } };
 }
 
 function addFile({ properties, required }: Members, name: string, field: FileFieldData): void {

@@ -42,7 +42,9 @@ export async function openAccess(dataDir: string): Promise<AccessFixture> {
   };
   const events = createEvents(fail);
   const catalogue = createCatalogue(await loadDeclarations([OWN_DECLARATIONS]));
-  const behaviours = Object.fromEntries(accessBehaviours(clock).map(([resource, bound]) => [resource.name, bound]));
+  const behaviours = Object.fromEntries(
+    accessBehaviours(clock, catalogue).map(([resource, bound]) => [resource.name, bound]),
+  );
   const store = openStore({ dataDir, catalogue, behaviours, clock, events, log: silentLog, onFatal: fail });
   const access = createAccess({ store, catalogue, clock, events });
   const system = access.systemBy("test");

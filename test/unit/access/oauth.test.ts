@@ -39,9 +39,9 @@ afterEach(async () => {
   await fixture.close();
 });
 
-async function newCode(): Promise<string> {
+async function newCode(scope = "offline_access"): Promise<string> {
   const request = readAuthorization(fixture.store, {
-    ...{ client_id: clientId, response_type: "code", redirect_uri: BACK, scope: "offline_access" },
+    ...{ client_id: clientId, response_type: "code", redirect_uri: BACK, scope },
     ...{ code_challenge: CHALLENGE, code_challenge_method: "S256" },
   });
   const location = await oauth.allow(request, fixture.principal(ann.token), null);
@@ -67,8 +67,21 @@ describe("lifetimes", () => {
     await expect(byCode(late)).rejects.toMatchObject(REFUSED);
   });
 
-  it("of an access token: an hour, whatever it is used for", async () => {
+  it("of a log-in without offline access: a session's, until it idles, 12 h at most", async () => {
+    const { accessToken, refreshToken, expiresInS } = await byCode(await newCode("urn:service:users:read"));
+    expect([refreshToken, expiresInS]).toEqual([null, 12 * 3_600]);
+    for (let half = 0; half < 23; half++) {
+      fixture.clock.tick(30 * 60_000 - 1);
+      expect(holder(accessToken)).not.toBeNull();
+    }
+    const idle = (await byCode(await newCode("urn:service:users:read"))).accessToken;
+    fixture.clock.tick(30 * 60_000);
+    expect([holder(idle), holder(accessToken)]).toEqual([null, null]);
+  });
+
+  it("of another access token: an hour, used or not", async () => {
     const { accessToken, expiresInS } = await byCode(await newCode());
+    expect(expiresInS).toBe(3_600);
     fixture.clock.tick(expiresInS * 1_000 - 1);
     expect(holder(accessToken)).not.toBeNull();
     fixture.clock.tick(1);

@@ -62,6 +62,25 @@ describe("log-in", () => {
     expect(new Set(words)).toEqual(new Set(["unauthorized: E-mail address or password is not right."]));
   });
 
+  it("is refused from the start of a lock to its end, and sessions rest meanwhile", async () => {
+    const token = await signIn.byPassword(ANN, null);
+    const at = (ms: number) => new Date(fixture.clock.now() + ms).toISOString();
+    const lock = { start: at(60_000), end: at(120_000) };
+    await fixture.store.update(users, annId, { lock }, fixture.system);
+    const tries = async () => {
+      const [enter] = await Promise.allSettled([signIn.byPassword(ANN, null)]);
+      return [enter?.status, holder(token) !== null];
+    };
+    fixture.clock.tick(59_999);
+    expect(await tries()).toEqual(["fulfilled", true]);
+    fixture.clock.tick(1);
+    expect(await tries()).toEqual(["rejected", false]);
+    fixture.clock.tick(59_999);
+    expect(await tries()).toEqual(["rejected", false]);
+    fixture.clock.tick(1);
+    expect(await tries()).toEqual(["fulfilled", true]);
+  });
+
   it("hashes for nobody too", async () => {
     const began = performance.now();
     expect(await verifyPassword(PASSWORD, null)).toBe(false);

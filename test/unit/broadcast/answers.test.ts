@@ -34,7 +34,13 @@ const recipient = (notificationId: string, userId: string) =>
   fixture.store.find(notificationRecipients, { notificationId, userId })[0];
 const shown = (id: string): Record<string, unknown> => {
   const row = fixture.store.get(notifications, id);
-  const context = { reader: fixture.store, scope: fixture.by.scope, query: {}, params: {} };
+  const context = {
+    reader: fixture.store,
+    scope: fixture.by.scope,
+    query: {},
+    params: {},
+    hide: <R>(_resource: unknown, rows: readonly R[]) => rows,
+  };
   return row ? (notificationBehaviour.present?.([row], context)[0] ?? {}) : {};
 };
 

@@ -32,7 +32,15 @@ function shown<R extends AnyResource>(
   query: Record<string, unknown> = {},
   reader: Reader = fixture.store,
 ): Record<string, unknown>[] {
-  return behaviour.present?.(rows, { reader, scope: fixture.by.scope, query, params: {} }) ?? [];
+  return (
+    behaviour.present?.(rows, {
+      reader,
+      scope: fixture.by.scope,
+      query,
+      params: {},
+      hide: <R>(_resource: unknown, rows: readonly R[]) => rows,
+    }) ?? []
+  );
 }
 
 /** The store, counting what is asked of it. */

@@ -30,6 +30,7 @@ import users from "../../../src/resources/people/users.ts";
 import { createCatalogue } from "../../../src/schema/catalogue.ts";
 import type { AnyResource, RowOf } from "../../../src/schema/resource.ts";
 import type { UploadedFile } from "../../../src/schema/uploaded-file.ts";
+import { fullScope } from "../../../src/store/full-scope.ts";
 import { openStore } from "../../../src/store/open-store.ts";
 import type { Behaviour, By, Store } from "../../../src/store/store.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
@@ -91,13 +92,7 @@ export async function openBroadcasts(
   let rootId: string | null = null;
   const by: By = {
     actor: { kind: "system", userId: null, name: "test", address: null },
-    scope: {
-      get domainId() {
-        return rootId;
-      },
-      allows: () => true,
-      visible: () => "all",
-    },
+    scope: fullScope(() => rootId),
   };
   const create = <R extends AnyResource>(resource: R, input: object): Promise<RowOf<R>> =>
     store.create(resource, input, by);

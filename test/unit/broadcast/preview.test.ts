@@ -15,7 +15,13 @@ beforeAll(async () => {
 afterAll(() => fixture.close());
 
 const preview = (row: NotificationRow): Record<string, unknown> => {
-  const context = { reader: fixture.store, scope: fixture.by.scope, query: {}, params: {} };
+  const context = {
+    reader: fixture.store,
+    scope: fixture.by.scope,
+    query: {},
+    params: {},
+    hide: <R>(_resource: unknown, rows: readonly R[]) => rows,
+  };
   return notificationBehaviour.present?.([row], context)[0] ?? {};
 };
 

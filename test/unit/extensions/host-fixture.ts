@@ -67,7 +67,13 @@ export async function open(
     shown(plugin) {
       const row = appliance.store.get(extensions, extensionIdOf(plugin));
       if (!row) return undefined;
-      const context = { reader: appliance.store, scope: somebody.scope, query: {}, params: {} };
+      const context = {
+        reader: appliance.store,
+        scope: somebody.scope,
+        query: {},
+        params: {},
+        hide: <R>(_resource: unknown, rows: readonly R[]) => rows,
+      };
       return appliance.host.extensionBehaviour.present?.([row], context)[0];
     },
   };

@@ -87,7 +87,15 @@ export async function openOutbound(allowedTargets: readonly string[] = ["127.0.0
         const [verb, spec] = grant.split(" ");
         await store.create(userPermissions, { userId: row.id, verb, spec }, system);
       }
-      const principal = { userId: row.id, userPk: row.pk, name, email: null, tokenId: "", accessToken: null };
+      const principal = {
+        userId: row.id,
+        userPk: row.pk,
+        name,
+        email: null,
+        tokenId: "",
+        scopes: null,
+        accessToken: null,
+      };
       const actor = { kind: "user" as const, userId: row.id, name, address: null };
       return { id: row.id, by: () => ({ actor, scope: access.scopeOf(principal, null) }) };
     },

@@ -127,7 +127,7 @@ export const FIELD_FACTS: Readonly<Record<string, Readonly<Record<string, object
 };
 
 /** Creation limits: most rows, and the field they are counted per. */
-export const ROW_LIMITS: Readonly<Record<string, { most: number; per?: string }>> = {
+export const ROW_LIMITS: Readonly<Record<string, { most: number; per?: string; until?: string }>> = {
   domains: { most: 200 },
   "distribution-lists": { most: 3_500 },
   "device-groups": { most: 3_500 },

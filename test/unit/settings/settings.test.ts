@@ -25,7 +25,13 @@ describe("settings file", () => {
     expect(defaultSettings()).toEqual({
       listen: "127.0.0.1:8080",
       log: { level: "info" },
-      api: { methodOverride: false, hosts: [], origins: [], requestsPerMinute: { token: 60_000, address: 60_000 } },
+      api: {
+        methodOverride: false,
+        publicUrl: null,
+        hosts: [],
+        origins: [],
+        requestsPerMinute: { token: 60_000, address: 60_000 },
+      },
       network: { allowedTargets: [], multicastInterface: null },
       audio: { multicastRange: "239.192.16.0/24", emergencyRange: "239.192.17.0/24", ttl: 16 },
       plugins: {},

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { install, installed } from "../../../.ci/setup/install.mjs";
@@ -70,6 +70,14 @@ describe("install", () => {
     expect(installed(folder)).toBe(false);
     install(folder);
     expect(calls(folder)).toMatch(/^ci /);
+  });
+
+  it("does not empty a folder of packages that is only linked to", () => {
+    const folder = makeFolder({ "node_modules/a": { version: "0.9.0" } });
+    renameSync(join(folder, "node_modules"), join(folder, "theirs"));
+    symlinkSync(join(folder, "theirs"), join(folder, "node_modules"));
+    expect(install(folder)).toBe(false);
+    expect(calls(folder)).toBe("");
   });
 
   it("says so when npm fails, and is not done", () => {

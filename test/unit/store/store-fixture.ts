@@ -19,13 +19,14 @@ import {
   timestamp,
 } from "../../../src/schema/field.ts";
 import { defineResource } from "../../../src/schema/resource.ts";
+import { fullScope } from "../../../src/store/full-scope.ts";
 import { openStore } from "../../../src/store/open-store.ts";
 import type { Behaviour, By, Store } from "../../../src/store/store.ts";
 
 /** Somebody who may do and see everything. */
 export const everybody: By = {
   actor: { kind: "system", userId: null, name: "test", address: null },
-  scope: { domainId: null, allows: () => true, visible: () => "all" },
+  scope: fullScope(() => null),
 };
 
 export const rooms = defineResource({

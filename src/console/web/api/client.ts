@@ -15,6 +15,8 @@ export interface ClientNeeds {
   isUnattended(): boolean;
   /** The session has ended, or there was none. */
   onLoggedOut(): void;
+  /** Domain that every request acts in; the user's first one unless given. */
+  domainId?: string | null;
 }
 
 /** The console's door to the API; each call throws CallerError (the API's own fault) or UpstreamError (no answer). */
@@ -74,7 +76,8 @@ export interface SchemaBook {
 }
 
 /** Makes the door. Cookies are sent by the browser; what changes something carries the console's header. */
-export function createClient({ fetch, isUnattended, onLoggedOut }: ClientNeeds): Client {
+export function createClient({ fetch, isUnattended, onLoggedOut, domainId = null }: ClientNeeds): Client {
+  const acting: Record<string, string> = domainId === null ? {} : { "x-service-domain": domainId };
   const call = async (
     method: string,
     address: string,
@@ -85,7 +88,7 @@ export function createClient({ fetch, isUnattended, onLoggedOut }: ClientNeeds):
     const response = await reach(fetch, address, {
       method,
       credentials: "same-origin",
-      headers: { ...marksOf(method, isUnattended()), ...typeOf(body), ...headers },
+      headers: { ...acting, ...marksOf(method, isUnattended()), ...typeOf(body), ...headers },
       ...more,
       ...(body === undefined ? {} : { body: body instanceof FormData ? body : JSON.stringify(body) }),
     });

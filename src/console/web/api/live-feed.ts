@@ -20,6 +20,8 @@ export interface FeedSocket {
 
 /** What `createLiveFeed` needs. */
 export interface FeedNeeds {
+  /** Domain whose changes are told; the user's first one unless given. */
+  domainId?: string | null;
   clock: BrowserClock;
   /** Opens a socket that tells each message, and once that it has ended. */
   open(address: string, on: { message(text: string): void; end(): void }): FeedSocket;
@@ -41,7 +43,8 @@ const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 10_000;
 
 /** Makes the feed: resumes after the last sequence number it saw, opens anew with growing patience, and tells its state. */
-export function createLiveFeed({ clock, open, onChanges, onResync, onState }: FeedNeeds): LiveFeed {
+export function createLiveFeed(needs: FeedNeeds): LiveFeed {
+  const { clock, open, onChanges, onResync, onState, domainId = null } = needs;
   let seq: number | null = null;
   let socket: FeedSocket | null = null;
   let timer: { cancel(): void } | null = null;
@@ -81,7 +84,11 @@ export function createLiveFeed({ clock, open, onChanges, onResync, onState }: Fe
     const mine = ++turn;
     watch(SILENCE_MS, () => cut());
     const current = (): boolean => mine === turn;
-    socket = open(`/api/live${seq === null ? "" : `?since=${seq}`}`, {
+    const query = new URLSearchParams({
+      ...(seq === null ? {} : { since: String(seq) }),
+      ...(domainId === null ? {} : { domain: domainId }),
+    }).toString();
+    socket = open(`/api/live${query && `?${query}`}`, {
       message: (text) => current() && heard(text),
       end: () => current() && cut(),
     });

@@ -1,9 +1,23 @@
+import type { paths } from "#client";
+
+type MethodsOf<P> = { [M in Method & keyof P]: [Exclude<P[M], undefined>] extends [never] ? never : M }[Method &
+  keyof P];
+
+/** The routes that the API's description has below `/v1/`, each with the methods that it serves. */
+type Served = {
+  readonly [P in keyof paths as P extends `/v1/${infer R}` ? R : never]?: {
+    resource: string;
+    methods: readonly MethodsOf<paths[P]>[];
+  };
+};
+
 /**
  * Every route of the API that the console calls: below `/api/v1/`, with what it does there and the resource whose
  * changes make its answers stale. A house rule compares the list with the declarations.
  */
 export const ROUTES = {
   session: { resource: "session", methods: ["get", "delete"] },
+  "session/domains": { resource: "domains", methods: ["get"] },
   notifications: { resource: "notifications", methods: ["get", "post"] },
   "notifications/{notificationId}": { resource: "notifications", methods: ["get", "delete"] },
   "notifications/{notificationId}/devices": { resource: "deliveries", methods: ["get"] },
@@ -57,6 +71,18 @@ export const ROUTES = {
     resource: "security-group-permissions",
     methods: ["delete"],
   },
+  "users/{userId}/password": { resource: "users", methods: ["put"] },
+  audit: { resource: "audit-entries", methods: ["get"] },
+  "audit/{auditEntryId}": { resource: "audit-entries", methods: ["get"] },
+  "audit/verification": { resource: "audit-entries", methods: ["get"] },
+  applications: { resource: "applications", methods: ["get", "post"] },
+  "applications/{applicationId}": { resource: "applications", methods: ["get", "put", "delete"] },
+  "applications/{applicationId}/rotate-secret": { resource: "applications", methods: ["post"] },
+  triggers: { resource: "triggers", methods: ["get", "post"] },
+  "triggers/{triggerId}": { resource: "triggers", methods: ["get", "put", "delete"] },
+  "triggers/{triggerId}/rotate-secret": { resource: "triggers", methods: ["post"] },
+  "triggers/{triggerId}/deliveries": { resource: "trigger-deliveries", methods: ["get"] },
+  "triggers/{triggerId}/deliveries/{deliveryId}/replay": { resource: "trigger-deliveries", methods: ["post"] },
   extensions: { resource: "extensions", methods: ["get"] },
   "extensions/{extensionId}": { resource: "extensions", methods: ["get", "put"] },
   "extensions/{extensionId}/restart": { resource: "extensions", methods: ["post"] },
@@ -67,7 +93,7 @@ export const ROUTES = {
     methods: ["get"],
   },
   "extensions/{extensionId}/endpoints/{endpointId}/devices": { resource: "devices", methods: ["get", "post"] },
-} as const satisfies Record<string, { resource: string; methods: readonly Method[] }>;
+} as const satisfies Served;
 
 /** What is done at a route. */
 export type Method = "get" | "post" | "put" | "delete";

@@ -3,13 +3,15 @@ import type { Change } from "./live-feed.ts";
 
 /** Resources whose rows stand in the answers of another; a change of the first makes the second stale too. */
 const SHOWN_IN: Readonly<Record<string, readonly string[]>> = {
-  deliveries: ["notifications", "devices"],
+  deliveries: ["notifications", "notification-activities", "devices"],
   "notification-recipients": ["notifications"],
   "notification-activities": ["notifications"],
-  notifications: ["deliveries"],
+  notifications: ["deliveries", "notification-activities"],
   subscriptions: ["users"],
   "security-group-members": ["users"],
   "security-groups": ["users"],
+  "user-permissions": ["users"],
+  "security-group-permissions": ["users"],
   devices: ["device-groups"],
 };
 

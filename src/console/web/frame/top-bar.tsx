@@ -8,6 +8,7 @@ import { useConsole, useNow } from "../console-context.tsx";
 import { EmergencyButton } from "../emergency/emergency-button.tsx";
 import { Chip } from "../parts/level-chip.tsx";
 import { useWords } from "../words/use-words.tsx";
+import { ActingDomain } from "./acting-domain.tsx";
 
 const UserSheet = lazy(() => import("./user-sheet.tsx"));
 
@@ -18,6 +19,7 @@ export function TopBar({ onSearch }: { onSearch: () => void }) {
     <header className="top">
       <EmergencyButton />
       <HealthWord />
+      <ActingDomain />
       <span className="space" />
       <TimeOfDay />
       <Button

@@ -2,6 +2,7 @@ import { useMediaQuery } from "@mantine/hooks";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type CSSProperties, memo, type ReactNode, useEffect, useRef, useState } from "react";
 import type { RouteFor, RouteParams, RouteQuery } from "../api/routes.ts";
+import { useGone } from "../parts/use-removal.ts";
 import { useWords } from "../words/use-words.tsx";
 import { ListFault } from "./list-fault.tsx";
 import { TableHead } from "./table-head.tsx";
@@ -34,7 +35,7 @@ interface ListTableProps<T> {
 }
 
 const NARROW = "(max-width: 48rem)";
-const LINE_PX = { wide: 45, narrow: 84 };
+const LINE_PX = { wide: 45, narrow: 100 };
 /** A search shows so many rows: nobody reads more, and they can't be entered anywhere without reading all before. */
 const MOST_FOUND = 2_000;
 const NO_PARAMS: RouteParams = {};
@@ -113,6 +114,8 @@ interface LineProps<T> {
 
 /** One row; drawn again only when the row itself is another, so that scrolling draws what comes into sight alone. */
 const Line = memo(function Line<T>({ index, start, height, columns, row, onOpen }: LineProps<T>) {
+  const gone = useGone();
+  const isLeaving = row !== undefined && gone.has((row as { id: string }).id);
   const style = { height, transform: `translateY(${start}px)` };
   const open = (target: EventTarget) => {
     const isOwn = target instanceof Element && target.closest("a, button, input") !== null;
@@ -122,7 +125,7 @@ const Line = memo(function Line<T>({ index, start, height, columns, row, onOpen 
     // biome-ignore lint/a11y/useSemanticElements: rows stand freely
     // biome-ignore lint/a11y/useFocusableInteractive: the first cell is what keys use
     <div
-      className="line"
+      className={isLeaving ? "line leaving" : "line"}
       role="row"
       aria-rowindex={index + 2}
       style={style}

@@ -31,7 +31,12 @@ export function Growth({ row }: { row: NotificationRow }) {
     <section className="card">
       <h2>{t("progress.title")}</h2>
       <Suspense fallback={<div className="chart" />}>
-        <TimeChart label={t("progress.title")} unit={t("progress.devices")} {...{ seconds, lines }} />
+        <TimeChart
+          label={t("progress.title")}
+          unit={t("progress.devices")}
+          when={t("progress.when")}
+          {...{ seconds, lines }}
+        />
       </Suspense>
       <details>
         <summary>{t("progress.table")}</summary>

@@ -16,6 +16,7 @@ export default function BroadcastsPage() {
   const navigate = useNavigate();
   return (
     <ListPage<NotificationRow>
+      tabs="history"
       title={t("history.title")}
       add={
         <Button component={Link} to="/send">

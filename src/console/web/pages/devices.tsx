@@ -58,7 +58,7 @@ export default function DevicesPage() {
         },
         { id: "type", head: t("field.type"), width: "8rem", sort: "type", cell: (row) => name("type", row.type) },
         { id: "address", head: t("devices.address"), width: "1fr", cell: addressOf },
-        { id: "proof", head: t("devices.last-proof"), width: "1.3fr", cell: (row) => <LastProof row={row} /> },
+        { id: "proof", head: t("devices.last-proof"), width: "15rem", cell: (row) => <LastProof row={row} /> },
         {
           id: "state",
           head: t("field.status"),

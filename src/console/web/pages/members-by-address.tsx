@@ -1,10 +1,11 @@
 import { Button, Textarea } from "@mantine/core";
 import { useState } from "react";
-import type { Page } from "../api/client.ts";
+import type { Client, Page } from "../api/client.ts";
 import type { UserRow } from "../api/rows.ts";
 import { useConsole } from "../console-context.tsx";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { useWords } from "../words/use-words.tsx";
+import { addressesIn } from "./addresses.ts";
 import "../parts/input-styles.ts";
 
 interface MembersByAddressProps {
@@ -24,10 +25,10 @@ export function MembersByAddress({ has, onAdd }: MembersByAddressProps) {
     setState({ pending: true, error: null });
     try {
       const found = await Promise.all(
-        addresses.map(async (email) => {
-          const { data } = await client.get<Page<UserRow>>("users", {}, { email, limit: 1 });
-          return { email, user: data[0] ?? null };
-        }),
+        addresses.map(async (email) => ({
+          email,
+          user: (await userAt(client, email)) ?? (await userAt(client, email.toLowerCase())),
+        })),
       );
       await onAdd(found.flatMap(({ user }) => (user && !has(user) ? [user] : [])));
       const missing = found.filter(({ user }) => user === null).map(({ email }) => email);
@@ -67,7 +68,8 @@ export function MembersByAddress({ has, onAdd }: MembersByAddressProps) {
   );
 }
 
-/** The e-mail addresses in a text, whatever stands between them; each once. */
-export function addressesIn(text: string): string[] {
-  return [...new Set(text.match(/[^\s,;<>"]+@[^\s,;<>"]+/g) ?? [])];
+/** Whoever has an address, spelt like this; null for nobody. */
+async function userAt(client: Client, email: string): Promise<UserRow | null> {
+  const { data } = await client.get<Page<UserRow>>("users", {}, { email, limit: 1 });
+  return data[0] ?? null;
 }

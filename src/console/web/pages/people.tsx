@@ -6,6 +6,7 @@ import { useWords } from "../words/use-words.tsx";
 import { PersonDevices } from "./person-devices.tsx";
 import { PersonLists } from "./person-lists.tsx";
 import { PersonLock } from "./person-lock.tsx";
+import { PersonPassword } from "./person-password.tsx";
 import { PersonRights } from "./person-rights.tsx";
 import { PersonTokens } from "./person-tokens.tsx";
 import "../parts/lines.css";
@@ -69,6 +70,7 @@ function PersonSheet({ userId, onClose }: { userId: string; onClose: () => void 
       ]}
     >
       <PersonLock userId={userId} />
+      <PersonPassword userId={userId} />
     </RowSheet>
   );
 }

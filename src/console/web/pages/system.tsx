@@ -3,6 +3,7 @@ import { useAppliance, useRows } from "../api/use-rows.ts";
 import { useTableSearch } from "../list/use-table-search.ts";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { HealthCard } from "../parts/health-card.tsx";
+import { Tabs } from "../parts/tabs.tsx";
 import { useWords } from "../words/use-words.tsx";
 import { PluginSheet, PluginState, RestartButton } from "./plugin-sheet.tsx";
 import "../parts/lines.css";
@@ -18,6 +19,7 @@ export default function SystemPage() {
   const opened = plugins.find(({ id }) => id === open);
   return (
     <div className="page">
+      <Tabs of="system" />
       <h1>{t("rail.system")}</h1>
       <HealthSection />
       <section className="card">

@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { MESSAGE_PRIORITIES } from "../../../resources/messages/speech.ts";
 import type { ConfirmationRow, GroupRow, ListRow, TemplateRow } from "../api/rows.ts";
 import { useRows } from "../api/use-rows.ts";
-import { EMERGENCY_MARK } from "../emergency/emergency-templates.ts";
+import { EMERGENCY_MARK } from "../emergency/emergency-mark.ts";
 import { ListPage, OpenButton } from "../list/list-page.tsx";
 import { RowSheet } from "../parts/row-sheet.tsx";
 import { useWords } from "../words/use-words.tsx";

@@ -19,6 +19,12 @@ export function lastDayOf(iso: string | null | undefined): string {
   return iso ? toLocalText(new Date(Date.parse(iso) - 1).toISOString()).slice(0, 10) : "";
 }
 
+/** The moment at which a day begins in the browser's zone; null for "". */
+export function startOfDay(day: string): string | null {
+  const at = new Date(`${day}T00:00`);
+  return day === "" || Number.isNaN(at.getTime()) ? null : at.toISOString();
+}
+
 /** The moment at which a day has passed in the browser's zone; null for "". */
 export function endOfDay(day: string): string | null {
   const at = new Date(`${day}T00:00`);

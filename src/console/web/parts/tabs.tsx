@@ -14,6 +14,15 @@ export const TABS = {
     { to: "/lists", word: "lists.title" },
     { to: "/security-groups", word: "security.title" },
   ],
+  history: [
+    { to: "/broadcasts", word: "history.title" },
+    { to: "/audit", word: "audit.title" },
+  ],
+  system: [
+    { to: "/system", word: "system.overview" },
+    { to: "/applications", word: "application.title" },
+    { to: "/webhooks", word: "webhook.title" },
+  ],
   devices: [
     { to: "/devices", word: "devices.title" },
     { to: "/device-groups", word: "groups.title" },

@@ -18,25 +18,27 @@ interface TimeChartProps {
   unit: string;
   /** Moments of the values, in seconds from the beginning; rising. */
   seconds: readonly number[];
+  /** What the moments are called. */
+  when: string;
   lines: readonly ChartLine[];
 }
 
 const HEIGHT_PX = 200;
 
 /** Numbers that grow with time, as steps. What it shows must also stand in a table, since a canvas can't be read out. */
-export default function TimeChart({ label, unit, seconds, lines }: TimeChartProps) {
+export default function TimeChart({ label, unit, seconds, when, lines }: TimeChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot | null>(null);
   const { colorScheme } = useMantineColorScheme();
   const data: UPlot.AlignedData = [[...seconds], ...lines.map(({ values }) => [...values])];
   const latest = useRef(data);
   latest.current = data;
-  const look = JSON.stringify([unit, colorScheme, lines.map(({ values: _, ...line }) => line)]);
+  const look = JSON.stringify([unit, when, colorScheme, lines.map(({ values: _, ...line }) => line)]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: `look` says all that the picture is made of
   useEffect(() => {
     const box = place.current;
     if (!box) return;
-    const made = new UPlot(optionsFor(box, unit, lines), latest.current, box);
+    const made = new UPlot(optionsFor(box, { unit, when, lines }), latest.current, box);
     plot.current = made;
     const watcher = new ResizeObserver(() => made.setSize({ width: box.clientWidth, height: HEIGHT_PX }));
     watcher.observe(box);
@@ -50,7 +52,10 @@ export default function TimeChart({ label, unit, seconds, lines }: TimeChartProp
   return <div className="chart" ref={place} role="img" aria-label={label} />;
 }
 
-function optionsFor(box: HTMLElement, unit: string, lines: readonly ChartLine[]): UPlot.Options {
+function optionsFor(
+  box: HTMLElement,
+  { unit, when, lines }: Pick<TimeChartProps, "unit" | "when" | "lines">,
+): UPlot.Options {
   const style = getComputedStyle(box);
   const colourOf = (name: string): string => style.getPropertyValue(name);
   const axis = { stroke: colourOf("--soft"), grid: { stroke: colourOf("--line"), width: 1 }, ticks: { show: false } };
@@ -65,7 +70,7 @@ function optionsFor(box: HTMLElement, unit: string, lines: readonly ChartLine[])
       { ...axis, label: unit, labelSize: 20, size: 44, values: (_plot, marks) => marks.map(isWhole) },
     ],
     series: [
-      { value: (_plot, value) => (value === null ? "–" : `${value.toFixed(1)} s`) },
+      { label: when, value: (_plot, value) => (value === null ? "–" : `${value.toFixed(1)} s`) },
       ...lines.map((line) => ({
         label: line.label,
         stroke: colourOf(line.colour),

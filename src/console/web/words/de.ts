@@ -1,4 +1,5 @@
 import type { WordKey } from "./en.ts";
+import { identityDe } from "./identity-de.ts";
 import { listDe } from "./list-de.ts";
 import { peopleDe } from "./people-de.ts";
 import { sendDe } from "./send-de.ts";
@@ -11,6 +12,7 @@ export const de: Readonly<Record<WordKey, string>> = {
   ...sendDe,
   ...systemDe,
   ...peopleDe,
+  ...identityDe,
   ...thingsDe,
   brand: "Carillon",
   skip: "Zur Seite springen",
@@ -133,7 +135,7 @@ export const de: Readonly<Record<WordKey, string>> = {
   "send.more-templates": "Weitere Vorlagen",
   "send.groups-hint": "Telefone, Lautsprecher und Zonen, die es wiedergeben.",
   "send.lists-hint": "Personen, die es bekommen.",
-  "send.audio-hint": "Eine WAV-Datei, die nach dem Ton gespielt wird.",
+  "send.audio-hint": "Sprechen Sie es oder wählen Sie eine Datei; es wird nach dem Ton gespielt.",
   "send.audio-of-template": "Die Vorlage bringt eine eigene Aufnahme mit.",
   "send.audio-preview": "Die gewählte Aufnahme",
   "send.drill": "Übung starten",

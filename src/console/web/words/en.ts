@@ -1,3 +1,4 @@
+import { identityEn } from "./identity-en.ts";
 import { listEn } from "./list-en.ts";
 import { peopleEn } from "./people-en.ts";
 import { sendEn } from "./send-en.ts";
@@ -13,6 +14,7 @@ export const en = {
   ...sendEn,
   ...systemEn,
   ...peopleEn,
+  ...identityEn,
   ...thingsEn,
   brand: "Carillon",
   skip: "Skip to the page",
@@ -134,7 +136,7 @@ export const en = {
   "send.more-templates": "More templates",
   "send.groups-hint": "Phones, speakers and zones that play and show it.",
   "send.lists-hint": "People who get it.",
-  "send.audio-hint": "A WAV file that is played after the tone.",
+  "send.audio-hint": "Speak it or choose a file; it is played after the tone.",
   "send.audio-of-template": "The template brings a recording of its own.",
   "send.audio-preview": "The recording you chose",
   "send.drill": "Start drill",

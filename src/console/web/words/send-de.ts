@@ -69,4 +69,5 @@ export const sendDe: Readonly<Record<keyof typeof sendEn, string>> = {
   "progress.playing": "Spielt",
   "progress.missed": "Verpasst",
   "progress.devices": "Geräte",
+  "progress.when": "Nach",
 };

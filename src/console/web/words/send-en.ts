@@ -67,4 +67,5 @@ export const sendEn = {
   "progress.playing": "Playing",
   "progress.missed": "Missed",
   "progress.devices": "Devices",
+  "progress.when": "After",
 } as const;

@@ -1,12 +1,16 @@
 import { describe, expect, it } from "vitest";
-import type { TemplateRow } from "../../../../src/console/web/api/rows.ts";
+import type { NotificationRow, TemplateRow } from "../../../../src/console/web/api/rows.ts";
+import { EMERGENCY_MARK, isForEmergencies } from "../../../../src/console/web/emergency/emergency-mark.ts";
 import {
   bodyOf,
+  continuing,
   EMPTY_MESSAGE,
   formOf,
   isSendable,
+  isTouched,
   messageFrom,
 } from "../../../../src/console/web/pages/send-message.ts";
+import { markIn, withMark } from "../../../../src/console/web/parts/form-fields.ts";
 
 const template = {
   id: "t",
@@ -59,5 +63,48 @@ describe("a message", () => {
     expect(form.get("drill")).toBe("true");
     expect(form.getAll("deviceGroupIds[]")).toEqual(["a", "b"]);
     expect(form.get("audio")).toBeInstanceOf(File);
+  });
+
+  it("is touched when somebody has put work into it", () => {
+    expect(isTouched(EMPTY_MESSAGE, null)).toBe(false);
+    expect(isTouched({ ...EMPTY_MESSAGE, drill: true, deviceGroupIds: ["g"] }, null)).toBe(false);
+    expect(isTouched({ ...EMPTY_MESSAGE, subject: "x" }, null)).toBe(true);
+    expect(isTouched({ ...EMPTY_MESSAGE, audio: new File(["x"], "x.wav") }, null)).toBe(true);
+    expect(isTouched(messageFrom(template, EMPTY_MESSAGE), template)).toBe(false);
+    expect(isTouched({ ...messageFrom(template, EMPTY_MESSAGE), body: "Room 7" }, template)).toBe(true);
+  });
+});
+
+describe("a continuation", () => {
+  const before = {
+    id: "n",
+    drill: true,
+    deviceGroups: [{ id: "all", name: "All" }],
+    distributionLists: [{ id: "staff", name: "Staff" }],
+  } as unknown as NotificationRow;
+
+  it("is a drill where that was one, and goes to the same unless its template names others", () => {
+    const free = continuing(before, EMPTY_MESSAGE);
+    expect(free).toMatchObject({ drill: true, deviceGroupIds: ["all"], distributionListIds: ["staff"] });
+    expect(bodyOf({ ...free, subject: "x" }, null, false)).toMatchObject({
+      followUpForNotificationId: "n",
+      drill: true,
+    });
+    const own = continuing(before, messageFrom(template, free));
+    expect(own).toMatchObject({ deviceGroupIds: ["g"], distributionListIds: [], followUpFor: "n", drill: true });
+  });
+});
+
+describe("a mark", () => {
+  it("stands in a field's object beside whatever else is there", () => {
+    const marked = withMark({ other: 1, console: { colour: "red" } }, EMERGENCY_MARK, true);
+    expect(marked).toEqual({ other: 1, console: { colour: "red", emergency: true } });
+    expect(markIn(marked, EMERGENCY_MARK)).toBe(true);
+    expect(isForEmergencies({ metadata: marked })).toBe(true);
+    expect(withMark(null, EMERGENCY_MARK, false)).toEqual({ console: { emergency: false } });
+  });
+
+  it.each([null, "text", 7, [], { console: null }, { console: { emergency: "true" } }])("is not in %j", (metadata) => {
+    expect(isForEmergencies({ metadata })).toBe(false);
   });
 });

@@ -1,0 +1,83 @@
+import type distributionLists from "../resources/lists/distribution-lists.ts";
+import subscriptions from "../resources/people/subscriptions.ts";
+import userDevices from "../resources/people/user-devices.ts";
+import users from "../resources/people/users.ts";
+import type { RowOf } from "../schema/resource.ts";
+import type { By, Reader, Transaction } from "../store/store.ts";
+
+/** Somebody who wants to be on a list; at least one of address and number is given. */
+export interface Person {
+  name: string | null;
+  email: string | null;
+  /** Digits, a plus before them where it is international. */
+  phone: string | null;
+}
+
+type ListRow = RowOf<typeof distributionLists>;
+
+const DAY_MS = 86_400_000;
+/** As the declaration of users. */
+const LONGEST_NAME = 140;
+
+/**
+ * Puts a person on a list in the open transaction. Somebody with the address, or else with a device of the number, is the
+ * same person and keeps the account as it is; else a self-registered account is made, with a device for each of both.
+ * The place on the list lasts for the campaign's days; one without an end keeps it. Throws as creations do.
+ */
+export function enrol(
+  tx: Transaction,
+  list: ListRow,
+  person: Person,
+  { by, now }: { by: By; now: number },
+): { userId: string; subscriptionId: string; isNewcomer: boolean } {
+  const userId = findPerson(tx, person) ?? makePerson(tx, list, person, by);
+  const days = list.campaign?.defaultNotificationDays ?? null;
+  const end = days === null ? null : now + days * DAY_MS;
+  const subscriptionEndDate = end === null ? null : new Date(end).toISOString();
+  const known = tx.find(subscriptions, { userId, distributionListId: list.id }, 1)[0];
+  if (!known) {
+    const place = tx.create(subscriptions, { userId, distributionListId: list.id, subscriptionEndDate }, by);
+    return { userId, subscriptionId: place.id, isNewcomer: true };
+  }
+  const before = known.subscriptionEndDate;
+  const isLonger = before !== null && (end === null || end > before);
+  if (isLonger) tx.update(subscriptions, known.id, { subscriptionEndDate }, by);
+  return { userId, subscriptionId: known.id, isNewcomer: before !== null && before <= now };
+}
+
+function findPerson(tx: Reader, { email, phone }: Person): string | null {
+  if (email !== null) {
+    return tx.one<{ id: string }>("SELECT id FROM users WHERE email = ? COLLATE NOCASE", email)?.id ?? null;
+  }
+  return phone === null ? null : findBySms(tx, phone);
+}
+
+/** Whose device for text messages has a number; the oldest one's. */
+export function findBySms(reader: Reader, phone: string): string | null {
+  const found = reader.one<{ id: string }>(
+    `SELECT u.id FROM user_devices d JOIN users u ON u.pk = d.user_pk
+     WHERE d.type = 'SMS' COLLATE NOCASE AND d.device_identifier = ? COLLATE NOCASE ORDER BY d.pk LIMIT 1`,
+    phone,
+  );
+  return found?.id ?? null;
+}
+
+/** own choice: somebody without a mail address is an anonymous user, called by the number. */
+function makePerson(tx: Transaction, list: ListRow, { name, email, phone }: Person, by: By): string {
+  const input = {
+    name: (name || email || phone)?.slice(0, LONGEST_NAME),
+    email,
+    type: email === null ? "anonymous" : "regular",
+  };
+  const system = { selfRegistered: true, source: "self-registered", domainId: list.domainId } as const;
+  const { id: userId } = tx.create(users, input, by, system);
+  const ways = [
+    ["email", email],
+    ["SMS", phone],
+  ] as const;
+  for (const [type, deviceIdentifier] of ways) {
+    if (deviceIdentifier !== null)
+      tx.create(userDevices, { userId, type, name: deviceIdentifier, deviceIdentifier }, by);
+  }
+  return userId;
+}

@@ -1,0 +1,68 @@
+import type { Delivery, EndLevel } from "./delivery.ts";
+import { endDelivery, isListening, tellStop, WITHOUT_WORDS } from "./live-ends.ts";
+import { countState, look } from "./live-start.ts";
+import type { LiveState } from "./live-state.ts";
+import { isEndLevel, isReached, retryDelay, rise } from "./proof.ts";
+import type { Outcome } from "./providers.ts";
+
+/** A zone tells of its first packet, which leaves at the beginning: what is told within this time was not late. own choice */
+const FIRST_PACKET_MS = 500;
+
+/** What a channel says of a delivery; of one that has ended it says nothing new. */
+export function takeOutcome(live: LiveState, delivery: Delivery, outcome: Outcome): void {
+  if (delivery.endedAt !== null) return;
+  live.dispatcher.answered(delivery);
+  if (isEndLevel(outcome.level)) failed(live, delivery, outcome);
+  else proven(live, delivery, outcome.level, outcome);
+  look(live);
+}
+
+/** Lets a delivery rest until it is tried again. */
+export function restUntilRetry(live: LiveState, delivery: Delivery, delayMs: number): void {
+  delivery.place = "rests";
+  live.after(delayMs, () => {
+    if (delivery.endedAt !== null || delivery.place !== "rests") return;
+    delivery.retryAt = null;
+    live.dispatcher.queue(delivery);
+  });
+}
+
+function failed(live: LiveState, delivery: Delivery, { details, level, at }: Outcome): void {
+  const { clock, shared } = live;
+  const words = details.reason ?? null;
+  const moment = { now: clock.now(), notAfter: shared.notAfter };
+  const delayMs = level === "failed" && !live.closed ? retryDelay(delivery, details, moment) : null;
+  if (delayMs === null) {
+    if (level === "failed") delivery.deviceShowed = "silence";
+    endDelivery(live, delivery, level as EndLevel, words ?? WITHOUT_WORDS, at);
+    return;
+  }
+  delivery.reason = words;
+  delivery.retryAt = clock.now() + delayMs;
+  countState(live, delivery, "failed");
+  live.ledger.touch(delivery);
+  restUntilRetry(live, delivery, delayMs);
+}
+
+function proven(
+  live: LiveState,
+  delivery: Delivery,
+  level: Exclude<Outcome["level"], EndLevel>,
+  { details, at }: Outcome,
+): void {
+  const { sound, soundWasOver } = live;
+  const wasReached = isReached(delivery);
+  if (rise(delivery, level, at)) {
+    delivery.reason = details.reason ?? null;
+    if (sound?.t0 && delivery.audible && !wasReached) {
+      delivery.late = at > sound.t0 + (delivery.hears === "own" ? FIRST_PACKET_MS : 0);
+    }
+    live.ledger.touch(delivery);
+  }
+  if (level === "sent") return;
+  countState(live, delivery, "joined");
+  // What answers only after the sound has to be silenced.
+  if (isListening(delivery) && soundWasOver && !wasReached) tellStop(live, [delivery], "ended");
+  // What shows text only has nothing more to prove, and after the sound this was the channel's last word.
+  if (!delivery.audible || (delivery.hears === "group" && soundWasOver)) endDelivery(live, delivery, null, null, at);
+}

@@ -1,0 +1,102 @@
+import type { Clock, Timer } from "../base/clock.ts";
+import type { AudioTarget } from "../plugin-api/index.ts";
+import type { Delivery } from "./delivery.ts";
+import type { SharedItem } from "./delivery-item.ts";
+import type { Dispatcher } from "./dispatcher.ts";
+import type { Ledger } from "./ledger.ts";
+import type { Providers } from "./providers.ts";
+import type { Sound } from "./sound.ts";
+import type { StartCounts } from "./start-rule.ts";
+
+/** What a broadcast on air needs. */
+export interface LiveNeeds {
+  clock: Clock;
+  providers: Providers;
+  dispatcher: Dispatcher;
+  ledger: Ledger;
+  shared: SharedItem;
+  mayWait: boolean;
+  /** It is only ended, by whoever put it on air. */
+  givenUp: boolean;
+  sound: Sound | null;
+  /** What devices are told of the sound, by how they get it; null without. */
+  targets: { group: AudioTarget | null; own: AudioTarget | null };
+  /** True while rows are still being made for it. */
+  moreToCome(): boolean;
+  /** Writes the moment of the first packet. */
+  soundBegan(t0: number): void;
+}
+
+/** What is known of a broadcast on air, beside what its deliveries say; the parts of `live-broadcast.ts` share it. */
+export interface LiveState extends LiveNeeds {
+  readonly deliveries: Set<Delivery>;
+  readonly counts: StartCounts;
+  readonly handedOver: Signal;
+  readonly finished: Signal;
+  /** When it was put on air, on the clock that is never set; so is `endsAt`. */
+  readonly began: number;
+  readonly endsAt: number;
+  /** All deliveries that there were when it began have been added. */
+  complete: boolean;
+  soundWasOver: boolean;
+  /** Nobody is to be asked any more. */
+  closed: boolean;
+  /** Deliveries that have not ended. */
+  open: number;
+  /** Deliveries that were not asked yet. */
+  unasked: number;
+  after(delayMs: number, fn: () => void): void;
+  /** Cancels its timers. */
+  drop(): void;
+}
+
+/** The state of a message with no delivery yet. */
+export function createLiveState(needs: LiveNeeds): LiveState {
+  const { clock, shared } = needs;
+  const timers = new Set<Timer>();
+  const began = clock.monotonicMs();
+  return {
+    ...needs,
+    deliveries: new Set(),
+    counts: { phones: 0, phonesJoined: 0, phonesFailed: 0, zones: 0, zonesReady: 0 },
+    handedOver: createSignal(),
+    finished: createSignal(),
+    began,
+    endsAt: began + shared.notAfter - clock.now(),
+    complete: false,
+    soundWasOver: false,
+    closed: false,
+    open: 0,
+    unasked: 0,
+    after(delayMs, fn) {
+      const timer = clock.after(Math.max(0, delayMs), () => {
+        timers.delete(timer);
+        fn();
+      });
+      timers.add(timer);
+    },
+    drop() {
+      for (const timer of timers) timer.cancel();
+      timers.clear();
+    },
+  };
+}
+
+/** Deliveries that have not ended. */
+export function livingOf({ deliveries }: LiveState): Delivery[] {
+  return [...deliveries].filter((delivery) => delivery.endedAt === null);
+}
+
+/** A promise and the way to keep it. */
+export interface Signal {
+  given: Promise<void>;
+  give(): void;
+}
+
+function createSignal(): Signal {
+  let give = (): void => {};
+  const given = new Promise<void>((resolve) => {
+    give = resolve;
+  });
+  return { given, give };
+}

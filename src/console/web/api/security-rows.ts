@@ -1,0 +1,78 @@
+import type { Named, Row } from "./rows.ts";
+
+/** Something that was done or refused. */
+export interface AuditRow extends Row {
+  op: string;
+  resource: string | null;
+  rowId: string | null;
+  actorKind: string;
+  actorId: string | null;
+  actorName: string | null;
+  address: string | null;
+  before: unknown;
+  after: unknown;
+  details: unknown;
+  hash: string;
+}
+
+/** What a look at the chain of the audit found. */
+export interface AuditVerdict {
+  intact: boolean;
+  entries: number;
+  last: { number: number; hash: string };
+  broken: { number: number; id: string | null; at: string | null; reason: string } | null;
+  finished: boolean;
+}
+
+/** A program that gets tokens by OAuth 2. */
+export interface ApplicationRow extends Row {
+  name: string;
+  clientId: string;
+  type: string;
+  redirectUris: readonly string[];
+  scopes: readonly string[];
+  userId: string | null;
+  user?: Named | null;
+  secretCreatedAt: string | null;
+  /** Told once. */
+  clientSecret?: string | null;
+}
+
+/** A web address that is called when rows are written. */
+export interface TriggerRow extends Row {
+  name: string;
+  spec: string;
+  url: string;
+  disabled: boolean;
+  disabledReason: string | null;
+  owner?: Named | null;
+  previousSecretUntil: string | null;
+  /** Told once. */
+  secret?: string;
+}
+
+/** A call of a webhook. */
+export interface TriggerDeliveryRow extends Row {
+  event: string;
+  resourceId: string | null;
+  state: string;
+  attempts: number;
+  lastAttemptAt: string | null;
+  lastStatus: number | null;
+  reason: string | null;
+  nextAttemptAt: string | null;
+  deliveredAt: string | null;
+}
+
+/** The domains in which one may act, and the one acted in. */
+export interface ActingDomains {
+  actingDomainId: string | null;
+  data: readonly { id: string; name: string; namePath: string }[];
+}
+
+/** A part of the organisation. */
+export interface DomainRow extends Row {
+  name: string;
+  parentId: string | null;
+  namePath: string | null;
+}

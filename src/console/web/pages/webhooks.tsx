@@ -1,0 +1,249 @@
+import { Button } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import type { TriggerDeliveryRow, TriggerRow } from "../api/security-rows.ts";
+import { useChange, useRow, useSchemas } from "../api/use-rows.ts";
+import { useConsole } from "../console-context.tsx";
+import { ListPage, OpenButton } from "../list/list-page.tsx";
+import { ListTable } from "../list/list-table.tsx";
+import { FaultLine } from "../parts/fault-line.tsx";
+import { Form } from "../parts/form.tsx";
+import { type Drawn, drawnFields } from "../parts/form-fields.ts";
+import { Chip } from "../parts/level-chip.tsx";
+import { Moment } from "../parts/moment.tsx";
+import { OnceShown } from "../parts/once-shown.tsx";
+import { NEW, RowSheet } from "../parts/row-sheet.tsx";
+import { SideSheet } from "../parts/side-sheet.tsx";
+import { useWords } from "../words/use-words.tsx";
+import { thingWord } from "./grant-words.ts";
+import "../parts/lines.css";
+
+const STATE_TONES: Readonly<Record<string, string>> = { delivered: "good", dead: "bad", pending: "" };
+
+/** Programs elsewhere that are told when something is written. */
+export default function WebhooksPage() {
+  const { t } = useWords();
+  return (
+    <ListPage<TriggerRow>
+      tabs="system"
+      title={t("webhook.title")}
+      add={t("webhook.add")}
+      none={t("webhook.none")}
+      route="triggers"
+      columns={(open) => [
+        {
+          id: "name",
+          head: t("field.name"),
+          width: "1fr",
+          sort: "name",
+          cell: (row) => <OpenButton name={row.name} onOpen={() => open(row.id)} />,
+        },
+        { id: "state", head: t("field.status"), width: "9rem", side: true, cell: (row) => <TriggerState row={row} /> },
+        { id: "spec", head: t("field.spec"), width: "1fr", cell: (row) => <code>{row.spec}</code> },
+        { id: "url", head: t("field.url"), width: "2fr", cell: (row) => row.url },
+      ]}
+      sheet={(id, onClose) =>
+        id === NEW ? <NewWebhook onClose={onClose} /> : <WebhookSheet key={id} triggerId={id} onClose={onClose} />
+      }
+    />
+  );
+}
+
+function TriggerState({ row }: { row: TriggerRow }) {
+  const { t } = useWords();
+  if (!row.disabled) return <Chip tone="good">{t("webhook.on")}</Chip>;
+  return row.disabledReason ? <Chip tone="bad">{t("webhook.given-up")}</Chip> : <Chip tone="">{t("webhook.off")}</Chip>;
+}
+
+function useFields(): Drawn[] {
+  const { t } = useWords();
+  return [
+    { name: "name" },
+    { name: "spec", hint: t("webhook.spec-hint") },
+    { name: "url", hint: t("webhook.url-hint") },
+  ];
+}
+
+/** A new webhook; the key of its signature stands in the answer alone, so the sheet stays until it is kept. */
+function NewWebhook({ onClose }: { onClose: () => void }) {
+  const { t } = useWords();
+  const { client } = useConsole();
+  const schemas = useSchemas();
+  const fields = useFields();
+  const make = useChange("triggers", (body: Record<string, unknown>) =>
+    client.post<TriggerRow>("triggers", {}, { type: "webhook", ...body }),
+  );
+  return (
+    <SideSheet title={make.data?.name ?? t("webhook.add")} onClose={onClose}>
+      {make.data?.secret ? (
+        <OnceShown label={t("webhook.secret")} value={make.data.secret} onKept={onClose} />
+      ) : (
+        <>
+          <FaultLine error={schemas.error} />
+          {schemas.data && (
+            <Form
+              fields={drawnFields(schemas.data.resources.triggers?.schema, fields)}
+              before={{}}
+              pending={make.isPending}
+              error={make.error}
+              onSave={(body) => make.mutate(body)}
+            />
+          )}
+        </>
+      )}
+    </SideSheet>
+  );
+}
+
+function WebhookSheet({ triggerId, onClose }: { triggerId: string; onClose: () => void }) {
+  const { t } = useWords();
+  const fields: Drawn[] = [...useFields(), { name: "disabled" }];
+  return (
+    <RowSheet
+      id={triggerId}
+      collection="triggers"
+      item="triggers/{triggerId}"
+      newTitle={t("webhook.add")}
+      onClose={onClose}
+      fields={fields}
+      tabs={[
+        { id: "calls", label: t("webhook.calls"), content: <Calls triggerId={triggerId} /> },
+        { id: "key", label: t("webhook.key"), content: <Key triggerId={triggerId} /> },
+      ]}
+    >
+      <GivenUp triggerId={triggerId} />
+    </RowSheet>
+  );
+}
+
+function GivenUp({ triggerId }: { triggerId: string }) {
+  const { t } = useWords();
+  const row = useRow<TriggerRow>("triggers/{triggerId}", { triggerId });
+  const reason = row.data?.disabledReason;
+  return reason ? <p className="fault">{t("webhook.given-up-words", { reason })}</p> : null;
+}
+
+/** What was told and whether it arrived, newest first; each can be told again. */
+function Calls({ triggerId }: { triggerId: string }) {
+  const { t, name } = useWords();
+  useFollowing("trigger-deliveries");
+  return (
+    <section className="stack">
+      <div className="members-table">
+        <ListTable<TriggerDeliveryRow>
+          label={t("webhook.calls")}
+          route="triggers/{triggerId}/deliveries"
+          params={{ triggerId }}
+          sort="-createdAt"
+          columns={[
+            {
+              id: "event",
+              head: t("webhook.event"),
+              width: "1fr",
+              cell: (row) => (
+                <span title={row.reason ?? undefined}>
+                  {eventWord(row.event, name)}{" "}
+                  <small className="soft">
+                    <Moment at={row.createdAt} />
+                  </small>
+                </span>
+              ),
+            },
+            { id: "state", head: t("field.status"), width: "12rem", cell: (row) => <CallState row={row} /> },
+            {
+              id: "again",
+              head: t("webhook.again"),
+              width: "8rem",
+              side: true,
+              cell: (row) => <ReplayButton triggerId={triggerId} deliveryId={row.id} />,
+            },
+          ]}
+          empty={<p>{t("webhook.no-calls")}</p>}
+        />
+      </div>
+    </section>
+  );
+}
+
+const PAUSE_MS = 3_000;
+
+/** Reads again every few seconds what the live feed does not tell, since it is told elsewhere. */
+function useFollowing(resource: string): void {
+  const queries = useQueryClient();
+  const { clock, feed } = useConsole();
+  useEffect(() => {
+    if (!feed.live) return;
+    const reading = clock.every(PAUSE_MS, () => void queries.invalidateQueries({ queryKey: [resource] }));
+    return () => reading.cancel();
+  }, [queries, clock, feed.live, resource]);
+}
+
+/** `users.updated` in words. */
+function eventWord(event: string, name: (family: string, value: string) => string): string {
+  const [resource = "", op = ""] = event.split(".");
+  return `${thingWord(resource, name)}: ${name("webhook-op", op)}`;
+}
+
+function CallState({ row }: { row: TriggerDeliveryRow }) {
+  const { t, name } = useWords();
+  const answer = row.lastStatus === null ? row.reason : t("webhook.status", { status: String(row.lastStatus) });
+  return (
+    <span className="row tight" title={row.reason ?? undefined}>
+      <Chip tone={STATE_TONES[row.state] ?? ""}>{name("webhook-state", row.state)}</Chip>
+      <small className="soft">{[answer, t("webhook.tries", { n: row.attempts })].filter(Boolean).join(" · ")}</small>
+    </span>
+  );
+}
+
+function ReplayButton({ triggerId, deliveryId }: { triggerId: string; deliveryId: string }) {
+  const { t } = useWords();
+  const { client, say } = useConsole();
+  const replay = useChange<void, void>("trigger-deliveries", async () => {
+    await client.post("triggers/{triggerId}/deliveries/{deliveryId}/replay", { triggerId, deliveryId }, {});
+    say(t("webhook.replayed"));
+  });
+  return (
+    <>
+      <Button variant="default" size="compact-sm" loading={replay.isPending} onClick={() => replay.mutate()}>
+        {t("webhook.replay")}
+      </Button>
+      <FaultLine error={replay.error} />
+    </>
+  );
+}
+
+function Key({ triggerId }: { triggerId: string }) {
+  const { t } = useWords();
+  const { client } = useConsole();
+  const [armed, setArmed] = useState(false);
+  const row = useRow<TriggerRow>("triggers/{triggerId}", { triggerId });
+  const rotate = useChange<void, TriggerRow>("triggers", async () => {
+    setArmed(false);
+    return client.post<TriggerRow>("triggers/{triggerId}/rotate-secret", { triggerId }, {});
+  });
+  return (
+    <div className="stack">
+      <p className="soft">{t("webhook.key-words")}</p>
+      {row.data?.previousSecretUntil && (
+        <p>
+          {t("webhook.old-key")} <Moment at={row.data.previousSecretUntil} />
+        </p>
+      )}
+      {rotate.data?.secret ? (
+        <OnceShown label={t("webhook.secret")} value={rotate.data.secret} onKept={() => rotate.reset()} />
+      ) : (
+        <div>
+          <Button
+            variant={armed ? "filled" : "default"}
+            loading={rotate.isPending}
+            onBlur={() => setArmed(false)}
+            onClick={() => (armed ? rotate.mutate() : setArmed(true))}
+          >
+            {armed ? t("webhook.rotate-really") : t("webhook.rotate")}
+          </Button>
+        </div>
+      )}
+      <FaultLine error={rotate.error ?? row.error} />
+    </div>
+  );
+}

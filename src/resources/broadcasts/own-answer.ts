@@ -1,0 +1,9 @@
+import { computed } from "../../schema/field.ts";
+
+/** What a notification shows beside the rest in the list of one user: that user's answer and reading. @source digest `/v1/users/{userId}/notifications` */
+export const OWN_ANSWER = {
+  confirmationResponse: computed("The user's last answer.", "text", { nullable: true, sometimes: true }),
+  confirmationResponseTimestamp: computed("When it was given.", "timestamp", { nullable: true, sometimes: true }),
+  dynamicReplyText: computed("What the user was told then.", "text", { nullable: true, sometimes: true }),
+  readTimestamp: computed("When the user read it first.", "timestamp", { nullable: true, sometimes: true }),
+};

@@ -1,0 +1,55 @@
+import { spawn } from "node:child_process";
+import { readFile } from "node:fs/promises";
+
+/** What a watched process said of itself last. */
+export interface Pulse {
+  /** 99th percentile of the event loop's delay since the start of the watch, in ms. */
+  lagP99Ms: number;
+  lagMaxMs: number;
+  rssBytes: number;
+}
+
+const RESOLUTION_MS = 10;
+
+/** Runs in the watched process, in its main thread, and writes its pulse into the file five times a second. */
+const WATCH = `
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { writeFileSync, renameSync } from "node:fs";
+import { isMainThread } from "node:worker_threads";
+const file = process.env.CARILLON_PULSE;
+if (isMainThread && file) {
+  const delay = monitorEventLoopDelay({ resolution: ${RESOLUTION_MS} });
+  delay.enable();
+  setInterval(() => {
+    const ms = (ns) => Math.max(0, ns / 1e6 - ${RESOLUTION_MS});
+    const pulse = { lagP99Ms: ms(delay.percentile(99)), lagMaxMs: ms(delay.max), rssBytes: process.memoryUsage.rss() };
+    writeFileSync(file + ".new", JSON.stringify(pulse));
+    renameSync(file + ".new", file);
+  }, 200).unref();
+}`;
+
+/** Lets `start` begin a process whose pulse goes to `file`. */
+export async function watched<T>(file: string, start: () => Promise<T>): Promise<T> {
+  const { NODE_OPTIONS: before } = process.env;
+  process.env.NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(WATCH)}`;
+  process.env.CARILLON_PULSE = file;
+  try {
+    return await start();
+  } finally {
+    delete process.env.CARILLON_PULSE;
+    if (before === undefined) delete process.env.NODE_OPTIONS;
+    else process.env.NODE_OPTIONS = before;
+  }
+}
+
+/** A process that does nothing: its pulse says what the machine itself keeps everybody waiting. */
+export async function startIdle(file: string): Promise<{ stop(): void }> {
+  const idle = ["-e", "setInterval(() => undefined, 1e6)"];
+  const child = await watched(file, async () => spawn(process.execPath, idle, { stdio: "ignore" }));
+  return { stop: () => void child.kill() };
+}
+
+/** The pulse in `file`. */
+export async function pulseIn(file: string): Promise<Pulse> {
+  return JSON.parse(await readFile(file, "utf8")) as Pulse;
+}

@@ -1,0 +1,19 @@
+/** What behaviours ask of values beyond the declarations. */
+export const SAMPLE_TABLE = {
+  "applications.redirectUris": ["https://app.example.org/back"],
+  "applications.scopes": ["urn:service:users:read"],
+  "confirmation-requests.options": ["Yes", "No"],
+  "dynamic-replies.optionLabel": "Yes",
+  "escalation-rules.optionLabel": "No",
+  "device-groups.logicalExpression": null,
+  "device-groups.filters": [
+    { attribute: "Name", comparison: "EQUALS", value: "a", complement: false, caseSensitive: true },
+  ],
+  "devices.attributes": { Name: "Room 1" },
+  "endpoint-activities.type": "restart",
+  "security-group-permissions.spec": "/users/*",
+  "user-permissions.spec": "/users/*",
+  "user-devices.type": "SMS",
+  "triggers.spec": "/users/*",
+  "triggers.secret": `whsec_${Buffer.alloc(32, 7).toString("base64")}`,
+};

@@ -1,0 +1,54 @@
+import { copyFileSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { makeSchool } from "../../src/cli/demo/school.ts";
+import { type BroadcastScene, openScene } from "../support/broadcast-scene.ts";
+import { startBrowser } from "../support/browser.ts";
+import { ROOT } from "../support/product.ts";
+import { type Appliance, EMPTY, PAGES, takePictures } from "./pictures.ts";
+
+/** Where the pictures go; the README's own goes to its room. */
+const FOLDER = join(ROOT, "dist/pictures");
+const OF_README = "now-light.png";
+/** Parts of names, such as `devices dark`; all pictures are taken when there are none. */
+const NAMES = (process.env.CARILLON_PICTURES ?? "").split(" ").filter(Boolean);
+
+/**
+ * `npm run screenshots`: an appliance, a campus and the demo school; every page of the console in light, dark and on a
+ * phone, with the states that pages have while they wait, are empty, at fault or cut off.
+ */
+describe("pictures", () => {
+  let scene: BroadcastScene;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    mkdirSync(FOLDER, { recursive: true });
+    scene = await openScene({ phones: 50, zones: 10, offline: 3 }, 200);
+    browser = await startBrowser();
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await scene?.end();
+  });
+
+  it("are taken of a school at work", async () => {
+    const say = (words: string) => void process.stderr.write(`${words}\n`);
+    const appliance: Appliance = { url: scene.url(), ids: {} };
+    const options = { browser, appliance, folder: FOLDER, names: NAMES, say };
+    const empty = await takePictures({ ...options, pages: EMPTY });
+    const { templateId } = await makeSchool(scene.api());
+    const drill = await scene.send("Fire drill", 1, { drill: "true", body: "Leave by the nearest stairs." });
+    await scene.settled(drill);
+    const first = await scene.api().post<{ id: string }>("/notifications", { messageTemplateId: templateId });
+    await scene.settled(first.id);
+    const going = await scene.send("Bus 12 is late", 300, { body: "Line up at the north door at 15:20." });
+    appliance.ids = { finished: first.id, going, template: templateId };
+    const taken = await takePictures({ ...options, pages: PAGES });
+    if (taken.includes(OF_README)) {
+      copyFileSync(join(FOLDER, OF_README), join(ROOT, "src/console/pictures/now.png"));
+    }
+    expect(empty.length + taken.length).toBeGreaterThan(0);
+  });
+});

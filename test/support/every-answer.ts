@@ -1,0 +1,45 @@
+import type { ApiDocument, Judge } from "./conformance.ts";
+
+/**
+ * Set-up of every test file: whatever a test or the product asks an appliance for by `fetch`, the answer must be what the
+ * API's description says; else the call fails and names the operation. Each server is held against its own description,
+ * so that a test may add declarations.
+ */
+const plainFetch = globalThis.fetch;
+const judges = new Map<string, Promise<Judge | null>>();
+const byVersion = new Map<string, Judge>();
+
+globalThis.fetch = async (input, init) => {
+  const request = new URL(input instanceof Request ? input.url : input);
+  if (!request.pathname.startsWith("/api/") || request.protocol !== "http:") return plainFetch(input, init);
+  const judge = await judgeOf(request.origin);
+  const response = await plainFetch(input, init);
+  if (!judge) return response;
+  const contentType = response.headers.get("content-type");
+  const isJson = contentType?.startsWith("application/json") ?? false;
+  const named = request.searchParams.get("_method");
+  const method = (named ?? init?.method ?? (input instanceof Request ? input.method : "GET")).toUpperCase();
+  const text = isJson && method !== "HEAD" ? await response.clone().text() : null;
+  const fault = judge({ method, path: request.pathname, status: response.status, contentType, text });
+  if (fault) throw new Error(`The answer is not what the API's description says: ${fault}`);
+  return response;
+};
+
+function judgeOf(origin: string): Promise<Judge | null> {
+  const known = judges.get(origin) ?? readJudge(origin).catch(() => null);
+  judges.set(origin, known);
+  // A server that is not ready yet is asked again.
+  void known.then((judge) => judge ?? judges.delete(origin));
+  return known;
+}
+
+async function readJudge(origin: string): Promise<Judge | null> {
+  const response = await plainFetch(`${origin}/api/v1/openapi.json`);
+  if (response.status !== 200) return null;
+  const version = response.headers.get("etag") ?? origin;
+  const text = await response.text();
+  const { createJudge } = await import("./conformance.ts");
+  const judge = byVersion.get(version) ?? createJudge(JSON.parse(text) as ApiDocument);
+  byVersion.set(version, judge);
+  return judge;
+}
