@@ -1,5 +1,8 @@
 import { accessBehaviours, type Bound } from "../access/behaviours.ts";
 import { presentScimTies, scimGroupBehaviour } from "../access/scim-groups.ts";
+import { areaBehaviour } from "../areas/area-behaviour.ts";
+import { withPresence } from "../areas/presence-behaviour.ts";
+import { boundaryTriggerBehaviour } from "../areas/trigger-behaviour.ts";
 import type { AddressPolicy } from "../base/address-policy.ts";
 import type { Clock } from "../base/clock.ts";
 import { BugError } from "../base/errors.ts";
@@ -20,6 +23,11 @@ import type { PluginHost } from "../extensions/plugin-host.ts";
 import { endpointActivityBehaviour } from "../health/endpoint-activity-behaviour.ts";
 import { type EndpointNeeds, endpointBehaviour } from "../health/endpoint-behaviour.ts";
 import { triggerBehaviour } from "../outbound/trigger-behaviour.ts";
+import { apiDeviceBehaviour } from "../places/api-device-behaviour.ts";
+import { buildingBehaviour, floorBehaviour, siteBehaviour, zoneBehaviour } from "../places/place-behaviours.ts";
+import { siteRoleBehaviour } from "../places/role-behaviour.ts";
+import areasOfInterest from "../resources/areas/areas-of-interest.ts";
+import boundaryTriggers from "../resources/areas/boundary-triggers.ts";
 import deliveries from "../resources/broadcasts/deliveries.ts";
 import notificationActivities from "../resources/broadcasts/notification-activities.ts";
 import notificationRecipients from "../resources/broadcasts/notification-recipients.ts";
@@ -32,17 +40,31 @@ import devices from "../resources/devices/devices.ts";
 import endpointActivities from "../resources/devices/endpoint-activities.ts";
 import endpoints from "../resources/devices/endpoints.ts";
 import extensions from "../resources/devices/extensions.ts";
+import incidentActivities from "../resources/incidents/incident-activities.ts";
+import incidentPlanResources from "../resources/incidents/incident-plan-resources.ts";
+import incidentPlans from "../resources/incidents/incident-plans.ts";
+import incidentResources from "../resources/incidents/incident-resources.ts";
+import incidents from "../resources/incidents/incidents.ts";
 import distributionListScimGroups from "../resources/lists/distribution-list-scim-groups.ts";
 import distributionLists from "../resources/lists/distribution-lists.ts";
 import messageTemplates from "../resources/messages/message-templates.ts";
 import triggers from "../resources/outbound/triggers.ts";
 import subscriptions from "../resources/people/subscriptions.ts";
 import userDevices from "../resources/people/user-devices.ts";
+import apiDevices from "../resources/places/api-devices.ts";
+import buildings from "../resources/places/buildings.ts";
+import floors from "../resources/places/floors.ts";
+import siteRoles from "../resources/places/site-roles.ts";
+import sites from "../resources/places/sites.ts";
+import zones from "../resources/places/zones.ts";
 import scimGroups from "../resources/security/scim-groups.ts";
 import securityGroupScimGroups from "../resources/security/security-group-scim-groups.ts";
+import { incidentActivityBehaviour, incidentBehaviour } from "../scenarios/incident-behaviour.ts";
+import { incidentPlanBehaviour, resourceBehaviourOf } from "../scenarios/incident-resources.ts";
+import { startingIncidents } from "../scenarios/incident-start.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
-import type { Behaviour, FileStore } from "../store/store.ts";
+import type { Behaviour, By, FileStore } from "../store/store.ts";
 
 /** What behaviours are made of. */
 export interface BehaviourNeeds {
@@ -55,6 +77,8 @@ export interface BehaviourNeeds {
   plugins: Pick<PluginHost, "manifests" | "findProvider" | "extensionBehaviour">;
   /** Where the appliance is reached. */
   baseUrl(): string;
+  /** On whose behalf the appliance itself writes. */
+  systemBy(): By;
 }
 
 /** The one table that binds a resource to what it does beyond being stored. */
@@ -64,7 +88,9 @@ export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour>
   const claims = plugins.manifests.flatMap((manifest) => manifest.claims);
   return table([
     ...accessBehaviours(clock, needs.catalogue),
-    bind(userDevices, userDeviceBehaviour),
+    bind(userDevices, withPresence(userDeviceBehaviour, clock, needs.systemBy)),
+    bind(areasOfInterest, areaBehaviour),
+    bind(boundaryTriggers, boundaryTriggerBehaviour),
     bind(devices, deviceBehaviour(plugins.findProvider, claims)),
     bind(deviceGroups, deviceGroupBehaviour(groupCounts)),
     bind(extensions, plugins.extensionBehaviour),
@@ -76,14 +102,25 @@ export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour>
     bind(distributionListScimGroups, { present: presentScimTies }),
     bind(subscriptions, subscriptionBehaviour(clock)),
     bind(triggers, triggerBehaviour(needs)),
+    bind(sites, siteBehaviour),
+    bind(buildings, buildingBehaviour),
+    bind(floors, floorBehaviour),
+    bind(zones, zoneBehaviour),
+    bind(siteRoles, siteRoleBehaviour),
+    bind(apiDevices, apiDeviceBehaviour),
     bind(messageTemplates, templateBehaviour(files)),
-    bind(notifications, notificationBehaviour),
+    bind(notifications, startingIncidents(notificationBehaviour)),
     bind(notificationRecipients, recipientBehaviour),
     bind(deliveries, deliveryBehaviour),
     bind(notificationActivities, activityBehaviour),
     bind(confirmationRequests, confirmationRequestBehaviour),
     bind(dynamicReplies, dynamicReplyBehaviour),
     bind(escalationRules, escalationRuleBehaviour(files)),
+    bind(incidentPlans, incidentPlanBehaviour),
+    bind(incidentPlanResources, resourceBehaviourOf(incidentPlanResources)),
+    bind(incidents, incidentBehaviour),
+    bind(incidentResources, resourceBehaviourOf(incidentResources)),
+    bind(incidentActivities, incidentActivityBehaviour(clock)),
   ]);
 }
 

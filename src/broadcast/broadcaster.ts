@@ -9,8 +9,18 @@ import type { Outcome } from "./providers.ts";
 /** How a message is sent, beside what it says. */
 export interface SendOptions {
   source: (typeof NOTIFICATION_SOURCES)[number];
-  /** It goes to everybody whom the message that it continues was for, instead of whom it names. */
-  sameRecipients?: boolean;
+  /** A rule of the appliance, not a person, sends it: it may change what the template keeps to itself. */
+  overrules?: boolean;
+  /** Ids of messages: it goes to everybody whom they were for, instead of whom it names. */
+  sameRecipientsAs?: readonly string[];
+  /** Id of the incident that it belongs to, whether or not the sender sees it. */
+  incidentId?: string;
+}
+
+/** How an all-clear is sent. */
+export interface AllClearOptions extends Pick<SendOptions, "source"> {
+  /** Ids of further messages that are over: it goes to whom they were for, too, and ends them. */
+  alsoFor?: readonly string[];
 }
 
 /** The one engine that carries messages: everything that starts, ends or answers one comes here. */
@@ -37,7 +47,7 @@ export interface Broadcaster {
     notificationId: string,
     words: { subject?: string | null; body?: string | null },
     by: By,
-    options: SendOptions,
+    options: AllClearOptions,
   ): Promise<RowOf<typeof notifications>>;
   /** Ends a message before its time: devices are silenced, answers refused. One that has ended stays as it is. */
   abort(notificationId: string, by: By): Promise<RowOf<typeof notificationActivities>>;

@@ -58,16 +58,18 @@ export function readMessage(input: Readonly<Record<string, unknown>>): GivenMess
 
 /**
  * The message as it is sent: the sender's values over the template's, places filled. Throws CallerError for a value
- * that the template keeps to itself, for a message without subject or recipients, and for texts that grew too long.
+ * that the template keeps to itself (a rule `overrules` that), for a message without subject or recipients, and for
+ * texts that grew too long.
  * @source decisions.md 8
  */
 export function composeMessage(
   { values, given }: GivenMessage,
   template: TemplateRow | null,
+  overrules = false,
 ): Partial<NotificationRow> {
   const message: Record<string, unknown> = { ...values };
   if (template) {
-    refuseKept(values, given, template);
+    if (!overrules) refuseKept(values, given, template);
     for (const field of FROM_TEMPLATE) if (!given.has(field)) message[field] = template[field];
   }
   message.priority ??= "normal";

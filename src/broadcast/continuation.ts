@@ -1,34 +1,61 @@
-import { invalidValue } from "../base/errors.ts";
+import { ConflictError, invalidValue } from "../base/errors.ts";
 import notifications from "../resources/broadcasts/notifications.ts";
+import incidents from "../resources/incidents/incidents.ts";
+import type { RowOf } from "../schema/resource.ts";
 import type { By, Reader } from "../store/store.ts";
 import { type GivenMessage, type NotificationRow, RECIPIENT_FIELDS } from "./compose.ts";
 
-/** What a message that continues another takes from it. */
-export type Inherited = Pick<NotificationRow, "drill" | "incidentId" | "parentNotificationId">;
+/** What a message takes from what it belongs to. */
+export type Inherited = Partial<Pick<NotificationRow, "drill" | "incidentId" | "parentNotificationId">>;
 
 /**
- * The message that a sender's message continues; null when it stands alone. Throws CallerError for one that the sender
- * can't see, that was a preview, or whose drill is not this one's.
+ * What a message belongs to: the message that it continues, the incident that it is sent in. `incidentId` names one
+ * whether or not the sender sees it. Throws CallerError for what the sender can't see, for a preview, and for a drill that
+ * is not this one's; ConflictError for an incident that has ended.
+ * @source interfaces.md, Log-in and drill
  */
-export function continuedBy({ values, given }: GivenMessage, reader: Reader, by: By): NotificationRow | null {
-  const id = values.followUpForNotificationId;
+export function inheritedBy(message: GivenMessage, reader: Reader, by: By, incidentId?: string): Inherited {
+  const before = continuedBy(message, reader, by);
+  const given = message.values.incidentId ?? null;
+  if (before) {
+    if (given !== null && given !== before.incidentId) {
+      throw invalidValue("incidentId", "What continues a message belongs to the same incident.");
+    }
+    return { drill: before.drill, incidentId: before.incidentId, parentNotificationId: before.id };
+  }
+  const incident = incidentId ? reader.get(incidents, incidentId) : incidentGiven(given, reader, by);
+  if (!incident) return {};
+  requireSameDrill(message, incident, "What is sent for a drill is a drill, and for a live incident it is live.");
+  return { drill: incident.drill, incidentId: incident.id };
+}
+
+function continuedBy(message: GivenMessage, reader: Reader, by: By): NotificationRow | null {
+  const id = message.values.followUpForNotificationId;
   if (!id) return null;
   const row = reader.get(notifications, id, by.scope);
   if (!row || row.draft) throw invalidValue("followUpForNotificationId");
-  if (given.has("drill") && values.drill !== row.drill) {
-    throw invalidValue("drill", "What continues a drill is a drill, and what continues a live message is live.");
-  }
+  requireSameDrill(message, row, "What continues a drill is a drill, and what continues a live message is live.");
   return row;
 }
 
-/** What follows from a message belongs to where it belongs. @source interfaces.md, Log-in and drill */
-export function inheritedFrom({ drill, incidentId, id }: NotificationRow): Inherited {
-  return { drill, incidentId, parentNotificationId: id };
+function incidentGiven(id: string | null, reader: Reader, by: By): RowOf<typeof incidents> | null {
+  if (id === null) return null;
+  const incident = reader.get(incidents, id, by.scope);
+  if (!incident) throw invalidValue("incidentId");
+  if (incident.endedAt !== null) throw new ConflictError("The incident has ended.", "incidentId");
+  return incident;
 }
 
-/** The same message to everybody whom `row` named, whether or not the sender could name them. */
-export function toRecipientsOf(row: NotificationRow, { values, given }: GivenMessage): GivenMessage {
-  const recipients = Object.fromEntries(RECIPIENT_FIELDS.map((field) => [field, row[field]]));
+function requireSameDrill({ values, given }: GivenMessage, { drill }: { drill: boolean }, words: string): void {
+  if (given.has("drill") && values.drill !== drill) throw invalidValue("drill", words);
+}
+
+/** The same message to everybody whom the messages `ids` named, whether or not the sender could name them. */
+export function toRecipientsOf(ids: readonly string[], { values, given }: GivenMessage, reader: Reader): GivenMessage {
+  const rows = ids.flatMap((id) => reader.get(notifications, id) ?? []);
+  const recipients = Object.fromEntries(
+    RECIPIENT_FIELDS.map((field) => [field, [...new Set(rows.flatMap((row) => row[field]))]]),
+  );
   return { values: { ...values, ...recipients }, given };
 }
 

@@ -55,13 +55,17 @@ export function createBroadcaster(given: BroadcasterNeeds): Broadcaster {
       runner.take(row.id);
       return row;
     },
-    async sendAllClear(notificationId, words, by, options) {
+    async sendAllClear(notificationId, words, by, { source, alsoFor = [] }) {
       const before = store.get(notifications, notificationId, by.scope);
       if (!before) throw notFound();
       if (before.draft) throw new ConflictError("A preview was not sent: there is nothing to be clear of.");
-      const row = await accept(allClearFor(before, words), by, { ...options, sameRecipients: true }, needs);
+      const over = [before.id, ...alsoFor.filter((id) => id !== before.id)];
+      const row = await accept(allClearFor(before, words), by, { source, sameRecipientsAs: over }, needs);
       // It goes to the same devices, which would keep it waiting.
-      if (before.stage !== "settled") await endings.abort(before.id, by);
+      const asSender = { actor: by.actor, scope: needs.by.scope };
+      for (const id of over) {
+        if (store.get(notifications, id)?.stage !== "settled") await endings.abort(id, asSender);
+      }
       runner.take(row.id);
       return row;
     },

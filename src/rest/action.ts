@@ -54,7 +54,7 @@ export interface ApiRequest extends OpenRequest {
    */
   list(
     resource: AnyResource,
-    restriction: Pick<PageQuery, "within" | "through" | "pks" | "pksOf" | "ids">,
+    restriction: Pick<PageQuery, "within" | "through" | "filters" | "pks" | "pksOf" | "ids">,
     sight?: Sight,
   ): Promise<Answer>;
 }

@@ -1,5 +1,11 @@
 /** What behaviours ask of values beyond the declarations. */
 export const SAMPLE_TABLE = {
+  "areas-of-interest.geometryValue": {
+    type: "Feature",
+    geometry: { type: "Point", coordinates: [179.9, -17] },
+    properties: { radiusInM: 900 },
+  },
+  "areas-of-interest.syncedDeviceTypes": ["mobile"],
   "applications.redirectUris": ["https://app.example.org/back"],
   "applications.scopes": ["urn:service:users:read"],
   "confirmation-requests.options": ["Yes", "No"],
@@ -9,6 +15,9 @@ export const SAMPLE_TABLE = {
   "device-groups.filters": [
     { attribute: "Name", comparison: "EQUALS", value: "a", complement: false, caseSensitive: true },
   ],
+  "incident-plan-resources.type": "hyperlink",
+  "incident-resources.type": "hyperlink",
+  "incident-activities.type": "note",
   "devices.attributes": { Name: "Room 1" },
   "endpoint-activities.type": "restart",
   "security-group-permissions.spec": "/users/*",

@@ -103,7 +103,11 @@ export default defineResource({
     initiationSourceDescription: text("The thing that started it, in words.", { readOnly: true }),
     initiationSourceClientId: text("Client id of the program that sent it.", { readOnly: true }),
     initiationDetails: json("Further particulars of what started it.", { readOnly: true }),
-    incidentId: ref("Incident it belongs to.", "incidents", { readOnly: true }),
+    incidentId: ref(
+      "Incident it belongs to. own choice: given by the sender it is sent within that, which must go on; a drill's messages are drills.",
+      "incidents",
+      { createOnly: true },
+    ),
     scenarioNotificationId: ref("Started scenario it belongs to.", "scenario-notifications", { readOnly: true }),
     parentNotificationId: ref(
       "Notification that led to this one, by its answers or by being continued.",

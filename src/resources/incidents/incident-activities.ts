@@ -1,4 +1,4 @@
-import { json, option, ref } from "../../schema/field.ts";
+import { json, option, ref, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
 /** What was done in an incident; `end-incident` ends it. @source decisions.md 13; digest `/v1/incidents/{incidentId}/activities` */
@@ -12,11 +12,12 @@ export default defineResource({
   fields: {
     incidentId: ref("Incident it belongs to.", "incidents", { required: true, createOnly: true, onDelete: "cascade" }),
     type: option(
-      "What was done. own choice: note and all-clear beside the documented words.",
+      "What was done. own choice: note and all-clear beside the documented words; start-incident is written by Carillon alone.",
       ["start-incident", "all-clear", "note", "end-incident", "incident-escalated", "escalated-incident-linked"],
       { required: true, createOnly: true },
     ),
-    details: json("More about it."),
-    userId: ref("Who did it.", "users", { readOnly: true, embed: "user" }),
+    details: json("More about it; `subject` and `body` of an all-clear are the words that are sent."),
+    userId: ref("Who did it; null for Carillon itself.", "users", { readOnly: true, embed: "user" }),
+    notificationId: uuid("The message that was sent with it, of an all-clear.", { readOnly: true }),
   },
 });

@@ -1,5 +1,6 @@
-import { boolean, text } from "../../schema/field.ts";
+import { boolean, many, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { SHOWN_RESOURCES } from "./incident-resource-fields.ts";
 
 /** What is done when something happens. @source decisions.md 13; digest `/v1/incident-plans` */
 export default defineResource({
@@ -15,10 +16,18 @@ export default defineResource({
     isShared: boolean("Domains below the plan's own see it too.", { default: false }),
     description: text("What it is for. own choice: at most 10000 characters.", { max: 10_000 }),
     allowMultipleActiveIncidents: boolean(
-      "A second incident may begin while one goes on. own choice: true unless set.",
-      {
-        default: true,
-      },
+      "A second incident may begin while one goes on. own choice: true unless set; else a message or scenario joins the one that goes on, drills and live ones apart.",
+      { default: true },
     ),
+    scenarioIds: many("Scenarios that are offered while an incident of the plan goes on.", "scenarios", {
+      embed: "scenarios",
+      maxItems: 200,
+    }),
+    messageTemplateIds: many(
+      "Templates that are offered while an incident of the plan goes on; follow-ups once something was sent.",
+      "message-templates",
+      { embed: "messageTemplates", maxItems: 200 },
+    ),
+    resources: SHOWN_RESOURCES,
   },
 });

@@ -1,5 +1,6 @@
-import { boolean, computed, ref, text, timestamp } from "../../schema/field.ts";
+import { boolean, computed, ref, text, timestamp, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { SHOWN_RESOURCES } from "./incident-resource-fields.ts";
 
 /** Things that happened. @source decisions.md 13; interfaces.md, Log-in and drill; digest `/v1/incidents` */
 export default defineResource({
@@ -12,21 +13,25 @@ export default defineResource({
   indexes: [["endedAt"]],
   fields: {
     incidentPlanId: ref("Plan it follows.", "incident-plans", { createOnly: true, embed: "incidentPlan" }),
-    name: text("What people call it. own choice: the plan's or scenario's name unless given.", {
+    name: text("What people call it. own choice: the scenario's or plan's name unless given.", {
       createOnly: true,
       max: 140,
     }),
-    drill: boolean("It is practised.", { createOnly: true, default: false }),
+    drill: boolean("It is practised: all that is sent for it is a drill.", { createOnly: true, default: false }),
     startedById: ref("User who started it.", "users", { readOnly: true, embed: "startedBy" }),
     scenarioId: ref("Scenario that started it.", "scenarios", { readOnly: true, embed: "scenario" }),
-    notificationId: ref("Notification that started it.", "notifications", { readOnly: true }),
-    messageTemplateId: ref("Template of that notification.", "message-templates", { readOnly: true }),
-    notificationCreatedAt: computed("When that notification was sent.", "timestamp"),
+    notificationId: uuid("Notification that started it.", { readOnly: true }),
+    messageTemplateId: ref("Template of that notification.", "message-templates", {
+      readOnly: true,
+      embed: "messageTemplate",
+    }),
+    notificationCreatedAt: computed("When that notification was sent.", "timestamp", { nullable: true }),
     siteId: ref("Site it happens at.", "sites", { readOnly: true, embed: "site" }),
     buildingId: ref("Building it happens in.", "buildings", { readOnly: true, embed: "building" }),
     floorId: ref("Floor it happens on.", "floors", { readOnly: true, embed: "floor" }),
     zoneId: ref("Zone it happens in.", "zones", { readOnly: true, embed: "zone" }),
     endedAt: timestamp("When it ended; null while it goes on.", { readOnly: true }),
-    notificationCount: computed("Notifications sent for it.", "integer"),
+    notificationCount: computed("Notifications sent for it.", "integer", { when: "includeNotificationCount" }),
+    resources: SHOWN_RESOURCES,
   },
 });

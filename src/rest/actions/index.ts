@@ -1,6 +1,7 @@
 import type { Catalogue } from "../../schema/catalogue.ts";
 import type { Action } from "../action.ts";
 import { alertToneActions } from "./alert-tones.ts";
+import { areaActions } from "./areas.ts";
 import { applicationActions } from "./applications.ts";
 import { auditActions } from "./audit.ts";
 import { authorizeActions } from "./authorize.ts";
@@ -12,6 +13,7 @@ import { endpointActivityActions } from "./endpoint-activities.ts";
 import { eventActions } from "./events.ts";
 import { extensionActions } from "./extensions.ts";
 import { identityProviderActions } from "./identity-providers.ts";
+import { incidentActions } from "./incidents.ts";
 import { notificationActivityActions } from "./notification-activities.ts";
 import { notificationAudioActions } from "./notification-audio.ts";
 import { notificationContinuationActions } from "./notification-continuations.ts";
@@ -20,6 +22,7 @@ import { notificationActions } from "./notifications.ts";
 import { oauthActions } from "./oauth.ts";
 import { passwordActions } from "./passwords.ts";
 import { permissionActions } from "./permissions.ts";
+import { placeActions } from "./places.ts";
 import { schemaActions } from "./schema.ts";
 import { securityGroupActions } from "./security-groups.ts";
 import { sessionActions } from "./session.ts";
@@ -43,7 +46,9 @@ const FIXED: readonly Action[] = [
   ...notificationContinuationActions,
   ...notificationProgressActions,
   ...alertToneActions,
+  ...areaActions,
   ...notificationActivityActions,
+  ...incidentActions,
   ...deviceActions,
   ...endpointActivityActions,
   ...extensionActions,
@@ -51,6 +56,7 @@ const FIXED: readonly Action[] = [
   ...campaignActions,
   ...triggerActions,
   ...eventActions,
+  ...placeActions,
 ];
 
 /** All endpoints that are not generic operations on rows; what can be cloned or lies in domains, the declarations say. */

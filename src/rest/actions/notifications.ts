@@ -15,7 +15,8 @@ export const notificationActions: readonly Action[] = [
     async handle(request) {
       const { needs, body, by } = request;
       requireSending(by.scope, body.drill);
-      const row = await needs.broadcaster.send({ ...body }, by, { source: "api" });
+      const source = body.incidentId ? "incident" : "api";
+      const row = await needs.broadcaster.send({ ...body }, by, { source });
       return request.show(notifications, row);
     },
   },

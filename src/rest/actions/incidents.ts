@@ -1,0 +1,99 @@
+import incidentActivities from "../../resources/incidents/incident-activities.ts";
+import incidentPlans from "../../resources/incidents/incident-plans.ts";
+import incidents from "../../resources/incidents/incidents.ts";
+import messageTemplates from "../../resources/messages/message-templates.ts";
+import scenarios from "../../resources/scenarios/scenarios.ts";
+import { offeredTemplates } from "../../scenarios/incident-offers.ts";
+import { placeIncident, takeStep } from "../../scenarios/incident-steps.ts";
+import { boolean, uuid } from "../../schema/field.ts";
+import type { AnyResource, RowOf } from "../../schema/resource.ts";
+import { type Action, type ApiRequest, visibleRow } from "../action.ts";
+import { singleText } from "../query.ts";
+import { requireSending } from "./notifications.ts";
+
+const ONGOING = { field: "endedAt", op: "eq", value: null } as const;
+
+/** What incidents and their plans do beyond being rows. @source decisions.md 13; digest `/v1/incidents` */
+export const incidentActions: readonly Action[] = [
+  {
+    method: "get",
+    at: "incidents",
+    doc: "Lists incidents.",
+    query: { ongoingOnly: boolean("Only those that go on.", { default: false }) },
+    answers: { kind: "list", resource: incidents },
+    handle: (request) =>
+      request.list(incidents, singleText(request.query, "ongoingOnly") === "true" ? { filters: [ONGOING] } : {}),
+  },
+  {
+    method: "post",
+    at: "incidents/{incidentId}/activities",
+    doc: "Notes a step of an incident, ends it, or sends the all-clear to everybody whom its messages were for.",
+    answers: { kind: "row", resource: incidentActivities },
+    accepts: incidentActivities.fields,
+    async handle(request) {
+      const { needs, by, body } = request;
+      const incident = incidentOf(request);
+      if (body.type === "all-clear") requireSending(by.scope, incident.drill);
+      return request.show(incidentActivities, await takeStep(incident, body, by, needs));
+    },
+  },
+  {
+    method: "post",
+    at: "incidents/{incidentId}/site",
+    doc: "Says where an incident happens.",
+    answers: { kind: "row", resource: incidents },
+    accepts: { siteId: uuid("Site it happens at.", { required: true }) },
+    async handle(request) {
+      const { needs, by, body } = request;
+      const incident = await placeIncident(incidentOf(request), body.siteId, by, needs.store);
+      return request.show(incidents, incident);
+    },
+  },
+  {
+    // own choice: what is offered while an incident goes on.
+    method: "get",
+    at: "incidents/{incidentId}/message-templates",
+    shownAt: { at: "incidents/{incidentId}/message-templates", methods: ["get"] },
+    doc: "Lists the templates that its plan offers; follow-ups once something was sent.",
+    answers: { kind: "list", resource: messageTemplates },
+    handle: async (request) =>
+      request.list(messageTemplates, { ids: offeredTemplates(request.needs.store, incidentOf(request)) }),
+  },
+  ...offered(scenarios, (plan) => plan.scenarioIds),
+  ...offered(messageTemplates, (plan) => plan.messageTemplateIds),
+];
+
+/** `/incident-plans/{incidentPlanId}/scenarios` and the like: what a plan offers, as the resource it is. */
+function offered(
+  resource: AnyResource,
+  idsOf: (plan: RowOf<typeof incidentPlans>) => readonly string[],
+): readonly Action[] {
+  const at = `incident-plans/{incidentPlanId}/${resource.name}`;
+  const shownAt = { at, methods: ["get"] } as const;
+  const ids = (request: ApiRequest) => idsOf(visibleRow(request, incidentPlans, request.params.incidentPlanId ?? ""));
+  return [
+    {
+      method: "get",
+      at,
+      shownAt,
+      doc: "Lists what the plan offers.",
+      answers: { kind: "list", resource },
+      handle: async (request) => request.list(resource, { ids: ids(request) }),
+    },
+    {
+      method: "get",
+      at: `${at}/{${resource.idParam}}`,
+      shownAt,
+      doc: "One of those that the plan offers.",
+      answers: { kind: "row", resource },
+      async handle(request) {
+        const id = request.params[resource.idParam] ?? "";
+        return request.show(resource, visibleRow(request, resource, ids(request).includes(id) ? id : ""));
+      },
+    },
+  ];
+}
+
+function incidentOf(request: ApiRequest): RowOf<typeof incidents> {
+  return visibleRow(request, incidents, request.params.incidentId ?? "");
+}

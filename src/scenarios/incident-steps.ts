@@ -1,0 +1,76 @@
+import { ConflictError, invalidValue, requiredValue } from "../base/errors.ts";
+import type { Broadcaster } from "../broadcast/broadcaster.ts";
+import notifications from "../resources/broadcasts/notifications.ts";
+import incidentActivities from "../resources/incidents/incident-activities.ts";
+import incidents from "../resources/incidents/incidents.ts";
+import sites from "../resources/places/sites.ts";
+import type { RowOf } from "../schema/resource.ts";
+import type { By, Store } from "../store/store.ts";
+import type { IncidentRow } from "./incident-start.ts";
+
+/** A step of an incident. */
+export type StepRow = RowOf<typeof incidentActivities>;
+
+/** What steps need. */
+export interface StepNeeds {
+  store: Store;
+  broadcaster: Pick<Broadcaster, "sendAllClear">;
+}
+
+/** Most messages of one incident that an all-clear is for. own choice */
+const MOST_MESSAGES = 1_000;
+
+/**
+ * Takes a step of an incident: a note, its end, or the all-clear, which is sent before it is noted. Whether somebody may
+ * send is judged by the caller. Throws CallerError, ConflictError.
+ */
+export async function takeStep(
+  incident: IncidentRow,
+  input: Readonly<Record<string, unknown>>,
+  by: By,
+  needs: StepNeeds,
+): Promise<StepRow> {
+  const step = { ...input, incidentId: incident.id };
+  if (input.type !== "all-clear") return needs.store.create(incidentActivities, step, by);
+  const { id: notificationId } = await sendAllClear(incident, wordsIn(input.details), by, needs);
+  return needs.store.create(incidentActivities, step, by, { notificationId });
+}
+
+/** One all-clear to everybody whom the incident's messages were for; it ends those that still go on. own choice: it names the incident. */
+async function sendAllClear(
+  incident: IncidentRow,
+  { subject, body }: { subject: string | null; body: string | null },
+  by: By,
+  { store, broadcaster }: StepNeeds,
+): Promise<RowOf<typeof notifications>> {
+  const sent = store.find(notifications, { incidentId: incident.id, draft: false }, MOST_MESSAGES);
+  const seen = sent.filter(({ id }) => store.get(notifications, id, by.scope) !== null);
+  const first = seen.find(({ priority }) => priority === "critical") ?? seen[0];
+  if (!first) throw new ConflictError("Nothing was sent for the incident: there is nothing to be clear of.");
+  const words = { subject: subject ?? `All clear: ${incident.name ?? ""}`, body };
+  const alsoFor = sent.map(({ id }) => id);
+  return broadcaster.sendAllClear(first.id, words, by, { source: "incident", alsoFor });
+}
+
+/** Says where an incident is; parts of another site are no longer known. Throws CallerError. */
+export async function placeIncident(
+  incident: IncidentRow,
+  siteId: unknown,
+  by: By,
+  store: Store,
+): Promise<IncidentRow> {
+  if (siteId === undefined || siteId === null || siteId === "") throw requiredValue("siteId");
+  const site = typeof siteId === "string" ? store.get(sites, siteId, by.scope) : null;
+  if (!site) throw invalidValue("siteId");
+  const elsewhere = incident.siteId === site.id ? {} : { buildingId: null, floorId: null, zoneId: null };
+  return store.write((tx) => tx.update(incidents, incident.id, {}, by, { siteId: site.id, ...elsewhere }));
+}
+
+/** The words of an all-clear, where its details give some. Throws CallerError. */
+function wordsIn(details: unknown): { subject: string | null; body: string | null } {
+  const given = (typeof details === "object" && details !== null ? details : {}) as Record<string, unknown>;
+  const { subject = null, body = null } = given;
+  if (subject !== null && typeof subject !== "string") throw invalidValue("details", "`subject` is a text.");
+  if (body !== null && typeof body !== "string") throw invalidValue("details", "`body` is a text.");
+  return { subject, body };
+}
