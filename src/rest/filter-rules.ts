@@ -41,7 +41,7 @@ export function compileFilterRules(resource: AnyResource): ReadonlyMap<string, F
   const rules = new Map<string, FilterRule>();
   const derived = new Map<string, FilterRule>();
   for (const [field, spec] of Object.entries(listedFields(resource))) {
-    if (spec.kind === "file" || spec.kind === "ref") {
+    if (spec.kind === "file" || spec.kind === "ref" || spec.kind === "json") {
       derived.set(presenceName(field), { field, op: "set", several: false, read: (text) => text === "true" });
     }
     const read = reader(spec);
@@ -56,9 +56,9 @@ export function compileFilterRules(resource: AnyResource): ReadonlyMap<string, F
   return new Map([...derived, ...rules]);
 }
 
-/** `hasConfirmationRequest` for confirmationRequestId. */
+/** `hasConfirmationRequest` for confirmationRequestId, `hasFloorPlan` for floorPlanImage. */
 function presenceName(field: string): string {
-  return `has${capital(field.replace(/Id$/, ""))}`;
+  return `has${capital(field.replace(/(Id|Image)$/, ""))}`;
 }
 
 function pluralNames(field: string): string[] {

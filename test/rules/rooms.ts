@@ -11,6 +11,7 @@ export const RANKS: Readonly<Record<string, number>> = {
   store: 3,
   audio: 4,
   devices: 4,
+  places: 4,
   access: 4,
   broadcast: 5,
   "call-manager": 5,

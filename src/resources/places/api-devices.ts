@@ -8,6 +8,7 @@ export default defineResource({
   paths: [{ at: "api-devices" }],
   idParam: "apiDeviceId",
   scope: "parent",
+  follows: ["siteId"],
   replicate: "B",
   limit: { most: 100_000 },
   fields: {
@@ -24,6 +25,7 @@ export default defineResource({
     pinnedLocation: object("Where it stands exactly.", {
       type: option("Kind of position.", ["Point"]),
       coordinates: list("Longitude and latitude, in degrees.", number("One of the two.", { min: -180, max: 180 }), {
+        minItems: 2,
         maxItems: 2,
       }),
     }),

@@ -1,5 +1,6 @@
-import { boolean, json, number, ref, text } from "../../schema/field.ts";
+import { boolean, computed, integer, json, number, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { NESTED } from "./nested.ts";
 
 /** Buildings of a site. @source decisions.md 6; digest `/v1/sites/{siteId}/buildings` */
 export default defineResource({
@@ -26,6 +27,14 @@ export default defineResource({
     emergency: boolean("Emergency services know the building. own choice: false until set.", { default: false }),
     primaryPhone: text("Telephone number of the building.", { max: 40 }),
     preferredPsapNumber: text("Telephone number of the emergency service that answers for the building.", { max: 40 }),
+    siteName: computed("Name of the site; given with includeParentNames.", "text", { when: "includeParentNames" }),
+    floors: computed("Its floors, the lowest first; given with includeFloors.", "array", {
+      of: { ...NESTED, type: text("Kind of floor."), rank: integer("Place in the order.") },
+      when: "includeFloors",
+    }),
+    floorTotal: computed("How many floors it has; given with includeFloorTotal.", "integer", {
+      when: "includeFloorTotal",
+    }),
     respondingPsap: text("Name of the emergency service that answers for the building.", { max: 120 }),
   },
   unique: [["siteId", "externalId"]],

@@ -1,6 +1,7 @@
-import { file, integer, json, ref, text } from "../../schema/field.ts";
+import { computed, file, integer, json, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import { IMAGE_TYPES } from "../messages/attachments.ts";
+import { NESTED } from "./nested.ts";
 
 /** Floors of a building, from the lowest up. @source decisions.md 6; digest `/v1/sites/{siteId}/buildings/{buildingId}/floors` */
 export default defineResource({
@@ -28,6 +29,19 @@ export default defineResource({
     }),
     floorPlanImage: file("Plan of the floor.", IMAGE_TYPES),
     imageOrigins: json("How the plan lies on the ground: the corners of the picture as positions."),
+    siteName: computed("Name of the site; given with includeParentNames.", "text", { when: "includeParentNames" }),
+    buildingName: computed("Name of the building; given with includeParentNames.", "text", {
+      when: "includeParentNames",
+    }),
+    zones: computed("Its zones by name; given with includeZones or includeZoneBoundaries.", "array", {
+      of: {
+        ...NESTED,
+        type: text("Kind of zone."),
+        boundary: json("Outline of the zone; null unless asked for with includeZoneBoundaries."),
+      },
+      sometimes: true,
+    }),
+    zoneTotal: computed("How many zones it has; given with includeZoneTotal.", "integer", { when: "includeZoneTotal" }),
     boundary: json("Outline of the floor, as GeoJSON or in parts of the plan."),
   },
   unique: [["buildingId", "externalId"]],

@@ -1,4 +1,4 @@
-import { boolean, text } from "../../schema/field.ts";
+import { boolean, computed, text, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
 /** Parts that people play at a site, such as its response team. @source decisions.md 6; digest `/v1/site-roles` */
@@ -11,6 +11,10 @@ export default defineResource({
   replicate: "B",
   fields: {
     name: text("What people call the role.", { required: true, min: 1, max: 140 }),
+    associatedSites: computed("Sites where somebody plays it, by name; given with includeAssociatedSites.", "array", {
+      of: { id: uuid("Id of the site.", { required: true }), name: text("Its name.", { required: true }) },
+      when: "includeAssociatedSites",
+    }),
     isShared: boolean("Domains below the role's own see it too.", { default: false }),
   },
 });

@@ -1,11 +1,19 @@
-import { json, number, text } from "../../schema/field.ts";
+import { computed, json, number, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { NESTED } from "./nested.ts";
 
 /** Campuses, plants and other places with an address of their own. @source decisions.md 6; digest `/v1/sites` */
 export default defineResource({
   name: "sites",
   doc: "A place of the organisation; its buildings, floors and zones say where in it something is.",
-  paths: [{ at: "sites" }],
+  paths: [
+    { at: "sites" },
+    {
+      at: "site-roles/{siteRoleId}/sites",
+      methods: ["get"],
+      through: { resource: "site-recipients", via: "siteId" },
+    },
+  ],
   idParam: "siteId",
   scope: "domain",
   replicate: "B",
@@ -19,5 +27,16 @@ export default defineResource({
     latitude: number("Degrees north of the equator.", { min: -90, max: 90, unit: "°" }),
     longitude: number("Degrees east of Greenwich.", { min: -180, max: 180, unit: "°" }),
     sources: json("Where the site was imported from, as the importer wrote it."),
+    buildings: computed("Its buildings by name; given with includeBuildings.", "array", {
+      of: NESTED,
+      when: "includeBuildings",
+    }),
+    buildingTotal: computed("How many buildings it has; given with includeBuildingTotal.", "integer", {
+      when: "includeBuildingTotal",
+    }),
+    siteRecipientId: computed("Who plays the role there; given below a role.", "text", {
+      sometimes: true,
+      nullable: true,
+    }),
   },
 });
