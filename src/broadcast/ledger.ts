@@ -32,9 +32,10 @@ const UPDATE = `UPDATE deliveries SET level = ?, reason = ?, attempt = ?, late =
   playing_at = ?, proven_at = ?, ended_at = ?, retry_at = ?, updated_at = ? WHERE pk = ?`;
 /** What the last delivery says of its device. */
 const SHOWED = {
-  life: "UPDATE devices SET state = 'answering', last_level = ?, last_seen_at = ?, failures = 0 WHERE pk = ?",
-  packets: "UPDATE devices SET state = 'sent', last_level = ?, failures = 0 WHERE pk = ?",
-  silence: "UPDATE devices SET state = 'silent', last_level = ?, failures = coalesce(failures, 0) + 1 WHERE pk = ?",
+  life: "UPDATE main.devices SET state = 'answering', last_level = ?, last_seen_at = ?, failures = 0 WHERE pk = ?",
+  packets: "UPDATE main.devices SET state = 'sent', last_level = ?, failures = 0 WHERE pk = ?",
+  silence:
+    "UPDATE main.devices SET state = 'silent', last_level = ?, failures = coalesce(failures, 0) + 1 WHERE pk = ?",
 };
 
 /** Makes a ledger with nothing to write. */

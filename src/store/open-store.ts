@@ -5,6 +5,7 @@ import { newId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource, RowOf, SystemValues } from "../schema/resource.ts";
+import { createBatches } from "./batches.ts";
 import { cloneRow } from "./clone.ts";
 import { openDatabase } from "./database.ts";
 import { createFileStore } from "./files.ts";
@@ -68,6 +69,7 @@ export function openStore(options: StoreOptions): Store {
     secrets,
     clock,
     behaviourOf,
+    keyFor: (table) => batches.keyFor(table),
     transaction: () => current ?? closedTransaction(),
     changed: (seq, resource, id, op) => tell("row.changed", { seq, resource: resource.name, id, op }),
   });
@@ -132,6 +134,7 @@ export function openStore(options: StoreOptions): Store {
     return queue.write(run, committed, lane);
   }
 
+  const batches = createBatches({ db, tables, reader, writer, write });
   const removals = createRemoval({ db, tables, reader, writer, clock, write });
 
   return {
@@ -155,6 +158,8 @@ export function openStore(options: StoreOptions): Store {
     rehearseRemoval: removals.rehearse as Store["rehearseRemoval"],
     clone: <R extends AnyResource>(resource: R, id: string, by: By) =>
       write((tx) => tx.clone(resource, id, by) as Sync<RowOf<R>>),
+    openBatch: batches.open,
+    announceBatch: batches.announce,
     async close() {
       queue.stop();
       db.close();

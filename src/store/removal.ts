@@ -101,7 +101,7 @@ function largeReferences({ reader, tables }: RemovalNeeds, resource: AnyResource
     if (isCleared && !from.facts) return [];
     const among = `SELECT pk FROM ${table} WHERE ${column.name} = ?`;
     if (reader.one(`${among} LIMIT 1 OFFSET ${MANY}`, pk) === null) return [];
-    const change = isCleared ? `UPDATE ${table} SET ${column.name} = NULL` : `DELETE FROM ${table}`;
+    const change = isCleared ? `UPDATE main.${table} SET ${column.name} = NULL` : `DELETE FROM main.${table}`;
     const fact = from.facts ? `${change} WHERE pk IN (${among} LIMIT ${ROWS})` : null;
     return [{ from, field, table, column: column.name, fact }];
   });

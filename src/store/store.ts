@@ -184,6 +184,22 @@ export interface Transaction extends Reader {
   emit<K extends keyof EventMap>(name: K, payload: EventMap[K]): void;
 }
 
+/**
+ * Very many rows that come into sight all at once, or not at all. They are written in slices with all checks; whoever
+ * reads meanwhile sees none of them, and their unique values are taken. A crash before `show` leaves none.
+ */
+export interface Batch {
+  /**
+   * As the store's `write`, in normal turn: `fn` sees the batch's rows, and what it creates of the batch's resources is
+   * one of them. A row that is refused leaves nothing. Keep each to a few milliseconds.
+   */
+  write<T>(fn: (tx: Transaction) => Sync<T>): Promise<T>;
+  /** One short write: all rows are there. `alongside` runs in it. Feed, audit and search follow by `announceBatch`. */
+  show(alongside?: (tx: Transaction) => void): Promise<void>;
+  /** Removes them in slices; feed, audit and search never heard of them. `alongside` runs in the last one. */
+  discard(alongside?: (tx: Transaction) => void): Promise<void>;
+}
+
 /** Refuses functions that would leave the transaction open across an await. */
 export type Sync<T> = T extends Promise<unknown> ? never : T;
 
@@ -243,6 +259,13 @@ export interface Store extends Reader {
     check?: (row: RowOf<R>) => void,
   ): Promise<void>;
   clone<R extends AnyResource>(resource: R, id: string, by: By): Promise<RowOf<R>>;
+  /** Begins a batch of rows of these resources, one at a time in the whole store. Throws ConflictError while another is open. */
+  openBatch(id: string, resources: readonly AnyResource[]): Promise<Batch>;
+  /**
+   * Tells the rows of a batch that was shown to feed, audit, search, events and `afterWrite`, in slices. Goes on where an
+   * ended process stopped; does nothing when all was told.
+   */
+  announceBatch(id: string, by: By): Promise<void>;
   behaviourOf(resource: AnyResource): Behaviour;
   /** Commits what is queued, then closes the file. */
   close(): Promise<void>;

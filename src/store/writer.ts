@@ -33,6 +33,8 @@ export interface WriterOptions {
   secrets: Secrets;
   clock: Clock;
   behaviourOf(resource: AnyResource): Behaviour;
+  /** Internal key of a new row of a table; null where the database chooses it. */
+  keyFor(table: string): number | null;
   /** The open transaction, handed to behaviours. */
   transaction(): Transaction;
   /** Tells a changed row after COMMIT. */
@@ -43,6 +45,10 @@ export interface WriterOptions {
 export interface Writer {
   create(resource: AnyResource, input: object, by: By, system: object): AnyRow;
   update(resource: AnyResource, id: string, input: object, by: By, system: object): AnyRow;
+  /** As `create`, under the internal key `pk`, told to nobody: `announce` follows once the row may be seen. */
+  createHidden(resource: AnyResource, input: object, by: By, system: object, pk: number): AnyRow;
+  /** What follows the creation of a row that was hidden: feed, audit, search, events and `afterWrite`. */
+  announce(resource: AnyResource, row: AnyRow, by: By): void;
   /** References for which `leave` says so are left as they are: a rehearsal, which is undone. */
   remove(resource: AnyResource, id: string, by: By, leave?: (from: AnyResource, field: string) => boolean): void;
   /** Throws forbidden unless `by` may change the row in the acting domain; rows that are not there pass. */
@@ -52,7 +58,7 @@ export interface Writer {
 }
 
 interface Statements {
-  /** Takes the values of `columns` in order, which binds many times faster than names do. */
+  /** Takes the values of `columns` in order, which binds many times faster than names do, and `pk` last. */
   insert: Database.Statement;
   /** As `insert`, and `pk` last. */
   update: Database.Statement;
@@ -76,6 +82,20 @@ export function createWriter(options: WriterOptions): Writer {
   };
 
   function create(resource: AnyResource, input: object, by: By, system: object): AnyRow {
+    const row = createHidden(resource, input, by, system, options.keyFor(tables.layout(resource).table));
+    record(resource, null, row, by);
+    behave("afterWrite", resource, null, row, input, by);
+    return row;
+  }
+
+  function announce(resource: AnyResource, row: AnyRow, by: By): void {
+    record(resource, null, row, by);
+    const given = Object.entries(row).filter(([name, value]) => name in resource.fields && value !== null);
+    behave("afterWrite", resource, null, row, Object.fromEntries(given), by);
+  }
+
+  /** Stores the row and no more; the database chooses the key where `pk` is null. */
+  function createHidden(resource: AnyResource, input: object, by: By, system: object, pk: number | null): AnyRow {
     const layout = tables.layout(resource);
     const { checker } = statementsOf(layout);
     const { values, faults } = checker.check(input as Record<string, unknown>, "create");
@@ -98,10 +118,8 @@ export function createWriter(options: WriterOptions): Writer {
     const columns = columnValues(layout, after, seen);
     checkLimit(layout, after);
     const { insert } = statementsOf(layout);
-    after.pk = Number(guardUnique(layout, () => insert.run(inOrder(layout, columns))).lastInsertRowid);
+    after.pk = Number(guardUnique(layout, () => insert.run(inOrder(layout, columns), pk)).lastInsertRowid);
     writeLinks(layout, after, seen, null);
-    record(resource, null, after, by);
-    behave("afterWrite", resource, null, after, input, by);
     return after;
   }
 
@@ -143,7 +161,7 @@ export function createWriter(options: WriterOptions): Writer {
     }
     const layout = tables.layout(resource);
     for (const link of statementsOf(layout).links) link.clear.run(row.pk);
-    statementsOf(layout).remove.run(row.pk);
+    guardHidden(() => statementsOf(layout).remove.run(row.pk));
     counts.clear();
     record(resource, row, null, by);
     behave("afterWrite", resource, row, null, {}, by);
@@ -207,10 +225,10 @@ export function createWriter(options: WriterOptions): Writer {
     const holders = reader.all<{ id: string }>(`SELECT id FROM ${layout.table} WHERE ${column.name} = ?`, target.pk);
     if (spec.onDelete === "refuse" && holders.length > 0) throw inUse(from, holders.length, by);
     if (spec.onDelete === "clear") {
-      db.prepare(`UPDATE ${layout.table} SET ${column.name} = NULL WHERE ${column.name} = ?`).run(target.pk);
+      db.prepare(`UPDATE main.${layout.table} SET ${column.name} = NULL WHERE ${column.name} = ?`).run(target.pk);
       for (const { id } of holders) touched(from, id);
     } else if (from.facts) {
-      db.prepare(`DELETE FROM ${layout.table} WHERE ${column.name} = ?`).run(target.pk);
+      db.prepare(`DELETE FROM main.${layout.table} WHERE ${column.name} = ?`).run(target.pk);
     } else {
       for (const { id } of holders) if (reader.get(from, id)) remove(from, id, by);
     }
@@ -346,7 +364,7 @@ export function createWriter(options: WriterOptions): Writer {
     ];
     const where = conditions.length === 0 ? "" : ` WHERE ${conditions.join(" AND ")}`;
     const params = [...(column ? [parent] : []), ...(end ? [clock.now()] : [])];
-    return reader.one<{ n: number }>(`SELECT count(*) n FROM ${layout.table}${where}`, ...params)?.n ?? 0;
+    return reader.one<{ n: number }>(`SELECT count(*) n FROM main.${layout.table}${where}`, ...params)?.n ?? 0;
   }
 
   /** True for a row that no longer counts against its limit. */
@@ -357,6 +375,8 @@ export function createWriter(options: WriterOptions): Writer {
 
   return {
     create,
+    createHidden,
+    announce,
     update,
     remove,
     requireChangeable,
@@ -372,10 +392,12 @@ function prepareStatements(db: Database.Database, tables: Tables, layout: Layout
   const domain = tables.domainColumn(layout);
   if (domain) names.push(domain, "also_in");
   return {
-    insert: db.prepare(`INSERT INTO ${layout.table} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`),
-    update: db.prepare(`UPDATE ${layout.table} SET ${names.map((name) => `${name} = ?`).join(", ")} WHERE pk = ?`),
+    insert: db.prepare(
+      `INSERT INTO main.${layout.table} (${names.join(", ")}, pk) VALUES (${names.map(() => "?").join(", ")}, ?)`,
+    ),
+    update: db.prepare(`UPDATE main.${layout.table} SET ${names.map((name) => `${name} = ?`).join(", ")} WHERE pk = ?`),
     columns: names,
-    remove: db.prepare(`DELETE FROM ${layout.table} WHERE pk = ?`),
+    remove: db.prepare(`DELETE FROM main.${layout.table} WHERE pk = ?`),
     checker: compileChecker(layout.resource.fields),
     links: layout.links.map((link) => ({
       field: link.field,
@@ -422,6 +444,16 @@ function guardUnique<T>(layout: Layout, write: () => T): T {
     const column = /\.(\w+)$/.exec((error as Error).message)?.[1];
     const field = layout.columns.find((candidate) => candidate.name === column)?.field ?? column ?? "id";
     throw new ConflictError(`Field ${field} is already in use.`, field);
+  }
+}
+
+/** Rows that are still hidden may refer to a row; all others have let go of it. */
+function guardHidden(remove: () => unknown): void {
+  try {
+    remove();
+  } catch (error) {
+    if ((error as { code?: string }).code !== "SQLITE_CONSTRAINT_FOREIGNKEY") throw error;
+    throw new ConflictError("Rows of an upload under way refer to it. Try again once it has ended.");
   }
 }
 
