@@ -42,12 +42,20 @@ const BELL = raw(
 export function plainPage({ language, status, title, content, formTargets, vary }: PlainPage): Answer {
   const page = html`<!doctype html><html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title} – Carillon</title><style>${raw(STYLE)}</style></head>
 <body><main><header>${BELL}Carillon</header>${content}</main></body></html>`;
-  return { status, headers: headersFor(formTargets, vary), type: "text/html; charset=utf-8", body: page.text };
+  return {
+    status,
+    headers: pageHeaders(STYLE_HASH, formTargets, vary),
+    type: "text/html; charset=utf-8",
+    body: page.text,
+  };
 }
 
-/** Without the own origin as referrer browsers would send forms with an origin of `null`. */
-function headersFor(formTargets: string, vary: string): Record<string, string> {
-  const policy = ["default-src 'none'", `style-src ${STYLE_HASH}`, `form-action ${formTargets}`];
+/**
+ * Headers of a page without scripts that has one style, named by its hash as the content policy has it. Without the own
+ * origin as referrer browsers would send forms with an origin of `null`.
+ */
+export function pageHeaders(styleHash: string, formTargets: string, vary: string): Record<string, string> {
+  const policy = ["default-src 'none'", `style-src ${styleHash}`, `form-action ${formTargets}`];
   policy.push("base-uri 'none'", "frame-ancestors 'none'");
   return {
     "Content-Security-Policy": policy.join("; "),

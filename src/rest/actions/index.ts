@@ -1,10 +1,11 @@
 import type { Catalogue } from "../../schema/catalogue.ts";
 import type { Action } from "../action.ts";
 import { alertToneActions } from "./alert-tones.ts";
-import { areaActions } from "./areas.ts";
 import { applicationActions } from "./applications.ts";
+import { areaActions } from "./areas.ts";
 import { auditActions } from "./audit.ts";
 import { authorizeActions } from "./authorize.ts";
+import { bulkUploadActions } from "./bulk-uploads.ts";
 import { campaignActions } from "./campaigns.ts";
 import { cloneActions } from "./clone.ts";
 import { deviceActions } from "./devices.ts";
@@ -13,6 +14,7 @@ import { endpointActivityActions } from "./endpoint-activities.ts";
 import { eventActions } from "./events.ts";
 import { extensionActions } from "./extensions.ts";
 import { identityProviderActions } from "./identity-providers.ts";
+import { incidentRecordActions } from "./incident-records.ts";
 import { incidentActions } from "./incidents.ts";
 import { notificationActivityActions } from "./notification-activities.ts";
 import { notificationAudioActions } from "./notification-audio.ts";
@@ -20,9 +22,11 @@ import { notificationContinuationActions } from "./notification-continuations.ts
 import { notificationProgressActions } from "./notification-progress.ts";
 import { notificationActions } from "./notifications.ts";
 import { oauthActions } from "./oauth.ts";
+import { onPremisesMessageActions } from "./on-premises-messages.ts";
 import { passwordActions } from "./passwords.ts";
 import { permissionActions } from "./permissions.ts";
 import { placeActions } from "./places.ts";
+import { scenarioActions } from "./scenarios.ts";
 import { schemaActions } from "./schema.ts";
 import { securityGroupActions } from "./security-groups.ts";
 import { sessionActions } from "./session.ts";
@@ -42,6 +46,7 @@ const FIXED: readonly Action[] = [
   ...userTokenActions,
   ...permissionActions,
   ...notificationActions,
+  ...onPremisesMessageActions,
   ...notificationAudioActions,
   ...notificationContinuationActions,
   ...notificationProgressActions,
@@ -49,14 +54,17 @@ const FIXED: readonly Action[] = [
   ...areaActions,
   ...notificationActivityActions,
   ...incidentActions,
+  ...incidentRecordActions,
   ...deviceActions,
   ...endpointActivityActions,
   ...extensionActions,
   ...auditActions,
   ...campaignActions,
+  ...bulkUploadActions,
   ...triggerActions,
   ...eventActions,
   ...placeActions,
+  ...scenarioActions,
 ];
 
 /** All endpoints that are not generic operations on rows; what can be cloned or lies in domains, the declarations say. */

@@ -1,0 +1,130 @@
+import type { NotificationRow } from "../broadcast/compose.ts";
+import { countLevels, readCounts } from "../broadcast/counts.ts";
+import incidentPlans from "../resources/incidents/incident-plans.ts";
+import sites from "../resources/places/sites.ts";
+import type { Sight, Store } from "../store/store.ts";
+import { type DeliveryFacts, eachDelivery, eachPerson, type PersonFacts } from "./incident-people.ts";
+import type { IncidentRow } from "./incident-start.ts";
+import { messagesOf, type TimelineEntry, type TimelineNeeds, timelineOf, turn } from "./incident-timeline.ts";
+
+/** Numbers of one message, or of all of an incident's. */
+export interface RecordCounts {
+  /** Devices by level. */
+  devices: Record<string, number>;
+  recipients: number;
+  readers: number;
+  /** People by answer. */
+  answers: Record<string, number>;
+  /** People who were asked and gave no answer. */
+  silent: number;
+}
+
+/** A message within a record. */
+export interface RecordMessage extends RecordCounts {
+  row: NotificationRow;
+  /** True when answers were asked for. */
+  asked: boolean;
+}
+
+/** What a record begins with; times in epoch ms. */
+export interface RecordHead {
+  incident: IncidentRow;
+  plan: string | null;
+  site: string | null;
+  madeAt: number;
+  total: RecordCounts;
+  messages: readonly RecordMessage[];
+  timeline: readonly TimelineEntry[];
+  /** Names of the users that the record speaks of, by id. */
+  users: ReadonlyMap<string, string>;
+}
+
+/** A piece of a record: its head, then for each message its own head, its devices and its people. */
+export type RecordPiece =
+  | { kind: "head"; head: RecordHead }
+  | { kind: "message"; message: RecordMessage }
+  | { kind: "devices"; rows: readonly DeliveryFacts[] }
+  | { kind: "people"; rows: readonly PersonFacts[] };
+
+/**
+ * The record of an incident for afterwards: who got what when, who answered and who did not. It comes in pieces, between
+ * which the event loop turns, so that any number of devices costs nobody else anything; messages that `sight` does not
+ * show are left out.
+ */
+export async function* recordOf(
+  incident: IncidentRow,
+  sight: Sight,
+  { reader, clock }: TimelineNeeds & { reader: Store },
+): AsyncGenerator<RecordPiece> {
+  const rows = messagesOf(incident, sight, reader);
+  const timeline = await timelineOf(incident, rows, { reader, clock });
+  const messages = withCounts(reader, rows);
+  const { incidentPlanId, siteId, startedById } = incident;
+  const ids = [startedById, ...rows.map(({ initiatorId }) => initiatorId), ...timeline.map(({ userId }) => userId)];
+  const head: RecordHead = {
+    incident,
+    plan: incidentPlanId ? (reader.get(incidentPlans, incidentPlanId)?.name ?? null) : null,
+    site: siteId ? (reader.get(sites, siteId)?.name ?? null) : null,
+    madeAt: clock.now(),
+    total: sumOf(messages),
+    messages,
+    timeline,
+    users: namesOf(reader, ids),
+  };
+  yield { kind: "head", head };
+  for (const message of messages) {
+    yield { kind: "message", message };
+    for (const devices of eachDelivery(reader, message.row.pk)) {
+      await turn(clock);
+      yield { kind: "devices", rows: devices };
+    }
+    for (const people of eachPerson(reader, message.row.pk)) {
+      await turn(clock);
+      yield { kind: "people", rows: people };
+    }
+  }
+}
+
+function withCounts(store: Store, rows: readonly NotificationRow[]): RecordMessage[] {
+  const counts = readCounts(
+    store,
+    rows.map(({ pk }) => pk),
+  );
+  countLevels(store, counts);
+  return rows.map((row) => {
+    const known = counts.get(row.pk) ?? new Map<string, number>();
+    const recipients = known.get("recipients") ?? 0;
+    const answers = startingWith("answer:", known);
+    const asked = row.confirmationRequestId !== null;
+    const silent = asked ? recipients - Object.values(answers).reduce((sum, n) => sum + n, 0) : 0;
+    const devices = startingWith("level:", known);
+    return { row, asked, devices, recipients, readers: known.get("readers") ?? 0, answers, silent };
+  });
+}
+
+function startingWith(prefix: string, known: ReadonlyMap<string, number>): Record<string, number> {
+  const found = [...known].filter(([name, n]) => name.startsWith(prefix) && n > 0);
+  return Object.fromEntries(found.map(([name, n]) => [name.slice(prefix.length), n]));
+}
+
+function sumOf(all: readonly RecordCounts[]): RecordCounts {
+  const total: RecordCounts = { devices: {}, recipients: 0, readers: 0, answers: {}, silent: 0 };
+  for (const { devices, answers, recipients, readers, silent } of all) {
+    for (const [level, n] of Object.entries(devices)) total.devices[level] = (total.devices[level] ?? 0) + n;
+    for (const [answer, n] of Object.entries(answers)) total.answers[answer] = (total.answers[answer] ?? 0) + n;
+    total.recipients += recipients;
+    total.readers += readers;
+    total.silent += silent;
+  }
+  return total;
+}
+
+/** Names of users by id. */
+export function namesOf(store: Store, ids: readonly (string | null)[]): ReadonlyMap<string, string> {
+  const known = [...new Set(ids.filter((id) => id !== null))];
+  const rows = store.all<{ id: string; name: string | null }>(
+    "SELECT id, name FROM users WHERE id IN (SELECT value FROM json_each(?))",
+    JSON.stringify(known),
+  );
+  return new Map(rows.map(({ id, name }) => [id, name ?? ""]));
+}
