@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import type { Principal } from "../access/principal.ts";
 import { notFound } from "../base/errors.ts";
 import type { Field } from "../schema/field.ts";
-import type { AnyResource, Method, ResourcePath, RowOf } from "../schema/resource.ts";
+import type { AnyResource, Deprecation, Method, ResourcePath, RowOf } from "../schema/resource.ts";
 import type { By, PageQuery, Sight } from "../store/store.ts";
 import type { ApiNeeds } from "./needs.ts";
 import type { AnswerShape } from "./openapi/answer-shape.ts";
@@ -22,7 +22,7 @@ export interface Answer {
 /** A request that needs no token. */
 export interface OpenRequest {
   readonly method: Method;
-  /** Path below /v1 with ids as sent and a leading slash: `/users/0190…/tokens`. */
+  /** Path below /v1, however it was spelt, with ids as sent and a leading slash: `/users/0190…/tokens`. */
   readonly path: string;
   /** Ids of the path's placeholders by name, in lower case. */
   readonly params: Readonly<Record<string, string>>;
@@ -80,8 +80,8 @@ interface ActionBase {
   query?: Readonly<Record<string, Field>>;
   /** Headers that it heeds. */
   headers?: readonly HeaderName[];
-  /** An older spelling of something else. */
-  deprecated?: boolean;
+  /** That it should no longer be used, told in every answer's headers. */
+  deprecated?: Deprecation;
   /** What it answers when something is wrong, where that is more than the API's usual error. */
   refuses?: Extract<AnswerShape, { kind: "page" | "members" }>;
 }

@@ -11,6 +11,7 @@ import { createEndpoint, type Endpoint } from "./endpoint.ts";
 import { answerOf, isBug, MethodNotAllowed, wrongHost } from "./error-answer.ts";
 import { API, addressOf, overrideMethod, type RequestState, readIncoming, splitTarget } from "./incoming.ts";
 import type { ApiNeeds } from "./needs.ts";
+import { onPremisesEndpoints } from "./on-premises.ts";
 import { createOnceOnly } from "./once-only.ts";
 import { routeToPlugin } from "./plugin-route.ts";
 import { createPresenter } from "./presenter.ts";
@@ -71,7 +72,7 @@ function answering(needs: ApiNeeds): Middleware<RequestState> {
     requests += 1;
     const requestId = `${run}-${requests.toString(36)}`;
     const { method } = context;
-    Object.assign(context.state, { requestId, at: "-", overridden: false });
+    Object.assign(context.state, { requestId, at: "-", overridden: false, headers: {} });
     context.res.once("finish", () => leaveUnread(context, needs));
     try {
       await next();
@@ -79,7 +80,9 @@ function answering(needs: ApiNeeds): Middleware<RequestState> {
       context.state.answer = errorAnswer(error, requestId, needs);
     }
     const { at } = context.state;
-    const answer = allowOrigin(context.state.answer, context.req, needs.settings.api.origins);
+    const { answer: given, headers } = context.state;
+    const told = { ...given, headers: { ...given.headers, ...headers } };
+    const answer = allowOrigin(told, context.req, needs.settings.api.origins);
     await send(context, answer);
     const status = answer.status ?? 200;
     const ms = Math.round((needs.clock.monotonicMs() - began) * 10) / 10;
@@ -93,7 +96,10 @@ function endpointsOf(needs: ApiNeeds): Endpoint[] {
     needs.log.error({ err }, "a refusal was not kept"),
   );
   const serving = { presenter: createPresenter(needs, VERSION_BASE), refusals, onceOnly: createOnceOnly(needs) };
-  return servedActions(needs.catalogue).map((action) => createEndpoint(action, needs, serving));
+  return servedActions(needs.catalogue).flatMap((action) => {
+    const endpoint = createEndpoint(action, needs, serving);
+    return [endpoint, ...onPremisesEndpoints(action, endpoint)];
+  });
 }
 
 /** What the router has no pattern for: the console's files, plugins' routes, methods named by a parameter, and what is no path at all. */

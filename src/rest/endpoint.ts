@@ -8,6 +8,7 @@ import type { Action, Answer, ApiRequest, OpenAction, OpenRequest } from "./acti
 import { tokenInForm, tokenOf } from "./bearer.ts";
 import { type BodyPlan, decodeBody, isUrlEncoded, NO_BODY, planBody, type RawBody, readBody } from "./body.ts";
 import { callerByCookie } from "./caller-by-cookie.ts";
+import { deprecationHeaders } from "./deprecation.ts";
 import { dryRun, isDryRun } from "./dry-run.ts";
 import { isBug, unauthorized } from "./error-answer.ts";
 import type { Incoming } from "./incoming.ts";
@@ -23,6 +24,8 @@ export interface Endpoint {
   method: Method;
   /** The pattern: `v1/users/{userId}`. */
   at: string;
+  /** Headers of every answer, refusals included. */
+  headers?: Readonly<Record<string, string>>;
   serve(incoming: Incoming): Promise<Answer>;
 }
 
@@ -46,6 +49,7 @@ export function createEndpoint(action: Action | RowOperation, needs: ApiNeeds, s
   return {
     method: action.method,
     at,
+    ...(action.deprecated ? { headers: deprecationHeaders(action.deprecated) } : {}),
     async serve(incoming) {
       const base = { ...incoming, ...placeOf(action, incoming), needs };
       if (action.permission === "open") return serveOpen(action, base, plan);

@@ -11,6 +11,8 @@ export interface RequestState {
   /** The pattern that serves it; never its path, which may be none of ours. */
   at: string;
   answer: Answer;
+  /** Headers that every answer of the endpoint has. */
+  headers: Readonly<Record<string, string>>;
   /** True when `_method` named the method: parameters of a body are in the query. */
   overridden: boolean;
 }

@@ -1,6 +1,6 @@
 import { Router } from "@koa/router";
 import type { DefaultContext, Middleware } from "koa";
-import { notFound } from "../base/errors.ts";
+import { CallerError, notFound } from "../base/errors.ts";
 import type { Answer } from "./action.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { MethodNotAllowed } from "./error-answer.ts";
@@ -26,6 +26,7 @@ export function routeTo(
     routers.set(collectionIn(at), router);
     router[endpoint.method](at.replace(/\{(\w+)\}/g, ":$1"), async (context) => {
       context.state.at = at;
+      context.state.headers = endpoint.headers ?? {};
       context.state.answer = await serve(endpoint, context as unknown as RoutedContext);
     });
   }
@@ -33,6 +34,7 @@ export function routeTo(
   return async (context) => {
     await steps.get(collectionIn(context.path))?.(context, async () => undefined);
     if (context.routeMatched) return;
+    refuseOtherVersions(context.path);
     const allow = methodsOf(context.matched ?? []);
     if (context.method !== "OPTIONS") throw new MethodNotAllowed(allow);
     context.state.answer = { status: 204, headers: { Allow: allow }, body: null };
@@ -42,12 +44,25 @@ export function routeTo(
 type ApiRouter = Router<RequestState, DefaultContext>;
 
 /** What collections lie below. */
-const VERSIONED = /^(v\d+|onprem)$/;
+const VERSION = /^v\d+$/;
+const SERVED_VERSION = "v1";
 
-/** The name that tells collections apart: `users` of `/api/v1/users/0190…`, `join` of `/api/join/0190…`. */
+/**
+ * What tells collections apart: `users` of `/api/v1/users/0190…`, `join` of `/api/join/0190…`, `onprem/bells` of
+ * `/api/onprem/v1/bells/0190…`.
+ */
 function collectionIn(path: string): string {
+  const [, , first = "", second = "", third = ""] = path.split("/", 5);
+  if (first === "onprem") return `${first}/${third}`;
+  return VERSION.test(first) ? second : first;
+}
+
+/** Throws not-found that names the version asked for where it is none that is served. */
+function refuseOtherVersions(path: string): void {
   const [, , first = "", second = ""] = path.split("/", 4);
-  return VERSIONED.test(first) ? second : first;
+  const version = first === "onprem" ? second : first;
+  if (!VERSION.test(version) || version === SERVED_VERSION) return;
+  throw new CallerError("not-found", `Version ${version} of this interface is not served; ${SERVED_VERSION} is.`);
 }
 
 /** The methods of a path whose patterns are `layers`. Throws not-found for no path at all. */

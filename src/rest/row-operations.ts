@@ -2,7 +2,7 @@ import { BugError, invalidValue, notFound, requiredValue } from "../base/errors.
 import { isUuid } from "../base/ids.ts";
 import { methodsOf, pathParams } from "../schema/catalogue.ts";
 import { type FileFieldData, type StoredFile, uuid } from "../schema/field.ts";
-import type { AnyResource, ResourcePath } from "../schema/resource.ts";
+import type { AnyResource, Deprecation, ResourcePath } from "../schema/resource.ts";
 import type { Scope, Sync } from "../store/store.ts";
 import { type Answer, type ApiRequest, deleted, type GuardedAction } from "./action.ts";
 import { requireMatch } from "./etag.ts";
@@ -67,7 +67,9 @@ export function rowOperations(resource: AnyResource, path: ResourcePath): RowOpe
       });
     } else operations.push(...changes(served, method, item, sees));
   }
-  return operations;
+  return path.deprecated
+    ? operations.map((each) => ({ ...each, deprecated: path.deprecated as Deprecation }))
+    : operations;
 }
 
 const DOCS = {

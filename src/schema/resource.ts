@@ -3,6 +3,16 @@ import type { Field, ValueOf } from "./field.ts";
 /** The generic operations of a path; `put`, `delete` and `get` by id, `post` and `get` on the collection. */
 export type Method = "get" | "post" | "put" | "delete";
 
+/** That something is on its way out, by calendar day `YYYY-MM-DD` in UTC. */
+export interface Deprecation {
+  /** The day from which it should no longer be used. */
+  since: string;
+  /** The day on which it stops being served; open when not given. */
+  sunset?: string;
+  /** Path below `/api/` that takes its place. */
+  successor?: string;
+}
+
 /**
  * One place in the API where a resource appears. `at` is written as in the API description:
  * `users/{userId}/devices`; each `{name}` is a ref field of the resource, filled from the path.
@@ -13,6 +23,8 @@ export interface ResourcePath {
   methods?: readonly Method[];
   /** A ref field whose target's id addresses an item too (`users/{userId}/security-groups/{securityGroupId}`). */
   itemBy?: string;
+  /** What is served here is on its way out: told in every answer's headers. */
+  deprecated?: Deprecation;
   /**
    * Rows are found through another resource: those whose id stands in `via` of the `resource` rows that match the
    * path's ref fields (`users/{userId}/notifications` through `notification-recipients`), but for those rows of it

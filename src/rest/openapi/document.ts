@@ -2,8 +2,10 @@ import type { Catalogue } from "../../schema/catalogue.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { Action } from "../action.ts";
 import { IMPACT_SCHEMA } from "../dry-run.ts";
+import { type OnPremisesPath, onPremisesPaths } from "../on-premises.ts";
 import { shapeOf } from "../router.ts";
 import { ERROR_SCHEMA, errorResponses } from "./errors.ts";
+import { operationName } from "./names.ts";
 import { operationOf } from "./operations.ts";
 import { SHARED_PARAMETERS } from "./parameters.ts";
 import { rowSchemas } from "./row-schemas.ts";
@@ -71,8 +73,25 @@ const SECURITY_SCHEMES: Record<string, JsonSchema> = {
   },
 };
 
+function familyIn({ at }: { at: string }): string {
+  return at.split("/")[0] as string;
+}
+
 function placed(path: string, { outsideVersion }: Action): string {
   return path.slice(outsideVersion ? 1 : "/v1/".length);
+}
+
+/** The same operation at another path, which may leave some placeholders out. */
+function aliasOf(operation: JsonSchema, { method, answers }: Action, alias: OnPremisesPath, path: string): JsonSchema {
+  const given = Object.keys(alias.family.given ?? {});
+  const parameters = operation.parameters as { name: string; in: string }[];
+  return {
+    ...operation,
+    operationId: operationName(method, alias.at, answers.kind === "list"),
+    tags: [familyIn(alias)],
+    parameters: parameters.filter(({ name, in: place }) => place !== "path" || !given.includes(name)),
+    "x-alias-of": path,
+  };
 }
 
 /** Describes endpoints, of which the last one of a method and path counts; yields between pieces of some milliseconds. */
@@ -87,7 +106,13 @@ export function* describeApi(
     const at = action.outsideVersion ? `/${action.at}` : `/v1/${action.at}`;
     const path = known.get(shapeOf(at)) ?? at;
     known.set(shapeOf(at), path);
-    paths[path] = { ...paths[path], [action.method]: operationOf({ ...action, at: placed(path, action) }) };
+    const described = { ...action, at: placed(path, action) };
+    const operation = operationOf(described);
+    paths[path] = { ...paths[path], [action.method]: operation };
+    for (const alias of onPremisesPaths(described)) {
+      const at = `/${alias.at}`;
+      paths[at] = { ...paths[at], [action.method]: aliasOf(operation, described, alias, path) };
+    }
     yield;
   }
   const schemas: Record<string, JsonSchema> = {
@@ -97,7 +122,7 @@ export function* describeApi(
     Object.assign(schemas, rowSchemas(resource, catalogue));
     yield;
   }
-  const tags = [...new Set(actions.map(({ at }) => at.split("/")[0] as string))].sort();
+  const tags = [...new Set(actions.flatMap((action) => [action, ...onPremisesPaths(action)].map(familyIn)))].sort();
   return {
     openapi: "3.1.0",
     info: INFO,

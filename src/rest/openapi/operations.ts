@@ -3,6 +3,7 @@ import type { Field } from "../../schema/field.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { AnyResource } from "../../schema/resource.ts";
 import type { Action } from "../action.ts";
+import { deprecationWords } from "../deprecation.ts";
 import { DRY_RUN_QUERY } from "../dry-run.ts";
 import type { AnswerShape } from "./answer-shape.ts";
 import { ELSEWHERE, errorsOf, PAGE } from "./errors.ts";
@@ -35,7 +36,7 @@ export function operationOf(action: Action): JsonSchema {
     operationId: operationName(action.method, action.at, action.answers.kind === "list"),
     tags: [action.at.split("/")[0]],
     summary: action.doc,
-    ...(action.deprecated ? { deprecated: true } : {}),
+    ...(action.deprecated ? { deprecated: true, description: deprecationWords(action.deprecated) } : {}),
     ...(open ? { security: [] } : {}),
     parameters: parametersOf(action, open),
     ...(hasBody && accepts ? { requestBody: bodyOf(action, accepts) } : {}),
