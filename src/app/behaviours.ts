@@ -1,3 +1,6 @@
+import { areaBehaviour } from "../areas/area-behaviour.ts";
+import { withPresence } from "../areas/presence-behaviour.ts";
+import { boundaryTriggerBehaviour } from "../areas/trigger-behaviour.ts";
 import { accessBehaviours, type Bound } from "../access/behaviours.ts";
 import { presentScimTies, scimGroupBehaviour } from "../access/scim-groups.ts";
 import { areaBehaviour } from "../areas/area-behaviour.ts";
@@ -26,6 +29,8 @@ import { triggerBehaviour } from "../outbound/trigger-behaviour.ts";
 import { apiDeviceBehaviour } from "../places/api-device-behaviour.ts";
 import { buildingBehaviour, floorBehaviour, siteBehaviour, zoneBehaviour } from "../places/place-behaviours.ts";
 import { siteRoleBehaviour } from "../places/role-behaviour.ts";
+import areasOfInterest from "../resources/areas/areas-of-interest.ts";
+import boundaryTriggers from "../resources/areas/boundary-triggers.ts";
 import areasOfInterest from "../resources/areas/areas-of-interest.ts";
 import boundaryTriggers from "../resources/areas/boundary-triggers.ts";
 import deliveries from "../resources/broadcasts/deliveries.ts";

@@ -1,4 +1,6 @@
 import { hostname } from "node:os";
+import { createAreas } from "../areas/areas.ts";
+import { AREA_TABLES } from "../areas/room-tables.ts";
 import { createOAuth } from "../access/oauth.ts";
 import { createSignIn } from "../access/sign-in.ts";
 import { createAddressPolicy } from "../base/address-policy.ts";
@@ -92,7 +94,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   end("sound", sound.stop);
   const declarations = options.declarations ?? (await loadDeclarations([OWN_DECLARATIONS]));
   const behaviours: Record<string, Behaviour> = {};
-  const tables = [...BROADCAST_TABLES, ...PLUGIN_TABLES];
+  const tables = [...BROADCAST_TABLES, ...PLUGIN_TABLES, ...AREA_TABLES];
   const data = openData({ dataDir, declarations, behaviours, tables, clock, events, log, onFatal: options.onFatal });
   end("data", data.close);
   const { store, access, catalogue } = data;
@@ -111,7 +113,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const { files } = store;
   const baseUrl = (): string => settings.api.publicUrl?.replace(/\/+$/, "") ?? server.url;
   const policy = createAddressPolicy(settings.network);
-  const rules = { clock, catalogue, files, endpoint, groupCounts, plugins, policy, baseUrl };
+  const rules = { clock, catalogue, files, endpoint, groupCounts, plugins, policy, baseUrl, systemBy: () => access.systemBy("areas") };
   Object.assign(behaviours, bindBehaviours(rules));
 
   end("plugins", () => plugins.stop());
@@ -127,10 +129,13 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   end("oauth", oauth.close);
   const firstRun = createFirstRun({ dataDir, store, access, clock, signIn });
   const campaigns = createCampaigns({ store, clock, log, broadcaster, by: access.systemBy("campaigns"), baseUrl });
+  const areas = createAreas({ store, clock, events, log, broadcaster, by: access.systemBy("areas") });
+  end("areas", areas.stop);
+  areas.start();
   const telling = createTelling({ data, clock, events, log, policy, endpointId });
   const { eventStream, webhooks, live } = telling;
   const api = createApi({
-    ...{ catalogue, store, access, clock, log, broadcaster, plugins, signIn, oauth, firstRun, eventStream, campaigns },
+    ...{ catalogue, store, access, clock, log, broadcaster, plugins, signIn, oauth, firstRun, eventStream, campaigns, areas },
     settings: served,
     consoleFolder: builtConsoleFolder(),
   });

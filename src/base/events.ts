@@ -15,6 +15,10 @@ export interface EventMap {
   "trigger.replayed": { triggerId: string };
   /** A notification's last delivery reached a final level. */
   "notification.settled": { notificationId: string };
+  /** A device crossed the edge of an area, which fired a trigger. */
+  "boundary.crossed": { deviceId: string };
+  /** An area was made, changed its place, size or devices, or went. */
+  "area.redrawn": { areaOfInterestId: string };
   /** A plugin stopped, failed or came back. */
   "plugin.changed": { plugin: string; state: "running" | "restarting" | "disabled" | "stopped"; reason: string | null };
 }

@@ -4,18 +4,21 @@ import { addToCount } from "./counts.ts";
 import { type Lane, writeInSlices } from "./slices.ts";
 import type { StageNeeds } from "./stage.ts";
 
+/** One of the things by which a message is for users: a list, an area, or their being named one by one. */
+type Ground = { list: number } | { area: string } | "named";
+
 /**
- * Users with keys in (after, upTo] who get a message, found by one of its lists (null: named one by one); `count` of
- * them are on the list, ended subscriptions included.
+ * Users with keys in (after, upTo] who get a message on one ground; `count` of its places are theirs, ended
+ * subscriptions and every device inside an area included.
  */
 interface UserRange {
-  list: number | null;
+  ground: Ground;
   after: number;
   upTo: number;
   count: number;
 }
 
-/** Walks those a message is for, list by list, in the order of an index: any number of users costs the same per user. */
+/** Walks those a message is for, one ground after the other, in the order of an index: any number of users costs the same per user. */
 interface UserWalk {
   /** The next users, at most `most`; null at the end. */
   next(reader: Reader, most: number): UserRange | null;
@@ -23,25 +26,35 @@ interface UserWalk {
 
 const LISTS = "SELECT target FROM notifications__distribution_list_ids WHERE owner = ? ORDER BY target";
 
+/** Deleted areas are among nobody's. */
+const AREAS = `SELECT a.id FROM notifications__area_of_interest_ids l JOIN areas_of_interest a ON a.pk = l.target
+  WHERE l.owner = ? ORDER BY l.target`;
+
 const ON_LIST = `SELECT max(user_pk) AS last, count(*) AS n FROM (SELECT user_pk FROM subscriptions
   WHERE distribution_list_pk = ? AND user_pk > ? ORDER BY user_pk LIMIT ?)`;
+
+const INSIDE = `SELECT max(user) AS last, count(*) AS n FROM (SELECT user FROM area_presence
+  WHERE area = ? AND user > ? ORDER BY user LIMIT ?)`;
 
 const NAMED = `SELECT max(target) AS last, count(*) AS n FROM (SELECT target FROM notifications__user_ids
   WHERE owner = ? AND target > ? ORDER BY target LIMIT ?)`;
 
 function walkUsers(reader: Reader, notificationPk: number): UserWalk {
-  const lists: (number | null)[] = reader.all<{ target: number }>(LISTS, notificationPk).map(({ target }) => target);
-  lists.push(null);
+  const grounds: Ground[] = [
+    ...reader.all<{ target: number }>(LISTS, notificationPk).map(({ target }) => ({ list: target })),
+    ...reader.all<{ id: string }>(AREAS, notificationPk).map(({ id }) => ({ area: id })),
+    "named",
+  ];
   let at = 0;
   let after = 0;
   return {
     next(now, most) {
-      for (; at < lists.length; at++, after = 0) {
-        const list = lists[at] as number | null;
-        const [sql, key] = list === null ? [NAMED, notificationPk] : [ON_LIST, list];
+      for (; at < grounds.length; at++, after = 0) {
+        const ground = grounds[at] as Ground;
+        const [sql, key] = placesOf(ground, notificationPk);
         const page = now.one<{ last: number | null; n: number }>(sql, key, after, most);
         if (!page || page.last === null) continue;
-        const range = { list, after, upTo: page.last, count: page.n };
+        const range = { ground, after, upTo: page.last, count: page.n };
         after = page.last;
         return range;
       }
@@ -50,19 +63,33 @@ function walkUsers(reader: Reader, notificationPk: number): UserWalk {
   };
 }
 
+function placesOf(ground: Ground, notificationPk: number): [sql: string, key: SqlValue] {
+  if (ground === "named") return [NAMED, notificationPk];
+  return "list" in ground ? [ON_LIST, ground.list] : [INSIDE, ground.area];
+}
+
 /** `FROM … WHERE …` of the users `u` in a range at a moment, with its parameters. */
 function usersIn(range: UserRange, notificationPk: number, now: number): { sql: string; params: SqlValue[] } {
-  if (range.list === null) {
+  const { ground } = range;
+  if (ground === "named") {
     return {
       sql: "FROM notifications__user_ids l JOIN users u ON u.pk = l.target WHERE l.owner = ? AND l.target > ? AND l.target <= ?",
       params: [notificationPk, range.after, range.upTo],
+    };
+  }
+  if ("area" in ground) {
+    // Whoever is inside with several devices is there once.
+    return {
+      sql: `FROM (SELECT DISTINCT user FROM area_presence WHERE area = ? AND user > ? AND user <= ?) p
+        JOIN users u ON u.pk = p.user WHERE 1`,
+      params: [ground.area, range.after, range.upTo],
     };
   }
   return {
     sql: `FROM subscriptions s JOIN users u ON u.pk = s.user_pk
       WHERE s.distribution_list_pk = ? AND s.user_pk > ? AND s.user_pk <= ?
         AND (s.subscription_end_date IS NULL OR s.subscription_end_date > ?)`,
-    params: [range.list, range.after, range.upTo, now],
+    params: [ground.list, range.after, range.upTo, now],
   };
 }
 

@@ -3,6 +3,7 @@ import type { Access } from "../access/principal.ts";
 import type { SignIn } from "../access/sign-in.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import type { Areas } from "../areas/areas.ts";
 import type { Broadcaster } from "../broadcast/broadcaster.ts";
 import type { Campaigns } from "../broadcast/campaigns.ts";
 import type { EventStream } from "../outbound/event-stream.ts";
@@ -45,6 +46,7 @@ export interface ApiNeeds {
     log(extensionId: string, limit: number, after: number): readonly (object & { seq: number; at: number })[] | null;
   };
   campaigns: Campaigns;
+  areas: Areas;
   eventStream: EventStream;
   signIn: SignIn;
   oauth: OAuth;

@@ -5,6 +5,8 @@ import { createOAuth } from "../../src/access/oauth.ts";
 import { createSignIn } from "../../src/access/sign-in.ts";
 import { createToken } from "../../src/access/tokens.ts";
 import type { CompileScope } from "../../src/access/user-scope.ts";
+import { createAreas } from "../../src/areas/areas.ts";
+import { AREA_TABLES } from "../../src/areas/room-tables.ts";
 import { bindBehaviours } from "../../src/app/behaviours.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "../../src/app/load-declarations.ts";
 import { createTelling, type Telling } from "../../src/app/outbound.ts";
@@ -110,11 +112,12 @@ export async function openApi(
       groupCounts: { of: () => new Map(), idle: async () => undefined },
       plugins: { manifests: [], findProvider: () => "ip-phones", extensionBehaviour: {} },
       baseUrl: () => "http://localhost",
+      systemBy: () => system,
     }),
     ...options.behaviours,
   };
   const store: Store = openStore({
-    tables: BROADCAST_TABLES,
+    tables: [...BROADCAST_TABLES, ...AREA_TABLES],
     dataDir,
     catalogue,
     behaviours,
@@ -137,6 +140,8 @@ export async function openApi(
   const oauth = createOAuth({ store, access, clock, onError: fail });
   const broadcaster = options.needs?.broadcaster ?? ({} as Broadcaster);
   const campaigns = createCampaigns({ store, clock, log, broadcaster, by: system, baseUrl: () => "http://localhost" });
+  const areas = createAreas({ store, clock, events, log, broadcaster, by: system });
+  areas.start();
   const api = createApi({
     catalogue,
     store,
@@ -148,6 +153,7 @@ export async function openApi(
     plugins: { route: async () => null, configFields: () => ({}), restart: async () => {}, log: () => null },
     eventStream: telling.eventStream,
     campaigns,
+    areas,
     signIn: createSignIn({ store, access, clock }),
     oauth,
     firstRun: { needed: () => false, setUp: async () => "" },
@@ -185,6 +191,7 @@ export async function openApi(
     async close() {
       telling.stop();
       await telling.webhooks.stop();
+      await areas.stop();
       await server.stop();
       oauth.close();
       access.close();

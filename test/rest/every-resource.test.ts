@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import { loadDeclarations, OWN_DECLARATIONS } from "../../src/app/load-declarations.ts";
+import areasOfInterest from "../../src/resources/areas/areas-of-interest.ts";
 import notifications from "../../src/resources/broadcasts/notifications.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { type ApiFixture, openApi } from "./api-fixture.ts";
@@ -15,6 +16,14 @@ afterAll(() => api.close());
 
 const rows = createSampleRows(() => api, SAMPLE_TABLE, {
   domains: async () => api.rootId,
+  // There may be twenty.
+  "areas-of-interest": async () => {
+    const [oldest, ...others] = api.store.find(areasOfInterest, {});
+    if (oldest && others.length > 15) await api.store.remove(areasOfInterest, oldest.id, api.system);
+    const geometryValue = SAMPLE_TABLE["areas-of-interest.geometryValue"];
+    const input = { name: "Sample", geometryType: "circle", geometryValue };
+    return (await api.store.create(areasOfInterest, input, api.system)).id;
+  },
   notifications: async () =>
     (await api.store.create(notifications, { subject: "Sample" }, api.system, { stage: "draft" })).id,
 });

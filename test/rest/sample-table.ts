@@ -6,6 +6,12 @@ export const SAMPLE_TABLE = {
     properties: { radiusInM: 900 },
   },
   "areas-of-interest.syncedDeviceTypes": ["mobile"],
+  "areas-of-interest.geometryValue": {
+    type: "Feature",
+    geometry: { type: "Point", coordinates: [179.9, -17] },
+    properties: { radiusInM: 900 },
+  },
+  "areas-of-interest.syncedDeviceTypes": ["mobile"],
   "applications.redirectUris": ["https://app.example.org/back"],
   "applications.scopes": ["urn:service:users:read"],
   "confirmation-requests.options": ["Yes", "No"],
@@ -23,6 +29,8 @@ export const SAMPLE_TABLE = {
   "security-group-permissions.spec": "/users/*",
   "user-permissions.spec": "/users/*",
   "user-devices.type": "SMS",
+  // What is written is a report: it is read back as what became of it.
+  "user-devices.presence": null,
   "triggers.spec": "/users/*",
   "triggers.secret": `whsec_${Buffer.alloc(32, 7).toString("base64")}`,
 };

@@ -17,19 +17,27 @@ export default defineResource({
   fields: {
     name: text("What people call the area.", { required: true, min: 1, max: 140 }),
     geometryType: option("Shape of the area.", ["circle"], { required: true }),
-    geometryValue: object("The circle as a GeoJSON feature. own choice: required on creation, as a circle needs it.", {
-      type: option("Kind of GeoJSON object.", ["Feature"]),
-      geometry: object("Centre of the circle.", {
-        type: option("Kind of geometry.", ["Point"]),
-        coordinates: list("Longitude, then latitude, in degrees.", number("One of the two.", { min: -180, max: 180 }), {
-          minItems: 2,
-          maxItems: 2,
+    geometryValue: object(
+      "The circle as a GeoJSON feature. own choice: required on creation, as a circle needs it.",
+      {
+        type: option("Kind of GeoJSON object.", ["Feature"]),
+        geometry: object("Centre of the circle.", {
+          type: option("Kind of geometry.", ["Point"]),
+          coordinates: list(
+            "Longitude, then latitude, in degrees.",
+            number("One of the two.", { min: -180, max: 180 }),
+            {
+              minItems: 2,
+              maxItems: 2,
+            },
+          ),
         }),
-      }),
-      properties: object("Size of the circle.", {
-        radiusInM: integer("Radius.", { min: 1, max: 1_000_000, unit: "m" }),
-      }),
-    }),
+        properties: object("Size of the circle.", {
+          radiusInM: integer("Radius.", { min: 1, max: 1_000_000, unit: "m" }),
+        }),
+      },
+      { required: true },
+    ),
     syncedDeviceTypes: list(
       "Kinds of devices whose owners count as inside; both or none of them means all.",
       option("A kind of device.", ["mobile", "desktop"]),

@@ -32,7 +32,11 @@ export default defineResource({
       { embed: "distributionLists" },
     ),
     userIds: many("Users who fire it.", "users", { embed: "users" }),
-    messageTemplateId: ref("Template of the notification.", "message-templates", { embed: "messageTemplate" }),
+    messageTemplateId: ref("Template of the notification.", "message-templates", {
+      embed: "messageTemplate",
+      // A trigger that lost its words would warn nobody, and nobody would know.
+      onDelete: "refuse",
+    }),
     subject: text("First line of the notification instead of the template's.", { max: 255 }),
     body: text("Text of the notification instead of the template's.", { max: 10_000 }),
   },

@@ -45,7 +45,7 @@ export default defineResource({
     clientIdentifier: text("The app's own id of its installation.", { max: 4_096 }),
     build: text("Version of the app."),
     os: text("Operating system and its version."),
-    presence: object("Where the device last was, as areas; coordinates are not kept.", {
+    presence: object("Where the device last was, as areas. Apps may write it, or report positions to `locations`.", {
       areaOfInterestIds: list("Areas the device is inside of.", uuid("Id of an area of interest.")),
       accuracyInM: integer("Radius of uncertainty of the last position.", { unit: "m" }),
       areasOfInterestChecksum: text("The app's digest of the areas it compared itself with."),

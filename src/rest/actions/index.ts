@@ -1,6 +1,7 @@
 import type { Catalogue } from "../../schema/catalogue.ts";
 import type { Action } from "../action.ts";
 import { alertToneActions } from "./alert-tones.ts";
+import { areaActions } from "./areas.ts";
 import { applicationActions } from "./applications.ts";
 import { areaActions } from "./areas.ts";
 import { auditActions } from "./audit.ts";
@@ -51,6 +52,7 @@ const FIXED: readonly Action[] = [
   ...notificationContinuationActions,
   ...notificationProgressActions,
   ...alertToneActions,
+  ...areaActions,
   ...areaActions,
   ...notificationActivityActions,
   ...incidentActions,

@@ -1,4 +1,5 @@
 import { loadDeclarations, OWN_DECLARATIONS } from "../../../src/app/load-declarations.ts";
+import { AREA_TABLES } from "../../../src/areas/room-tables.ts";
 import { type AddressPool, createAddressPool } from "../../../src/audio/address-pool.ts";
 import type { ProgrammeSpec } from "../../../src/audio/audio-worker.ts";
 import { buildProgramme, finishProgramme, programmeHash } from "../../../src/audio/programme.ts";
@@ -83,7 +84,7 @@ export async function openBroadcasts(
     dataDir: makeTempDir(),
     catalogue: createCatalogue(await loadDeclarations([OWN_DECLARATIONS])),
     behaviours: { devices: deviceBehaviour(findProvider, []) as unknown as Behaviour, ...behaviours },
-    tables: BROADCAST_TABLES,
+    tables: [...BROADCAST_TABLES, ...AREA_TABLES],
     clock: realClock ?? clock,
     events,
     log: silentLog,

@@ -1,0 +1,115 @@
+import { CallerError } from "../base/errors.ts";
+import type { Log } from "../base/log.ts";
+import type { Broadcaster } from "../broadcast/broadcaster.ts";
+import { RECIPIENT_FIELDS } from "../broadcast/compose.ts";
+import { hasFewUsers } from "../broadcast/recipients.ts";
+import areasOfInterest from "../resources/areas/areas-of-interest.ts";
+import boundaryTriggerActivities from "../resources/areas/boundary-trigger-activities.ts";
+import boundaryTriggers from "../resources/areas/boundary-triggers.ts";
+import users from "../resources/people/users.ts";
+import type { RowOf } from "../schema/resource.ts";
+import type { By, Store } from "../store/store.ts";
+
+/** What taking the actions of triggers needs. */
+export interface FiringNeeds {
+  store: Store;
+  log: Log;
+  broadcaster: Pick<Broadcaster, "send">;
+  by: By;
+}
+
+/** A trigger that fired and whose action is still to be taken. */
+interface Firing {
+  pk: number;
+  id: string;
+  trigger: string;
+  user: string;
+  device: string;
+  reason: "entered" | "exited";
+}
+
+type TriggerRow = RowOf<typeof boundaryTriggers>;
+
+const NEXT = "SELECT pk, id, trigger, user, device, reason FROM area_firings WHERE pk > ? ORDER BY pk LIMIT 1";
+
+/** Takes the actions that are waiting, one by one in order; one that fails stays for the next time and holds up nobody. */
+export async function takeActions(needs: FiringNeeds, signal: AbortSignal): Promise<void> {
+  for (let last = 0; !signal.aborted; ) {
+    const firing = needs.store.one<Firing>(NEXT, last);
+    if (!firing) return;
+    last = firing.pk;
+    try {
+      await takeAction(firing, needs);
+    } catch (error) {
+      needs.log.error({ err: error, boundaryTriggerId: firing.trigger }, "a boundary trigger could not act");
+    }
+  }
+}
+
+/** The message and the account of it are two transactions: the key of the first tells after a crash that it was sent. */
+async function takeAction(firing: Firing, needs: FiringNeeds): Promise<void> {
+  const { store, by } = needs;
+  const trigger = store.get(boundaryTriggers, firing.trigger);
+  const notificationId = trigger && (await send(trigger, firing, needs));
+  await store.write((tx) => {
+    tx.run("DELETE FROM area_firings WHERE pk = ?", firing.pk);
+    const still = tx.get(boundaryTriggers, firing.trigger);
+    if (!still) return;
+    const reached = notificationId !== null && reachesAnybody(notificationId, needs);
+    tx.create(boundaryTriggerActivities, {}, by, {
+      areaOfInterestId: still.areaOfInterestId,
+      boundaryTriggerId: still.id,
+      reason: firing.reason,
+      status: reached ? "success" : "no-recipients",
+      deviceId: tx.one("SELECT 1 FROM user_devices WHERE id = ?", firing.device) ? firing.device : null,
+      userId: tx.one("SELECT 1 FROM users WHERE id = ?", firing.user) ? firing.user : null,
+      notificationId,
+    });
+  });
+}
+
+/** Id of the notification; null where nobody is to be notified, which is also what happens when nothing can be sent. */
+async function send(trigger: TriggerRow, firing: Firing, needs: FiringNeeds): Promise<string | null> {
+  const { store, log, broadcaster, by } = needs;
+  const once = { owner: "areas", key: firing.id, sha: "" };
+  const sent = store.once.find(once)?.made;
+  if (sent) return sent.id;
+  const message = messageFor(trigger, firing, store);
+  if (!message) return null;
+  try {
+    const options = { source: "area-of-interest-boundary-trigger", overrules: true } as const;
+    return (await broadcaster.send(message, { ...by, once }, options)).id;
+  } catch (error) {
+    if (!(error instanceof CallerError)) throw error;
+    log.warn({ err: error, boundaryTriggerId: trigger.id }, "a boundary trigger had nobody to notify");
+    return null;
+  }
+}
+
+/** own choice: `{{area}}`, `{{user}}` and `{{crossing}}` stand for the names and the kind of crossing. */
+function messageFor(trigger: TriggerRow, { user, reason }: Firing, store: Store): Record<string, unknown> | null {
+  if (trigger.notificationAction === "send-to-none") return null;
+  const person = store.get(users, user);
+  const area = store.get(areasOfInterest, trigger.areaOfInterestId);
+  const message: Record<string, unknown> = {
+    customVars: { area: area?.name ?? "", user: person?.name ?? person?.email ?? "", crossing: reason },
+  };
+  if (trigger.messageTemplateId) message.messageTemplateId = trigger.messageTemplateId;
+  if (trigger.subject) message.subject = trigger.subject;
+  if (trigger.body) message.body = trigger.body;
+  if (trigger.notificationAction !== "send-to-user") return message;
+  if (!person) return null;
+  for (const field of RECIPIENT_FIELDS) message[field] = field === "userIds" ? [user] : [];
+  return message;
+}
+
+/** own choice: what is sent to lists and areas that hold nobody has no recipients. */
+function reachesAnybody(notificationId: string, { store }: FiringNeeds): boolean {
+  const row = store.one<{ pk: number; others: number }>(
+    `SELECT pk, EXISTS (SELECT 1 FROM notifications__device_group_ids g WHERE g.owner = n.pk)
+       OR EXISTS (SELECT 1 FROM notifications__collaboration_group_ids c WHERE c.owner = n.pk) AS others
+     FROM notifications n WHERE id = ?`,
+    notificationId,
+  );
+  return row !== null && (row.others === 1 || !hasFewUsers(store, row.pk, 0));
+}

@@ -1,0 +1,58 @@
+import type userDevices from "../resources/people/user-devices.ts";
+import type { RowOf } from "../schema/resource.ts";
+import type { By, Transaction } from "../store/store.ts";
+import { type Circle, type Position, placeOf, readCircles } from "./circles.ts";
+import { type Crossings, type Walker, writeCrossings } from "./crossings.ts";
+
+/** A device's word on where it is. */
+export interface PositionReport extends Position {
+  /** Epoch ms by the device's clock; null for now. */
+  at: number | null;
+}
+
+/**
+ * Takes a report and returns the device, which it changes with its crossings. One that is older than the last changes nothing; a time ahead of ours counts as
+ * ours. own choice: a device whose first report lies inside an area has entered it.
+ */
+export function takeReport(
+  tx: Transaction,
+  device: RowOf<typeof userDevices>,
+  report: PositionReport,
+  { now, by }: { now: number; by: By },
+): RowOf<typeof userDevices> {
+  const at = Math.min(report.at ?? now, now);
+  const last = tx.one<{ at: number }>("SELECT at FROM area_positions WHERE device = ?", device.pk);
+  if (last && at < last.at) return device;
+  tx.run(
+    `INSERT INTO area_positions (device, at, received, accuracy_m, longitude, latitude) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT (device) DO UPDATE SET at = excluded.at, received = excluded.received,
+       accuracy_m = excluded.accuracy_m, longitude = excluded.longitude, latitude = excluded.latitude`,
+    ...[device.pk, at, now, report.accuracyM, report.longitude, report.latitude],
+  );
+  const crossings = crossingsOf(readCircles(tx), insideOf(tx, device), report, device);
+  writeCrossings(tx, device, crossings, { at, received: now }, by);
+  return device;
+}
+
+/** Which edges lie between where a device was and where it is; on an edge it stays what it was. */
+export function crossingsOf(
+  circles: readonly Circle[],
+  inside: ReadonlySet<string>,
+  position: Position,
+  { type }: Pick<Walker, "type">,
+): Crossings {
+  const entered: string[] = [];
+  const exited: string[] = [];
+  for (const circle of circles) {
+    const place = placeOf(circle, position, type);
+    if (place === "inside" && !inside.has(circle.id)) entered.push(circle.id);
+    if (place === "outside" && inside.has(circle.id)) exited.push(circle.id);
+  }
+  return { entered, exited };
+}
+
+/** Ids of the areas that a device is inside of. */
+export function insideOf(tx: Transaction, { pk }: Pick<Walker, "pk">): Set<string> {
+  const rows = tx.all<{ area: string }>("SELECT area FROM area_presence WHERE device = ?", pk);
+  return new Set(rows.map(({ area }) => area));
+}

@@ -1,0 +1,70 @@
+import type { Clock } from "../base/clock.ts";
+import type { Store, Transaction } from "../store/store.ts";
+import { type Circle, placeOf, readCircles } from "./circles.ts";
+
+/** Devices compared in one transaction: some ms. */
+const SLICE = 500;
+
+interface Known {
+  device: number;
+  user: number;
+  type: string;
+  longitude: number;
+  latitude: number;
+  accuracyM: number;
+  inside: number;
+}
+
+/**
+ * Compares areas that were drawn anew with where everybody was last, in slices; what an earlier run left goes on. own
+ * choice: nobody crosses an edge that was moved, so no trigger fires; whose position is not known any more stays what it
+ * was until the next report.
+ */
+export async function reviewAreas(
+  { store, clock }: { store: Store; clock: Clock },
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    const next = store.one<{ area: string; after: number }>("SELECT area, after FROM area_reviews LIMIT 1");
+    if (!next || signal.aborted) return;
+    await store.write((tx) => {
+      const [circle] = readCircles(tx, next.area);
+      const last = circle ? compare(tx, circle, next.after) : clearAway(tx, next.area);
+      // Drawn anew meanwhile: the review has begun again.
+      const where = [next.area, next.after] as const;
+      if (last === null) tx.run("DELETE FROM area_reviews WHERE area = ? AND after = ?", ...where);
+      else tx.run("UPDATE area_reviews SET after = ? WHERE area = ? AND after = ?", last, ...where);
+    });
+    await new Promise<void>((resolve) => clock.soon(resolve));
+  }
+}
+
+/** The last device compared, null when there were no more. */
+function compare(tx: Transaction, circle: Circle, after: number): number | null {
+  const known = tx.all<Known>(
+    `SELECT p.device, d.user_pk AS user, d.type, p.longitude, p.latitude, p.accuracy_m AS accuracyM,
+       EXISTS (SELECT 1 FROM area_presence i WHERE i.area = ? AND i.user = d.user_pk AND i.device = p.device) AS inside
+     FROM area_positions p JOIN user_devices d ON d.pk = p.device
+     WHERE p.device > ? AND p.latitude IS NOT NULL ORDER BY p.device LIMIT ?`,
+    ...[circle.id, after, SLICE],
+  );
+  for (const position of known) {
+    const { device, user, inside } = position;
+    const place = placeOf(circle, position, position.type);
+    if (place === "inside" && inside === 0) {
+      tx.run("INSERT INTO area_presence (area, user, device) VALUES (?, ?, ?)", circle.id, user, device);
+    } else if (place === "outside" && inside === 1) {
+      tx.run("DELETE FROM area_presence WHERE area = ? AND user = ? AND device = ?", circle.id, user, device);
+    }
+  }
+  return known.length < SLICE ? null : (known.at(-1)?.device ?? null);
+}
+
+function clearAway(tx: Transaction, area: string): number | null {
+  const { changes } = tx.run(
+    `DELETE FROM area_presence WHERE (area, user, device) IN
+       (SELECT area, user, device FROM area_presence WHERE area = ? LIMIT ${SLICE})`,
+    area,
+  );
+  return changes < SLICE ? null : 0;
+}
