@@ -11,8 +11,6 @@ export interface SendOptions {
   source: (typeof NOTIFICATION_SOURCES)[number];
   /** A rule of the appliance, not a person, sends it: it may change what the template keeps to itself. */
   overrules?: boolean;
-  /** A rule of the appliance, not a person, sends it: it may change what the template keeps to itself. */
-  overrules?: boolean;
   /** Ids of messages: it goes to everybody whom they were for, instead of whom it names. */
   sameRecipientsAs?: readonly string[];
   /** Id of the incident that it belongs to, whether or not the sender sees it. */
