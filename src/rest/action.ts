@@ -45,6 +45,8 @@ export interface ApiRequest extends OpenRequest {
   readonly principal: Principal;
   /** The user and what it may do in the acting domain. */
   readonly by: By;
+  /** The body as it arrives, for an action that `takesBytes`. Throws unsupported-media-type, and while reading what `arriving` throws. */
+  bytes(): AsyncIterable<Uint8Array>;
   /** The answer that shows one row, with what the query's `include…` flags ask for. */
   show<R extends AnyResource>(resource: R, row: RowOf<R>): Promise<Answer>;
   /**
@@ -76,6 +78,8 @@ interface ActionBase {
   answers: AnswerShape;
   /** Members that a body may have, decoded by their kinds; bodies are not looked at without. */
   accepts?: Readonly<Record<string, Field>>;
+  /** Content types of a body that is no form and no JSON but bytes of any length. */
+  takesBytes?: readonly string[];
   /** Query parameters beside those that come with what it answers, in camelCase. */
   query?: Readonly<Record<string, Field>>;
   /** Headers that it heeds. */

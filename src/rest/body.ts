@@ -82,7 +82,8 @@ export function decodeBody(body: RawBody, { decoder }: BodyPlan): Record<string,
   return body.kind === "json" ? decoder.json(body.value) : decoder.form(body.value as Record<string, unknown>);
 }
 
-function unsupported(message: string): CallerError {
+/** What a body of another kind than those taken is answered with. */
+export function unsupported(message: string): CallerError {
   return new CallerError("unsupported-media-type", message);
 }
 
@@ -90,7 +91,8 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }
 
-function mediaTypeOf({ headers }: IncomingMessage): string {
+/** The content type of a request without its parameters, in lower case; empty when none is said. */
+export function mediaTypeOf({ headers }: IncomingMessage): string {
   return (headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
 

@@ -5,8 +5,19 @@ import { camelCase } from "../schema/decode.ts";
 import type { AnyResource, Method } from "../schema/resource.ts";
 import type { By } from "../store/store.ts";
 import type { Action, Answer, ApiRequest, OpenAction, OpenRequest } from "./action.ts";
+import { arriving } from "./arriving.ts";
 import { tokenInForm, tokenOf } from "./bearer.ts";
-import { type BodyPlan, decodeBody, isUrlEncoded, NO_BODY, planBody, type RawBody, readBody } from "./body.ts";
+import {
+  type BodyPlan,
+  decodeBody,
+  isUrlEncoded,
+  mediaTypeOf,
+  NO_BODY,
+  planBody,
+  type RawBody,
+  readBody,
+  unsupported,
+} from "./body.ts";
 import { callerByCookie } from "./caller-by-cookie.ts";
 import { deprecationHeaders } from "./deprecation.ts";
 import { dryRun, isDryRun } from "./dry-run.ts";
@@ -247,7 +258,7 @@ function placeOf(
 }
 
 function requestOf(
-  { at, shownAt }: Pick<Action, "at" | "shownAt">,
+  { at, shownAt, takesBytes = [] }: Pick<Action, "at" | "shownAt" | "takesBytes">,
   base: Base,
   principal: Principal,
   by: By,
@@ -265,6 +276,7 @@ function requestOf(
     by,
     presenter,
     body: {},
+    bytes: () => bytesOf(takesBytes, base),
     show(resource, row) {
       const shown = row as unknown as Row;
       return presenter.show(resource, shown, showing(resource, shown, this));
@@ -273,6 +285,11 @@ function requestOf(
       return presenter.list(resource, restriction, showing(resource, base.params, this), sight);
     },
   };
+}
+
+function bytesOf(types: readonly string[], { raw, needs }: Base): AsyncIterable<Uint8Array> {
+  if (!types.includes(mediaTypeOf(raw))) throw unsupported(`Send ${types.join(" or ")}.`);
+  return arriving(raw, needs.clock);
 }
 
 /** The concrete collection in a path that may name one of its items. */

@@ -19,7 +19,7 @@ export interface BatchNeeds {
 /** The rows of batches and who sees them. */
 export interface Batches {
   open(id: string, resources: readonly AnyResource[]): Promise<Batch>;
-  announce(id: string, by: By): Promise<void>;
+  announce(id: string, by: By, signal?: AbortSignal): Promise<void>;
   /** Internal key of a row that is none of a batch's; null where the database chooses it. */
   keyFor(table: string): number | null;
 }
@@ -159,9 +159,9 @@ export function createBatches(needs: BatchNeeds): Batches {
   }
 
   /** Continues where it stopped: what was announced is no longer in the range. */
-  async function announce(id: string, by: By): Promise<void> {
+  async function announce(id: string, by: By, signal?: AbortSignal): Promise<void> {
     for (const { resource, last } of rangesOf(db, "id = ? AND shown = 1", id)) {
-      while (await write(() => announceSome(id, tables.catalogue.byName(resource), last, by)));
+      while (await write(() => announceSome(id, tables.catalogue.byName(resource), last, by))) signal?.throwIfAborted();
     }
   }
 

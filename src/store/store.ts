@@ -263,9 +263,9 @@ export interface Store extends Reader {
   openBatch(id: string, resources: readonly AnyResource[]): Promise<Batch>;
   /**
    * Tells the rows of a batch that was shown to feed, audit, search, events and `afterWrite`, in slices. Goes on where an
-   * ended process stopped; does nothing when all was told.
+   * ended process stopped; does nothing when all was told. Rejects with the signal's reason when that aborts.
    */
-  announceBatch(id: string, by: By): Promise<void>;
+  announceBatch(id: string, by: By, signal?: AbortSignal): Promise<void>;
   behaviourOf(resource: AnyResource): Behaviour;
   /** Commits what is queued, then closes the file. */
   close(): Promise<void>;

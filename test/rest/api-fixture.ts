@@ -142,6 +142,7 @@ export async function openApi(
   const campaigns = createCampaigns({ store, clock, log, broadcaster, by: system, baseUrl: () => "http://localhost" });
   const areas = createAreas({ store, clock, events, log, broadcaster, by: system });
   areas.start();
+  await bulkUploads.start();
   const api = createApi({
     catalogue,
     store,

@@ -21,6 +21,7 @@ export const SAMPLE_TABLE = {
   "device-groups.filters": [
     { attribute: "Name", comparison: "EQUALS", value: "a", complement: false, caseSensitive: true },
   ],
+  "bulk-uploads.endpointId": null,
   "incident-plan-resources.type": "hyperlink",
   "incident-resources.type": "hyperlink",
   "incident-activities.type": "note",

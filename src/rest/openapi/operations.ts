@@ -40,6 +40,7 @@ export function operationOf(action: Action): JsonSchema {
     ...(open ? { security: [] } : {}),
     parameters: parametersOf(action, open),
     ...(hasBody && accepts ? { requestBody: bodyOf(action, accepts) } : {}),
+    ...(action.takesBytes ? { requestBody: bytesOf(action.takesBytes) } : {}),
     responses: { ...successOf(action), ...errorsOf({ open, hasBody, refuses: action.refuses }) },
   };
 }
@@ -62,6 +63,13 @@ function parametersOf(action: Action, open: boolean): Parameter[] {
     ...(method === "post" && !open ? ONCE_ONLY : []),
     ...(open ? [] : domainParameters()),
   ];
+}
+
+function bytesOf(types: readonly string[]): JsonSchema {
+  return {
+    required: true,
+    content: Object.fromEntries(types.map((type) => [type, { schema: { type: "string", format: "binary" } }])),
+  };
 }
 
 /** Where a body is a resource's, its component; else the members themselves. */

@@ -1,0 +1,33 @@
+import { forbidden, invalidValue } from "../base/errors.ts";
+import type bulkUploads from "../resources/uploads/bulk-uploads.ts";
+import type { Catalogue } from "../schema/catalogue.ts";
+import type { Behaviour } from "../store/store.ts";
+import { mayMake, uploadType } from "./upload-types.ts";
+
+/** What the rules of uploads need. */
+export interface UploadRules {
+  catalogue: Catalogue;
+  /** Id of this appliance. */
+  endpointId(): string;
+  baseUrl(): string;
+}
+
+/**
+ * An upload can be announced of what the appliance knows and the caller may make. own choice: for this appliance alone, as
+ * long as no other one is linked; deleting one that is being read calls it off.
+ */
+export function bulkUploadBehaviour({ catalogue, endpointId, baseUrl }: UploadRules): Behaviour<typeof bulkUploads> {
+  return {
+    beforeWrite({ op, after }, _tx, by) {
+      if (op !== "create" || !after) return;
+      if (!after.contentType.startsWith("text/"))
+        throw invalidValue("contentType", "Archives are not taken; send the table.");
+      if (after.endpointId !== null && after.endpointId !== endpointId()) {
+        throw invalidValue("endpointId", "No other appliance can be reached.");
+      }
+      if (!mayMake(uploadType(after.resourceType, catalogue, endpointId()), by.scope)) throw forbidden();
+      after.actingDomainId = by.scope.domainId;
+    },
+    present: (rows) => rows.map(({ id }) => ({ url: `${baseUrl()}/api/v1/bulk-uploads/${id}/file` })),
+  };
+}

@@ -1,0 +1,136 @@
+import { type Fault, faulty } from "../base/errors.ts";
+import { withFormula } from "../base/table-text.ts";
+import { camelCase, compileDecoder } from "../schema/decode.ts";
+import type { Field } from "../schema/field.ts";
+
+/** Turns the cells of a line to input for `create`. */
+export interface LineReader {
+  /**
+   * Empty cells are not given. `idOf` finds the row that a reference names. Throws CallerError with every fault of the line.
+   */
+  read(
+    cells: readonly string[],
+    idOf: (family: string, name: string, field: string) => string,
+  ): Record<string, unknown>;
+}
+
+/** Names of the columns that a table of these fields may have; members of objects and free JSON stand behind a dot. */
+export function columnNames(fields: Readonly<Record<string, Field>>): string[] {
+  return Object.entries(fields).flatMap(([name, field]) => {
+    if (!isTaken(field)) return [];
+    return field.kind === "object" ? columnNames(field.fields).map((member) => `${name}.${member}`) : [name];
+  });
+}
+
+function isTaken(field: Field): boolean {
+  return !field.readOnly && field.kind !== "internal" && field.kind !== "computed" && field.kind !== "file";
+}
+
+/** Reads the head of a table. Throws CallerError with a fault for each column that is not known or stands there twice. */
+export function readHead(head: readonly string[], fields: Readonly<Record<string, Field>>): LineReader {
+  const paths = head.map((cell) => pathOf(cell.trim()));
+  const faults = head.flatMap((cell, at) => headFault(cell.trim(), at, paths, fields));
+  if (faults.length > 0) throw faulty(faults);
+  const decoder = compileDecoder(fields);
+  return {
+    read(cells, idOf) {
+      const found: Fault[] = [];
+      if (cells.length > head.length) found.push(tooMany(head.length, cells.length));
+      const given: Record<string, unknown> = {};
+      paths.forEach((path, at) => {
+        const text = withFormula((cells[at] ?? "").trim());
+        if (text !== "") put(given, path, text, fields);
+      });
+      const input = decoder.form(given);
+      for (const [name, value] of Object.entries(input)) {
+        try {
+          input[name] = named(fields[name] as Field, value, (family, text) => idOf(family, text, name));
+        } catch (error) {
+          found.push(...faultsOf(error));
+        }
+      }
+      if (found.length > 0) throw faulty(found);
+      return input;
+    },
+  };
+}
+
+function faultsOf(error: unknown): readonly Fault[] {
+  const { faults } = error as { faults?: readonly Fault[] };
+  if (!faults) throw error;
+  return faults;
+}
+
+function tooMany(expected: number, given: number): Fault {
+  return { field: null, type: "invalid-value", message: `The line has ${given} cells, the head ${expected}.` };
+}
+
+function pathOf(column: string): string[] {
+  const [first = "", ...rest] = column.split(".");
+  return rest.length === 0 ? [camelCase(first)] : [camelCase(first), rest.join(".")];
+}
+
+function headFault(
+  column: string,
+  at: number,
+  paths: readonly string[][],
+  fields: Readonly<Record<string, Field>>,
+): Fault[] {
+  const fault = (message: string): Fault[] => [{ field: column || null, type: "invalid-value", message }];
+  if (column === "") return fault(`Column ${at + 1} has no name.`);
+  const path = paths[at] as string[];
+  if (paths.findIndex((other) => other.join(".") === path.join(".")) < at)
+    return fault(`Column ${column} stands twice.`);
+  const field = Object.hasOwn(fields, path[0] as string) ? fields[path[0] as string] : undefined;
+  const isKnown = field && isTaken(field) && (path.length === 1 || isMember(field, path[1] as string));
+  return isKnown ? [] : fault(`Column ${column} is not known. Columns are ${columnNames(fields).join(", ")}.`);
+}
+
+function isMember(field: Field, name: string): boolean {
+  if (field.kind === "json") return name !== "__proto__";
+  const inner = name.split(".");
+  if (field.kind !== "object" || !Object.hasOwn(field.fields, inner[0] as string)) return false;
+  const member = field.fields[inner[0] as string] as Field;
+  return inner.length === 1 ? isTaken(member) : isMember(member, inner.slice(1).join("."));
+}
+
+/** Puts the text of a cell to where the column's name says, in the shape that forms have. */
+function put(
+  into: Record<string, unknown>,
+  [name = "", member]: readonly string[],
+  text: string,
+  fields: Readonly<Record<string, Field>>,
+): void {
+  const field = fields[name] as Field;
+  if (member === undefined) {
+    into[name] = field.kind === "list" || field.kind === "many" ? itemsOf(text) : text;
+    return;
+  }
+  const inside = (into[name] ?? {}) as Record<string, unknown>;
+  into[name] = inside;
+  if (field.kind === "object") {
+    const [first = "", ...rest] = member.split(".");
+    put(inside, rest.length === 0 ? [first] : [first, rest.join(".")], text, field.fields);
+  } else inside[member] = text;
+}
+
+/** Items stand between semicolons; those that hold one stand in a JSON list. */
+function itemsOf(text: string): unknown {
+  if (text.startsWith("[")) {
+    try {
+      return (JSON.parse(text) as unknown[]).map((item) => (typeof item === "string" ? item : JSON.stringify(item)));
+    } catch {
+      // A name may begin with a bracket.
+    }
+  }
+  return text
+    .split(";")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+}
+
+function named(field: Field, value: unknown, idOf: (family: string, name: string) => string): unknown {
+  if (field.kind === "ref" && typeof value === "string") return idOf(field.to, value);
+  if (field.kind === "many" && Array.isArray(value)) return value.map((item) => idOf(field.to, item));
+  return value;
+}

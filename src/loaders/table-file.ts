@@ -1,0 +1,77 @@
+import { pipeline, Readable } from "node:stream";
+import { parse } from "csv-parse";
+import { CallerError } from "../base/errors.ts";
+
+/** One line of a table: the number of the line in the file and its cells. */
+export interface TableLine {
+  line: number;
+  cells: readonly string[];
+  /** Bytes of the file up to the line's end, roughly. */
+  bytes: number;
+}
+
+/** A line of a file can't be read: what follows it can't be either. */
+export class BrokenTable extends CallerError {
+  readonly line: number;
+
+  constructor(line: number, message: string) {
+    super("invalid-value", message);
+    this.line = line;
+  }
+}
+
+const LONGEST_LINE = 1_048_576;
+
+/**
+ * Lines of a table in order, its head line first; blank ones are passed over. `delimiter` is a tab or a comma; cells may
+ * stand in double quotes. Throws BrokenTable for bytes that are no UTF-8, an open quote and overlong lines.
+ */
+export async function* readTable(bytes: AsyncIterable<Uint8Array>, delimiter: "\t" | ","): AsyncGenerator<TableLine> {
+  const parser = parse({
+    delimiter,
+    bom: true,
+    info: true,
+    relax_column_count: true,
+    relax_quotes: delimiter === "\t",
+    skip_empty_lines: true,
+    max_record_size: LONGEST_LINE,
+  });
+  let last = 0;
+  const lines = pipeline(Readable.from(texts(bytes, () => last + 1)), parser, () => undefined);
+  try {
+    for await (const { record, info } of lines as AsyncIterable<Parsed>) {
+      last = info.lines;
+      yield { line: info.lines, cells: record, bytes: info.bytes };
+    }
+  } catch (error) {
+    if (error instanceof CallerError) throw error;
+    const { code, lines: at } = error as { code?: string; lines?: number };
+    if (!code?.startsWith("CSV_")) throw error;
+    throw new BrokenTable(at ?? last + 1, WORDS[code] ?? "The line is no well-formed line of a table.");
+  }
+}
+
+interface Parsed {
+  record: string[];
+  info: { lines: number; bytes: number };
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  CSV_QUOTE_NOT_CLOSED: "A quoted cell is never closed.",
+  CSV_MAX_RECORD_SIZE: `A line has more than ${LONGEST_LINE} characters; perhaps a quoted cell is never closed.`,
+  CSV_INVALID_CLOSING_QUOTE: "A quoted cell goes on after its closing quote.",
+  INVALID_OPENING_QUOTE: "A quote stands in the middle of a cell.",
+};
+
+async function* texts(bytes: AsyncIterable<Uint8Array>, line: () => number): AsyncGenerator<string> {
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  const decode = (piece?: Uint8Array): string => {
+    try {
+      return piece ? decoder.decode(piece, { stream: true }) : decoder.decode();
+    } catch {
+      throw new BrokenTable(line(), "The file is not UTF-8 from about here on.");
+    }
+  };
+  for await (const piece of bytes) yield decode(piece);
+  yield decode();
+}

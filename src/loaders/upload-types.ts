@@ -1,0 +1,38 @@
+import { invalidValue } from "../base/errors.ts";
+import devices from "../resources/devices/devices.ts";
+import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
+import type { Catalogue } from "../schema/catalogue.ts";
+import { methodsOf } from "../schema/catalogue.ts";
+import type { Field } from "../schema/field.ts";
+import type { AnyResource } from "../schema/resource.ts";
+import type { Scope } from "../store/store.ts";
+
+/** What the lines of an upload become. */
+export interface UploadType {
+  resource: AnyResource;
+  /** Fields that may be columns. */
+  fields: Readonly<Record<string, Field>>;
+  /** Values that each row has without asking. */
+  fixed: Readonly<Record<string, unknown>>;
+  /** Values that only Carillon sets. */
+  system: Readonly<Record<string, unknown>>;
+}
+
+/** What rows of a type are made of. Throws CallerError while its family is not declared. */
+export function uploadType(name: string, catalogue: Catalogue, endpointId: string): UploadType {
+  if (name === "speakers" && catalogue.has(devices.name)) {
+    const { extensionId: _extension, endpointId: _endpoint, type: _type, ...fields } = devices.fields;
+    const system = { extensionId: ONPREM_EXTENSION_ID, endpointId };
+    return { resource: catalogue.byName(devices.name), fields, fixed: { type: "speakers" }, system };
+  }
+  if (!catalogue.has(name)) throw invalidValue("resourceType", `No ${name} can be made here.`);
+  const resource = catalogue.byName(name);
+  return { resource, fields: resource.fields, fixed: {}, system: {} };
+}
+
+/** True when `scope` may make such rows one by one. */
+export function mayMake({ resource, system }: UploadType, scope: Scope): boolean {
+  const path = resource.paths.find((each) => methodsOf(each).includes("post"));
+  if (!path) return false;
+  return scope.allows("post", `/${path.at.replace(/\{(\w+)\}/g, (_, name: string) => String(system[name] ?? "*"))}`);
+}
