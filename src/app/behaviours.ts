@@ -22,6 +22,7 @@ import { userDeviceBehaviour } from "../devices/user-device-behaviour.ts";
 import type { PluginHost } from "../extensions/plugin-host.ts";
 import { endpointActivityBehaviour } from "../health/endpoint-activity-behaviour.ts";
 import { type EndpointNeeds, endpointBehaviour } from "../health/endpoint-behaviour.ts";
+import { bulkUploadBehaviour } from "../loaders/bulk-behaviour.ts";
 import { triggerBehaviour } from "../outbound/trigger-behaviour.ts";
 import { apiDeviceBehaviour } from "../places/api-device-behaviour.ts";
 import { buildingBehaviour, floorBehaviour, siteBehaviour, zoneBehaviour } from "../places/place-behaviours.ts";
@@ -62,6 +63,7 @@ import securityGroupScimGroups from "../resources/security/security-group-scim-g
 import { incidentActivityBehaviour, incidentBehaviour } from "../scenarios/incident-behaviour.ts";
 import { incidentPlanBehaviour, resourceBehaviourOf } from "../scenarios/incident-resources.ts";
 import { startingIncidents } from "../scenarios/incident-start.ts";
+import bulkUploads from "../resources/uploads/bulk-uploads.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { Behaviour, By, FileStore } from "../store/store.ts";
@@ -101,6 +103,7 @@ export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour>
     bind(securityGroupScimGroups, { present: presentScimTies }),
     bind(distributionListScimGroups, { present: presentScimTies }),
     bind(subscriptions, subscriptionBehaviour(clock)),
+    bind(bulkUploads, bulkUploadBehaviour({ catalogue: needs.catalogue, endpointId: endpoint.ownId, baseUrl })),
     bind(triggers, triggerBehaviour(needs)),
     bind(sites, siteBehaviour),
     bind(buildings, buildingBehaviour),

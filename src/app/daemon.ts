@@ -17,6 +17,8 @@ import { builtPluginFolder } from "../extensions/installed-plugins.ts";
 import { createPluginHost, PLUGIN_TABLES, type PluginHost } from "../extensions/plugin-host.ts";
 import type { BuildInfo } from "../health/endpoint-behaviour.ts";
 import { watchHealth } from "../health/health.ts";
+import { createBulkUploads } from "../loaders/bulk-uploads.ts";
+import { createTurns } from "../loaders/turns.ts";
 import endpoints from "../resources/devices/endpoints.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
 import { createApi } from "../rest/api.ts";
@@ -132,10 +134,16 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const areas = createAreas({ store, clock, events, log, broadcaster, by: access.systemBy("areas") });
   end("areas", areas.stop);
   areas.start();
+  const bulkUploads = createBulkUploads({
+    ...{ store, catalogue, clock, log, endpointId, turns: createTurns(), system: access.systemBy("loaders") },
+  });
+  end("uploads", bulkUploads.stop);
+  await bulkUploads.start();
   const telling = createTelling({ data, clock, events, log, policy, endpointId });
   const { eventStream, webhooks, live } = telling;
   const api = createApi({
     ...{ catalogue, store, access, clock, log, broadcaster, plugins, signIn, oauth, firstRun, eventStream, campaigns, areas },
+    bulkUploads,
     settings: served,
     consoleFolder: builtConsoleFolder(),
   });

@@ -6,6 +6,7 @@ import type { Log } from "../base/log.ts";
 import type { Areas } from "../areas/areas.ts";
 import type { Broadcaster } from "../broadcast/broadcaster.ts";
 import type { Campaigns } from "../broadcast/campaigns.ts";
+import type { BulkUploads } from "../loaders/bulk-uploads.ts";
 import type { EventStream } from "../outbound/event-stream.ts";
 import type { ConfigFields, PluginRequest, PluginResponse } from "../plugin-api/index.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
@@ -46,6 +47,7 @@ export interface ApiNeeds {
     log(extensionId: string, limit: number, after: number): readonly (object & { seq: number; at: number })[] | null;
   };
   campaigns: Campaigns;
+  bulkUploads: BulkUploads;
   areas: Areas;
   eventStream: EventStream;
   signIn: SignIn;

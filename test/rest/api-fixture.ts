@@ -18,6 +18,9 @@ import { createLog, type Log } from "../../src/base/log.ts";
 import type { Broadcaster } from "../../src/broadcast/broadcaster.ts";
 import { createCampaigns } from "../../src/broadcast/campaigns.ts";
 import { BROADCAST_TABLES } from "../../src/broadcast/room-tables.ts";
+import { createBulkUploads } from "../../src/loaders/bulk-uploads.ts";
+import { createTurns } from "../../src/loaders/turns.ts";
+import endpoints from "../../src/resources/devices/endpoints.ts";
 import domains from "../../src/resources/domains/domains.ts";
 import users from "../../src/resources/people/users.ts";
 import securityGroupMembers from "../../src/resources/security/security-group-members.ts";
@@ -142,6 +145,10 @@ export async function openApi(
   const campaigns = createCampaigns({ store, clock, log, broadcaster, by: system, baseUrl: () => "http://localhost" });
   const areas = createAreas({ store, clock, events, log, broadcaster, by: system });
   areas.start();
+  const bulkUploads = createBulkUploads({
+    ...{ store, catalogue, clock, log, turns: createTurns(), system },
+    endpointId: () => store.find(endpoints, {}, 1)[0]?.id ?? "",
+  });
   await bulkUploads.start();
   const api = createApi({
     catalogue,
@@ -154,6 +161,7 @@ export async function openApi(
     plugins: { route: async () => null, configFields: () => ({}), restart: async () => {}, log: () => null },
     eventStream: telling.eventStream,
     campaigns,
+    bulkUploads,
     areas,
     signIn: createSignIn({ store, access, clock }),
     oauth,
@@ -193,6 +201,7 @@ export async function openApi(
       telling.stop();
       await telling.webhooks.stop();
       await areas.stop();
+      await bulkUploads.stop();
       await server.stop();
       oauth.close();
       access.close();
