@@ -1,8 +1,8 @@
+import { accessBehaviours, type Bound } from "../access/behaviours.ts";
+import { presentScimTies, scimGroupBehaviour } from "../access/scim-groups.ts";
 import { areaBehaviour } from "../areas/area-behaviour.ts";
 import { withPresence } from "../areas/presence-behaviour.ts";
 import { boundaryTriggerBehaviour } from "../areas/trigger-behaviour.ts";
-import { accessBehaviours, type Bound } from "../access/behaviours.ts";
-import { presentScimTies, scimGroupBehaviour } from "../access/scim-groups.ts";
 import type { AddressPolicy } from "../base/address-policy.ts";
 import type { Clock } from "../base/clock.ts";
 import { BugError } from "../base/errors.ts";
@@ -19,6 +19,7 @@ import { deviceBehaviour } from "../devices/device-behaviour.ts";
 import { deviceGroupBehaviour } from "../devices/group-behaviour.ts";
 import type { GroupCounts } from "../devices/group-counts.ts";
 import { userDeviceBehaviour } from "../devices/user-device-behaviour.ts";
+import { collaborationGroupBehaviour } from "../extensions/collaboration-behaviour.ts";
 import type { PluginHost } from "../extensions/plugin-host.ts";
 import { endpointActivityBehaviour } from "../health/endpoint-activity-behaviour.ts";
 import { type EndpointNeeds, endpointBehaviour } from "../health/endpoint-behaviour.ts";
@@ -33,6 +34,7 @@ import deliveries from "../resources/broadcasts/deliveries.ts";
 import notificationActivities from "../resources/broadcasts/notification-activities.ts";
 import notificationRecipients from "../resources/broadcasts/notification-recipients.ts";
 import notifications from "../resources/broadcasts/notifications.ts";
+import collaborationGroups from "../resources/collaboration/collaboration-groups.ts";
 import confirmationRequests from "../resources/confirmations/confirmation-requests.ts";
 import dynamicReplies from "../resources/confirmations/dynamic-replies.ts";
 import escalationRules from "../resources/confirmations/escalation-rules.ts";
@@ -58,12 +60,16 @@ import floors from "../resources/places/floors.ts";
 import siteRoles from "../resources/places/site-roles.ts";
 import sites from "../resources/places/sites.ts";
 import zones from "../resources/places/zones.ts";
+import scenarioNotifications from "../resources/scenarios/scenario-notifications.ts";
+import scenarios from "../resources/scenarios/scenarios.ts";
 import scimGroups from "../resources/security/scim-groups.ts";
 import securityGroupScimGroups from "../resources/security/security-group-scim-groups.ts";
+import bulkUploads from "../resources/uploads/bulk-uploads.ts";
 import { incidentActivityBehaviour, incidentBehaviour } from "../scenarios/incident-behaviour.ts";
 import { incidentPlanBehaviour, resourceBehaviourOf } from "../scenarios/incident-resources.ts";
 import { startingIncidents } from "../scenarios/incident-start.ts";
-import bulkUploads from "../resources/uploads/bulk-uploads.ts";
+import { scenarioBehaviour } from "../scenarios/scenario-behaviour.ts";
+import { scenarioNotificationBehaviour } from "../scenarios/sent-events.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { Behaviour, By, FileStore } from "../store/store.ts";
@@ -77,6 +83,8 @@ export interface BehaviourNeeds {
   endpoint: EndpointNeeds;
   groupCounts: GroupCounts;
   plugins: Pick<PluginHost, "manifests" | "findProvider" | "extensionBehaviour">;
+  /** Scenarios with a location report a question about the site. */
+  reportsSite: boolean;
   /** Where the appliance is reached. */
   baseUrl(): string;
   /** On whose behalf the appliance itself writes. */
@@ -111,6 +119,8 @@ export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour>
     bind(zones, zoneBehaviour),
     bind(siteRoles, siteRoleBehaviour),
     bind(apiDevices, apiDeviceBehaviour),
+    bind(scenarios, scenarioBehaviour(needs.reportsSite)),
+    bind(scenarioNotifications, scenarioNotificationBehaviour),
     bind(messageTemplates, templateBehaviour(files)),
     bind(notifications, startingIncidents(notificationBehaviour)),
     bind(notificationRecipients, recipientBehaviour),
@@ -119,6 +129,7 @@ export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour>
     bind(confirmationRequests, confirmationRequestBehaviour),
     bind(dynamicReplies, dynamicReplyBehaviour),
     bind(escalationRules, escalationRuleBehaviour(files)),
+    bind(collaborationGroups, collaborationGroupBehaviour),
     bind(incidentPlans, incidentPlanBehaviour),
     bind(incidentPlanResources, resourceBehaviourOf(incidentPlanResources)),
     bind(incidents, incidentBehaviour),

@@ -228,6 +228,28 @@ export function insertUserDeliveries(
   );
 }
 
+/**
+ * The rows for groups of other systems, which a message names itself: at most 5,000. No plugin serves them yet, so they
+ * end here in words, and nobody thinks that they were told.
+ */
+export function insertGroupDeliveries(tx: Transaction, row: NotificationRow, ours: number, now: number): void {
+  tx.run(
+    `INSERT OR IGNORE INTO deliveries (id, created_at, updated_at, notification_pk, collaboration_group_pk, endpoint_pk,
+       device_identifier, name, type, level, reason, attempt, priority, late, planned_at, ended_at, not_after)
+     SELECT uuid7(), ?, ?, l.owner, g.pk, ?, g.id, g.name, g.type, 'skipped',
+       'Nothing here serves groups of type ' || g.type || '.', 0, ?, 0, ?, ?, ?
+     FROM notifications__collaboration_group_ids l JOIN collaboration_groups g ON g.pk = l.target WHERE l.owner = ?`,
+    now,
+    now,
+    ours,
+    row.priorityLevel,
+    now,
+    now,
+    row.notAfter,
+    row.pk,
+  );
+}
+
 /** The plugins that serve types of user devices, with words for what keeps them from it; JSON. */
 function channelsOf(reader: Reader, providers: Providers): string {
   const channels = reader.all<{ type: string; provider: string; off: number }>(

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe } from "vitest";
 import { loadDeclarations, OWN_DECLARATIONS } from "../../src/app/load-declarations.ts";
 import areasOfInterest from "../../src/resources/areas/areas-of-interest.ts";
 import notifications from "../../src/resources/broadcasts/notifications.ts";
+import extensions from "../../src/resources/devices/extensions.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { type ApiFixture, openApi } from "./api-fixture.ts";
 import { describeResource } from "./resource-suite.ts";
@@ -11,6 +12,8 @@ import { SAMPLE_TABLE } from "./sample-table.ts";
 let api: ApiFixture;
 beforeAll(async () => {
   api = await openApi(makeTempDir());
+  const served = { name: "Chat rooms", type: "collaboration", deviceType: "chat-rooms" };
+  await api.store.create(extensions, served, api.system);
 });
 afterAll(() => api.close());
 
@@ -28,8 +31,8 @@ const rows = createSampleRows(() => api, SAMPLE_TABLE, {
     (await api.store.create(notifications, { subject: "Sample" }, api.system, { stage: "draft" })).id,
 });
 
-/** Made by the pipeline alone: their tests are those of sending. */
-const SENT = new Set(["notifications"]);
+/** Made by being sent or started: their tests are those of sending and starting. */
+const SENT = new Set(["notifications", "scenario-notifications"]);
 
 /** Orders to an appliance always begin as pending. */
 const DECIDED = new Set(["endpoint-activities.state"]);

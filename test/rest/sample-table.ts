@@ -6,12 +6,6 @@ export const SAMPLE_TABLE = {
     properties: { radiusInM: 900 },
   },
   "areas-of-interest.syncedDeviceTypes": ["mobile"],
-  "areas-of-interest.geometryValue": {
-    type: "Feature",
-    geometry: { type: "Point", coordinates: [179.9, -17] },
-    properties: { radiusInM: 900 },
-  },
-  "areas-of-interest.syncedDeviceTypes": ["mobile"],
   "applications.redirectUris": ["https://app.example.org/back"],
   "applications.scopes": ["urn:service:users:read"],
   "confirmation-requests.options": ["Yes", "No"],
@@ -25,6 +19,15 @@ export const SAMPLE_TABLE = {
   "incident-plan-resources.type": "hyperlink",
   "incident-resources.type": "hyperlink",
   "incident-activities.type": "note",
+  "scenarios.confirmationPin": "1234",
+  "scenarios.locationVariable": "where",
+  "scenarios.messages": {
+    needs: "message-templates",
+    valueWith: (messageTemplateId: string) => [
+      { id: "5c1e2a34-4f89-41d3-9a0c-0305e82c3302", name: "First", messageTemplateId },
+    ],
+  },
+  "collaboration-groups.type": "chat-rooms",
   "devices.attributes": { Name: "Room 1" },
   "endpoint-activities.type": "restart",
   "security-group-permissions.spec": "/users/*",

@@ -3,6 +3,7 @@ import { addActivity } from "../activities.ts";
 import type { NotificationRow } from "../compose.ts";
 import {
   insertDeviceDeliveries,
+  insertGroupDeliveries,
   insertUserDeliveries,
   reopenDeviceDeliveries,
   reopenUserDeliveries,
@@ -26,6 +27,12 @@ export const queue: Stage = {
     if (!row) return;
     const lane = needs.laneOf(row.priorityLevel ?? 5);
     await queueDevices(row, needs, lane);
+    if (row.collaborationGroupIds.length > 0) {
+      await store.write(
+        (tx) => insertGroupDeliveries(tx, row, endpointKey(tx, needs.endpointId()), needs.clock.now()),
+        lane,
+      );
+    }
     if (row.retriedAt !== null) await reopenRows(row, row.retriedAt, needs, lane);
     const open = store.one("SELECT 1 FROM broadcast_open_recipients WHERE notification = ?", row.pk) !== null;
     if (!open) await queueUserDevices(row, needs, lane);

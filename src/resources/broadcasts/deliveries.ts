@@ -19,6 +19,7 @@ export default defineResource({
   unique: [
     ["notificationId", "deviceId"],
     ["notificationId", "userDeviceId"],
+    ["notificationId", "collaborationGroupId"],
   ],
   indexes: [
     ["notificationId", "level"],
@@ -35,6 +36,11 @@ export default defineResource({
       {
         readOnly: true,
       },
+    ),
+    collaborationGroupId: ref(
+      "Group of another system that it goes to; null for devices, and once the group is deleted.",
+      "collaboration-groups",
+      { readOnly: true },
     ),
     userId: ref("Owner of the device of a user.", "users", { readOnly: true, embed: "user" }),
     endpointId: ref("Appliance that acts.", "endpoints", { readOnly: true, embed: "endpoint" }),
