@@ -1,7 +1,6 @@
 import type { Catalogue } from "../../schema/catalogue.ts";
 import type { Action } from "../action.ts";
 import { alertToneActions } from "./alert-tones.ts";
-import { areaActions } from "./areas.ts";
 import { applicationActions } from "./applications.ts";
 import { areaActions } from "./areas.ts";
 import { auditActions } from "./audit.ts";
@@ -52,7 +51,6 @@ const FIXED: readonly Action[] = [
   ...notificationContinuationActions,
   ...notificationProgressActions,
   ...alertToneActions,
-  ...areaActions,
   ...areaActions,
   ...notificationActivityActions,
   ...incidentActions,
