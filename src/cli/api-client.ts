@@ -9,6 +9,8 @@ export interface ApiClient {
   get<T = Record<string, unknown>>(path: string): Promise<T>;
   post<T = Record<string, unknown>>(path: string, body: ApiBody): Promise<T>;
   put<T = Record<string, unknown>>(path: string, body: ApiBody): Promise<T>;
+  /** Puts bytes of any length at `path`; `fileName` goes along, percent-encoded. There is no limit on the time it takes. */
+  upload<T = Record<string, unknown>>(path: string, bytes: Blob, fileName: string): Promise<T>;
   /** The bytes at `path`. */
   bytes(path: string): Promise<Uint8Array>;
 }
@@ -29,10 +31,13 @@ export function createApiClient(url: string, token: string): ApiClient {
     if (body && !(body instanceof FormData)) headers["content-type"] = "application/json";
     const payload = body === undefined ? {} : { body: body instanceof FormData ? body : JSON.stringify(body) };
     const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const response = await fetch(`${base}${path}`, { method, headers, signal, ...payload }).catch((error: unknown) => {
+    return answerTo(`${method} ${path}`, fetch(`${base}${path}`, { method, headers, signal, ...payload }));
+  };
+  const answerTo = async (call: string, request: Promise<Response>): Promise<Response> => {
+    const response = await request.catch((error: unknown) => {
       throw new UpstreamError("upstream", `${base} does not answer.`, { url: base }, error);
     });
-    if (!response.ok) throw await refusal(response, `${method} ${path}`);
+    if (!response.ok) throw await refusal(response, call);
     return response;
   };
   const json = async <T>(method: string, path: string, body?: ApiBody): Promise<T> =>
@@ -41,6 +46,11 @@ export function createApiClient(url: string, token: string): ApiClient {
     get: (path) => json("GET", path),
     post: (path, body) => json("POST", path, body),
     put: (path, body) => json("PUT", path, body),
+    async upload(path, bytes, fileName) {
+      const headers = { authorization: `Bearer ${token}`, "content-type": bytes.type, "x-file-name": fileName };
+      const sent = fetch(`${base}${path}`, { method: "PUT", headers, body: bytes });
+      return (await answerTo(`PUT ${path}`, sent)).json() as never;
+    },
     bytes: async (path) => new Uint8Array(await (await call("GET", path)).arrayBuffer()),
   };
 }

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { ownVersion } from "../app/version.ts";
 import { addAudit } from "./audit.ts";
+import { addBulk } from "./bulk.ts";
 import { addCampus } from "./campus.ts";
 import { addDemo } from "./demo.ts";
 import { EXIT, EXIT_HELP } from "./exit-codes.ts";
@@ -24,6 +25,7 @@ const COMMANDS: readonly AddCommand[] = [
   addAudit,
   addOpenapi,
   addSettings,
+  addBulk,
   addCampus,
 ];
 

@@ -3,9 +3,12 @@
  * creates that were lost.
  * `npm run faults -- fuzz [NUMBER] [--seed S]`: sends NUMBER requests (100000) made from what the API serves, and the
  * hostile ones; nothing may be answered 5xx, the daemon may neither end nor stand still nor grow.
+ * `npm run faults -- bulk [NUMBER]`: uploads NUMBER speakers (100000): a test leaves nothing, a kill at half leaves
+ * nothing, a commit makes them all.
  * The last line has the figures; exit code 1 when a promise was broken.
  */
 import { parseArgs } from "node:util";
+import { bulk } from "./bulk.ts";
 import { fuzz } from "./fuzz.ts";
 import { killUnderLoad } from "./kills.ts";
 
@@ -30,11 +33,17 @@ if (what === "kills") {
   const { alive, lagP99Ms, machineLagP99Ms, growthBytes } = figures;
   const kept = faults.length === 0 && alive && lagP99Ms - machineLagP99Ms < 100 && growthBytes < 100e6;
   process.exitCode = kept ? 0 : 1;
+} else if (what === "bulk") {
+  const figures = await bulk(Number(number ?? 100_000), say);
+  process.stdout.write(`${JSON.stringify(figures)}
+`);
+  const { changed, afterKill, afterCommit, lines } = figures;
+  process.exitCode = changed.length === 0 && afterKill === 0 && afterCommit === lines ? 0 : 1;
 } else {
   usage();
 }
 
 function usage(): never {
-  process.stderr.write("Usage: npm run faults -- kills|fuzz [NUMBER] [--seed S]\n");
+  process.stderr.write("Usage: npm run faults -- kills|fuzz|bulk [NUMBER] [--seed S]\n");
   process.exit(2);
 }

@@ -25,6 +25,7 @@ const COMMANDS = [
   "settings check",
   "settings show",
   "settings schema",
+  "bulk",
   "campus",
   "demo",
 ].map((command) => command.split(" ").filter((word) => word !== ""));
