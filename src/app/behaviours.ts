@@ -13,6 +13,7 @@ import {
 } from "../broadcast/confirmation-behaviour.ts";
 import { distributionListBehaviour, subscriptionBehaviour } from "../broadcast/list-behaviour.ts";
 import { notificationBehaviour } from "../broadcast/notification-behaviour.ts";
+import { notificationProfileBehaviour } from "../broadcast/profile-behaviour.ts";
 import { activityBehaviour, deliveryBehaviour, recipientBehaviour } from "../broadcast/recipient-behaviour.ts";
 import { templateBehaviour } from "../broadcast/template-behaviour.ts";
 import { deviceBehaviour } from "../devices/device-behaviour.ts";
@@ -62,6 +63,7 @@ import sites from "../resources/places/sites.ts";
 import zones from "../resources/places/zones.ts";
 import scenarioNotifications from "../resources/scenarios/scenario-notifications.ts";
 import scenarios from "../resources/scenarios/scenarios.ts";
+import notificationProfiles from "../resources/profiles/notification-profiles.ts";
 import scimGroups from "../resources/security/scim-groups.ts";
 import securityGroupScimGroups from "../resources/security/security-group-scim-groups.ts";
 import bulkUploads from "../resources/uploads/bulk-uploads.ts";
@@ -123,6 +125,7 @@ export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour>
     bind(scenarioNotifications, scenarioNotificationBehaviour),
     bind(messageTemplates, templateBehaviour(files)),
     bind(notifications, startingIncidents(notificationBehaviour)),
+    bind(notificationProfiles, notificationProfileBehaviour),
     bind(notificationRecipients, recipientBehaviour),
     bind(deliveries, deliveryBehaviour),
     bind(notificationActivities, activityBehaviour),

@@ -4,14 +4,17 @@ import { newToken } from "../access/tokens.ts";
 import type { Clock } from "../base/clock.ts";
 import { BugError, requiredValue, UpstreamError } from "../base/errors.ts";
 import { derivedId, newId } from "../base/ids.ts";
+import brandings from "../resources/branding/brandings.ts";
 import endpoints from "../resources/devices/endpoints.ts";
 import extensions from "../resources/devices/extensions.ts";
 import { ONPREM_EXTENSION_ID, ONPREM_NAME } from "../resources/devices/onprem.ts";
 import domains from "../resources/domains/domains.ts";
 import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
+import notificationProfiles from "../resources/profiles/notification-profiles.ts";
 import securityGroupMembers from "../resources/security/security-group-members.ts";
 import securityGroups from "../resources/security/security-groups.ts";
+import ttsDefaults from "../resources/speech/tts-defaults.ts";
 import type { By, Transaction } from "../store/store.ts";
 import { isSetUp, openDataOffline } from "./appliance.ts";
 
@@ -66,6 +69,9 @@ export function writeGround(tx: Transaction, by: By): Omit<FirstData, "userId" |
   const rootId = newId();
   tx.create(domains, { name: ROOT_DOMAIN }, by, { id: rootId, path: rootId, namePath: ROOT_DOMAIN });
   tx.create(securityGroups, { name: "Administrators", superGroup: true }, by);
+  tx.create(notificationProfiles, { name: "Default", isShared: true }, by, { default: true, domainId: rootId });
+  tx.create(brandings, {}, by);
+  tx.create(ttsDefaults, {}, by);
   const onprem = { name: ONPREM_NAME, type: "endpoint-proxy" };
   const extension = tx.create(extensions, onprem, by, { id: ONPREM_EXTENSION_ID });
   const endpoint = tx.create(endpoints, { extensionId: extension.id, name: hostname() }, by);

@@ -16,6 +16,8 @@ export interface ProgrammeLayout {
   repetitions: number;
   /** Silence between two repetitions. */
   repetitionPauseMs: number;
+  /** Repeated as often as fits into this time instead, at least once. */
+  fillMs?: number;
   /** Added to the reference level; what would exceed the ceiling is limited. */
   volumeDb: number;
 }
@@ -40,8 +42,9 @@ const MOST_DURATION_MS = 3_600_000;
 
 /** Key of a programme: layout and recording (by the SHA-256 of its file; null for none) decide it. */
 export function programmeHash(layout: ProgrammeLayout, recordingSha256: string | null): string {
-  const { tone, gapMs, repetitions, repetitionPauseMs, volumeDb } = layout;
+  const { tone, gapMs, repetitions, repetitionPauseMs, volumeDb, fillMs } = layout;
   const parts = [RENDERING, tone, recordingSha256, gapMs, repetitions, repetitionPauseMs, volumeDb];
+  if (fillMs !== undefined) parts.push(fillMs);
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 }
 
@@ -53,7 +56,11 @@ export function programmeHash(layout: ProgrammeLayout, recordingSha256: string |
 export function buildProgramme(layout: ProgrammeLayout, recording: Float32Array | null): Int16Array {
   const once = onePass(layout, recording);
   const pause = samplesFor(layout.repetitionPauseMs);
-  const length = once.length === 0 ? 0 : once.length * layout.repetitions + pause * (layout.repetitions - 1);
+  const repetitions =
+    layout.fillMs === undefined
+      ? layout.repetitions
+      : Math.max(1, Math.floor((samplesFor(layout.fillMs) + pause) / Math.max(1, once.length + pause)));
+  const length = once.length === 0 ? 0 : once.length * repetitions + pause * (repetitions - 1);
   if (length > samplesFor(MOST_DURATION_MS))
     throw invalidValue("repetitions", "The broadcast would be longer than an hour.");
   const programme = new Int16Array(Math.ceil(length / PACKET_BYTES) * PACKET_BYTES);

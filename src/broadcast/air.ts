@@ -14,7 +14,7 @@ import { createLiveBroadcast, type LiveBroadcast } from "./live-broadcast.ts";
 import { hasOpenRecipients } from "./open-recipients.ts";
 import { imagePathOf, programmeFor } from "./programme.ts";
 import { type Resumption, resumptionOf } from "./resumption.ts";
-import { readSendingProfile } from "./sending-profile.ts";
+import { sendingProfileOf } from "./sending-profile.ts";
 import { createSound, type Sound } from "./sound.ts";
 import type { StageNeeds } from "./stage.ts";
 import { stoppedBy } from "./stopped.ts";
@@ -144,7 +144,7 @@ async function makeLive(row: NotificationRow, how: Resumption, needs: AirNeeds):
     dispatcher: desk.dispatcher,
     ledger: needs.ledger,
     shared: sharedItem(row, row.notAfter ?? row.createdAt, imagePathOf(row, store.files)),
-    mayWait: readSendingProfile(row.extensionSettingsOverrides).queueingAllowed,
+    mayWait: sendingProfileOf(row).queueingAllowed,
     givenUp: !sounds,
     sound,
     targets: { group: hasGroup ? target : null, own: ownTarget(row, needs.ttl) },

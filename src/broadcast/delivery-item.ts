@@ -1,14 +1,14 @@
 import type { AudioTarget, DeliveryItem } from "../plugin-api/index.ts";
 import type { NotificationRow } from "./compose.ts";
 import { deliveryText } from "./message-text.ts";
-import { readSendingProfile } from "./sending-profile.ts";
+import { sendingProfileOf } from "./sending-profile.ts";
 
 /** What is the same for all devices of one message. */
 export type SharedItem = Omit<DeliveryItem, "deliveryId" | "device" | "attempt" | "reached" | "audio">;
 
 /** Makes the shared part of a message's items; `imagePath` is that of its stored picture. */
 export function sharedItem(row: NotificationRow, notAfter: number, imagePath: string | null): SharedItem {
-  const { volume, ringtone, persistentText, skipPhonesInUse } = readSendingProfile(row.extensionSettingsOverrides);
+  const { volume, ringtone, persistentText, skipPhonesInUse } = sendingProfileOf(row);
   return {
     notificationId: row.id,
     priority: row.priorityLevel ?? 5,

@@ -5,14 +5,15 @@ import { CallerError, UpstreamError } from "../base/errors.ts";
 import notifications from "../resources/broadcasts/notifications.ts";
 import type { FileStore } from "../store/store.ts";
 import type { NotificationRow } from "./compose.ts";
-import { readSendingProfile } from "./sending-profile.ts";
+import { type Configured, sendingProfileOf } from "./sending-profile.ts";
 import type { StageNeeds } from "./stage.ts";
 
 /** Silence between alert tone and recording. own choice */
 const GAP_MS = 500;
+const LONGEST_FILL_MS = 600_000;
 
 /** What of a message decides how it sounds. */
-type Audible = Pick<NotificationRow, "alertTone" | "audio" | "extensionSettingsOverrides">;
+type Audible = Pick<NotificationRow, "alertTone" | "audio" | "expiration"> & Configured;
 
 /** A prepared programme, null when nothing is audible; `faults` says in words what had to be left out of it. */
 export interface PreparedSound {
@@ -32,12 +33,25 @@ export interface ProgrammeNeeds {
  * own choice: the tone sounds whenever one is set, also for a message of words alone.
  */
 function soundsOf(message: Audible, files: FileStore): ProgrammeSpec[] {
-  const { repetitions, repetitionPauseMs } = readSendingProfile(message.extensionSettingsOverrides);
-  const layout = { tone: message.alertTone, gapMs: GAP_MS, repetitions, repetitionPauseMs, volumeDb: 0 };
+  const { repetitions, repetitionPauseMs, repeatIndefinitely, isAudible } = sendingProfileOf(message);
+  if (!isAudible) return [];
+  const layout = {
+    tone: message.alertTone,
+    gapMs: GAP_MS,
+    repetitions,
+    repetitionPauseMs,
+    volumeDb: 0,
+    ...(repeatIndefinitely ? { fillMs: fillMs(message) } : {}),
+  };
   const { audio } = message;
   const recording = audio && { sha256: audio.sha256, read: () => files.read(audio) };
   const plain: ProgrammeSpec = { ...layout, recording: null };
   return recording ? [{ ...layout, recording }, plain] : [plain];
+}
+
+/** own choice: until the message expires, ten minutes at most. */
+function fillMs({ expiration }: Audible): number {
+  return Math.min(LONGEST_FILL_MS, (expiration ?? LONGEST_FILL_MS) * 1_000);
 }
 
 /** Makes what is heard of a message. Never rejects: what can't be made is left out and told in words. */

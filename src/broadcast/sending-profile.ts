@@ -1,9 +1,10 @@
-import { invalidValue } from "../base/errors.ts";
+import { type Fault, invalidValue } from "../base/errors.ts";
 import type { DeliveryProfile } from "../plugin-api/index.ts";
 import type { NotificationSource } from "../resources/broadcasts/notification-sources.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
 import { compileChecker } from "../schema/check.ts";
 import { boolean, integer, number, option, text } from "../schema/field.ts";
+import { extensionSettings, type ProfileSetting } from "./profile-settings.ts";
 
 /** How a broadcast is sent to the devices of appliances. @source decisions.md 8 (notification profile) */
 export interface SendingProfile extends DeliveryProfile {
@@ -12,48 +13,102 @@ export interface SendingProfile extends DeliveryProfile {
   /** How often the programme is heard. */
   repetitions: number;
   repetitionPauseMs: number;
+  /** It is heard until the message expires. */
+  repeatIndefinitely: boolean;
   /** A device busy with something as urgent is waited for. */
   queueingAllowed: boolean;
+  /** False for a message of words alone: no tone, no recording, no speech. */
+  isAudible: boolean;
+  /** False where the profile leaves the devices of appliances out. */
+  reachesDevices: boolean;
 }
 
 const FIELD = "extensionSettingsOverrides";
 
-/** own choice: repetitionPause counts seconds; the defaults; at most 100 repetitions, since an hour of sound is the most */
-const SETTINGS = {
+/**
+ * Settings for the devices of appliances. own choice: times are seconds; the defaults; at most 100 repetitions, since an
+ * hour of sound is the most; kinds of live and ad-hoc audio sound like recordings.
+ * @source decisions.md 8; digest `/v1/notification-profiles/{…}/settings`
+ */
+export const ONPREM_SETTINGS = {
+  messageType: option("What is sent; `Text` makes no sound.", [
+    "Text",
+    "Text and Pre-Recorded Audio",
+    "Text and Live Audio",
+    "Text and Ad-Hoc Audio",
+    "Pre-Recorded Audio",
+    "Live Audio",
+    "Ad-Hoc Audio",
+  ]),
   priority: integer("1 highest.", { min: 1 }),
   volume: option("Volume of the devices.", ["As-Is", "Maximum", "Medium", "Low"], { default: "As-Is" }),
   repetitions: integer("How often it is heard.", { min: 1, max: 100, default: 1 }),
   repetitionPause: number("Silence between two repetitions.", { min: 0, max: 600, unit: "s", default: 0 }),
+  repeatIndefinitely: boolean("It is heard until the message expires, ten minutes at most.", { default: false }),
   ringtone: text("Ring tone of phones."),
   persistentText: boolean("Text stays after the sound.", { default: false }),
   skipPhonesInUse: boolean("Phones in a call are left alone.", { default: false }),
   queueingAllowed: boolean("Waits for busy devices.", { default: true }),
+  concatenatedText: boolean("Subject and body are shown as one text.", { default: false }),
+  duration: integer("How long text is shown.", { unit: "s" }),
+  scrollSpeed: integer("How fast text scrolls."),
+  scrollDuration: integer("How long text scrolls.", { unit: "s" }),
+  scrollRepetitions: integer("How often text scrolls."),
+  skipUnresponsiveRecipients: boolean("Devices that do not answer are not asked again.", { default: false }),
+  synchronizedDelivery: boolean("All devices begin together.", { default: true }),
+  queuedFailureRecipientGroup: integer("Group that is told of messages that waited too long."),
+  queuedFailureText: text("What it is told.", { max: 10_000 }),
+  queuedSendThreshold: integer("How long a message may wait.", { unit: "s" }),
 };
 
-const checker = compileChecker(SETTINGS);
+const checker = compileChecker(ONPREM_SETTINGS);
+
+/** What is wrong with settings for the devices of appliances; unknown names are. */
+export function faultsOfOnprem(value: Readonly<Record<string, unknown>>): Fault[] {
+  const strange = Object.keys(value).filter((name) => !Object.hasOwn(ONPREM_SETTINGS, name));
+  const faults = strange.map((field): Fault => {
+    return { field, type: "invalid-value", message: `Field ${field} is not valid. There is no such setting.` };
+  });
+  return [...faults, ...checker.check(value, "create").faults];
+}
+
+/** All settings for the devices of appliances: the values given, the defaults for the others. */
+export function completeOnprem(value: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return checker.check(value, "create").values;
+}
+
+/** What a message is sent with: the settings as they were when it was accepted, or what its sender gave. */
+export interface Configured {
+  extensionSettingsOverrides: unknown;
+  /** JSON of `ProfileSetting[]`; null for messages from before there were profiles. */
+  effectiveSettings?: string | null;
+}
 
 /**
  * The settings for appliances' devices that a message is sent with: those given for the `onprem` extension, else the
  * defaults. Other extensions' settings and unknown names are left alone. Throws CallerError.
  */
-export function readSendingProfile(overrides: unknown): SendingProfile {
-  const { values, faults } = checker.check(onpremSettings(overrides), "create");
+export function sendingProfileOf({ effectiveSettings, extensionSettingsOverrides }: Configured): SendingProfile {
+  if (!effectiveSettings) return readSendingProfile(extensionSettings(null, extensionSettingsOverrides));
+  return readSendingProfile(JSON.parse(effectiveSettings) as ProfileSetting[]);
+}
+
+/** As `sendingProfileOf`, of settings that are put together already. */
+export function readSendingProfile(settings: readonly ProfileSetting[]): SendingProfile {
+  const onprem = settings.find(({ id }) => id === ONPREM_EXTENSION_ID);
+  const { values, faults } = checker.check(onprem?.value ?? {}, "create");
   const fault = faults[0];
   if (fault) throw invalidValue(FIELD, fault.message);
-  const { repetitionPause, ...rest } = values as Record<string, never> & { repetitionPause: number };
-  return { ...(rest as unknown as SendingProfile), repetitionPauseMs: Math.round(repetitionPause * 1_000) };
-}
-
-function onpremSettings(overrides: unknown): Record<string, unknown> {
-  if (overrides === null || overrides === undefined) return {};
-  if (!isObject(overrides)) throw invalidValue(FIELD, "An object by extension id is expected.");
-  const settings = overrides[ONPREM_EXTENSION_ID] ?? {};
-  if (!isObject(settings)) throw invalidValue(FIELD, "The settings of an extension are an object.");
-  return settings;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  const { volume, ringtone, persistentText, skipPhonesInUse, priority, repetitions, queueingAllowed } =
+    values as unknown as SendingProfile;
+  return {
+    ...{ volume, ringtone: ringtone ?? null, persistentText, skipPhonesInUse },
+    ...{ priority: priority ?? null, repetitions, queueingAllowed },
+    repetitionPauseMs: Math.round((values.repetitionPause as number) * 1_000),
+    repeatIndefinitely: values.repeatIndefinitely === true,
+    isAudible: values.messageType !== "Text",
+    reachesDevices: onprem?.disabled !== true,
+  };
 }
 
 /**

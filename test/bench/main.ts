@@ -5,6 +5,7 @@
  */
 import { parseArgs } from "node:util";
 import type { Figure, Row } from "./row.ts";
+import { areaReport } from "./rows/area-report.ts";
 import { broadcastToManyPhones } from "./rows/broadcast-to-many-phones.ts";
 import { durableCreate } from "./rows/durable-create.ts";
 import { phonePush } from "./rows/phone-push.ts";
@@ -12,7 +13,7 @@ import { rtpPacing } from "./rows/rtp-pacing.ts";
 import { startAndMemory } from "./rows/start-and-memory.ts";
 import { tableOf, writeResults } from "./table.ts";
 
-const ROWS: readonly Row[] = [durableCreate, phonePush, broadcastToManyPhones, rtpPacing, startAndMemory];
+const ROWS: readonly Row[] = [durableCreate, areaReport, phonePush, broadcastToManyPhones, rtpPacing, startAndMemory];
 
 const { values, positionals } = parseArgs({
   options: { write: { type: "boolean", default: false } },

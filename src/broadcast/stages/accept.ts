@@ -15,6 +15,8 @@ import type { SendOptions } from "../broadcaster.ts";
 import { composeMessage, type GivenMessage, type NotificationRow, readMessage, type TemplateRow } from "../compose.ts";
 import { inheritedBy, toRecipientsOf } from "../continuation.ts";
 import { type PreviewNeeds, writePreview } from "../preview.ts";
+import { profileFor, settingsIn } from "../profile-behaviour.ts";
+import { extensionSettings } from "../profile-settings.ts";
 import { priorityLevelOf, readSendingProfile } from "../sending-profile.ts";
 import type { NextStage, StageNeeds } from "../stage.ts";
 
@@ -76,7 +78,9 @@ type SendingValues = ReturnType<typeof sendingValues>;
 function sendingValues(message: Partial<NotificationRow>, by: By, options: SendOptions, needs: AcceptNeeds) {
   const id = newId();
   const now = needs.clock.now();
-  const profile = readSendingProfile(message.extensionSettingsOverrides);
+  const chosen = profileFor(needs.store, message.notificationProfileId);
+  const settings = extensionSettings(chosen && settingsIn(chosen), message.extensionSettingsOverrides);
+  const profile = readSendingProfile(settings);
   const priorityLevel = priorityLevelOf(message.priority ?? "normal", options.source, profile);
   const expiresAt = message.expiration ? now + message.expiration * 1_000 : null;
   const notAfter = usefulUntil({ expiresAt, priorityLevel, createdAt: now });
@@ -86,6 +90,7 @@ function sendingValues(message: Partial<NotificationRow>, by: By, options: SendO
     id,
     createdAt: now,
     updatedAt: now,
+    effectiveSettings: JSON.stringify(settings),
     notificationSource: options.source,
     initiatorId: by.actor.userId,
     initiatingEndpointId: needs.endpointId(),

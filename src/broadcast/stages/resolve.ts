@@ -2,6 +2,7 @@ import { groupMembers } from "../../devices/device-groups.ts";
 import notifications from "../../resources/broadcasts/notifications.ts";
 import type { NotificationRow } from "../compose.ts";
 import { hasFewUsers, writeRecipients } from "../recipients.ts";
+import { sendingProfileOf } from "../sending-profile.ts";
 import { type Lane, writeInSlices } from "../slices.ts";
 import { advance, type Stage, type StageNeeds } from "../stage.ts";
 
@@ -29,7 +30,7 @@ export const resolve: Stage = {
 };
 
 async function writeTargets(row: NotificationRow, needs: StageNeeds, lane: Lane): Promise<void> {
-  if (row.deviceGroupIds.length === 0) return;
+  if (row.deviceGroupIds.length === 0 || !sendingProfileOf(row).reachesDevices) return;
   const devices = await groupMembers({ reader: needs.store, clock: needs.clock }, row.deviceGroupIds);
   let done = 0;
   await writeInSlices(needs, lane, (tx, most) => {

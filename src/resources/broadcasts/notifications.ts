@@ -120,6 +120,7 @@ export default defineResource({
     ),
     followUpAllowed: computed("Whether templates for a continuation are offered.", "boolean"),
     ...OWN_ANSWER,
+    effectiveSettings: internal("JSON of the settings per extension that it is sent with.", "text"),
     stage: internal("Stage of the broadcast that is next, `settled` at the end, `draft` for a preview.", "text"),
     stageAt: internal("Epoch ms at which the stage was entered.", "integer"),
     priorityLevel: internal("0 highest … 9 lowest, from priority and source.", "integer"),

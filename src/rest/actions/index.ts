@@ -19,6 +19,7 @@ import { incidentActions } from "./incidents.ts";
 import { notificationActivityActions } from "./notification-activities.ts";
 import { notificationAudioActions } from "./notification-audio.ts";
 import { notificationContinuationActions } from "./notification-continuations.ts";
+import { notificationProfileActions } from "./notification-profiles.ts";
 import { notificationProgressActions } from "./notification-progress.ts";
 import { notificationActions } from "./notifications.ts";
 import { oauthActions } from "./oauth.ts";
@@ -51,6 +52,7 @@ const FIXED: readonly Action[] = [
   ...notificationContinuationActions,
   ...notificationProgressActions,
   ...alertToneActions,
+  ...notificationProfileActions,
   ...areaActions,
   ...notificationActivityActions,
   ...incidentActions,

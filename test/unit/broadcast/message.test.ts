@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { interpolate, readVariables } from "../../../src/broadcast/interpolation.ts";
 import { deliveryText } from "../../../src/broadcast/message-text.ts";
-import { priorityLevelOf, readSendingProfile } from "../../../src/broadcast/sending-profile.ts";
+import { priorityLevelOf, sendingProfileOf } from "../../../src/broadcast/sending-profile.ts";
 import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/onprem.ts";
 
 describe("interpolate", () => {
@@ -48,8 +48,9 @@ describe("deliveryText", () => {
   });
 });
 
-describe("readSendingProfile", () => {
-  const read = (settings: object) => readSendingProfile({ [ONPREM_EXTENSION_ID]: settings });
+describe("sendingProfileOf", () => {
+  const of = (extensionSettingsOverrides: unknown) => sendingProfileOf({ extensionSettingsOverrides });
+  const read = (settings: object) => of({ [ONPREM_EXTENSION_ID]: settings });
 
   it("fills in what is not given, and leaves other extensions alone", () => {
     const plain = {
@@ -61,9 +62,12 @@ describe("readSendingProfile", () => {
       persistentText: false,
       skipPhonesInUse: false,
       queueingAllowed: true,
+      repeatIndefinitely: false,
+      isAudible: true,
+      reachesDevices: true,
     };
-    expect(readSendingProfile(null)).toEqual(plain);
-    expect(readSendingProfile({ "another-extension": { volume: "Loud" } })).toEqual(plain);
+    expect(of(null)).toEqual(plain);
+    expect(of({ "another-extension": { volume: "Loud" } })).toEqual(plain);
     expect(read({ repetitions: 3, repetitionPause: 1.5, volume: "Maximum", scrollSpeed: 7 })).toEqual({
       ...plain,
       repetitions: 3,

@@ -1,0 +1,111 @@
+import { ConflictError, type Fault, faulty, notFound } from "../base/errors.ts";
+import { isUuid } from "../base/ids.ts";
+import extensions from "../resources/devices/extensions.ts";
+import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
+import notificationProfiles from "../resources/profiles/notification-profiles.ts";
+import type { RowOf } from "../schema/resource.ts";
+import type { Behaviour, By, Reader, Store } from "../store/store.ts";
+import { isObject, type ProfileSetting } from "./profile-settings.ts";
+import { completeOnprem, faultsOfOnprem } from "./sending-profile.ts";
+
+/**
+ * Profiles hold settings of extensions that there are; those for the devices of appliances are checked one by one. The
+ * default profile stays. own choice: settings of other extensions are kept as they are given.
+ */
+export const notificationProfileBehaviour: Behaviour<typeof notificationProfiles> = {
+  beforeWrite({ before, after }, tx) {
+    if (!after) {
+      if (before?.default) throw new ConflictError("The default profile can't be deleted.");
+      return;
+    }
+    if (JSON.stringify(after.settings) !== JSON.stringify(before?.settings)) {
+      after.settings = checkedSettings(after.settings ?? [], tx);
+    }
+  },
+};
+
+function checkedSettings(given: unknown, reader: Reader): ProfileSetting[] {
+  if (!Array.isArray(given)) throw faulty([wrong("settings", "A list is expected.")]);
+  const faults: Fault[] = [];
+  const found = new Map<string, ProfileSetting>();
+  given.forEach((entry: unknown, at) => {
+    const name = `settings[${at}]`;
+    if (!isObject(entry)) {
+      faults.push(wrong(name, "An object is expected."));
+      return;
+    }
+    const { id, disabled = false, value = {} } = entry;
+    const key = isUuid(id) ? id.toLowerCase() : "";
+    if (key === "" || !reader.get(extensions, key)) faults.push(wrong(`${name}.id`, "It is no extension's id."));
+    else if (found.has(key)) faults.push(wrong(`${name}.id`, "An extension has one setting."));
+    if (typeof disabled !== "boolean") faults.push(wrong(`${name}.disabled`, "It is true or false."));
+    if (!isObject(value ?? {})) {
+      faults.push(wrong(`${name}.value`, "An object is expected."));
+      return;
+    }
+    const setting = { id: key, disabled: disabled === true, value: (value ?? {}) as Record<string, unknown> };
+    for (const fault of key === ONPREM_EXTENSION_ID ? faultsOfOnprem(setting.value) : []) {
+      const field = `${name}.value.${fault.field}`;
+      faults.push({ ...fault, field, message: fault.message.replace(/^Field \S+/, `Field ${field}`) });
+    }
+    found.set(key, setting);
+  });
+  if (faults.length > 0) throw faulty(faults);
+  return [...found.values()];
+}
+
+function wrong(field: string, words: string): Fault {
+  return { field, type: "invalid-value", message: `Field ${field} is not valid. ${words}` };
+}
+
+type ProfileRow = RowOf<typeof notificationProfiles>;
+
+/** The settings of a profile as they are stored. */
+export function settingsIn({ settings }: Pick<ProfileRow, "settings">): ProfileSetting[] {
+  return (settings ?? []) as ProfileSetting[];
+}
+
+/** The profile that a message names, or the default one; null where there is neither. */
+export function profileFor(reader: Reader, id: string | null | undefined): ProfileRow | null {
+  if (id) return reader.get(notificationProfiles, id);
+  return reader.find(notificationProfiles, { default: true }, 1)[0] ?? null;
+}
+
+/** One extension in a profile, as it is shown. */
+export interface ShownSetting extends ProfileSetting {
+  name: string;
+  /** `effectiveConfig`: what is sent with, defaults included. */
+  extension: { disabled: boolean; effectiveConfig: Record<string, unknown>; globalDisabled: boolean };
+}
+
+/** Every extension's place in a profile, whether or not the profile says something of it. */
+export function shownSettings(profile: ProfileRow, reader: Reader): ShownSetting[] {
+  const stored = new Map(settingsIn(profile).map((setting) => [setting.id, setting]));
+  return reader.find(extensions, {}).map(({ id, name, disabled: globalDisabled }) => {
+    const { value, disabled } = stored.get(id) ?? { value: {}, disabled: false };
+    const effectiveConfig = id === ONPREM_EXTENSION_ID ? completeOnprem(value) : { ...value };
+    return { id, name, disabled, value, extension: { disabled, effectiveConfig, globalDisabled } };
+  });
+}
+
+/** Changes what a profile says of one extension. Throws CallerError. */
+export async function changeSetting(
+  store: Store,
+  profileId: string,
+  extensionId: string,
+  change: { disabled?: boolean | null; value?: unknown },
+  by: By,
+): Promise<void> {
+  await store.write((tx) => {
+    const profile = tx.get(notificationProfiles, profileId, by.scope);
+    if (!profile || !tx.get(extensions, extensionId)) throw notFound();
+    const others = settingsIn(profile).filter(({ id }) => id !== extensionId);
+    const before = settingsIn(profile).find(({ id }) => id === extensionId);
+    const setting = {
+      id: extensionId,
+      disabled: change.disabled ?? before?.disabled ?? false,
+      value: change.value === undefined ? (before?.value ?? {}) : (change.value ?? {}),
+    };
+    tx.update(notificationProfiles, profileId, { settings: [...others, setting] }, by);
+  });
+}
