@@ -71,6 +71,8 @@ export interface RefField extends Base {
   to: string;
   /** Property under which the related row is embedded; absent = never embedded. */
   embed?: string;
+  /** Name under which the target lists the rows that refer to it by this field: `…/{id}/<dependents>-dependents`. */
+  dependents?: string;
   /** What the deletion of the target does here: `clear` the reference, delete this row (`cascade`), or be refused. */
   onDelete: "clear" | "cascade" | "refuse";
   /** The target is part of the row: whoever sees the row sees it too, in whatever domain it lies. */
@@ -81,7 +83,11 @@ export interface ManyField extends Base {
   kind: "many";
   to: string;
   embed?: string;
+  /** As of a single reference. */
+  dependents?: string;
   maxItems: number;
+  /** `refuse`: a target can't be deleted while a row names it; else it is taken out of the list. */
+  onDelete?: "refuse";
 }
 /** Values of one kind, in order. */
 export interface ListField extends Base {

@@ -29,11 +29,12 @@ export default defineResource({
     distributionListIds: many(
       "Lists whose users fire it. own choice: with neither lists nor users everybody does.",
       "distribution-lists",
-      { embed: "distributionLists" },
+      { embed: "distributionLists", dependents: "area-of-interest-boundary-trigger" },
     ),
     userIds: many("Users who fire it.", "users", { embed: "users" }),
     messageTemplateId: ref("Template of the notification.", "message-templates", {
       embed: "messageTemplate",
+      dependents: "area-of-interest-boundary-trigger",
       // A trigger that lost its words would warn nobody, and nobody would know.
       onDelete: "refuse",
     }),

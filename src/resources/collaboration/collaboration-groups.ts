@@ -20,6 +20,7 @@ export default defineResource({
     }),
     distributionListIds: many("Lists whose users belong to the group.", "distribution-lists", {
       embed: "distributionLists",
+      dependents: "collaboration-group",
     }),
     userIds: many("Users who belong to the group.", "users", { embed: "users" }),
     properties: json("What the extension needs to find the group."),

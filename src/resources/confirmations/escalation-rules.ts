@@ -22,8 +22,14 @@ export default defineResource({
     comparisonValue: integer("Number the count is compared with.", { required: true }),
     subject: text("First line of the second notification.", { required: true, min: 1, max: 255 }),
     body: text("Text of the second notification.", { max: 10_000 }),
-    distributionListIds: many("Lists whose users get it.", "distribution-lists", { embed: "distributionLists" }),
-    deviceGroupIds: many("Groups whose devices play and show it.", "device-groups", { embed: "deviceGroups" }),
+    distributionListIds: many("Lists whose users get it.", "distribution-lists", {
+      embed: "distributionLists",
+      dependents: "escalation-rule",
+    }),
+    deviceGroupIds: many("Groups whose devices play and show it.", "device-groups", {
+      embed: "deviceGroups",
+      dependents: "escalation-rule",
+    }),
     areaOfInterestIds: many("Areas; whoever is inside gets it.", "areas-of-interest", { embed: "areasOfInterest" }),
     userIds: many("Users who get it.", "users", { embed: "users" }),
     collaborationGroupIds: many("Chat groups that get it.", "collaboration-groups", { embed: "collaborationGroups" }),

@@ -45,6 +45,7 @@ export default defineResource({
     }),
     baseDeviceGroupIds: many("Groups whose devices this one starts from. own choice: at most 200.", "device-groups", {
       embed: "baseDeviceGroups",
+      dependents: "base-device-group",
       maxItems: 200,
     }),
     additionIds: list("icopIds of devices that belong to the group in any case.", text("An icopId."), {

@@ -26,7 +26,7 @@ export default defineResource({
     messageTemplateIds: many(
       "Templates that are offered while an incident of the plan goes on; follow-ups once something was sent.",
       "message-templates",
-      { embed: "messageTemplates", maxItems: 200 },
+      { embed: "messageTemplates", dependents: "incident-plan-quick-access", maxItems: 200 },
     ),
     resources: SHOWN_RESOURCES,
   },

@@ -25,9 +25,13 @@ export default defineResource({
     }),
     distributionListIds: many("Lists whose users get the message.", "distribution-lists", {
       embed: "distributionLists",
+      dependents: "message-template",
     }),
     userIds: many("Users who get the message.", "users", { embed: "users" }),
-    deviceGroupIds: many("Groups whose devices play and show the message.", "device-groups", { embed: "deviceGroups" }),
+    deviceGroupIds: many("Groups whose devices play and show the message.", "device-groups", {
+      embed: "deviceGroups",
+      dependents: "message-template",
+    }),
     areaOfInterestIds: many("Areas; whoever is inside when it is sent gets the message.", "areas-of-interest", {
       embed: "areasOfInterest",
     }),

@@ -17,9 +17,15 @@ export default defineResource({
       embed: "siteRole",
       onDelete: "cascade",
     }),
-    distributionListIds: many("Lists whose users are reached.", "distribution-lists", { embed: "distributionLists" }),
+    distributionListIds: many("Lists whose users are reached.", "distribution-lists", {
+      embed: "distributionLists",
+      dependents: "site-role",
+    }),
     userIds: many("Users who are reached.", "users", { embed: "users" }),
-    deviceGroupIds: many("Groups whose devices are reached.", "device-groups", { embed: "deviceGroups" }),
+    deviceGroupIds: many("Groups whose devices are reached.", "device-groups", {
+      embed: "deviceGroups",
+      dependents: "site-role",
+    }),
     areaOfInterestIds: many("Areas; whoever is inside is reached.", "areas-of-interest", { embed: "areasOfInterest" }),
     collaborationGroupIds: many("Chat groups that are reached.", "collaboration-groups", {
       embed: "collaborationGroups",

@@ -8,6 +8,7 @@ import { authorizeActions } from "./authorize.ts";
 import { bulkUploadActions } from "./bulk-uploads.ts";
 import { campaignActions } from "./campaigns.ts";
 import { cloneActions } from "./clone.ts";
+import { dependentActions } from "./dependents.ts";
 import { deviceActions } from "./devices.ts";
 import { domainActions } from "./domains.ts";
 import { endpointActivityActions } from "./endpoint-activities.ts";
@@ -28,6 +29,7 @@ import { passwordActions } from "./passwords.ts";
 import { permissionActions } from "./permissions.ts";
 import { placeActions } from "./places.ts";
 import { scenarioActions } from "./scenarios.ts";
+import { reportActions } from "./reports.ts";
 import { schemaActions } from "./schema.ts";
 import { securityGroupActions } from "./security-groups.ts";
 import { sessionActions } from "./session.ts";
@@ -57,6 +59,7 @@ const FIXED: readonly Action[] = [
   ...notificationActivityActions,
   ...incidentActions,
   ...incidentRecordActions,
+  ...reportActions,
   ...deviceActions,
   ...endpointActivityActions,
   ...extensionActions,
@@ -71,5 +74,11 @@ const FIXED: readonly Action[] = [
 
 /** All endpoints that are not generic operations on rows; what can be cloned or lies in domains, the declarations say. */
 export function actionsFor(catalogue: Catalogue): readonly Action[] {
-  return [...FIXED, ...cloneActions(catalogue), ...domainActions(catalogue), ...securityGroupActions(catalogue)];
+  return [
+    ...FIXED,
+    ...cloneActions(catalogue),
+    ...domainActions(catalogue),
+    ...dependentActions(catalogue),
+    ...securityGroupActions(catalogue),
+  ];
 }

@@ -13,8 +13,16 @@ export type AnswerShape =
   | { kind: "list"; resource: AnyResource }
   /** The answer to a deletion. */
   | { kind: "deletion" }
-  /** An object with these members, null where a field is not required; all are there but those of `sometimes`. */
-  | { kind: "members"; fields: Readonly<Record<string, Field>>; sometimes?: readonly string[] }
+  /**
+   * An object with these members, null where a field is not required; all are there but those of `sometimes`. Or, where
+   * the caller asks for it, bytes of one of the content types `orBytes`.
+   */
+  | {
+      kind: "members";
+      fields: Readonly<Record<string, Field>>;
+      sometimes?: readonly string[];
+      orBytes?: readonly string[];
+    }
   /** JSON that fields can't describe. */
   | { kind: "json"; schema: JsonSchema }
   /** Bytes of one of these content types. */

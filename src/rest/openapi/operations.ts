@@ -124,20 +124,25 @@ function successOf(action: Action): Record<string, JsonSchema> {
   const unchanged = method === "get" ? { 304: { description: "As If-None-Match says: the caller has it." } } : {};
   if (answers.kind === "page") return { 200: { ...PAGE, description: "The page." }, 303: ELSEWHERE, ...unchanged };
   if (answers.kind === "bytes") {
-    const content = Object.fromEntries(
-      answers.types.map((type) => [type, { schema: { type: "string", format: "binary" } }]),
-    );
-    return { 200: { description: "The bytes.", content }, ...unchanged };
+    return { 200: { description: "The bytes.", content: binary(answers.types) }, ...unchanged };
   }
+  const others = answers.kind === "members" ? binary(answers.orBytes ?? []) : {};
   const etag = { ETag: { description: "Version of the row, for If-Match.", schema: { type: "string" } } };
   return {
     200: {
       description: describe(answers),
       ...(answers.kind === "row" ? { headers: etag } : {}),
-      content: { [JSON_TYPE]: { schema: isRehearsed(action) ? withRehearsal(schemaOf(answers)) : schemaOf(answers) } },
+      content: {
+        [JSON_TYPE]: { schema: isRehearsed(action) ? withRehearsal(schemaOf(answers)) : schemaOf(answers) },
+        ...others,
+      },
     },
     ...unchanged,
   };
+}
+
+function binary(types: readonly string[]): Record<string, JsonSchema> {
+  return Object.fromEntries(types.map((type) => [type, { schema: { type: "string", format: "binary" } }]));
 }
 
 function describe(answers: AnswerShape): string {
