@@ -3,6 +3,7 @@ import { createAreas } from "../areas/areas.ts";
 import { AREA_TABLES } from "../areas/room-tables.ts";
 import { createOAuth } from "../access/oauth.ts";
 import { createSignIn } from "../access/sign-in.ts";
+import { createSpeechEngine } from "../audio/speech-engine.ts";
 import { createAddressPolicy } from "../base/address-policy.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { BugError, invalidValue, UpstreamError } from "../base/errors.ts";
@@ -10,6 +11,7 @@ import { createEvents, type Events } from "../base/events.ts";
 import type { Log } from "../base/log.ts";
 import type { Broadcaster } from "../broadcast/broadcaster.ts";
 import { createCampaigns } from "../broadcast/campaigns.ts";
+import { createSpeech, type Speech } from "../broadcast/speech.ts";
 import { createBroadcaster } from "../broadcast/create-broadcaster.ts";
 import { BROADCAST_TABLES } from "../broadcast/room-tables.ts";
 import { createGroupCounts } from "../devices/group-counts.ts";
@@ -107,7 +109,9 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const health = watchHealth({ clock, events, reader: store });
   end("health", health.close);
   const endpointId = (): string => ownEndpoint(store);
-  const channels = joinChannels({ ...options, clock, events, data, sound, endpointId });
+  const speech = createSpeech({ store, engine: createSpeechEngine(clock), by: access.systemBy("speech") });
+  await speech.start();
+  const channels = joinChannels({ ...options, clock, events, data, sound, speech, endpointId });
   const { plugins, broadcaster } = channels;
   const onError = (error: unknown): void => log.error({ err: error }, "devices of groups were not counted");
   const groupCounts = createGroupCounts({ reader: store, clock, events, onError });
@@ -164,12 +168,13 @@ interface ChannelNeeds {
   events: Events;
   log: Log;
   sound: Sound;
+  speech: Speech;
   endpointId(): string;
 }
 
 /** Makes the two that need each other: the plugin host reports to the broadcaster, which gives it deliveries. */
 function joinChannels(needs: ChannelNeeds): { plugins: PluginHost; broadcaster: Broadcaster } {
-  const { data, settings, clock, events, log, sound, endpointId } = needs;
+  const { data, settings, clock, events, log, sound, speech, endpointId } = needs;
   const { store, access } = data;
   // Set below: no plugin runs before both are made.
   let broadcaster: Broadcaster;
@@ -186,7 +191,7 @@ function joinChannels(needs: ChannelNeeds): { plugins: PluginHost; broadcaster: 
   });
   broadcaster = createBroadcaster({
     ...{ store, clock, events, log, endpointId, providers: plugins },
-    ...{ audio: sound.audio, streamer: sound.streamer, addresses: sound.addresses },
+    ...{ audio: sound.audio, speech, streamer: sound.streamer, addresses: sound.addresses },
     interfaceAddress: sound.interfaceAddress,
     ttl: settings.audio.ttl,
     by: access.systemBy("broadcast"),

@@ -6,6 +6,7 @@ import notifications from "../resources/broadcasts/notifications.ts";
 import type { FileStore } from "../store/store.ts";
 import type { NotificationRow } from "./compose.ts";
 import { type Configured, sendingProfileOf } from "./sending-profile.ts";
+import type { Speakable } from "./speech.ts";
 import type { StageNeeds } from "./stage.ts";
 
 /** Silence between alert tone and recording. own choice */
@@ -13,7 +14,7 @@ const GAP_MS = 500;
 const LONGEST_FILL_MS = 600_000;
 
 /** What of a message decides how it sounds. */
-type Audible = Pick<NotificationRow, "alertTone" | "audio" | "expiration"> & Configured;
+type Audible = Pick<NotificationRow, "alertTone" | "audio" | "expiration"> & Speakable & Configured;
 
 /** A prepared programme, null when nothing is audible; `faults` says in words what had to be left out of it. */
 export interface PreparedSound {
@@ -25,6 +26,7 @@ export interface PreparedSound {
 export interface ProgrammeNeeds {
   store: { files: FileStore };
   audio: StageNeeds["audio"];
+  speech?: StageNeeds["speech"];
   log: StageNeeds["log"];
 }
 
@@ -32,7 +34,7 @@ export interface ProgrammeNeeds {
  * How a message may sound, best first: tone and recording, then the tone alone, for when the recording can't be played.
  * own choice: the tone sounds whenever one is set, also for a message of words alone.
  */
-function soundsOf(message: Audible, files: FileStore): ProgrammeSpec[] {
+function soundsOf(message: Audible, { store: { files }, speech }: ProgrammeNeeds, faults: string[]): ProgrammeSpec[] {
   const { repetitions, repetitionPauseMs, repeatIndefinitely, isAudible } = sendingProfileOf(message);
   if (!isAudible) return [];
   const layout = {
@@ -44,9 +46,23 @@ function soundsOf(message: Audible, files: FileStore): ProgrammeSpec[] {
     ...(repeatIndefinitely ? { fillMs: fillMs(message) } : {}),
   };
   const { audio } = message;
-  const recording = audio && { sha256: audio.sha256, read: () => files.read(audio) };
+  const spoken = audio ? null : speechOf(message, speech, faults);
+  const recording = audio ? { sha256: audio.sha256, read: () => files.read(audio) } : spoken;
   const plain: ProgrammeSpec = { ...layout, recording: null };
   return recording ? [{ ...layout, recording }, plain] : [plain];
+}
+
+/** Speech takes the place of a recording. own choice: a message with a recording is not spoken as well. */
+function speechOf(message: Audible, speech: ProgrammeNeeds["speech"], faults: string[]): ProgrammeSpec["recording"] {
+  if ((message.ttsType ?? "none") === "none") return null;
+  try {
+    const speaking = speech?.of(message) ?? null;
+    if (!speech) faults.push("Nothing can speak here.");
+    return speaking && { sha256: speaking.key, read: () => speaking.speak() };
+  } catch (error) {
+    faults.push(wordsOf(error));
+    return null;
+  }
 }
 
 /** own choice: until the message expires, ten minutes at most. */
@@ -57,7 +73,7 @@ function fillMs({ expiration }: Audible): number {
 /** Makes what is heard of a message. Never rejects: what can't be made is left out and told in words. */
 export async function prepareSound(message: Audible, needs: ProgrammeNeeds): Promise<PreparedSound> {
   const faults: string[] = [];
-  for (const spec of soundsOf(message, needs.store.files)) {
+  for (const spec of soundsOf(message, needs, faults)) {
     try {
       const programme = await needs.audio.prepare(spec);
       return { programme: programme.packets > 0 ? programme : null, faults };
@@ -80,7 +96,7 @@ export async function programmeFor(
   needs: ProgrammeNeeds,
 ): Promise<Programme | null> {
   if (row.programmeSha === null) return null;
-  const specs = soundsOf(row, needs.store.files);
+  const specs = soundsOf(row, needs, []);
   const spec = specs.find((candidate) => hashOf(candidate) === row.programmeSha);
   return spec ? needs.audio.prepare(spec) : (await prepareSound(row, needs)).programme;
 }

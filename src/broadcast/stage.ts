@@ -5,6 +5,7 @@ import type { Events } from "../base/events.ts";
 import type { Log } from "../base/log.ts";
 import type { By, Store, Transaction } from "../store/store.ts";
 import type { Providers } from "./providers.ts";
+import type { Speech } from "./speech.ts";
 
 /** The stages of every broadcast, in order. @source broadcast.md, Stages */
 export const STAGES = ["accept", "resolve", "partition", "prepare", "queue", "deliver", "collect", "settle"] as const;
@@ -22,6 +23,8 @@ export interface StageNeeds {
   events: Events;
   log: Log;
   providers: Providers;
+  /** Absent where nothing speaks. */
+  speech?: Pick<Speech, "of">;
   audio: Pick<AudioWorker, "prepare">;
   addresses: AddressPool;
   /** The pipeline itself as actor of what it writes. */

@@ -9,6 +9,7 @@ import type { Campaigns } from "../broadcast/campaigns.ts";
 import type { BulkUploads } from "../loaders/bulk-uploads.ts";
 import type { EventStream } from "../outbound/event-stream.ts";
 import type { ConfigFields, PluginRequest, PluginResponse } from "../plugin-api/index.ts";
+import type { Speech } from "../broadcast/speech.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { By, Store } from "../store/store.ts";
@@ -49,6 +50,7 @@ export interface ApiNeeds {
   campaigns: Campaigns;
   bulkUploads: BulkUploads;
   areas: Areas;
+  speech: Pick<Speech, "preview" | "previewOf">;
   eventStream: EventStream;
   signIn: SignIn;
   oauth: OAuth;

@@ -11,11 +11,13 @@ import { bindBehaviours } from "../../src/app/behaviours.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "../../src/app/load-declarations.ts";
 import { createTelling, type Telling } from "../../src/app/outbound.ts";
 import { startServer } from "../../src/app/server.ts";
+import { createSpeechEngine } from "../../src/audio/speech-engine.ts";
 import { createAddressPolicy } from "../../src/base/address-policy.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { createEvents } from "../../src/base/events.ts";
 import { createLog, type Log } from "../../src/base/log.ts";
 import type { Broadcaster } from "../../src/broadcast/broadcaster.ts";
+import { createSpeech } from "../../src/broadcast/speech.ts";
 import { createCampaigns } from "../../src/broadcast/campaigns.ts";
 import { BROADCAST_TABLES } from "../../src/broadcast/room-tables.ts";
 import { createBulkUploads } from "../../src/loaders/bulk-uploads.ts";
@@ -163,6 +165,7 @@ export async function openApi(
     campaigns,
     bulkUploads,
     areas,
+    speech: createSpeech({ store, engine: createSpeechEngine(clock), by: system }),
     signIn: createSignIn({ store, access, clock }),
     oauth,
     firstRun: { needed: () => false, setUp: async () => "" },

@@ -9,8 +9,6 @@ import { prepareSound } from "../programme.ts";
 import { NOT_REACHED } from "../proof.ts";
 import { advance, type Stage, type StageNeeds } from "../stage.ts";
 
-/** What the diary says of a message that is to be spoken. */
-const SPEECH_LATER = "The text is shown; it is not spoken, since speech comes later.";
 const NO_SOUND = "The message goes on without this sound.";
 
 /**
@@ -24,7 +22,6 @@ export const prepare: Stage = {
     if (!row) return;
     const { programme, faults } = await prepareSound(row, needs);
     const remarks: Remark[] = faults.map((fault) => ({ severity: "error", message: `${fault} ${NO_SOUND}` }));
-    if (row.ttsType !== null && row.ttsType !== "none") remarks.push({ severity: "info", message: SPEECH_LATER });
     const address = programme && reachesPhones(needs.store, row) ? lendAddress(row, needs, remarks) : null;
     await needs.store.write(
       (tx) => {
@@ -40,7 +37,7 @@ export const prepare: Stage = {
 };
 
 interface Remark extends Record<string, unknown> {
-  severity: "info" | "error";
+  severity: "error";
   message: string;
 }
 

@@ -1,4 +1,4 @@
-import { option, text } from "../../schema/field.ts";
+import { internal, option, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
 /** Voices of the appliance. @source service-api.md, Message template (voice); decisions.md 13; digest `/v1/tts-voices` */
@@ -10,6 +10,7 @@ export default defineResource({
   scope: "organisation",
   replicate: "local",
   fields: {
+    code: internal("What the program calls it.", "text"),
     name: text("What people call the voice.", { readOnly: true }),
     gender: text("How the voice sounds.", { readOnly: true, max: 20 }),
     language: text("Language it speaks, as a tag such as en-US.", { readOnly: true, max: 35 }),

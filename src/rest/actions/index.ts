@@ -35,6 +35,7 @@ import { securityGroupActions } from "./security-groups.ts";
 import { sessionActions } from "./session.ts";
 import { signInActions } from "./sign-in.ts";
 import { triggerActions } from "./triggers.ts";
+import { speechActions } from "./speech.ts";
 import { userTokenActions } from "./user-tokens.ts";
 
 const FIXED: readonly Action[] = [
@@ -55,6 +56,7 @@ const FIXED: readonly Action[] = [
   ...notificationProgressActions,
   ...alertToneActions,
   ...notificationProfileActions,
+  ...speechActions,
   ...areaActions,
   ...notificationActivityActions,
   ...incidentActions,

@@ -1,0 +1,119 @@
+import { hash } from "node:crypto";
+import type { SpeechEngine } from "../audio/speech-engine.ts";
+import { invalidValue, UpstreamError } from "../base/errors.ts";
+import { derivedId } from "../base/ids.ts";
+import type { TTS_SPEEDS } from "../resources/messages/speech.ts";
+import ttsDefaults from "../resources/speech/tts-defaults.ts";
+import ttsLexicons from "../resources/speech/tts-lexicons.ts";
+import ttsVoices from "../resources/speech/tts-voices.ts";
+import type { RowOf } from "../schema/resource.ts";
+import type { By, Store } from "../store/store.ts";
+import { applyLexicon, type SpokenMessage, spokenText } from "./spoken-text.ts";
+
+/** A message as far as its speech goes. */
+export type Speakable = SpokenMessage & {
+  ttsVoiceId: string | null;
+  ttsSpeed: (typeof TTS_SPEEDS)[number] | null;
+};
+
+/** Speech that can be made: `key` is equal for equal speech. */
+export interface Speaking {
+  key: string;
+  /** A WAV. Rejects with UpstreamError. */
+  speak(): Promise<Uint8Array>;
+}
+
+/** What speaks. */
+export interface Speech {
+  /** Brings the rows of voices in line with what is installed. */
+  start(): Promise<void>;
+  /** Null for a message that is not spoken. Throws UpstreamError, in words, where no voice is there. */
+  of(message: Speakable, options?: { ignoreLexicon?: boolean }): Speaking | null;
+  /** Speaks something to be listened to, and remembers it for a while. Throws CallerError where nothing can speak. */
+  preview(message: Speakable, options: { ignoreLexicon: boolean }): Promise<{ hash: string; wav: Uint8Array }>;
+  /** What a preview made, by its hash; null when it is not remembered. */
+  previewOf(hash: string): Uint8Array | null;
+}
+
+/** own choice: words a minute; speech that is announced is slower than speech that is read. */
+const PACE = { "very-slow": 100, slow: 130, normal: 155, fast: 190, "very-fast": 230 } as const;
+/** Previews take this much memory. own choice */
+const MOST_REMEMBERED_BYTES = 16 * 1_048_576;
+const MOST_LEXICON_ENTRIES = 10_000;
+/** Spoken where neither message nor defaults name a voice. own choice */
+const FIRST_CHOICE = ["en-US", "en-GB", "en"];
+
+type VoiceRow = RowOf<typeof ttsVoices>;
+
+/** Makes the speech of an appliance. */
+export function createSpeech(needs: { store: Store; engine: SpeechEngine; by: By }): Speech {
+  const { store, engine } = needs;
+  /** Least lately made first. */
+  const remembered = new Map<string, Uint8Array>();
+
+  function of(message: Speakable, { ignoreLexicon = false } = {}): Speaking | null {
+    const written = spokenText(message);
+    if (written === "") return null;
+    const voice = voiceFor(message.ttsVoiceId, store);
+    const entries = ignoreLexicon ? [] : store.find(ttsLexicons, {}, MOST_LEXICON_ENTRIES);
+    const text = applyLexicon(written, entries, voice.language ?? "");
+    const utterance = { text, voice: voice.code ?? "", wordsPerMinute: PACE[message.ttsSpeed ?? "normal"] };
+    const key = hash("sha256", JSON.stringify([engine.name, utterance]), "hex");
+    return { key, speak: () => engine.speak(utterance) };
+  }
+
+  function remember(wav: Uint8Array): string {
+    const key = hash("sha256", wav, "hex");
+    remembered.delete(key);
+    remembered.set(key, wav);
+    let total = [...remembered.values()].reduce((sum, { length }) => sum + length, 0);
+    for (const [oldest, { length }] of remembered) {
+      if (total <= MOST_REMEMBERED_BYTES || oldest === key) break;
+      remembered.delete(oldest);
+      total -= length;
+    }
+    return key;
+  }
+
+  return {
+    start: () => writeVoices(needs),
+    of,
+    async preview(message, options) {
+      if (store.count(ttsVoices, {}) === 0) throw invalidValue("ttsType", NO_VOICE);
+      const speaking = of(message, options);
+      if (!speaking) throw invalidValue("ttsType", "There are no words to be spoken.");
+      const wav = await speaking.speak();
+      return { hash: remember(wav), wav };
+    },
+    previewOf: (key) => remembered.get(key) ?? null,
+  };
+}
+
+const NO_VOICE = "No speech program is installed on this appliance.";
+
+function voiceFor(id: string | null, store: Store): VoiceRow {
+  const asked = id ? store.get(ttsVoices, id) : null;
+  if (asked) return asked;
+  const defaultId = store.find(ttsDefaults, {}, 1)[0]?.ttsVoiceId;
+  const chosen = defaultId ? store.get(ttsVoices, defaultId) : null;
+  if (chosen) return chosen;
+  const voices = store.find(ttsVoices, {});
+  const first = FIRST_CHOICE.flatMap((tag) => voices.find(({ language }) => language === tag) ?? [])[0] ?? voices[0];
+  if (!first) throw new UpstreamError("upstream", NO_VOICE);
+  return first;
+}
+
+/** Ids follow from program and voice, so that templates keep theirs. */
+async function writeVoices({ store, engine, by }: { store: Store; engine: SpeechEngine; by: By }): Promise<void> {
+  const installed = new Map(
+    (await engine.voices()).map((voice) => [derivedId("tts-voice", engine.name, voice.code), voice]),
+  );
+  await store.write((tx) => {
+    const known = new Set(tx.find(ttsVoices, {}).map(({ id }) => id));
+    for (const [id, { code, name, language, gender }] of installed) {
+      if (known.has(id)) continue;
+      tx.create(ttsVoices, {}, by, { id, code, name, language, gender, synthesisProvider: engine.name });
+    }
+    for (const id of known) if (!installed.has(id)) tx.remove(ttsVoices, id, by);
+  });
+}
