@@ -27,6 +27,8 @@ import { createApi } from "../rest/api.ts";
 import { builtConsoleFolder } from "../rest/console-files.ts";
 import { createUpgrade } from "../rest/upgrade.ts";
 import type { AnyResource } from "../schema/resource.ts";
+import { createScenarios } from "../scenarios/scenarios.ts";
+import { SCENARIO_TABLES } from "../scenarios/unknown-devices.ts";
 import { type ListenAddress, parseListen } from "../settings/addresses.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { Behaviour, Store } from "../store/store.ts";
@@ -98,7 +100,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   end("sound", sound.stop);
   const declarations = options.declarations ?? (await loadDeclarations([OWN_DECLARATIONS]));
   const behaviours: Record<string, Behaviour> = {};
-  const tables = [...BROADCAST_TABLES, ...PLUGIN_TABLES, ...AREA_TABLES];
+  const tables = [...BROADCAST_TABLES, ...PLUGIN_TABLES, ...SCENARIO_TABLES, ...AREA_TABLES];
   const data = openData({ dataDir, declarations, behaviours, tables, clock, events, log, onFatal: options.onFatal });
   end("data", data.close);
   const { store, access, catalogue } = data;
@@ -120,7 +122,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const baseUrl = (): string => settings.api.publicUrl?.replace(/\/+$/, "") ?? server.url;
   const policy = createAddressPolicy(settings.network);
   const rules = { clock, catalogue, files, endpoint, groupCounts, plugins, policy, baseUrl, systemBy: () => access.systemBy("areas") };
-  Object.assign(behaviours, bindBehaviours(rules));
+  Object.assign(behaviours, bindBehaviours({ ...rules, reportsSite: settings.scenarios.syntheticSiteQuestion }));
 
   end("plugins", () => plugins.stop());
   await Promise.all([plugins.start(), sound.ready]);
@@ -143,11 +145,14 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   });
   end("uploads", bulkUploads.stop);
   await bulkUploads.start();
+  const reportsSite = settings.scenarios.syntheticSiteQuestion;
+  const scenarios = createScenarios({ store, catalogue, clock, broadcaster, reportsSite });
   const telling = createTelling({ data, clock, events, log, policy, endpointId });
   const { eventStream, webhooks, live } = telling;
   const api = createApi({
     ...{ catalogue, store, access, clock, log, broadcaster, plugins, signIn, oauth, firstRun, eventStream, campaigns, areas },
     bulkUploads,
+    scenarios,
     settings: served,
     consoleFolder: builtConsoleFolder(),
   });

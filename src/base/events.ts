@@ -19,6 +19,8 @@ export interface EventMap {
   "boundary.crossed": { deviceId: string };
   /** An area was made, changed its place, size or devices, or went. */
   "area.redrawn": { areaOfInterestId: string };
+  /** A device that nobody registered started a scenario. */
+  "scenario.device-unknown": { seq: number; scenarioId: string; externalId: string };
   /** A plugin stopped, failed or came back. */
   "plugin.changed": { plugin: string; state: "running" | "restarting" | "disabled" | "stopped"; reason: string | null };
 }

@@ -2,20 +2,39 @@ import type { AudioTarget } from "../plugin-api/index.ts";
 import type notificationActivities from "../resources/broadcasts/notification-activities.ts";
 import type { NOTIFICATION_SOURCES } from "../resources/broadcasts/notification-sources.ts";
 import type notifications from "../resources/broadcasts/notifications.ts";
-import type { RowOf } from "../schema/resource.ts";
-import type { By } from "../store/store.ts";
+import type { RowOf, SystemValues } from "../schema/resource.ts";
+import type { By, Transaction } from "../store/store.ts";
 import type { Outcome } from "./providers.ts";
 
 /** How a message is sent, beside what it says. */
 export interface SendOptions {
   source: (typeof NOTIFICATION_SOURCES)[number];
-  /** A rule of the appliance, not a person, sends it: it may change what the template keeps to itself. */
+  /**
+   * A rule of the appliance, not a person, sends it: it may change what the template keeps to itself and use what its
+   * sender does not see; texts that grow too long are cut.
+   */
   overrules?: boolean;
   /** Ids of messages: it goes to everybody whom they were for, instead of whom it names. */
   sameRecipientsAs?: readonly string[];
   /** Id of the incident that it belongs to, whether or not the sender sees it. */
   incidentId?: string;
 }
+
+/** One of several messages that are sent together. */
+export interface Outgoing {
+  input: Record<string, unknown>;
+  options: SendOptions;
+}
+
+/** What messages that are sent together belong to. */
+export type Belonging = Pick<
+  SystemValues<typeof notifications>,
+  | "scenarioNotificationId"
+  | "incidentId"
+  | "initiationSourceType"
+  | "initiationSourceId"
+  | "initiationSourceDescription"
+>;
 
 /** How an all-clear is sent. */
 export interface AllClearOptions extends Pick<SendOptions, "source"> {
@@ -34,6 +53,15 @@ export interface Broadcaster {
    * sent: its row says who and what would be reached. Throws CallerError, ConflictError.
    */
   send(input: Record<string, unknown>, by: By, options: SendOptions): Promise<RowOf<typeof notifications>>;
+  /**
+   * As `send` for several messages, in one transaction: all of them or none. `belong` runs first in it, stores what they
+   * belong to and says so; the rows come in the order of the messages.
+   */
+  sendTogether(
+    messages: readonly Outgoing[],
+    by: By,
+    belong: (tx: Transaction) => Belonging,
+  ): Promise<RowOf<typeof notifications>[]>;
   /**
    * Sends a settled message again to what it has not reached; resolves after COMMIT. Throws CallerError not-found, and
    * ConflictError in words where that makes no sense.

@@ -74,7 +74,7 @@ export function composeMessage(
   }
   message.priority ??= "normal";
   message.ttsType ??= "none";
-  fillPlaces(message, values.customVars);
+  fillPlaces(message, values.customVars, overrules);
   const composed = message as Partial<NotificationRow>;
   if (!composed.subject) throw requiredValue("subject");
   if (RECIPIENT_FIELDS.every((field) => (composed[field] ?? []).length === 0)) throw nobody();
@@ -109,16 +109,17 @@ function isFile(value: unknown): value is StoredFile {
   return typeof value === "object" && value !== null && "sha256" in value && "contentType" in value;
 }
 
-function fillPlaces(message: Record<string, unknown>, customVars: unknown): void {
+function fillPlaces(message: Record<string, unknown>, customVars: unknown, cuts: boolean): void {
   const variables = readVariables(customVars);
   for (const [field, most] of Object.entries(INTERPOLATED)) {
     const text = message[field];
     if (typeof text !== "string") continue;
     const filled = interpolate(text, variables);
-    if (filled.length > most && [...filled].length > most) {
+    const tooLong = filled.length > most && [...filled].length > most;
+    if (tooLong && !cuts) {
       throw invalidValue("customVars", `They make ${field} longer than ${most} characters.`);
     }
-    message[field] = filled;
+    message[field] = tooLong ? [...filled].slice(0, most).join("") : filled;
   }
 }
 

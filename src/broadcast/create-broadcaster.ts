@@ -13,7 +13,7 @@ import { programmeOf, toneAudio } from "./programme.ts";
 import { openAgain } from "./retry.ts";
 import { createRunner } from "./runner.ts";
 import { laneOf } from "./stage.ts";
-import { accept } from "./stages/accept.ts";
+import { accept, acceptTogether } from "./stages/accept.ts";
 
 /** What the broadcaster is made of; audio worker and streamer are started and stopped by whoever made them. */
 export type BroadcasterNeeds = Omit<AirNeeds, "ledger" | "desk" | "signal" | "laneOf">;
@@ -49,6 +49,11 @@ export function createBroadcaster(given: BroadcasterNeeds): Broadcaster {
       const row = await accept(input, by, options, needs);
       runner.take(row.id);
       return row;
+    },
+    async sendTogether(messages, by, belong) {
+      const rows = await acceptTogether(messages, by, belong, needs);
+      for (const { id } of rows) runner.take(id);
+      return rows;
     },
     async retry(notificationId, by) {
       const row = await openAgain(notificationId, by, needs);

@@ -5,7 +5,15 @@ import users from "../resources/people/users.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { Rehearsed } from "../store/rehearsal.ts";
 import type { Reader, Scope, SqlValue } from "../store/store.ts";
-import { type Difference, differingDevices, differingUsers, type Targets, targetsOf } from "./reach.ts";
+import {
+  type Difference,
+  differingDevices,
+  differingUsers,
+  type Recipients,
+  recipientTargets,
+  type Targets,
+  targetsOf,
+} from "./reach.ts";
 
 /** What a row means for people, seen within a rehearsal. */
 export interface Meaning {
@@ -79,6 +87,17 @@ export async function impactOf(written: readonly Rehearsed<Meaning>[], needs: Im
     devices: { joining: named(things.joining, DEVICES, needs), leaving: named(things.leaving, DEVICES, needs) },
     access: { gaining: namedHoldings(holdings.gaining, needs), losing: namedHoldings(holdings.losing, needs) },
   };
+}
+
+/** Whom and what recipients mean now. */
+export async function reachOf(
+  recipients: Recipients,
+  needs: ImpactNeeds,
+): Promise<{ users: Counted<Named>; devices: Counted<Named> }> {
+  const targets = recipientTargets(needs.reader, recipients);
+  const people = await differingUsers(NOBODY, targets, needs);
+  const things = await differingDevices(NOBODY, targets, needs);
+  return { users: named(people.joining, USERS, needs), devices: named(things.joining, DEVICES, needs) };
 }
 
 function add(to: Difference, { joining, leaving }: Difference): void {

@@ -20,6 +20,9 @@ export interface Targets {
   definitions: ReadonlyMap<string, GroupDefinition>;
 }
 
+/** Recipients that are lists, users and groups. */
+export type Recipients = Readonly<Record<"distributionListIds" | "userIds" | "deviceGroupIds", readonly string[]>>;
+
 /** Those who come in and go out, by internal key, ascending. */
 export interface Difference {
   joining: number[];
@@ -41,14 +44,20 @@ export function targetsOf(reader: Reader, resource: AnyResource, row: unknown, n
     }
     case deviceGroups.name:
       return groupTargets(reader, [(row as { id: string }).id]);
-    case messageTemplates.name: {
-      const { distributionListIds, userIds, deviceGroupIds } = row as RowOf<typeof messageTemplates>;
-      const lists = keysOf(reader, "distribution_lists", distributionListIds);
-      return { ...groupTargets(reader, deviceGroupIds), lists, users: keysOf(reader, "users", userIds) };
-    }
+    case messageTemplates.name:
+      return recipientTargets(reader, row as RowOf<typeof messageTemplates>);
     default:
       return null;
   }
+}
+
+/** Whom and what recipients mean that are named by their ids. */
+export function recipientTargets(
+  reader: Reader,
+  { distributionListIds, userIds, deviceGroupIds }: Recipients,
+): Targets {
+  const lists = keysOf(reader, "distribution_lists", distributionListIds);
+  return { ...groupTargets(reader, deviceGroupIds), lists, users: keysOf(reader, "users", userIds) };
 }
 
 function groupTargets(reader: Reader, groups: readonly string[]): Targets {

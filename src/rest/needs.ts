@@ -11,6 +11,7 @@ import type { EventStream } from "../outbound/event-stream.ts";
 import type { ConfigFields, PluginRequest, PluginResponse } from "../plugin-api/index.ts";
 import type { Speech } from "../broadcast/speech.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
+import type { Scenarios } from "../scenarios/scenarios.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { By, Store } from "../store/store.ts";
 
@@ -52,6 +53,7 @@ export interface ApiNeeds {
   areas: Areas;
   speech: Pick<Speech, "preview" | "previewOf">;
   eventStream: EventStream;
+  scenarios: Scenarios;
   signIn: SignIn;
   oauth: OAuth;
   firstRun: FirstRun;

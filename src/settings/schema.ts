@@ -121,6 +121,16 @@ export const settingsSchema = z
         ttl: z.int().min(1).max(255).default(16).describe("Routers that a multicast packet may pass."),
       })
       .prefault({}),
+    scenarios: z
+      .strictObject({
+        syntheticSiteQuestion: z
+          .boolean()
+          .default(true)
+          .describe(
+            "Reports a question for the site with scenarios that have a location, and takes its answer, for clients that know no locations yet.",
+          ),
+      })
+      .prefault({}),
     plugins: z
       .record(z.string().regex(/^[a-z][a-z0-9-]*$/), plugin)
       .prefault({})

@@ -216,6 +216,7 @@ export function createWriter(options: WriterOptions): Writer {
         `SELECT o.id FROM ${link.table} l JOIN ${layout.table} o ON o.pk = l.owner WHERE l.target = ?`,
         target.pk,
       );
+      if (spec.onDelete === "refuse" && owners.length > 0) throw inUse(from, owners.length, by);
       db.prepare(`DELETE FROM ${link.table} WHERE target = ?`).run(target.pk);
       for (const { id } of owners) touched(from, id);
       return;

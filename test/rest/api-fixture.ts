@@ -31,6 +31,8 @@ import userPermissions from "../../src/resources/security/user-permissions.ts";
 import { type ApiNeeds, createApi } from "../../src/rest/api.ts";
 import { createCatalogue } from "../../src/schema/catalogue.ts";
 import type { AnyResource } from "../../src/schema/resource.ts";
+import { createScenarios } from "../../src/scenarios/scenarios.ts";
+import { SCENARIO_TABLES } from "../../src/scenarios/unknown-devices.ts";
 import { defaultSettings } from "../../src/settings/schema.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import type { Behaviour, By, Store } from "../../src/store/store.ts";
@@ -117,12 +119,13 @@ export async function openApi(
       groupCounts: { of: () => new Map(), idle: async () => undefined },
       plugins: { manifests: [], findProvider: () => "ip-phones", extensionBehaviour: {} },
       baseUrl: () => "http://localhost",
+      reportsSite: (options.needs?.settings ?? defaultSettings()).scenarios.syntheticSiteQuestion,
       systemBy: () => system,
     }),
     ...options.behaviours,
   };
   const store: Store = openStore({
-    tables: [...BROADCAST_TABLES, ...AREA_TABLES],
+    tables: [...BROADCAST_TABLES, ...SCENARIO_TABLES, ...AREA_TABLES],
     dataDir,
     catalogue,
     behaviours,
@@ -152,7 +155,12 @@ export async function openApi(
     endpointId: () => store.find(endpoints, {}, 1)[0]?.id ?? "",
   });
   await bulkUploads.start();
+  const scenarios = createScenarios({
+    ...{ store, catalogue, clock, broadcaster },
+    reportsSite: (options.needs?.settings ?? defaultSettings()).scenarios.syntheticSiteQuestion,
+  });
   const api = createApi({
+    scenarios,
     catalogue,
     store,
     access,

@@ -4,6 +4,7 @@ import {
   fileFields,
   formPairs,
   type IdOf,
+  namesRow,
   type SampleTable,
   sampleFile,
   sampleInput,
@@ -67,6 +68,11 @@ export function createSampleRows(api: () => ApiFixture, table: SampleTable, give
       if ((field.kind !== "ref" && field.kind !== "many") || field.readOnly || !catalogue.has(field.to)) continue;
       if (options.requiredOnly && !field.required) continue;
       if (!known.has(field.to)) known.set(field.to, await newRow(catalogue.byName(field.to), {}));
+    }
+    for (const name of Object.keys(resource.fields)) {
+      const fixed = table[`${resource.name}.${name}`];
+      if (!namesRow(fixed) || known.has(fixed.needs)) continue;
+      known.set(fixed.needs, await newRow(catalogue.byName(fixed.needs), {}));
     }
     const idOf: IdOf = (name) => known.get(name) ?? null;
     const input = { ...sampleInput(resource, { serial: serial++, idOf, table, ...options }), ...parents };

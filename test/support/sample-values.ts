@@ -4,6 +4,17 @@ import type { AnyResource } from "../../src/schema/resource.ts";
 /** Value of a field that a behaviour restricts further than its declaration says, by `resource.field`. */
 export type SampleTable = Readonly<Record<string, unknown>>;
 
+/** A value of the table that names a row of the family that it needs. */
+export interface SampleWithRow {
+  needs: string;
+  valueWith(id: string): unknown;
+}
+
+/** True for a value that names a row. */
+export function namesRow(value: unknown): value is SampleWithRow {
+  return typeof value === "object" && value !== null && "needs" in value && "valueWith" in value;
+}
+
 /** Id of a row that a reference may name; null when the family is not declared. */
 export type IdOf = (resource: string) => string | null;
 
@@ -48,7 +59,8 @@ export function sampleInput(
   for (const [name, field] of writableFields(resource)) {
     if (options.requiredOnly && !field.required) continue;
     const fixed = options.table?.[`${resource.name}.${name}`];
-    const value = fixed === undefined ? sampleValue(field, options.serial, options.idOf) : fixed;
+    const sample = namesRow(fixed) ? fixed.valueWith(options.idOf(fixed.needs) ?? UNKNOWN_ID) : fixed;
+    const value = sample === undefined ? sampleValue(field, options.serial, options.idOf) : sample;
     if (value !== undefined) input[name] = value;
   }
   return input;

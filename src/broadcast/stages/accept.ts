@@ -9,9 +9,9 @@ import messageTemplates from "../../resources/messages/message-templates.ts";
 import type { Field } from "../../schema/field.ts";
 import type { SystemValues } from "../../schema/resource.ts";
 import { UploadedFile } from "../../schema/uploaded-file.ts";
-import type { By, Reader, Transaction } from "../../store/store.ts";
+import type { By, Reader, Sync, Transaction } from "../../store/store.ts";
 import { addActivity } from "../activities.ts";
-import type { SendOptions } from "../broadcaster.ts";
+import type { Belonging, Outgoing, SendOptions } from "../broadcaster.ts";
 import { composeMessage, type GivenMessage, type NotificationRow, readMessage, type TemplateRow } from "../compose.ts";
 import { inheritedBy, toRecipientsOf } from "../continuation.ts";
 import { type PreviewNeeds, writePreview } from "../preview.ts";
@@ -46,20 +46,61 @@ export async function accept(
   options: SendOptions,
   needs: AcceptNeeds,
 ): Promise<NotificationRow> {
+  const message = await makeReady(input, by, options, needs);
+  const lane = needs.laneOf(message.own.priorityLevel);
+  const row = await needs.store.write((tx) => insert(tx, message, by, needs.endpointId()), lane);
+  if (row.draft) await writePreview(row, needs);
+  return row;
+}
+
+/** As `accept` for several messages that nobody previews, all in one transaction or none; `belong` runs first in it. */
+export async function acceptTogether(
+  messages: readonly Outgoing[],
+  by: By,
+  belong: (tx: Transaction) => Belonging,
+  needs: AcceptNeeds,
+): Promise<NotificationRow[]> {
+  const ready: ReadyMessage[] = [];
+  for (const { input, options } of messages) ready.push(await makeReady(input, by, options, needs));
+  const lane = needs.laneOf(Math.min(...ready.map(({ own }) => own.priorityLevel)));
+  return needs.store.write((tx) => {
+    const belonging = belong(tx);
+    return ready.map(({ named, own }) =>
+      insert(tx, { named, own: { ...own, ...belonging } }, by, needs.endpointId()),
+    ) as Sync<NotificationRow[]>;
+  }, lane);
+}
+
+/** A message that has passed every check that needs no transaction. */
+interface ReadyMessage {
+  /** What the sender names, which must be visible to the sender. */
+  named: object;
+  own: SendingValues;
+}
+
+async function makeReady(
+  input: Readonly<Record<string, unknown>>,
+  by: By,
+  options: SendOptions,
+  needs: AcceptNeeds,
+): Promise<ReadyMessage> {
   const { store } = needs;
   if (input.audio instanceof UploadedFile) inspectWav(await store.files.read(input.audio.file));
   const read = readMessage(input);
   const inherited = inheritedBy(read, store, by, options.incidentId);
   const { sameRecipientsAs } = options;
   const given = sameRecipientsAs ? toRecipientsOf(sameRecipientsAs, read, store) : read;
-  const message = { ...composeMessage(given, templateOf(given, store, by), options.overrules), ...inherited };
+  const template = options.overrules ? anyTemplate(given, store) : templateOf(given, store, by);
+  const message = { ...composeMessage(given, template, options.overrules), ...inherited };
   toneSegments(message.alertTone ?? "silent");
-  const values = sendingValues(message, by, options, needs);
-  const named = splitReferences(values, given);
-  const lane = needs.laneOf(values.priorityLevel);
-  const row = await store.write((tx) => insert(tx, named, by, needs.endpointId()), lane);
-  if (row.draft) await writePreview(row, needs);
-  return row;
+  const own = sendingValues(message, by, options, needs);
+  return options.overrules ? { named: {}, own } : splitReferences(own, given);
+}
+
+function anyTemplate({ values }: GivenMessage, reader: Reader): TemplateRow | null {
+  const template = values.messageTemplateId ? reader.get(messageTemplates, values.messageTemplateId) : null;
+  if (values.messageTemplateId && !template) throw invalidValue("messageTemplateId");
+  return template;
 }
 
 function templateOf({ values }: GivenMessage, reader: Reader, by: By): TemplateRow | null {
@@ -104,7 +145,7 @@ function sendingValues(message: Partial<NotificationRow>, by: By, options: SendO
 }
 
 /** What the sender names must be visible to the sender; what the template names need not be. */
-function splitReferences(values: SendingValues, { given }: GivenMessage): { named: object; own: SendingValues } {
+function splitReferences(values: SendingValues, { given }: GivenMessage): ReadyMessage {
   const isNamed = (field: string): boolean => {
     const spec = (notifications.fields as Readonly<Record<string, Field>>)[field];
     return given.has(field) && (spec?.kind === "ref" || spec?.kind === "many");
@@ -118,7 +159,7 @@ function splitReferences(values: SendingValues, { given }: GivenMessage): { name
 
 function insert(
   tx: Transaction,
-  { named, own }: { named: object; own: SendingValues },
+  { named, own }: { named: object; own: SystemValues<typeof notifications> & Pick<SendingValues, "priorityLevel"> },
   by: By,
   endpointId: string,
 ): NotificationRow {

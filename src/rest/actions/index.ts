@@ -30,6 +30,7 @@ import { permissionActions } from "./permissions.ts";
 import { placeActions } from "./places.ts";
 import { scenarioActions } from "./scenarios.ts";
 import { reportActions } from "./reports.ts";
+import { scenarioActions } from "./scenarios.ts";
 import { schemaActions } from "./schema.ts";
 import { securityGroupActions } from "./security-groups.ts";
 import { sessionActions } from "./session.ts";

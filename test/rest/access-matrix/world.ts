@@ -6,6 +6,8 @@ import notifications from "../../../src/resources/broadcasts/notifications.ts";
 import domains from "../../../src/resources/domains/domains.ts";
 import userTokens from "../../../src/resources/people/user-tokens.ts";
 import users from "../../../src/resources/people/users.ts";
+import scenarioNotifications from "../../../src/resources/scenarios/scenario-notifications.ts";
+import scenarios from "../../../src/resources/scenarios/scenarios.ts";
 import userPermissions from "../../../src/resources/security/user-permissions.ts";
 import { methodsOf, pathParams } from "../../../src/schema/catalogue.ts";
 import type { AnyResource } from "../../../src/schema/resource.ts";
@@ -99,7 +101,7 @@ async function fill(api: ApiFixture, place: Place, domainId: string): Promise<vo
   const rows = createSampleRows(() => here, { ...SAMPLE_TABLE, ...tagged, ...unique, ...fixed }, given);
   const notificationId = await broadcast(api, place, domainId);
   for (const resource of api.declarations) {
-    if (resource.name === "domains" || resource.name === "notifications") continue;
+    if (["domains", "notifications", "scenario-notifications"].includes(resource.name)) continue;
     if (resource.scope === "organisation" && !resource.domainField && place !== "root") continue;
     const path = resource.paths.find((each) => methodsOf(each).includes("post"));
     if (!path) continue;
@@ -111,6 +113,14 @@ async function fill(api: ApiFixture, place: Place, domainId: string): Promise<vo
       if (made.status !== 200) throw new Error(`${resource.name} in ${place}: ${made.text}`);
     }
   }
+  await startScenario(api, domainId);
+}
+
+/** A scenario of the domain that was started. */
+async function startScenario({ store, system }: ApiFixture, domainId: string): Promise<void> {
+  const [scenario] = store.find(scenarios, { domainId }, 1);
+  if (!scenario) throw new Error("the domain has no scenario");
+  await store.create(scenarioNotifications, { scenarioId: scenario.id }, system, { domainId });
 }
 
 /** A sent message with a recipient, a diary entry and a delivery. */

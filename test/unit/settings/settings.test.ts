@@ -34,6 +34,7 @@ describe("settings file", () => {
       },
       network: { allowedTargets: [], multicastInterface: null },
       audio: { multicastRange: "239.192.16.0/24", emergencyRange: "239.192.17.0/24", ttl: 16 },
+      scenarios: { syntheticSiteQuestion: true },
       plugins: {},
     });
   });

@@ -1,0 +1,32 @@
+import type { Clock } from "../base/clock.ts";
+import type { RoomTable, Store } from "../store/store.ts";
+import type { ScenarioRow } from "./questions.ts";
+
+/** The table of this room: starts by devices that nobody registered, newest last, read past a watermark by `seq`. */
+export const SCENARIO_TABLES: readonly RoomTable[] = [
+  {
+    name: "scenario_unknown_devices",
+    sql: `CREATE TABLE IF NOT EXISTS scenario_unknown_devices (
+      seq INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, scenario_id TEXT NOT NULL, scenario_name TEXT NOT NULL,
+      external_id TEXT NOT NULL) STRICT`,
+  },
+];
+
+/** Entries kept. own choice: whoever reads them does so at once. */
+const MOST_KEPT = 1_000;
+
+/** Records, whatever becomes of the start, that a device which nobody registered started a scenario. */
+export async function recordUnknownDevice(
+  scenario: ScenarioRow,
+  externalId: string,
+  { store, clock }: { store: Store; clock: Clock },
+): Promise<void> {
+  await store.write((tx) => {
+    const { lastInsertRowid: seq } = tx.run(
+      "INSERT INTO scenario_unknown_devices (at, scenario_id, scenario_name, external_id) VALUES (?, ?, ?, ?)",
+      ...[clock.now(), scenario.id, scenario.name, externalId],
+    );
+    tx.run("DELETE FROM scenario_unknown_devices WHERE seq <= ?", seq - MOST_KEPT);
+    tx.emit("scenario.device-unknown", { seq, scenarioId: scenario.id, externalId });
+  }, "emergency");
+}
