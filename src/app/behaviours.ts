@@ -25,6 +25,7 @@ import type { PluginHost } from "../extensions/plugin-host.ts";
 import { endpointActivityBehaviour } from "../health/endpoint-activity-behaviour.ts";
 import { type EndpointNeeds, endpointBehaviour } from "../health/endpoint-behaviour.ts";
 import { bulkUploadBehaviour } from "../loaders/bulk-behaviour.ts";
+import { loadDefinitionBehaviour } from "../loaders/load-behaviour.ts";
 import { triggerBehaviour } from "../outbound/trigger-behaviour.ts";
 import { apiDeviceBehaviour } from "../places/api-device-behaviour.ts";
 import { buildingBehaviour, floorBehaviour, siteBehaviour, zoneBehaviour } from "../places/place-behaviours.ts";
@@ -51,6 +52,7 @@ import incidentResources from "../resources/incidents/incident-resources.ts";
 import incidents from "../resources/incidents/incidents.ts";
 import distributionListScimGroups from "../resources/lists/distribution-list-scim-groups.ts";
 import distributionLists from "../resources/lists/distribution-lists.ts";
+import loadDefinitions from "../resources/loads/load-definitions.ts";
 import messageTemplates from "../resources/messages/message-templates.ts";
 import triggers from "../resources/outbound/triggers.ts";
 import subscriptions from "../resources/people/subscriptions.ts";
@@ -113,6 +115,7 @@ export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour>
     bind(securityGroupScimGroups, { present: presentScimTies }),
     bind(distributionListScimGroups, { present: presentScimTies }),
     bind(subscriptions, subscriptionBehaviour(clock)),
+    bind(loadDefinitions, loadDefinitionBehaviour),
     bind(bulkUploads, bulkUploadBehaviour({ catalogue: needs.catalogue, endpointId: endpoint.ownId, baseUrl })),
     bind(triggers, triggerBehaviour(needs)),
     bind(sites, siteBehaviour),

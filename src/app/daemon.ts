@@ -1,4 +1,5 @@
 import { hostname } from "node:os";
+import { join } from "node:path";
 import { createAreas } from "../areas/areas.ts";
 import { AREA_TABLES } from "../areas/room-tables.ts";
 import { createOAuth } from "../access/oauth.ts";
@@ -20,6 +21,9 @@ import { createPluginHost, PLUGIN_TABLES, type PluginHost } from "../extensions/
 import type { BuildInfo } from "../health/endpoint-behaviour.ts";
 import { watchHealth } from "../health/health.ts";
 import { createBulkUploads } from "../loaders/bulk-uploads.ts";
+import { cronSchedule } from "../loaders/cron.ts";
+import { createLoaders } from "../loaders/load-definitions.ts";
+import { LOAD_TABLES } from "../loaders/load-steps.ts";
 import { createTurns } from "../loaders/turns.ts";
 import endpoints from "../resources/devices/endpoints.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
@@ -100,7 +104,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   end("sound", sound.stop);
   const declarations = options.declarations ?? (await loadDeclarations([OWN_DECLARATIONS]));
   const behaviours: Record<string, Behaviour> = {};
-  const tables = [...BROADCAST_TABLES, ...PLUGIN_TABLES, ...SCENARIO_TABLES, ...AREA_TABLES];
+  const tables = [...BROADCAST_TABLES, ...PLUGIN_TABLES, ...LOAD_TABLES, ...SCENARIO_TABLES, ...AREA_TABLES];
   const data = openData({ dataDir, declarations, behaviours, tables, clock, events, log, onFatal: options.onFatal });
   end("data", data.close);
   const { store, access, catalogue } = data;
@@ -140,11 +144,14 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const areas = createAreas({ store, clock, events, log, broadcaster, by: access.systemBy("areas") });
   end("areas", areas.stop);
   areas.start();
-  const bulkUploads = createBulkUploads({
-    ...{ store, catalogue, clock, log, endpointId, turns: createTurns(), system: access.systemBy("loaders") },
-  });
+  const loading = { store, clock, log, turns: createTurns(), system: access.systemBy("loaders") };
+  const bulkUploads = createBulkUploads({ ...loading, catalogue, endpointId });
   end("uploads", bulkUploads.stop);
   await bulkUploads.start();
+  const loadsDir = join(dataDir, "loads");
+  const loaders = createLoaders({ ...loading, events, schedule: cronSchedule, loadsDir });
+  end("loaders", loaders.stop);
+  await loaders.start();
   const reportsSite = settings.scenarios.syntheticSiteQuestion;
   const scenarios = createScenarios({ store, catalogue, clock, broadcaster, reportsSite });
   const telling = createTelling({ data, clock, events, log, policy, endpointId });
@@ -152,6 +159,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const api = createApi({
     ...{ catalogue, store, access, clock, log, broadcaster, plugins, signIn, oauth, firstRun, eventStream, campaigns, areas },
     bulkUploads,
+    loaders,
     scenarios,
     settings: served,
     consoleFolder: builtConsoleFolder(),

@@ -21,6 +21,8 @@ export interface EventMap {
   "area.redrawn": { areaOfInterestId: string };
   /** A device that nobody registered started a scenario. */
   "scenario.device-unknown": { seq: number; scenarioId: string; externalId: string };
+  /** A load of users ended without having changed anything, or was stopped to be confirmed. */
+  "load.failed": { loadDefinitionId: string; loadRunId: string; reason: string };
   /** A plugin stopped, failed or came back. */
   "plugin.changed": { plugin: string; state: "running" | "restarting" | "disabled" | "stopped"; reason: string | null };
 }

@@ -7,6 +7,7 @@ import type { Areas } from "../areas/areas.ts";
 import type { Broadcaster } from "../broadcast/broadcaster.ts";
 import type { Campaigns } from "../broadcast/campaigns.ts";
 import type { BulkUploads } from "../loaders/bulk-uploads.ts";
+import type { Loaders } from "../loaders/load-definitions.ts";
 import type { EventStream } from "../outbound/event-stream.ts";
 import type { ConfigFields, PluginRequest, PluginResponse } from "../plugin-api/index.ts";
 import type { Speech } from "../broadcast/speech.ts";
@@ -50,6 +51,7 @@ export interface ApiNeeds {
   };
   campaigns: Campaigns;
   bulkUploads: BulkUploads;
+  loaders: Loaders;
   areas: Areas;
   speech: Pick<Speech, "preview" | "previewOf">;
   eventStream: EventStream;

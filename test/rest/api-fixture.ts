@@ -21,6 +21,8 @@ import { createSpeech } from "../../src/broadcast/speech.ts";
 import { createCampaigns } from "../../src/broadcast/campaigns.ts";
 import { BROADCAST_TABLES } from "../../src/broadcast/room-tables.ts";
 import { createBulkUploads } from "../../src/loaders/bulk-uploads.ts";
+import { createLoaders, type Schedule } from "../../src/loaders/load-definitions.ts";
+import { LOAD_TABLES } from "../../src/loaders/load-steps.ts";
 import { createTurns } from "../../src/loaders/turns.ts";
 import endpoints from "../../src/resources/devices/endpoints.ts";
 import domains from "../../src/resources/domains/domains.ts";
@@ -89,6 +91,8 @@ export async function openApi(
     /** Replaces the decision of who may do and see what. */
     compile?: CompileScope;
     needs?: Partial<ApiNeeds>;
+    /** Calls loads at their times; nobody does unless given. */
+    schedule?: Schedule;
     /** Where webhooks may lead that is refused otherwise. */
     allowedTargets?: readonly string[];
   } = {},
@@ -125,7 +129,7 @@ export async function openApi(
     ...options.behaviours,
   };
   const store: Store = openStore({
-    tables: [...BROADCAST_TABLES, ...SCENARIO_TABLES, ...AREA_TABLES],
+    tables: [...BROADCAST_TABLES, ...LOAD_TABLES, ...SCENARIO_TABLES, ...AREA_TABLES],
     dataDir,
     catalogue,
     behaviours,
@@ -150,8 +154,14 @@ export async function openApi(
   const campaigns = createCampaigns({ store, clock, log, broadcaster, by: system, baseUrl: () => "http://localhost" });
   const areas = createAreas({ store, clock, events, log, broadcaster, by: system });
   areas.start();
+  const turns = createTurns();
+  const loaders = createLoaders({
+    ...{ store, clock, events, log, turns, system, loadsDir: join(dataDir, "loads") },
+    schedule: options.schedule ?? (() => () => undefined),
+  });
+  await loaders.start();
   const bulkUploads = createBulkUploads({
-    ...{ store, catalogue, clock, log, turns: createTurns(), system },
+    ...{ store, catalogue, clock, log, turns, system },
     endpointId: () => store.find(endpoints, {}, 1)[0]?.id ?? "",
   });
   await bulkUploads.start();
@@ -172,6 +182,7 @@ export async function openApi(
     eventStream: telling.eventStream,
     campaigns,
     bulkUploads,
+    loaders,
     areas,
     speech: createSpeech({ store, engine: createSpeechEngine(clock), by: system }),
     signIn: createSignIn({ store, access, clock }),
@@ -213,6 +224,7 @@ export async function openApi(
       await telling.webhooks.stop();
       await areas.stop();
       await bulkUploads.stop();
+      await loaders.stop();
       await server.stop();
       oauth.close();
       access.close();

@@ -16,6 +16,8 @@ export const SAMPLE_TABLE = {
     { attribute: "Name", comparison: "EQUALS", value: "a", complement: false, caseSensitive: true },
   ],
   "bulk-uploads.endpointId": null,
+  "load-definitions.schedule": "30 4 * * 1-5",
+  "load-definitions.path": "people.csv",
   "incident-plan-resources.type": "hyperlink",
   "incident-resources.type": "hyperlink",
   "incident-activities.type": "note",

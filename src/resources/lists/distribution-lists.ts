@@ -1,4 +1,4 @@
-import { boolean, computed, integer, object, ref, text, timestamp } from "../../schema/field.ts";
+import { boolean, computed, integer, internal, object, ref, text, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
 /** Lists of users to notify. @source service-api.md, Distribution list and Limits; decisions.md 5; digest `/v1/distribution-lists` */
@@ -10,7 +10,7 @@ export default defineResource({
   scope: "domain",
   replicate: "B",
   limit: { most: 3_500 },
-  clone: { omit: ["loadSourceId"] },
+  clone: { omit: ["loadSourceId", "loadKey"] },
   fields: {
     name: text("What people call the list.", { required: true, min: 1, max: 140 }),
     isShared: boolean("Domains below the list's own see it too.", { default: false }),
@@ -28,6 +28,7 @@ export default defineResource({
       enrollmentEndDate: timestamp("Moment from which nobody can join any more."),
     }),
     loadSourceId: ref("Load definition that made the list.", "load-definitions", { readOnly: true }),
+    loadKey: internal("What the source of its load definition calls the list.", "text", { index: true }),
     syncId: computed("Replication marker; equal on both sides once the row is replicated.", "text", {
       nullable: true,
     }),

@@ -1,4 +1,4 @@
-import { computed, ref, timestamp } from "../../schema/field.ts";
+import { computed, internal, ref, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
 /**
@@ -34,6 +34,7 @@ export default defineResource({
     subscriptionEndDate: timestamp(
       "Moment from which the list no longer reaches the user; null for no end. own choice: an ended one is listed still, so that it can go on, and counts against no limit.",
     ),
+    loadSource: internal("Id of the load definition that put the user on the list.", "text"),
     userIsLocked: computed("Whether the user's account is locked at this moment.", "boolean"),
   },
 });

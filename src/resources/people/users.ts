@@ -93,6 +93,7 @@ export default defineResource({
     subscriptions: computed("The user's subscriptions that have not ended, oldest first.", "array", {
       of: SUBSCRIPTION,
     }),
+    loadKey: internal("What tells the user apart in the source of its load definition.", "text", { index: true }),
     passwordHash: internal("argon2id hash of the password, null while none is set.", "text"),
     passwordChangedAt: internal("Epoch ms of the last change of the password.", "integer"),
   },

@@ -1,18 +1,8 @@
-import { invalidValue } from "../../base/errors.ts";
 import bulkUploads from "../../resources/uploads/bulk-uploads.ts";
 import { type Action, visibleRow } from "../action.ts";
+import { fileNameIn } from "./file-name.ts";
 
 const TABLE_TYPES = ["text/tab-separated-values", "text/csv", "application/octet-stream"] as const;
-
-/** own choice: the header `X-File-Name` holds the name as encodeURIComponent writes it. */
-function fileNameIn(header: string | null): string | null {
-  if (header === null) return null;
-  try {
-    return [...decodeURIComponent(header)].slice(0, 255).join("");
-  } catch {
-    throw invalidValue("x-file-name");
-  }
-}
 
 /** Files of uploads and what can be done with them. @source service-api.md, /v1/bulk-uploads; decisions.md 13, Bulk upload */
 export const bulkUploadActions: readonly Action[] = [

@@ -17,6 +17,7 @@ import { extensionActions } from "./extensions.ts";
 import { identityProviderActions } from "./identity-providers.ts";
 import { incidentRecordActions } from "./incident-records.ts";
 import { incidentActions } from "./incidents.ts";
+import { loadDefinitionActions } from "./load-definitions.ts";
 import { notificationActivityActions } from "./notification-activities.ts";
 import { notificationAudioActions } from "./notification-audio.ts";
 import { notificationContinuationActions } from "./notification-continuations.ts";
@@ -69,6 +70,7 @@ const FIXED: readonly Action[] = [
   ...auditActions,
   ...campaignActions,
   ...bulkUploadActions,
+  ...loadDefinitionActions,
   ...triggerActions,
   ...eventActions,
   ...placeActions,

@@ -1,0 +1,18 @@
+import { invalidValue } from "../base/errors.ts";
+import type loadDefinitions from "../resources/loads/load-definitions.ts";
+import type { Behaviour } from "../store/store.ts";
+import { isCron } from "./cron.ts";
+
+/** A definition has times that exist and a path that stays below its folder. */
+export const loadDefinitionBehaviour: Behaviour<typeof loadDefinitions> = {
+  beforeWrite({ after }) {
+    if (!after) return;
+    if (after.schedule !== null && !isCron(after.schedule)) {
+      throw invalidValue("schedule", "A cron expression such as 30 4 * * 1-5 is expected.");
+    }
+    const parts = after.path?.split("/") ?? [];
+    if (after.path?.startsWith("/") || parts.includes("..") || after.path?.includes("\\")) {
+      throw invalidValue("path", "It must lie below loads.");
+    }
+  },
+};

@@ -1,0 +1,310 @@
+import { mkdirSync } from "node:fs";
+import type { Clock } from "../base/clock.ts";
+import { BugError, CallerError } from "../base/errors.ts";
+import distributionLists from "../resources/lists/distribution-lists.ts";
+import loadRuns from "../resources/loads/load-runs.ts";
+import subscriptions from "../resources/people/subscriptions.ts";
+import users from "../resources/people/users.ts";
+import type { RowOf } from "../schema/resource.ts";
+import { rehearse } from "../store/rehearsal.ts";
+import type { Batch, By, Store, Sync, Transaction } from "../store/store.ts";
+import { type LoadDefinition, type Person, readPeople } from "./load-source.ts";
+import { applySteps, keepSteps, STEP_RESOURCES, type Step } from "./load-steps.ts";
+import { BrokenTable } from "./table-file.ts";
+
+/** A load as a row. */
+export type LoadRun = RowOf<typeof loadRuns>;
+
+/** What loading needs. */
+export interface LoadNeeds {
+  store: Store;
+  clock: Clock;
+  /** Folder below which paths of definitions lie. */
+  loadsDir: string;
+  /** Whoever carries the run's own row on. */
+  system: By;
+  signal: AbortSignal;
+}
+
+const SLICE_MS = 4;
+const FAULTS_KEPT = 100;
+const ROWS_AT_ONCE = 200;
+
+type Counts = Pick<
+  LoadRun,
+  | "peopleRead"
+  | "usersCreated"
+  | "usersChanged"
+  | "usersRemoved"
+  | "listsCreated"
+  | "listsRemoved"
+  | "subscriptionsCreated"
+  | "subscriptionsRemoved"
+>;
+
+/** The load changes nothing, for a reason that people can read. */
+class Stopped extends CallerError {
+  readonly state: "failed" | "stopped";
+
+  constructor(state: "failed" | "stopped", message: string) {
+    super("invalid-value", message);
+    this.state = state;
+  }
+}
+
+interface Loading {
+  needs: LoadNeeds;
+  definition: LoadDefinition;
+  run: LoadRun;
+  by: By;
+  batch: Batch;
+  counts: Counts;
+  faults: { line: number; message: string }[];
+  /** What is done to rows that are there, once the new ones are in sight. */
+  steps: Step[];
+}
+
+/**
+ * Loads users, lists and places from a source. New rows come in a batch that nobody sees; changes and removals are
+ * rehearsed and kept as steps. When all is right, one short write shows the batch and decides for the steps, which a
+ * crash only interrupts; before it, nothing is changed. Returns why nothing was loaded, null when all was.
+ */
+export async function loadFrom(needs: LoadNeeds, definition: LoadDefinition, run: LoadRun): Promise<string | null> {
+  const { store, clock, system } = needs;
+  mkdirSync(needs.loadsDir, { recursive: true, mode: 0o700 });
+  const batch = await store.openBatch(run.id, [users, distributionLists, subscriptions]);
+  const counts: Counts = {
+    ...{ peopleRead: 0, usersCreated: 0, usersChanged: 0, usersRemoved: 0, listsCreated: 0, listsRemoved: 0 },
+    ...{ subscriptionsCreated: 0, subscriptionsRemoved: 0 },
+  };
+  const by: By = { actor: system.actor, scope: { ...system.scope, domainId: definition.domainId } };
+  const loading: Loading = { needs, definition, run, by, batch, counts, faults: [], steps: [] };
+  const settle = (values: Partial<LoadRun>) => (tx: Transaction) => {
+    if (!tx.get(loadRuns, run.id)) return;
+    const ended = values.state === "applying" ? {} : { endedAt: clock.now() };
+    tx.update(loadRuns, run.id, {}, system, { ...counts, ...ended, ...values } as never);
+  };
+  try {
+    await plan(loading);
+    if (run.dryRun) {
+      await batch.discard(settle({ state: "complete" }));
+      return null;
+    }
+    await keepSteps(store, run.pk, loading.steps);
+    await batch.show(settle({ state: "applying" }));
+  } catch (error) {
+    if (needs.signal.aborted) return null;
+    const { state, reason } = reasonOf(error);
+    await batch.discard(settle({ state, reason: reason.slice(0, 1_000), errors: loading.faults }));
+    if (reason === BROKEN) throw error;
+    return reason;
+  }
+  await finishRun(needs, run, by);
+  return null;
+}
+
+/** Carries out what a run has decided; goes on where an ended process stopped. */
+export async function finishRun({ store, clock, system, signal }: LoadNeeds, run: LoadRun, by: By): Promise<void> {
+  await store.announceBatch(run.id, by, signal);
+  const errors = await applySteps({ store, clock, signal }, run.pk, by);
+  const values = { state: "complete", endedAt: clock.now(), ...(errors.length > 0 ? { errors } : {}) };
+  await store.write((tx) => {
+    if (tx.get(loadRuns, run.id)) tx.update(loadRuns, run.id, {}, system, values as never);
+  });
+}
+
+const BROKEN = "The load came to an end that it should not have; the log says more.";
+
+function reasonOf(error: unknown): { state: "failed" | "stopped"; reason: string } {
+  if (error instanceof Stopped) return { state: error.state, reason: error.message };
+  if (error instanceof BrokenTable) return { state: "failed", reason: `Line ${error.line}: ${error.message}` };
+  const isOurs = !(error instanceof CallerError) && !(error as { syscall?: string }).syscall;
+  return { state: "failed", reason: isOurs ? BROKEN : (error as Error).message };
+}
+
+async function plan(loading: Loading): Promise<void> {
+  const people = await gather(loading);
+  const lists = await planLists(loading, people);
+  await inSlices(loading, people, (tx, person) => planPerson(loading, tx, person, lists));
+  await planRemovals(loading, new Set(people.map(({ key }) => key)), lists);
+  if (loading.faults.length > 0) {
+    throw new Stopped("failed", `${loading.faults.length} of ${people.length} people have faults.`);
+  }
+  requireFewRemovals(loading);
+  await rehearseSteps(loading);
+}
+
+async function gather({ needs, definition, counts, faults }: Loading): Promise<Person[]> {
+  const people: Person[] = [];
+  const seen = new Set<string>();
+  for await (const person of readPeople(definition, { loadsDir: needs.loadsDir, files: needs.store.files })) {
+    needs.signal.throwIfAborted();
+    counts.peopleRead++;
+    if (person.key === "") tell(faults, person.line, "The person has no key.");
+    else if (seen.has(person.key)) tell(faults, person.line, `${person.key} stands there twice.`);
+    else people.push(person);
+    seen.add(person.key);
+  }
+  if (people.length === 0) throw new Stopped("failed", "The source has no people.");
+  return people;
+}
+
+function tell(faults: Loading["faults"], line: number, message: string): void {
+  if (faults.length < FAULTS_KEPT) faults.push({ line, message });
+}
+
+/** Calls `handle` for each item in transactions of the batch that are short. */
+async function inSlices<T>({ batch, needs }: Loading, items: readonly T[], handle: (tx: Transaction, item: T) => void) {
+  const { clock, signal } = needs;
+  for (let at = 0; at < items.length; ) {
+    signal.throwIfAborted();
+    const from = at;
+    at = await batch.write((tx) => {
+      const began = clock.monotonicMs();
+      let next = from;
+      while (next < items.length && clock.monotonicMs() - began < SLICE_MS) handle(tx, items[next++] as T);
+      return next;
+    });
+  }
+}
+
+/** Ids of the source's lists by name, new ones made. */
+async function planLists(loading: Loading, people: readonly Person[]): Promise<Map<string, string>> {
+  const { definition, by, counts, faults } = loading;
+  const wanted = new Map<string, number>();
+  for (const { lists, line } of people) for (const name of lists) if (!wanted.has(name)) wanted.set(name, line);
+  const ids = new Map<string, string>();
+  await inSlices(loading, [...wanted], (tx, [name, line]) => {
+    const known = tx.one<{ id: string }>(
+      "SELECT id FROM distribution_lists WHERE load_source_pk = ? AND load_key = ?",
+      definition.pk,
+      name,
+    );
+    guard(faults, line, () => {
+      const system = { loadSourceId: definition.id, loadKey: name };
+      ids.set(name, known?.id ?? tx.create(distributionLists, { name }, by, system).id);
+      if (!known) counts.listsCreated++;
+    });
+  });
+  return ids;
+}
+
+function guard(faults: Loading["faults"], line: number, work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    const { type } = error as { type?: string };
+    if (type === undefined || type === "bug") throw error;
+    tell(faults, line, (error as Error).message);
+  }
+}
+
+interface KnownUser {
+  pk: number;
+  id: string;
+  name: string;
+  email: string | null;
+}
+
+function planPerson(loading: Loading, tx: Transaction, person: Person, lists: ReadonlyMap<string, string>): void {
+  const { definition, by, counts, faults, steps } = loading;
+  const { key, name, email, line } = person;
+  const known = tx.one<KnownUser>(
+    "SELECT pk, id, name, email FROM users WHERE load_source_pk = ? AND load_key = ?",
+    definition.pk,
+    key,
+  );
+  guard(faults, line, () => {
+    const source = definition.type === "oneroster" ? "sis-loader" : "user-loader";
+    const system = { loadSourceId: definition.id, loadKey: key, source } as const;
+    const id = known?.id ?? tx.create(users, { name, email }, by, system).id;
+    if (!known) counts.usersCreated++;
+    else if (known.name !== name || known.email !== email) {
+      counts.usersChanged++;
+      steps.push({ resource: users.name, op: "update", id, input: { name, email }, line });
+    }
+    const wanted = new Set(person.lists.flatMap((list) => lists.get(list) ?? []));
+    if (known) dropPlaces(loading, tx, known.pk, wanted);
+    for (const distributionListId of wanted) {
+      tx.create(subscriptions, { userId: id, distributionListId }, by, { loadSource: definition.id });
+      counts.subscriptionsCreated++;
+    }
+  });
+}
+
+/** Takes those of `wanted` out that the user has a place on, whoever made it; places of this source that are not wanted go. */
+function dropPlaces(
+  { definition, counts, steps }: Loading,
+  tx: Transaction,
+  userPk: number,
+  wanted: Set<string>,
+): void {
+  const own = tx.all<{ id: string; list: string; load_source: string | null }>(
+    `SELECT s.id, l.id AS list, s.load_source FROM subscriptions s JOIN distribution_lists l ON l.pk = s.distribution_list_pk
+     WHERE s.user_pk = ?`,
+    userPk,
+  );
+  for (const { id, list, load_source: source } of own) {
+    if (wanted.delete(list) || source !== definition.id) continue;
+    counts.subscriptionsRemoved++;
+    steps.push({ resource: subscriptions.name, op: "remove", id, input: null, line: 0 });
+  }
+}
+
+/** What the source no longer has goes, as far as it came from there. */
+async function planRemovals(
+  { needs, definition, counts, steps }: Loading,
+  keys: ReadonlySet<string>,
+  lists: ReadonlyMap<string, string>,
+) {
+  const gone = async (resource: typeof users | typeof distributionLists, stays: (key: string | null) => boolean) => {
+    const table = resource === users ? "users" : "distribution_lists";
+    let removed = 0;
+    for (let after = 0; ; ) {
+      const rows = needs.store.all<{ pk: number; id: string; load_key: string | null }>(
+        `SELECT pk, id, load_key FROM ${table} WHERE load_source_pk = ? AND pk > ? ORDER BY pk LIMIT ${ROWS_AT_ONCE}`,
+        definition.pk,
+        after,
+      );
+      const last = rows.at(-1);
+      if (!last) return removed;
+      for (const { id, load_key: key } of rows) {
+        if (stays(key)) continue;
+        steps.push({ resource: resource.name, op: "remove", id, input: null, line: 0 });
+        removed++;
+      }
+      after = last.pk;
+      await new Promise<void>((resolve) => needs.clock.soon(resolve));
+    }
+  };
+  counts.usersRemoved = await gone(users, (key) => key !== null && keys.has(key));
+  counts.listsRemoved = await gone(distributionLists, (key) => key !== null && lists.has(key));
+}
+
+function requireFewRemovals({ needs, definition, run, counts }: Loading): void {
+  const there = needs.store.count(users, { loadSourceId: definition.id });
+  const share = there === 0 ? 0 : (100 * counts.usersRemoved) / there;
+  if (share <= (definition.removalThreshold ?? 0) || run.confirmed) return;
+  const figures = `${Math.round(share)} % of users (${counts.usersRemoved} of ${there})`;
+  throw new Stopped("stopped", `It would remove ${figures}; confirm it, if that is right.`);
+}
+
+/** What can't be done is found before anything is. */
+async function rehearseSteps({ needs, by, steps, faults }: Loading): Promise<void> {
+  const { store } = rehearse(needs.store, () => null);
+  for (const { resource, op, id, input, line } of steps) {
+    needs.signal.throwIfAborted();
+    const target = STEP_RESOURCES.find(({ name }) => name === resource);
+    if (!target) throw new BugError("A load has a step for another family.", { resource });
+    try {
+      if (op === "remove")
+        await store.write((tx) => void (tx.get(target, id) && tx.remove(target, id, by)) as Sync<void>);
+      else await store.update(target, id, input as object, by);
+    } catch (error) {
+      guard(faults, line, () => {
+        throw error;
+      });
+    }
+  }
+  if (faults.length > 0) throw new Stopped("failed", `${faults.length} changes are refused: ${faults[0]?.message}`);
+}

@@ -1,0 +1,153 @@
+import { createReadStream, existsSync, realpathSync, statSync } from "node:fs";
+import { join, sep } from "node:path";
+import { invalidValue } from "../base/errors.ts";
+import type loadDefinitions from "../resources/loads/load-definitions.ts";
+import type { StoredFile } from "../schema/field.ts";
+import type { RowOf } from "../schema/resource.ts";
+import type { FileStore } from "../store/store.ts";
+import { openArchive } from "./archive.ts";
+import { BrokenTable, readTable } from "./table-file.ts";
+
+/** A load definition as a row. */
+export type LoadDefinition = RowOf<typeof loadDefinitions>;
+
+/** Somebody as a source knows them. */
+export interface Person {
+  /** Line of the file that names them. */
+  line: number;
+  /** Tells people of the source apart. */
+  key: string;
+  name: string;
+  email: string | null;
+  /** Names of lists, each once. */
+  lists: readonly string[];
+}
+
+/** Files of a source by name; null for one that is not there. */
+export type OpenFile = (name: string) => Promise<AsyncIterable<Uint8Array> | null>;
+
+/** Where sources lie. */
+export interface SourcePlace {
+  /** Folder below which paths of definitions lie. */
+  loadsDir: string;
+  files: FileStore;
+}
+
+/** People of a source in the order of its file. Throws CallerError for a source that is not there or can't be read. */
+export async function* readPeople(definition: LoadDefinition, place: SourcePlace): AsyncGenerator<Person> {
+  const path = pathOf(definition, place);
+  if (definition.type === "table") {
+    yield* peopleInTable(createReadStream(path), definition, /\.csv$/i.test(nameOf(definition)) ? "," : "\t");
+    return;
+  }
+  const source = statSync(path).isDirectory() ? folderSource(path) : await openArchive(path);
+  try {
+    yield* peopleInRoster(source.open);
+  } finally {
+    source.close();
+  }
+}
+
+function nameOf({ path, fileName }: LoadDefinition): string {
+  return path ?? fileName ?? "";
+}
+
+/** Links that lead out of the folder are not followed. */
+function pathOf({ path, fileId }: LoadDefinition, { loadsDir, files }: SourcePlace): string {
+  if (path === null) {
+    if (fileId === null) throw invalidValue("path", "Give a path or upload a file.");
+    return files.pathOf({ sha256: fileId } as StoredFile);
+  }
+  const full = join(loadsDir, path);
+  if (!existsSync(full)) throw invalidValue("path", `There is no ${path} below loads.`);
+  const real = realpathSync(full);
+  if (!real.startsWith(realpathSync(loadsDir) + sep)) throw invalidValue("path", "It leads out of loads.");
+  return real;
+}
+
+function folderSource(folder: string): { open: OpenFile; close(): void } {
+  return {
+    open: async (name) => (existsSync(join(folder, name)) ? createReadStream(join(folder, name)) : null),
+    close: () => undefined,
+  };
+}
+
+async function* peopleInTable(
+  bytes: AsyncIterable<Uint8Array>,
+  { mapping }: LoadDefinition,
+  delimiter: "\t" | ",",
+): AsyncGenerator<Person> {
+  const email = mapping?.email ?? "email";
+  const columns = {
+    key: mapping?.key ?? email,
+    name: mapping?.name ?? "name",
+    email,
+    lists: mapping?.lists ?? "lists",
+  };
+  for await (const { line, cell } of records(bytes, delimiter, [columns.key, columns.name])) {
+    const lists = cell(columns.lists)
+      .split(";")
+      .map((name) => name.trim());
+    const person = { key: cell(columns.key), name: cell(columns.name), email: cell(columns.email) || null };
+    yield { line, ...person, lists: [...new Set(lists.filter((name) => name !== ""))] };
+  }
+}
+
+/** @source 1EdTech OneRoster 1.1 CSV Tables: orgs, classes, enrollments, users */
+async function* peopleInRoster(open: OpenFile): AsyncGenerator<Person> {
+  const schools = new Map<string, string>();
+  const classes = new Map<string, string>();
+  const places = new Map<string, string[]>();
+  await eachOf(open, "orgs.csv", ["sourcedId", "name"], (cell) => schools.set(cell("sourcedId"), cell("name")));
+  await eachOf(open, "classes.csv", ["sourcedId", "title"], (cell) => classes.set(cell("sourcedId"), cell("title")));
+  await eachOf(open, "enrollments.csv", ["classSourcedId", "userSourcedId"], (cell) => {
+    const own = places.get(cell("userSourcedId")) ?? [];
+    places.set(cell("userSourcedId"), own);
+    own.push(cell("classSourcedId"));
+  });
+  const bytes = await open("users.csv");
+  if (!bytes) throw invalidValue("path", "There is no users.csv.");
+  for await (const { line, cell } of records(bytes, ",", ["sourcedId", "givenName", "familyName"])) {
+    if (isGone(cell)) continue;
+    const key = cell("sourcedId");
+    const own = cell("orgSourcedIds")
+      .split(",")
+      .map((id) => schools.get(id.trim()));
+    const taken = (places.get(key) ?? []).map((id) => classes.get(id));
+    const lists = [...own, ...taken].filter((name): name is string => Boolean(name));
+    const name = `${cell("givenName")} ${cell("familyName")}`.trim();
+    yield { line, key, name, email: cell("email") || null, lists: [...new Set(lists)] };
+  }
+}
+
+type Cell = (column: string) => string;
+
+function isGone(cell: Cell): boolean {
+  return cell("status").toLowerCase() === "tobedeleted" || cell("enabledUser").toLowerCase() === "false";
+}
+
+async function eachOf(open: OpenFile, file: string, required: readonly string[], take: (cell: Cell) => void) {
+  const bytes = await open(file);
+  if (!bytes) return;
+  for await (const { cell } of records(bytes, ",", required)) if (!isGone(cell)) take(cell);
+}
+
+/** Lines below the head, cells by column; names of columns are compared without case. */
+async function* records(
+  bytes: AsyncIterable<Uint8Array>,
+  delimiter: "\t" | ",",
+  required: readonly string[],
+): AsyncGenerator<{ line: number; cell: Cell }> {
+  let head: Map<string, number> | null = null;
+  for await (const { line, cells } of readTable(bytes, delimiter)) {
+    if (head === null) {
+      head = new Map(cells.map((name, at) => [name.trim().toLowerCase(), at]));
+      const missing = required.filter((name) => !head?.has(name.toLowerCase()));
+      if (missing.length > 0) throw new BrokenTable(line, `There is no column ${missing.join(", ")}.`);
+      continue;
+    }
+    const at = head;
+    yield { line, cell: (column) => (cells[at.get(column.toLowerCase()) ?? -1] ?? "").trim() };
+  }
+  if (head === null) throw new BrokenTable(1, "The file is empty: its first line names the columns.");
+}

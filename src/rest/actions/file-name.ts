@@ -1,0 +1,11 @@
+import { invalidValue } from "../../base/errors.ts";
+
+/** The name in a header `X-File-Name`, which is written as encodeURIComponent does; null without one. own choice */
+export function fileNameIn(header: string | null): string | null {
+  if (header === null) return null;
+  try {
+    return [...decodeURIComponent(header)].slice(0, 255).join("");
+  } catch {
+    throw invalidValue("x-file-name");
+  }
+}
