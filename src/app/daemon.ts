@@ -161,6 +161,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
     bulkUploads,
     loaders,
     scenarios,
+    speech,
     settings: served,
     consoleFolder: builtConsoleFolder(),
   });

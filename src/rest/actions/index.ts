@@ -29,7 +29,6 @@ import { onPremisesMessageActions } from "./on-premises-messages.ts";
 import { passwordActions } from "./passwords.ts";
 import { permissionActions } from "./permissions.ts";
 import { placeActions } from "./places.ts";
-import { scenarioActions } from "./scenarios.ts";
 import { reportActions } from "./reports.ts";
 import { scenarioActions } from "./scenarios.ts";
 import { schemaActions } from "./schema.ts";
