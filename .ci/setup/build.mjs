@@ -105,7 +105,7 @@ function sourcesOf(root, part) {
   const { folders, files } = PARTS[part];
   const web = join(root, CONSOLE_FOLDER);
   const found = folders.flatMap((folder) => filesBelow(join(root, folder))).filter((file) => !file.startsWith(web));
-  return [...found.filter((file) => /\.ts$|\/plugin\.json$/.test(file)), ...files.map((file) => join(root, file))];
+  return [...found.filter((file) => /\.(ts|json)$/.test(file)), ...files.map((file) => join(root, file))];
 }
 
 /** @param {string} root */

@@ -3,10 +3,10 @@ import { ownVersion } from "../app/version.ts";
 import { addAudit } from "./audit.ts";
 import { addBulk } from "./bulk.ts";
 import { addCampus } from "./campus.ts";
+import { addConform } from "./conform.ts";
 import { addDemo } from "./demo.ts";
 import { EXIT, EXIT_HELP } from "./exit-codes.ts";
 import { addInit } from "./init.ts";
-
 import { addOpenapi } from "./openapi.ts";
 import { addServe } from "./serve.ts";
 import { addSettings } from "./settings.ts";
@@ -24,6 +24,7 @@ const COMMANDS: readonly AddCommand[] = [
   addToken,
   addAudit,
   addOpenapi,
+  addConform,
   addSettings,
   addBulk,
   addCampus,

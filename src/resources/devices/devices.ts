@@ -15,7 +15,7 @@ export default defineResource({
   paths: [
     { at: "devices", methods: ["get"] },
     { at: "extensions/{extensionId}/endpoints/{endpointId}/devices" },
-    { at: "extensions/{extensionId}/devices", methods: ["get", "post"] },
+    { at: "extensions/{extensionId}/devices" },
   ],
   idParam: "deviceId",
   scope: "organisation",

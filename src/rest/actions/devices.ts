@@ -5,7 +5,7 @@ import devices from "../../resources/devices/devices.ts";
 import endpoints from "../../resources/devices/endpoints.ts";
 import extensions from "../../resources/devices/extensions.ts";
 import { boolean, json, text, uuid } from "../../schema/field.ts";
-import type { PageQuery } from "../../store/store.ts";
+import type { PageQuery, Store } from "../../store/store.ts";
 import { type Action, type ApiRequest, visibleRow } from "../action.ts";
 
 const NOT_DEFUNCT = { field: "defunct", op: "eq", value: false } as const;
@@ -47,6 +47,21 @@ export const deviceActions: readonly Action[] = [
     },
   },
   {
+    method: "post",
+    at: "extensions/{extensionId}/devices",
+    doc: "Makes one; the appliance need not be named where the extension has one only.",
+    answers: { kind: "row", resource: devices },
+    accepts: { ...devices.fields, endpointId: { ...devices.fields.endpointId, required: false } },
+    rehearses: true,
+    async handle(request) {
+      const { needs, params, body, by } = request;
+      const { extensionId = "" } = params;
+      if (!needs.store.get(extensions, extensionId)) throw notFound();
+      const given = { ...body, extensionId, endpointId: body.endpointId ?? onlyEndpoint(needs.store, extensionId) };
+      return request.show(devices, await needs.store.create(devices, given, by));
+    },
+  },
+  {
     method: "get",
     at: "extensions/{extensionId}/endpoints/{endpointId}/devices",
     doc: "Lists devices of an appliance.",
@@ -71,6 +86,12 @@ export const deviceActions: readonly Action[] = [
     },
   },
 ];
+
+/** own choice: an extension with one appliance means that one; null where there are several. */
+function onlyEndpoint(store: Store, extensionId: string): string | null {
+  const [one, other] = store.find(endpoints, { extensionId }, 2);
+  return one && !other ? one.id : null;
+}
 
 async function listDevices(
   request: ApiRequest,

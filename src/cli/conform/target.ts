@@ -1,0 +1,51 @@
+/** An answer; `body` is the JSON, null where it is none. */
+export interface Heard {
+  status: number;
+  headers: Headers;
+  body: Readonly<Record<string, unknown>> | null;
+}
+
+/** What is sent; values of a form may be files. */
+export type Sent = Record<string, unknown> | URLSearchParams | FormData | Blob;
+
+/** The server that is checked, asked below `/api`; what is made there is kept in mind, and taken away at the end. */
+export interface Target {
+  ask(method: string, path: string, body?: Sent): Promise<Heard>;
+  /** Has the row at `path` deleted at the end, last ones first. */
+  keepInMind(path: string): void;
+  /** How much is kept in mind. */
+  made(): number;
+  /** Deletes what was made, but for the first `spared`. Returns the paths of what would not go. */
+  tidy(spared?: number): Promise<string[]>;
+}
+
+const TIMEOUT_MS = 30_000;
+
+/** `url` is the server's, with or without `/api` at its end. */
+export function createTarget(url: string, token: string): Target {
+  const base = `${url.replace(/\/+$/, "").replace(/\/api$/, "")}/api`;
+  const made: string[] = [];
+  const ask: Target["ask"] = async (method, path, body) => {
+    const headers: Record<string, string> = { authorization: `Bearer ${token}` };
+    const isWhole = body instanceof FormData || body instanceof URLSearchParams || body instanceof Blob;
+    if (body && !isWhole) headers["content-type"] = "application/json";
+    const payload = body === undefined ? {} : { body: isWhole ? body : JSON.stringify(body) };
+    const response = await fetch(base + path, { method, headers, signal: AbortSignal.timeout(TIMEOUT_MS), ...payload });
+    const text = await response.text();
+    const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;
+    return { status: response.status, headers: response.headers, body: isJson && text ? JSON.parse(text) : null };
+  };
+  return {
+    ask,
+    keepInMind: (path) => void made.push(path),
+    made: () => made.length,
+    async tidy(spared = 0) {
+      const left: string[] = [];
+      for (const path of made.splice(spared).reverse()) {
+        const { status } = await ask("DELETE", path);
+        if (status !== 200 && status !== 404) left.push(path);
+      }
+      return left;
+    },
+  };
+}
