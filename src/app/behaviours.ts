@@ -1,3 +1,4 @@
+import { brandingBehaviour } from "../access/branding.ts";
 import { accessBehaviours, type Bound } from "../access/behaviours.ts";
 import { presentScimTies, scimGroupBehaviour } from "../access/scim-groups.ts";
 import { areaBehaviour } from "../areas/area-behaviour.ts";
@@ -32,6 +33,7 @@ import { buildingBehaviour, floorBehaviour, siteBehaviour, zoneBehaviour } from 
 import { siteRoleBehaviour } from "../places/role-behaviour.ts";
 import areasOfInterest from "../resources/areas/areas-of-interest.ts";
 import boundaryTriggers from "../resources/areas/boundary-triggers.ts";
+import brandings from "../resources/branding/brandings.ts";
 import deliveries from "../resources/broadcasts/deliveries.ts";
 import notificationActivities from "../resources/broadcasts/notification-activities.ts";
 import notificationRecipients from "../resources/broadcasts/notification-recipients.ts";
@@ -128,6 +130,7 @@ export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour>
     bind(scenarioNotifications, scenarioNotificationBehaviour),
     bind(messageTemplates, templateBehaviour(files)),
     bind(notifications, startingIncidents(notificationBehaviour)),
+    bind(brandings, brandingBehaviour),
     bind(notificationProfiles, notificationProfileBehaviour),
     bind(notificationRecipients, recipientBehaviour),
     bind(deliveries, deliveryBehaviour),

@@ -157,7 +157,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const telling = createTelling({ data, clock, events, log, policy, endpointId });
   const { eventStream, webhooks, live } = telling;
   const api = createApi({
-    ...{ catalogue, store, access, clock, log, broadcaster, plugins, signIn, oauth, firstRun, eventStream, campaigns, areas },
+    ...{ catalogue, store, access, clock, log, broadcaster, plugins, signIn, oauth, firstRun, eventStream, campaigns, areas, speech },
     bulkUploads,
     loaders,
     scenarios,

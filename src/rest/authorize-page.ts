@@ -1,11 +1,14 @@
 import type { AuthorizationRequest } from "../access/authorization.ts";
+import type { Branding } from "../access/branding.ts";
 import type { Answer } from "./action.ts";
 import { type AuthorizeWords, filled } from "./authorize-words.ts";
+import { brandedParts } from "./branded-page.ts";
 import { html, type Markup, plainPage, raw } from "./plain-page.ts";
 
 /** What every page of log-in and consent has. */
 interface PageBase {
   words: AuthorizeWords;
+  branding: Branding;
   status: number;
 }
 
@@ -86,14 +89,15 @@ function form({ action, formToken }: FormPage, content: Markup): Markup {
 }
 
 function answer(
-  { words, status }: PageBase,
+  { words, status, branding }: PageBase,
   title: string,
   content: Markup,
   request: AuthorizationRequest | null,
 ): Answer {
   // Browsers follow a form only where the policy lets it lead, which is the application, too.
   const formTargets = request ? `'self' ${sourceOf(request.redirectUri)}` : "'none'";
-  return plainPage({ language: words.language, status, title, content, formTargets, vary: "Accept-Language, Cookie" });
+  const vary = "Accept-Language, Cookie";
+  return plainPage({ language: words.language, status, title, content, formTargets, vary, ...brandedParts(branding) });
 }
 
 /** A policy can't name IPv6 addresses nor parts of a program's own scheme. */

@@ -12,6 +12,12 @@ export interface PlainPage {
   formTargets: string;
   /** Request headers that the page depends on. */
   vary: string;
+  /** Further rules of the page's style, none of anybody else's. */
+  style?: string;
+  /** What stands above the content; the product's sign and name unless given. */
+  header?: Markup | null;
+  /** Shows a picture of our own origin. */
+  hasPicture?: boolean;
 }
 
 /** Colours are the console's; every pair has a contrast of 4.5. */
@@ -32,19 +38,20 @@ a{color:var(--accent)}
 small{color:var(--soft)}
 [role=alert]{color:var(--bad);font-weight:600}
 `;
-const STYLE_HASH = `'sha256-${hash("sha256", STYLE, "base64")}'`;
 
 const BELL = raw(
   '<svg width="32" height="32" viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="7" fill="#24408e"/><path d="M16 6a7 7 0 0 0-7 7v6l-2 3h18l-2-3v-6a7 7 0 0 0-7-7zm-3 18a3 3 0 0 0 6 0z" fill="#fff"/></svg>',
 );
 
 /** Makes the answer of a page, in the console's colours: no scripts, nothing from elsewhere, in nobody's frame. */
-export function plainPage({ language, status, title, content, formTargets, vary }: PlainPage): Answer {
-  const page = html`<!doctype html><html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title} – Carillon</title><style>${raw(STYLE)}</style></head>
-<body><main><header>${BELL}Carillon</header>${content}</main></body></html>`;
+export function plainPage(given: PlainPage): Answer {
+  const { language, status, title, content, formTargets, vary, header, hasPicture = false } = given;
+  const style = STYLE + (given.style ?? "");
+  const page = html`<!doctype html><html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title} – Carillon</title><style>${raw(style)}</style></head>
+<body><main><header>${header ?? html`${BELL}Carillon`}</header>${content}</main></body></html>`;
   return {
     status,
-    headers: pageHeaders(STYLE_HASH, formTargets, vary),
+    headers: pageHeaders(`'sha256-${hash("sha256", style, "base64")}'`, formTargets, vary, hasPicture),
     type: "text/html; charset=utf-8",
     body: page.text,
   };
@@ -54,8 +61,14 @@ export function plainPage({ language, status, title, content, formTargets, vary 
  * Headers of a page without scripts that has one style, named by its hash as the content policy has it. Without the own
  * origin as referrer browsers would send forms with an origin of `null`.
  */
-export function pageHeaders(styleHash: string, formTargets: string, vary: string): Record<string, string> {
+export function pageHeaders(
+  styleHash: string,
+  formTargets: string,
+  vary: string,
+  hasPicture = false,
+): Record<string, string> {
   const policy = ["default-src 'none'", `style-src ${styleHash}`, `form-action ${formTargets}`];
+  if (hasPicture) policy.push("img-src 'self'");
   policy.push("base-uri 'none'", "frame-ancestors 'none'");
   return {
     "Content-Security-Policy": policy.join("; "),

@@ -18,6 +18,13 @@ export default defineResource({
     companyEmail: text("Address that people may write to.", { format: "email", max: 254 }),
     companyPhone: text("Number that people may call.", { max: 40 }),
     customUrl: text("Help pages of the organisation.", { format: "url", max: 256 }),
-    defaults: computed("What is shown where nothing is set.", "object"),
+    defaults: computed("What is shown where nothing is set.", "object", {
+      of: {
+        defaultLogo: text("Path of the logo.", { required: true }),
+        defaultLogoAltText: text("The logo in words.", { required: true }),
+        defaultPrimaryColor: text("First colour.", { required: true }),
+        defaultSecondaryColor: text("Second colour.", { required: true }),
+      },
+    }),
   },
 });

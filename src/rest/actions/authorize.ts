@@ -1,4 +1,5 @@
 import { type AuthorizationRequest, readAuthorization, refusalLocation } from "../../access/authorization.ts";
+import { brandingOf } from "../../access/branding.ts";
 import { OAuthRefusal } from "../../access/oauth-refusal.ts";
 import type { Principal } from "../../access/principal.ts";
 import { sessionCookie, tokenInCookie } from "../../access/session-cookie.ts";
@@ -135,7 +136,7 @@ function faultOf(error: CallerError, incoming: OpenRequest): Fault {
 function logIn(incoming: OpenRequest, { request }: Asked, fault = NO_FAULT): Answer {
   const { status, notice, asksNewPassword = false, headers } = fault;
   const page = logInPage({
-    ...{ request, status, notice, asksNewPassword, words: wordsFor(incoming), email: textOf(incoming.body.email) },
+    ...{ request, status, notice, asksNewPassword, ...faceFor(incoming), email: textOf(incoming.body.email) },
     ...{ action: pageOf(incoming, "login"), formToken: proofFor(incoming, { request, principal: null }) },
   });
   return { ...page, headers: { ...page.headers, ...headers } };
@@ -144,7 +145,7 @@ function logIn(incoming: OpenRequest, { request }: Asked, fault = NO_FAULT): Ans
 function consent(incoming: OpenRequest, asked: Asked, { name, email }: Principal, fault = NO_FAULT): Answer {
   const { status, notice } = fault;
   return consentPage({
-    ...{ request: asked.request, status, notice, words: wordsFor(incoming) },
+    ...{ request: asked.request, status, notice, ...faceFor(incoming) },
     ...{ action: pageOf(incoming), formToken: proofFor(incoming, asked), otherAccount: pageOf(incoming, "login") },
     userName: email === null ? name : `${name} (${email})`,
   });
@@ -155,7 +156,7 @@ function refusal(error: unknown, incoming: Omit<OpenRequest, "body">): Answer {
   if (error instanceof OAuthRefusal && error.location !== null) return redirect(error.location);
   const { status, headers, body } = answerOf(error, incoming.requestId);
   // A browser would ask for a password of its own at 401.
-  const page = refusedPage({ words: wordsFor(incoming), status: status === 401 ? 400 : status, reason: body.message });
+  const page = refusedPage({ ...faceFor(incoming), status: status === 401 ? 400 : status, reason: body.message });
   const { "WWW-Authenticate": _challenge, ...more } = headers;
   return { ...page, headers: { ...page.headers, ...more } };
 }
@@ -184,6 +185,10 @@ function proofFor({ needs }: OpenRequest, asked: Asked): string {
 function subjectOf({ request, principal }: Asked): string {
   const { application, redirectUri, scopes, state, codeChallenge } = request;
   return JSON.stringify([application.id, redirectUri, scopes, state, codeChallenge, principal?.tokenId ?? null]);
+}
+
+function faceFor(incoming: Omit<OpenRequest, "body">) {
+  return { words: wordsFor(incoming), branding: brandingOf(incoming.needs.store) };
 }
 
 function wordsFor({ header }: Omit<OpenRequest, "body">) {

@@ -1,9 +1,12 @@
+import { brandingOf, brandingRow } from "../../access/branding.ts";
 import { sessionCookie } from "../../access/session-cookie.ts";
 import type { Account } from "../../access/sign-in.ts";
-import { boolean, text } from "../../schema/field.ts";
+import { notFound } from "../../base/errors.ts";
+import { boolean, object, text } from "../../schema/field.ts";
 import type { Action, Answer } from "../action.ts";
 import { json } from "../action.ts";
 import { callerByCookie, refuseForeignOrigin } from "../caller-by-cookie.ts";
+import { fileAnswer } from "../file-answer.ts";
 import { bodyCheck } from "./checked-body.ts";
 
 const email = text("Address of the account.", { required: true, max: 254 });
@@ -15,6 +18,16 @@ const name = text("What others call the administrator.", { max: 140 });
 const SETUP_STATE = {
   needed: boolean("True while there is no administrator.", { required: true }),
   loggedIn: boolean("True when the cookie holds a session.", { required: true }),
+  branding: object("How the organisation shows itself.", {
+    companyName: text("Name of the organisation."),
+    companyEmail: text("Address that people may write to.", { max: 254 }),
+    companyPhone: text("Number that people may call.", { max: 40 }),
+    customUrl: text("Help pages of the organisation.", { max: 256 }),
+    logoUrl: text("Where the logo lies; null without one."),
+    logoAltText: text("The logo in words."),
+    primaryColor: text("First colour."),
+    secondaryColor: text("Second colour."),
+  }),
 };
 
 const checkLogin = bodyCheck({ email, password, newPassword });
@@ -45,7 +58,23 @@ export const signInActions: readonly Action[] = [
     permission: "open",
     handle: async (request) => {
       const { needs } = request;
-      return json({ needed: needs.firstRun.needed(), loggedIn: callerByCookie(request, needs.access) !== null });
+      const { logoSha, ...shown } = brandingOf(needs.store);
+      const branding = { ...shown, logoUrl: logoSha && `/api/branding/logo?v=${logoSha.slice(0, 16)}` };
+      const loggedIn = callerByCookie(request, needs.access) !== null;
+      return json({ needed: needs.firstRun.needed(), loggedIn, branding });
+    },
+  },
+  {
+    method: "get",
+    at: "branding/logo",
+    outsideVersion: true,
+    doc: "The logo of the organisation.",
+    answers: { kind: "bytes", types: ["image/png", "image/jpeg"] },
+    permission: "open",
+    async handle({ needs: { store } }) {
+      const logo = brandingRow(store)?.logo;
+      if (!logo) throw notFound();
+      return fileAnswer(logo, store.files);
     },
   },
   {

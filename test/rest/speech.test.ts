@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createSpeechEngine } from "../../src/audio/speech-engine.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { createSpeech, type Speech } from "../../src/broadcast/speech.ts";
+import { makeSpeechProgram } from "../support/speech-program.ts";
+import { makeTempDir } from "../support/temp-dir.ts";
+import { type ApiFixture, openApi } from "./api-fixture.ts";
+
+let api: ApiFixture;
+let speech: Speech;
+beforeAll(async () => {
+  const later: Pick<Speech, "preview" | "previewOf"> = {
+    preview: (...given) => speech.preview(...given),
+    previewOf: (hash) => speech.previewOf(hash),
+  };
+  api = await openApi(makeTempDir(), { needs: { speech: later } });
+});
+afterAll(() => api.close());
+
+const begin = async (program: string) => {
+  speech = createSpeech({ store: api.store, engine: createSpeechEngine(systemClock, program), by: api.system });
+  await speech.start();
+};
+const preview = (json: object) => api.call("POST", "/tts", { json });
+
+it("without a speech program there are no voices, and a preview says so", async () => {
+  await begin("/nowhere/speaker");
+  expect((await api.call("GET", "/tts-voices")).body).toMatchObject({ total: 0, data: [] });
+  const { status, body } = await preview({ ttsType: "subject", subject: "x" });
+  expect([status, body.type]).toEqual([400, "invalid-value"]);
+  expect(body.errors[0].message).toContain("No speech program is installed on this appliance.");
+});
+
+it("a preview is spoken by a voice and heard by its hash", async () => {
+  await begin(makeSpeechProgram().program);
+  const voices = (await api.call("GET", "/tts-voices")).body.data;
+  expect(voices[0]).toMatchObject({ name: "English (Great Britain)", language: "en-GB", engine: "standard" });
+  const words = { ttsType: "subject", subject: "Fire", ttsVoiceId: voices[1].id, "tts-speed": "fast" };
+  const { body } = await preview(words);
+  expect(body).toEqual({ audioHash: expect.stringMatching(/^[0-9a-f]{64}$/), audioSize: 8_044 });
+  const heard = await fetch(`${api.base}/tts/${body.audioHash}`, { headers: { authorization: `Bearer ${api.token}` } });
+  expect([heard.headers.get("content-type"), (await heard.arrayBuffer()).byteLength]).toEqual(["audio/wav", 8_044]);
+  expect((await api.call("GET", `/tts/${"0".repeat(64)}`)).status).toBe(404);
+  const wrong = await preview({ ttsType: "song", ttsSpeed: "x" });
+  expect([wrong.status, wrong.body.errors.length]).toEqual([400, 2]);
+  expect((await preview({ ...words, ttsVoiceId: "3f2504e0-4f89-41d3-9a0c-0305e82c3301" })).status).toBe(404);
+});
