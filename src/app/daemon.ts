@@ -19,6 +19,7 @@ import { createGroupCounts } from "../devices/group-counts.ts";
 import { builtPluginFolder } from "../extensions/installed-plugins.ts";
 import { createPluginHost, PLUGIN_TABLES, type PluginHost } from "../extensions/plugin-host.ts";
 import type { BuildInfo } from "../health/endpoint-behaviour.ts";
+import { failoverStatus } from "../health/failover-status.ts";
 import { watchHealth } from "../health/health.ts";
 import { createBulkUploads } from "../loaders/bulk-uploads.ts";
 import { cronSchedule } from "../loaders/cron.ts";
@@ -163,6 +164,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
     scenarios,
     speech,
     settings: served,
+    failover: (id) => failoverStatus(id, endpoint),
     consoleFolder: builtConsoleFolder(),
   });
   end("webhooks", webhooks.stop);

@@ -14,6 +14,8 @@ export interface HealthReport {
 
 /** Watches the rooms. */
 export interface Health {
+  /** Epoch ms. */
+  readonly startedAt: number;
   report(): HealthReport;
   /** Stops listening. */
   close(): void;
@@ -26,7 +28,8 @@ export interface Health {
 export function watchHealth({ clock, events, reader }: { clock: Clock; events: Events; reader: Reader }): Health {
   const red = new Map<string, string>();
   const yellow = new Map<string, string>();
-  let since = clock.now();
+  const startedAt = clock.now();
+  let since = startedAt;
   const isWanted = (plugin: string): boolean => {
     const row = reader.find(extensions, { plugin }, 1)[0];
     return row !== undefined && !row.disabled && !row.globalDisabled;
@@ -41,6 +44,7 @@ export function watchHealth({ clock, events, reader }: { clock: Clock; events: E
     since = clock.now();
   });
   return {
+    startedAt,
     report: () => ({
       status: red.size > 0 ? "RED" : yellow.size > 0 ? "YELLOW" : "GREEN",
       redReasons: [...red.values()],

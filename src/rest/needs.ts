@@ -8,6 +8,7 @@ import type { Broadcaster } from "../broadcast/broadcaster.ts";
 import type { Campaigns } from "../broadcast/campaigns.ts";
 import type { BulkUploads } from "../loaders/bulk-uploads.ts";
 import type { Loaders } from "../loaders/load-definitions.ts";
+import type { FailoverStatus } from "../health/failover-status.ts";
 import type { EventStream } from "../outbound/event-stream.ts";
 import type { ConfigFields, PluginRequest, PluginResponse } from "../plugin-api/index.ts";
 import type { Speech } from "../broadcast/speech.ts";
@@ -55,6 +56,8 @@ export interface ApiNeeds {
   areas: Areas;
   speech: Pick<Speech, "preview" | "previewOf">;
   eventStream: EventStream;
+  /** What this appliance knows of an endpoint. */
+  failover(endpointId: string): FailoverStatus;
   scenarios: Scenarios;
   signIn: SignIn;
   oauth: OAuth;

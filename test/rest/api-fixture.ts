@@ -25,6 +25,7 @@ import { createLoaders, type Schedule } from "../../src/loaders/load-definitions
 import { LOAD_TABLES } from "../../src/loaders/load-steps.ts";
 import { createTurns } from "../../src/loaders/turns.ts";
 import endpoints from "../../src/resources/devices/endpoints.ts";
+import { failoverStatus } from "../../src/health/failover-status.ts";
 import domains from "../../src/resources/domains/domains.ts";
 import users from "../../src/resources/people/users.ts";
 import securityGroupMembers from "../../src/resources/security/security-group-members.ts";
@@ -187,6 +188,7 @@ export async function openApi(
     speech: createSpeech({ store, engine: createSpeechEngine(clock), by: system }),
     signIn: createSignIn({ store, access, clock }),
     oauth,
+    failover: (id) => failoverStatus(id, { ownId: () => "", health: { startedAt: 0 } as never }),
     firstRun: { needed: () => false, setUp: async () => "" },
     consoleFolder: pathToFileURL(join(dataDir, "console/")),
     ...options.needs,

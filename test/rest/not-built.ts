@@ -13,7 +13,6 @@ export const NOT_BUILT: Readonly<Record<string, "not built yet">> = {
   "/callmgr-clusters/{cucmClusterId}/onprem-servers": "not built yet",
   "/domains/{domainId}/bell-schedules": "not built yet",
   "/domains/{domainId}/ring-lists": "not built yet",
-  "/extensions/{extensionId}/endpoints/{endpointId}/failover-status": "not built yet",
 };
 
 /** Families that nothing serves under the prefix of the appliance yet. */

@@ -14,6 +14,7 @@ import { domainActions } from "./domains.ts";
 import { endpointActivityActions } from "./endpoint-activities.ts";
 import { eventActions } from "./events.ts";
 import { extensionActions } from "./extensions.ts";
+import { failoverStatusActions } from "./failover-status.ts";
 import { identityProviderActions } from "./identity-providers.ts";
 import { incidentRecordActions } from "./incident-records.ts";
 import { incidentActions } from "./incidents.ts";
@@ -65,6 +66,7 @@ const FIXED: readonly Action[] = [
   ...reportActions,
   ...deviceActions,
   ...endpointActivityActions,
+  ...failoverStatusActions,
   ...extensionActions,
   ...auditActions,
   ...campaignActions,
