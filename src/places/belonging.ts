@@ -7,12 +7,13 @@ import { LEVELS, type Level, type Place, type PlaceRow, placeOfRow, RESOURCE_OF 
  * does not lie in the one above it. Ids of nothing pass: the check of references refuses them.
  */
 export function requireBelonging(place: Place, reader: Reader, fieldOf: (level: Level) => string): Place {
+  const told = LEVELS.toReversed().filter((level) => place[`${level}Id`] !== null);
+  const rows = told.map((level) => reader.get(RESOURCE_OF[level], place[`${level}Id`] as string) as PlaceRow | null);
   const whole = { ...place };
   const faults: Fault[] = [];
-  for (const level of LEVELS.toReversed()) {
-    const id = whole[`${level}Id`];
-    const row = id === null ? null : (reader.get(RESOURCE_OF[level], id) as PlaceRow | null);
-    if (!row) continue;
+  for (const [at, level] of told.entries()) {
+    const row = rows[at];
+    if (!row) return place;
     const above = placeOfRow(level, row);
     for (const upper of LEVELS.slice(0, LEVELS.indexOf(level))) {
       const key = `${upper}Id` as const;

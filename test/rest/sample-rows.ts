@@ -48,6 +48,15 @@ export function createSampleRows(api: () => ApiFixture, table: SampleTable, give
     return answer.body.id as string;
   }
 
+  /** What is known above a resource, so that rows of several levels lie in each other. */
+  function knownParents(resource: AnyResource): Record<string, string> {
+    const parents = pathParams(canonicalPath(resource)).map((name) => {
+      const field = resource.fields[name];
+      return [name, field?.kind === "ref" ? known.get(field.to) : undefined] as const;
+    });
+    return Object.fromEntries(parents.filter((entry): entry is [string, string] => entry[1] !== undefined));
+  }
+
   async function placeOf(path: ResourcePath, resource: AnyResource, known: Record<string, string>): Promise<Place> {
     const catalogue = createCatalogue(api().declarations);
     const owner = path.through ? catalogue.byName(path.through.resource) : resource;
@@ -67,7 +76,8 @@ export function createSampleRows(api: () => ApiFixture, table: SampleTable, give
     for (const field of Object.values(resource.fields)) {
       if ((field.kind !== "ref" && field.kind !== "many") || field.readOnly || !catalogue.has(field.to)) continue;
       if (options.requiredOnly && !field.required) continue;
-      if (!known.has(field.to)) known.set(field.to, await newRow(catalogue.byName(field.to), {}));
+      const target = catalogue.byName(field.to);
+      if (!known.has(field.to)) known.set(field.to, await newRow(target, knownParents(target)));
     }
     for (const name of Object.keys(resource.fields)) {
       const fixed = table[`${resource.name}.${name}`];
