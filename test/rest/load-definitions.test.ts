@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { crc32 } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import distributionLists from "../../src/resources/lists/distribution-lists.ts";
 import subscriptions from "../../src/resources/people/subscriptions.ts";
@@ -59,6 +60,25 @@ const placesOn = (list: string): string[] => {
   const places = row ? api.store.find(subscriptions, { distributionListId: row.id }) : [];
   return places.map(({ userId }) => api.store.get(users, userId)?.name ?? "").sort();
 };
+
+/** An archive of one file that is not compressed. @source PKWARE APPNOTE 6.3: local header, central directory, end record */
+function zipOf(name: string, text: string): Buffer {
+  const [path, data] = [Buffer.from(name), Buffer.from(text)];
+  const shared = Buffer.alloc(26);
+  shared.writeUInt16LE(20, 0);
+  shared.writeUInt32LE(crc32(data), 10);
+  shared.writeUInt32LE(data.length, 14);
+  shared.writeUInt32LE(data.length, 18);
+  shared.writeUInt16LE(path.length, 22);
+  const local = Buffer.concat([Buffer.from("PK\x03\x04"), shared, path, data]);
+  const central = Buffer.concat([Buffer.from("PK\x01\x02\x14\x00"), shared, Buffer.alloc(14), path]);
+  const end = Buffer.alloc(18);
+  end.writeUInt16LE(1, 4);
+  end.writeUInt16LE(1, 6);
+  end.writeUInt32LE(central.length, 8);
+  end.writeUInt32LE(local.length, 12);
+  return Buffer.concat([local, central, Buffer.from("PK\x05\x06"), end]);
+}
 
 describe("a load", () => {
   it("makes users, lists and places, changes what changed and removes what is gone, of its own alone", async () => {
@@ -152,6 +172,16 @@ describe("a load", () => {
       { name: "Ada Moss", source: "sis-loader" },
     ]);
     expect([placesOn("North School"), placesOn("Physics 8")]).toEqual([["Ada Moss"], ["Ada Moss"]]);
+  });
+
+  it("reads a OneRoster archive, and refuses what is none", async () => {
+    const id = await define({ type: "oneroster" });
+    const headers = { "content-type": "application/zip" };
+    const body = zipOf("data/users.csv", "sourcedId,givenName,familyName,email\nu1,Ada,Moss,ada@example.org\n");
+    await api.call("PUT", `/load-definitions/${id}/file`, { headers, body });
+    expect(await load(id)).toMatchObject({ state: "complete", usersCreated: 1 });
+    await api.call("PUT", `/load-definitions/${id}/file`, { headers, body: body.subarray(0, 60) });
+    expect(await load(id)).toMatchObject({ state: "failed", reason: expect.stringContaining("archive") });
   });
 
   it("refuses paths that lead elsewhere and times that are none", async () => {
