@@ -1,5 +1,5 @@
-import { brandingBehaviour } from "../access/branding.ts";
 import { accessBehaviours, type Bound } from "../access/behaviours.ts";
+import { brandingBehaviour } from "../access/branding.ts";
 import { presentScimTies, scimGroupBehaviour } from "../access/scim-groups.ts";
 import { areaBehaviour } from "../areas/area-behaviour.ts";
 import { withPresence } from "../areas/presence-behaviour.ts";
@@ -65,9 +65,9 @@ import floors from "../resources/places/floors.ts";
 import siteRoles from "../resources/places/site-roles.ts";
 import sites from "../resources/places/sites.ts";
 import zones from "../resources/places/zones.ts";
+import notificationProfiles from "../resources/profiles/notification-profiles.ts";
 import scenarioNotifications from "../resources/scenarios/scenario-notifications.ts";
 import scenarios from "../resources/scenarios/scenarios.ts";
-import notificationProfiles from "../resources/profiles/notification-profiles.ts";
 import scimGroups from "../resources/security/scim-groups.ts";
 import securityGroupScimGroups from "../resources/security/security-group-scim-groups.ts";
 import bulkUploads from "../resources/uploads/bulk-uploads.ts";

@@ -1,9 +1,9 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { createAreas } from "../areas/areas.ts";
-import { AREA_TABLES } from "../areas/room-tables.ts";
 import { createOAuth } from "../access/oauth.ts";
 import { createSignIn } from "../access/sign-in.ts";
+import { createAreas } from "../areas/areas.ts";
+import { AREA_TABLES } from "../areas/room-tables.ts";
 import { createSpeechEngine } from "../audio/speech-engine.ts";
 import { createAddressPolicy } from "../base/address-policy.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
@@ -126,7 +126,17 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const { files } = store;
   const baseUrl = (): string => settings.api.publicUrl?.replace(/\/+$/, "") ?? server.url;
   const policy = createAddressPolicy(settings.network);
-  const rules = { clock, catalogue, files, endpoint, groupCounts, plugins, policy, baseUrl, systemBy: () => access.systemBy("areas") };
+  const rules = {
+    clock,
+    catalogue,
+    files,
+    endpoint,
+    groupCounts,
+    plugins,
+    policy,
+    baseUrl,
+    systemBy: () => access.systemBy("areas"),
+  };
   Object.assign(behaviours, bindBehaviours({ ...rules, reportsSite: settings.scenarios.syntheticSiteQuestion }));
 
   end("plugins", () => plugins.stop());
@@ -158,11 +168,25 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const telling = createTelling({ data, clock, events, log, policy, endpointId });
   const { eventStream, webhooks, live } = telling;
   const api = createApi({
-    ...{ catalogue, store, access, clock, log, broadcaster, plugins, signIn, oauth, firstRun, eventStream, campaigns, areas, speech },
+    ...{
+      catalogue,
+      store,
+      access,
+      clock,
+      log,
+      broadcaster,
+      plugins,
+      signIn,
+      oauth,
+      firstRun,
+      eventStream,
+      campaigns,
+      areas,
+      speech,
+    },
     bulkUploads,
     loaders,
     scenarios,
-    speech,
     settings: served,
     failover: (id) => failoverStatus(id, endpoint),
     consoleFolder: builtConsoleFolder(),

@@ -1,9 +1,9 @@
 import type { OAuth } from "../access/oauth.ts";
 import type { Access } from "../access/principal.ts";
 import type { SignIn } from "../access/sign-in.ts";
+import type { Areas } from "../areas/areas.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import type { Areas } from "../areas/areas.ts";
 import type { Broadcaster } from "../broadcast/broadcaster.ts";
 import type { Campaigns } from "../broadcast/campaigns.ts";
 import type { BulkUploads } from "../loaders/bulk-uploads.ts";

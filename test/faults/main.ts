@@ -35,8 +35,7 @@ if (what === "kills") {
   process.exitCode = kept ? 0 : 1;
 } else if (what === "bulk") {
   const figures = await bulk(Number(number ?? 100_000), say);
-  process.stdout.write(`${JSON.stringify(figures)}
-`);
+  process.stdout.write(`${JSON.stringify(figures)}\n`);
   const { changed, afterKill, afterCommit, lines } = figures;
   process.exitCode = changed.length === 0 && afterKill === 0 && afterCommit === lines ? 0 : 1;
 } else {

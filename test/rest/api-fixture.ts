@@ -5,12 +5,12 @@ import { createOAuth } from "../../src/access/oauth.ts";
 import { createSignIn } from "../../src/access/sign-in.ts";
 import { createToken } from "../../src/access/tokens.ts";
 import type { CompileScope } from "../../src/access/user-scope.ts";
-import { createAreas } from "../../src/areas/areas.ts";
-import { AREA_TABLES } from "../../src/areas/room-tables.ts";
 import { bindBehaviours } from "../../src/app/behaviours.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "../../src/app/load-declarations.ts";
 import { createTelling, type Telling } from "../../src/app/outbound.ts";
 import { startServer } from "../../src/app/server.ts";
+import { createAreas } from "../../src/areas/areas.ts";
+import { AREA_TABLES } from "../../src/areas/room-tables.ts";
 import { createSpeechEngine } from "../../src/audio/speech-engine.ts";
 import { createAddressPolicy } from "../../src/base/address-policy.ts";
 import { systemClock } from "../../src/base/clock.ts";
@@ -165,11 +165,11 @@ export async function openApi(
     ...{ store, catalogue, clock, log, turns, system },
     endpointId: () => store.find(endpoints, {}, 1)[0]?.id ?? "",
   });
-  await bulkUploads.start();
   const scenarios = createScenarios({
     ...{ store, catalogue, clock, broadcaster },
     reportsSite: (options.needs?.settings ?? defaultSettings()).scenarios.syntheticSiteQuestion,
   });
+  await bulkUploads.start();
   const api = createApi({
     scenarios,
     catalogue,
