@@ -20,7 +20,7 @@ export interface Report {
 }
 
 /** Internal key of a device's owner. */
-export function ownerOf(tx: Transaction, { pk }: Pick<Walker, "pk">): number {
+function ownerOf(tx: Transaction, { pk }: Pick<Walker, "pk">): number {
   return tx.one<{ user: number }>("SELECT user_pk AS user FROM user_devices WHERE pk = ?", pk)?.user ?? 0;
 }
 

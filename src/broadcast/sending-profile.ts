@@ -30,7 +30,7 @@ const FIELD = "extensionSettingsOverrides";
  * hour of sound is the most; kinds of live and ad-hoc audio sound like recordings.
  * @source decisions.md 8; digest `/v1/notification-profiles/{…}/settings`
  */
-export const ONPREM_SETTINGS = {
+const ONPREM_SETTINGS = {
   messageType: option("What is sent; `Text` makes no sound.", [
     "Text",
     "Text and Pre-Recorded Audio",
