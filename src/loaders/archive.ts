@@ -1,11 +1,13 @@
 import { promisify } from "node:util";
 import { type Entry, open, type ZipFile } from "yauzl";
 import { CallerError } from "../base/errors.ts";
-import type { OpenFile } from "./load-source.ts";
 
 /** Most bytes of one file once it is unpacked, and files of an archive. own choice: a roster of a million enrolments */
 const MOST_BYTES = 268_435_456;
 const MOST_FILES = 100;
+
+/** Files of a source by name; null for one that is not there. */
+export type OpenFile = (name: string) => Promise<AsyncIterable<Uint8Array> | null>;
 
 /** The files of a .zip by their names without folders. Throws CallerError for what is no archive or holds too much. */
 export async function openArchive(path: string): Promise<{ open: OpenFile; close(): void }> {

@@ -5,7 +5,7 @@ import type loadDefinitions from "../resources/loads/load-definitions.ts";
 import type { StoredFile } from "../schema/field.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { FileStore } from "../store/store.ts";
-import { openArchive } from "./archive.ts";
+import { type OpenFile, openArchive } from "./archive.ts";
 import { BrokenTable, readTable } from "./table-file.ts";
 
 /** A load definition as a row. */
@@ -22,9 +22,6 @@ export interface Person {
   /** Names of lists, each once. */
   lists: readonly string[];
 }
-
-/** Files of a source by name; null for one that is not there. */
-export type OpenFile = (name: string) => Promise<AsyncIterable<Uint8Array> | null>;
 
 /** Where sources lie. */
 export interface SourcePlace {
