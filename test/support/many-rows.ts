@@ -36,9 +36,10 @@ export function seedRows(dataDir: string, { users, devices, deliveries = 0 }: Ma
 function seedUsers(database: Database.Database, count: number): void {
   database
     .prepare(
-      `${NUMBERS} INSERT INTO users (id, created_at, updated_at, domain_pk, name, email, type, is_licensed)
+      `${NUMBERS} INSERT INTO users (id, created_at, updated_at, domain_pk, name, email, type, is_licensed,
+         password_reset_required, self_registered)
        SELECT ${UUID}, ${MADE_AT} + n, ${MADE_AT} + n, (SELECT min(pk) FROM domains),
-         printf('Person %06d', n * ${SCATTER} % ?), printf('person%06d@example.org', n * ${SCATTER} % ?), 'regular', 1 FROM c`,
+         printf('Person %06d', n * ${SCATTER} % ?), printf('person%06d@example.org', n * ${SCATTER} % ?), 'regular', 1, 0, 0 FROM c`,
     )
     .run(count, count, count);
   database.exec("INSERT OR IGNORE INTO search_pending SELECT 'users', pk FROM users");
