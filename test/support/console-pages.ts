@@ -20,7 +20,13 @@ export const CONSOLE_PAGES = [
   "/people?q=nobody",
   "/lists",
   "/security-groups",
+  "/security-groups",
+  "/domains",
+  "/rights",
+  "/audit",
   "/system",
+  "/applications",
+  "/webhooks",
   "/welcome",
   "/nowhere",
 ] as const;
