@@ -20,7 +20,6 @@ export const CONSOLE_PAGES = [
   "/people?q=nobody",
   "/lists",
   "/security-groups",
-  "/security-groups",
   "/domains",
   "/rights",
   "/audit",
