@@ -1,5 +1,5 @@
 import type { GrantRow } from "../api/identity-rows.ts";
-import type { Words } from "../words/use-words.tsx";
+import type { Words } from "../words/words.ts";
 
 /** A permission: a verb on a path pattern. */
 export type Grant = Pick<GrantRow, "verb" | "spec">;

@@ -1,5 +1,5 @@
 import type { ExtensionRow } from "../api/rows.ts";
-import type { Words } from "../words/use-words.tsx";
+import type { Words } from "../words/words.ts";
 
 /** Failures within 10 minutes that switch a plugin off. @source extensions/README.md */
 const MOST_FAILURES = 5;
