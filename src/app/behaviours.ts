@@ -39,7 +39,6 @@ import triggers from "../resources/outbound/triggers.ts";
 import subscriptions from "../resources/people/subscriptions.ts";
 import userDevices from "../resources/people/user-devices.ts";
 import scimGroups from "../resources/security/scim-groups.ts";
-import securityGroupScimGroups from "../resources/security/security-group-scim-groups.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { Behaviour, FileStore } from "../store/store.ts";
@@ -72,7 +71,6 @@ export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour>
     bind(endpointActivities, endpointActivityBehaviour),
     bind(distributionLists, distributionListBehaviour(baseUrl)),
     bind(scimGroups, scimGroupBehaviour),
-    bind(securityGroupScimGroups, { present: presentScimTies }),
     bind(distributionListScimGroups, { present: presentScimTies }),
     bind(subscriptions, subscriptionBehaviour(clock)),
     bind(triggers, triggerBehaviour(needs)),
