@@ -82,14 +82,18 @@ export function heldOnlyBy(one: Given | null, other: Given | null, reader: Reade
   });
 }
 
-/** Which of the users hold a right by other rules, a membership in another super group included. */
+/**
+ * Which of the users hold a right by other rules, a membership in another super group included. A right that is limited to
+ * a domain makes up for none.
+ */
 function heldElsewhere(users: readonly number[], { verb, spec }: Right, by: string, reader: Reader): Set<number> {
   const among = JSON.stringify(users);
   const found = reader.all<{ pk: number }>(
     `SELECT user_pk AS pk FROM user_permissions
-       WHERE verb = ? AND spec = ? AND id <> ? AND user_pk IN (SELECT value FROM json_each(?))
+       WHERE verb = ? AND spec = ? AND id <> ? AND domain_pk IS NULL AND user_pk IN (SELECT value FROM json_each(?))
      UNION SELECT m.user_pk FROM security_group_members m JOIN security_groups g ON g.pk = m.security_group_pk
        LEFT JOIN security_group_permissions p ON p.security_group_pk = g.pk AND p.verb = ? AND p.spec = ? AND p.id <> ?
+         AND p.domain_pk IS NULL
        WHERE (p.pk IS NOT NULL OR g.super_group = 1) AND m.id <> ? AND g.id <> ?
          AND m.user_pk IN (SELECT value FROM json_each(?))`,
     ...[verb, spec, by, among, verb, spec, by, by, by, among],
