@@ -1,5 +1,5 @@
 import { ConflictError, invalidValue } from "../base/errors.ts";
-import type { Claim } from "../store/once.ts";
+import type { Claim } from "../store/store.ts";
 import type { Answer, ApiRequest } from "./action.ts";
 import type { ApiNeeds } from "./needs.ts";
 import type { Row } from "./representation.ts";

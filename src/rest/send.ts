@@ -34,8 +34,9 @@ export async function send(ctx: Context, answer: Answer): Promise<void> {
   let { body } = answer;
   if (body !== null && isSqueezable(body, headers)) {
     headers.vary = varying(headers.vary);
-    if (ctx.method !== "HEAD" && TAKES_GZIP.test(String(ctx.req.headers["accept-encoding"] ?? ""))) {
-      body = await squeeze(body, { level: LEVEL });
+    if (TAKES_GZIP.test(String(ctx.req.headers["accept-encoding"] ?? ""))) {
+      // Who asks for the head alone is told of the form that would be sent, but for its length.
+      body = ctx.method === "HEAD" ? null : await squeeze(body, { level: LEVEL });
       headers["content-encoding"] = "gzip";
       // The same for both forms, so it no longer names the bytes.
       if (headers.etag !== undefined) headers.etag = `W/${headers.etag}`;

@@ -15,11 +15,10 @@ import { familyOf, followedBy } from "../schema/catalogue.ts";
 import { type Checker, compileChecker, defaultOf } from "../schema/check.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import { encode, type Layout } from "./layout.ts";
-import type { Once } from "./once.ts";
 import type { Records } from "./records.ts";
 import type { AnyRow } from "./rows.ts";
 import type { SearchIndex } from "./search-index.ts";
-import type { Behaviour, By, Reader, Secrets, SqlValue, Transaction } from "./store.ts";
+import type { Behaviour, By, Once, Reader, Secrets, SqlValue, Transaction } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
 /** What writing rows needs. */

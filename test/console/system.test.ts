@@ -77,7 +77,7 @@ plugins: {ip-phones: {listen: {auth: {port: ${port}}}}}
     expect(await page.getByRole("textbox", { name: "Push user" }).inputValue()).toBe("carillon");
     expect(await page.getByRole("textbox", { name: "Push password" }).inputValue()).toBe("");
     expect(await page.content()).not.toContain("hunter22");
-  });
+  }, 90_000);
 
   for (const look of ALL_LOOKS) {
     it(`has no fault that axe, the browser or the policy knows: ${look}`, async () => {
@@ -86,6 +86,6 @@ plugins: {ip-phones: {listen: {auth: {port: ${port}}}}}
       ).body.data.find(({ name }) => name === "ip-phones") as { id: string };
       const swept = [{ path: `/system?open=${id}`, tabs: ["Log", "History"] }];
       expect(await sweepSheets(browser, daemon.url, look, swept)).toEqual([]);
-    }, 60_000);
+    }, 120_000);
   }
 });

@@ -11,6 +11,7 @@ import {
   wrongValues,
 } from "../support/sample-values.ts";
 import type { ApiFixture, Form, Received } from "./api-fixture.ts";
+import { describeRules } from "./resource-rules.ts";
 import { type Place, type SampleRows, sendingOf } from "./sample-rows.ts";
 
 /** What the generated tests of a resource need. */
@@ -42,6 +43,7 @@ function describePath(resource: AnyResource, path: ResourcePath, needs: SuiteNee
   if (!needsFile) it("takes JSON, form and multipart alike", () => checkMediaTypes(resource, path, needs));
   it("lists in pages", () => checkPages(resource, path, needs));
   it("shows what a get permission allows, and no more", () => checkPermissions(resource, path, needs));
+  describeRules(resource, path, needs);
   it("refuses unknown parents", () => checkParents(resource, path, needs));
   for (const [name] of fileFields(resource)) it(`stores ${name}`, () => checkFile(resource, path, name, needs));
   describe("refuses and writes nothing", () => checkFields(resource, path, needs));

@@ -21,12 +21,11 @@ interface TraceEvent {
  * the clock that are short by the processor's time, so the second is what a test may demand.
  */
 export async function watchTasks(page: Page): Promise<() => Promise<PageTasks>> {
-  await page.evaluate(() => {
-    const found: number[] = [];
-    Object.assign(globalThis, { longTasks: found });
-    const watcher = new PerformanceObserver((list) => found.push(...list.getEntries().map(({ duration }) => duration)));
+  await page.evaluate(`(() => {
+    globalThis.longTasks = [];
+    const watcher = new PerformanceObserver((list) => longTasks.push(...list.getEntries().map(({ duration }) => duration)));
     watcher.observe({ type: "longtask" });
-  });
+  })()`);
   const session = await page.context().newCDPSession(page);
   const events: TraceEvent[] = [];
   session.on("Tracing.dataCollected", ({ value }) => events.push(...(value as unknown as TraceEvent[])));
@@ -35,7 +34,7 @@ export async function watchTasks(page: Page): Promise<() => Promise<PageTasks>> 
     const complete = new Promise((resolve) => session.once("Tracing.tracingComplete", resolve));
     await session.send("Tracing.end");
     await complete;
-    const long = await page.evaluate(() => (globalThis as unknown as { longTasks: number[] }).longTasks);
+    const long = await page.evaluate<number[]>("longTasks");
     return { long: long.sort((a, b) => b - a), worstCpuMs: worstOf(events) };
   };
 }

@@ -1,4 +1,4 @@
-import type { Browser, BrowserContextOptions } from "playwright-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { type ConsolePage, newConsolePage } from "./browser.ts";
 import { TEST_ADMIN } from "./daemon.ts";
 
@@ -20,7 +20,13 @@ export const CONSOLE_PAGES = [
   "/people?q=nobody",
   "/lists",
   "/security-groups",
+  "/security-groups",
+  "/domains",
+  "/rights",
+  "/audit",
   "/system",
+  "/applications",
+  "/webhooks",
   "/welcome",
   "/nowhere",
 ] as const;
@@ -50,4 +56,16 @@ export async function logIn(
   await page.fill("input[type=password]", password);
   await page.click("button[type=submit]");
   await page.waitForSelector(".frame");
+}
+
+/** Moves the page's list to a share of its length, as the scroll bar does. */
+export async function scrollList(page: Page, share: number): Promise<void> {
+  await page.evaluate(
+    `(() => { const list = document.querySelector(".table"); list.scrollTop = ${share} * (list.scrollHeight - list.clientHeight); })()`,
+  );
+}
+
+/** Where the page's list stands, in px. */
+export async function listPlace(page: Page): Promise<number> {
+  return page.evaluate<number>('document.querySelector(".table").scrollTop');
 }

@@ -130,8 +130,14 @@ describe("the live feed lets in", () => {
     ["no session without an origin", () => ({ cookie }), "", 403],
     ["no other name", () => ({ ...bearer(), host: "evil.example.org" }), "", 421],
     ["no since that is none", bearer, "?since=x", 400],
+    ["nobody into a domain where it may not act", bearer, "?domain=00000000-0000-4000-8000-000000000000", 400],
   ])("%s", async (_what, headers, query, status) => {
     expect((await refusal(dial(headers(), query))).status).toBe(status);
+  });
+
+  it("somebody into a domain of its own", async () => {
+    const { messages } = await follow(bearer(), `?domain=${fixture.rootId}`);
+    expect(messages).toEqual([{ seq: expect.any(Number) }]);
   });
 
   it("nobody elsewhere", async () => {

@@ -10,6 +10,8 @@ const SHOWN_IN: Readonly<Record<string, readonly string[]>> = {
   subscriptions: ["users"],
   "security-group-members": ["users"],
   "security-groups": ["users"],
+  "user-permissions": ["users"],
+  "security-group-permissions": ["users"],
   devices: ["device-groups"],
 };
 

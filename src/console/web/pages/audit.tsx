@@ -126,7 +126,7 @@ const FRESH_MS = 300_000;
 /** Whether the record is still what was written; followed to its end, however long it is. */
 function ChainState() {
   const { t } = useWords();
-  const { client } = useConsole();
+  const { client, clock } = useConsole();
   const chain = useQuery({
     queryKey: ["audit-chain"],
     staleTime: FRESH_MS,
@@ -134,7 +134,7 @@ function ChainState() {
       let after = "";
       for (;;) {
         const verdict = await client.get<AuditVerdict>("audit/verification", {}, after ? { after } : {});
-        if (verdict.finished || !verdict.intact) return { ...verdict, checkedAt: new Date().toISOString() };
+        if (verdict.finished || !verdict.intact) return { ...verdict, checkedAt: new Date(clock.now()).toISOString() };
         after = `${verdict.last.number}:${verdict.last.hash}`;
       }
     },

@@ -61,6 +61,7 @@ export function thingWord(resource: string, name: Words["name"]): string {
   return word === resource ? resource.replace(/-/g, " ") : word;
 }
 
-function shapeOf(path: string): string {
+/** A path with `*` for its placeholders. */
+export function shapeOf(path: string): string {
   return path.replace(/\{\w+\}/g, "*");
 }

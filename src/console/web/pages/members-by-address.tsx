@@ -5,6 +5,7 @@ import type { UserRow } from "../api/rows.ts";
 import { useConsole } from "../console-context.tsx";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { useWords } from "../words/use-words.tsx";
+import { addressesIn } from "./addresses.ts";
 import "../parts/input-styles.ts";
 
 interface MembersByAddressProps {
@@ -71,9 +72,4 @@ export function MembersByAddress({ has, onAdd }: MembersByAddressProps) {
 async function userAt(client: Client, email: string): Promise<UserRow | null> {
   const { data } = await client.get<Page<UserRow>>("users", {}, { email, limit: 1 });
   return data[0] ?? null;
-}
-
-/** The e-mail addresses in a text, whatever stands between them; each once. */
-export function addressesIn(text: string): string[] {
-  return [...new Set(text.match(/[^\s,;<>"]+@[^\s,;<>"]+/g) ?? [])];
 }

@@ -1,0 +1,134 @@
+import { describe, expect, it } from "vitest";
+import { addressesIn } from "../../../../src/console/web/pages/addresses.ts";
+import { differencesOf, valueText } from "../../../../src/console/web/pages/audit-difference.ts";
+import { grantFor, grantSentence, keyOf } from "../../../../src/console/web/pages/grant-words.ts";
+import { pluginSentence, pluginTone, pluginWord } from "../../../../src/console/web/pages/plugin-words.ts";
+import {
+  endOfDay,
+  fromLocalText,
+  lastDayOf,
+  startOfDay,
+  toLocalText,
+} from "../../../../src/console/web/parts/local-moment.ts";
+import { en } from "../../../../src/console/web/words/en.ts";
+import { fill } from "../../../../src/console/web/words/format.ts";
+import type { Words } from "../../../../src/console/web/words/use-words.tsx";
+
+const catalogue: Readonly<Record<string, string>> = en;
+const words = {
+  t: (key, values = {}) => fill(catalogue[key] ?? key, values, "en"),
+  name: (family, value) => catalogue[`${family}.${value}`] ?? value,
+} as Words;
+
+const THINGS = {
+  users: { path: "/users", methods: ["get", "post", "put", "delete"] },
+  "user-devices": { path: "/users/{userId}/devices", methods: ["get", "post", "put", "delete"] },
+  "odd-things": { path: "/odd-things", methods: ["get"] },
+};
+const ID = "01a1ff94-585e-71dd-95b4-807707d03648";
+
+describe("a permission in words", () => {
+  it.each([
+    ["get", "/users/*", "See people"],
+    ["post", "/users", "Add people"],
+    ["post", "/users/*", "Add people"],
+    ["put", "/users/*/devices/*", "Change devices of people"],
+    ["delete", `/users/${ID}`, "Remove people (only 01a1ff94…)"],
+    ["get", "/odd-things/*", "See odd things"],
+    ["post", "/notifications", "Send messages live"],
+    ["post", "/users/*/clone", "Copy people"],
+    ["get", "/nowhere/*/at-all", "get /nowhere/*/at-all"],
+  ])("%s %s", (verb, spec, sentence) => {
+    expect(grantSentence({ verb, spec }, THINGS, words)).toBe(sentence);
+  });
+
+  it("is made from a verb and a thing, and known whatever its spelling", () => {
+    expect(grantFor("get", "/users/{userId}/devices")).toEqual({ verb: "get", spec: "/users/*/devices/*" });
+    expect(grantFor("post", "/users")).toEqual({ verb: "post", spec: "/users" });
+    expect(keyOf({ verb: "post", spec: "/users/*" })).toBe(keyOf({ verb: "post", spec: "/users" }));
+    expect(keyOf({ verb: "get", spec: "/users/*" })).not.toBe(keyOf({ verb: "get", spec: "/users" }));
+  });
+});
+
+describe("a plugin's state in words", () => {
+  const row = (state: string, more: object = {}) => ({
+    disabled: false,
+    status: { ...{ state, health: "ok", reason: null, failures: 0, nextTryAt: null }, ...more },
+  });
+
+  it("says why it failed, when it is tried again and how often it may fail", () => {
+    const failed = row("restarting", { reason: "it threw: x", failures: 3, nextTryAt: "2026-01-01T00:00:04.500Z" });
+    const now = Date.parse("2026-01-01T00:00:00Z");
+    expect(pluginSentence(failed, now, words)).toBe(
+      "Failed: it threw: x. Tried again in 5 s; failure 3 of 5 before it is given up.",
+    );
+    expect(pluginSentence(failed, now + 60_000, words)).toContain("in 0 s");
+  });
+
+  it.each([
+    ["running", {}, "", "good"],
+    ["running", { health: "degraded", reason: "two phones are silent" }, "two phones are silent", "warn"],
+    ["stopped", { health: "down", reason: "it threw: x" }, "until somebody restarts it", "bad"],
+    ["disabled", { health: "down", reason: "Field config.host is required." }, "Switched on, but it cannot run", ""],
+    ["absent", { health: "down" }, "not on this appliance", "bad"],
+  ])("%s %j", (state, more, sentence, tone) => {
+    expect(pluginSentence(row(state, more), 0, words)).toContain(sentence);
+    expect(pluginTone(row(state, more))).toBe(tone);
+  });
+
+  it("names trouble before it names running", () => {
+    expect(pluginWord(row("running", { health: "degraded" }))).toBe("degraded");
+    expect(pluginWord({ status: null })).toBe("absent");
+  });
+});
+
+describe("what an audit entry changed", () => {
+  it("are the members that differ, without the row's books", () => {
+    const before = { id: "1", name: "Choir", updatedAt: "a", isShared: false, note: null };
+    const after = { id: "1", name: "Big choir", updatedAt: "b", isShared: false, note: "", tags: ["x"] };
+    expect(differencesOf(before, after)).toEqual([
+      { field: "name", before: "Choir", after: "Big choir" },
+      { field: "tags", before: undefined, after: ["x"] },
+    ]);
+    expect(differencesOf(null, { name: "Choir" })).toEqual([{ field: "name", before: undefined, after: "Choir" }]);
+    expect(differencesOf({ name: "Choir" }, null)).toEqual([{ field: "name", before: "Choir", after: undefined }]);
+    expect(differencesOf(null, null)).toEqual([]);
+  });
+
+  it("is read as text, moments as people write them", () => {
+    const moment = (at: number) => `at ${at}`;
+    expect(["x", 1, false, null, ["a"]].map((value) => valueText(value, moment))).toEqual([
+      "x",
+      "1",
+      "false",
+      "",
+      '["a"]',
+    ]);
+    expect(valueText("1970-01-01T00:00:01.000Z", moment)).toBe("at 1000");
+  });
+});
+
+describe("moments in fields", () => {
+  it("go to local text and back", () => {
+    const iso = new Date(2026, 4, 31, 8, 30).toISOString();
+    expect(toLocalText(iso)).toBe("2026-05-31T08:30");
+    expect(fromLocalText("2026-05-31T08:30")).toBe(iso);
+    expect([toLocalText(null), fromLocalText(""), fromLocalText("nonsense")]).toEqual(["", null, null]);
+  });
+
+  it("hold a last day that is over with its night", () => {
+    const end = endOfDay("2026-05-31");
+    expect(end).toBe(new Date(2026, 5, 1).toISOString());
+    expect(lastDayOf(end)).toBe("2026-05-31");
+    expect(startOfDay("2026-05-31")).toBe(new Date(2026, 4, 31).toISOString());
+    expect([endOfDay(""), startOfDay("x"), lastDayOf(null)]).toEqual([null, null, ""]);
+  });
+});
+
+describe("addresses as they are pasted", () => {
+  it("are found whatever stands between them, each once", () => {
+    expect(addressesIn('Anna <anna@example.org>; "ben@example.org",\tanna@example.org\nno address')).toEqual([
+      ...["anna@example.org", "ben@example.org"],
+    ]);
+  });
+});
