@@ -36,7 +36,7 @@ export interface ResourceDeclaration<F extends Readonly<Record<string, Field>> =
   idParam: string;
   /** `domain`: visible within domains; `organisation`: one for all; `parent`: follows the parent in the path. */
   scope: "domain" | "organisation" | "parent";
-  /** Ref fields whose rows must all be in sight for a row of scope `parent` to be; those that its paths name unless given. */
+  /** Ref fields whose rows must all be in sight for a row of scope `parent` to be; those that its paths name or it can't be without, unless given. */
   follows?: readonly string[];
   /** Field (or `id`) that holds the domain to which a row of scope `organisation` belongs; without, it belongs to all. */
   domainField?: string;

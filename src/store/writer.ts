@@ -164,6 +164,8 @@ export function createWriter(options: WriterOptions): Writer {
       const id = row[name] as string | null;
       if (spec?.kind !== "ref" || !id || name in system || !tables.catalogue.has(spec.to)) continue;
       const target = tables.catalogue.byName(spec.to);
+      // Whether it is there at all, the reference itself is checked for.
+      if (by.scope.changeable.visible(target) === "all") continue;
       if (!reader.get(target, id, by.scope.inSight)) throw faulty([unseen(name, id)]);
       if (target.domainField !== "id") requireChangeable(target, id, by);
       else if (!by.scope.holds(id)) throw forbidden();
