@@ -29,7 +29,14 @@ function looseEnds(resource: AnyResource): string[] {
     }
   }
   const embeds = Object.values(resource.fields).flatMap((spec) => ("embed" in spec && spec.embed ? [spec.embed] : []));
-  const base = ["id", "createdAt", "updatedAt", "permissions", "pk", ...(resource.scope === "domain" ? ["domainId"] : [])];
+  const base = [
+    "id",
+    "createdAt",
+    "updatedAt",
+    "permissions",
+    "pk",
+    ...(resource.scope === "domain" ? ["domainId"] : []),
+  ];
   for (const name of [...embeds, ...base]) {
     if (name in resource.fields) ends.push(`name ${name}`);
   }
