@@ -121,7 +121,7 @@ function orderOf(resource: AnyResource, asked: string | undefined, shape: RowSha
   const column = shape.layout.columnOf(field);
   const sortable =
     column && !column.target && !["internal", "json", "list", "object", "file", "secret"].includes(column.spec.kind);
-  if (!column || !sortable) throw invalidValue("sort");
+  if (!column || !sortable) throw invalidValue("sort", "Lists are not sorted by it.");
   const nothing = column.type === "TEXT" ? "" : -9e15;
   return {
     field,
