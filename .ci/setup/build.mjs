@@ -17,7 +17,7 @@ const PARTS = {
   main: {
     project: "tsconfig.json",
     folders: ["src", "plugins"],
-    files: ["tsconfig.json", "package.json", "package-lock.json"],
+    files: ["tsconfig.json", "package.json", "package-lock.json", ".ci/setup/client.mjs"],
   },
   harness: {
     project: ".ci/tsconfig.harness.json",

@@ -34,6 +34,9 @@ export interface CarillonClientOptions extends Omit<ClientOptions, "baseUrl"> {
 export function createCarillonClient(options: CarillonClientOptions): Client<paths>;
 `;
 
+/** Without `--immutable`: openapi-fetch takes a readonly list for an object, and what it answers would have no methods. */
+const OPTIONS = ["--default-non-nullable=false"];
+
 /**
  * Makes the package carillon-client in dist/client from the API's description: openapi.json, its types, and a client for
  * Node and browsers. Needs the compiled product; while the description stays the same, nothing is made anew. Returns
@@ -49,23 +52,18 @@ export function buildClient(root) {
     spawnSync(process.execPath, args, { cwd: root, stdio: ["ignore", "ignore", "pipe"], encoding: "utf8" });
   const described = run([join(root, "dist/src/main.js"), "openapi", "--out", document]);
   if (described.status !== 0) return failed(described.stderr);
-  const stamp = createHash("sha256").update(readFileSync(document)).update(INDEX).update(TYPES).digest("hex");
-  if (readText(join(folder, ".stamp")) === stamp) return true;
+  const stamp = createHash("sha256");
+  for (const part of [readFileSync(document), INDEX, TYPES, ...OPTIONS]) stamp.update(part);
+  const stamped = stamp.digest("hex");
+  if (readText(join(folder, ".stamp")) === stamped) return true;
   say("set-up: building the API client …");
   const generator = join(root, "node_modules/openapi-typescript/bin/cli.js");
-  const generated = run([
-    generator,
-    document,
-    "-o",
-    join(folder, "schema.d.ts"),
-    "--immutable",
-    "--default-non-nullable=false",
-  ]);
+  const generated = run([generator, document, "-o", join(folder, "schema.d.ts"), ...OPTIONS]);
   if (generated.status !== 0) return failed(generated.stderr);
   writeFileSync(join(folder, "index.js"), INDEX);
   writeFileSync(join(folder, "index.d.ts"), TYPES);
   writeFileSync(join(folder, "package.json"), manifest(root));
-  writeFileSync(join(folder, ".stamp"), stamp);
+  writeFileSync(join(folder, ".stamp"), stamped);
   return true;
 }
 

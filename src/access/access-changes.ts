@@ -1,3 +1,4 @@
+import domains from "../resources/domains/domains.ts";
 import securityGroupMembers from "../resources/security/security-group-members.ts";
 import securityGroupPermissions from "../resources/security/security-group-permissions.ts";
 import securityGroups from "../resources/security/security-groups.ts";
@@ -9,6 +10,8 @@ import type { Reader } from "../store/store.ts";
 export interface Right {
   verb: string;
   spec: string;
+  /** Domain within which, with those below it, it holds; null for wherever its holder may act. */
+  domainId: string | null;
 }
 
 /** Who holds what by one rule. */
@@ -25,19 +28,19 @@ export interface Holding extends Right {
   userPk: number;
 }
 
-const EVERYTHING: Right = { verb: "*", spec: "*" };
+const EVERYTHING: Right = { verb: "*", spec: "*", domainId: null };
 
 /** Who holds what by a row; null for rows that give no rights. */
 export function givenBy(reader: Reader, resource: AnyResource, row: unknown): Given | null {
   const by = (row as { id: string }).id;
   switch (resource.name) {
     case userPermissions.name: {
-      const { userId, verb, spec } = row as RowOf<typeof userPermissions>;
-      return { by, holders: userKeys(reader, userId), rights: [{ verb, spec }] };
+      const { userId, verb, spec, domainId } = row as RowOf<typeof userPermissions>;
+      return { by, holders: userKeys(reader, userId), rights: [{ verb, spec, domainId }] };
     }
     case securityGroupPermissions.name: {
-      const { securityGroupId, verb, spec } = row as RowOf<typeof securityGroupPermissions>;
-      return { by, holders: memberKeys(reader, securityGroupId), rights: [{ verb, spec }] };
+      const { securityGroupId, verb, spec, domainId } = row as RowOf<typeof securityGroupPermissions>;
+      return { by, holders: memberKeys(reader, securityGroupId), rights: [{ verb, spec, domainId }] };
     }
     case securityGroupMembers.name: {
       const { userId, securityGroupId } = row as RowOf<typeof securityGroupMembers>;
@@ -61,38 +64,61 @@ function memberKeys(reader: Reader, groupId: string): number[] {
 }
 
 function rightsOf(reader: Reader, groupId: string): Right[] {
-  const rights = reader.all<{ verb: string; spec: string }>(
-    `SELECT DISTINCT p.verb, p.spec FROM security_group_permissions p JOIN security_groups g ON g.pk = p.security_group_pk
-     WHERE g.id = ?`,
+  const rights = reader.all<{ verb: string; spec: string; domainId: string | null }>(
+    `SELECT DISTINCT p.verb, p.spec, d.id AS domainId FROM security_group_permissions p
+     JOIN security_groups g ON g.pk = p.security_group_pk LEFT JOIN domains d ON d.pk = p.domain_pk WHERE g.id = ?`,
     groupId,
   );
   const isSuper = reader.one("SELECT 1 FROM security_groups WHERE id = ? AND super_group = 1", groupId) !== null;
   return isSuper ? [EVERYTHING, ...rights] : rights;
 }
 
-/** The holdings of `one` that `other` does not give, and that no rule but theirs gives either. */
+/**
+ * The holdings of `one` that `other` does not give, and that no rule but theirs gives either. A right everywhere, or in a
+ * domain above, is as good as one in a domain.
+ */
 export function heldOnlyBy(one: Given | null, other: Given | null, reader: Reader): Holding[] {
   if (!one) return [];
   return one.rights.flatMap((right) => {
-    const isGiven = other?.rights.some(({ verb, spec }) => verb === right.verb && spec === right.spec) ?? false;
+    const places = right.domainId === null ? [] : pathOf(right.domainId, reader);
+    const isGiven = other?.rights.some((given) => covers(given, right, places)) ?? false;
     const kept = new Set(isGiven ? other?.holders : []);
     const holders = one.holders.filter((pk) => !kept.has(pk));
-    const elsewhere = holders.length === 0 ? new Set<number>() : heldElsewhere(holders, right, one.by, reader);
+    const elsewhere = holders.length === 0 ? new Set<number>() : heldElsewhere(holders, right, places, one.by, reader);
     return holders.filter((pk) => !elsewhere.has(pk)).map((userPk) => ({ userPk, ...right }));
   });
 }
 
+function covers(given: Right, { verb, spec }: Right, places: readonly string[]): boolean {
+  const reaches = given.domainId === null || places.includes(given.domainId);
+  return reaches && given.verb === verb && given.spec === spec;
+}
+
+/** Ids of a domain and those above it. */
+function pathOf(domainId: string, reader: Reader): readonly string[] {
+  return reader.get(domains, domainId)?.path?.split("/") ?? [domainId];
+}
+
 /** Which of the users hold a right by other rules, a membership in another super group included. */
-function heldElsewhere(users: readonly number[], { verb, spec }: Right, by: string, reader: Reader): Set<number> {
-  const among = JSON.stringify(users);
+function heldElsewhere(
+  users: readonly number[],
+  { verb, spec }: Right,
+  places: readonly string[],
+  by: string,
+  reader: Reader,
+): Set<number> {
+  const [among, within] = [JSON.stringify(users), JSON.stringify(places)];
+  const reaches = `(p.domain_pk IS NULL
+    OR p.domain_pk IN (SELECT d.pk FROM domains d WHERE d.id IN (SELECT value FROM json_each(?))))`;
   const found = reader.all<{ pk: number }>(
-    `SELECT user_pk AS pk FROM user_permissions
-       WHERE verb = ? AND spec = ? AND id <> ? AND user_pk IN (SELECT value FROM json_each(?))
+    `SELECT p.user_pk AS pk FROM user_permissions p
+       WHERE p.verb = ? AND p.spec = ? AND p.id <> ? AND ${reaches} AND p.user_pk IN (SELECT value FROM json_each(?))
      UNION SELECT m.user_pk FROM security_group_members m JOIN security_groups g ON g.pk = m.security_group_pk
        LEFT JOIN security_group_permissions p ON p.security_group_pk = g.pk AND p.verb = ? AND p.spec = ? AND p.id <> ?
+         AND ${reaches}
        WHERE (p.pk IS NOT NULL OR g.super_group = 1) AND m.id <> ? AND g.id <> ?
          AND m.user_pk IN (SELECT value FROM json_each(?))`,
-    ...[verb, spec, by, among, verb, spec, by, by, by, among],
+    ...[verb, spec, by, within, among, verb, spec, by, within, by, by, among],
   );
   return new Set(found.map(({ pk }) => pk));
 }

@@ -5,12 +5,14 @@ import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
 import applications from "../resources/security/applications.ts";
 import auditEntries from "../resources/security/audit-entries.ts";
+import scimGroupMembers from "../resources/security/scim-group-members.ts";
 import securityGroupMembers from "../resources/security/security-group-members.ts";
 import securityGroupPermissions from "../resources/security/security-group-permissions.ts";
+import securityGroupScimGroups from "../resources/security/security-group-scim-groups.ts";
 import securityGroups from "../resources/security/security-groups.ts";
 import userPermissions from "../resources/security/user-permissions.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
-import type { AnyResource } from "../schema/resource.ts";
+import type { AnyResource, RowOf } from "../schema/resource.ts";
 import type { Behaviour, By, Change, Reader, Transaction } from "../store/store.ts";
 import { applicationBehaviour } from "./application-behaviour.ts";
 import { presentEntries } from "./audit-presentation.ts";
@@ -19,12 +21,14 @@ import { isSpec } from "./grants.ts";
 import { domainsOf } from "./membership.ts";
 import {
   domainsOfMembers,
+  domainsOfScimMembers,
   domainsOfUser,
   type GivenGrant,
   type Rights,
   rightsOfGroup,
   rightsOfUser,
 } from "./rights.ts";
+import { presentScimTies } from "./scim-groups.ts";
 import { endSessions } from "./session.ts";
 import { presentUsers } from "./user-presentation.ts";
 import type { UserScope } from "./user-scope.ts";
@@ -34,19 +38,25 @@ export type Bound = readonly [resource: AnyResource, behaviour: Behaviour];
 
 /**
  * The rules of who may be given what. own choice: nobody passes on more than the own rights, be it by a permission, a
- * membership, a token or a domain, nor locks somebody with greater rights; the organisation never loses its last member of a
- * super group.
+ * membership, a tie to a directory's group, a token or a domain, nor locks somebody with greater rights; the organisation
+ * never loses its last member of a super group, nor the last one who can log in.
  */
 export function accessBehaviours(clock: Clock, catalogue: Catalogue): readonly Bound[] {
   return [
     bind(auditEntries, { present: presentEntries(catalogue) }),
     bind(domains, domainBehaviour(familiesIn(catalogue))),
-    bind(users, { beforeWrite: checkUser, afterWrite: followUser, present: presentUsers(clock) }),
+    bind(users, {
+      beforeWrite: checkUser,
+      afterWrite: (change, tx, by) => followUser(change, tx, by, clock.now()),
+      present: presentUsers(clock),
+    }),
     bind(userTokens, { beforeWrite: (change, tx, by) => checkToken(change, tx, by, clock.now()) }),
     bind(applications, applicationBehaviour(requireCover)),
     bind(securityGroups, { beforeWrite: checkGroup, afterWrite: keepAnAdministrator }),
     bind(securityGroupMembers, { beforeWrite: checkMember, afterWrite: keepAnAdministrator }),
     bind(securityGroupPermissions, { beforeWrite: ({ after }, tx, by) => checkGroupPermission(after, tx, by) }),
+    bind(securityGroupScimGroups, { beforeWrite: checkTie, present: presentScimTies }),
+    bind(scimGroupMembers, { beforeWrite: checkScimMember }),
     bind(userPermissions, { beforeWrite: ({ after }, tx, by) => checkUserPermission(after, tx, by) }),
   ];
 }
@@ -73,9 +83,10 @@ function checkUser({ before, after, given }: Change<typeof users>, tx: Reader, b
   if (start !== null && end !== null && end <= start) throw invalidValue("lock", "It must end after its start.");
 }
 
-function followUser(change: Change<typeof users>, tx: Transaction, by: By): void {
+function followUser(change: Change<typeof users>, tx: Transaction, by: By, now: number): void {
   const { before, after } = change;
   keepAnAdministrator(change, tx);
+  if (before && after && canLogIn(before, now) && !canLogIn(after, now)) keepOneWhoCanLogIn(after, tx, now);
   if (before && after && before.passwordHash !== after.passwordHash) endSessions(tx, after.id, by);
 }
 
@@ -100,6 +111,22 @@ function checkMember({ op, after }: Change<typeof securityGroupMembers>, tx: Rea
   const group = tx.get(securityGroups, after.securityGroupId);
   const user = tx.get(users, after.userId);
   if (group && user) requireCover(by, rightsOfGroup(tx, group.pk), domainsOfUser(tx, user.pk));
+}
+
+/** People of the directory's group belong to the security group, so a tie is as good as their memberships. */
+function checkTie({ op, after }: Change<typeof securityGroupScimGroups>, tx: Reader, by: By): void {
+  if (op !== "create" || !after) return;
+  const group = tx.get(securityGroups, after.securityGroupId);
+  if (group) requireCover(by, rightsOfGroup(tx, group.pk), domainsOfScimMembers(tx, after.scimGroupId));
+}
+
+function checkScimMember({ op, after }: Change<typeof scimGroupMembers>, tx: Reader, by: By): void {
+  if (op !== "create" || !after) return;
+  const user = tx.get(users, after.userId);
+  for (const { securityGroupId } of tx.find(securityGroupScimGroups, { scimGroupId: after.scimGroupId })) {
+    const group = tx.get(securityGroups, securityGroupId);
+    if (group && user) requireCover(by, rightsOfGroup(tx, group.pk), domainsOfUser(tx, user.pk));
+  }
 }
 
 function checkGroupPermission(grant: (GivenGrant & { securityGroupId: string }) | null, tx: Reader, by: By): void {
@@ -135,4 +162,24 @@ function keepAnAdministrator({ op, given }: Pick<Change, "op" | "given">, tx: Re
      WHERE g.super_group = 1 LIMIT 1`,
   );
   if (member === null) throw new ConflictError("The last member of the super groups can't be removed.");
+}
+
+/** own choice: a lock that only begins later counts too, since it begins by itself. */
+function canLogIn({ email, lock }: Pick<RowOf<typeof users>, "email" | "lock">, now: number): boolean {
+  return email !== null && (lock === null || (lock.end ?? Number.POSITIVE_INFINITY) <= now);
+}
+
+/** Refuses to lock out the last administrator; `carillon user unlock` is the way back in should it happen all the same. */
+function keepOneWhoCanLogIn({ pk }: RowOf<typeof users>, tx: Reader, now: number): void {
+  const members = tx.all<{ pk: number }>(
+    `SELECT DISTINCT m.user_pk AS pk FROM security_group_members m
+     JOIN security_groups g ON g.pk = m.security_group_pk WHERE g.super_group = 1`,
+  );
+  if (!members.some((member) => member.pk === pk)) return;
+  const administrators = tx.byPks(
+    users,
+    members.map((member) => member.pk),
+  );
+  if (administrators.some((user) => canLogIn(user, now))) return;
+  throw new ConflictError("The last member of the super groups who can log in can't be locked out.");
 }

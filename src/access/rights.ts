@@ -65,6 +65,17 @@ export function domainsOfMembers(reader: Reader, groupPk: number): string[] {
   );
 }
 
+/** Ids of the domains that the users in a group of a directory are in. */
+export function domainsOfScimMembers(reader: Reader, scimGroupId: string): string[] {
+  return idsOf(
+    reader.all(
+      `SELECT DISTINCT d.id, u.also_in FROM scim_group_members m JOIN scim_groups s ON s.pk = m.scim_group_pk
+       JOIN users u ON u.pk = m.user_pk LEFT JOIN domains d ON d.pk = u.domain_pk WHERE s.id = ?`,
+      scimGroupId,
+    ),
+  );
+}
+
 function idsOf(lines: readonly { id: string | null; also_in: string | null }[]): string[] {
   const ids = lines.flatMap(({ id, also_in }) => [
     ...(id === null ? [] : [id]),

@@ -38,7 +38,7 @@ export async function createToken(
 
 /**
  * Revokes a token. With a refresh token goes whatever came of the same consent, since it could get more; with an access
- * token only when `wholeChain` says so. Throws not-found.
+ * token of an application only when `wholeChain` says so. Throws not-found.
  */
 export async function revokeToken(store: Store, token: UserToken, wholeChain: boolean, by: By): Promise<void> {
   const isEarlier = token.tokenType === "refresh_token" || token.type === "code";

@@ -69,7 +69,6 @@ import notificationProfiles from "../resources/profiles/notification-profiles.ts
 import scenarioNotifications from "../resources/scenarios/scenario-notifications.ts";
 import scenarios from "../resources/scenarios/scenarios.ts";
 import scimGroups from "../resources/security/scim-groups.ts";
-import securityGroupScimGroups from "../resources/security/security-group-scim-groups.ts";
 import bulkUploads from "../resources/uploads/bulk-uploads.ts";
 import { incidentActivityBehaviour, incidentBehaviour } from "../scenarios/incident-behaviour.ts";
 import { incidentPlanBehaviour, resourceBehaviourOf } from "../scenarios/incident-resources.ts";
@@ -114,7 +113,6 @@ export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour>
     bind(endpointActivities, endpointActivityBehaviour),
     bind(distributionLists, distributionListBehaviour(baseUrl)),
     bind(scimGroups, scimGroupBehaviour),
-    bind(securityGroupScimGroups, { present: presentScimTies }),
     bind(distributionListScimGroups, { present: presentScimTies }),
     bind(subscriptions, subscriptionBehaviour(clock)),
     bind(loadDefinitions, loadDefinitionBehaviour),

@@ -1,3 +1,4 @@
+import { hashPassword } from "../access/passwords.ts";
 import type { Access } from "../access/principal.ts";
 import { createToken, type UserToken } from "../access/tokens.ts";
 import type { Clock } from "../base/clock.ts";
@@ -65,14 +66,25 @@ export function createOrders({ store, access, clock }: OrderNeeds): Readonly<Rec
       await store.remove(userTokens, row.id, by);
       return tokenLine(row, holder);
     },
+    /** `{user, password?}` -> `{id, user}`: takes the lock away and sets a password, which ends the user's sessions. */
+    "user.unlock": async ({ user, password }) => {
+      const found = findUser(store, user);
+      const system = typeof password === "string" ? await newPassword(password, clock) : {};
+      await store.update(users, found.id, { lock: null }, by, system);
+      return { id: found.id, user: found.email ?? found.name };
+    },
     /** AuditStretch -> AuditVerdict, at most MOST_VERIFIED entries at a time. */
     "audit.verify": (stretch) => verifyAudit(store, clock, { ...stretch, most: MOST_VERIFIED }),
   };
 }
 
+async function newPassword(password: string, clock: Clock): Promise<object> {
+  return { passwordHash: await hashPassword(password), passwordChangedAt: clock.now() };
+}
+
 function findUser(store: Store, user: unknown): RowOf<typeof users> {
   if (user === undefined || user === "") throw requiredValue("user");
-  if (typeof user !== "string") throw invalidValue("user");
+  if (typeof user !== "string") throw invalidValue("user", "It must be a text.");
   const byAddress = "SELECT id FROM users WHERE email = ? COLLATE NOCASE";
   const id = isUuid(user) ? user : store.one<{ id: string }>(byAddress, user)?.id;
   const found = id === undefined ? null : store.get(users, id);

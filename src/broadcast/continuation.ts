@@ -33,7 +33,9 @@ function continuedBy(message: GivenMessage, reader: Reader, by: By): Notificatio
   const id = message.values.followUpForNotificationId;
   if (!id) return null;
   const row = reader.get(notifications, id, by.scope);
-  if (!row || row.draft) throw invalidValue("followUpForNotificationId");
+  if (!row || row.draft) {
+    throw invalidValue("followUpForNotificationId", "There is no such notification that was sent.");
+  }
   requireSameDrill(message, row, "What continues a drill is a drill, and what continues a live message is live.");
   return row;
 }

@@ -38,6 +38,8 @@ interface NamedHolding {
   userName: string;
   verb: string;
   spec: string;
+  /** Domain that it is limited to; null for wherever the user may act. */
+  domainId: string | null;
 }
 
 /** What a write does to people: who is reached, what is called, who may do what. */
@@ -142,9 +144,9 @@ function namedHoldings(all: readonly Holding[], needs: ImpactNeeds): Counted<Nam
     USERS,
     needs,
   );
-  const told = first.flatMap(({ userPk, verb, spec }) => {
+  const told = first.flatMap(({ userPk, verb, spec, domainId }) => {
     const user = names.get(userPk);
-    return user ? [{ userId: user.id, userName: user.name, verb, spec }] : [];
+    return user ? [{ userId: user.id, userName: user.name, verb, spec, domainId }] : [];
   });
   return { count: holdings.length, first: told };
 }

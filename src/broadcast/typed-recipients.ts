@@ -21,7 +21,7 @@ export const RECIPIENT_TYPES = Object.keys(FIELD_OF) as readonly (keyof typeof F
  * the template's stay. Throws required for an entry without id or type, invalid-value for what is none, naming the entry.
  */
 export function sortRecipients(given: unknown): Partial<Record<RecipientField, string[]>> {
-  if (!Array.isArray(given)) throw invalidValue("recipients");
+  if (!Array.isArray(given)) throw invalidValue("recipients", "A list of {id, type} is expected.");
   const sorted: Partial<Record<RecipientField, string[]>> = {};
   for (const [at, entry] of given.entries()) {
     const { id, type } = readEntry(entry, `recipients[${at}]`);
@@ -34,11 +34,12 @@ export function sortRecipients(given: unknown): Partial<Record<RecipientField, s
 }
 
 function readEntry(entry: unknown, at: string): { id: string; type: keyof typeof FIELD_OF } {
-  if (typeof entry !== "object" || entry === null) throw invalidValue(at);
+  if (typeof entry !== "object" || entry === null) throw invalidValue(at, "An object with id and type is expected.");
   const { id, type } = entry as Record<string, unknown>;
   if (id === undefined) throw requiredValue(`${at}.id`);
   if (type === undefined) throw requiredValue(`${at}.type`);
-  if (typeof id !== "string" || !isUuid(id)) throw invalidValue(`${at}.id`);
-  if (typeof type !== "string" || !Object.hasOwn(FIELD_OF, type)) throw invalidValue(`${at}.type`);
+  if (typeof id !== "string" || !isUuid(id)) throw invalidValue(`${at}.id`, "It is the id of a recipient.");
+  if (typeof type !== "string" || !Object.hasOwn(FIELD_OF, type))
+    throw invalidValue(`${at}.type`, `It is one of ${RECIPIENT_TYPES.join(", ")}.`);
   return { id: id.toLowerCase(), type: type as keyof typeof FIELD_OF };
 }

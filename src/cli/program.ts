@@ -12,6 +12,7 @@ import { addServe } from "./serve.ts";
 import { addSettings } from "./settings.ts";
 import { faultOf, type Terminal, tellFault } from "./terminal.ts";
 import { addToken } from "./token.ts";
+import { addUser } from "./user.ts";
 
 /** Adds one command to the program; `finish` takes the exit code it ended with. */
 export type AddCommand = (program: Command, terminal: Terminal, finish: (exitCode: number) => void) => void;
@@ -22,6 +23,7 @@ const COMMANDS: readonly AddCommand[] = [
   addServe,
   addDemo,
   addToken,
+  addUser,
   addAudit,
   addOpenapi,
   addConform,

@@ -24,15 +24,16 @@ function closed(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
 
 const TEXT = { type: "string" };
 const ID = { type: "string", format: "uuid" };
+const MAYBE = { type: ["string", "null"], format: "uuid" } as const;
 const NAMED = countedOf(closed({ id: ID, name: TEXT }));
-const HOLDING = countedOf(closed({ userId: ID, userName: TEXT, verb: TEXT, spec: TEXT }));
+const HOLDING = countedOf(closed({ userId: ID, userName: TEXT, verb: TEXT, spec: TEXT, domainId: MAYBE }));
 const MOVING = closed({ joining: NAMED, leaving: NAMED });
 
 /** What stands under `dryRun` in the answer to a rehearsal. */
 export const IMPACT_SCHEMA: JsonSchema = {
   ...closed({ users: MOVING, devices: MOVING, access: closed({ gaining: HOLDING, losing: HOLDING }) }),
   description:
-    "With dryRun: who would be reached and who no longer, what would be called and what no longer, who would gain and lose which right (`*` on `*`: all of them).",
+    "With dryRun: who would be reached and who no longer, what would be called and what no longer, who would gain and lose which right (`*` on `*`: all of them) in which domain (null: wherever the user may act).",
 };
 
 /** True when a write is only rehearsed; any text but "true" is false, as for all booleans. */
@@ -43,7 +44,7 @@ export function isDryRun(query: Query): boolean {
 /**
  * Carries a write out in a savepoint that is rolled back and answers as the write would, with the member `dryRun`:
  * `{users, devices: {joining, leaving: {count, first: [{id, name}]}}, access: {gaining, losing: {count, first: [{userId,
- * userName, verb, spec}]}}}`; `first` holds at most 100, and none that the caller may not see. Refusals are those of the write.
+ * userName, verb, spec, domainId}]}}}`; `first` holds at most 100, and none that the caller may not see. Refusals are those of the write.
  */
 export async function dryRun<R extends ApiRequest>(request: R, run: (request: R) => Promise<Answer>): Promise<Answer> {
   const { needs, by } = request;

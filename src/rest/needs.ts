@@ -6,14 +6,14 @@ import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Broadcaster } from "../broadcast/broadcaster.ts";
 import type { Campaigns } from "../broadcast/campaigns.ts";
+import type { Speech } from "../broadcast/speech.ts";
+import type { FailoverStatus } from "../health/failover-status.ts";
 import type { BulkUploads } from "../loaders/bulk-uploads.ts";
 import type { Loaders } from "../loaders/load-definitions.ts";
-import type { FailoverStatus } from "../health/failover-status.ts";
 import type { EventStream } from "../outbound/event-stream.ts";
 import type { ConfigFields, PluginRequest, PluginResponse } from "../plugin-api/index.ts";
-import type { Speech } from "../broadcast/speech.ts";
-import type { Catalogue } from "../schema/catalogue.ts";
 import type { Scenarios } from "../scenarios/scenarios.ts";
+import type { Catalogue } from "../schema/catalogue.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { By, Store } from "../store/store.ts";
 

@@ -81,7 +81,8 @@ const DOCS = {
   hide: { doc: "Takes one out of the user's own list." },
 } as const;
 
-const GIVEN_ID = { id: uuid("Which one, when the body does not say.") };
+/** How the query of such a request names the item. */
+export const GIVEN_ID = { id: uuid("Which one, when the body does not say.") };
 
 /** PUT or DELETE, on the item and with its id in body or query. */
 function changes(served: Served, method: "put" | "delete", item: string, sees: RowOperation["sees"]): RowOperation[] {
@@ -95,7 +96,13 @@ function changes(served: Served, method: "put" | "delete", item: string, sees: R
   const run = (request: RowRequest): Promise<Answer> => handle(served, request);
   return [
     { ...shared, at: item, handle: run },
-    { ...shared, at: path.at, query: GIVEN_ID, complete: (request) => withIdGiven(served, request), handle: run },
+    {
+      ...shared,
+      at: path.at,
+      query: GIVEN_ID,
+      complete: (request) => withIdGiven(served.idName, request),
+      handle: run,
+    },
   ];
 }
 
@@ -197,14 +204,16 @@ function withParents(served: Served, request: RowRequest): Record<string, unknow
 function requireSameId({ idName }: Served, { body, params }: ApiRequest): void {
   const { id } = body;
   if (id === undefined) return;
-  if (typeof id !== "string" || id.toLowerCase() !== params[idName]) throw invalidValue("id");
+  if (typeof id !== "string" || id.toLowerCase() !== params[idName]) {
+    throw invalidValue("id", "It is not the id in the path.");
+  }
 }
 
-/** PUT and DELETE on the collection name the item by `id` in body or query. @source decisions.md 1 */
-function withIdGiven({ idName }: Served, request: RowRequest): RowRequest {
+/** PUT and DELETE on the collection name the item by `id` in body or query. Throws required, invalid-value. @source decisions.md 1 */
+export function withIdGiven(idName: string, request: RowRequest): RowRequest {
   const id = request.body.id ?? singleText(request.query, "id") ?? "";
   if (id === "") throw requiredValue("id");
-  if (!isUuid(id)) throw invalidValue("id");
+  if (!isUuid(id)) throw invalidValue("id", "It must be a UUID.");
   const path = `${request.path}/${id.toLowerCase()}`;
   return { ...request, path, params: { ...request.params, [idName]: id.toLowerCase() } };
 }

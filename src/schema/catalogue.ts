@@ -48,11 +48,13 @@ export function canonicalPath(resource: AnyResource): ResourcePath {
   return path;
 }
 
-/** The ref fields whose rows decide where a row of scope `parent` is seen. */
+/** The ref fields whose rows decide where a row of scope `parent` is seen: those that its paths name or it can't be without. */
 export function followedBy(resource: AnyResource): readonly string[] {
   if (resource.follows) return resource.follows;
-  const placeholders = resource.paths.filter((path) => !path.through).flatMap(pathParams);
-  return [...new Set(placeholders)].filter((name) => resource.fields[name]?.kind === "ref");
+  const placeholders = new Set(resource.paths.filter((path) => !path.through).flatMap(pathParams));
+  return Object.entries(resource.fields).flatMap(([name, spec]) =>
+    spec.kind === "ref" && (spec.required || placeholders.has(name)) ? [name] : [],
+  );
 }
 
 /** Checks declarations against each other. Throws BugError for double names, unknown path refs and the like. */

@@ -48,7 +48,7 @@ export interface ResourceDeclaration<F extends Readonly<Record<string, Field>> =
   idParam: string;
   /** `domain`: visible within domains; `organisation`: one for all; `parent`: follows the parent in the path. */
   scope: "domain" | "organisation" | "parent";
-  /** Ref fields whose rows must all be in sight for a row of scope `parent` to be; those that its paths name unless given. */
+  /** Ref fields whose rows must all be in sight for a row of scope `parent` to be; those that its paths name or it can't be without, unless given. */
   follows?: readonly string[];
   /** Field (or `id`) that holds the domain to which a row of scope `organisation` belongs; without, it belongs to all. */
   domainField?: string;
@@ -62,6 +62,8 @@ export interface ResourceDeclaration<F extends Readonly<Record<string, Field>> =
   indexes?: readonly (readonly string[])[];
   /** Facts are written in bulk by their room: neither audited nor in the change feed row by row. */
   facts?: boolean;
+  /** Facts that are in the full-text index like all else, since they are listed as a whole. */
+  searched?: boolean;
   /** Field lists are sorted by when the caller doesn't ask: `createdAt` unless said otherwise. */
   sort?: string;
   /** POST `…/{id}/clone` copies the row; children named here are copied too. */

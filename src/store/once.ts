@@ -1,34 +1,7 @@
 import type Database from "better-sqlite3";
 import type { Clock } from "../base/clock.ts";
 import { ConflictError } from "../base/errors.ts";
-import type { Secrets } from "./store.ts";
-
-/** One request that must be carried out once, whatever is heard of it: the caller's key for it, and what it is. */
-export interface Claim {
-  /** Whose key it is: two callers may choose the same. */
-  owner: string;
-  key: string;
-  /** SHA-256 of the request, hex. */
-  sha: string;
-}
-
-/** What became of a request that was carried out. */
-export interface Done {
-  /** The answer as `keep` took it; null when a crash came before. */
-  answer: string | null;
-  /** The row that it made first. */
-  made: { resource: string; id: string } | null;
-}
-
-/** Remembers what was carried out under which key. @source decisions.md 2; own choice: for 24 hours */
-export interface Once {
-  /** Null when nothing was carried out under the key. Throws ConflictError when it was another request. */
-  find(claim: Claim): Done | null;
-  /** Inside the transaction that carries the request out; the first row marked counts. */
-  mark(claim: Claim, resource: string, id: string): void;
-  /** Inside a transaction: keeps the answer, sealed, since it may hold what is shown once. */
-  keep(claim: Claim, answer: string): void;
-}
+import type { Claim, Once, Secrets } from "./store.ts";
 
 const MEMORY_MS = 24 * 3_600_000;
 /** Forgotten with each new one, so that a day's keys never go at once. own choice */

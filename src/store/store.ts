@@ -2,7 +2,6 @@ import type { EventMap } from "../base/events.ts";
 import type { StoredFile } from "../schema/field.ts";
 import type { AnyResource, Method, RowBase, RowOf, SystemValues } from "../schema/resource.ts";
 import type { UploadedFile } from "../schema/uploaded-file.ts";
-import type { Claim, Once } from "./once.ts";
 
 /** Who acts, for the audit. System actors carry the name of their room. */
 export interface Actor {
@@ -35,6 +34,33 @@ export interface Scope extends Sight {
   holds(domainId: string): boolean;
   /** True for domains that may be named: those that `holds` admits, those above, and the user's own. */
   knows(domainId: string): boolean;
+}
+
+/** One request that must be carried out once, whatever is heard of it: the caller's key for it, and what it is. */
+export interface Claim {
+  /** Whose key it is: two callers may choose the same. */
+  owner: string;
+  key: string;
+  /** SHA-256 of the request, hex. */
+  sha: string;
+}
+
+/** What became of a request that was carried out. */
+export interface Done {
+  /** The answer as `keep` took it; null when a crash came before. */
+  answer: string | null;
+  /** The row that it made first. */
+  made: { resource: string; id: string } | null;
+}
+
+/** Remembers what was carried out under which key. @source decisions.md 2; own choice: for 24 hours */
+export interface Once {
+  /** Null when nothing was carried out under the key. Throws ConflictError when it was another request. */
+  find(claim: Claim): Done | null;
+  /** Inside the transaction that carries the request out; the first row marked counts. */
+  mark(claim: Claim, resource: string, id: string): void;
+  /** Inside a transaction: keeps the answer, sealed, since it may hold what is shown once. */
+  keep(claim: Claim, answer: string): void;
 }
 
 /** On whose behalf a write happens. */
@@ -232,6 +258,11 @@ export interface Store extends Reader {
   readonly files: FileStore;
   readonly secrets: Secrets;
   readonly once: Once;
+  /**
+   * As `page`, for a search over facts, of which there may be very many: it gives way to other work on the way. Throws
+   * invalid-value on `sort` where more than 5,000 are found and their order is not that of their making.
+   */
+  pageOfFacts<R extends AnyResource>(resource: R, query: PageQuery): Promise<Page<R>>;
   /**
    * Runs `fn` in a savepoint of the next group commit and resolves after COMMIT. What `fn` throws rejects the promise
    * and undoes `fn` alone. Emergency writes go before all others.

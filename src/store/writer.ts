@@ -15,11 +15,10 @@ import { familyOf, followedBy } from "../schema/catalogue.ts";
 import { type Checker, compileChecker, defaultOf } from "../schema/check.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import { encode, type Layout } from "./layout.ts";
-import type { Once } from "./once.ts";
 import type { Records } from "./records.ts";
 import type { AnyRow } from "./rows.ts";
 import type { SearchIndex } from "./search-index.ts";
-import type { Behaviour, By, Reader, Secrets, SqlValue, Transaction } from "./store.ts";
+import type { Behaviour, By, Once, Reader, Secrets, SqlValue, Transaction } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
 /** What writing rows needs. */
@@ -183,6 +182,8 @@ export function createWriter(options: WriterOptions): Writer {
       const id = row[name] as string | null;
       if (spec?.kind !== "ref" || !id || name in system || !tables.catalogue.has(spec.to)) continue;
       const target = tables.catalogue.byName(spec.to);
+      // Whether it is there at all, the reference itself is checked for.
+      if (by.scope.changeable.visible(target) === "all") continue;
       if (!reader.get(target, id, by.scope.inSight)) throw faulty([unseen(name, id)]);
       if (target.domainField !== "id") requireChangeable(target, id, by);
       else if (!by.scope.holds(id)) throw forbidden();

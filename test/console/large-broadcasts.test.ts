@@ -5,7 +5,7 @@ import { startBrowser } from "../support/browser.ts";
 import { watchTasks } from "../support/browser-tasks.ts";
 import { openConsole, scrollList } from "../support/console-pages.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
-import { seedRows } from "../support/many-rows.ts";
+import { SEEDED_MESSAGE, seedRows } from "../support/many-rows.ts";
 import { peer } from "../support/peers.ts";
 
 const { describe, it } = peer("chromium");
@@ -92,8 +92,7 @@ describe(`the ledger of ${DELIVERIES} deliveries`, () => {
 
   it("is entered anywhere, narrowed to a level and exported whole", async () => {
     const { page, open, faults } = await openConsole(browser, daemon.url);
-    const sent = await daemon.call<{ data: { id: string }[] }>("GET", "/notifications?subject=Assembly");
-    await open(`/broadcasts/${sent.body.data[0]?.id}?sort=name`);
+    await open(`/broadcasts/${SEEDED_MESSAGE}?sort=name`);
     await page.waitForSelector("text=Room 000000");
     const tasks = await watchTasks(page);
     for (const share of [0.5, 0.95, 0.2]) {

@@ -87,18 +87,16 @@ describe("the send page and what follows a send", () => {
     await page.waitForSelector("[role=meter]");
     expect(await axe()).toEqual([]);
     // The fake microphone beeps once a second.
-    await page.waitForFunction(() => {
-      const meter = document.querySelector("[role=meter]");
-      return Number(meter?.getAttribute("aria-valuenow")) > 30;
-    });
-    await page.waitForFunction(() => (document.querySelector("[role=timer]")?.textContent ?? "") >= "0:02");
+    await page.waitForFunction("Number(document.querySelector('[role=meter]')?.getAttribute('aria-valuenow')) > 30");
+    await page.waitForFunction("document.querySelector('[role=timer]')?.textContent >= '0:02'");
     await page.getByRole("button", { name: "Finish" }).click();
     await page.waitForSelector("svg.waveform");
     expect(await axe()).toEqual([]);
-    const seconds = await page.locator(".recording audio").evaluate(async (audio: HTMLAudioElement) => {
+    const seconds = await page.evaluate<number>(`(async () => {
+      const audio = document.querySelector(".recording audio");
       await audio.play();
       return audio.duration;
-    });
+    })()`);
     expect(seconds).toBeGreaterThan(1.5);
     await page.getByRole("button", { name: "Start drill" }).dblclick();
     await page.waitForURL(/broadcasts\/./);
@@ -246,9 +244,9 @@ describe("the send page and what follows a send", () => {
     expect(await count()).toBe(before + 1);
     await stop((await sent())[0]?.id);
     const pressed = await openSheet();
-    await pressed.evaluate((button: HTMLButtonElement) => button.click());
+    await pressed.dispatchEvent("click");
     await page.waitForSelector("text=Press once more to send");
-    await pressed.evaluate((button: HTMLButtonElement) => button.click());
+    await pressed.dispatchEvent("click");
     await page.waitForURL(/broadcasts\/./);
     expect(await count()).toBe(before + 2);
     const [last] = await sent();

@@ -32,7 +32,7 @@ export interface Dice {
 }
 
 /** The dice of one request. */
-export function diceOf(seed: number, request: number): Dice {
+function diceOf(seed: number, request: number): Dice {
   let rolls = 0;
   const roll = (): number => chance(seed, request, rolls++);
   return {

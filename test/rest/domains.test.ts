@@ -302,6 +302,23 @@ describe("rights within a domain", () => {
     expect((await give(`/domains/${hall}/user-permissions`, limited)).status).toBe(200);
     expectError(await give(`/users/${friend.id}/user-permissions`, limited), 403, "forbidden");
     expectError(await give(`/domains/${south}/user-permissions`, limited), 404, "not-found");
+    const group = await make("/security-groups", { name: "Keepers" }, hall);
+    const through = async (path: string, more: object, domainId: string) => {
+      const made = await api.call("POST", path, { ...by, json: { verb: "put", spec: "/sites/*", ...more, domainId } });
+      return made.status;
+    };
+    await api.call("POST", `/domains/${north}/user-permissions`, {
+      json: { userId: admin.id, verb: "post", spec: "/security-groups/*/permissions" },
+    });
+    await api.call("POST", `/domains/${north}/user-permissions`, {
+      json: { userId: admin.id, verb: "get", spec: "/security-groups/*" },
+    });
+    expect(await through(`/users/${friend.id}/user-permissions`, {}, hall)).toBe(200);
+    expect(await through(`/users/${friend.id}/user-permissions`, { verb: "delete" }, hall)).toBe(403);
+    expect([403, 400]).toContain(await through(`/users/${friend.id}/user-permissions`, {}, south));
+    expect(await through(`/security-groups/${group}/permissions`, {}, hall)).toBe(200);
+    expect(await through(`/security-groups/${group}/permissions`, { verb: "delete" }, hall)).toBe(403);
+    expect([403, 400]).toContain(await through(`/security-groups/${group}/permissions`, {}, south));
     const open = { verb: "get", spec: "/users/*" };
     expect((await give(`/users/${friend.id}/user-permissions`, open)).status).toBe(200);
     const wide = await person(north);

@@ -158,6 +158,28 @@ describe("a rehearsal tells who gains and loses access", () => {
     const own = await rehearsed("POST", `/users/${mia}/user-permissions`, { verb: "get", spec: "/users/*" });
     expect(own.access).toEqual(SAME);
   });
+
+  it("in a domain, unless it is held everywhere or in a domain above", async () => {
+    const north = await make("/domains", { name: "North", parentId: api.rootId });
+    const hall = await make("/domains", { name: "Hall", parentId: north });
+    const [uma, ole] = [await user("Uma"), await user("Ole")];
+    const grant = { verb: "get", spec: "/sites/*" };
+    const inNorth = await make(`/domains/${north}/user-permissions`, { ...grant, userId: uma });
+    const everywhere = await make(`/users/${ole}/user-permissions`, grant);
+    await make(`/domains/${hall}/user-permissions`, { ...grant, userId: ole });
+    settled();
+    const give = (at: string, userId: string) =>
+      rehearsed("POST", `/domains/${at}/user-permissions`, { ...grant, userId });
+    expect((await give(hall, uma)).access).toEqual(SAME);
+    expect((await give(north, ole)).access).toEqual(SAME);
+    const zed = await rehearsed("POST", `/users/${uma}/user-permissions`, grant);
+    expect(zed.access.gaining).toEqual(["Uma get /sites/*"]);
+    expect(zed.answer.body.dryRun.access.gaining.first[0].domainId).toBeNull();
+    const lost = await rehearsed("DELETE", `/domains/${north}/user-permissions/${inNorth}`);
+    expect(lost.answer.body.dryRun.access.losing.first).toMatchObject([{ userId: uma, ...grant, domainId: north }]);
+    // A grant in the hall does not make good for one everywhere.
+    expect((await rehearsed("DELETE", `/users/${ole}/user-permissions/${everywhere}`)).access.losing).toHaveLength(1);
+  });
 });
 
 describe("a rehearsal", () => {

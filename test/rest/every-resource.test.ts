@@ -12,7 +12,7 @@ import { SAMPLE_TABLE } from "./sample-table.ts";
 let api: ApiFixture;
 beforeAll(async () => {
   api = await openApi(makeTempDir());
-  const served = { name: "Chat rooms", type: "collaboration", deviceType: "chat-rooms" };
+  const served = { name: "Chat rooms", type: "collaboration", deviceType: SAMPLE_TABLE["collaboration-groups.type"] };
   await api.store.create(extensions, served, api.system);
 });
 afterAll(() => api.close());

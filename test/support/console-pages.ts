@@ -20,7 +20,12 @@ export const CONSOLE_PAGES = [
   "/people?q=nobody",
   "/lists",
   "/security-groups",
+  "/domains",
+  "/rights",
+  "/audit",
   "/system",
+  "/applications",
+  "/webhooks",
   "/welcome",
   "/nowhere",
 ] as const;

@@ -5,9 +5,12 @@ import Database from "better-sqlite3";
 export interface ManyRows {
   users: number;
   devices: number;
-  /** One finished message, `Assembly`, to so many of the devices. */
+  /** One finished message, `Assembly` with the id `SEEDED_MESSAGE`, to so many of the devices. */
   deliveries?: number;
 }
+
+/** Id of the message that `deliveries` makes; of its row only what the console shows is filled in. */
+export const SEEDED_MESSAGE = "0190b7c2-7f3a-7000-8000-00000000a55e";
 
 const HEX = (bytes: number) => `lower(hex(randomblob(${bytes})))`;
 const UUID = `${HEX(4)} || '-' || ${HEX(2)} || '-7' || substr(${HEX(2)}, 2) || '-8' || substr(${HEX(2)}, 2) || '-' || ${HEX(6)}`;
@@ -36,9 +39,10 @@ export function seedRows(dataDir: string, { users, devices, deliveries = 0 }: Ma
 function seedUsers(database: Database.Database, count: number): void {
   database
     .prepare(
-      `${NUMBERS} INSERT INTO users (id, created_at, updated_at, domain_pk, name, email, type, is_licensed)
+      `${NUMBERS} INSERT INTO users (id, created_at, updated_at, domain_pk, name, email, type, is_licensed,
+         password_reset_required, self_registered, source)
        SELECT ${UUID}, ${MADE_AT} + n, ${MADE_AT} + n, (SELECT min(pk) FROM domains),
-         printf('Person %06d', n * ${SCATTER} % ?), printf('person%06d@example.org', n * ${SCATTER} % ?), 'regular', 1 FROM c`,
+         printf('Person %06d', n * ${SCATTER} % ?), printf('person%06d@example.org', n * ${SCATTER} % ?), 'regular', 1, 0, 0, 'manual' FROM c`,
     )
     .run(count, count, count);
   database.exec("INSERT OR IGNORE INTO search_pending SELECT 'users', pk FROM users");
@@ -63,7 +67,7 @@ function seedDevices(database: Database.Database, count: number): void {
 function seedDeliveries(database: Database.Database, count: number): void {
   database.exec(
     `INSERT INTO notifications (id, created_at, updated_at, domain_pk, subject, draft, drill, stage, stage_at, settled_at)
-     SELECT ${UUID}, ${MADE_AT}, ${MADE_AT}, min(pk), 'Assembly', 0, 0, 'settled', ${MADE_AT}, ${MADE_AT} + 9000 FROM domains`,
+     SELECT '${SEEDED_MESSAGE}', ${MADE_AT}, ${MADE_AT}, min(pk), 'Assembly', 0, 0, 'settled', ${MADE_AT}, ${MADE_AT} + 9000 FROM domains`,
   );
   database
     .prepare(

@@ -58,6 +58,14 @@ export function createConsoleRouter() {
       lazyRouteComponent(() => import("./pages/security-groups.tsx")),
     ),
     at(
+      "/domains",
+      lazyRouteComponent(() => import("./pages/domains.tsx")),
+    ),
+    at(
+      "/rights",
+      lazyRouteComponent(() => import("./pages/rights.tsx")),
+    ),
+    at(
       "/audit",
       lazyRouteComponent(() => import("./pages/audit.tsx")),
     ),

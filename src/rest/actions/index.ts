@@ -36,8 +36,9 @@ import { schemaActions } from "./schema.ts";
 import { securityGroupActions } from "./security-groups.ts";
 import { sessionActions } from "./session.ts";
 import { signInActions } from "./sign-in.ts";
-import { triggerActions } from "./triggers.ts";
 import { speechActions } from "./speech.ts";
+import { subscribableListActions } from "./subscribable-lists.ts";
+import { triggerActions } from "./triggers.ts";
 import { userTokenActions } from "./user-tokens.ts";
 
 const FIXED: readonly Action[] = [
@@ -72,6 +73,7 @@ const FIXED: readonly Action[] = [
   ...campaignActions,
   ...bulkUploadActions,
   ...loadDefinitionActions,
+  ...subscribableListActions,
   ...triggerActions,
   ...eventActions,
   ...placeActions,

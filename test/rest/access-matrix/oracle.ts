@@ -63,7 +63,9 @@ export function createOracle({ byId, byResource, domainOf, api }: World): Oracle
 
   function followed(resource: AnyResource): readonly string[] {
     if (resource.follows) return resource.follows;
-    return [...new Set(resource.paths.filter(({ through }) => !through).flatMap(parentsOf))];
+    const named = resource.paths.filter(({ through }) => !through).flatMap(parentsOf);
+    const needed = Object.entries(resource.fields).filter(([, spec]) => spec.kind === "ref" && spec.required);
+    return [...new Set([...named, ...needed.map(([field]) => field)])];
   }
 
   /** `change` asks whether the row may be changed; `isParent` when it is asked on behalf of a row below it. */

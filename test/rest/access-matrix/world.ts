@@ -3,6 +3,7 @@ import deliveries from "../../../src/resources/broadcasts/deliveries.ts";
 import notificationActivities from "../../../src/resources/broadcasts/notification-activities.ts";
 import notificationRecipients from "../../../src/resources/broadcasts/notification-recipients.ts";
 import notifications from "../../../src/resources/broadcasts/notifications.ts";
+import extensions from "../../../src/resources/devices/extensions.ts";
 import domains from "../../../src/resources/domains/domains.ts";
 import userTokens from "../../../src/resources/people/user-tokens.ts";
 import users from "../../../src/resources/people/users.ts";
@@ -64,6 +65,9 @@ export interface World {
 /** Fills an empty appliance: a row of every family in every domain, shared ones, one in two domains, and rows below them. */
 export async function buildWorld(api: ApiFixture): Promise<World> {
   const domainOf = await plant(api);
+  // Collaboration groups are of a type that an extension serves.
+  const served = { name: "Chat rooms", type: "collaboration", deviceType: SAMPLE_TABLE["collaboration-groups.type"] };
+  await api.store.create(extensions, served, api.system);
   for (const place of PLACES) await fill(api, place, domainOf[place]);
   await joinTwo(api, domainOf);
   const actors = await invite(api, domainOf);

@@ -4,8 +4,11 @@ import { createToken, hashToken } from "../../../src/access/tokens.ts";
 import userDevices from "../../../src/resources/people/user-devices.ts";
 import userTokens from "../../../src/resources/people/user-tokens.ts";
 import users from "../../../src/resources/people/users.ts";
+import scimGroupMembers from "../../../src/resources/security/scim-group-members.ts";
+import scimGroups from "../../../src/resources/security/scim-groups.ts";
 import securityGroupMembers from "../../../src/resources/security/security-group-members.ts";
 import securityGroupPermissions from "../../../src/resources/security/security-group-permissions.ts";
+import securityGroupScimGroups from "../../../src/resources/security/security-group-scim-groups.ts";
 import securityGroups from "../../../src/resources/security/security-groups.ts";
 import userPermissions from "../../../src/resources/security/user-permissions.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
@@ -198,6 +201,26 @@ describe("giving rights away", () => {
     expect(store.find(userTokens, { userId: fixture.adminId, name: "x" })).toEqual([]);
   });
 
+  it("includes what the people of a directory's group get by a tie, and who joins that group", async () => {
+    const { store, system, adminsId } = fixture;
+    const { id, token } = await fixture.user("Tia", "get /users/*", "get /security-groups/*", "get /scim-groups/*");
+    const by = fixture.by(token);
+    const staff = await store.create(scimGroups, { name: "Staff" }, system);
+    const readers = await store.create(securityGroups, { name: "Readers" }, system);
+    const reading = { securityGroupId: readers.id, verb: "get", spec: "/users/*" };
+    await store.create(securityGroupPermissions, reading, system);
+    const tie = (securityGroupId: string) =>
+      store.create(securityGroupScimGroups, { securityGroupId, scimGroupId: staff.id }, by);
+    const join = () => store.create(scimGroupMembers, { scimGroupId: staff.id, userId: id }, by);
+    await expect(tie(adminsId)).rejects.toMatchObject({ type: "forbidden" });
+    await tie(readers.id);
+    const joined = await join();
+    await store.remove(scimGroupMembers, joined.id, system);
+    await store.create(securityGroupPermissions, { ...reading, verb: "delete" }, system);
+    await expect(join()).rejects.toMatchObject({ type: "forbidden" });
+    expect(store.count(scimGroupMembers, { scimGroupId: staff.id })).toBe(0);
+  });
+
   it("refuses what is no spec", async () => {
     const grant = store("users/*");
     await expect(grant).rejects.toMatchObject({ type: "invalid-value", faults: [{ field: "spec" }] });
@@ -217,6 +240,26 @@ describe("administrators", () => {
     await expect(store.remove(securityGroupMembers, member?.id as string, system)).rejects.toEqual(conflict);
     await expect(store.remove(users, adminId, system)).rejects.toEqual(conflict);
     expect(store.find(securityGroupMembers, { userId: adminId })).toHaveLength(1);
+  });
+
+  it("never lock out the last of them who can log in", async () => {
+    const { store, system, adminsId, adminId, clock } = fixture;
+    const conflict = expect.objectContaining({ type: "conflict" });
+    const at = (ms: number) => new Date(clock.now() + ms).toISOString();
+    const change = (id: string, input: object) => store.update(users, id, input, system);
+    await expect(change(adminId, { lock: { start: at(0) } })).rejects.toEqual(conflict);
+    await expect(change(adminId, { lock: { start: at(60_000), end: at(120_000) } })).rejects.toEqual(conflict);
+    await expect(change(adminId, { type: "anonymous", email: null })).rejects.toEqual(conflict);
+    await change(adminId, { lock: { start: at(-2), end: at(-1) }, passwordResetRequired: true });
+    await change(adminId, { lock: null });
+    const { id } = await fixture.user("Quinn");
+    await store.create(securityGroupMembers, { securityGroupId: adminsId, userId: id }, system);
+    await expect(change(adminId, { lock: { start: at(0) } })).rejects.toEqual(conflict);
+    await change(id, { email: "quinn@example.org" });
+    await change(adminId, { lock: { start: at(0) } });
+    await expect(change(id, { lock: { start: at(0) } })).rejects.toEqual(conflict);
+    await change((await fixture.user("Rae")).id, { lock: { start: at(0) } });
+    expect(store.get(users, adminId)?.lock?.start).toBe(clock.now());
   });
 
   it("can be replaced", async () => {

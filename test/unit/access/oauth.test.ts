@@ -110,6 +110,19 @@ describe("parallel exchanges", () => {
     expect((await byRefresh(won[0]?.refreshToken ?? "")).accessToken).toBeTruthy();
   });
 
+  it("of a refresh token: those that come soon after the winner are refused alone, later ones revoke all", async () => {
+    const { accessToken, refreshToken } = await byCode(await newCode());
+    fixture.clock.tick(1_000);
+    const won = await byRefresh(refreshToken);
+    fixture.clock.tick(9_999);
+    await expect(byRefresh(refreshToken)).rejects.toMatchObject(REFUSED);
+    expect([holder(accessToken), holder(won.accessToken)]).not.toContain(null);
+    fixture.clock.tick(1);
+    await expect(byRefresh(refreshToken)).rejects.toMatchObject(REFUSED);
+    expect([holder(accessToken), holder(won.accessToken)]).toEqual([null, null]);
+    await expect(byRefresh(won.refreshToken)).rejects.toMatchObject(REFUSED);
+  });
+
   it("of one code: one wins and stays good", async () => {
     const code = await newCode();
     const ends = await Promise.allSettled(Array.from({ length: 20 }, () => byCode(code)));

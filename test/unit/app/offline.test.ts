@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
+import { verifyPassword } from "../../../src/access/passwords.ts";
 import { type ApplianceData, openDataOffline } from "../../../src/app/appliance.ts";
 import { startControlSocket } from "../../../src/app/control-socket.ts";
 import { type FirstData, initAppliance } from "../../../src/app/init.ts";
@@ -8,6 +9,7 @@ import { giveOrder } from "../../../src/app/offline.ts";
 import { createOrders, type TokenLine } from "../../../src/app/orders.ts";
 import { CallerError } from "../../../src/base/errors.ts";
 import { silentLog } from "../../../src/base/log.ts";
+import users from "../../../src/resources/people/users.ts";
 import type { AuditVerdict } from "../../../src/store/audit-chain.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
@@ -49,6 +51,26 @@ describe.each([
       const later = { number: verdict.last.number + 1, hash: verdict.last.hash };
       expect(await give("audit.verify", { noted: later })).toMatchObject({ intact: false });
     });
+  });
+
+  it("let a locked user in again, with a new password", async () => {
+    const email = `${running ? "ann" : "bob"}@example.org`;
+    const data = await openDataOffline(dataDir, clock);
+    const lock = { start: "2020-01-01T00:00:00.000Z", end: null };
+    const { id } = await data.store.create(users, { name: "Locked", email, lock }, data.access.systemBy("test"));
+    await data.close();
+    await withDaemon(running, async () => {
+      const short = give("user.unlock", { user: email, password: "short" });
+      await expect(short).rejects.toMatchObject({ type: "invalid-value" });
+      expect(await give("user.unlock", { user: email, password: "staple battery horse" })).toEqual({ id, user: email });
+    });
+    const after = await openDataOffline(dataDir, clock);
+    const user = after.store.get(users, id);
+    await after.close();
+    expect([user?.lock, await verifyPassword("staple battery horse", user?.passwordHash ?? null)]).toEqual([
+      null,
+      true,
+    ]);
   });
 
   it("make, list and revoke tokens", async () => {

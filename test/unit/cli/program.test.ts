@@ -18,6 +18,8 @@ const COMMANDS = [
   "token create",
   "token list",
   "token revoke",
+  "user",
+  "user unlock",
   "audit",
   "audit verify",
   "openapi",

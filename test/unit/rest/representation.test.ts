@@ -11,8 +11,7 @@ const FILE = { sha256: "00", size: 70, fileName: 'a"b.png', contentType: "image/
 
 const write = compileRepresentation(rooms, createIsoText());
 const row = (values: Record<string, unknown> = {}): Row =>
-  ({ pk: 1, id: ID, createdAt: AT, updatedAt: AT, domainId: null,
-  alsoIn: null, roomIds: [], ...values }) as Row;
+  ({ pk: 1, id: ID, createdAt: AT, updatedAt: AT, domainId: null, alsoIn: null, roomIds: [], ...values }) as Row;
 const shown = (values: Record<string, unknown> = {}, parts: Parts = {}) => JSON.parse(write(row(values), parts));
 
 describe("a representation", () => {

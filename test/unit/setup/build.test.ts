@@ -20,8 +20,10 @@ function makeRepository(files: Record<string, string>): string {
   for (const name of ["package.json", "package-lock.json", "tsconfig.json"]) {
     copyFileSync(join(root, name), join(folder, name));
   }
-  mkdirSync(join(folder, ".ci"));
-  copyFileSync(join(root, ".ci/tsconfig.harness.json"), join(folder, ".ci/tsconfig.harness.json"));
+  mkdirSync(join(folder, ".ci/setup"), { recursive: true });
+  for (const name of [".ci/tsconfig.harness.json", ".ci/setup/client.mjs"]) {
+    copyFileSync(join(root, name), join(folder, name));
+  }
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   for (const [path, text] of Object.entries(files)) put(folder, path, text);
   return folder;

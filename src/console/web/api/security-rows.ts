@@ -64,6 +64,25 @@ export interface TriggerDeliveryRow extends Row {
   deliveredAt: string | null;
 }
 
+/** A permission that decides, and where it comes from; `*` stands for everything. */
+export interface DecidingGrant {
+  verb: string;
+  spec: string;
+  from: "implicit" | "super-group" | "own" | "group";
+  permissionId: string | null;
+  securityGroupId: string | null;
+  securityGroupName: string | null;
+  domainId: string | null;
+}
+
+/** Whether somebody may do something, and why. */
+export interface RightsAnswer {
+  granted: boolean;
+  domainId: string | null;
+  grants: readonly DecidingGrant[];
+  missing: readonly string[];
+}
+
 /** The domains in which one may act, and the one acted in. */
 export interface ActingDomains {
   actingDomainId: string | null;

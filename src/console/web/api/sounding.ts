@@ -3,8 +3,13 @@ import type { NotificationRow } from "./rows.ts";
 /** Where a broadcast stands, in one word. */
 export type BroadcastState = "going" | "finished" | "stopped" | "failed";
 
+/** What tells where a broadcast stands. */
+interface Standing extends Pick<NotificationRow, "abortedAt"> {
+  progress: Pick<NotificationRow["progress"], "percentComplete" | "expireCount" | "broadcastFailedCount">;
+}
+
 /** The word for a broadcast, by its percentage and its diary's counts. */
-export function stateOf({ abortedAt, progress }: Pick<NotificationRow, "abortedAt" | "progress">): BroadcastState {
+export function stateOf({ abortedAt, progress }: Standing): BroadcastState {
   if (abortedAt) return "stopped";
   // One that is sent again goes on, though it was over before.
   if (progress.percentComplete < 100) return progress.expireCount > 0 ? "finished" : "going";

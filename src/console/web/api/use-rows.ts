@@ -1,4 +1,4 @@
-import { keepPreviousData, useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useConsole } from "../console-context.tsx";
 import type { Page } from "./client.ts";
 import { ROUTES, type RouteFor, type RouteParams, type RouteQuery } from "./routes.ts";
@@ -31,28 +31,6 @@ export function useRows<T>(
   options: { enabled?: boolean } = {},
 ) {
   return useRow<Page<T>>(route, params, query, options);
-}
-
-/** Rows of one turn of a long list. */
-const TURN = 200;
-/** Most rows that the API gives at once: a search reads a list to its end. */
-const MOST_ROWS = 1_000;
-
-/** A list of any length, read page by page as it is scrolled. */
-export function useLongList<T>(route: Readable, params: RouteParams, query: RouteQuery) {
-  const { client } = useConsole();
-  return useInfiniteQuery({
-    queryKey: [ROUTES[route].resource, route, params, query, "long"],
-    queryFn: ({ pageParam }) =>
-      client.get<Page<T>>(route, params, {
-        limit: query.q ? MOST_ROWS : TURN,
-        ...query,
-        ...(pageParam ? { start: pageParam } : {}),
-      }),
-    initialPageParam: "",
-    getNextPageParam: (last) => last.next,
-    placeholderData: keepPreviousData,
-  });
 }
 
 /** Does something that changes rows of `resource`, and then reads them anew. */

@@ -13,9 +13,6 @@ export interface Freshening {
 type Listed = { id: string };
 type Readable = RouteFor<"get">;
 
-/** The key of a page of a list: beneath that of the list. */
-export type PageKey = readonly [...ListKey, "page", number];
-
 /** The key of a list: resource, route, its parameters, and the query with its order. */
 export type ListKey = readonly [resource: string, route: Readable, RouteParams, RouteQuery];
 

@@ -4,8 +4,9 @@ import type { RouteFor, RouteQuery } from "../api/routes.ts";
 import { NEW } from "../parts/row-sheet.tsx";
 import { type TABS, Tabs } from "../parts/tabs.tsx";
 import { useWords } from "../words/use-words.tsx";
+import type { Column } from "./column.ts";
 import { FilterChips } from "./filter-chips.tsx";
-import { type Column, ListTable } from "./list-table.tsx";
+import { ListTable } from "./list-table.tsx";
 import { SearchField } from "./search-field.tsx";
 import { SortChoice } from "./table-head.tsx";
 import { filterQuery, type ListFilter } from "./table-search.ts";
@@ -31,14 +32,12 @@ interface ListPageProps<T> {
   sheet?(id: string, onClose: () => void): ReactNode;
 }
 
-const NO_FILTERS: readonly ListFilter[] = [];
-
 /**
  * The one frame of every list: search, filters and order kept in the address, first action, states, and a side sheet for
  * the row that is open while the list stays.
  */
 export function ListPage<T extends { id: string }>(props: ListPageProps<T>) {
-  const { tabs, title, add, none, route, query, filters = NO_FILTERS, children, sheet } = props;
+  const { tabs, title, add, none, route, query, filters = [], children, sheet } = props;
   const { t } = useWords();
   const [search, show] = useTableSearch();
   const { q, open } = search;

@@ -4,21 +4,11 @@ import { type CSSProperties, memo, type ReactNode, useEffect, useRef, useState }
 import type { RouteFor, RouteParams, RouteQuery } from "../api/routes.ts";
 import { useGone } from "../parts/use-removal.ts";
 import { useWords } from "../words/use-words.tsx";
+import type { Column } from "./column.ts";
 import { ListFault } from "./list-fault.tsx";
 import { TableHead } from "./table-head.tsx";
 import { useListRows } from "./use-list-rows.ts";
 import "./list.css";
-
-/** A column; `width` is a CSS grid track. On a phone the first names the row and the one at the `side` stands beside it. */
-export interface Column<T> {
-  id: string;
-  head: string;
-  width: string;
-  /** Its head sorts by this field. */
-  sort?: string;
-  side?: boolean;
-  cell(row: T): ReactNode;
-}
 
 interface ListTableProps<T> {
   label: string;

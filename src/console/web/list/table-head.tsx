@@ -1,5 +1,5 @@
 import { useWords } from "../words/use-words.tsx";
-import type { Column } from "./list-table.tsx";
+import type { Column } from "./column.ts";
 
 interface TableHeadProps<T> {
   columns: readonly Column<T>[];

@@ -1,5 +1,5 @@
 import type { GrantRow } from "../api/identity-rows.ts";
-import type { Words } from "../words/use-words.tsx";
+import type { Words } from "../words/words.ts";
 
 /** A permission: a verb on a path pattern. */
 export type Grant = Pick<GrantRow, "verb" | "spec">;
@@ -61,6 +61,7 @@ export function thingWord(resource: string, name: Words["name"]): string {
   return word === resource ? resource.replace(/-/g, " ") : word;
 }
 
-function shapeOf(path: string): string {
+/** A path with `*` for its placeholders. */
+export function shapeOf(path: string): string {
   return path.replace(/\{\w+\}/g, "*");
 }

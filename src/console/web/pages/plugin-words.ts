@@ -1,8 +1,8 @@
 import type { ExtensionRow } from "../api/rows.ts";
-import type { Words } from "../words/use-words.tsx";
+import type { Words } from "../words/words.ts";
 
 /** Failures within 10 minutes that switch a plugin off. @source extensions/README.md */
-export const MOST_FAILURES = 5;
+const MOST_FAILURES = 5;
 
 /** The sign of a plugin's state: "good", "warn", "bad", or "" for one that is meant to be off. */
 export function pluginTone({ status }: Pick<ExtensionRow, "status">): string {

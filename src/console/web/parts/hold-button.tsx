@@ -10,8 +10,8 @@ interface HoldButtonProps {
   onHeld(): void;
 }
 
-/** How long a finger has to stay: longer than any slip, short enough for the worst minute. @source console.md, Frame */
-export const HOLD_MS = 1_500;
+/** How long a finger has to stay: longer than any slip, short enough for the worst minute. own choice */
+const HOLD_MS = 1_500;
 /** Time for the second press of those who can't hold. own choice */
 const ARMED_MS = 8_000;
 

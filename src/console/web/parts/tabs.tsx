@@ -13,6 +13,8 @@ export const TABS = {
     { to: "/people", word: "users.title" },
     { to: "/lists", word: "lists.title" },
     { to: "/security-groups", word: "security.title" },
+    { to: "/domains", word: "domain.title" },
+    { to: "/rights", word: "why.title" },
   ],
   history: [
     { to: "/broadcasts", word: "history.title" },

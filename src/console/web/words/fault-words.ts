@@ -1,5 +1,5 @@
 import { CallerError, UpstreamError } from "../../../base/errors.ts";
-import type { Words } from "./use-words.tsx";
+import type { Words } from "./words.ts";
 
 /** What went wrong and what to do, in words; the API's own sentence where it says more. */
 export function faultWords(error: unknown, { t, name }: Words): string {

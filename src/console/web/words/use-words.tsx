@@ -2,20 +2,11 @@ import { createContext, type ReactNode, useContext, useEffect, useMemo, useState
 import { BugError } from "../../../base/errors.ts";
 import { de } from "./de.ts";
 import { en, type WordKey } from "./en.ts";
-import { fill, LANGUAGES, type Language, type Moments, momentsOf, type Values } from "./format.ts";
+import { fill, LANGUAGES, type Language, momentsOf } from "./format.ts";
+import type { Words } from "./words.ts";
 
 const CATALOGUES: Readonly<Record<Language, Readonly<Record<WordKey, string>>>> = { en, de };
 const STORED_AS = "carillon.language";
-
-/** What a part needs to speak. */
-export interface Words {
-  language: Language;
-  t(key: WordKey, values?: Values): string;
-  /** The words for a value that the API names, such as a level; the value itself when there are none. */
-  name(family: string, value: string): string;
-  moments: Moments;
-  setLanguage(language: Language): void;
-}
 
 const WordsContext = createContext<Words | null>(null);
 

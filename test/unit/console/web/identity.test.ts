@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { ExtensionRow } from "../../../../src/console/web/api/rows.ts";
 import { addressesIn } from "../../../../src/console/web/pages/addresses.ts";
 import { differencesOf, valueText } from "../../../../src/console/web/pages/audit-difference.ts";
 import { grantFor, grantSentence, keyOf } from "../../../../src/console/web/pages/grant-words.ts";
@@ -12,7 +13,7 @@ import {
 } from "../../../../src/console/web/parts/local-moment.ts";
 import { en } from "../../../../src/console/web/words/en.ts";
 import { fill } from "../../../../src/console/web/words/format.ts";
-import type { Words } from "../../../../src/console/web/words/use-words.tsx";
+import type { Words } from "../../../../src/console/web/words/words.ts";
 
 const catalogue: Readonly<Record<string, string>> = en;
 const words = {
@@ -51,9 +52,10 @@ describe("a permission in words", () => {
 });
 
 describe("a plugin's state in words", () => {
-  const row = (state: string, more: object = {}) => ({
+  type Status = NonNullable<ExtensionRow["status"]>;
+  const row = (state: Status["state"], more: Partial<Status> = {}) => ({
     disabled: false,
-    status: { ...{ state, health: "ok", reason: null, failures: 0, nextTryAt: null }, ...more },
+    status: { ...{ state, health: "ok" as const, reason: null, failures: 0, nextTryAt: null }, ...more },
   });
 
   it("says why it failed, when it is tried again and how often it may fail", () => {
@@ -65,7 +67,7 @@ describe("a plugin's state in words", () => {
     expect(pluginSentence(failed, now + 60_000, words)).toContain("in 0 s");
   });
 
-  it.each([
+  it.each<[Status["state"], Partial<Status>, string, string]>([
     ["running", {}, "", "good"],
     ["running", { health: "degraded", reason: "two phones are silent" }, "two phones are silent", "warn"],
     ["stopped", { health: "down", reason: "it threw: x" }, "until somebody restarts it", "bad"],

@@ -13,13 +13,7 @@ import { changedValues, drawnFields, fieldsOf } from "../../../../src/console/we
 import { elapsedText, fill, momentsOf } from "../../../../src/console/web/words/format.ts";
 
 describe("a broadcast", () => {
-  const progress = {
-    percentComplete: 0,
-    devices: {},
-    broadcastFinishedCount: 0,
-    broadcastFailedCount: 0,
-    expireCount: 0,
-  };
+  const progress = { percentComplete: 0, broadcastFailedCount: 0, expireCount: 0 };
 
   it("has one word for where it stands", () => {
     expect(stateOf({ abortedAt: null, progress })).toBe("going");

@@ -1,0 +1,12 @@
+import type { ReactNode } from "react";
+
+/** A column; `width` is a CSS grid track. On a phone the first names the row and the one at the `side` stands beside it. */
+export interface Column<T> {
+  id: string;
+  head: string;
+  width: string;
+  /** Its head sorts by this field. */
+  sort?: string;
+  side?: boolean;
+  cell(row: T): ReactNode;
+}

@@ -1,0 +1,213 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect } from "vitest";
+import { startBrowser } from "../support/browser.ts";
+import { openConsole } from "../support/console-pages.ts";
+import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { peer } from "../support/peers.ts";
+import { ALL_LOOKS, sweepSheets } from "../support/sheet-sweep.ts";
+
+const { describe, it } = peer("chromium");
+
+describe("who may what, in the console", () => {
+  /** Takes the calls of webhooks; refuses the first. */
+  const calls: string[] = [];
+  const receiver = createServer((request, response) => {
+    request.resume();
+    calls.push(String(request.headers["webhook-id"]));
+    response.writeHead(calls.length === 1 ? 500 : 204).end();
+  });
+  let daemon: TestDaemon;
+  let browser: Browser;
+  const ids: Record<"anna" | "office" | "north" | "south" | "choir", string> = {
+    ...{ anna: "", office: "", north: "", south: "", choir: "" },
+  };
+
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
+    daemon = await startTestDaemon();
+    ids.anna = await make("/users", { name: "Anna Adler", email: "anna@example.org" });
+    ids.office = await make("/security-groups", { name: "Office" });
+    await make(`/security-groups/${ids.office}/members`, { userId: ids.anna });
+    await make(`/security-groups/${ids.office}/permissions`, { verb: "get", spec: "/users/*" });
+    ids.choir = await make("/distribution-lists", { name: "Choir of all" });
+    browser = await startBrowser();
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await daemon?.stop();
+    receiver.close();
+  });
+
+  async function make(path: string, body: object): Promise<string> {
+    const answer = await daemon.call<{ id: string }>("POST", path, body);
+    expect(answer.status).toBe(200);
+    return answer.body.id;
+  }
+
+  it("makes a domain below the root, and then offers the switch of the acting domain on every page", async () => {
+    const { page, open, axe, faults } = await openConsole(browser, daemon.url);
+    await open("/domains");
+    expect(await page.getByRole("combobox", { name: "Acting domain" }).count()).toBe(0);
+    for (const name of ["North", "South"]) {
+      await page.getByRole("button", { name: "New domain" }).click();
+      await page.getByLabel("Name").fill(name);
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByRole("button", { name, exact: true }).waitFor();
+    }
+    const { data } = (await daemon.call<{ data: { id: string; name: string }[] }>("GET", "/domains")).body;
+    ids.north = data.find(({ name }) => name === "North")?.id ?? "";
+    ids.south = data.find(({ name }) => name === "South")?.id ?? "";
+    await open("/");
+    await page.getByRole("combobox", { name: "Acting domain" }).waitFor();
+    expect(await axe()).toEqual([]);
+    expect(faults).toEqual([]);
+  }, 90_000);
+
+  it("shows and writes what is of the acting domain alone, live too, and keeps it over a reload", async () => {
+    const { page, open, faults } = await openConsole(browser, daemon.url);
+    await open("/lists");
+    await page.getByText("Choir of all").waitFor();
+    const requested = page.waitForRequest(
+      (request) => request.url().includes("/distribution-lists") && request.headers()["x-service-domain"] === ids.north,
+    );
+    const followed = page.waitForEvent("websocket", (socket) => socket.url().includes(`domain=${ids.north}`));
+    await page.getByRole("combobox", { name: "Acting domain" }).selectOption({ label: "\u2003North" });
+    await Promise.all([requested, followed]);
+    await page.getByText("Choir of all").waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "New list" }).first().click();
+    await page.getByLabel("Name").fill("Choir of the north");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("cell", { name: "Choir of the north" }).waitFor();
+    await daemon.call("POST", `/distribution-lists?domain=${ids.north}`, { name: "Band of the north" });
+    await page.getByText("Band of the north").waitFor();
+    await open("/lists");
+    await page.getByText("Choir of the north").waitFor();
+    expect(await page.getByText("Choir of all").count()).toBe(0);
+    const inSouth = await daemon.call<{ data: { name: string }[] }>("GET", `/distribution-lists?domain=${ids.south}`);
+    expect(inSouth.body.data).toEqual([]);
+    expect(faults).toEqual([]);
+  }, 90_000);
+
+  it("puts a list into a domain and moves it to another", async () => {
+    const { page, open, faults } = await openConsole(browser, daemon.url);
+    await open(`/domains?open=${ids.north}`);
+    await page.getByRole("tab", { name: "In this domain" }).click();
+    await page.getByRole("combobox", { name: "Things" }).click();
+    await page.getByRole("option", { name: "lists of people" }).click();
+    await page.getByRole("combobox", { name: "Put into this domain" }).fill("Choir of all");
+    await page.getByRole("option", { name: "Choir of all" }).click();
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    // It is in the root, which the domain below must replace.
+    await page.getByRole("button", { name: "Replace them" }).click();
+    await page.getByRole("cell", { name: "Choir of all", exact: true }).waitFor();
+    await page.getByRole("combobox", { name: "Move Choir of all" }).click();
+    await page.getByRole("listbox").getByRole("option", { name: "South" }).click();
+    const places = async () =>
+      (
+        await daemon.call<{ data: { name: string }[] }>("GET", `/distribution-lists/${ids.choir}/domains`)
+      ).body.data.map(({ name }) => name);
+    await expect.poll(places, { timeout: 10_000 }).toEqual(["South"]);
+    expect(faults.filter((fault) => !fault.includes("400"))).toEqual([]);
+  }, 90_000);
+
+  it("says why somebody can or can't, and gives what is missing", async () => {
+    const { page, open, axe, faults } = await openConsole(browser, daemon.url);
+    await open("/rights");
+    await page.getByRole("combobox", { name: "Who" }).fill("anna");
+    await page.getByRole("option", { name: "Anna Adler" }).click();
+    await page.getByRole("combobox", { name: "What" }).click();
+    await page.getByRole("option", { name: "people", exact: true }).click();
+    await page.getByText("Anna Adler may: See people.").waitFor();
+    await page.getByText("The group Office: See people.").waitFor();
+    await page.getByRole("link", { name: "Open the group Office" }).waitFor();
+    expect(await axe()).toEqual([]);
+    await page.getByRole("combobox", { name: "What" }).click();
+    await page.getByRole("option", { name: "Send messages live" }).click();
+    await page.getByText("Anna Adler may not: Send messages live.").waitFor();
+    await page.getByText("No permission covers post /notifications").waitFor();
+    // The question stands in the address.
+    await page.reload();
+    await page.getByText("Anna Adler may not: Send messages live.").waitFor();
+    await page.getByRole("button", { name: "Give it to Anna Adler alone" }).click();
+    await page.getByText("Anna Adler may: Send messages live.").waitFor();
+    await page.getByText("An own permission: Send messages live.").waitFor();
+    expect(faults).toEqual([]);
+  }, 90_000);
+
+  it("shows the secret of a program once, and makes a new one", async () => {
+    const { page, open, faults } = await openConsole(browser, daemon.url);
+    await open("/applications?open=new");
+    await page.getByLabel("Name").fill("Timetable");
+    await page.getByLabel("Addresses to return to").fill("https://timetable.example/back");
+    await page.getByRole("button", { name: "Save" }).click();
+    const first = await page.getByRole("textbox", { name: "Client secret" }).inputValue();
+    await page.getByRole("button", { name: "I have it" }).click();
+    await page.getByRole("button", { name: "Timetable" }).click();
+    await page.getByRole("tab", { name: "Keys" }).click();
+    await page.getByLabel("Client id").waitFor();
+    expect(await page.content()).not.toContain(first);
+    await page.getByRole("button", { name: "Make a new secret" }).click();
+    await page.getByRole("button", { name: /Really/ }).click();
+    const second = await page.getByRole("textbox", { name: "Client secret" }).inputValue();
+    expect(second.length).toBeGreaterThan(20);
+    expect(second).not.toBe(first);
+    expect(faults).toEqual([]);
+  }, 90_000);
+
+  it("shows what a webhook told, and tells it again", async () => {
+    const { port } = receiver.address() as AddressInfo;
+    const { page, open, faults } = await openConsole(browser, daemon.url);
+    await open("/webhooks?open=new");
+    await page.getByLabel("Name").fill("Directory");
+    await page.getByLabel("Path").fill("/confirmation-requests/*");
+    await page.getByLabel("Address").fill(`http://127.0.0.1:${port}/hook`);
+    await page.getByRole("button", { name: "Save" }).click();
+    const key = await page.getByRole("textbox", { name: "Key of the signature" }).inputValue();
+    expect(key).toMatch(/^whsec_/);
+    await page.getByRole("button", { name: "I have it" }).click();
+    await daemon.call("POST", "/confirmation-requests", { name: "Are you well?", options: ["Yes", "No"] });
+    await expect.poll(() => calls.length, { timeout: 20_000 }).toBeGreaterThan(0);
+    await page.getByRole("button", { name: "Directory" }).click();
+    await page.getByRole("tab", { name: "Calls" }).click();
+    await page.getByText("answered 500").waitFor();
+    await page.getByRole("button", { name: "Send again" }).first().click();
+    await page.getByText("answered 204").waitFor();
+    expect(new Set(calls).size).toBe(1);
+    expect(faults).toEqual([]);
+  }, 90_000);
+
+  it("finds in the audit who changed what, keeps the filters in the address, and says that the record is whole", async () => {
+    await daemon.call("PUT", `/security-groups/${ids.office}`, { name: "Front office" });
+    const { page, open, axe, faults } = await openConsole(browser, daemon.url);
+    await open("/audit");
+    await page.getByText("Unbroken").waitFor();
+    await page.getByRole("button", { name: "Changed", exact: true }).click();
+    await page.getByRole("combobox", { name: "Thing" }).click();
+    await page.getByRole("option", { name: "security groups", exact: true }).click();
+    await page.getByRole("button", { name: "Security groups: Front office" }).waitFor();
+    expect(page.url()).toContain("op=update");
+    expect(page.url()).toContain("resource=security-groups");
+    await page.reload();
+    await page.getByRole("button", { name: "Security groups: Front office" }).click();
+    await page.locator("del", { hasText: "Office" }).waitFor();
+    await page.locator("ins", { hasText: "Front office" }).waitFor();
+    expect(await axe()).toEqual([]);
+    expect(faults).toEqual([]);
+  }, 90_000);
+
+  for (const look of ALL_LOOKS) {
+    it(`has no fault that axe, the browser or the policy knows: ${look}`, async () => {
+      const swept = [
+        { path: `/domains?open=${ids.north}`, tabs: ["In this domain"] },
+        { path: `/rights?user=${ids.anna}&thing=users` },
+        { path: "/audit" },
+        { path: "/applications?open=new" },
+        { path: "/webhooks?open=new" },
+      ];
+      expect(await sweepSheets(browser, daemon.url, look, swept)).toEqual([]);
+    }, 180_000);
+  }
+});
