@@ -70,7 +70,7 @@ function faultsOf({ id, variable, type, options }: Question, before: readonly Qu
 }
 
 /** What a variable looks like, in words. */
-export const VARIABLE_FORM = "A letter, then 2 to 31 letters, digits and underscores.";
+const VARIABLE_FORM = "A letter, then 2 to 31 letters, digits and underscores.";
 
 function isSameName(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase();
