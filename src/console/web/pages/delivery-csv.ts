@@ -1,3 +1,4 @@
+import { withoutFormula } from "../../../base/table-text.ts";
 import type { DeliveryRow } from "../api/rows.ts";
 
 const COLUMNS = [
@@ -20,11 +21,8 @@ export function deliveryCsv(rows: readonly DeliveryRow[]): string {
   return `${[COLUMNS.join(","), ...lines].join("\r\n")}\r\n`;
 }
 
-/** Spreadsheets take a text that begins with one of these for a formula and would run it. */
-const FORMULA = /^[=+\-@\t\r]/;
-
 function cell(value: string | number | null): string {
   if (value === null) return "";
-  const text = typeof value === "string" && FORMULA.test(value) ? `'${value}` : String(value);
+  const text = typeof value === "string" ? withoutFormula(value) : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
