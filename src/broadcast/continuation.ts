@@ -43,7 +43,7 @@ function continuedBy(message: GivenMessage, reader: Reader, by: By): Notificatio
 function incidentGiven(id: string | null, reader: Reader, by: By): RowOf<typeof incidents> | null {
   if (id === null) return null;
   const incident = reader.get(incidents, id, by.scope);
-  if (!incident) throw invalidValue("incidentId");
+  if (!incident) throw invalidValue("incidentId", "There is no such incident.");
   if (incident.endedAt !== null) throw new ConflictError("The incident has ended.", "incidentId");
   return incident;
 }

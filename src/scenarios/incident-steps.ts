@@ -61,7 +61,7 @@ export async function placeIncident(
 ): Promise<IncidentRow> {
   if (siteId === undefined || siteId === null || siteId === "") throw requiredValue("siteId");
   const site = typeof siteId === "string" ? store.get(sites, siteId, by.scope) : null;
-  if (!site) throw invalidValue("siteId");
+  if (!site) throw invalidValue("siteId", "There is no such site.");
   const elsewhere = incident.siteId === site.id ? {} : { buildingId: null, floorId: null, zoneId: null };
   return store.write((tx) => tx.update(incidents, incident.id, {}, by, { siteId: site.id, ...elsewhere }));
 }

@@ -81,7 +81,7 @@ export function createScenarios(needs: ScenarioNeeds): Scenarios {
 /** own choice: whoever may start scenarios starts those that the acting domain shows, whether or not it may read them. */
 function scenarioOf(id: string, by: By, reader: Reader): ScenarioRow {
   const scenario = reader.get(scenarios, id, by.scope.inSight);
-  if (!scenario) throw invalidValue("scenarioId");
+  if (!scenario) throw invalidValue("scenarioId", "There is no such scenario.");
   const allowed = allowedOnly(reader, "scenarios", by);
   if (allowed && !allowed.has(scenario.pk)) {
     throw invalidValue("scenarioId", "The security groups of the sender allow other scenarios alone.");

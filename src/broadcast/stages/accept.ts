@@ -99,7 +99,7 @@ async function makeReady(
 
 function anyTemplate({ values }: GivenMessage, reader: Reader): TemplateRow | null {
   const template = values.messageTemplateId ? reader.get(messageTemplates, values.messageTemplateId) : null;
-  if (values.messageTemplateId && !template) throw invalidValue("messageTemplateId");
+  if (values.messageTemplateId && !template) throw invalidValue("messageTemplateId", "There is no such template.");
   return template;
 }
 

@@ -6,6 +6,6 @@ export function fileNameIn(header: string | null): string | null {
   try {
     return [...decodeURIComponent(header)].slice(0, 255).join("");
   } catch {
-    throw invalidValue("x-file-name");
+    throw invalidValue("x-file-name", "It must be percent-encoded UTF-8.");
   }
 }

@@ -104,7 +104,7 @@ export const activityReport: Report = {
 function typeGiven(query: Query): string | null {
   const type = singleText(query, "type");
   const known: readonly string[] = notificationActivities.fields.type.values;
-  if (type && !known.includes(type)) throw invalidValue("type");
+  if (type && !known.includes(type)) throw invalidValue("type", `It must be one of ${known.join(", ")}.`);
   return type;
 }
 
