@@ -5,6 +5,7 @@ import { ListPage, OpenButton } from "../list/list-page.tsx";
 import { RowSheet } from "../parts/row-sheet.tsx";
 import { useWords } from "../words/use-words.tsx";
 import { CampaignPanel } from "./campaign-panel.tsx";
+import { DirectoryTies } from "./directory-ties.tsx";
 import { MemberPanel, Person } from "./member-panel.tsx";
 import { LeaveButton, UntilField } from "./person-lists.tsx";
 
@@ -54,6 +55,16 @@ function ListSheet({ distributionListId, onClose }: { distributionListId: string
           id: "campaign",
           label: t("campaign.title"),
           content: <CampaignPanel distributionListId={distributionListId} />,
+        },
+        {
+          id: "directory",
+          label: t("directory.ties"),
+          content: (
+            <DirectoryTies
+              route="distribution-lists/{distributionListId}/scim-groups"
+              params={{ distributionListId }}
+            />
+          ),
         },
       ]}
     />

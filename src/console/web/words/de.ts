@@ -23,7 +23,7 @@ export const de: Readonly<Record<WordKey, string>> = {
   saved: "Gespeichert.",
   discard: "Änderungen verwerfen",
   remove: "Entfernen",
-  "remove.really": "Wirklich entfernen?",
+  "remove.named": "{word}: {name}",
   removed: "Entfernt.",
   yes: "Ja",
   no: "Nein",

@@ -25,7 +25,7 @@ export const en = {
   saved: "Saved.",
   discard: "Discard changes",
   remove: "Remove",
-  "remove.really": "Really remove?",
+  "remove.named": "{word}: {name}",
   removed: "Removed.",
   yes: "Yes",
   no: "No",
