@@ -31,6 +31,7 @@ export default function ListsPage() {
           id: "subscribable",
           head: t("field.isSubscribable"),
           width: "1fr",
+          named: true,
           cell: (row) => (row.isSubscribable ? t("yes") : t("no")),
         },
       ]}
