@@ -25,8 +25,15 @@ export function applicationBehaviour(
       coverUser(before?.userId, tx, by);
       coverUser(after?.userId, tx, by);
       if (!after) return;
-      if (!after.redirectUris.every(isRedirectUri)) throw invalidValue("redirectUris");
-      if (!after.scopes.every(isScope)) throw invalidValue("scopes");
+      if (!after.redirectUris.every(isRedirectUri)) {
+        throw invalidValue(
+          "redirectUris",
+          "They are https addresses, http ones of the same machine, or those of an app, without a fragment.",
+        );
+      }
+      if (!after.scopes.every(isScope)) {
+        throw invalidValue("scopes", "They are offline_access and urn:service:<resource>:<read|write>.");
+      }
       if (after.type === "public" && after.userId !== null) {
         throw invalidValue("userId", "A public application can't prove to be itself, so it never acts by itself.");
       }

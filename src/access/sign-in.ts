@@ -62,11 +62,16 @@ const ACCOUNT = { free: 5, firstMs: 1_000, mostMs: 30_000 };
 /** own choice: many people may share one address; what one account's guesser may try there never fills it. */
 const ADDRESS = { free: 20, firstMs: 1_000, mostMs: 60_000, forgetsMs: 10_000 };
 
+/** Passwords hashed at a time. own choice: other work needs the thread pool too. */
+const HASHED_AT_ONCE = 2;
+/** Those that may wait for it: with less than 0.1 s each, whoever is let in waits for less than a second. own choice */
+const MOST_WAITING = 16;
+
 /** Makes the log-in; it counts attempts as long as the process runs. */
 export function createSignIn({ store, access, clock }: SignInNeeds): SignIn {
   const accounts = createAttempts(clock, ACCOUNT);
   const addresses = createAttempts(clock, ADDRESS);
-  const inTurn = createTurns();
+  const inTurn = createTurns(HASHED_AT_ONCE, MOST_WAITING);
   const { scope } = access.systemBy("sign-in");
 
   function attemptFrom(address: string | null): () => void {
@@ -163,7 +168,9 @@ type User = RowOf<typeof users>;
 /** Says of which field it was that a password was wrong. */
 function onField(field: string): (error: unknown) => never {
   return (error) => {
-    throw error instanceof CallerError && error.type === "unauthorized" ? invalidValue(field) : error;
+    throw error instanceof CallerError && error.type === "unauthorized"
+      ? invalidValue(field, "It is not right.")
+      : error;
   };
 }
 

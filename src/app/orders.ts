@@ -84,7 +84,7 @@ async function newPassword(password: string, clock: Clock): Promise<object> {
 
 function findUser(store: Store, user: unknown): RowOf<typeof users> {
   if (user === undefined || user === "") throw requiredValue("user");
-  if (typeof user !== "string") throw invalidValue("user");
+  if (typeof user !== "string") throw invalidValue("user", "It must be a text.");
   const byAddress = "SELECT id FROM users WHERE email = ? COLLATE NOCASE";
   const id = isUuid(user) ? user : store.one<{ id: string }>(byAddress, user)?.id;
   const found = id === undefined ? null : store.get(users, id);

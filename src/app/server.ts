@@ -9,6 +9,11 @@ import { formatListen, type ListenAddress } from "../settings/addresses.ts";
 const MAX_CONNECTIONS = 2_000;
 /** A connection on which nothing moves for so long is closed; an upload may take any time while it moves. own choice */
 const IDLE_MS = 60_000;
+/**
+ * How long a connection waits for its next request. Longer than the minute for which proxies keep theirs, and than a
+ * client may be busy: whoever sends while the server closes gets a reset in the place of an answer. own choice
+ */
+const KEEP_ALIVE_MS = 65_000;
 /** Requests begun in one turn of the event loop: one packet may bring a thousand, which would hold up all others. own choice */
 const REQUESTS_PER_TURN = 32;
 /** How long requests under way may take to end once the server stops. */
@@ -48,7 +53,7 @@ export function startServer({ host, port }: ListenAddress, clock: Clock): Promis
       headersTimeout: 5_000,
       requestTimeout: 0,
       connectionsCheckingInterval: 1_000,
-      keepAliveTimeout: 5_000,
+      keepAliveTimeout: KEEP_ALIVE_MS,
       // The API refuses requests without a host itself, in its own error form.
       requireHostHeader: false,
       IncomingMessage: Request,

@@ -1,5 +1,5 @@
-import { type ClientRequest, type IncomingMessage, request as plainRequest } from "node:http";
-import { request as secureRequest } from "node:https";
+import { type ClientRequest, type IncomingMessage, Agent as PlainAgent, request as plainRequest } from "node:http";
+import { Agent as SecureAgent, request as secureRequest } from "node:https";
 import type { LookupFunction } from "node:net";
 import type { AddressPolicy, ResolvedAddress } from "./address-policy.ts";
 import type { Clock } from "./clock.ts";
@@ -32,6 +32,27 @@ export interface FetchNeeds {
   clock: Clock;
   /** Cuts off calls under way. */
   signal: AbortSignal;
+  /** Connections to use again; each call has one of its own unless given. */
+  connections?: Connections;
+}
+
+/** Connections that stay open between calls, one idle one per target. */
+export interface Connections {
+  agentFor(target: URL): PlainAgent;
+  close(): void;
+}
+
+/** Makes a set of connections, without any as yet. */
+export function keepConnections(): Connections {
+  const options = { keepAlive: true, maxFreeSockets: 1 };
+  const [plain, secure] = [new PlainAgent(options), new SecureAgent(options)];
+  return {
+    agentFor: ({ protocol }) => (protocol === "https:" ? secure : plain),
+    close() {
+      plain.destroy();
+      secure.destroy();
+    },
+  };
 }
 
 /** Makes one HTTP call to a place named by a user. Throws UpstreamError; its words hold the host, never the whole URL. */
@@ -43,7 +64,7 @@ export async function policedFetch(url: string, options: FetchOptions, needs: Fe
   if (needs.signal.aborted) throw new UpstreamError("upstream", `${target.host}: called off`, { host: target.host });
   return new Promise((resolve, reject) => {
     const timeoutMs = Math.min(options.timeoutMs ?? DEFAULT_TIMEOUT_MS, LONGEST_TIMEOUT_MS);
-    const call = open(target, address, options);
+    let call = open(target, address, options, needs.connections);
     const fail = (words: string, cause?: unknown): void => {
       settle();
       call.destroy();
@@ -56,26 +77,40 @@ export async function policedFetch(url: string, options: FetchOptions, needs: Fe
       needs.signal.removeEventListener("abort", onAbort);
     };
     needs.signal.addEventListener("abort", onAbort, { once: true });
-    call.on("error", (error) => fail(error.message, error));
-    call.on("response", (response) => {
-      collect(response).then(
-        (fetched) => {
-          settle();
-          resolve(fetched);
-        },
-        (error: Error) => fail(error.message, error),
-      );
-    });
-    call.end(options.body);
+    const send = (): void => {
+      call.on("error", (error: NodeJS.ErrnoException) => {
+        // The other side had closed the idle connection before it heard of the call.
+        if (!call.reusedSocket || error.code !== "ECONNRESET") return fail(error.message, error);
+        call = open(target, address, options);
+        send();
+      });
+      call.on("response", (response) => {
+        collect(response).then(
+          (fetched) => {
+            settle();
+            resolve(fetched);
+          },
+          (error: Error) => fail(error.message, error),
+        );
+      });
+      call.end(options.body);
+    };
+    send();
   });
 }
 
-function open(target: URL, { address, family }: ResolvedAddress, options: FetchOptions): ClientRequest {
+function open(
+  target: URL,
+  { address, family }: ResolvedAddress,
+  options: FetchOptions,
+  connections?: Connections,
+): ClientRequest {
   // The name was resolved and judged; a second look-up could lead elsewhere.
   const lookup: LookupFunction = (_host, { all }, done) =>
     all ? done(null, [{ address, family }]) : done(null, address, family);
+  const agent = connections?.agentFor(target) ?? false;
   const send = target.protocol === "https:" ? secureRequest : plainRequest;
-  return send(target, { method: options.method ?? "GET", headers: options.headers ?? {}, agent: false, lookup });
+  return send(target, { method: options.method ?? "GET", headers: options.headers ?? {}, agent, lookup });
 }
 
 function collect(response: IncomingMessage): Promise<Fetched> {

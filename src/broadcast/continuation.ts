@@ -14,7 +14,8 @@ export function continuedBy({ values, given }: GivenMessage, reader: Reader, by:
   const id = values.followUpForNotificationId;
   if (!id) return null;
   const row = reader.get(notifications, id, by.scope);
-  if (!row || row.draft) throw invalidValue("followUpForNotificationId");
+  if (!row || row.draft)
+    throw invalidValue("followUpForNotificationId", "There is no such notification that was sent.");
   if (given.has("drill") && values.drill !== row.drill) {
     throw invalidValue("drill", "What continues a drill is a drill, and what continues a live message is live.");
   }

@@ -89,7 +89,7 @@ function inGroup(group: CompiledGroup): (device: FilterableDevice) => boolean {
 
 function storedGroup(needs: QueryNeeds, id: unknown): CompiledGroup {
   const group = typeof id === "string" && needs.sees(id) ? compileStoredGroups(needs.reader, [id])[0] : undefined;
-  if (!group) throw invalidValue("deviceGroupId");
+  if (!group) throw invalidValue("deviceGroupId", "There is none with this id.");
   return group;
 }
 

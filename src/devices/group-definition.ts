@@ -45,7 +45,9 @@ export function readGroup(input: Readonly<Record<string, unknown>>): GroupDefini
   if (!FILTER_TYPES.includes(filterType))
     throw invalidValue("filterType", `One of ${FILTER_TYPES.join(", ")} is expected.`);
   const expression = input.logicalExpression ?? null;
-  if (expression !== null && typeof expression !== "string") throw invalidValue("logicalExpression");
+  if (expression !== null && typeof expression !== "string") {
+    throw invalidValue("logicalExpression", "It must be a text.");
+  }
   if (filterType === "LOGICAL_EXPRESSION") parseLogicalExpression(expression ?? "", filters.length);
   return {
     filterType,

@@ -1,6 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { Events } from "../base/events.ts";
 import extensions from "../resources/devices/extensions.ts";
+import triggers from "../resources/outbound/triggers.ts";
 import type { Reader } from "../store/store.ts";
 
 /** How the appliance is; reasons in words, without order. */
@@ -21,7 +22,8 @@ export interface Health {
 
 /**
  * Follows the plugins: one that was given up because it failed is red; one that is being restarted, or that can't run
- * although it is switched on, is yellow; one that somebody switched off is neither.
+ * although it is switched on, is yellow; one that somebody switched off is neither. A trigger that Carillon disabled,
+ * since its receiver did not answer, is yellow until somebody enables or deletes it.
  */
 export function watchHealth({ clock, events, reader }: { clock: Clock; events: Events; reader: Reader }): Health {
   const red = new Map<string, string>();
@@ -31,7 +33,10 @@ export function watchHealth({ clock, events, reader }: { clock: Clock; events: E
     const row = reader.find(extensions, { plugin }, 1)[0];
     return row !== undefined && !row.disabled && !row.globalDisabled;
   };
-  const close = events.on("plugin.changed", ({ plugin, state, reason }) => {
+  const stopWatching = events.on("row.changed", ({ resource }) => {
+    if (resource === triggers.name) since = clock.now();
+  });
+  const stopFollowing = events.on("plugin.changed", ({ plugin, state, reason }) => {
     const because = reason === null ? "." : `: ${reason}`;
     red.delete(plugin);
     yellow.delete(plugin);
@@ -41,12 +46,22 @@ export function watchHealth({ clock, events, reader }: { clock: Clock; events: E
     since = clock.now();
   });
   return {
-    report: () => ({
-      status: red.size > 0 ? "RED" : yellow.size > 0 ? "YELLOW" : "GREEN",
-      redReasons: [...red.values()],
-      yellowReasons: [...yellow.values()],
-      since,
-    }),
-    close,
+    report() {
+      const [redReasons, yellowReasons] = [[...red.values()], [...yellow.values(), ...givenUpTriggers(reader)]];
+      const status = redReasons.length > 0 ? "RED" : yellowReasons.length > 0 ? "YELLOW" : "GREEN";
+      return { status, redReasons, yellowReasons, since };
+    },
+    close() {
+      stopFollowing();
+      stopWatching();
+    },
   };
+}
+
+/** At most 100 triggers exist. */
+function givenUpTriggers(reader: Reader): string[] {
+  const disabled = reader.find(triggers, { disabled: true });
+  return disabled.flatMap(({ name, disabledReason }) =>
+    disabledReason === null ? [] : [`Trigger ${name} is disabled: ${disabledReason}`],
+  );
 }

@@ -1,7 +1,7 @@
 import type { AddressPolicy } from "../base/address-policy.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { type Fetched, policedFetch } from "../base/policed-fetch.ts";
+import { type Connections, type Fetched, policedFetch } from "../base/policed-fetch.ts";
 import triggerDeliveries from "../resources/outbound/trigger-deliveries.ts";
 import triggers from "../resources/outbound/triggers.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
@@ -21,6 +21,7 @@ export interface CallNeeds {
   by: By;
   /** Breaks calls off at the end. */
   signal: AbortSignal;
+  connections: Connections;
 }
 
 type Trigger = RowOf<typeof triggers>;

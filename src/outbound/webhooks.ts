@@ -1,9 +1,11 @@
 import { isLocked } from "../access/locks.ts";
 import type { Access } from "../access/principal.ts";
+import { createTurns } from "../access/turns.ts";
 import type { AddressPolicy } from "../base/address-policy.ts";
 import type { Clock, Timer } from "../base/clock.ts";
 import type { Events } from "../base/events.ts";
 import type { Log } from "../base/log.ts";
+import { keepConnections } from "../base/policed-fetch.ts";
 import triggers from "../resources/outbound/triggers.ts";
 import users from "../resources/people/users.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
@@ -42,6 +44,9 @@ const MOST_WAITING = 1_000;
 /** Entries that concern nobody are noted this seldom; after a restart they are looked at again. */
 const NOTED_EVERY = 1_000;
 
+/** Calls under way at a time, of one trigger always one. own choice: slow receivers hold up others only when they are many. */
+const MOST_CALLS = 16;
+
 /** One trigger at work; nothing of it needs to be kept over a restart. */
 interface Line {
   /** Number of the last entry looked at, where it is further than what the row says. */
@@ -56,7 +61,9 @@ export function createWebhooks(needs: WebhookNeeds): Webhooks {
   const { store, clock, events, log } = needs;
   const lines = new Map<string, Line>();
   const ending = new AbortController();
-  const call: CallNeeds = { ...needs, signal: ending.signal };
+  const connections = keepConnections();
+  const inTurn = createTurns(MOST_CALLS);
+  const call: CallNeeds = { ...needs, signal: ending.signal, connections };
   let woken = false;
 
   function wakeAll(): void {
@@ -106,7 +113,7 @@ export function createWebhooks(needs: WebhookNeeds): Webhooks {
         return;
       }
       const waitMs = next.at - clock.now();
-      if (waitMs <= 0) await callReceiver(trigger, next.id, call);
+      if (waitMs <= 0) await inTurn(() => callReceiver(trigger, next.id, call));
       else if (!isLooking) {
         line.timer = clock.after(waitMs, () => wake(id), { background: true });
         return;
@@ -128,6 +135,7 @@ export function createWebhooks(needs: WebhookNeeds): Webhooks {
         return line.running;
       });
       await Promise.all(running);
+      connections.close();
     },
   };
 }

@@ -104,7 +104,7 @@ async function beforeRoutes(
   { isOurs, files }: Pages,
 ): Promise<void> {
   const { req, state } = context;
-  if (req.headers.host === undefined && req.httpVersion === "1.1") throw invalidValue("host");
+  if (req.headers.host === undefined && req.httpVersion === "1.1") throw invalidValue("host", "The header is missing.");
   if (!isOurs({ host: req.headers.host ?? null, localAddress: req.socket.localAddress })) throw wrongHost();
   if (!req.url?.startsWith("/")) throw notFound();
   // Links that people get in messages are short.

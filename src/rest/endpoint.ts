@@ -224,7 +224,7 @@ function refuseOtherParents(
   for (const [given, id] of Object.entries(value)) {
     const name = camelCase(given);
     if (parents.includes(name) && (typeof id !== "string" || id.toLowerCase() !== params[name])) {
-      throw invalidValue(name);
+      throw invalidValue(name, "The path names another one.");
     }
   }
 }

@@ -84,7 +84,7 @@ function single(query: Query, name: string, { field, op, read }: FilterRule): Fi
   // A flag by its name, which the reader of queries took for one.
   const text = typeof query[name] === "boolean" ? String(query[name]) : (singleText(query, name) ?? "");
   // own choice: an empty text asks for rows without a value, as an empty form member clears one.
-  if (text === "" && op !== "eq") throw invalidValue(name);
+  if (text === "" && op !== "eq") throw invalidValue(name, "It needs a value to compare with.");
   return { field, op, value: text === "" ? null : read(text, name) };
 }
 
@@ -99,7 +99,9 @@ function anyOf(query: Query, name: string, { field, op, read }: FilterRule): Fil
 function textsOf(value: unknown, name: string): string[] {
   const list = typeof value === "string" && value.startsWith("[") ? jsonList(value, name) : value;
   const texts = Array.isArray(list) ? list : [list];
-  if (texts.length === 0 || !texts.every((text) => typeof text === "string")) throw invalidValue(name);
+  if (texts.length === 0 || !texts.every((text) => typeof text === "string")) {
+    throw invalidValue(name, "It must be texts.");
+  }
   return texts;
 }
 
@@ -139,19 +141,19 @@ function reader(field: Field): FilterRule["read"] | null {
 
 function matching(fits: (text: string) => boolean): FilterRule["read"] {
   return (text, name) => {
-    if (!fits(text)) throw invalidValue(name);
+    if (!fits(text)) throw invalidValue(name, "No row could have this value.");
     return text;
   };
 }
 
 function idOf(text: string, name: string): string {
-  if (!isUuid(text)) throw invalidValue(name);
+  if (!isUuid(text)) throw invalidValue(name, "It must be a UUID.");
   return text.toLowerCase();
 }
 
 function numeric(pattern: RegExp): FilterRule["read"] {
   return (text, name) => {
-    if (!pattern.test(text)) throw invalidValue(name);
+    if (!pattern.test(text)) throw invalidValue(name, "It must be a number.");
     return Number(text);
   };
 }
@@ -161,6 +163,6 @@ function momentOf(text: string, name: string): number {
   const at = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text)
     ? Date.parse(text)
     : Number.NaN;
-  if (!Number.isFinite(at)) throw invalidValue(name);
+  if (!Number.isFinite(at)) throw invalidValue(name, "It must be a moment such as 2026-01-12T09:00:00.000Z.");
   return at;
 }

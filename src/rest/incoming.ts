@@ -83,7 +83,9 @@ export function addressOf(raw: IncomingMessage): string | null {
 export function overrideMethod(context: ParameterizedContext<RequestState>): void {
   const word = singleText(parseQuery(splitTarget(context.req.url ?? "/").search), "_method")?.toLowerCase() ?? "get";
   if (word === "get") return;
-  if (word !== "post" && word !== "put" && word !== "delete") throw invalidValue("_method");
+  if (word !== "post" && word !== "put" && word !== "delete") {
+    throw invalidValue("_method", "It is POST, PUT or DELETE.");
+  }
   context.method = word.toUpperCase();
   context.state.overridden = true;
 }

@@ -83,6 +83,8 @@ function sortOf(query: Query, sortable: ReadonlySet<string>): string | null {
   if (text === null || text === "") return null;
   const descending = text.startsWith("-");
   const field = camelCase(descending ? text.slice(1) : text);
-  if (!sortable.has(field)) throw invalidValue("sort");
+  if (!sortable.has(field)) {
+    throw invalidValue("sort", `It is one of ${[...sortable].join(", ")}; - before it descends.`);
+  }
   return descending ? `-${field}` : field;
 }

@@ -52,7 +52,7 @@ export function createOnceOnly({ store, catalogue }: Pick<ApiNeeds, "store" | "c
   return async (request, carryOut) => {
     const key = request.method === "post" ? request.header("idempotency-key") : null;
     if (key === null) return carryOut(request);
-    if (!KEY.test(key)) throw invalidValue("idempotency-key");
+    if (!KEY.test(key)) throw invalidValue("idempotency-key", "It must be 1 to 255 visible ASCII characters.");
     const claim = { owner: request.principal.userId, key, sha: shaOf(request) };
     const name = `${claim.owner} ${key}`;
     const first = underWay.get(name);

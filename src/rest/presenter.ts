@@ -115,7 +115,8 @@ export function createPresenter({ catalogue, store, clock }: ApiNeeds, base: str
       const asked = { ...wanted, ...restriction, scope: sight };
       if (wanted.filters && restriction.filters) asked.filters = [...wanted.filters, ...restriction.filters];
       if (restriction.ids) asked.ids = bothOf(restriction.ids, wanted.ids);
-      const page = store.page(resource, asked);
+      const isLong = resource.facts && asked.search;
+      const page = isLong ? await store.pageOfFacts(resource, asked) : store.page(resource, asked);
       return { body: envelope(page, await textsOf(resource, page.rows as unknown as Row[], showing)) };
     },
     placeOf(resource, ids) {

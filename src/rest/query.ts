@@ -33,7 +33,7 @@ export function parseQuery(text: string): Query {
 export function singleText(query: Query, name: string): string | null {
   const value = Object.hasOwn(query, name) ? query[name] : undefined;
   if (value === undefined) return null;
-  if (typeof value !== "string") throw invalidValue(name);
+  if (typeof value !== "string") throw invalidValue(name, "It must stand once, as a text.");
   return value;
 }
 
@@ -42,6 +42,6 @@ export function idTexts(query: Query, name: string): string[] | null {
   const value = Object.hasOwn(query, name) ? query[name] : undefined;
   if (value === undefined) return null;
   const ids = Array.isArray(value) ? value : [value];
-  if (!ids.every(isUuid)) throw invalidValue(name);
+  if (!ids.every(isUuid)) throw invalidValue(name, "They must be UUIDs.");
   return ids;
 }

@@ -202,14 +202,16 @@ function withParents(served: Served, request: RowRequest): Record<string, unknow
 function requireSameId({ idName }: Served, { body, params }: ApiRequest): void {
   const { id } = body;
   if (id === undefined) return;
-  if (typeof id !== "string" || id.toLowerCase() !== params[idName]) throw invalidValue("id");
+  if (typeof id !== "string" || id.toLowerCase() !== params[idName]) {
+    throw invalidValue("id", "It is not the id in the path.");
+  }
 }
 
 /** PUT and DELETE on the collection name the item by `id` in body or query. Throws required, invalid-value. @source decisions.md 1 */
 export function withIdGiven(idName: string, request: RowRequest): RowRequest {
   const id = request.body.id ?? singleText(request.query, "id") ?? "";
   if (id === "") throw requiredValue("id");
-  if (!isUuid(id)) throw invalidValue("id");
+  if (!isUuid(id)) throw invalidValue("id", "It must be a UUID.");
   const path = `${request.path}/${id.toLowerCase()}`;
   return { ...request, path, params: { ...request.params, [idName]: id.toLowerCase() } };
 }

@@ -50,6 +50,8 @@ export interface ResourceDeclaration<F extends Readonly<Record<string, Field>> =
   indexes?: readonly (readonly string[])[];
   /** Facts are written in bulk by their room: neither audited nor in the change feed row by row. */
   facts?: boolean;
+  /** Facts that are in the full-text index like all else, since they are listed as a whole. */
+  searched?: boolean;
   /** Field lists are sorted by when the caller doesn't ask: `createdAt` unless said otherwise. */
   sort?: string;
   /** POST `…/{id}/clone` copies the row; children named here are copied too. */

@@ -7,9 +7,11 @@ import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource, RowOf, SystemValues } from "../schema/resource.ts";
 import { cloneRow } from "./clone.ts";
 import { openDatabase } from "./database.ts";
+import { createFactPager } from "./fact-pages.ts";
 import { createFileStore } from "./files.ts";
 import { migrate } from "./migrate.ts";
 import { createOnce } from "./once.ts";
+import { createPager } from "./page.ts";
 import { createPageTokens } from "./page-token.ts";
 import { createReader } from "./reader.ts";
 import { createRecords } from "./records.ts";
@@ -48,10 +50,12 @@ export function openStore(options: StoreOptions): Store {
   const key = applianceKey(dataDir);
   const secrets = createSecrets(key);
   const selects = createSelects(db, tables);
-  const reader = createReader(db, selects, createPageTokens(createHmac("sha256", key).update("page tokens").digest()));
-  const records = createRecords(db, clock);
-  const once = createOnce(db, secrets, clock);
+  const tokens = createPageTokens(createHmac("sha256", key).update("page tokens").digest());
+  const page = createPager(selects, tokens);
+  const reader = createReader(db, selects, page);
   const searchIndex = createSearchIndex(db, tables, options.log);
+  const records = createRecords(db, searchIndex, clock);
+  const once = createOnce(db, secrets, clock);
   const behaviourOf = (resource: AnyResource): Behaviour => options.behaviours?.[resource.name] ?? {};
 
   let told: (() => void)[] = [];
@@ -139,6 +143,7 @@ export function openStore(options: StoreOptions): Store {
     files: createFileStore(dataDir),
     secrets,
     once,
+    pageOfFacts: createFactPager({ selects, page, clock }),
     write,
     behaviourOf,
     async create<R extends AnyResource>(resource: R, input: object, by: By, system?: SystemValues<R>) {

@@ -41,7 +41,7 @@ export function createPageTokens(key: Buffer): PageTokens {
       } catch {
         // Whatever can't be read was not issued here.
       }
-      throw invalidValue("start");
+      throw invalidValue("start", "It is no next or previous of this list.");
     },
   };
 }

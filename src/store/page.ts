@@ -11,7 +11,8 @@ import type { Page, PageQuery } from "./store.ts";
 
 const DEFAULT_LIMIT = 100;
 
-interface Order {
+/** What a list is sorted by. */
+export interface Order {
   field: string;
   descending: boolean;
   /** What stands for an empty value. */
@@ -20,7 +21,8 @@ interface Order {
   by: (shape: RowShape) => SQL;
 }
 
-interface Condition {
+/** What rows a list shows. */
+export interface Condition {
   key: string;
   where: (shape: RowShape) => (SQL | undefined)[];
   values: Record<string, unknown>;
@@ -28,18 +30,32 @@ interface Condition {
   keys: SQL | null;
 }
 
+/** What a search found before its page is read: enough of the rows around the page, which then need no other test. */
+export interface Found {
+  /** Internal keys; rows outside them are not looked at. */
+  pks: readonly number[];
+  /** How many of the first of them the page passes over. */
+  skip: number;
+  total: number;
+}
+
+/** Chooses what of a search's rows is read for the page that begins at `start`. */
+export type FindAround = (start: PageStart | null, limit: number, order: Order) => Found;
+
 /** Makes the list function: keyset pages that stay true while rows come and go. */
 export function createPager(selects: Selects, tokens: PageTokens) {
-  return function page<R extends AnyResource>(resource: R, query: PageQuery): Page<R> {
+  return function page<R extends AnyResource>(resource: R, query: PageQuery, findAround?: FindAround): Page<R> {
     const order = orderOf(resource, query.sort, selects.shape(resource));
-    const condition = conditionOf(resource, query, selects);
+    const asked = conditionOf(resource, query, selects);
     const limit = query.limit ?? DEFAULT_LIMIT;
-    const named = query.pksOf === undefined ? condition.values : { ...condition.values, pks: query.pksOf };
-    const listName = `${resource.name}|${condition.key}|${JSON.stringify(named)}|${query.sort ?? ""}`;
+    const named = query.pksOf === undefined ? asked.values : { ...asked.values, pks: query.pksOf };
+    const listName = `${resource.name}|${asked.key}|${JSON.stringify(named)}|${query.sort ?? ""}`;
     const start = startOf(query.start, listName, tokens);
     const backwards = query.start === "end" || start?.direction === "before";
+    const around = findAround?.(start, limit, order);
+    const condition = around ? amongKeys(around.pks) : asked;
 
-    const skip = query.skip ?? 0;
+    const skip = around?.skip ?? query.skip ?? 0;
     const isEntered = start !== null || skip > 0;
 
     const rowsFrom = (from: PageStart | null, back: boolean, most: number, passed = 0): AnyRow[] =>
@@ -72,7 +88,7 @@ export function createPager(selects: Selects, tokens: PageTokens) {
     const hasNext = after !== null && (backwards ? isEntered && rowsFrom(after, false, 1).length > 0 : beyond);
     return {
       rows: rows as unknown as RowOf<R>[],
-      total: query.includeTotal === false ? null : countOf(resource, condition),
+      total: query.includeTotal === false ? null : (around?.total ?? countOf(resource, condition)),
       partial: hasPrevious || hasNext,
       previous: hasPrevious && before ? tokens.make(listName, before) : null,
       next: hasNext && after ? tokens.make(listName, after) : null,
@@ -105,7 +121,7 @@ function orderOf(resource: AnyResource, asked: string | undefined, shape: RowSha
   const column = shape.layout.columnOf(field);
   const sortable =
     column && !column.target && !["internal", "json", "list", "object", "file", "secret"].includes(column.spec.kind);
-  if (!column || !sortable) throw invalidValue("sort");
+  if (!column || !sortable) throw invalidValue("sort", "Lists are not sorted by it.");
   const nothing = column.type === "TEXT" ? "" : -9e15;
   return {
     field,
@@ -125,7 +141,22 @@ function sortValueOf(row: AnyRow, order: Order): string | number {
   return typeof value === "boolean" ? Number(value) : (value as string | number);
 }
 
-function conditionOf(resource: AnyResource, query: PageQuery, selects: Selects): Condition {
+function amongKeys(pks: readonly number[]): Condition {
+  const where = (shape: RowShape): SQL[] => [
+    sql`${shape.column("pk")} IN (SELECT value FROM json_each(${sql.placeholder("pks")}))`,
+  ];
+  return { key: "found", where, values: { pks: JSON.stringify(pks) }, keys: null };
+}
+
+/**
+ * Compiles what a list is restricted to. `scanned`: what is searched for is looked for in each row, whatever the index knows.
+ */
+export function conditionOf(
+  resource: AnyResource,
+  query: Omit<PageQuery, "start" | "limit" | "sort" | "skip">,
+  selects: Selects,
+  scanned = false,
+): Condition {
   const keys: string[] = [];
   const values: Record<string, unknown> = {};
   const parts: ((shape: RowShape) => SQL | undefined)[] = [];
@@ -143,7 +174,7 @@ function conditionOf(resource: AnyResource, query: PageQuery, selects: Selects):
     Object.assign(values, filterValues(filter, name));
     add(filterKey(filter), (shape) => filterCondition(shape, filter, name));
   });
-  const search = query.search ? searchCondition(query.search, selects.shape(resource).layout) : null;
+  const search = query.search ? searchCondition(query.search, selects.shape(resource).layout, scanned) : null;
   if (search) {
     Object.assign(values, search.values);
     add(`q:${search.key}`, search.where);

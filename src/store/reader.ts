@@ -1,21 +1,19 @@
 import type Database from "better-sqlite3";
 import { and, type SQL, sql } from "drizzle-orm/sql";
 import type { AnyResource, RowOf } from "../schema/resource.ts";
-import { createPager } from "./page.ts";
-import type { PageTokens } from "./page-token.ts";
+import type { createPager } from "./page.ts";
 import { equals, type RowShape } from "./rows.ts";
 import { isNull, type Selects, type Tail, visibilityCondition } from "./selects.ts";
 import type { Reader, SqlValue } from "./store.ts";
 
 /** The read side of the store. */
-export function createReader(db: Database.Database, selects: Selects, tokens: PageTokens): Reader {
+export function createReader(db: Database.Database, selects: Selects, page: ReturnType<typeof createPager>): Reader {
   const raw = new Map<string, Database.Statement>();
   const statement = (text: string): Database.Statement => {
     const found = raw.get(text) ?? db.prepare(text);
     raw.set(text, found);
     return found;
   };
-  const page = createPager(selects, tokens);
 
   return {
     get<R extends AnyResource>(resource: R, id: string, sight?: Parameters<Reader["get"]>[2]) {
@@ -57,7 +55,7 @@ export function createReader(db: Database.Database, selects: Selects, tokens: Pa
         values,
       ) as number;
     },
-    page: page as Reader["page"],
+    page: (resource, query) => page(resource, query),
     all: <T>(text: string, ...params: SqlValue[]) => statement(text).all(...params) as T[],
     one: <T>(text: string, ...params: SqlValue[]) => (statement(text).get(...params) as T | undefined) ?? null,
   };

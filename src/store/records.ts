@@ -1,10 +1,12 @@
 import type Database from "better-sqlite3";
 import type { Clock } from "../base/clock.ts";
 import { newId } from "../base/ids.ts";
+import auditEntries from "../resources/security/audit-entries.ts";
 import type { Field, ObjectField } from "../schema/field.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import { AUDIT_COLUMNS, type AuditTail, chainHash, newestEntry } from "./audit-chain.ts";
 import type { AnyRow } from "./rows.ts";
+import type { SearchIndex } from "./search-index.ts";
 import type { AuditNote, By, SqlValue } from "./store.ts";
 
 /** The two records that every write leaves in its own transaction. @source interfaces.md, Writing and reading */
@@ -20,7 +22,7 @@ export interface Records {
 }
 
 /** Makes the recorder; its statements live as long as the database. */
-export function createRecords(db: Database.Database, clock: Clock): Records {
+export function createRecords(db: Database.Database, searchIndex: Pick<SearchIndex, "touch">, clock: Clock): Records {
   const addChange = db.prepare("INSERT OR REPLACE INTO changes (type, row_id, op, class, at) VALUES (?, ?, ?, ?, ?)");
   const names = [...AUDIT_COLUMNS, "hash"];
   const addAudit = db.prepare(
@@ -39,6 +41,7 @@ export function createRecords(db: Database.Database, clock: Clock): Records {
     ];
     tail = { pk: tail.pk + 1, hash: chainHash(tail.hash, entry) };
     addAudit.run(...entry, tail.hash);
+    searchIndex.touch(auditEntries, null, { ...tail });
   }
 
   return {

@@ -2,7 +2,6 @@ import type Database from "better-sqlite3";
 import type { Log } from "../base/log.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { Column, Layout } from "./layout.ts";
-import type { AnyRow } from "./rows.ts";
 import type { Tables } from "./tables.ts";
 import { createWordTest } from "./words.ts";
 
@@ -11,17 +10,20 @@ import { createWordTest } from "./words.ts";
  * indexed stand in `search_pending`, written with the row itself, and are searched there by the SQL function
  * `holds_words`. So a search is right at any moment, while indexing may follow in slices.
  *
- * own choice: facts are not indexed, since rooms write them in bulk and they are listed below their parent alone. Who
- * writes a searched text of another resource with SQL of its own puts the row into `search_pending`.
+ * own choice: facts are not indexed unless their declaration says so, since rooms write them in bulk and they are listed
+ * below their parent alone; a search over them goes in slices (`pageOfFacts`). Who writes a searched text of another resource with SQL of its own puts the row into `search_pending`.
  */
 export interface SearchIndex {
   /** Inside the transaction that wrote the row; `after` is null once it is gone. */
-  touch(resource: AnyResource, before: AnyRow | null, after: AnyRow | null): void;
+  touch(resource: AnyResource, before: IndexedRow | null, after: IndexedRow | null): void;
   /** Inside a transaction, right before COMMIT: indexes some of the waiting rows. True when enough are left to go on at once. */
   catchUp(): boolean;
   /** True when enough rows wait to index them now. */
   isBehind(): boolean;
 }
+
+/** What of a row decides whether it is indexed anew. */
+export type IndexedRow = Readonly<Record<string, unknown>> & { pk: number };
 
 /** own choice: a segment of the index for each row would cost more than the row; so many are searched in well under 1 ms. */
 const ENOUGH = 256;
@@ -35,7 +37,8 @@ export function searchedColumns(layout: Layout): readonly Column[] {
 
 /** True when the resource's texts are in a full-text index. */
 export function isIndexed(layout: Layout): boolean {
-  return !layout.resource.facts && searchedColumns(layout).length > 0;
+  const { facts, searched } = layout.resource;
+  return (!facts || searched === true) && searchedColumns(layout).length > 0;
 }
 
 /** Name of the index of a layout's table. */
@@ -92,7 +95,7 @@ export function createSearchIndex(db: Database.Database, tables: Tables, log: Lo
     touch(resource, before, after) {
       const fields = fieldsOf.get(resource);
       if (!fields || (before && after && fields.every((field) => before[field] === after[field]))) return;
-      mark.run(tables.layout(resource).table, ((after ?? before) as AnyRow).pk);
+      mark.run(tables.layout(resource).table, ((after ?? before) as IndexedRow).pk);
     },
     catchUp() {
       if (!isBehind()) return false;

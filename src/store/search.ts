@@ -11,12 +11,12 @@ export interface SearchCondition {
   key: string;
   values: Record<string, unknown>;
   where(shape: RowShape): SQL;
-  /** A select of the keys of all rows found, where the index alone can tell; null elsewhere. */
+  /** A select of the keys of all rows found, where the full-text index alone can tell; null elsewhere. */
   keys: SQL | null;
 }
 
-/** Compiles what is searched for over a layout. */
-export function searchCondition(search: Search, layout: Layout): SearchCondition {
+/** Compiles what is searched for over a layout; `scanned`: each row is looked at, whatever the index knows. */
+export function searchCondition(search: Search, layout: Layout, scanned = false): SearchCondition {
   const values: Record<string, unknown> = {};
   let parts = 0;
 
@@ -35,7 +35,7 @@ export function searchCondition(search: Search, layout: Layout): SearchCondition
     if (words.length === 0) return { key: "-", where: () => sql`0` };
     values[name] = JSON.stringify(words);
     values[`${name}m`] = matchText(words, column);
-    return { key: `~${column ?? ""}`, where: () => wordsCondition(layout, name, column) };
+    return { key: `~${column ?? ""}`, where: () => wordsCondition(layout, name, column, scanned) };
   }
 
   const { key, where } = compile(search);
@@ -66,8 +66,8 @@ function matchText(words: readonly string[], column: string | null): string {
   return `${column === null ? "" : `"${column}" : `}(${quoted} *)`;
 }
 
-function wordsCondition(layout: Layout, name: string, column: string | null): SQL {
-  if (!isIndexed(layout)) return holdsWords(layout, name, column, "t");
+function wordsCondition(layout: Layout, name: string, column: string | null, scanned: boolean): SQL {
+  if (scanned || !isIndexed(layout)) return holdsWords(layout, name, column, "t");
   return sql`t."pk" IN (${foundKeys(layout, name, column)})`;
 }
 

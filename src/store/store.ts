@@ -243,6 +243,11 @@ export interface Store extends Reader {
   readonly secrets: Secrets;
   readonly once: Once;
   /**
+   * As `page`, for a search over facts, of which there may be very many: it gives way to other work on the way. Throws
+   * invalid-value on `sort` where more than 5,000 are found and their order is not that of their making.
+   */
+  pageOfFacts<R extends AnyResource>(resource: R, query: PageQuery): Promise<Page<R>>;
+  /**
    * Runs `fn` in a savepoint of the next group commit and resolves after COMMIT. What `fn` throws rejects the promise
    * and undoes `fn` alone. Emergency writes go before all others.
    */

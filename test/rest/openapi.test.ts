@@ -21,15 +21,9 @@ beforeAll(async () => {
 });
 afterAll(() => daemon.stop());
 
-/** A connection that was kept while a test above was busy may have ended meanwhile. */
-function asked(path: string, init: RequestInit = {}): Promise<Response> {
-  const fetched = () => fetch(`${daemon.url}/api${path}`, init);
-  return fetched().catch(fetched);
-}
-
 async function ask(method: string, path: string): Promise<{ status: number; type: string }> {
   const filled = path.replace(/\{\w+\}/g, "0190b7c2-7f3a-7000-8000-000000000000");
-  const response = await asked(filled, { method: method.toUpperCase() });
+  const response = await fetch(`${daemon.url}/api${filled}`, { method: method.toUpperCase() });
   const text = await response.text();
   const isJson = response.headers.get("content-type")?.startsWith("application/json");
   return { status: response.status, type: isJson ? String(JSON.parse(text).type) : "" };
@@ -80,19 +74,19 @@ describe("the API's description", () => {
   });
 
   it("is answered again as not changed", async () => {
-    const first = await asked("/v1/openapi.json");
-    const again = await asked("/v1/openapi.json", {
+    const first = await fetch(`${daemon.url}/api/v1/openapi.json`);
+    const again = await fetch(`${daemon.url}/api/v1/openapi.json`, {
       headers: { "if-none-match": first.headers.get("etag") ?? "" },
     });
     expect([again.status, await again.text()]).toEqual([304, ""]);
   });
 
   it("can be read in a browser, page by page, without script and without anything from elsewhere", async () => {
-    const overview = await (await asked("/v1/docs")).text();
+    const overview = await (await fetch(`${daemon.url}/api/v1/docs`)).text();
     const families = [...overview.matchAll(/href="\/api\/v1\/docs\/([\w-]+)"/g)].map(([, name]) => name as string);
     expect(families).toContain("notifications");
     for (const family of families) {
-      const response = await asked(`/v1/docs/${family}`);
+      const response = await fetch(`${daemon.url}/api/v1/docs/${family}`);
       const text = await response.text();
       expect([family, response.status, response.headers.get("content-type")]).toEqual([
         family,
@@ -104,7 +98,7 @@ describe("the API's description", () => {
       const anchors = [...text.matchAll(/href="#(\w+)"/g)].map(([, name]) => name);
       expect(anchors.filter((name) => !text.includes(`id="${name}"`))).toEqual([]);
     }
-    expect((await asked("/v1/docs/nothing")).status).toBe(404);
+    expect((await fetch(`${daemon.url}/api/v1/docs/nothing`)).status).toBe(404);
   });
 });
 

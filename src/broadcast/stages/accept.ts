@@ -63,7 +63,7 @@ function templateOf({ values }: GivenMessage, reader: Reader, by: By): TemplateR
   const allowed = allowedOnly(reader, "message-templates", by);
   const id = values.messageTemplateId;
   const template = id ? reader.get(messageTemplates, id, by.scope) : null;
-  if (id && !template) throw invalidValue("messageTemplateId");
+  if (id && !template) throw invalidValue("messageTemplateId", `There is none with the id ${id}.`);
   if (allowed && !(template && allowed.has(template.pk))) {
     throw invalidValue("messageTemplateId", "The security groups of the sender allow other templates alone.");
   }

@@ -20,6 +20,7 @@ export default defineResource({
   domainField: "actingDomainId",
   replicate: "local",
   facts: true,
+  searched: true,
   indexes: [["rowId"], ["actorId"]],
   fields: {
     op: option("What was done.", AUDIT_OPS, { readOnly: true }),

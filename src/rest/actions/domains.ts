@@ -167,7 +167,7 @@ function domainOf({ needs, params, by }: ApiRequest): string {
 /** The id in the body. Throws required, invalid-value. */
 function idIn({ body: { id } }: ApiRequest): string {
   if (id === undefined || id === null || id === "") throw requiredValue("id");
-  if (!isUuid(id)) throw invalidValue("id");
+  if (!isUuid(id)) throw invalidValue("id", "It must be a UUID.");
   return (id as string).toLowerCase();
 }
 

@@ -43,7 +43,7 @@ export const eventActions: readonly Action[] = [
 function sinceOf({ header, query }: ApiRequest): number | null {
   const text = header("last-event-id") ?? singleText(query, "lastEventId");
   if (text === null || text === "") return null;
-  if (!/^\d{1,15}$/.test(text)) throw invalidValue("lastEventId");
+  if (!/^\d{1,15}$/.test(text)) throw invalidValue("lastEventId", "It is the id of an event.");
   return Number(text);
 }
 
@@ -51,6 +51,6 @@ function resourcesOf({ query }: ApiRequest): string[] | null {
   const given = query.resources;
   if (given === undefined) return null;
   const names = Array.isArray(given) ? given : [given];
-  if (!names.every((name) => typeof name === "string")) throw invalidValue("resources");
+  if (!names.every((name) => typeof name === "string")) throw invalidValue("resources", "They are names of resources.");
   return names;
 }

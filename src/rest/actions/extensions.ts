@@ -64,6 +64,6 @@ function wholeNumber(query: Query, name: string, least: number, most: number): n
   const text = singleText(query, name);
   if (text === null) return null;
   const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(value >= least && value <= most)) throw invalidValue(name);
+  if (!(value >= least && value <= most)) throw invalidValue(name, `It is ${least} to ${most}.`);
   return value;
 }

@@ -58,13 +58,13 @@ function record({ needs, by, body }: ApiRequest, userId: string, notificationId:
     return needs.broadcaster.answer(notificationId, userId, textOf(given, "confirmationOption"), by);
   }
   const readStatus = textOf(given, "readStatus");
-  if (readStatus !== "read" && readStatus !== "unread") throw invalidValue("readStatus");
+  if (readStatus !== "read" && readStatus !== "unread") throw invalidValue("readStatus", "It is read or unread.");
   return needs.broadcaster.setRead(notificationId, userId, readStatus === "read", by);
 }
 
 function textOf(given: Readonly<Record<string, unknown>>, name: string): string {
   const value = given[name] ?? null;
   if (value === null) throw requiredValue(name);
-  if (typeof value !== "string") throw invalidValue(name);
+  if (typeof value !== "string") throw invalidValue(name, "It must be a text.");
   return value;
 }

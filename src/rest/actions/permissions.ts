@@ -77,10 +77,14 @@ function explained(request: ApiRequest): object {
   const path = singleText(query, "path");
   if (verb === null) throw requiredValue("verb");
   if (path === null) throw requiredValue("path");
-  if (!(PERMISSION_VERBS as readonly string[]).includes(verb)) throw invalidValue("verb");
+  if (!(PERMISSION_VERBS as readonly string[]).includes(verb)) {
+    throw invalidValue("verb", `It is one of ${PERMISSION_VERBS.join(", ")}.`);
+  }
   requirePath(path);
   const domainId = singleText(query, "domainId");
-  if (domainId !== null && !by.scope.knows(domainId.toLowerCase())) throw invalidValue("domainId");
+  if (domainId !== null && !by.scope.knows(domainId.toLowerCase())) {
+    throw invalidValue("domainId", `There is none with the id ${domainId}.`);
+  }
   const user = visibleRow(request, users, userId);
   const question = { user, verb: verb as Method, path, domainId };
   return { userId: user.id, verb, path, ...explain(question, needs, by.scope) };

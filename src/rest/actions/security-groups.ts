@@ -113,7 +113,7 @@ function allowedActions(family: AnyResource, { field, at, idParam }: Allowed): G
         const { id } = request.body;
         if (id === undefined || id === null || id === "") throw requiredValue("id");
         const row = isUuid(id) ? request.needs.store.get(family, id, request.by.scope) : null;
-        if (!row) throw invalidValue("id");
+        if (!row) throw invalidValue("id", "There is none with this id.");
         await change(request, (ids) => (ids.includes(row.id) ? [...ids] : [...ids, row.id]));
         return request.show(family, row);
       },

@@ -25,6 +25,7 @@ const FORM_TYPE = "application/x-www-form-urlencoded";
 const MULTIPART_TYPE = "multipart/form-data";
 
 const ONCE_ONLY = shared(["Idempotency-Key"]);
+const UNLESS_KNOWN = shared(["If-None-Match"]);
 
 /** Describes one endpoint. */
 export function operationOf(action: Action): JsonSchema {
@@ -59,6 +60,7 @@ function parametersOf(action: Action, open: boolean): Parameter[] {
     ...shown.filter(({ name }) => !named.has(name)),
     ...headerParameters(headers),
     ...(method === "post" && !open ? ONCE_ONLY : []),
+    ...(method === "get" && answers.kind !== "nothing" ? UNLESS_KNOWN : []),
     ...(open ? [] : domainParameters()),
   ];
 }

@@ -26,6 +26,7 @@ export const SHARED_PARAMETERS: Readonly<Record<string, Parameter>> = {
     ...TEXT,
     format: "uuid",
   }),
+  "If-None-Match": inHeader("If-None-Match", "ETag of an earlier answer; 304 while it would be the same.", TEXT),
   "If-Match": inHeader("If-Match", "ETag of the row as it is known; 409 when it has changed since.", TEXT),
   "Idempotency-Key": inHeader(
     "Idempotency-Key",

@@ -21,6 +21,13 @@ describe("main server", () => {
     await server.stop();
   });
 
+  it("keeps a connection for longer than proxies do", async () => {
+    const server = await startServer({ host: "127.0.0.1", port: 0 }, systemClock);
+    server.open((_request, response) => response.end());
+    expect((await fetch(server.url)).headers.get("keep-alive")).toBe("timeout=65");
+    await server.stop();
+  });
+
   it("rejects when the address is taken", async () => {
     const server = await startServer({ host: "127.0.0.1", port: 0 }, systemClock);
     const port = Number(new URL(server.url).port);

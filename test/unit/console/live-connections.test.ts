@@ -222,8 +222,8 @@ describe("the live feed tells", () => {
 describe("a connection of the live feed", () => {
   it("ends with the session: at log-out, at revocation, when its user is locked", async () => {
     const asSession = await follow(page());
-    const ann = await fixture.user("Ann");
-    const [asToken, asUser] = [await follow(bearer(ann.token)), await follow(bearer())];
+    const [ann, ben] = [await fixture.user("Ann"), await fixture.user("Ben")];
+    const [asToken, asUser] = [await follow(bearer(ann.token)), await follow(bearer(ben.token))];
     const principal = fixture.access.authenticate(cookie.slice(9), "cookie");
     if (!principal) throw new Error("no session");
     await endSession(fixture.store, principal, fixture.system);
@@ -232,7 +232,7 @@ describe("a connection of the live feed", () => {
     await fixture.store.remove(userTokens, row?.id as string, fixture.system);
     expect(await asToken.closed).toBe(4401);
     const lock = { start: null, end: null };
-    await fixture.store.update(users, fixture.adminId, { lock }, fixture.system);
+    await fixture.store.update(users, ben.id, { lock }, fixture.system);
     expect(await asUser.closed).toBe(4401);
   });
 

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createEvents, type EventMap, type Events } from "../../../src/base/events.ts";
 import { type Health, watchHealth } from "../../../src/health/health.ts";
 import extensions from "../../../src/resources/devices/extensions.ts";
+import triggers from "../../../src/resources/outbound/triggers.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { type AccessFixture, openAccess } from "../access/access-fixture.ts";
@@ -51,6 +52,20 @@ describe("health", () => {
     await clock.advance(1_000);
     tell("pa", "running", null);
     expect(health.report()).toEqual({ ...before, status: "GREEN", yellowReasons: [], since: before.since + 1_000 });
+  });
+
+  it("is yellow for a trigger that was given up, until it is enabled or somebody disables it", async () => {
+    const { store, system } = fixture;
+    const input = { name: "Pager", spec: "/users/*", type: "webhook", url: "https://example.org/hook" };
+    const { id } = await store.create(triggers, input, system);
+    const reason = "The receiver answered 410 Gone.";
+    await store.update(triggers, id, {}, system, { disabled: true, disabledReason: reason });
+    expect(health.report()).toMatchObject({
+      status: "YELLOW",
+      yellowReasons: [`Trigger Pager is disabled: ${reason}`],
+    });
+    await store.update(triggers, id, {}, system, { disabledReason: null });
+    expect(health.report().status).toBe("GREEN");
   });
 
   it("listens no more once it is closed", () => {

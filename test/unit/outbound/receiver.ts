@@ -19,6 +19,10 @@ export interface Receiver {
   answer: (response: ServerResponse, received: Received) => void;
   /** Resolves with the call of that number, counted from 1. */
   call(number: number): Promise<Received>;
+  /** Connections made so far. */
+  connections(): number;
+  /** Closes those that no call uses. */
+  closeIdle(): void;
   close(): Promise<void>;
 }
 
@@ -35,6 +39,10 @@ export async function openReceiver(): Promise<Receiver> {
       receiver.answer(response, received);
       for (const look of waiting) look();
     });
+  });
+  let connections = 0;
+  server.on("connection", () => {
+    connections++;
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const receiver: Receiver = {
@@ -53,6 +61,8 @@ export async function openReceiver(): Promise<Receiver> {
         look();
       });
     },
+    connections: () => connections,
+    closeIdle: () => server.closeIdleConnections(),
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

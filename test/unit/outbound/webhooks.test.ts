@@ -34,6 +34,18 @@ function taking(): void {
 }
 
 describe("a webhook", () => {
+  it("goes over one connection, and over a new one when the receiver has closed it", async () => {
+    const { id } = await at.trigger({ url: receiver.url });
+    await at.restart();
+    for (const name of ["One", "Two", "Three"]) await at.list(name);
+    await delivered(id, 3);
+    expect(receiver.connections()).toBe(1);
+    receiver.closeIdle();
+    await at.list("Four");
+    await delivered(id, 4);
+    expect([receiver.connections(), states(id).at(-1)]).toEqual([2, "delivered 1"]);
+  });
+
   it("tells each write of the rows it means in order, and nothing else, signed as the specification says", async () => {
     const { id, secret } = await at.trigger({ url: receiver.url });
     await at.restart();

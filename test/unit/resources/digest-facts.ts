@@ -166,7 +166,7 @@ export const LONG_ENUMERATIONS: readonly { resource: string; field: string; coun
 
 /** Where each resource is served and what may be done there (g get, p post, u put, d delete). */
 export const PATHS: Readonly<Record<string, string>> = {
-  domains: "g",
+  domains: "gpud",
   users: "gpud",
   "users/{userId}/tokens": "gpd",
   "users/{userId}/devices": "gpud",
