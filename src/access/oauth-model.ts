@@ -20,7 +20,7 @@ export const REFRESH_TOKEN_S = 30 * 86_400;
  * For so long after its exchange a refresh token is merely refused, ms: a client that asked twice at once, and was slower
  * with one of the two, is no thief. own choice: 10 s.
  */
-export const GRACE_MS = 10_000;
+const GRACE_MS = 10_000;
 
 /** The library compares with the system's clock; what is expired is found here, by the clock that was handed over. */
 const NOT_EXPIRED = new Date(8_640_000_000_000_000);

@@ -4,7 +4,8 @@ import type { Grant } from "./grants.ts";
  * What every user may do without any permission: read itself; read and delete own notifications, subscriptions and
  * permissions; answer own notifications; manage own devices; read and end the session. @source decisions.md 3
  *
- * own choice: own tokens, security groups, domains and all permissions can be read too, own tokens revoked, and the own password changed.
+ * own choice: own tokens, security groups, domains and all permissions can be read too, own tokens revoked, the own
+ * password changed, and lists joined and left that are open to it.
  */
 export function ownRights(userId: string): Grant[] {
   const own = `/users/${userId}`;
@@ -21,6 +22,8 @@ export function ownRights(userId: string): Grant[] {
     { verb: "get", spec: `${own}/security-groups/*` },
     { verb: "get", spec: `${own}/domains/*` },
     { verb: "get", spec: `${own}/all-permissions` },
+    { verb: "get", spec: `${own}/subscribable-distribution-lists/*` },
+    { verb: "put", spec: `${own}/subscribable-distribution-lists/*` },
     ...readAndDelete(`${own}/devices/*`),
     { verb: "post", spec: `${own}/devices` },
     { verb: "put", spec: `${own}/devices/*` },

@@ -30,13 +30,22 @@ export function enrol(
   person: Person,
   { by, now }: { by: By; now: number },
 ): { userId: string; subscriptionId: string; isNewcomer: boolean } {
-  const userId = findPerson(tx, person) ?? makePerson(tx, list, person, by);
+  return placeOn(tx, list, findPerson(tx, person) ?? makePerson(tx, list, person, by), { by, now });
+}
+
+/** Puts a user on a list for the campaign's days; one who has no end, or a later one, keeps it. Throws as creations do. */
+export function placeOn(
+  tx: Transaction,
+  list: ListRow,
+  userId: string,
+  { by, now }: { by: By; now: number },
+): { userId: string; subscriptionId: string; isNewcomer: boolean } {
   const days = list.campaign?.defaultNotificationDays ?? null;
   const end = days === null ? null : now + days * DAY_MS;
   const subscriptionEndDate = end === null ? null : new Date(end).toISOString();
   const known = tx.find(subscriptions, { userId, distributionListId: list.id }, 1)[0];
   if (!known) {
-    const place = tx.create(subscriptions, { userId, distributionListId: list.id, subscriptionEndDate }, by);
+    const place = tx.create(subscriptions, { subscriptionEndDate }, by, { userId, distributionListId: list.id });
     return { userId, subscriptionId: place.id, isNewcomer: true };
   }
   const before = known.subscriptionEndDate;

@@ -149,7 +149,7 @@ describe("lists of devices", () => {
 
   it("serve GET alone where nothing can be made", async () => {
     const { status, headers } = await api.call("POST", "/devices", { json: {} });
-    expect([status, headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+    expect([status, headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
   });
 });
 

@@ -1,7 +1,7 @@
 import { type Daemon, startDaemon } from "../../src/app/daemon.ts";
 import { type FirstData, initAppliance } from "../../src/app/init.ts";
 import { systemClock } from "../../src/base/clock.ts";
-import { silentLog } from "../../src/base/log.ts";
+import { createLog, silentLog } from "../../src/base/log.ts";
 import type { AnyResource } from "../../src/schema/resource.ts";
 import { parseSettings } from "../../src/settings/load.ts";
 import { makeTempDir } from "./temp-dir.ts";
@@ -32,6 +32,8 @@ export interface TestDaemonOptions {
   /** YAML; the loopback settings unless given. */
   settings?: string;
   declarations?: readonly AnyResource[];
+  /** Takes every line of the log at level debug. */
+  onLog?(line: string): void;
   /** An earlier test daemon, stopped meanwhile, whose data is used again. */
   after?: Pick<TestDaemon, "dataDir" | "first">;
   /** Changes the new data before the daemon starts on it. */
@@ -47,7 +49,7 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
     dataDir,
     listen: "127.0.0.1:0",
     settings: parseSettings(options.settings ?? LOOPBACK_SETTINGS),
-    log: silentLog,
+    log: options.onLog ? createLog({ level: "debug", stream: { write: options.onLog } }) : silentLog,
     ...(options.declarations ? { declarations: options.declarations } : {}),
     onFatal: (error) => {
       throw error;

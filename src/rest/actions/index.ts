@@ -24,6 +24,7 @@ import { schemaActions } from "./schema.ts";
 import { securityGroupActions } from "./security-groups.ts";
 import { sessionActions } from "./session.ts";
 import { signInActions } from "./sign-in.ts";
+import { subscribableListActions } from "./subscribable-lists.ts";
 import { triggerActions } from "./triggers.ts";
 import { userTokenActions } from "./user-tokens.ts";
 
@@ -49,6 +50,7 @@ const FIXED: readonly Action[] = [
   ...extensionActions,
   ...auditActions,
   ...campaignActions,
+  ...subscribableListActions,
   ...triggerActions,
   ...eventActions,
 ];
