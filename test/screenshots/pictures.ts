@@ -146,13 +146,13 @@ export const PAGES: readonly Shot[] = [
 ];
 
 /** Windows of one look, in which somebody has logged in. */
-export interface Window {
+interface OpenLook {
   look: string;
   context: BrowserContext;
 }
 
 /** Opens a window of each look. */
-export async function openWindows(browser: Browser, url: string): Promise<Window[]> {
+export async function openWindows(browser: Browser, url: string): Promise<OpenLook[]> {
   return Promise.all(
     Object.entries(LOOKS).map(async ([look, options]) => {
       const still = { reducedMotion: "reduce", timezoneId: "UTC" } as const;
@@ -167,7 +167,7 @@ export async function openWindows(browser: Browser, url: string): Promise<Window
 }
 
 interface Taking {
-  windows: readonly Window[];
+  windows: readonly OpenLook[];
   appliance: Appliance;
   pages: readonly Shot[];
   folder: string;
