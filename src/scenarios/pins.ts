@@ -24,7 +24,8 @@ export function createPins(secrets: Secrets, clock: Clock): Pins {
       const key = `${scenario.id} ${by.actor.userId ?? by.actor.name}`;
       const waitS = attempts.begin(key);
       if (waitS > 0) throw new TooManyRequests(waitS);
-      if (!isSame(secrets.open(scenario.confirmationPin), String(given))) throw invalidValue("confirmationPin", "It is not the number of this scenario.");
+      if (!isSame(secrets.open(scenario.confirmationPin), String(given)))
+        throw invalidValue("confirmationPin", "It is not the number of this scenario.");
       attempts.takeBack(key);
     },
   };

@@ -137,6 +137,81 @@ describe("who may what, in the console", () => {
     expect(faults).toEqual([]);
   }, 90_000);
 
+  it("gives a group a permission within a domain alone, and a template that it is bound to", async () => {
+    const template = await make("/message-templates", { name: "Bus is late", subject: "The bus is late" });
+    const { page, open, axe, faults } = await openConsole(browser, daemon.url);
+    await open(`/security-groups?open=${ids.office}`);
+    await page.getByRole("tab", { name: "Permissions" }).click();
+    await page.getByRole("combobox", { name: "For what" }).click();
+    await page.getByRole("option", { name: "Send messages live" }).click();
+    await page.getByRole("combobox", { name: "Where" }).click();
+    await page.getByRole("listbox").getByRole("option", { name: "North" }).click();
+    await page.getByRole("button", { name: "Give permission" }).click();
+    await page.getByText("only within North").waitFor();
+    expect(await axe()).toEqual([]);
+    const placed = async () =>
+      (
+        await daemon.call<{ data: { spec: string; domainId: string | null }[] }>(
+          "GET",
+          `/security-groups/${ids.office}/permissions`,
+        )
+      ).body.data
+        .filter(({ spec }) => spec === "/notifications")
+        .map(({ domainId }) => domainId);
+    expect(await placed()).toEqual([ids.north]);
+    // What is taken back comes back where it was.
+    await page.getByRole("button", { name: "Take away: Send messages live" }).click();
+    await expect.poll(placed).toEqual([]);
+    await page.getByRole("button", { name: "Undo" }).click();
+    await expect.poll(placed).toEqual([ids.north]);
+
+    await page.getByRole("tab", { name: "Templates" }).click();
+    await page.getByText("No bounds").waitFor();
+    await page.getByRole("combobox", { name: "Allow a template" }).fill("bus");
+    await page.getByRole("option", { name: "Bus is late" }).click();
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    await page.getByRole("button", { name: "Allow no longer: Bus is late" }).waitFor();
+    const group = await daemon.call("GET", `/security-groups/${ids.office}`);
+    expect(group.body).toMatchObject({ allowedMessageTemplateIds: [template] });
+    await page.getByRole("button", { name: "Allow no longer: Bus is late" }).click();
+    await page.getByText("No bounds").waitFor();
+    expect(faults).toEqual([]);
+  }, 90_000);
+
+  it("copies a group into domains, and ties it to a group of the directory", async () => {
+    const { page, open, axe, faults } = await openConsole(browser, daemon.url);
+    await open("/directory-groups?open=new");
+    await page.getByLabel("Name").fill("All staff");
+    await page.getByLabel("Id in the directory").fill("S-1-5");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("button", { name: "All staff" }).click();
+    await page.getByRole("tab", { name: "Members" }).click();
+    await page.getByRole("searchbox", { name: "Find people" }).fill("anna");
+    await page.getByRole("button", { name: "Add Anna Adler" }).click();
+    await page.getByRole("button", { name: "Remove Anna Adler" }).waitFor();
+    expect(await axe()).toEqual([]);
+
+    await open(`/security-groups?open=${ids.office}`);
+    await page.getByRole("tab", { name: "Directory" }).click();
+    await page.getByRole("combobox", { name: "Tie to a directory group" }).click();
+    await page.getByRole("option", { name: "All staff" }).click();
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    await page.getByRole("link", { name: "All staff" }).waitFor();
+    await page.getByText("1 member").waitFor();
+
+    await page.getByRole("tab", { name: "Details" }).click();
+    await page.getByRole("combobox", { name: "Copy into domains" }).click();
+    for (const name of ["North", "South"]) await page.getByRole("listbox").getByRole("option", { name }).click();
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Copy", exact: true }).click();
+    await page.getByText("2 copies made.").waitFor();
+    for (const domain of [ids.north, ids.south]) {
+      const copies = await daemon.call<{ data: { name: string }[] }>("GET", `/domains/${domain}/security-groups`);
+      expect(copies.body.data.map(({ name }) => name)).toEqual(["Office"]);
+    }
+    expect(faults).toEqual([]);
+  }, 90_000);
+
   it("shows the secret of a program once, and makes a new one", async () => {
     const { page, open, faults } = await openConsole(browser, daemon.url);
     await open("/applications?open=new");
@@ -190,6 +265,12 @@ describe("who may what, in the console", () => {
     await page.getByRole("button", { name: "Security groups: Front office" }).waitFor();
     expect(page.url()).toContain("op=update");
     expect(page.url()).toContain("resource=security-groups");
+    await page.getByRole("combobox", { name: "Who" }).fill("anna");
+    await page.getByRole("option", { name: "Anna Adler" }).click();
+    await page.getByText("0 entries").waitFor();
+    await page.getByRole("combobox", { name: "Who" }).fill("administrator");
+    await page.getByRole("option", { name: "Administrator" }).click();
+    expect(page.url()).toContain("user=");
     await page.reload();
     await page.getByRole("button", { name: "Security groups: Front office" }).click();
     await page.locator("del", { hasText: "Office" }).waitFor();
@@ -203,6 +284,8 @@ describe("who may what, in the console", () => {
       const swept = [
         { path: `/domains?open=${ids.north}`, tabs: ["In this domain"] },
         { path: `/rights?user=${ids.anna}&thing=users` },
+        { path: `/security-groups?open=${ids.office}`, tabs: ["Permissions", "Templates", "Directory"] },
+        { path: "/directory-groups" },
         { path: "/audit" },
         { path: "/applications?open=new" },
         { path: "/webhooks?open=new" },

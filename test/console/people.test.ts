@@ -88,7 +88,7 @@ describe("people in the console", () => {
     expect(faults.filter((fault) => !fault.includes("400"))).toEqual([]);
   }, 90_000);
 
-  it("adds a device, switches it off, and removes it at the second press", async () => {
+  it("adds a device, switches it off, and removes it unless it is taken back", async () => {
     const path = `/users/${ids.get("Clara Dietz")}/devices`;
     const { page, open, faults } = await openConsole(browser, daemon.url);
     await open(`/people?open=${ids.get("Clara Dietz")}`);
@@ -101,8 +101,16 @@ describe("people in the console", () => {
     await page.getByText("Device added.").waitFor();
     await page.getByRole("switch", { name: "Send to Clara's mobile" }).press("Space");
     await expect.poll(() => list(path)).toMatchObject([{ type: "SMS", disabled: true, name: "Clara's mobile" }]);
-    await page.getByRole("button", { name: "Remove" }).click();
-    await page.getByRole("button", { name: "Really remove?" }).click();
+    const remove = page.getByRole("button", { name: "Remove: Clara's mobile" });
+    await remove.click();
+    await page.getByText("Clara's mobile will be removed in ten seconds.").waitFor();
+    await page.getByRole("button", { name: "Undo" }).click();
+    await remove.and(page.locator(":enabled")).waitFor();
+    expect(await list(path)).toHaveLength(1);
+    await remove.click();
+    await page.locator("li.leaving").waitFor();
+    // Whoever leaves the page has made up their mind.
+    await page.goto("about:blank");
     await expect.poll(() => list(path)).toEqual([]);
     expect(faults).toEqual([]);
   }, 90_000);
@@ -122,10 +130,11 @@ describe("people in the console", () => {
     await page.getByRole("button", { name: "I have it" }).click();
     await page.getByRole("button", { name: "Revoke" }).waitFor();
     expect(await page.content()).not.toContain(value);
-    await page.getByRole("button", { name: "Revoke" }).click();
-    await page.getByRole("button", { name: "Really remove?" }).click();
-    await page.getByText("Revoked: Timetable").waitFor();
-    expect((await session()).status).toBe(401);
+    await page.getByRole("button", { name: "Revoke: Timetable" }).click();
+    await page.getByText("Timetable will be removed in ten seconds.").waitFor();
+    expect((await session()).status).toBe(200);
+    await expect.poll(async () => (await session()).status, { timeout: 20_000 }).toBe(401);
+    await page.getByText("Timetable", { exact: true }).waitFor({ state: "detached" });
     expect(faults).toEqual([]);
   }, 90_000);
 

@@ -216,8 +216,21 @@ describe("the send page and what follows a send", () => {
     const rows = (await sent()).filter(({ subject }) => subject === "Lock the doors");
     expect(rows).toMatchObject([{ drill: false, priority: "critical" }]);
     await stop(rows[0]?.id);
+
+    // A slip calls no lockdown off.
+    const allClears = async () => (await sent()).filter(({ subject }) => subject === "All clear: Lock the doors");
+    const allClear = page.getByRole("button", { name: /Send the all-clear/ });
+    await allClear.click();
+    await allClear.click({ delay: HOLD_MS / 3 });
+    expect(await axe()).toEqual([]);
+    expect(await allClears()).toEqual([]);
+    await allClear.click({ delay: HOLD_MS + 400 });
+    await page.waitForSelector("h1 >> text=All clear: Lock the doors");
+    const clear = await allClears();
+    expect(clear).toMatchObject([{ drill: false, parentNotificationId: rows[0]?.id }]);
+    await stop(clear[0]?.id);
     expect(faults).toEqual([]);
-  }, 90_000);
+  }, 120_000);
 
   it("sends no emergency by a slip, one by keys, and one by two presses without holding", async () => {
     const console = await loggedIn();

@@ -1,11 +1,13 @@
 import { join } from "node:path";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { newConsolePage } from "../support/browser.ts";
 import { logIn, PHONE_SIZE } from "../support/console-pages.ts";
 
 /** The appliance that is photographed; `ids` are of rows that addresses name in braces. */
 export interface Appliance {
   url: string;
+  /** The moment, in epoch ms, that all times in the pictures are counted from. */
+  since: number;
   ids: Readonly<Record<string, string>>;
 }
 
@@ -39,6 +41,11 @@ const refused = (page: Page) =>
     route.fulfill({ status: 403, json: { type: "forbidden", message: "Not allowed.", errors: [] } }),
   );
 const cut = (page: Page) => page.routeWebSocket(/\/api\/live/, (socket) => void socket.close());
+
+const tab = (name: string) => async (page: Page) => {
+  await page.getByRole("tab", { name, exact: true }).click();
+  await page.waitForSelector("[role=tabpanel]:visible");
+};
 
 /** What an appliance shows before anything was made. */
 export const EMPTY: readonly Shot[] = [
@@ -83,10 +90,49 @@ export const PAGES: readonly Shot[] = [
   { name: "people-new", path: "/people?open=new", wait: "[role=dialog] input" },
   { name: "people-fault", path: "/people", before: broken, wait: "[role=alert]" },
   { name: "people-refused", path: "/people", before: refused, wait: "text=You may not see" },
+  { name: "person-devices", path: "/people?open={teacher}", act: tab("Devices") },
+  { name: "person-tokens", path: "/people?open={teacher}", act: tab("Tokens") },
+  { name: "person-rights", path: "/people?open={teacher}", act: tab("Rights") },
   { name: "lists", path: "/lists", wait: "[role=cell]" },
-  { name: "security-groups", path: "/security-groups" },
+  { name: "list-members", path: "/lists?open={list}", act: tab("Members") },
+  { name: "security-groups", path: "/security-groups", wait: "[role=cell]" },
+  { name: "security-group", path: "/security-groups?open={office}", wait: "[role=dialog] input" },
+  { name: "security-group-grants", path: "/security-groups?open={office}", act: tab("Permissions") },
+  { name: "security-group-templates", path: "/security-groups?open={office}", act: tab("Templates") },
+  { name: "security-group-directory", path: "/security-groups?open={office}", act: tab("Directory") },
+  { name: "directory-groups", path: "/directory-groups", wait: "[role=cell]" },
+  { name: "domains", path: "/domains", wait: ".branch" },
+  { name: "domain-members", path: "/domains?open={north}", act: tab("In this domain") },
+  {
+    name: "rights",
+    path: "/rights?user={teacher}&thing=post+%2Fnotifications",
+    wait: "[placeholder='In its first domain']",
+  },
+  { name: "audit", path: "/audit", wait: "[role=cell]" },
+  {
+    name: "audit-entry",
+    path: "/audit?op=update",
+    wait: "[role=cell]",
+    act: (page) => page.locator("[role=cell] button").first().click(),
+  },
   { name: "system", path: "/system", wait: ".card li" },
+  {
+    name: "plugin",
+    path: "/system",
+    wait: ".card li",
+    act: (page) => page.getByRole("button", { name: /^ip-phones/ }).click(),
+  },
+  { name: "applications", path: "/applications" },
+  { name: "webhooks", path: "/webhooks" },
   { name: "welcome", path: "/welcome" },
+  {
+    name: "emergency",
+    path: "/",
+    act: async (page) => {
+      await page.getByRole("button", { name: /^Emergency/ }).click();
+      await page.waitForSelector(".emergency-tile");
+    },
+  },
   {
     name: "search",
     path: "/",
@@ -99,8 +145,29 @@ export const PAGES: readonly Shot[] = [
   { name: "lost", path: "/nowhere" },
 ];
 
+/** Windows of one look, in which somebody has logged in. */
+interface OpenLook {
+  look: string;
+  context: BrowserContext;
+}
+
+/** Opens a window of each look. */
+export async function openWindows(browser: Browser, url: string): Promise<OpenLook[]> {
+  return Promise.all(
+    Object.entries(LOOKS).map(async ([look, options]) => {
+      const still = { reducedMotion: "reduce", timezoneId: "UTC" } as const;
+      const console = await newConsolePage(browser, url, { ...options, ...still });
+      await logIn(console);
+      const context = console.page.context();
+      await console.page.close();
+      await context.clock.setFixedTime(NOW_MS);
+      return { look, context };
+    }),
+  );
+}
+
 interface Taking {
-  browser: Browser;
+  windows: readonly OpenLook[];
   appliance: Appliance;
   pages: readonly Shot[];
   folder: string;
@@ -109,33 +176,57 @@ interface Taking {
   say(words: string): void;
 }
 
-/** Takes the pages in every look and returns the names of the files; a picture stays the same while its page does, save for times of day and durations. */
-export async function takePictures({ browser, appliance, pages, folder, names, say }: Taking): Promise<string[]> {
+/** Pages of one look that are open at a time: more would only wait for each other. */
+const AT_ONCE = 2;
+
+/** Takes the pages in every look and returns the names of the files. A picture stays the same while its page does. */
+export async function takePictures({ windows, appliance, pages, folder, names, say }: Taking): Promise<string[]> {
   const taken: string[] = [];
-  for (const [look, options] of Object.entries(LOOKS)) {
-    const shots = pages.filter(({ name }) => names.every((part) => `${name}-${look}`.includes(part)));
-    if (shots.length === 0) continue;
-    const console = await newConsolePage(browser, appliance.url, { ...options, reducedMotion: "reduce" });
-    await logIn(console);
-    for (const shot of shots) {
-      const page = await console.page.context().newPage();
-      await take(page, shot, appliance);
-      const file = `${shot.name}-${look}.png`;
-      await page.screenshot({ path: join(folder, file), animations: "disabled", caret: "hide" });
-      await page.close();
-      taken.push(file);
-      say(file);
-    }
-    await console.page.context().close();
-  }
+  const work = windows.flatMap(({ look, context }) => {
+    const waiting = pages.filter(({ name }) => names.every((part) => `${name}-${look}`.includes(part)));
+    return Array.from({ length: AT_ONCE }, async () => {
+      for (let shot = waiting.shift(); shot; shot = waiting.shift()) {
+        const file = `${shot.name}-${look}.png`;
+        const page = await context.newPage();
+        await take(page, shot, appliance);
+        await page.screenshot({ path: join(folder, file), animations: "disabled", caret: "hide" });
+        await page.close();
+        taken.push(file);
+        say(file);
+      }
+    });
+  });
+  await Promise.all(work);
   return taken;
 }
 
-async function take(page: Page, shot: Shot, { url, ids }: Appliance): Promise<void> {
+/** When all pictures are taken, by the clocks that they show. */
+const NOW_MS = Date.UTC(2026, 2, 3, 8, 15);
+/** How long ago, by those clocks, the appliance's `since` is. */
+const SINCE_MS = 95_000;
+/** Time for what comes in by itself. */
+const REST_MS = 5_000;
+
+/** The clocks of all windows stand still; what the appliance says of times is moved to them. */
+function moveTimes(page: Page, since: number): Promise<unknown> {
+  return page.addInitScript(`(() => {
+    const ask = globalThis.fetch;
+    const moved = (iso) =>
+      new Date(Math.min(${NOW_MS}, Date.parse(iso) + ${NOW_MS - SINCE_MS - since})).toISOString();
+    globalThis.fetch = async (...request) => {
+      const answer = await ask(...request);
+      if (!answer.headers.get("content-type")?.startsWith("application/json")) return answer;
+      const text = (await answer.text()).replace(/\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z/g, moved);
+      return new Response(text, answer);
+    };
+  })()`);
+}
+
+async function take(page: Page, shot: Shot, { url, since, ids }: Appliance): Promise<void> {
+  await moveTimes(page, since);
   await shot.before?.(page);
   await page.goto(`${url}${shot.path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? "")}`);
   await page.waitForSelector(shot.wait ?? "h1");
   await shot.act?.(page);
-  // What comes in by itself is given the time to come.
-  await page.waitForTimeout(700);
+  await Promise.race([page.waitForLoadState("networkidle"), page.waitForTimeout(REST_MS)]);
 }

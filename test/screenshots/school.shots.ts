@@ -6,7 +6,8 @@ import { makeSchool } from "../../src/cli/demo/school.ts";
 import { type BroadcastScene, openScene } from "../support/broadcast-scene.ts";
 import { startBrowser } from "../support/browser.ts";
 import { ROOT } from "../support/product.ts";
-import { type Appliance, EMPTY, PAGES, takePictures } from "./pictures.ts";
+import { makeOffice } from "./office.ts";
+import { type Appliance, EMPTY, openWindows, PAGES, takePictures } from "./pictures.ts";
 
 /** Where the pictures go; the README's own goes to its room. */
 const FOLDER = join(ROOT, "dist/pictures");
@@ -35,17 +36,24 @@ describe("pictures", () => {
 
   it("are taken of a school at work", async () => {
     const say = (words: string) => void process.stderr.write(`${words}\n`);
-    const appliance: Appliance = { url: scene.url(), ids: {} };
-    const options = { browser, appliance, folder: FOLDER, names: NAMES, say };
-    const empty = await takePictures({ ...options, pages: EMPTY });
+    const windows = await openWindows(browser, scene.url());
+    const options = { windows, folder: FOLDER, names: NAMES, say };
+    const bare: Appliance = { url: scene.url(), since: Date.now(), ids: {} };
+    const empty = await takePictures({ ...options, appliance: bare, pages: EMPTY });
     const { templateId } = await makeSchool(scene.api());
     const drill = await scene.send("Fire drill", 1, { drill: "true", body: "Leave by the nearest stairs." });
     await scene.settled(drill);
     const first = await scene.api().post<{ id: string }>("/notifications", { messageTemplateId: templateId });
     await scene.settled(first.id);
-    const going = await scene.send("Bus 12 is late", 300, { body: "Line up at the north door at 15:20." });
-    appliance.ids = { finished: first.id, going, template: templateId };
-    const taken = await takePictures({ ...options, pages: PAGES });
+    const ids = await makeOffice(scene.api(), templateId);
+    const going = await scene.send("Bus 12 is late", 600, { body: "Line up at the north door at 15:20." });
+    const { createdAt } = await scene.api().get<{ createdAt: string }>(`/notifications/${going}`);
+    const appliance: Appliance = {
+      url: scene.url(),
+      since: Date.parse(createdAt),
+      ids: { ...ids, finished: first.id, going, template: templateId },
+    };
+    const taken = await takePictures({ ...options, appliance, pages: PAGES });
     if (taken.includes(OF_README)) {
       copyFileSync(join(FOLDER, OF_README), join(ROOT, "src/console/pictures/now.png"));
     }

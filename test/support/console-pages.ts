@@ -20,6 +20,7 @@ export const CONSOLE_PAGES = [
   "/people?q=nobody",
   "/lists",
   "/security-groups",
+  "/directory-groups",
   "/domains",
   "/rights",
   "/audit",

@@ -5,6 +5,8 @@ export interface CountedHands {
   readonly clicks: number;
   readonly keys: number;
   click(target: Locator): Promise<void>;
+  /** A press that stays for so long; counts as a click. */
+  hold(target: Locator, ms: number): Promise<void>;
   /** Types where the focus is. */
   type(text: string): Promise<void>;
   /** One key, such as `Tab` or `Control+k`. */
@@ -25,6 +27,10 @@ export function countedHands(page: Page): CountedHands {
     async click(target) {
       clicks++;
       await target.click();
+    },
+    async hold(target, ms) {
+      clicks++;
+      await target.click({ delay: ms });
     },
     async type(text) {
       keys += text.length;

@@ -10,7 +10,14 @@ import { WordsProvider } from "./words/use-words.tsx";
 /** What drops down stays inside its landmark, where a screen reader looks for it. */
 const inPlace = { comboboxProps: { withinPortal: false } };
 
+/** Mantine's greys of the dark scheme in the tint of the console's own, lightest first. */
+const DARK = [
+  ...["#c9d0de", "#b4bccd", "#8a93a8", "#69738a", "#3f475a"],
+  ...["#353c4d", "#262c3a", "#1b1f2a", "#171b25", "#0f121a"],
+] as const;
+
 const theme = createTheme({
+  colors: { dark: DARK },
   primaryColor: "indigo",
   primaryShade: { light: 9, dark: 8 },
   defaultRadius: "md",

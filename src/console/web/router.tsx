@@ -58,6 +58,10 @@ export function createConsoleRouter() {
       lazyRouteComponent(() => import("./pages/security-groups.tsx")),
     ),
     at(
+      "/directory-groups",
+      lazyRouteComponent(() => import("./pages/directory-groups.tsx")),
+    ),
+    at(
       "/domains",
       lazyRouteComponent(() => import("./pages/domains.tsx")),
     ),

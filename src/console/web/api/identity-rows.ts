@@ -32,6 +32,8 @@ export interface TokenRow extends Row {
 /** A group that carries permissions. */
 export interface SecurityGroupRow extends Row {
   name: string;
+  /** The only templates that members may send with; none for all. */
+  allowedMessageTemplateIds: readonly string[];
   superGroup: boolean;
 }
 
@@ -45,6 +47,8 @@ export interface MemberRow extends Row {
 
 /** Something that a group or a user may do. */
 export interface GrantRow extends Row {
+  /** Domain that it is limited to, with those below; null for wherever one may act. */
+  domainId: string | null;
   verb: string;
   spec: string;
 }
@@ -74,4 +78,25 @@ export interface Campaign {
   subscribeTag: string | null;
   defaultNotificationDays: number | null;
   enrollmentEndDate: string | null;
+}
+
+/** A group of a directory outside. */
+export interface DirectoryGroupRow extends Row {
+  name: string;
+  externalId: string | null;
+  /** There with `includeMemberCounts`. */
+  memberCount?: number;
+}
+
+/** Somebody's place in a group of a directory. */
+export interface DirectoryMemberRow extends Row {
+  userId: string;
+  user?: (Named & { email: string | null }) | null;
+}
+
+/** What ties a list or a security group to a group of a directory. */
+export interface DirectoryTieRow extends Row {
+  scimGroupId: string;
+  name: string | null;
+  memberCount?: number;
 }

@@ -89,6 +89,32 @@ export const ROUTES = {
     resource: "security-group-permissions",
     methods: ["delete"],
   },
+  "security-groups/{securityGroupId}/clone-to-domains": { resource: "security-groups", methods: ["post"] },
+  "security-groups/{securityGroupId}/allowed-message-templates": {
+    resource: "security-groups",
+    methods: ["get", "post"],
+  },
+  "security-groups/{securityGroupId}/allowed-message-templates/{allowedMessageTemplateId}": {
+    resource: "security-groups",
+    methods: ["delete"],
+  },
+  "security-groups/{securityGroupId}/scim-groups": { resource: "security-group-scim-groups", methods: ["get", "post"] },
+  "security-groups/{securityGroupId}/scim-groups/{scimGroupId}": {
+    resource: "security-group-scim-groups",
+    methods: ["delete"],
+  },
+  "distribution-lists/{distributionListId}/scim-groups": {
+    resource: "distribution-list-scim-groups",
+    methods: ["get", "post"],
+  },
+  "distribution-lists/{distributionListId}/scim-groups/{scimGroupId}": {
+    resource: "distribution-list-scim-groups",
+    methods: ["delete"],
+  },
+  "scim-groups": { resource: "scim-groups", methods: ["get", "post"] },
+  "scim-groups/{scimGroupId}": { resource: "scim-groups", methods: ["get", "put", "delete"] },
+  "scim-groups/{scimGroupId}/members": { resource: "scim-group-members", methods: ["get", "post"] },
+  "scim-groups/{scimGroupId}/members/{memberId}": { resource: "scim-group-members", methods: ["delete"] },
   "users/{userId}/password": { resource: "users", methods: ["put"] },
   audit: { resource: "audit-entries", methods: ["get"] },
   "audit/{auditEntryId}": { resource: "audit-entries", methods: ["get"] },

@@ -13,6 +13,9 @@ const SHOWN_IN: Readonly<Record<string, readonly string[]>> = {
   "user-permissions": ["users"],
   "security-group-permissions": ["users"],
   devices: ["device-groups"],
+  "message-templates": ["security-groups"],
+  "scim-groups": ["security-group-scim-groups", "distribution-list-scim-groups"],
+  "scim-group-members": ["scim-groups", "security-group-scim-groups", "distribution-list-scim-groups"],
 };
 
 /** Most often that one resource is read anew: a broadcast to thousands changes hundreds of rows a second. */

@@ -15,7 +15,7 @@ export const PLACES = [
     to: "/people",
     word: "rail.people",
     icon: "M12 12a4 4 0 100-8 4 4 0 000 8zM4 21a8 8 0 0116 0",
-    also: ["/lists", "/security-groups", "/domains", "/rights"],
+    also: ["/lists", "/security-groups", "/directory-groups", "/domains", "/rights"],
   },
   {
     to: "/devices",

@@ -29,7 +29,15 @@ export function TopBar({ onSearch }: { onSearch: () => void }) {
         aria-keyshortcuts="Control+K"
         title={t("search.keys")}
       >
-        {t("search")}
+        <svg width="18" height="18" viewBox="0 0 24 24" aria-hidden="true">
+          <path
+            d="M10.500 4a6.500 6.500 0 110 13a6.500 6.500 0 010-13M15.500 15.500L21 21"
+            fill="none"
+            stroke="currentColor"
+            strokeWidth="2.2"
+          />
+        </svg>
+        <span className="search-word">{t("search")}</span>
       </Button>
       <UserButton />
     </header>

@@ -8,5 +8,7 @@ export interface Column<T> {
   /** Its head sorts by this field. */
   sort?: string;
   side?: boolean;
+  /** On a phone, where there are no heads, its head stands before what would say nothing alone. */
+  named?: boolean;
   cell(row: T): ReactNode;
 }

@@ -129,6 +129,7 @@ const Line = memo(function Line<T>({ index, start, height, columns, row, onOpen 
             key={column.id}
             role="cell"
             {...(column.side ? { className: "side" } : {})}
+            {...(column.named ? { "data-head": column.head } : {})}
             {...(typeof content === "string" ? { title: content } : {})}
           >
             {content}

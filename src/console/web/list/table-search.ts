@@ -1,7 +1,7 @@
 /** What an address may say of the list on its page. */
 const MEMBERS = [
   ...(["q", "sort", "level", "type", "state", "drill", "open", "follow"] as const),
-  ...(["op", "resource", "since", "until", "user", "verb", "thing"] as const),
+  ...(["op", "resource", "since", "until", "user", "verb", "thing", "domain"] as const),
 ] as const;
 
 /** The part of the address that says what a list shows: search, order, filters and the open row; absent members are left out. */

@@ -10,6 +10,7 @@ import { FaultLine } from "../parts/fault-line.tsx";
 import { Chip } from "../parts/level-chip.tsx";
 import { endOfDay, startOfDay } from "../parts/local-moment.ts";
 import { Moment } from "../parts/moment.tsx";
+import { RowChoice } from "../parts/row-choice.tsx";
 import { SideSheet } from "../parts/side-sheet.tsx";
 import { useWords } from "../words/use-words.tsx";
 import { differencesOf, valueText } from "./audit-difference.ts";
@@ -29,12 +30,13 @@ const RESOURCES = [
 /** Who did what, and what was refused; what is narrowed to stands in the address. */
 export default function AuditPage() {
   const { t, name } = useWords();
-  const [{ resource, since, until }] = useTableSearch();
+  const [{ resource, since, until, user }] = useTableSearch();
   const filters: ListFilter[] = [
     { name: "op", label: t("audit.op"), choices: OPS.map((value) => ({ value, label: name("audit-op", value) })) },
   ];
   const query = {
     ...(resource ? { resource } : {}),
+    ...(user ? { actorId: user } : {}),
     createdAt__gte: startOfDay(since ?? "") ?? undefined,
     createdAt__lt: endOfDay(until ?? "") ?? undefined,
   };
@@ -73,10 +75,10 @@ export default function AuditPage() {
   );
 }
 
-/** Thing and days that the list is narrowed to. */
+/** Thing, person and days that the list is narrowed to. */
 function Narrowing() {
   const { t, name, language } = useWords();
-  const [{ resource, since, until }, show] = useTableSearch();
+  const [{ resource, since, until, user }, show] = useTableSearch();
   const things = RESOURCES.map((value) => ({ value, label: thingWord(value, name) }));
   return (
     <div className="row end">
@@ -88,6 +90,13 @@ function Narrowing() {
         data={things.sort((a, b) => a.label.localeCompare(b.label, language))}
         value={resource ?? null}
         onChange={(value) => show({ resource: value ?? undefined })}
+      />
+      <RowChoice
+        label={t("audit.who")}
+        placeholder={t("audit.everybody")}
+        route="users"
+        value={user ?? null}
+        onChange={(id) => show({ user: id ?? undefined })}
       />
       <TextInput
         type="date"

@@ -5,6 +5,7 @@ import type { NotificationRow, TemplateRow } from "../api/rows.ts";
 import { countedOf, stateOf } from "../api/sounding.ts";
 import { useChange, useRow, useRows } from "../api/use-rows.ts";
 import { useConsole, useNow } from "../console-context.tsx";
+import { HoldButton } from "../parts/hold-button.tsx";
 import { DrillChip } from "../parts/level-chip.tsx";
 import { Moment } from "../parts/moment.tsx";
 import { StopButton } from "../parts/stop-button.tsx";
@@ -72,7 +73,10 @@ function RetryButton({ row }: { row: NotificationRow }) {
   );
 }
 
-/** One tap: whoever waits in a dark room must not wait for a form. */
+/**
+ * No form: whoever waits in a dark room must not wait for one. Of a live message it is held like the send was, since a slip
+ * must not call off a lockdown; of a drill it is one tap.
+ */
 function AllClearButton({ row }: { row: NotificationRow }) {
   const words = useWords();
   const { say } = useConsole();
@@ -89,16 +93,16 @@ function AllClearButton({ row }: { row: NotificationRow }) {
       { notificationId: row.id },
       (error) => say(faultWords(error, words)),
     );
+  if (!row.drill) {
+    return (
+      <HoldButton className="all-clear" disabled={sending.isPending} onHeld={go}>
+        <strong>{words.t("all-clear.go")}</strong>
+      </HoldButton>
+    );
+  }
   return (
-    <Button
-      size="compact-md"
-      color={row.drill ? "yellow" : "green"}
-      {...(row.drill ? { className: "drill" } : {})}
-      loading={sending.isPending}
-      onClick={go}
-    >
-      {words.t("all-clear.go")}
-      {row.drill && ` · ${words.t("drill.word")}`}
+    <Button size="compact-md" color="yellow" className="drill" loading={sending.isPending} onClick={go}>
+      {`${words.t("all-clear.go")} · ${words.t("drill.word")}`}
     </Button>
   );
 }

@@ -23,8 +23,14 @@ export default function DeviceGroupsPage() {
           cell: (row) => <OpenButton name={row.name} onOpen={() => open(row.id)} />,
         },
         { id: "rule", head: t("field.filterType"), width: "1fr", cell: (row) => name("filter-type", row.filterType) },
-        { id: "phones", head: t("type.phones"), width: "6rem", cell: (row) => row.numPhones ?? "–" },
-        { id: "speakers", head: t("type.speakers"), width: "6rem", cell: (row) => row.numSpeakers ?? "–" },
+        { id: "phones", head: t("type.phones"), width: "6rem", named: true, cell: (row) => row.numPhones ?? "–" },
+        {
+          id: "speakers",
+          head: t("type.speakers"),
+          width: "11rem",
+          named: true,
+          cell: (row) => row.numSpeakers ?? "–",
+        },
       ]}
       sheet={(id, onClose) => <GroupEditor key={id} id={id} onClose={onClose} />}
     />

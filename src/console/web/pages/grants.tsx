@@ -4,7 +4,9 @@ import type { GrantRow } from "../api/identity-rows.ts";
 import { useChange, useSchemas } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
 import { FaultLine } from "../parts/fault-line.tsx";
+import { Chip } from "../parts/level-chip.tsx";
 import { useWords } from "../words/use-words.tsx";
+import { DomainChoice, useDomains } from "./domain-choice.tsx";
 import { ACTS, type Grant, grantFor, grantSentence, keyOf, type Things, thingWord, VERBS } from "./grant-words.ts";
 import "../parts/input-styles.ts";
 
@@ -12,9 +14,12 @@ interface GrantsProps {
   /** The resource whose changes are shown. */
   resource: string;
   rows: readonly GrantRow[];
-  onAdd(grant: Grant): Promise<unknown>;
+  onAdd(grant: PlacedGrant): Promise<unknown>;
   onRemove(id: string): Promise<void>;
 }
+
+/** A permission as it is given: everywhere, or within a domain alone. */
+type PlacedGrant = Grant & { domainId?: string };
 
 /** Permissions as sentences, and a picker for more. */
 export function Grants({ resource, rows, onAdd, onRemove }: GrantsProps) {
@@ -33,7 +38,11 @@ export function Grants({ resource, rows, onAdd, onRemove }: GrantsProps) {
             <GrantLine key={row.id} row={row} sentence={sentence} {...{ resource, onAdd, onRemove }} />
           ))}
       </ul>
-      <GrantPicker things={things} held={new Set(rows.map(keyOf))} {...{ resource, onAdd }} />
+      <GrantPicker
+        things={things}
+        held={new Set(rows.map((row) => placedKey(row, row.domainId)))}
+        {...{ resource, onAdd }}
+      />
     </section>
   );
 }
@@ -46,7 +55,7 @@ interface GrantLineProps extends Omit<GrantsProps, "rows"> {
 function GrantLine({ row, sentence, resource, onAdd, onRemove }: GrantLineProps) {
   const { t } = useWords();
   const { say } = useConsole();
-  const back = useChange<void, unknown>(resource, () => onAdd({ verb: row.verb, spec: row.spec }));
+  const back = useChange<void, unknown>(resource, () => onAdd(placed(row, row.domainId)));
   const remove = useChange<void, void>(resource, async () => {
     await onRemove(row.id);
     say(t("grant.taken", { sentence }), () => back.mutate());
@@ -55,6 +64,7 @@ function GrantLine({ row, sentence, resource, onAdd, onRemove }: GrantLineProps)
     <li className="row">
       <span className="grow">
         {sentence}
+        {row.domainId && <DomainChip domainId={row.domainId} />}
         <code className="block soft">
           {row.verb} {row.spec}
         </code>
@@ -75,12 +85,24 @@ function GrantLine({ row, sentence, resource, onAdd, onRemove }: GrantLineProps)
   );
 }
 
+/** The mark of a permission that does not hold everywhere. */
+function DomainChip({ domainId }: { domainId: string }) {
+  const { t } = useWords();
+  const domain = useDomains().find(({ id }) => id === domainId);
+  return (
+    <>
+      {" "}
+      <Chip tone="">{domain ? t("why.in-domain", { name: domain.name }) : t("grant.hidden-domain")}</Chip>
+    </>
+  );
+}
+
 interface GrantPickerProps {
   resource: string;
   things: Things;
-  /** What is there already, as `keyOf` says it. */
+  /** What is there already, as `placedKey` says it. */
   held: ReadonlySet<string>;
-  onAdd(grant: Grant): Promise<unknown>;
+  onAdd(grant: PlacedGrant): Promise<unknown>;
 }
 
 const BY_PATH = "path";
@@ -92,9 +114,12 @@ function GrantPicker({ resource, things, held, onAdd }: GrantPickerProps) {
   const [subject, setSubject] = useState<string | null>(null);
   const [verbs, setVerbs] = useState<readonly string[]>(["get"]);
   const [spec, setSpec] = useState("/");
-  const wanted = wantedGrants({ subject, verbs, spec, things }).filter((grant) => !held.has(keyOf(grant)));
+  const [domainId, setDomainId] = useState<string | null>(null);
+  const wanted = wantedGrants({ subject, verbs, spec, things }).filter(
+    (grant) => !held.has(placedKey(grant, domainId)),
+  );
   const add = useChange<void, void>(resource, async () => {
-    for (const grant of wanted) await onAdd(grant);
+    for (const grant of wanted) await onAdd(placed(grant, domainId));
     say(t("grant.given", { n: wanted.length }));
     setSubject(null);
   });
@@ -131,6 +156,14 @@ function GrantPicker({ resource, things, held, onAdd }: GrantPickerProps) {
           </div>
         </Checkbox.Group>
       )}
+      {subject && (
+        <DomainChoice
+          label={t("grant.where")}
+          placeholder={t("grant.everywhere")}
+          value={domainId}
+          onChange={setDomainId}
+        />
+      )}
       {wanted.length > 0 && (
         <ul className="soft" aria-live="polite">
           {wanted.map((grant) => (
@@ -166,6 +199,14 @@ function wantedGrants({ subject, verbs, spec, things }: Wanted): Grant[] {
   if (subject === BY_PATH) return spec.trim().length > 1 ? ordered.map((verb) => ({ verb, spec: spec.trim() })) : [];
   const { path = "", methods } = things[subject] ?? {};
   return ordered.filter((verb) => serves(methods, verb)).map((verb) => grantFor(verb, path));
+}
+
+function placed({ verb, spec }: Grant, domainId: string | null): PlacedGrant {
+  return { verb, spec, ...(domainId ? { domainId } : {}) };
+}
+
+function placedKey(grant: Grant, domainId: string | null): string {
+  return `${keyOf(grant)} ${domainId ?? ""}`;
 }
 
 function isAct(subject: string): boolean {

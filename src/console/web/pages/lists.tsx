@@ -5,6 +5,7 @@ import { ListPage, OpenButton } from "../list/list-page.tsx";
 import { RowSheet } from "../parts/row-sheet.tsx";
 import { useWords } from "../words/use-words.tsx";
 import { CampaignPanel } from "./campaign-panel.tsx";
+import { DirectoryTies } from "./directory-ties.tsx";
 import { MemberPanel, Person } from "./member-panel.tsx";
 import { LeaveButton, UntilField } from "./person-lists.tsx";
 
@@ -30,6 +31,7 @@ export default function ListsPage() {
           id: "subscribable",
           head: t("field.isSubscribable"),
           width: "1fr",
+          named: true,
           cell: (row) => (row.isSubscribable ? t("yes") : t("no")),
         },
       ]}
@@ -54,6 +56,16 @@ function ListSheet({ distributionListId, onClose }: { distributionListId: string
           id: "campaign",
           label: t("campaign.title"),
           content: <CampaignPanel distributionListId={distributionListId} />,
+        },
+        {
+          id: "directory",
+          label: t("directory.ties"),
+          content: (
+            <DirectoryTies
+              route="distribution-lists/{distributionListId}/scim-groups"
+              params={{ distributionListId }}
+            />
+          ),
         },
       ]}
     />

@@ -1,3 +1,4 @@
+import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { NotificationRow } from "../api/rows.ts";
 import { countedOf, soundingOf, stateOf } from "../api/sounding.ts";
@@ -22,16 +23,22 @@ export default function NowPage() {
       <div className="head">
         <h1>{t("now.title")}</h1>
         <span className="space" />
-        <Link to="/send">{t("now.send")}</Link>
+        <Button component={Link} to="/send">
+          {t("now.send")}
+        </Button>
       </div>
-      <div className="grid">
+      <div className="glance">
         <HealthCard />
         <SoundingCard rows={soundingOf(rows)} />
         <DevicesCard last={rows.find((row) => stateOf(row) !== "going")} />
       </div>
       <section className="card">
         <h2>{t("now.last")}</h2>
-        {!last.isLoading && rows.length === 0 && <p className="soft">{t("now.last-none")}</p>}
+        {!last.isLoading && rows.length === 0 && (
+          <p className="soft">
+            {t("now.last-none")} <Link to="/welcome">{t("now.try")}</Link>
+          </p>
+        )}
         <ul className="plain">
           {rows.map((row) => (
             <LastBroadcast key={row.id} row={row} />

@@ -33,7 +33,7 @@ export default function PeoplePage() {
         },
         { id: "email", head: t("field.email"), width: "1.5fr", sort: "email", cell: (row) => row.email ?? "–" },
         { id: "type", head: t("field.type"), width: "8rem", sort: "type", cell: (row) => name("user-type", row.type) },
-        { id: "lists", head: t("lists.title"), width: "1.5fr", cell: listsOf },
+        { id: "lists", head: t("users.groups-and-lists"), width: "1.5fr", cell: listsOf },
         {
           id: "state",
           head: t("field.status"),

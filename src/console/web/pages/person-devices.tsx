@@ -7,6 +7,7 @@ import { useConsole } from "../console-context.tsx";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { Chip } from "../parts/level-chip.tsx";
 import { RemoveButton } from "../parts/remove-button.tsx";
+import { useGone } from "../parts/use-removal.ts";
 import { fieldFault } from "../words/fault-words.ts";
 import { useWords } from "../words/use-words.tsx";
 import "../parts/input-styles.ts";
@@ -34,17 +35,14 @@ export function PersonDevices({ userId }: { userId: string }) {
 
 function DeviceLine({ userId, row }: { userId: string; row: UserDeviceRow }) {
   const { t, name } = useWords();
-  const { client, say } = useConsole();
+  const { client } = useConsole();
   const params = { userId, deviceId: row.id };
   const change = useChange("user-devices", async (disabled: boolean) => {
     await client.put("users/{userId}/devices/{deviceId}", params, { disabled });
   });
-  const remove = useChange<void, void>("user-devices", async () => {
-    await client.remove("users/{userId}/devices/{deviceId}", params);
-    say(t("removed"));
-  });
+  const isLeaving = useGone().has(row.id);
   return (
-    <li className="row">
+    <li className={isLeaving ? "row leaving" : "row"}>
       <span className="grow">
         <strong>{row.name ?? name("user-device", row.type)}</strong>
         <small className="soft block">
@@ -60,9 +58,14 @@ function DeviceLine({ userId, row }: { userId: string; row: UserDeviceRow }) {
         onChange={(event) => change.mutate(!event.currentTarget.checked)}
       />
       {row.permissions.includes("delete") && (
-        <RemoveButton pending={remove.isPending} onRemove={() => remove.mutate()} />
+        <RemoveButton
+          route="users/{userId}/devices/{deviceId}"
+          params={params}
+          id={row.id}
+          name={row.name ?? row.deviceIdentifier ?? name("user-device", row.type)}
+        />
       )}
-      <FaultLine error={change.error ?? remove.error} />
+      <FaultLine error={change.error} />
     </li>
   );
 }

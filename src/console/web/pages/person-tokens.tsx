@@ -9,6 +9,7 @@ import { Chip } from "../parts/level-chip.tsx";
 import { endOfDay } from "../parts/local-moment.ts";
 import { Moment } from "../parts/moment.tsx";
 import { RemoveButton } from "../parts/remove-button.tsx";
+import { useGone } from "../parts/use-removal.ts";
 import { useWords } from "../words/use-words.tsx";
 import "../parts/input-styles.ts";
 
@@ -32,14 +33,11 @@ export function PersonTokens({ userId }: { userId: string }) {
 
 function TokenLine({ userId, row }: { userId: string; row: TokenRow }) {
   const { t } = useWords();
-  const { client, clock, say } = useConsole();
-  const revoke = useChange<void, void>("user-tokens", async () => {
-    await client.remove("users/{userId}/tokens/{tokenId}", { userId, tokenId: row.id });
-    say(t("token.revoked", { name: row.name }));
-  });
+  const { clock } = useConsole();
+  const isLeaving = useGone().has(row.id);
   const isOver = row.expires !== null && Date.parse(row.expires) <= clock.now();
   return (
-    <li className="row">
+    <li className={isLeaving ? "row leaving" : "row"}>
       <span className="grow">
         <strong>{row.name}</strong>
         <small className="soft block">
@@ -52,9 +50,14 @@ function TokenLine({ userId, row }: { userId: string; row: TokenRow }) {
       </span>
       {isOver && <Chip tone="warn">{t("token.over")}</Chip>}
       {row.permissions.includes("delete") && (
-        <RemoveButton pending={revoke.isPending} onRemove={() => revoke.mutate()} label={t("token.revoke")} />
+        <RemoveButton
+          route="users/{userId}/tokens/{tokenId}"
+          params={{ userId, tokenId: row.id }}
+          id={row.id}
+          name={row.name}
+          label={t("token.revoke")}
+        />
       )}
-      <FaultLine error={revoke.error} />
     </li>
   );
 }

@@ -2,15 +2,17 @@ import { Button, Select } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { ROUTES, type RouteFor } from "../api/routes.ts";
-import type { Named, Row, UserRow } from "../api/rows.ts";
+import type { UserRow } from "../api/rows.ts";
 import type { DecidingGrant, DomainRow, RightsAnswer } from "../api/security-rows.ts";
-import { useChange, useRow, useRows, useSchemas } from "../api/use-rows.ts";
+import { useChange, useRow, useSchemas } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
 import { useTableSearch } from "../list/use-table-search.ts";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { Chip } from "../parts/level-chip.tsx";
+import { RowChoice } from "../parts/row-choice.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { useWords } from "../words/use-words.tsx";
+import { DomainChoice } from "./domain-choice.tsx";
 import { ACTS, grantSentence, type Things, thingWord } from "./grant-words.ts";
 import { askedThings, deedsOf, questionOf, type RightsQuestion } from "./rights-question.ts";
 import "../parts/input-styles.ts";
@@ -45,8 +47,7 @@ export default function RightsPage() {
 
 function Asking({ things, question }: { things: Things; question: RightsQuestion | null }) {
   const { t, name, language } = useWords();
-  const [{ user, thing, verb, state }, show] = useTableSearch();
-  const domains = useRows<DomainRow>("domains", {}, { limit: 1_000, sort: "namePath" });
+  const [{ user, thing, verb, domain }, show] = useTableSearch();
   const named = askedThings(things).map((value) => ({ value, label: thingWord(value, name) }));
   const deeds = thing ? deedsOf(thing, things) : [];
   return (
@@ -82,20 +83,12 @@ function Asking({ things, question }: { things: Things; question: RightsQuestion
         {question?.family && question.family in ROUTES && (
           <WhichOne family={question.family as RouteFor<"get">} needed={question.needsRow} />
         )}
-        {(domains.data?.total ?? 0) > 1 && (
-          <Select
-            label={t("why.where")}
-            placeholder={t("why.anywhere")}
-            clearable
-            searchable
-            data={(domains.data?.data ?? []).map(({ id, namePath, name: word }) => ({
-              value: id,
-              label: namePath ?? word,
-            }))}
-            value={state ?? null}
-            onChange={(id) => show({ state: id ?? undefined })}
-          />
-        )}
+        <DomainChoice
+          label={t("why.where")}
+          placeholder={t("why.anywhere")}
+          value={domain ?? null}
+          onChange={(id) => show({ domain: id ?? undefined })}
+        />
       </div>
     </section>
   );
@@ -115,49 +108,6 @@ function WhichOne({ family, needed }: { family: RouteFor<"get">; needed: boolean
   );
 }
 
-type AnyNamed = Row & Partial<Named> & { subject?: string | null; description?: string | null };
-
-interface RowChoiceProps {
-  label: string;
-  placeholder: string;
-  route: RouteFor<"get">;
-  value: string | null;
-  onChange(id: string | null): void;
-}
-
-/** One row of a collection of any size, found by a few letters. */
-function RowChoice({ label, placeholder, route, value, onChange }: RowChoiceProps) {
-  const [text, setText] = useState("");
-  const [searched, setSearched] = useState("");
-  const found = useRows<AnyNamed>(route, {}, { limit: 50, ...(searched ? { q: searched } : {}) });
-  const chosen = useRows<AnyNamed>(route, {}, { ids: [value ?? ""] }, { enabled: value !== null });
-  const rows = new Map(
-    [...(value === null ? [] : (chosen.data?.data ?? [])), ...(found.data?.data ?? [])].map((row) => [row.id, row]),
-  );
-  const wordOf = (row: AnyNamed) => row.name ?? row.subject ?? row.description ?? row.id;
-  return (
-    <div>
-      <Select
-        label={label}
-        placeholder={placeholder}
-        searchable
-        clearable
-        searchValue={text}
-        onSearchChange={(next) => {
-          setText(next);
-          // What was chosen stands in the field too, and is no search.
-          setSearched([...rows.values()].some((row) => wordOf(row) === next) ? "" : next);
-        }}
-        filter={({ options }) => options}
-        data={[...rows.values()].map((row) => ({ value: row.id, label: wordOf(row) }))}
-        value={value}
-        onChange={onChange}
-      />
-      <FaultLine error={found.error ?? chosen.error} />
-    </div>
-  );
-}
-
 interface AnswerProps {
   userId: string;
   question: RightsQuestion;
@@ -167,7 +117,7 @@ interface AnswerProps {
 function Answer({ userId, question, things }: AnswerProps) {
   const words = useWords();
   const { t } = words;
-  const [{ state: domainId }] = useTableSearch();
+  const [{ domain: domainId }] = useTableSearch();
   const user = useRow<UserRow>("users/{userId}", { userId });
   const { verb, path, grant } = question;
   const answer = useRow<RightsAnswer>("permission-explanations", {}, { userId, verb, path, domainId });

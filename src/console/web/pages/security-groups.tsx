@@ -3,12 +3,14 @@ import type { GrantRow, MemberRow, SecurityGroupRow } from "../api/identity-rows
 import { useChange, useRow, useRows } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
 import { ListPage, OpenButton } from "../list/list-page.tsx";
-import { useTableSearch } from "../list/use-table-search.ts";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { Chip } from "../parts/level-chip.tsx";
 import { RowSheet } from "../parts/row-sheet.tsx";
 import { useWords } from "../words/use-words.tsx";
+import { AllowedTemplates } from "./allowed-templates.tsx";
+import { DirectoryTies } from "./directory-ties.tsx";
 import { Grants } from "./grants.tsx";
+import { GroupCopies } from "./group-copies.tsx";
 import { MemberPanel, Person } from "./member-panel.tsx";
 
 /** Groups that carry permissions. */
@@ -55,36 +57,16 @@ function GroupSheet({ securityGroupId, onClose }: { securityGroupId: string; onC
       tabs={[
         { id: "members", label: t("members.title"), content: <GroupMembers securityGroupId={securityGroupId} /> },
         { id: "grants", label: t("security.grants"), content: <GroupGrants securityGroupId={securityGroupId} /> },
+        { id: "allowed", label: t("allowed.title"), content: <AllowedTemplates securityGroupId={securityGroupId} /> },
+        {
+          id: "directory",
+          label: t("directory.ties"),
+          content: <DirectoryTies route="security-groups/{securityGroupId}/scim-groups" params={{ securityGroupId }} />,
+        },
       ]}
     >
-      <CloneButton securityGroupId={securityGroupId} />
+      <GroupCopies securityGroupId={securityGroupId} />
     </RowSheet>
-  );
-}
-
-function CloneButton({ securityGroupId }: { securityGroupId: string }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
-  const [, show] = useTableSearch();
-  const clone = useChange<void, void>("security-groups", async () => {
-    const made = await client.post<SecurityGroupRow>(
-      "security-groups/{securityGroupId}/clone",
-      { securityGroupId },
-      {},
-    );
-    say(t("security.cloned", { name: made.name }));
-    show({ open: made.id });
-  });
-  return (
-    <div className="stack">
-      <p className="soft">{t("security.clone-hint")}</p>
-      <div>
-        <Button variant="default" loading={clone.isPending} onClick={() => clone.mutate()}>
-          {t("security.clone")}
-        </Button>
-      </div>
-      <FaultLine error={clone.error} />
-    </div>
   );
 }
 

@@ -1,30 +1,33 @@
 import { Button } from "@mantine/core";
-import { useState } from "react";
+import type { RouteFor, RouteParams } from "../api/routes.ts";
 import { useWords } from "../words/use-words.tsx";
+import { useGone, useRemoval } from "./use-removal.ts";
 
-/** Removes at the second press: what is removed can't be brought back with its id. */
-export function RemoveButton({
-  pending,
-  onRemove,
-  label,
-}: {
-  pending: boolean;
-  onRemove: () => void;
+interface RemoveButtonProps {
+  route: RouteFor<"delete">;
+  params: RouteParams;
+  id: string;
+  /** What people call it, as it is said while it can be taken back. */
+  name: string;
   /** Another word for it, such as the one for a token. */
   label?: string;
-}) {
+}
+
+/** Removes a row that stands in a sheet; for ten seconds it can be taken back, as everywhere. */
+export function RemoveButton({ route, params, id, name, label }: RemoveButtonProps) {
   const { t } = useWords();
-  const [armed, setArmed] = useState(false);
+  const removeSoon = useRemoval(route);
+  const isLeaving = useGone().has(id);
   return (
     <Button
-      variant={armed ? "filled" : "default"}
-      {...(armed ? { color: "red" } : { c: "var(--bad)" })}
+      variant="default"
+      c="var(--bad)"
       ml="auto"
-      loading={pending}
-      onClick={() => (armed ? onRemove() : setArmed(true))}
-      onBlur={() => setArmed(false)}
+      disabled={isLeaving}
+      aria-label={t("remove.named", { word: label ?? t("remove"), name })}
+      onClick={() => removeSoon({ id, name, params })}
     >
-      {armed ? t("remove.really") : (label ?? t("remove"))}
+      {label ?? t("remove")}
     </Button>
   );
 }

@@ -13,6 +13,7 @@ export const TABS = {
     { to: "/people", word: "users.title" },
     { to: "/lists", word: "lists.title" },
     { to: "/security-groups", word: "security.title" },
+    { to: "/directory-groups", word: "directory.title" },
     { to: "/domains", word: "domain.title" },
     { to: "/rights", word: "why.title" },
   ],

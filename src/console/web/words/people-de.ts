@@ -97,7 +97,6 @@ export const peopleDe: Readonly<Record<keyof typeof peopleEn, string>> = {
   "token.endless": "ohne Ende",
   "token.over": "Abgelaufen",
   "token.revoke": "Widerrufen",
-  "token.revoked": "Widerrufen: {name}",
   "security.title": "Sicherheitsgruppen",
   "security.add": "Neue Sicherheitsgruppe",
   "security.none": "Es gibt noch keine Sicherheitsgruppe.",

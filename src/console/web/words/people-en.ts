@@ -94,7 +94,6 @@ export const peopleEn = {
   "token.endless": "without an end",
   "token.over": "Over",
   "token.revoke": "Revoke",
-  "token.revoked": "Revoked: {name}",
   "security.title": "Security groups",
   "security.add": "New security group",
   "security.none": "There is no security group yet.",
