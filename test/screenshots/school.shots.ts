@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeSchool } from "../../src/cli/demo/school.ts";
-import { type BroadcastScene, openScene } from "../support/broadcast-scene.ts";
+import { type BroadcastScene, eventually, openScene } from "../support/broadcast-scene.ts";
 import { startBrowser } from "../support/browser.ts";
 import { ROOT } from "../support/product.ts";
 import { makeOffice } from "./office.ts";
@@ -47,6 +47,11 @@ describe("pictures", () => {
     await scene.settled(first.id);
     const ids = await makeOffice(scene.api(), templateId);
     const going = await scene.send("Bus 12 is late", 600, { body: "Line up at the north door at 15:20." });
+    await eventually(async () =>
+      (await scene.ledger(going)).every(
+        ({ type, level }) => type !== "phones" || ["playing", "failed"].includes(level),
+      ),
+    );
     const { createdAt } = await scene.api().get<{ createdAt: string }>(`/notifications/${going}`);
     const appliance: Appliance = {
       url: scene.url(),
