@@ -66,12 +66,16 @@ describe("the console", () => {
 
   it("brings its first page in at most 200 kB of packed scripts and styles", async () => {
     const { page, open } = await loggedIn();
-    const files: Promise<Buffer>[] = [];
+    const files = new Set<string>();
     page.on("response", (response) => {
-      if (/\.(js|css)$/.test(response.url())) files.push(response.body());
+      if (/\.(js|css)$/.test(response.url())) files.add(response.url());
     });
     await open("/");
-    const packed = (await Promise.all(files)).map((body) => gzipSync(body).length);
+    // Asked for anew: the browser forgets what it got for a page that it has left meanwhile.
+    const packed = await Promise.all(
+      [...files].map(async (address) => gzipSync(await (await page.request.get(address)).body()).length),
+    );
+    console.log(`first page: ${Math.round(packed.reduce((sum, bytes) => sum + bytes, 0) / 1_000)} kB packed`);
     expect(packed.length).toBeGreaterThan(1);
     expect(packed.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThanOrEqual(200_000);
   });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeSchool } from "../../src/cli/demo/school.ts";
-import { type BroadcastScene, openScene } from "../support/broadcast-scene.ts";
+import { type BroadcastScene, eventually, type LedgerLine, openScene } from "../support/broadcast-scene.ts";
 import { startBrowser } from "../support/browser.ts";
 import { ROOT } from "../support/product.ts";
 import { makeOffice } from "./office.ts";
@@ -11,6 +11,7 @@ import { type Appliance, EMPTY, openWindows, PAGES, takePictures } from "./pictu
 
 /** Where the pictures go; the README's own goes to its room. */
 const FOLDER = join(ROOT, "dist/pictures");
+const PHONES = 50;
 const OF_README = "now-light.png";
 /** Parts of names, such as `devices dark`; all pictures are taken when there are none. */
 const NAMES = (process.env.CARILLON_PICTURES ?? "").split(" ").filter(Boolean);
@@ -25,7 +26,7 @@ describe("pictures", () => {
 
   beforeAll(async () => {
     mkdirSync(FOLDER, { recursive: true });
-    scene = await openScene({ phones: 50, zones: 10, offline: 3 }, 200);
+    scene = await openScene({ phones: PHONES, zones: 10, offline: 3 }, 200);
     browser = await startBrowser();
   });
 
@@ -47,6 +48,8 @@ describe("pictures", () => {
     await scene.settled(first.id);
     const ids = await makeOffice(scene.api(), templateId);
     const going = await scene.send("Bus 12 is late", 600, { body: "Line up at the north door at 15:20." });
+    const isSettled = ({ type, level }: LedgerLine) => type === "phones" && ["playing", "failed"].includes(level);
+    await eventually(async () => (await scene.ledger(going)).filter(isSettled).length === PHONES);
     const { createdAt } = await scene.api().get<{ createdAt: string }>(`/notifications/${going}`);
     const appliance: Appliance = {
       url: scene.url(),
