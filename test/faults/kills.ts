@@ -14,7 +14,7 @@ export interface Kills {
 }
 
 const CLIENTS = 8;
-/** Own choice: a kill falls into the first 400 ms of load, where first commits, WAL growth and checkpoints lie. */
+/** Own choice: a kill falls into the first 400 ms after the first answer, where WAL growth and checkpoints lie. */
 const LONGEST_LOAD_MS = 400;
 
 /**
@@ -50,7 +50,7 @@ export async function killUnderLoad(kills: number, seed: number, say: (progress:
   return result;
 }
 
-/** Creates users until the daemon is killed; gives name by id of those that were answered. */
+/** Creates users until the daemon is killed, `afterMs` after the first answer; gives name by id of those answered. */
 async function createUntilKilled(
   daemon: RunningDaemon,
   token: string,
@@ -71,6 +71,8 @@ async function createUntilKilled(
       if (id !== null) answered.set(id, name);
     }
   };
+  const first = `Round ${round} first user`;
+  answered.set(await create(daemon, token, first), first);
   const clients = Array.from({ length: CLIENTS }, client);
   const kill = new Promise<void>((done) => setTimeout(done, afterMs)).then(() => {
     killed = true;

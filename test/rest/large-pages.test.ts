@@ -16,8 +16,8 @@ beforeAll(async () => {
   await api.store.write((tx) => {
     tx.run(
       `WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < ?)
-       INSERT INTO distribution_lists (id, created_at, updated_at, domain_pk, name)
-       SELECT uuid7(), x, x, (SELECT pk FROM domains), x FROM n`,
+       INSERT INTO distribution_lists (id, created_at, updated_at, domain_pk, name, is_shared, is_subscribable)
+       SELECT uuid7(), x, x, (SELECT pk FROM domains), x, 0, 0 FROM n`,
       LISTS,
     );
   });
