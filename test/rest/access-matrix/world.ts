@@ -97,7 +97,11 @@ async function fill(api: ApiFixture, place: Place, domainId: string): Promise<vo
   const names = api.declarations.filter(({ fields }) => fields.name?.kind === "text");
   const tagged = Object.fromEntries(names.map(({ name }) => [`${name}.name`, `tag-${place}-${name}`]));
   const fixed = { "devices.defunct": false };
-  const unique = { "users.email": `tag-${place}-mail@example.org`, "scim-groups.externalId": `tag-${place}` };
+  const foreign = api.declarations.filter(({ fields }) => fields.externalId?.kind === "text");
+  const unique = {
+    "users.email": `tag-${place}-mail@example.org`,
+    ...Object.fromEntries(foreign.map(({ name }) => [`${name}.externalId`, `tag-${place}`])),
+  };
   const given = {
     domains: async () => domainId,
     notifications: async () => notificationId,
