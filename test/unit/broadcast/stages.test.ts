@@ -271,12 +271,12 @@ describe("prepare", () => {
     expect((await fixture.run((await fixture.send(input)).id)).programmeMs).toBe(4_000);
   });
 
-  it("shows the text and says so when it cannot speak yet", async () => {
+  it("shows the text and says so where nothing can speak", async () => {
     const input = { subject: "x", deviceGroupIds: [onlyGym], ttsType: "subject" };
     const row = await fixture.run((await fixture.send(input)).id);
     expect(row.stage).toBe("deliver");
     expect(diary(row.id).filter(({ type }) => type === "info")).toMatchObject([
-      { details: { severity: "info", message: "The text is shown; it is not spoken, since speech comes later." } },
+      { details: { severity: "error", message: "Nothing can speak here. The message goes on without this sound." } },
     ]);
   });
 

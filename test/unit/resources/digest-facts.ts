@@ -194,7 +194,7 @@ export const PATHS: Readonly<Record<string, string>> = {
   "extensions/{extensionId}/endpoints/{endpointId}/activities": "gp",
   devices: "g",
   "extensions/{extensionId}/endpoints/{endpointId}/devices": "gpud",
-  "extensions/{extensionId}/devices": "gp",
+  "extensions/{extensionId}/devices": "gpud",
   "device-groups": "gpud",
   "scim-groups": "gpud",
   "security-groups/{securityGroupId}/scim-groups": "gpd",
