@@ -58,7 +58,7 @@ describe("the API's description", () => {
         if (served && !methods[method]?.security) expect([method, path, status]).toEqual([method, path, 401]);
       }
     }
-  }, 120_000);
+  }, 300_000);
 
   it("has examples that fit", () => {
     const ajv = new Ajv2020({ strict: false });
