@@ -83,18 +83,31 @@ export function messagesOf(row: Pick<ScenarioRow, "messages"> & MessageReference
   }));
 }
 
-/** The messages of a page's scenarios with the names of what they refer to; two queries. */
+/**
+ * The messages of a page's scenarios with the names of what they refer to; two queries. Of `rows` the references that lie
+ * out of sight are gone, so they are not told here either: a template is null then.
+ */
 export function presentMessages(rows: readonly ScenarioRow[], reader: Reader): Record<string, unknown>[][] {
-  const all = rows.map(messagesOf);
-  const flat = all.flat();
-  const templates = named(reader, messageTemplates, referencesOf(flat).messageTemplateIds);
-  const roles = named(reader, siteRoles, referencesOf(flat).siteRoleIds);
-  return all.map((messages) =>
-    messages.map((message) => ({
-      ...message,
-      messageTemplate: templates.get(message.messageTemplateId) ?? null,
-      siteRoles: message.siteRoleIds.flatMap((id) => roles.get(id) ?? []),
-    })),
+  const templates = named(
+    reader,
+    messageTemplates,
+    rows.flatMap(({ messageTemplateIds }) => messageTemplateIds),
+  );
+  const roles = named(
+    reader,
+    siteRoles,
+    rows.flatMap(({ siteRoleIds }) => siteRoleIds),
+  );
+  return rows.map((row) =>
+    messagesOf(row).map((message) => {
+      const seen = row.messageTemplateIds.find((id) => id === message.messageTemplateId) ?? null;
+      return {
+        ...message,
+        messageTemplateId: seen,
+        messageTemplate: (seen && templates.get(seen)) ?? null,
+        siteRoles: message.siteRoleIds.flatMap((id) => roles.get(id) ?? []),
+      };
+    }),
   );
 }
 
