@@ -294,7 +294,7 @@ describe("the send page and what follows a send", () => {
     await page.waitForSelector("h1 >> text=All clear: Fire drill");
     await page.waitForSelector("header.drill >> text=DRILL");
     await page.waitForSelector("text=Continues");
-    const clear = (await sent()).filter(({ subject }) => subject.startsWith("All clear"));
+    const clear = (await sent()).filter(({ subject }) => subject === "All clear: Fire drill");
     expect(clear).toMatchObject([{ drill: true, alertTone: "all-clear1", parentNotificationId: id }]);
     await scene.settled(clear[0]?.id ?? "");
     expect(await axe()).toEqual([]);
