@@ -87,8 +87,9 @@ describe("the send page and what follows a send", () => {
     await page.waitForSelector("[role=meter]");
     expect(await axe()).toEqual([]);
     // The fake microphone beeps once a second.
-    await page.waitForFunction("Number(document.querySelector('[role=meter]')?.getAttribute('aria-valuenow')) > 30");
-    await page.waitForFunction("document.querySelector('[role=timer]')?.textContent >= '0:02'");
+    const level = async () => Number(await page.getByRole("meter").getAttribute("aria-valuenow"));
+    await expect.poll(level, { timeout: 15_000, interval: 20 }).toBeGreaterThan(30);
+    await page.waitForSelector("[role=timer] >> text=/0:0[2-9]/");
     await page.getByRole("button", { name: "Finish" }).click();
     await page.waitForSelector("svg.waveform");
     expect(await axe()).toEqual([]);
