@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createSpeechEngine } from "../../../src/audio/speech-engine.ts";
 import { decodeWav, inspectWav } from "../../../src/audio/wav.ts";
@@ -9,6 +9,7 @@ import notificationActivities from "../../../src/resources/broadcasts/notificati
 import ttsDefaults from "../../../src/resources/speech/tts-defaults.ts";
 import ttsLexicons from "../../../src/resources/speech/tts-lexicons.ts";
 import ttsVoices from "../../../src/resources/speech/tts-voices.ts";
+import { peer } from "../../support/peers.ts";
 import { makeSpeechProgram } from "../../support/speech-program.ts";
 import { type BroadcastFixture, openBroadcasts } from "./broadcast-fixture.ts";
 
@@ -92,7 +93,7 @@ it("what looks like an option is spoken, not obeyed", async () => {
   await expect(speech.preview({ ...words, ttsType: "none" }, { ignoreLexicon: false })).rejects.toThrow("no words");
 });
 
-it.skipIf(!existsSync("/usr/bin/espeak-ng"))("the real program is understood", async () => {
+peer("espeak-ng").it("the real program is understood", async () => {
   const engine = createSpeechEngine(systemClock);
   const voices = await engine.voices();
   expect(voices.map(({ language }) => language)).toEqual(expect.arrayContaining(["en-US", "de", "en-GB"]));
