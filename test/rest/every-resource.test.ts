@@ -31,8 +31,8 @@ const rows = createSampleRows(() => api, SAMPLE_TABLE, {
     (await api.store.create(notifications, { subject: "Sample" }, api.system, { stage: "draft" })).id,
 });
 
-/** Made by being sent or started: their tests are those of sending and starting. */
-const SENT = new Set(["notifications", "scenario-notifications"]);
+/** Rooms work on them as soon as they are made: their tests are those of sending, starting and loading. */
+const WORKED_ON = new Set(["notifications", "scenario-notifications", "load-runs"]);
 
 /** Orders to an appliance always begin as pending. */
 const DECIDED = new Set(["endpoint-activities.state"]);
