@@ -117,7 +117,6 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   end("health", health.close);
   const endpointId = (): string => ownEndpoint(store);
   const speech = createSpeech({ store, engine: createSpeechEngine(clock), by: access.systemBy("speech") });
-  await speech.start();
   const channels = joinChannels({ ...options, clock, events, data, sound, speech, endpointId });
   const { plugins, broadcaster } = channels;
   const onError = (error: unknown): void => log.error({ err: error }, "devices of groups were not counted");
@@ -140,7 +139,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   Object.assign(behaviours, bindBehaviours({ ...rules, reportsSite: settings.scenarios.syntheticSiteQuestion }));
 
   end("plugins", () => plugins.stop());
-  await Promise.all([plugins.start(), sound.ready]);
+  await Promise.all([plugins.start(), sound.ready, speech.start()]);
   end("broadcaster", () => broadcaster.stop());
   await broadcaster.start();
   const control = await startControlSocket(dataDir, createOrders(data), log);

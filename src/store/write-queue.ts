@@ -16,8 +16,8 @@ interface Job {
 const GROUP_MS = 8;
 
 /**
- * What the queue needs. `beforeCommit` runs in every transaction; when it says true another one follows, though nobody
- * waits to write. `onRollback` is told when anything was undone; `onFatal` when a commit's outcome is
+ * What the queue needs. `beforeCommit` runs in every transaction but those with an emergency, which nothing may hold up;
+ * when it says true, or had to stand back, another one follows, though nobody waits to write. `onRollback` is told when anything was undone; `onFatal` when a commit's outcome is
  * unknown.
  */
 export interface WriteQueueOptions {
@@ -97,6 +97,7 @@ export class WriteQueue {
   #drain(): void {
     const { clock } = this.#options;
     const jobs: Job[] = [];
+    const urgent = this.#lanes.emergency.length > 0;
     try {
       this.#begin.run();
       const began = clock.monotonicMs();
@@ -105,7 +106,7 @@ export class WriteQueue {
         this.#runJob(job);
         if (clock.monotonicMs() - began > GROUP_MS) break;
       }
-      const more = this.#options.beforeCommit();
+      const more = urgent || this.#options.beforeCommit();
       this.#commit.run();
       if (more) this.wake();
     } catch (error) {

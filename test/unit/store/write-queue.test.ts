@@ -38,3 +38,28 @@ describe("a database in which no transaction can begin", () => {
     queue.stop();
   });
 });
+
+describe("what runs before each COMMIT", () => {
+  it("stands back for an emergency, and runs after it", async () => {
+    const steps: string[] = [];
+    const prepare = (sql: string) => ({ run: () => steps.push(sql) });
+    const db = { inTransaction: true, exec: () => {}, prepare } as unknown as Database.Database;
+    const clock = createFakeClock();
+    const beforeCommit = () => {
+      steps.push("indexing");
+      return false;
+    };
+    const queue = new WriteQueue({ db, clock, beforeCommit, onRollback: () => {}, onFatal: () => {} });
+    const written = queue.write(
+      () => steps.push("emergency"),
+      () => steps.push("done"),
+      "emergency",
+    );
+    await clock.advance(0);
+    await written;
+    await clock.advance(0);
+    const order = steps.filter((step) => ["emergency", "indexing", "done"].includes(step));
+    expect(order).toEqual(["emergency", "done", "indexing"]);
+    queue.stop();
+  });
+});
