@@ -1,16 +1,15 @@
 import { removeDomain } from "../../access/domain-behaviour.ts";
 import { domainsOf, type Joining, joinDomain, leaveDomain } from "../../access/membership.ts";
-import { invalidValue, notFound, requiredValue } from "../../base/errors.ts";
-import { isUuid } from "../../base/ids.ts";
+import { notFound } from "../../base/errors.ts";
 import domains from "../../resources/domains/domains.ts";
 import { type Catalogue, canonicalPath, pathParams } from "../../schema/catalogue.ts";
-import { boolean, uuid } from "../../schema/field.ts";
-import type { AnyResource, ResourcePath, RowOf } from "../../schema/resource.ts";
+import { boolean } from "../../schema/field.ts";
+import type { AnyResource, RowOf } from "../../schema/resource.ts";
 import { type ApiRequest, deleted, type GuardedAction, visibleRow } from "../action.ts";
 import { requireMatch } from "../etag.ts";
 import { bodyCheck } from "./checked-body.ts";
+import { linkActions } from "./link-actions.ts";
 
-const ID = uuid("What is put there.", { required: true });
 const JOINING = {
   promote: boolean("The domain may replace those below it.", { default: false }),
   demote: boolean("The domain may replace the one above it.", { default: false }),
@@ -48,113 +47,62 @@ const removal: GuardedAction = {
 
 /** `/domains/{domainId}/users`: the members of a domain. */
 function membersOf(family: AnyResource): GuardedAction[] {
-  const at = `domains/{domainId}/${canonicalPath(family).at}`;
-  const shownAt: ResourcePath = { at, methods: ["get", "delete"] };
-  const item = `${at}/{${family.idParam}}`;
-  const memberOf = (request: ApiRequest): RowOf<AnyResource> => {
-    const row = visibleRow(request, family, request.params[family.idParam] ?? "");
-    if (!domainsOf(row).includes(domainOf(request))) throw notFound();
-    return row;
-  };
-  return [
-    {
-      method: "get",
-      at,
-      shownAt,
-      doc: "Those of the family that are in the domain.",
-      answers: { kind: "list", resource: family },
-      handle: (request) => request.list(family, { within: { domainId: domainOf(request) } }),
+  return linkActions({
+    at: `domains/{domainId}/${canonicalPath(family).at}`,
+    idParam: family.idParam,
+    resource: family,
+    docs: {
+      list: "Those of the family that are in the domain.",
+      one: "One of those that are in the domain.",
+      add: "Puts one into the domain.",
+      remove: "Takes one out of the domain.",
     },
-    {
-      method: "get",
-      at: item,
-      shownAt,
-      doc: "One of those that are in the domain.",
-      answers: { kind: "row", resource: family },
-      handle: async (request) => request.show(family, memberOf(request)),
+    accepts: JOINING,
+    list: (request) => request.list(family, { within: { domainId: domainOf(request) } }),
+    find(request) {
+      const row = visibleRow(request, family, request.params[family.idParam] ?? "");
+      if (!domainsOf(row).includes(domainOf(request))) throw notFound();
+      return row;
     },
-    {
-      method: "post",
-      at,
-      shownAt,
-      doc: "Puts one into the domain.",
-      answers: { kind: "row", resource: family },
-      accepts: { id: ID, ...JOINING },
-      async handle(request) {
-        const id = idIn(request);
-        await join(request, family, id, domainOf(request));
-        return request.show(family, visibleRow(request, family, id));
-      },
+    async add(request, id) {
+      await join(request, family, id, domainOf(request));
+      return visibleRow(request, family, id);
     },
-    {
-      method: "delete",
-      at: item,
-      doc: "Takes one out of the domain.",
-      answers: { kind: "deletion" },
-      async handle(request) {
-        const { id } = memberOf(request);
-        await leave(request, family, id, domainOf(request));
-        return deleted(id);
-      },
-    },
-  ];
+    remove: (request, { id }) => leave(request, family, id, domainOf(request)),
+  });
 }
 
 /** `/users/{userId}/domains`: the domains that a row is in. */
 function placesOf(family: AnyResource): GuardedAction[] {
-  const at = `${canonicalPath(family).at}/{${family.idParam}}/domains`;
-  const shownAt: ResourcePath = { at, methods: ["get", "delete"] };
-  const item = `${at}/{domainId}`;
   const rowOf = (request: ApiRequest) => visibleRow(request, family, request.params[family.idParam] ?? "");
-  const placeOf = (request: ApiRequest): RowOf<typeof domains> => {
-    const place = request.needs.store.get(domains, request.params.domainId ?? "", request.by.scope.inSight);
-    if (!place || !domainsOf(rowOf(request)).includes(place.id)) throw notFound();
+  const domainIn = ({ needs, by }: ApiRequest, id: string): RowOf<typeof domains> => {
+    const place = needs.store.get(domains, id, by.scope.inSight);
+    if (!place) throw notFound();
     return place;
   };
-  return [
-    {
-      method: "get",
-      at,
-      shownAt,
-      doc: "The domains it is in.",
-      answers: { kind: "list", resource: domains },
-      handle: (request) => request.list(domains, { ids: domainsOf(rowOf(request)) }, request.by.scope.inSight),
+  return linkActions({
+    at: `${canonicalPath(family).at}/{${family.idParam}}/domains`,
+    idParam: domains.idParam,
+    resource: domains,
+    docs: {
+      list: "The domains it is in.",
+      one: "One of the domains it is in.",
+      add: "Puts it into a domain.",
+      remove: "Takes it out of a domain.",
     },
-    {
-      method: "get",
-      at: item,
-      shownAt,
-      doc: "One of the domains it is in.",
-      answers: { kind: "row", resource: domains },
-      handle: async (request) => request.show(domains, placeOf(request)),
+    accepts: JOINING,
+    list: (request) => request.list(domains, { ids: domainsOf(rowOf(request)) }, request.by.scope.inSight),
+    find(request) {
+      const place = domainIn(request, request.params.domainId ?? "");
+      if (!domainsOf(rowOf(request)).includes(place.id)) throw notFound();
+      return place;
     },
-    {
-      method: "post",
-      at,
-      shownAt,
-      doc: "Puts it into a domain.",
-      answers: { kind: "row", resource: domains },
-      accepts: { id: ID, ...JOINING },
-      async handle(request) {
-        const domainId = idIn(request);
-        await join(request, family, rowOf(request).id, domainId);
-        const place = request.needs.store.get(domains, domainId, request.by.scope.inSight);
-        if (!place) throw notFound();
-        return request.show(domains, place);
-      },
+    async add(request, domainId) {
+      await join(request, family, rowOf(request).id, domainId);
+      return domainIn(request, domainId);
     },
-    {
-      method: "delete",
-      at: item,
-      doc: "Takes it out of a domain.",
-      answers: { kind: "deletion" },
-      async handle(request) {
-        const place = placeOf(request);
-        await leave(request, family, rowOf(request).id, place.id);
-        return deleted(place.id);
-      },
-    },
-  ];
+    remove: (request, place) => leave(request, family, rowOf(request).id, place.id),
+  });
 }
 
 /** The domain in the path, which the caller must know of. Throws not-found. */
@@ -162,13 +110,6 @@ function domainOf({ needs, params, by }: ApiRequest): string {
   const domain = needs.store.get(domains, params.domainId ?? "", by.scope.inSight);
   if (!domain) throw notFound();
   return domain.id;
-}
-
-/** The id in the body. Throws required, invalid-value. */
-function idIn({ body: { id } }: ApiRequest): string {
-  if (id === undefined || id === null || id === "") throw requiredValue("id");
-  if (!isUuid(id)) throw invalidValue("id", "It must be a UUID.");
-  return (id as string).toLowerCase();
 }
 
 async function join({ needs, by, body }: ApiRequest, family: AnyResource, id: string, domainId: string) {

@@ -1,13 +1,13 @@
 import { cloneToDomains } from "../../access/group-actions.ts";
-import { invalidValue, notFound, requiredValue } from "../../base/errors.ts";
-import { isUuid } from "../../base/ids.ts";
+import { invalidValue, notFound } from "../../base/errors.ts";
 import securityGroups from "../../resources/security/security-groups.ts";
 import type { Catalogue } from "../../schema/catalogue.ts";
 import { list, uuid } from "../../schema/field.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
-import type { AnyResource, ResourcePath, RowOf } from "../../schema/resource.ts";
-import { type ApiRequest, deleted, type GuardedAction, json, visibleRow } from "../action.ts";
+import type { AnyResource } from "../../schema/resource.ts";
+import { type ApiRequest, type GuardedAction, json, visibleRow } from "../action.ts";
 import { bodyCheck } from "./checked-body.ts";
+import { linkActions } from "./link-actions.ts";
 
 const TARGETS = {
   domainIds: list("Domains that get a copy.", uuid("Id of a domain."), { required: true, maxItems: 200 }),
@@ -71,63 +71,36 @@ const cloning: GuardedAction = {
 };
 
 function allowedActions(family: AnyResource, { field, at, idParam }: Allowed): GuardedAction[] {
-  const shownAt: ResourcePath = { at, methods: ["get", "delete"] };
-  const item = `${at}/{${idParam}}`;
   const groupOf = (request: ApiRequest) => visibleRow(request, securityGroups, request.params.securityGroupId ?? "");
-  const allowedOf = (request: ApiRequest): RowOf<AnyResource> => {
-    const row = visibleRow(request, family, request.params[idParam] ?? "");
-    if (!groupOf(request)[field].includes(row.id)) throw notFound();
-    return row;
-  };
-  const change = (request: ApiRequest, to: (ids: readonly string[]) => string[]) =>
-    request.needs.store.write((tx) => {
+  const change = async (request: ApiRequest, to: (ids: readonly string[]) => string[]): Promise<void> => {
+    await request.needs.store.write((tx) => {
       const group = tx.get(securityGroups, request.params.securityGroupId ?? "", request.by.scope);
       if (!group) throw notFound();
       tx.update(securityGroups, group.id, { [field]: to(group[field]) }, request.by);
     });
-  return [
-    {
-      method: "get",
-      at,
-      shownAt,
-      doc: "What members may use alone; nothing sets no bounds.",
-      answers: { kind: "list", resource: family },
-      handle: (request) => request.list(family, { ids: groupOf(request)[field] }),
+  };
+  return linkActions({
+    at,
+    idParam,
+    resource: family,
+    docs: {
+      list: "What members may use alone; nothing sets no bounds.",
+      one: "One of what members may use.",
+      add: "Allows one more.",
+      remove: "Allows it no longer.",
     },
-    {
-      method: "get",
-      at: item,
-      shownAt,
-      doc: "One of what members may use.",
-      answers: { kind: "row", resource: family },
-      handle: async (request) => request.show(family, allowedOf(request)),
+    list: (request) => request.list(family, { ids: groupOf(request)[field] }),
+    find(request) {
+      const row = visibleRow(request, family, request.params[idParam] ?? "");
+      if (!groupOf(request)[field].includes(row.id)) throw notFound();
+      return row;
     },
-    {
-      method: "post",
-      at,
-      shownAt,
-      doc: "Allows one more.",
-      answers: { kind: "row", resource: family },
-      accepts: { id: uuid("What is allowed.", { required: true }) },
-      async handle(request) {
-        const { id } = request.body;
-        if (id === undefined || id === null || id === "") throw requiredValue("id");
-        const row = isUuid(id) ? request.needs.store.get(family, id, request.by.scope) : null;
-        if (!row) throw invalidValue("id", "There is none with this id.");
-        await change(request, (ids) => (ids.includes(row.id) ? [...ids] : [...ids, row.id]));
-        return request.show(family, row);
-      },
+    async add(request, id) {
+      const row = request.needs.store.get(family, id, request.by.scope);
+      if (!row) throw invalidValue("id", "There is none with this id.");
+      await change(request, (ids) => (ids.includes(row.id) ? [...ids] : [...ids, row.id]));
+      return row;
     },
-    {
-      method: "delete",
-      at: item,
-      doc: "Allows it no longer.",
-      answers: { kind: "deletion" },
-      async handle(request) {
-        const { id } = allowedOf(request);
-        await change(request, (ids) => ids.filter((each) => each !== id));
-        return deleted(id);
-      },
-    },
-  ];
+    remove: (request, { id }) => change(request, (ids) => ids.filter((each) => each !== id)),
+  });
 }
