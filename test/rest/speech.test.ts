@@ -33,7 +33,7 @@ it("without a speech program there are no voices, and a preview says so", async 
 
 it("a preview is spoken by a voice and heard by its hash", async () => {
   await begin(makeSpeechProgram().program);
-  const voices = (await api.call("GET", "/tts-voices")).body.data;
+  const voices = (await api.call("GET", "/tts-voices?sort=-language")).body.data;
   expect(voices[0]).toMatchObject({ name: "English (Great Britain)", language: "en-GB", engine: "standard" });
   const words = { ttsType: "subject", subject: "Fire", ttsVoiceId: voices[1].id, "tts-speed": "fast" };
   const { body } = await preview(words);
