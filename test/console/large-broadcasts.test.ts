@@ -70,7 +70,8 @@ describe(`a broadcast to ${PHONES} phones`, () => {
     await page.getByRole("button", { name: "Stop Long speech" }).first().click();
     await page.waitForSelector("text=Stopped: Long speech");
     await page.waitForSelector(".strip", { state: "detached" });
-    const lines = await scene.ledger(id);
+    const lines = await scene.settled(id);
+    expect(lines).toHaveLength(PHONES);
     expect(lines.filter(({ endedAt }) => endedAt === null)).toEqual([]);
   }, 60_000);
 });

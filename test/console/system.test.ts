@@ -37,7 +37,6 @@ plugins: {ip-phones: {listen: {auth: {port: ${port}}}}}
     const { page, open, axe, faults } = await openConsole(browser, daemon.url);
     await open("/system");
     const phones = page.locator(".plugin", { hasText: "ip-phones" });
-    await phones.getByText(/Failed: it threw: .*EADDRINUSE.* Tried again in \d+ s/).waitFor();
     await phones.getByText("Given up").waitFor();
     await phones.getByText(/Failed 5 times within 10 minutes/).waitFor();
     await page.locator("header").getByText("In trouble").waitFor();
@@ -47,9 +46,10 @@ plugins: {ip-phones: {listen: {auth: {port: ${port}}}}}
     await page.locator("[role=dialog]").getByText("Given up").nth(1).waitFor();
     await page.getByRole("tab", { name: "Log" }).click();
     await page.locator(".log").getByText("plugin failed").first().waitFor();
-    occupant.close();
     await page.locator("[role=dialog]").getByRole("button", { name: "Restart ip-phones" }).click();
     await page.getByText("Restarted: ip-phones").waitFor();
+    await phones.getByText(/Failed: it threw: .*EADDRINUSE.* Tried again in \d+ s/).waitFor();
+    occupant.close();
     await page.locator("[role=dialog]").getByText("Running").waitFor();
     // The log follows by itself.
     await page.locator(".log").getByText("plugin runs").waitFor();
