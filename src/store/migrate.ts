@@ -45,27 +45,29 @@ function withAudit({ catalogue, layouts }: Tables): readonly Layout[] {
   return catalogue.has(auditEntries.name) ? layouts : [...layouts, layOut(auditEntries, catalogue)];
 }
 
+/** A whole table at once: SQLite reads its whole schema anew for every column added later. */
 function createTable(db: Database.Database, tables: Tables, layout: Layout): void {
-  const domain = tables.domainColumn(layout) ? ", domain_pk INTEGER REFERENCES domains(pk)" : "";
-  db.exec(
-    `CREATE TABLE IF NOT EXISTS ${layout.table} (pk INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL${domain}) STRICT`,
-  );
+  const columns = ["pk INTEGER PRIMARY KEY", "id TEXT NOT NULL UNIQUE", "created_at INTEGER NOT NULL"];
+  columns.push("updated_at INTEGER NOT NULL", ...columnsOf(tables, layout).map(([name, sql]) => `${name} ${sql}`));
+  db.exec(`CREATE TABLE IF NOT EXISTS ${layout.table} (${columns.join(", ")}) STRICT`);
 }
 
 function addColumns(db: Database.Database, tables: Tables, layout: Layout): void {
-  const columns = db.pragma(`table_info(${layout.table})`) as { name: string }[];
-  const present = new Set(columns.map((column) => column.name));
-  if (tables.domainColumn(layout) && !present.has("domain_pk")) {
-    db.exec(`ALTER TABLE ${layout.table} ADD COLUMN domain_pk INTEGER REFERENCES domains(pk)`);
+  const present = db.pragma(`table_info(${layout.table})`) as { name: string }[];
+  const names = new Set(present.map((column) => column.name));
+  for (const [name, sql] of columnsOf(tables, layout)) {
+    if (!names.has(name)) db.exec(`ALTER TABLE ${layout.table} ADD COLUMN ${name} ${sql}`);
   }
-  if (tables.domainColumn(layout) && !present.has("also_in")) {
-    db.exec(`ALTER TABLE ${layout.table} ADD COLUMN also_in TEXT`);
-  }
-  for (const column of layout.columns) {
-    if (present.has(column.name)) continue;
-    const references = column.target ? ` REFERENCES ${column.target}(pk)` : "";
-    db.exec(`ALTER TABLE ${layout.table} ADD COLUMN ${column.name} ${column.type}${references}`);
-  }
+}
+
+/** The columns that depend on the declaration, each with its type in SQL. */
+function columnsOf(tables: Tables, layout: Layout): [name: string, sql: string][] {
+  const own = layout.columns.map(({ name, type, target }): [string, string] => [
+    name,
+    target ? `${type} REFERENCES ${target}(pk)` : type,
+  ]);
+  if (!tables.domainColumn(layout)) return own;
+  return [["domain_pk", "INTEGER REFERENCES domains(pk)"], ["also_in", "TEXT"], ...own];
 }
 
 function createLinks(db: Database.Database, layout: Layout): void {
