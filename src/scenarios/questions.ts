@@ -2,8 +2,8 @@ import { type Fault, faulty } from "../base/errors.ts";
 import { QUESTION, VARIABLE } from "../resources/scenarios/scenario-parts.ts";
 import type scenarios from "../resources/scenarios/scenarios.ts";
 import { compileChecker } from "../schema/check.ts";
+import { readParts } from "../schema/part-lists.ts";
 import type { RowOf } from "../schema/resource.ts";
-import { readParts } from "./part-lists.ts";
 
 /** A scenario as it is stored. */
 export type ScenarioRow = RowOf<typeof scenarios>;

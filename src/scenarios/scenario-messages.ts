@@ -5,9 +5,9 @@ import siteRoles from "../resources/places/site-roles.ts";
 import { SCENARIO_MESSAGE } from "../resources/scenarios/scenario-parts.ts";
 import { tableOf } from "../schema/catalogue.ts";
 import { compileChecker } from "../schema/check.ts";
+import { readParts } from "../schema/part-lists.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { By, Reader } from "../store/store.ts";
-import { readParts } from "./part-lists.ts";
 import type { ScenarioRow } from "./questions.ts";
 
 /** A message as it is stored. */

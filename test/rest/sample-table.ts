@@ -30,6 +30,25 @@ export const SAMPLE_TABLE = {
     ],
   },
   "collaboration-groups.type": "chat-rooms",
+  "ring-lists.entries": {
+    needs: "message-templates",
+    valueWith: (messageTemplateId: string) => [
+      { id: "0190b7c2-7f3a-7000-8000-00000000be11", time: "08:00:00", messageTemplateId },
+    ],
+  },
+  "bell-schedules.startDate": "2031-09-01",
+  "bell-schedules.endDate": "2032-06-30",
+  "bell-schedules.timeZone": "Europe/Berlin",
+  "bell-schedules.bellScheduleEntries": {
+    needs: "ring-lists",
+    valueWith: (ringListId: string) => [{ entryNum: 0, ringListId }],
+  },
+  "bell-schedules.bellScheduleExceptions": [
+    { startDate: "2031-12-22", endDate: "2032-01-02", ringListId: null, description: "Winter holidays" },
+  ],
+  "scheduled-notifications.schedule": "0 30 7 ? * MON-FRI",
+  "scheduled-notifications.timeZone": "America/Chicago",
+  "clear-devices-schedules.cronExpression": "0 0 18 * * ?",
   "devices.attributes": { Name: "Room 1" },
   "endpoint-activities.type": "restart",
   "security-group-permissions.spec": "/users/*",

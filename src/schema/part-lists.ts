@@ -1,7 +1,7 @@
 import { type Fault, faulty, invalidValue } from "../base/errors.ts";
 import { isUuid, newId } from "../base/ids.ts";
-import type { Checker } from "../schema/check.ts";
-import { camelCase } from "../schema/decode.ts";
+import type { Checker } from "./check.ts";
+import { camelCase } from "./decode.ts";
 
 /** The elements of a JSON list, each checked and with an id that is its own within the list. */
 export type Part<T> = T & { id: string };

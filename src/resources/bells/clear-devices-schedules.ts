@@ -1,0 +1,23 @@
+import { computed, text } from "../../schema/field.ts";
+import { defineResource } from "../../schema/resource.ts";
+
+/** Times at which devices are cleared. @source decisions.md 10; digest `/v1/clear-devices-schedules` */
+export default defineResource({
+  name: "clear-devices-schedules",
+  doc: "Times at which the devices of the appliance are cleared of what they still show.",
+  paths: [{ at: "clear-devices-schedules" }],
+  idParam: "clearDevicesScheduleId",
+  scope: "organisation",
+  replicate: "B",
+  fields: {
+    name: text("What people call it.", { required: true, min: 1, max: 140 }),
+    cronExpression: text("Quartz cron expression with seconds, in the appliance's zone.", {
+      required: true,
+      min: 1,
+      max: 140,
+    }),
+    nextFireTime: computed("own choice: when they are cleared next; null when it is over.", "timestamp", {
+      nullable: true,
+    }),
+  },
+});

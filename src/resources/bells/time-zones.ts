@@ -1,0 +1,127 @@
+/**
+ * The time zones that schedules may name, and nothing else. Names of areas stand before those in them.
+ * @source service-api.md, /v1/bell-schedules; names of the time zone database 2025b, with its legacy aliases
+ */
+const AREAS = {
+  Africa: `
+    Abidjan Accra Addis_Ababa Algiers Asmara Asmera Bamako Bangui Banjul Bissau Blantyre Brazzaville Bujumbura Cairo
+    Casablanca Ceuta Conakry Dakar Dar_es_Salaam Djibouti Douala El_Aaiun Freetown Gaborone Harare Johannesburg Juba
+    Kampala Khartoum Kigali Kinshasa Lagos Libreville Lome Luanda Lubumbashi Lusaka Malabo Maputo Maseru Mbabane
+    Mogadishu Monrovia Nairobi Ndjamena Niamey Nouakchott Ouagadougou Porto-Novo Sao_Tome Timbuktu Tripoli Tunis
+    Windhoek`,
+  America: `
+    Adak Anchorage Anguilla Antigua Araguaina Argentina/Buenos_Aires Argentina/Catamarca Argentina/ComodRivadavia
+    Argentina/Cordoba Argentina/Jujuy Argentina/La_Rioja Argentina/Mendoza Argentina/Rio_Gallegos Argentina/Salta
+    Argentina/San_Juan Argentina/San_Luis Argentina/Tucuman Argentina/Ushuaia Aruba Asuncion Atikokan Atka Bahia
+    Bahia_Banderas Barbados Belem Belize Blanc-Sablon Boa_Vista Bogota Boise Buenos_Aires Cambridge_Bay Campo_Grande
+    Cancun Caracas Catamarca Cayenne Cayman Chicago Chihuahua Ciudad_Juarez Coral_Harbour Cordoba Costa_Rica
+    Coyhaique Creston Cuiaba Curacao Danmarkshavn Dawson Dawson_Creek Denver Detroit Dominica Edmonton Eirunepe
+    El_Salvador Ensenada Fort_Nelson Fort_Wayne Fortaleza Glace_Bay Godthab Goose_Bay Grand_Turk Grenada Guadeloupe
+    Guatemala Guayaquil Guyana Halifax Havana Hermosillo Indiana/Indianapolis Indiana/Knox Indiana/Marengo
+    Indiana/Petersburg Indiana/Tell_City Indiana/Vevay Indiana/Vincennes Indiana/Winamac Indianapolis Inuvik Iqaluit
+    Jamaica Jujuy Juneau Kentucky/Louisville Kentucky/Monticello Knox_IN Kralendijk La_Paz Lima Los_Angeles
+    Louisville Lower_Princes Maceio Managua Manaus Marigot Martinique Matamoros Mazatlan Mendoza Menominee Merida
+    Metlakatla Mexico_City Miquelon Moncton Monterrey Montevideo Montreal Montserrat Nassau New_York Nipigon Nome
+    Noronha North_Dakota/Beulah North_Dakota/Center North_Dakota/New_Salem Nuuk Ojinaga Panama Pangnirtung
+    Paramaribo Phoenix Port-au-Prince Port_of_Spain Porto_Acre Porto_Velho Puerto_Rico Punta_Arenas Rainy_River
+    Rankin_Inlet Recife Regina Resolute Rio_Branco Rosario Santa_Isabel Santarem Santiago Santo_Domingo Sao_Paulo
+    Scoresbysund Shiprock Sitka St_Barthelemy St_Johns St_Kitts St_Lucia St_Thomas St_Vincent Swift_Current
+    Tegucigalpa Thule Thunder_Bay Tijuana Toronto Tortola Vancouver Virgin Whitehorse Winnipeg Yakutat Yellowknife`,
+  Antarctica: `
+    Casey Davis DumontDUrville Macquarie Mawson McMurdo Palmer Rothera South_Pole Syowa Troll Vostok`,
+  Arctic: `
+    Longyearbyen`,
+  Asia: `
+    Aden Almaty Amman Anadyr Aqtau Aqtobe Ashgabat Ashkhabad Atyrau Baghdad Bahrain Baku Bangkok Barnaul Beirut
+    Bishkek Brunei Calcutta Chita Choibalsan Chongqing Chungking Colombo Dacca Damascus Dhaka Dili Dubai Dushanbe
+    Famagusta Gaza Harbin Hebron Ho_Chi_Minh Hong_Kong Hovd Irkutsk Istanbul Jakarta Jayapura Jerusalem Kabul
+    Kamchatka Karachi Kashgar Kathmandu Katmandu Khandyga Kolkata Krasnoyarsk Kuala_Lumpur Kuching Kuwait Macao
+    Macau Magadan Makassar Manila Muscat Nicosia Novokuznetsk Novosibirsk Omsk Oral Phnom_Penh Pontianak Pyongyang
+    Qatar Qostanay Qyzylorda Rangoon Riyadh Saigon Sakhalin Samarkand Seoul Shanghai Singapore Srednekolymsk Taipei
+    Tashkent Tbilisi Tehran Tel_Aviv Thimbu Thimphu Tokyo Tomsk Ujung_Pandang Ulaanbaatar Ulan_Bator Urumqi Ust-Nera
+    Vientiane Vladivostok Yakutsk Yangon Yekaterinburg Yerevan`,
+  Atlantic: `
+    Azores Bermuda Canary Cape_Verde Faeroe Faroe Jan_Mayen Madeira Reykjavik South_Georgia St_Helena Stanley`,
+  Australia: `
+    ACT Adelaide Brisbane Broken_Hill Canberra Currie Darwin Eucla Hobart LHI Lindeman Lord_Howe Melbourne NSW North
+    Perth Queensland South Sydney Tasmania Victoria West Yancowinna`,
+  Brazil: `
+    Acre DeNoronha East West`,
+  Canada: `
+    Atlantic Central Eastern Mountain Newfoundland Pacific Saskatchewan Yukon`,
+  Chile: `
+    Continental EasterIsland`,
+  Etc: `
+    GMT GMT+0 GMT+1 GMT+10 GMT+11 GMT+12 GMT+2 GMT+3 GMT+4 GMT+5 GMT+6 GMT+7 GMT+8 GMT+9 GMT-0 GMT-1 GMT-10 GMT-11
+    GMT-12 GMT-13 GMT-14 GMT-2 GMT-3 GMT-4 GMT-5 GMT-6 GMT-7 GMT-8 GMT-9 GMT0 Greenwich UCT UTC Universal Zulu`,
+  Europe: `
+    Amsterdam Andorra Astrakhan Athens Belfast Belgrade Berlin Bratislava Brussels Bucharest Budapest Busingen
+    Chisinau Copenhagen Dublin Gibraltar Guernsey Helsinki Isle_of_Man Istanbul Jersey Kaliningrad Kiev Kirov Kyiv
+    Lisbon Ljubljana London Luxembourg Madrid Malta Mariehamn Minsk Monaco Moscow Nicosia Oslo Paris Podgorica
+    Prague Riga Rome Samara San_Marino Sarajevo Saratov Simferopol Skopje Sofia Stockholm Tallinn Tirane Tiraspol
+    Ulyanovsk Uzhgorod Vaduz Vatican Vienna Vilnius Volgograd Warsaw Zagreb Zaporozhye Zurich`,
+  Indian: `
+    Antananarivo Chagos Christmas Cocos Comoro Kerguelen Mahe Maldives Mauritius Mayotte Reunion`,
+  Mexico: `
+    BajaNorte BajaSur General`,
+  Pacific: `
+    Apia Auckland Bougainville Chatham Chuuk Easter Efate Enderbury Fakaofo Fiji Funafuti Galapagos Gambier
+    Guadalcanal Guam Honolulu Johnston Kanton Kiritimati Kosrae Kwajalein Majuro Marquesas Midway Nauru Niue Norfolk
+    Noumea Pago_Pago Palau Pitcairn Pohnpei Ponape Port_Moresby Rarotonga Saipan Samoa Tahiti Tarawa Tongatapu Truk
+    Wake Wallis Yap`,
+  US: `
+    Alaska Aleutian Arizona Central East-Indiana Eastern Hawaii Indiana-Starke Michigan Mountain Pacific Pacific-New
+    Samoa`,
+  SystemV: `
+    AST4 AST4ADT CST6 CST6CDT EST5 EST5EDT HST10 MST7 MST7MDT PST8 PST8PDT YST9 YST9YDT`,
+};
+
+const STAND_ALONE = `
+  CET CST6CDT Cuba EET EST5EDT Egypt Eire GB GB-Eire GMT GMT0 Greenwich Hongkong Iceland Iran Israel Jamaica Japan
+  Kwajalein Libya MET MST7MDT NZ NZ-CHAT Navajo PRC PST8PDT Poland Portugal ROK Singapore Turkey UCT UTC Universal
+  W-SU WET Zulu`;
+
+/**
+ * What the names mean that are not in the time zone database, or that different programs read differently: the short
+ * ids of the Java runtime, SystemV/*, and one legacy alias. Those without daylight saving have a fixed offset.
+ * @source decisions.md 9; java.time.ZoneId.SHORT_IDS. own choice: SystemV/* with daylight saving follows today's rules
+ */
+export const ZONE_MEANINGS: Readonly<Record<string, string>> = {
+  ...{ EST: "Etc/GMT+5", HST: "Etc/GMT+10", MST: "Etc/GMT+7", ACT: "Australia/Darwin", AET: "Australia/Sydney" },
+  ...{ AGT: "America/Argentina/Buenos_Aires", ART: "Africa/Cairo", AST: "America/Anchorage", BET: "America/Sao_Paulo" },
+  ...{ BST: "Asia/Dhaka", CAT: "Africa/Harare", CNT: "America/St_Johns", CST: "America/Chicago", CTT: "Asia/Shanghai" },
+  ...{ EAT: "Africa/Addis_Ababa", ECT: "Europe/Paris", IET: "America/Indiana/Indianapolis", IST: "Asia/Kolkata" },
+  ...{ JST: "Asia/Tokyo", MIT: "Pacific/Apia", NET: "Asia/Yerevan", NST: "Pacific/Auckland", PLT: "Asia/Karachi" },
+  ...{ PNT: "America/Phoenix", PRT: "America/Puerto_Rico", PST: "America/Los_Angeles", SST: "Pacific/Guadalcanal" },
+  ...{ VST: "Asia/Ho_Chi_Minh", "US/Pacific-New": "America/Los_Angeles" },
+  ...{
+    "SystemV/AST4": "Etc/GMT+4",
+    "SystemV/EST5": "Etc/GMT+5",
+    "SystemV/CST6": "Etc/GMT+6",
+    "SystemV/MST7": "Etc/GMT+7",
+  },
+  ...{ "SystemV/PST8": "Etc/GMT+8", "SystemV/YST9": "Etc/GMT+9", "SystemV/HST10": "Etc/GMT+10" },
+  ...{ "SystemV/AST4ADT": "America/Halifax", "SystemV/EST5EDT": "America/New_York" },
+  ...{ "SystemV/CST6CDT": "America/Chicago", "SystemV/MST7MDT": "America/Denver" },
+  ...{ "SystemV/PST8PDT": "America/Los_Angeles", "SystemV/YST9YDT": "America/Anchorage" },
+};
+
+const shortIds = Object.keys(ZONE_MEANINGS).filter((name) => !name.includes("/"));
+
+/** Every time zone that a schedule may name, sorted. */
+export const TIME_ZONES: readonly string[] = [
+  ...Object.entries(AREAS).flatMap(([area, names]) => wordsOf(names).map((name) => `${area}/${name}`)),
+  ...wordsOf(STAND_ALONE),
+  ...shortIds,
+].sort();
+
+const known: ReadonlySet<string> = new Set(TIME_ZONES);
+
+/** True for a time zone that a schedule may name, spelled as in the list. */
+export function isZone(name: unknown): name is string {
+  return typeof name === "string" && known.has(name);
+}
+
+function wordsOf(text: string): string[] {
+  return text.trim().split(/\s+/);
+}
