@@ -26,10 +26,22 @@ interface ListPageProps<T> {
   filters?: readonly ListFilter[];
   /** Between head and list, such as a picture of what the list holds. */
   children?: ReactNode;
-  columns(open: (id: string) => void): readonly Column<T>[];
+  /** The first column of a list whose rows have a sheet, which opens it. */
+  opener?: Opener<T>;
+  /** The columns, behind the opener where there is one. */
+  columns: readonly Column<T>[];
   /** Opens a row; in the side sheet unless given. */
   onOpen?(row: T): void;
   sheet?(id: string, onClose: () => void): ReactNode;
+}
+
+/** What opens a row: its name, in a wide column by which the list is sorted, unless told otherwise. */
+interface Opener<T> {
+  head?: string;
+  width?: string;
+  /** Null where it can't be sorted by. */
+  sort?: string | null;
+  text?(row: T): string;
 }
 
 /**
@@ -44,7 +56,9 @@ export function ListPage<T extends { id: string }>(props: ListPageProps<T>) {
   const sort = search.sort ?? props.sort ?? "name";
   const openRow = (id: string) => show({ open: id });
   const onOpen = props.onOpen ?? (sheet ? (row: T) => openRow(row.id) : undefined);
-  const columns = props.columns(openRow);
+  const columns = sheet
+    ? [openerColumn(props.opener ?? {}, t("field.name"), openRow), ...props.columns]
+    : props.columns;
   const chosen = filterQuery(filters, search);
   const isNarrowed = Boolean(q) || Object.keys(chosen).length > 0;
   const action = typeof add === "string" ? <Button onClick={() => openRow(NEW)}>{add}</Button> : add;
@@ -90,11 +104,24 @@ export function ListPage<T extends { id: string }>(props: ListPageProps<T>) {
   );
 }
 
-/** A name that opens its row. */
-export function OpenButton({ name, onOpen }: { name: string; onOpen: () => void }) {
-  return (
-    <button type="button" className="open" onClick={onOpen}>
-      {name}
-    </button>
-  );
+function openerColumn<T extends { id: string }>(
+  { head, width = "2fr", sort = "name", text = nameOf }: Opener<T>,
+  nameHead: string,
+  open: (id: string) => void,
+): Column<T> {
+  return {
+    id: "opener",
+    head: head ?? nameHead,
+    width,
+    ...(sort === null ? {} : { sort }),
+    cell: (row) => (
+      <button type="button" className="open" onClick={() => open(row.id)}>
+        {text(row)}
+      </button>
+    ),
+  };
+}
+
+function nameOf(row: { id: string; name?: unknown }): string {
+  return String(row.name ?? "");
 }

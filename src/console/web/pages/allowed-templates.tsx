@@ -1,71 +1,33 @@
-import { Button } from "@mantine/core";
-import { useState } from "react";
 import type { TemplateRow } from "../api/rows.ts";
-import { useChange, useRows } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
-import { FaultLine } from "../parts/fault-line.tsx";
-import { RowChoice } from "../parts/row-choice.tsx";
+import { Ties } from "../parts/ties.tsx";
 import { useWords } from "../words/use-words.tsx";
 
 /** The templates that members of a security group are bound to. */
 export function AllowedTemplates({ securityGroupId }: { securityGroupId: string }) {
   const { t } = useWords();
-  const { client, say } = useConsole();
-  const [chosen, setChosen] = useState<string | null>(null);
-  const allowed = useRows<TemplateRow>(
-    "security-groups/{securityGroupId}/allowed-message-templates",
-    { securityGroupId },
-    { limit: 1_000, sort: "name" },
-  );
-  const allow = useChange("security-groups", async (id: string) => {
-    await client.post("security-groups/{securityGroupId}/allowed-message-templates", { securityGroupId }, { id });
-    setChosen(null);
-    say(t("saved"));
-  });
-  const forbid = useChange("security-groups", async ({ id, name }: TemplateRow) => {
-    await client.remove("security-groups/{securityGroupId}/allowed-message-templates/{allowedMessageTemplateId}", {
-      securityGroupId,
-      allowedMessageTemplateId: id,
-    });
-    say(t("allowed.taken", { name }), () => allow.mutate(id));
-  });
-  const rows = allowed.data?.data ?? [];
+  const { client } = useConsole();
+  const route = "security-groups/{securityGroupId}/allowed-message-templates";
   return (
-    <section className="stack">
-      <FaultLine error={allowed.error ?? forbid.error} />
-      <p className="soft">{t(allowed.data?.total === 0 ? "allowed.none" : "allowed.words")}</p>
-      <ul className="plain lined">
-        {rows.map((row) => (
-          <li key={row.id} className="row">
-            <strong className="grow">{row.name}</strong>
-            <Button
-              variant="default"
-              size="compact-sm"
-              loading={forbid.isPending && forbid.variables.id === row.id}
-              aria-label={t("allowed.take-named", { name: row.name })}
-              onClick={() => forbid.mutate(row)}
-            >
-              {t("remove")}
-            </Button>
-          </li>
-        ))}
-      </ul>
-      <div className="row end">
-        <div className="grow">
-          <RowChoice
-            label={t("allowed.add")}
-            placeholder={t("allowed.choose")}
-            route="message-templates"
-            without={new Set(rows.map(({ id }) => id))}
-            value={chosen}
-            onChange={setChosen}
-          />
-        </div>
-        <Button disabled={!chosen} loading={allow.isPending} onClick={() => chosen && allow.mutate(chosen)}>
-          {t("add")}
-        </Button>
-      </div>
-      <FaultLine error={allow.error} />
-    </section>
+    <Ties<TemplateRow>
+      route={route}
+      params={{ securityGroupId }}
+      query={{ sort: "name" }}
+      from="message-templates"
+      idOf={({ id }) => id}
+      nameOf={({ name }) => name}
+      tie={(id) => client.post(route, { securityGroupId }, { id })}
+      untie={(allowedMessageTemplateId) =>
+        client.remove(`${route}/{allowedMessageTemplateId}`, { securityGroupId, allowedMessageTemplateId })
+      }
+      words={{
+        none: t("allowed.none"),
+        some: t("allowed.words"),
+        add: t("allowed.add"),
+        choose: t("allowed.choose"),
+        untied: (name) => t("allowed.taken", { name }),
+        untie: (name) => t("allowed.take-named", { name }),
+      }}
+    />
   );
 }

@@ -1,19 +1,17 @@
 import { Button } from "@mantine/core";
-import { useState } from "react";
 import type { UserRow } from "../api/rows.ts";
 import type { ApplicationRow } from "../api/security-rows.ts";
-import { useChange, useRow, useRows, useSchemas } from "../api/use-rows.ts";
+import { useRow, useRows } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
-import { ListPage, OpenButton } from "../list/list-page.tsx";
+import { ListPage } from "../list/list-page.tsx";
 import { CopyField } from "../parts/copy-field.tsx";
 import { FaultLine } from "../parts/fault-line.tsx";
-import { Form } from "../parts/form.tsx";
-import { type Drawn, drawnFields } from "../parts/form-fields.ts";
+import type { Drawn } from "../parts/form-fields.ts";
 import { Chip } from "../parts/level-chip.tsx";
 import { Moment } from "../parts/moment.tsx";
 import { OnceShown } from "../parts/once-shown.tsx";
 import { NEW, RowSheet } from "../parts/row-sheet.tsx";
-import { SideSheet } from "../parts/side-sheet.tsx";
+import { NewSecretRow, SecretRotation } from "../parts/secret-row.tsx";
 import { useWords } from "../words/use-words.tsx";
 import "../parts/lines.css";
 
@@ -27,14 +25,7 @@ export default function ApplicationsPage() {
       add={t("application.add")}
       none={t("application.none")}
       route="applications"
-      columns={(open) => [
-        {
-          id: "name",
-          head: t("field.name"),
-          width: "2fr",
-          sort: "name",
-          cell: (row) => <OpenButton name={row.name} onOpen={() => open(row.id)} />,
-        },
+      columns={[
         {
           id: "type",
           head: t("field.type"),
@@ -82,43 +73,27 @@ function useFields(): Drawn[] {
   ];
 }
 
-/** A new program; its secret stands in the answer alone, so the sheet stays until it is kept. */
 function NewApplication({ onClose }: { onClose: () => void }) {
   const { t } = useWords();
-  const { client } = useConsole();
-  const schemas = useSchemas();
-  const fields = useFields();
-  const make = useChange("applications", (body: Record<string, unknown>) =>
-    client.post<ApplicationRow>("applications", {}, body),
-  );
   return (
-    <SideSheet title={make.data?.name ?? t("application.add")} onClose={onClose}>
-      {make.data ? (
+    <NewSecretRow<ApplicationRow>
+      route="applications"
+      title={t("application.add")}
+      fields={useFields()}
+      onClose={onClose}
+      made={({ clientId, clientSecret }) => (
         <div className="stack">
-          <CopyField label={t("application.client-id")} value={make.data.clientId} />
-          {make.data.clientSecret ? (
-            <OnceShown label={t("application.secret")} value={make.data.clientSecret} onKept={onClose} />
+          <CopyField label={t("application.client-id")} value={clientId} />
+          {clientSecret ? (
+            <OnceShown label={t("application.secret")} value={clientSecret} onKept={onClose} />
           ) : (
             <div>
               <Button onClick={onClose}>{t("close")}</Button>
             </div>
           )}
         </div>
-      ) : (
-        <>
-          <FaultLine error={schemas.error} />
-          {schemas.data && (
-            <Form
-              fields={drawnFields(schemas.data.resources.applications?.schema, fields)}
-              before={{}}
-              pending={make.isPending}
-              error={make.error}
-              onSave={(body) => make.mutate(body)}
-            />
-          )}
-        </>
       )}
-    </SideSheet>
+    />
   );
 }
 
@@ -128,7 +103,6 @@ function ApplicationSheet({ applicationId, onClose }: { applicationId: string; o
   return (
     <RowSheet
       id={applicationId}
-      collection="applications"
       item="applications/{applicationId}"
       newTitle={t("application.add")}
       onClose={onClose}
@@ -141,12 +115,7 @@ function ApplicationSheet({ applicationId, onClose }: { applicationId: string; o
 function Keys({ applicationId }: { applicationId: string }) {
   const { t } = useWords();
   const { client } = useConsole();
-  const [armed, setArmed] = useState(false);
   const row = useRow<ApplicationRow>("applications/{applicationId}", { applicationId });
-  const rotate = useChange<void, ApplicationRow>("applications", async () => {
-    setArmed(false);
-    return client.post<ApplicationRow>("applications/{applicationId}/rotate-secret", { applicationId }, {});
-  });
   if (row.data?.id !== applicationId) return <FaultLine error={row.error} />;
   const { clientId, type, secretCreatedAt } = row.data;
   return (
@@ -158,25 +127,19 @@ function Keys({ applicationId }: { applicationId: string }) {
           <p>
             {t("application.secret-made")} <Moment at={secretCreatedAt} />
           </p>
-          {rotate.data?.clientSecret ? (
-            <OnceShown label={t("application.secret")} value={rotate.data.clientSecret} onKept={() => rotate.reset()} />
-          ) : (
-            <div>
-              <Button
-                variant={armed ? "filled" : "default"}
-                {...(armed ? { color: "red" } : {})}
-                loading={rotate.isPending}
-                onBlur={() => setArmed(false)}
-                onClick={() => (armed ? rotate.mutate() : setArmed(true))}
-              >
-                {armed ? t("application.rotate-really") : t("application.rotate")}
-              </Button>
-            </div>
-          )}
+          <SecretRotation
+            resource="applications"
+            label={t("application.secret")}
+            words={{ ask: t("application.rotate"), really: t("application.rotate-really") }}
+            isSharp
+            rotate={async () => {
+              const route = "applications/{applicationId}/rotate-secret";
+              return (await client.post<ApplicationRow>(route, { applicationId }, {})).clientSecret ?? "";
+            }}
+          />
           <p className="soft">{t("application.rotate-hint")}</p>
         </>
       )}
-      <FaultLine error={rotate.error} />
     </div>
   );
 }

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import type { AuditRow, AuditVerdict } from "../api/security-rows.ts";
 import { useRow } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
-import { ListPage, OpenButton } from "../list/list-page.tsx";
+import { ListPage } from "../list/list-page.tsx";
 import type { ListFilter } from "../list/table-search.ts";
 import { useTableSearch } from "../list/use-table-search.ts";
 import { FaultLine } from "../parts/fault-line.tsx";
@@ -49,13 +49,8 @@ export default function AuditPage() {
       sort="-createdAt"
       filters={filters}
       query={query}
-      columns={(open) => [
-        {
-          id: "what",
-          head: t("audit.what"),
-          width: "2fr",
-          cell: (row) => <OpenButton name={whatOf(row, name)} onOpen={() => open(row.id)} />,
-        },
+      opener={{ head: t("audit.what"), sort: null, text: (row) => whatOf(row, name) }}
+      columns={[
         { id: "op", head: t("audit.op"), width: "9rem", side: true, cell: (row) => <OpChip row={row} /> },
         { id: "who", head: t("audit.who"), width: "1fr", cell: (row) => row.actorName ?? t("audit.unknown") },
         { id: "from", head: t("audit.address"), width: "10rem", cell: (row) => row.address ?? "–" },

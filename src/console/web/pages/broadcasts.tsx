@@ -38,7 +38,7 @@ export default function BroadcastsPage() {
         },
       ]}
       onOpen={({ id }) => void navigate({ to: "/broadcasts/$notificationId", params: { notificationId: id } })}
-      columns={() => [
+      columns={[
         {
           id: "subject",
           head: t("field.subject"),

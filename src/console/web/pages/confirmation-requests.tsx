@@ -1,5 +1,5 @@
 import type { ConfirmationRow } from "../api/rows.ts";
-import { ListPage, OpenButton } from "../list/list-page.tsx";
+import { ListPage } from "../list/list-page.tsx";
 import { RowSheet } from "../parts/row-sheet.tsx";
 import { useWords } from "../words/use-words.tsx";
 
@@ -13,20 +13,11 @@ export default function ConfirmationRequestsPage() {
       add={t("confirmations.add")}
       none={t("confirmations.none")}
       route="confirmation-requests"
-      columns={(open) => [
-        {
-          id: "name",
-          head: t("field.name"),
-          width: "1.5fr",
-          sort: "name",
-          cell: (row) => <OpenButton name={row.name} onOpen={() => open(row.id)} />,
-        },
-        { id: "options", head: t("field.options"), width: "2fr", cell: (row) => row.options.join(" · ") },
-      ]}
+      opener={{ width: "1.5fr" }}
+      columns={[{ id: "options", head: t("field.options"), width: "2fr", cell: (row) => row.options.join(" · ") }]}
       sheet={(id, onClose) => (
         <RowSheet
           id={id}
-          collection="confirmation-requests"
           item="confirmation-requests/{confirmationRequestId}"
           newTitle={t("confirmations.add")}
           onClose={onClose}

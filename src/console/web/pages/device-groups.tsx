@@ -1,5 +1,5 @@
 import type { GroupRow } from "../api/rows.ts";
-import { ListPage, OpenButton } from "../list/list-page.tsx";
+import { ListPage } from "../list/list-page.tsx";
 import { useWords } from "../words/use-words.tsx";
 import { GroupEditor } from "./group-editor.tsx";
 
@@ -14,14 +14,7 @@ export default function DeviceGroupsPage() {
       none={t("groups.none")}
       route="device-groups"
       query={{ includeDeviceCounts: true }}
-      columns={(open) => [
-        {
-          id: "name",
-          head: t("field.name"),
-          width: "2fr",
-          sort: "name",
-          cell: (row) => <OpenButton name={row.name} onOpen={() => open(row.id)} />,
-        },
+      columns={[
         { id: "rule", head: t("field.filterType"), width: "1fr", cell: (row) => name("filter-type", row.filterType) },
         { id: "phones", head: t("type.phones"), width: "6rem", named: true, cell: (row) => row.numPhones ?? "–" },
         {

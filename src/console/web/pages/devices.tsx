@@ -2,7 +2,7 @@ import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { DEVICE_TYPES } from "../../../resources/devices/device-types.ts";
 import type { DeviceRow } from "../api/rows.ts";
-import { ListPage, OpenButton } from "../list/list-page.tsx";
+import { ListPage } from "../list/list-page.tsx";
 import { DeviceStateChip, SHOWN_STATES } from "../parts/device-state.tsx";
 import { DeviceStates } from "../parts/device-states.tsx";
 import { LevelChip } from "../parts/level-chip.tsx";
@@ -41,14 +41,8 @@ export default function DevicesPage() {
           choices: DEVICE_TYPES.map((value) => ({ value, label: name("type", value) })),
         },
       ]}
-      columns={(open) => [
-        {
-          id: "description",
-          head: t("field.description"),
-          width: "1.5fr",
-          sort: "description",
-          cell: (row) => <OpenButton name={row.description} onOpen={() => open(row.id)} />,
-        },
+      opener={{ head: t("field.description"), width: "1.5fr", sort: "description", text: (row) => row.description }}
+      columns={[
         {
           id: "identifier",
           head: t("field.deviceIdentifier"),

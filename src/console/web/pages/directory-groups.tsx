@@ -1,12 +1,10 @@
-import { Button } from "@mantine/core";
 import type { DirectoryGroupRow, DirectoryMemberRow } from "../api/identity-rows.ts";
-import { useChange, useRows } from "../api/use-rows.ts";
+import { useRows } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
-import { ListPage, OpenButton } from "../list/list-page.tsx";
-import { FaultLine } from "../parts/fault-line.tsx";
+import { ListPage } from "../list/list-page.tsx";
 import { RowSheet } from "../parts/row-sheet.tsx";
 import { useWords } from "../words/use-words.tsx";
-import { MemberPanel, Person } from "./member-panel.tsx";
+import { MemberPanel, OutButton, Person } from "./member-panel.tsx";
 
 /** Groups of people in a directory outside, which lists and security groups can be tied to. */
 export default function DirectoryGroupsPage() {
@@ -19,14 +17,7 @@ export default function DirectoryGroupsPage() {
       none={t("directory.none")}
       route="scim-groups"
       query={{ includeMemberCounts: true }}
-      columns={(open) => [
-        {
-          id: "name",
-          head: t("field.name"),
-          width: "2fr",
-          sort: "name",
-          cell: (row) => <OpenButton name={row.name} onOpen={() => open(row.id)} />,
-        },
+      columns={[
         { id: "externalId", head: t("field.externalId"), width: "2fr", cell: (row) => row.externalId ?? "–" },
         {
           id: "members",
@@ -46,7 +37,6 @@ function DirectoryGroupSheet({ scimGroupId, onClose }: { scimGroupId: string; on
   return (
     <RowSheet
       id={scimGroupId}
-      collection="scim-groups"
       item="scim-groups/{scimGroupId}"
       newTitle={t("directory.add")}
       onClose={onClose}
@@ -73,8 +63,16 @@ function DirectoryMembers({ scimGroupId }: { scimGroupId: string }) {
     { limit: KNOWN_MEMBERS },
   );
   const byUser = new Map(known.data?.data.map((row) => [row.userId, row]));
+  const join = (userId: string) => client.post("scim-groups/{scimGroupId}/members", { scimGroupId }, { userId });
   const out = (row: DirectoryMemberRow | undefined, who: string) =>
-    row && <OutButton scimGroupId={scimGroupId} row={row} who={who} />;
+    row && (
+      <OutButton
+        resource="scim-group-members"
+        who={who}
+        leave={() => client.remove("scim-groups/{scimGroupId}/members/{memberId}", { scimGroupId, memberId: row.id })}
+        back={() => join(row.userId)}
+      />
+    );
   return (
     <MemberPanel<DirectoryMemberRow>
       of={{
@@ -94,34 +92,8 @@ function DirectoryMembers({ scimGroupId }: { scimGroupId: string }) {
         ],
         has: ({ id }) => byUser.has(id),
         place: ({ id, name }) => out(byUser.get(id), name),
-        add: (userId) => client.post("scim-groups/{scimGroupId}/members", { scimGroupId }, { userId }),
+        add: join,
       }}
     />
-  );
-}
-
-function OutButton({ scimGroupId, row, who }: { scimGroupId: string; row: DirectoryMemberRow; who: string }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
-  const back = useChange<void, unknown>("scim-group-members", () =>
-    client.post("scim-groups/{scimGroupId}/members", { scimGroupId }, { userId: row.userId }),
-  );
-  const leave = useChange<void, void>("scim-group-members", async () => {
-    await client.remove("scim-groups/{scimGroupId}/members/{memberId}", { scimGroupId, memberId: row.id });
-    say(t("removed"), () => back.mutate());
-  });
-  return (
-    <>
-      <Button
-        variant="default"
-        size="compact-sm"
-        loading={leave.isPending}
-        aria-label={t("lists.remove-named", { who })}
-        onClick={() => leave.mutate()}
-      >
-        {t("remove")}
-      </Button>
-      <FaultLine error={leave.error ?? back.error} />
-    </>
   );
 }

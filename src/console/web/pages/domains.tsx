@@ -75,7 +75,6 @@ function DomainSheet({ domainId, tree, onClose }: DomainSheetProps) {
   return (
     <RowSheet
       id={domainId}
-      collection="domains"
       item="domains/{domainId}"
       newTitle={t("domain.add")}
       onClose={onClose}

@@ -1,7 +1,7 @@
 import type { SubscriptionRow } from "../api/identity-rows.ts";
 import type { ListRow } from "../api/rows.ts";
 import { useConsole } from "../console-context.tsx";
-import { ListPage, OpenButton } from "../list/list-page.tsx";
+import { ListPage } from "../list/list-page.tsx";
 import { RowSheet } from "../parts/row-sheet.tsx";
 import { useWords } from "../words/use-words.tsx";
 import { CampaignPanel } from "./campaign-panel.tsx";
@@ -19,14 +19,7 @@ export default function ListsPage() {
       add={t("lists.add")}
       none={t("lists.none")}
       route="distribution-lists"
-      columns={(open) => [
-        {
-          id: "name",
-          head: t("field.name"),
-          width: "2fr",
-          sort: "name",
-          cell: (row) => <OpenButton name={row.name} onOpen={() => open(row.id)} />,
-        },
+      columns={[
         {
           id: "subscribable",
           head: t("field.isSubscribable"),
@@ -45,7 +38,6 @@ function ListSheet({ distributionListId, onClose }: { distributionListId: string
   return (
     <RowSheet
       id={distributionListId}
-      collection="distribution-lists"
       item="distribution-lists/{distributionListId}"
       newTitle={t("lists.add")}
       onClose={onClose}

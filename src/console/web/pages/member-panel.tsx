@@ -157,3 +157,36 @@ export function Person({ user }: { user: { name: string; email?: string | null }
     </span>
   );
 }
+
+interface OutButtonProps {
+  /** The resource of the places. */
+  resource: string;
+  who: string;
+  leave(): Promise<unknown>;
+  back(): Promise<unknown>;
+}
+
+/** Takes somebody out of a set; it can be taken back. */
+export function OutButton({ resource, who, leave, back }: OutButtonProps) {
+  const { t } = useWords();
+  const { say } = useConsole();
+  const coming = useChange<void, unknown>(resource, back);
+  const leaving = useChange<void, void>(resource, async () => {
+    await leave();
+    say(t("removed"), () => coming.mutate());
+  });
+  return (
+    <>
+      <Button
+        variant="default"
+        size="compact-sm"
+        loading={leaving.isPending}
+        aria-label={t("lists.remove-named", { who })}
+        onClick={() => leaving.mutate()}
+      >
+        {t("remove")}
+      </Button>
+      <FaultLine error={leaving.error ?? coming.error} />
+    </>
+  );
+}

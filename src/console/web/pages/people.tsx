@@ -1,5 +1,5 @@
 import type { UserRow } from "../api/rows.ts";
-import { ListPage, OpenButton } from "../list/list-page.tsx";
+import { ListPage } from "../list/list-page.tsx";
 import { Chip } from "../parts/level-chip.tsx";
 import { RowSheet } from "../parts/row-sheet.tsx";
 import { useWords } from "../words/use-words.tsx";
@@ -23,14 +23,8 @@ export default function PeoplePage() {
       add={t("users.add")}
       none={t("users.none")}
       route="users"
-      columns={(open) => [
-        {
-          id: "name",
-          head: t("field.name"),
-          width: "1.5fr",
-          sort: "name",
-          cell: (row) => <OpenButton name={row.name} onOpen={() => open(row.id)} />,
-        },
+      opener={{ width: "1.5fr" }}
+      columns={[
         { id: "email", head: t("field.email"), width: "1.5fr", sort: "email", cell: (row) => row.email ?? "–" },
         { id: "type", head: t("field.type"), width: "8rem", sort: "type", cell: (row) => name("user-type", row.type) },
         { id: "lists", head: t("users.groups-and-lists"), width: "1.5fr", cell: listsOf },
@@ -51,7 +45,6 @@ function PersonSheet({ userId, onClose }: { userId: string; onClose: () => void 
   return (
     <RowSheet
       id={userId}
-      collection="users"
       item="users/{userId}"
       newTitle={t("users.add")}
       onClose={onClose}

@@ -1,8 +1,7 @@
-import { Button } from "@mantine/core";
 import type { GrantRow, MemberRow, SecurityGroupRow } from "../api/identity-rows.ts";
-import { useChange, useRow, useRows } from "../api/use-rows.ts";
+import { useRow, useRows } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
-import { ListPage, OpenButton } from "../list/list-page.tsx";
+import { ListPage } from "../list/list-page.tsx";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { Chip } from "../parts/level-chip.tsx";
 import { RowSheet } from "../parts/row-sheet.tsx";
@@ -11,7 +10,7 @@ import { AllowedTemplates } from "./allowed-templates.tsx";
 import { DirectoryTies } from "./directory-ties.tsx";
 import { Grants } from "./grants.tsx";
 import { GroupCopies } from "./group-copies.tsx";
-import { MemberPanel, Person } from "./member-panel.tsx";
+import { MemberPanel, OutButton, Person } from "./member-panel.tsx";
 
 /** Groups that carry permissions. */
 export default function SecurityGroupsPage() {
@@ -23,14 +22,7 @@ export default function SecurityGroupsPage() {
       add={t("security.add")}
       none={t("security.none")}
       route="security-groups"
-      columns={(open) => [
-        {
-          id: "name",
-          head: t("field.name"),
-          width: "2fr",
-          sort: "name",
-          cell: (row) => <OpenButton name={row.name} onOpen={() => open(row.id)} />,
-        },
+      columns={[
         {
           id: "super",
           head: t("person.rights"),
@@ -49,7 +41,6 @@ function GroupSheet({ securityGroupId, onClose }: { securityGroupId: string; onC
   return (
     <RowSheet
       id={securityGroupId}
-      collection="security-groups"
       item="security-groups/{securityGroupId}"
       newTitle={t("security.add")}
       onClose={onClose}
@@ -73,6 +64,16 @@ function GroupSheet({ securityGroupId, onClose }: { securityGroupId: string; onC
 function GroupMembers({ securityGroupId }: { securityGroupId: string }) {
   const { t } = useWords();
   const { client } = useConsole();
+  const join = (userId: string) =>
+    client.post("security-groups/{securityGroupId}/members", { securityGroupId }, { userId });
+  const out = (userId: string, who: string) => (
+    <OutButton
+      resource="security-group-members"
+      who={who}
+      leave={() => client.remove("users/{userId}/security-groups/{securityGroupId}", { userId, securityGroupId })}
+      back={() => join(userId)}
+    />
+  );
   return (
     <MemberPanel<MemberRow>
       of={{
@@ -87,40 +88,14 @@ function GroupMembers({ securityGroupId }: { securityGroupId: string }) {
             head: t("remove"),
             width: "7rem",
             side: true,
-            cell: (row) => <OutButton {...{ securityGroupId }} userId={row.userId} who={row.user?.name ?? ""} />,
+            cell: (row) => out(row.userId, row.user?.name ?? ""),
           },
         ],
         has: (user) => user.securityGroups.some(({ id }) => id === securityGroupId),
-        place: (user) => <OutButton {...{ securityGroupId }} userId={user.id} who={user.name} />,
-        add: (userId) => client.post("security-groups/{securityGroupId}/members", { securityGroupId }, { userId }),
+        place: ({ id, name }) => out(id, name),
+        add: join,
       }}
     />
-  );
-}
-
-function OutButton({ securityGroupId, userId, who }: { securityGroupId: string; userId: string; who: string }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
-  const back = useChange<void, unknown>("security-group-members", () =>
-    client.post("security-groups/{securityGroupId}/members", { securityGroupId }, { userId }),
-  );
-  const leave = useChange<void, void>("security-group-members", async () => {
-    await client.remove("users/{userId}/security-groups/{securityGroupId}", { userId, securityGroupId });
-    say(t("removed"), () => back.mutate());
-  });
-  return (
-    <>
-      <Button
-        variant="default"
-        size="compact-sm"
-        loading={leave.isPending}
-        aria-label={t("lists.remove-named", { who })}
-        onClick={() => leave.mutate()}
-      >
-        {t("remove")}
-      </Button>
-      <FaultLine error={leave.error ?? back.error} />
-    </>
   );
 }
 

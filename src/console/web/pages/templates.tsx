@@ -3,7 +3,7 @@ import { MESSAGE_PRIORITIES } from "../../../resources/messages/speech.ts";
 import type { ConfirmationRow, GroupRow, ListRow, TemplateRow } from "../api/rows.ts";
 import { useRows } from "../api/use-rows.ts";
 import { EMERGENCY_MARK } from "../emergency/emergency-mark.ts";
-import { ListPage, OpenButton } from "../list/list-page.tsx";
+import { ListPage } from "../list/list-page.tsx";
 import { RowSheet } from "../parts/row-sheet.tsx";
 import { useWords } from "../words/use-words.tsx";
 
@@ -19,14 +19,8 @@ export default function TemplatesPage() {
       add={t("templates.add")}
       none={t("templates.none")}
       route="message-templates"
-      columns={(open) => [
-        {
-          id: "name",
-          head: t("field.name"),
-          width: "1.2fr",
-          sort: "name",
-          cell: (row) => <OpenButton name={row.name} onOpen={() => open(row.id)} />,
-        },
+      opener={{ width: "1.2fr" }}
+      columns={[
         { id: "subject", head: t("field.subject"), width: "2fr", sort: "subject", cell: (row) => row.subject },
         { id: "tone", head: t("field.alertTone"), width: "8rem", cell: (row) => row.alertTone ?? "–" },
         {
@@ -53,7 +47,6 @@ function TemplateSheet({ id, onClose }: { id: string; onClose: () => void }) {
   return (
     <RowSheet
       id={id}
-      collection="message-templates"
       item="message-templates/{messageTemplateId}"
       newTitle={t("templates.add")}
       onClose={onClose}

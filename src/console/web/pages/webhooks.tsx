@@ -1,19 +1,18 @@
 import { Button } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useEffect } from "react";
 import type { TriggerDeliveryRow, TriggerRow } from "../api/security-rows.ts";
-import { useChange, useRow, useSchemas } from "../api/use-rows.ts";
+import { useChange, useRow } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
-import { ListPage, OpenButton } from "../list/list-page.tsx";
+import { ListPage } from "../list/list-page.tsx";
 import { ListTable } from "../list/list-table.tsx";
 import { FaultLine } from "../parts/fault-line.tsx";
-import { Form } from "../parts/form.tsx";
-import { type Drawn, drawnFields } from "../parts/form-fields.ts";
+import type { Drawn } from "../parts/form-fields.ts";
 import { Chip } from "../parts/level-chip.tsx";
 import { Moment } from "../parts/moment.tsx";
 import { OnceShown } from "../parts/once-shown.tsx";
 import { NEW, RowSheet } from "../parts/row-sheet.tsx";
-import { SideSheet } from "../parts/side-sheet.tsx";
+import { NewSecretRow, SecretRotation } from "../parts/secret-row.tsx";
 import { useWords } from "../words/use-words.tsx";
 import { thingWord } from "./grant-words.ts";
 import "../parts/lines.css";
@@ -30,14 +29,8 @@ export default function WebhooksPage() {
       add={t("webhook.add")}
       none={t("webhook.none")}
       route="triggers"
-      columns={(open) => [
-        {
-          id: "name",
-          head: t("field.name"),
-          width: "1fr",
-          sort: "name",
-          cell: (row) => <OpenButton name={row.name} onOpen={() => open(row.id)} />,
-        },
+      opener={{ width: "1fr" }}
+      columns={[
         { id: "state", head: t("field.status"), width: "9rem", side: true, cell: (row) => <TriggerState row={row} /> },
         { id: "spec", head: t("field.spec"), width: "1fr", cell: (row) => <code>{row.spec}</code> },
         { id: "url", head: t("field.url"), width: "2fr", cell: (row) => row.url },
@@ -64,34 +57,17 @@ function useFields(): Drawn[] {
   ];
 }
 
-/** A new webhook; the key of its signature stands in the answer alone, so the sheet stays until it is kept. */
 function NewWebhook({ onClose }: { onClose: () => void }) {
   const { t } = useWords();
-  const { client } = useConsole();
-  const schemas = useSchemas();
-  const fields = useFields();
-  const make = useChange("triggers", (body: Record<string, unknown>) =>
-    client.post<TriggerRow>("triggers", {}, { type: "webhook", ...body }),
-  );
   return (
-    <SideSheet title={make.data?.name ?? t("webhook.add")} onClose={onClose}>
-      {make.data?.secret ? (
-        <OnceShown label={t("webhook.secret")} value={make.data.secret} onKept={onClose} />
-      ) : (
-        <>
-          <FaultLine error={schemas.error} />
-          {schemas.data && (
-            <Form
-              fields={drawnFields(schemas.data.resources.triggers?.schema, fields)}
-              before={{}}
-              pending={make.isPending}
-              error={make.error}
-              onSave={(body) => make.mutate(body)}
-            />
-          )}
-        </>
-      )}
-    </SideSheet>
+    <NewSecretRow<TriggerRow>
+      route="triggers"
+      title={t("webhook.add")}
+      fields={useFields()}
+      fixed={{ type: "webhook" }}
+      onClose={onClose}
+      made={({ secret }) => <OnceShown label={t("webhook.secret")} value={secret ?? ""} onKept={onClose} />}
+    />
   );
 }
 
@@ -101,7 +77,6 @@ function WebhookSheet({ triggerId, onClose }: { triggerId: string; onClose: () =
   return (
     <RowSheet
       id={triggerId}
-      collection="triggers"
       item="triggers/{triggerId}"
       newTitle={t("webhook.add")}
       onClose={onClose}
@@ -215,12 +190,7 @@ function ReplayButton({ triggerId, deliveryId }: { triggerId: string; deliveryId
 function Key({ triggerId }: { triggerId: string }) {
   const { t } = useWords();
   const { client } = useConsole();
-  const [armed, setArmed] = useState(false);
   const row = useRow<TriggerRow>("triggers/{triggerId}", { triggerId });
-  const rotate = useChange<void, TriggerRow>("triggers", async () => {
-    setArmed(false);
-    return client.post<TriggerRow>("triggers/{triggerId}/rotate-secret", { triggerId }, {});
-  });
   return (
     <div className="stack">
       <p className="soft">{t("webhook.key-words")}</p>
@@ -229,21 +199,16 @@ function Key({ triggerId }: { triggerId: string }) {
           {t("webhook.old-key")} <Moment at={row.data.previousSecretUntil} />
         </p>
       )}
-      {rotate.data?.secret ? (
-        <OnceShown label={t("webhook.secret")} value={rotate.data.secret} onKept={() => rotate.reset()} />
-      ) : (
-        <div>
-          <Button
-            variant={armed ? "filled" : "default"}
-            loading={rotate.isPending}
-            onBlur={() => setArmed(false)}
-            onClick={() => (armed ? rotate.mutate() : setArmed(true))}
-          >
-            {armed ? t("webhook.rotate-really") : t("webhook.rotate")}
-          </Button>
-        </div>
-      )}
-      <FaultLine error={rotate.error ?? row.error} />
+      <SecretRotation
+        resource="triggers"
+        label={t("webhook.secret")}
+        words={{ ask: t("webhook.rotate"), really: t("webhook.rotate-really") }}
+        isSharp={false}
+        rotate={async () =>
+          (await client.post<TriggerRow>("triggers/{triggerId}/rotate-secret", { triggerId }, {})).secret ?? ""
+        }
+      />
+      <FaultLine error={row.error} />
     </div>
   );
 }

@@ -10,14 +10,18 @@ import { type SheetTab, SheetTabs } from "./sheet-tabs.tsx";
 import { SideSheet } from "./side-sheet.tsx";
 import { useRemoval } from "./use-removal.ts";
 
+type ItemRoute = Extract<RouteFor<"put"> & RouteFor<"delete"> & RouteFor<"get">, `${RouteFor<"post">}/{${string}}`>;
+
 /** The address part that stands for a row that is about to be made. */
 export const NEW = "new";
 
 interface RowSheetProps {
   /** Id of the row, or `NEW`. */
   id: string;
-  collection: RouteFor<"post">;
-  item: RouteFor<"put"> & RouteFor<"delete"> & RouteFor<"get">;
+  /** Where the row stands, in a collection that takes new ones. */
+  item: ItemRoute;
+  /** Ids of what the row lies in. */
+  within?: RouteParams;
   /** Which fields of the declaration, and what a person needs beyond it. */
   fields: readonly Drawn[];
   newTitle: string;
@@ -29,12 +33,12 @@ interface RowSheetProps {
 }
 
 /** One row in a side sheet: made, changed or removed. */
-export function RowSheet({ id, collection, item, fields, newTitle, onClose, children, tabs = [] }: RowSheetProps) {
+export function RowSheet({ id, item, within, fields, newTitle, onClose, children, tabs = [] }: RowSheetProps) {
   const { t } = useWords();
-  const params = paramsOf(item, id);
+  const params = { ...within, ...paramsOf(item, id) };
   const isNew = id === NEW;
   const row = useRow<Row & FormValues>(item, params, {}, { enabled: !isNew });
-  const saving = useSaving({ collection, item, params, isNew, onClose });
+  const saving = useSaving({ item, params, isNew, onClose });
   const removeSoon = useRemoval(item);
   const schemas = useSchemas();
   const drawn = drawnFields(schemas.data?.resources[ROUTES[item].resource]?.schema, fields);
@@ -74,26 +78,26 @@ export function RowSheet({ id, collection, item, fields, newTitle, onClose, chil
 }
 
 interface Target {
-  item: RouteFor<"put"> & RouteFor<"delete">;
+  item: ItemRoute;
   params: RouteParams;
+  isNew: boolean;
   onClose(): void;
 }
 
-function useSaving({
-  collection,
-  item,
-  params,
-  isNew,
-  onClose,
-}: Target & { collection: RouteFor<"post">; isNew: boolean }) {
+function useSaving({ item, params, isNew, onClose }: Target) {
   const { client, say } = useConsole();
   const { t } = useWords();
   return useChange(ROUTES[item].resource, async (changed: Record<string, unknown>) => {
-    if (isNew) await client.post(collection, params, changed);
+    if (isNew) await client.post(collectionOf(item), params, changed);
     else await client.put(item, params, changed);
     say(t("saved"));
     onClose();
   });
+}
+
+/** `sites` of `sites/{siteId}`. */
+function collectionOf(item: ItemRoute): RouteFor<"post"> {
+  return item.slice(0, item.lastIndexOf("/")) as RouteFor<"post">;
 }
 
 function paramsOf(item: string, id: string): RouteParams {
