@@ -3,20 +3,22 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
+  Outlet,
   type RouteComponent,
 } from "@tanstack/react-router";
 import { Frame } from "./frame/frame.tsx";
 import { LostPage, PageFault } from "./frame/lost-page.tsx";
 import { readTableSearch } from "./list/table-search.ts";
 import NowPage from "./pages/now.tsx";
+import { WithAllWords } from "./words/use-words.tsx";
 
 /** The console's addresses; every page but the first is loaded when it is opened. */
 export function createConsoleRouter() {
   const root = createRootRoute({ component: Frame, notFoundComponent: LostPage });
+  const further = createRoute({ getParentRoute: () => root, id: "further", component: FurtherPages });
   const at = <P extends string>(path: P, component: RouteComponent) =>
-    createRoute({ getParentRoute: () => root, path, component, validateSearch: readTableSearch });
-  const tree = root.addChildren([
-    createRoute({ getParentRoute: () => root, path: "/", component: NowPage }),
+    createRoute({ getParentRoute: () => further, path, component, validateSearch: readTableSearch });
+  const furtherTree = further.addChildren([
     at(
       "/send",
       lazyRouteComponent(() => import("./pages/send.tsx")),
@@ -90,7 +92,18 @@ export function createConsoleRouter() {
       lazyRouteComponent(() => import("./pages/welcome.tsx")),
     ),
   ]);
+  const now = createRoute({ getParentRoute: () => root, path: "/", component: NowPage });
+  const tree = root.addChildren([now, furtherTree]);
   return createRouter({ routeTree: tree, defaultPreload: "intent", defaultErrorComponent: PageFault });
+}
+
+/** Every page but the first needs words that the first page does without. */
+function FurtherPages() {
+  return (
+    <WithAllWords>
+      <Outlet />
+    </WithAllWords>
+  );
 }
 
 declare module "@tanstack/react-router" {

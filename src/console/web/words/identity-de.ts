@@ -115,8 +115,6 @@ export const identityDe: Readonly<Record<keyof typeof identityEn, string>> = {
   "field.parentId": "Unter",
   "domain.empty": "Nichts dieser Art ist darin.",
   "domain.remove-hint": "Wird eine Domäne entfernt, kommt ihr Inhalt in die darüber.",
-  "domain.acting": "Handelnde Domäne",
-  "domain.acting-now": "Sie handeln jetzt in {name}.",
   "domain.acting-refused": "Dort dürfen Sie nicht handeln.",
   "domain.first": "Ihre erste Domäne",
   "why.title": "Wer darf was",

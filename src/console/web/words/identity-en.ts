@@ -111,8 +111,6 @@ export const identityEn = {
   "field.parentId": "Below",
   "domain.empty": "Nothing of this kind is in it.",
   "domain.remove-hint": "Removing a domain moves what is in it to the one above.",
-  "domain.acting": "Acting domain",
-  "domain.acting-now": "You act in {name} now.",
   "domain.acting-refused": "You may not act there.",
   "domain.first": "Your first domain",
   "why.title": "Who may what",

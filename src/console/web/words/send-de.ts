@@ -2,21 +2,6 @@ import type { sendEn } from "./send-en.ts";
 
 /** Words of sending, of emergencies and of what follows a send, in German. */
 export const sendDe: Readonly<Record<keyof typeof sendEn, string>> = {
-  "hold.rest": "Anderthalb Sekunden halten",
-  "hold.holding": "Weiter halten …",
-  "hold.armed": "Noch einmal drücken zum Senden",
-  "hold.held": "Wird gesendet …",
-  emergency: "Notfall",
-  "emergency.title": "Notfall",
-  "emergency.open": "Notfall: wählen, was gesendet wird",
-  "emergency.tiles": "Notfallmeldungen",
-  "emergency.live": "Dies ist keine Übung: Kachel halten, um jetzt zu senden.",
-  "emergency.drill": "Kachel halten, um die Übung zu starten.",
-  "emergency.none": "Noch ist keine Vorlage für den Notfall markiert.",
-  "emergency.mark": "Öffnen Sie eine Vorlage und schalten Sie „{field}“ ein.",
-  "emergency.templates": "Zu den Vorlagen",
-  "emergency.nobody": "Sie nennt niemanden, der sie bekäme.",
-  "field.emergency": "Eine Kachel des Notfallknopfs",
   "emergency.field-hint": "Wer senden darf, findet sie auf jeder Seite und sendet sie als dringend.",
   "field.priority": "Dringlichkeit",
   "field.followUp": "Nur als Folge einer Nachricht",

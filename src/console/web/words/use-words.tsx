@@ -1,54 +1,80 @@
-import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from "react";
+import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from "react";
 import { BugError } from "../../../base/errors.ts";
-import { en, type WordKey } from "./en.ts";
+import type { WordKey } from "./en.ts";
+import { firstEn } from "./first-en.ts";
 import { fill, LANGUAGES, type Language, momentsOf } from "./format.ts";
 import type { Words } from "./words.ts";
 
-type Catalogue = Readonly<Record<WordKey, string>>;
+type Catalogue = Readonly<Partial<Record<WordKey, string>>>;
 
-/** English comes with the app; another language is loaded by those who read it. */
-const OTHERS: Readonly<Record<Exclude<Language, "en">, () => Promise<Catalogue>>> = {
+/** The words of the first page come with the app in English; all others are loaded by those who read them. */
+const WHOLE: Readonly<Record<Language, () => Promise<Catalogue>>> = {
+  en: async () => (await import("./en.ts")).en,
   de: async () => (await import("./de.ts")).de,
 };
 const STORED_AS = "carillon.language";
 
-const WordsContext = createContext<Words | null>(null);
+interface Loaded {
+  language: Language;
+  catalogue: Catalogue;
+  /** It has the words of all pages. */
+  isWhole: boolean;
+}
+
+interface WordsState extends Words {
+  isWhole: boolean;
+  wantWhole(): void;
+}
+
+const WordsContext = createContext<WordsState | null>(null);
 
 /** Gives its children words in the language that was chosen, at first the browser's. */
 export function WordsProvider({ children }: { children: ReactNode }) {
   const [wanted, setLanguage] = useState<Language>(firstLanguage);
-  const [loaded, setLoaded] = useState<{ language: Language; catalogue: Catalogue } | null>(null);
+  const [wantsWhole, setWantsWhole] = useState(false);
+  const [loaded, setLoaded] = useState<Loaded | null>(null);
   useEffect(() => {
     let isWanted = true;
-    const take = (catalogue: Catalogue) => isWanted && setLoaded({ language: wanted, catalogue });
+    const take = (next: Loaded) => isWanted && setLoaded(next);
+    const takeFirst = () => take({ language: "en", catalogue: firstEn, isWhole: wantsWhole });
+    if (wanted === "en" && !wantsWhole) takeFirst();
     // Words of another language are better than none.
-    if (wanted === "en") take(en);
-    else OTHERS[wanted]().then(take, () => take(en));
+    else WHOLE[wanted]().then((catalogue) => take({ language: wanted, catalogue, isWhole: true }), takeFirst);
     return () => {
       isWanted = false;
     };
-  }, [wanted]);
+  }, [wanted, wantsWhole]);
   const language = loaded?.language ?? wanted;
   useEffect(() => {
     document.documentElement.lang = language;
     localStorage.setItem(STORED_AS, language);
   }, [language]);
-  const words = useMemo<Words>(() => {
-    const catalogue: Readonly<Record<string, string>> = loaded?.catalogue ?? en;
+  const wantWhole = useCallback(() => setWantsWhole(true), []);
+  const words = useMemo<WordsState>(() => {
+    const catalogue: Readonly<Record<string, string>> = loaded?.catalogue ?? firstEn;
     return {
       language,
       t: (key, values = {}) => fill(catalogue[key] ?? key, values, language),
       name: (family, value) => catalogue[`${family}.${value}`] ?? value,
       moments: momentsOf(language),
       setLanguage,
+      isWhole: loaded?.isWhole ?? false,
+      wantWhole,
     };
-  }, [language, loaded]);
+  }, [language, loaded, wantWhole]);
   if (!loaded) return null;
   return <WordsContext.Provider value={words}>{children}</WordsContext.Provider>;
 }
 
+/** Shows its children once the words of all pages are there. */
+export function WithAllWords({ children }: { children: ReactNode }) {
+  const { isWhole, wantWhole } = useWords();
+  useEffect(wantWhole, [wantWhole]);
+  return isWhole ? children : null;
+}
+
 /** The words of the nearest provider. */
-export function useWords(): Words {
+export function useWords(): WordsState {
   const words = useContext(WordsContext);
   if (!words) throw new BugError("no WordsProvider");
   return words;
