@@ -82,6 +82,9 @@ describe("areas over the API", () => {
     expect(body.presence).toMatchObject(presence);
     const shown = await api.call("GET", `/users/${ann.id}/devices`);
     expect(shown.body.data[0].presence).toMatchObject(presence);
+    const inside = await api.call("GET", `/users?areaOfInterestId=${areaId}`);
+    expect([inside.body.total, inside.body.data[0]?.id]).toEqual([1, ann.id]);
+    expect((await api.call("GET", `/users?areaOfInterestId=${eve.id}`)).body.total).toBe(0);
     const foreign = await api.call("POST", `/users/${eve.id}/devices/${device.id}/locations`, { json });
     expect(foreign.status).toBe(404);
     const acts = `/areas-of-interest/${areaId}/boundary-triggers/${trigger.id}/activities`;
