@@ -1,0 +1,105 @@
+import { invalidValue } from "../base/errors.ts";
+import { RING_LIST_ENTRY, type RingListEntry } from "../resources/bells/bell-parts.ts";
+import type ringLists from "../resources/bells/ring-lists.ts";
+import deviceGroups from "../resources/devices/device-groups.ts";
+import distributionLists from "../resources/lists/distribution-lists.ts";
+import messageTemplates from "../resources/messages/message-templates.ts";
+import { compileChecker } from "../schema/check.ts";
+import { readParts } from "../schema/part-lists.ts";
+import type { RowOf } from "../schema/resource.ts";
+import { namedRows, referencesOf, requireReferences } from "../store/part-references.ts";
+import type { Behaviour, Reader } from "../store/store.ts";
+import { readTime, timeOf } from "./ring-list-changes.ts";
+
+type RingList = RowOf<typeof ringLists>;
+
+const FIELD = "entries";
+/** own choice */
+const MOST_ENTRIES = 500;
+const REFERENCES = {
+  messageTemplateId: { resource: messageTemplates, kept: "messageTemplateIds" },
+  deviceGroupIds: { resource: deviceGroups, kept: "deviceGroupIds" },
+  distributionListIds: { resource: distributionLists, kept: "distributionListIds" },
+} as const;
+const checker = compileChecker(RING_LIST_ENTRY);
+
+/** A ring list's rings have times and refer to what is there. @source decisions.md 9 */
+export const ringListBehaviour: Behaviour<typeof ringLists> = {
+  beforeWrite({ op, before, after, given }, tx, by) {
+    if (!after || !(op === "create" || given.has(FIELD))) return;
+    const entries = readEntries(after.entries ?? [], (before?.entries ?? []) as RingListEntry[]);
+    requireReferences(entries, REFERENCES, { field: FIELD, before, reader: tx, by });
+    Object.assign(after, { entries, ...referencesOf(entries, REFERENCES) });
+  },
+  present: (rows, { reader }) => presentEntries(rows, reader),
+};
+
+/** Reads the rings of a ring list, in order of time. Throws CallerError. */
+export function readEntries(input: unknown, before: readonly RingListEntry[]): RingListEntry[] {
+  const parts = readParts<RingListEntry>(withKnownIds(input, before), { field: FIELD, most: MOST_ENTRIES, checker });
+  const entries = parts.map((part, at) => {
+    const seconds = readTime(part.time);
+    if (seconds === null) throw invalidValue(`${FIELD}[${at}].time`, "It is a time of day such as 07:45:00.");
+    return { ...part, time: timeOf(seconds) };
+  });
+  return entries.sort((one, other) => (one.time < other.time ? -1 : one.time > other.time ? 1 : 0));
+}
+
+/** A ring that comes without an id stays the ring that it was: at the same time with the same message, else at the same time. */
+function withKnownIds(input: unknown, before: readonly RingListEntry[]): unknown {
+  if (!Array.isArray(input) || before.length === 0) return input;
+  const given = input.map((each: unknown) => (isObject(each) ? each : {}));
+  const free = new Map(before.map((entry) => [entry.id, entry]));
+  for (const { id } of given) if (typeof id === "string") free.delete(id.toLowerCase());
+  const take = (fits: (entry: RingListEntry) => boolean): string | undefined => {
+    const found = [...free.values()].find(fits);
+    if (found) free.delete(found.id);
+    return found?.id;
+  };
+  const sameTime = (each: Element, entry: RingListEntry) =>
+    typeof each.time === "string" && readTime(each.time) === readTime(entry.time);
+  const sameRing = (each: Element, entry: RingListEntry) =>
+    sameTime(each, entry) && (each.messageTemplateId ?? each["message-template-id"]) === entry.messageTemplateId;
+  const ids = given.map((each) => (each.id === undefined ? take((entry) => sameRing(each, entry)) : undefined));
+  return input.map((each: unknown, at) => {
+    const element = given[at] as Element;
+    if (!isObject(each) || element.id !== undefined) return each;
+    const id = ids[at] ?? take((entry) => sameTime(element, entry));
+    return id === undefined ? each : { ...each, id };
+  });
+}
+
+type Element = Record<string, unknown>;
+
+function isObject(value: unknown): value is Element {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The rings of a page's lists with the names of what they refer to; three queries. What the asker may not see is left out. */
+function presentEntries(rows: readonly RingList[], reader: Reader): { entries: object[] }[] {
+  const names = (resource: Parameters<typeof namedRows>[1], field: keyof RingList) =>
+    namedRows(
+      reader,
+      resource,
+      rows.flatMap((row) => row[field] as string[]),
+    );
+  const templates = names(messageTemplates, "messageTemplateIds");
+  const groups = names(deviceGroups, "deviceGroupIds");
+  const lists = names(distributionLists, "distributionListIds");
+  return rows.map((row) => ({
+    entries: (row.entries as RingListEntry[]).map((entry) => {
+      const deviceGroupIds = entry.deviceGroupIds.filter((id) => row.deviceGroupIds.includes(id));
+      const distributionListIds = entry.distributionListIds.filter((id) => row.distributionListIds.includes(id));
+      const seen = row.messageTemplateIds.includes(entry.messageTemplateId);
+      return {
+        ...entry,
+        messageTemplateId: seen ? entry.messageTemplateId : null,
+        messageTemplate: (seen && templates.get(entry.messageTemplateId)) || null,
+        deviceGroupIds,
+        deviceGroups: deviceGroupIds.flatMap((id) => groups.get(id) ?? []),
+        distributionListIds,
+        distributionLists: distributionListIds.flatMap((id) => lists.get(id) ?? []),
+      };
+    }),
+  }));
+}
