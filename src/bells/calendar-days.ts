@@ -1,4 +1,4 @@
-import { dateOf, dayOf } from "./rings.ts";
+import { dateOf, dayOf } from "./local-times.ts";
 
 /** A calendar day `YYYY-MM-DD` that lies `days` (may be negative) after another. */
 export function dayAfter(day: string, days: number): string {

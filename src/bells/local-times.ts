@@ -25,3 +25,8 @@ export function timeOf(second: number): string {
 export function mondayOf(day: number): number {
   return day - ((((day + 3) % 7) + 7) % 7);
 }
+
+/** Seconds since midnight of an `HH:mm:ss` or `HH:mm`; null for anything else. */
+export function readTime(text: string): number | null {
+  return /^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/.test(text) ? secondsOf(text) : null;
+}

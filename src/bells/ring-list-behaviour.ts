@@ -9,7 +9,7 @@ import { readParts } from "../schema/part-lists.ts";
 import type { RowOf } from "../schema/resource.ts";
 import { namedRows, referencesOf, requireReferences } from "../store/part-references.ts";
 import type { Behaviour, Reader } from "../store/store.ts";
-import { readTime, timeOf } from "./ring-list-changes.ts";
+import { readTime, timeOf } from "./local-times.ts";
 
 type RingList = RowOf<typeof ringLists>;
 

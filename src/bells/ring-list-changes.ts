@@ -1,44 +1,57 @@
 import type { RingListEntry } from "../resources/bells/bell-parts.ts";
-import { secondsOf, timeOf } from "./local-times.ts";
+import { readTime, secondsOf, timeOf } from "./local-times.ts";
 
-/** What one change makes of the second of the day at which a bell rings; null: it does not ring. */
-type Change = (second: number) => number | null;
+/** What is changed in a ring list on some days: rings move by minutes, or some do not ring. Times are seconds of the day. */
+export type RingListChange =
+  | { kind: "delay" | "earlier"; minutes: number }
+  | { kind: "end"; second: number }
+  | { kind: "mute"; from: number; to: number };
 
 const DAY_S = 86_400;
 
-const TIME = "([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d";
-const SHIFT = /^(delay|earlier) (\d{1,4})$/;
-const END = new RegExp(`^end (?<end>${TIME})$`);
-const MUTE = new RegExp(`^mute (?<from>${TIME}) (?<to>${TIME})$`);
+/** Reads `delay 60`, `earlier 30`, `end 12:30:00` or `mute 08:00:00 11:00:00`; null for anything else. */
+export function readChange(text: string): RingListChange | null {
+  const [kind, first = "", second, ...rest] = text.trim().split(/\s+/);
+  if (rest.length > 0) return null;
+  if (kind === "delay" || kind === "earlier") {
+    const minutes = /^\d{1,4}$/.test(first) ? Number(first) : 0;
+    return second === undefined && minutes >= 1 && minutes < 1_440 ? { kind, minutes } : null;
+  }
+  const from = readTime(first);
+  if (kind === "end") return from !== null && second === undefined ? { kind, second: from } : null;
+  const to = second === "24:00:00" ? DAY_S : readTime(second ?? "");
+  return kind === "mute" && from !== null && to !== null && from < to ? { kind, from, to } : null;
+}
 
-/** True for a change that `changeRings` understands: `delay 60`, `earlier 30`, `end 12:30:00`, `mute 08:00:00 11:00:00`. */
-export function isRingListChange(text: string): boolean {
-  return changeOf(text) !== null;
+/** The one spelling of a change. */
+export function changeText(change: RingListChange): string {
+  if (change.kind === "mute")
+    return `mute ${timeOf(change.from)} ${change.to === DAY_S ? "24:00:00" : timeOf(change.to)}`;
+  return change.kind === "end" ? `end ${timeOf(change.second)}` : `${change.kind} ${change.minutes}`;
 }
 
 /**
  * The rings of a day on which a ring list is changed, each change working on what the one before left; they keep their
- * ids. `end`: later ones do not ring; `mute`: those from the first time on (included) to the second (not included) don't.
- * own choice: what would ring on another date does not ring.
+ * ids. `end`: the day's last ring comes then, others after it do not; `mute`: those from the first time on (included) to
+ * the second (not included) don't. own choice: what would ring on another date does not ring.
  */
 export function changeRings(entries: readonly RingListEntry[], changes: readonly string[]): RingListEntry[] {
-  const steps = changes.map(changeOf).filter((step) => step !== null);
-  return entries.flatMap((entry) => {
-    let second: number | null = secondsOf(entry.time);
-    for (const step of steps) if (second !== null) second = step(second);
-    return second === null ? [] : [{ ...entry, time: timeOf(second) }];
-  });
+  let rings = entries.map((entry) => ({ entry, second: secondsOf(entry.time) }));
+  for (const change of changes.map(readChange)) {
+    if (!change) continue;
+    const last = Math.max(...rings.map(({ second }) => second));
+    rings = rings.flatMap(({ entry, second }) => {
+      const moved = changed(second, change, last);
+      return moved === null ? [] : [{ entry, second: moved }];
+    });
+  }
+  return rings.map(({ entry, second }) => ({ ...entry, time: timeOf(second) }));
 }
 
-function changeOf(text: string): Change | null {
-  const shift = SHIFT.exec(text);
-  if (shift) {
-    const by = Number(shift[2]) * (shift[1] === "delay" ? 60 : -60);
-    return (second) => (second + by >= 0 && second + by < DAY_S ? second + by : null);
-  }
-  const end = END.exec(text)?.groups?.end;
-  if (end) return (second) => (second <= secondsOf(end) ? second : null);
-  const { from, to } = MUTE.exec(text)?.groups ?? {};
-  if (!from || !to) return null;
-  return (second) => (second >= secondsOf(from) && second < secondsOf(to) ? null : second);
+/** The second of the day at which a ring comes then, `last` being the day's last one; null when it does not ring. */
+function changed(second: number, change: RingListChange, last: number): number | null {
+  if (change.kind === "end") return second <= change.second ? second : second === last ? change.second : null;
+  if (change.kind === "mute") return second >= change.from && second < change.to ? null : second;
+  const moved = second + (change.kind === "delay" ? 60 : -60) * change.minutes;
+  return moved >= 0 && moved < DAY_S ? moved : null;
 }

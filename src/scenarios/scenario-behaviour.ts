@@ -3,9 +3,10 @@ import { requireBelonging } from "../places/belonging.ts";
 import { LEVELS, type Level, type Place } from "../places/levels.ts";
 import { namePlace } from "../places/place-names.ts";
 import type scenarios from "../resources/scenarios/scenarios.ts";
+import { referencesOf, requireReferences } from "../store/part-references.ts";
 import type { Behaviour } from "../store/store.ts";
 import { questionsOf, readQuestions, requireLocationVariable, type ScenarioRow, siteQuestionOf } from "./questions.ts";
-import { presentMessages, readMessages, referencesOf, requireReferences } from "./scenario-messages.ts";
+import { MESSAGE_REFERENCES, presentMessages, readMessages } from "./scenario-messages.ts";
 
 const PIN = /^\d{4,12}$/;
 
@@ -26,8 +27,8 @@ export function scenarioBehaviour(reportsSite: boolean): Behaviour<typeof scenar
       if (op === "create" || given.has("fields")) after.fields = readQuestions(after.fields ?? [], reportsSite);
       if (op === "create" || given.has("messages")) {
         const messages = readMessages(after.messages);
-        requireReferences(messages, before, tx, by);
-        Object.assign(after, { messages, ...referencesOf(messages) });
+        requireReferences(messages, MESSAGE_REFERENCES, { field: "messages", before, reader: tx, by });
+        Object.assign(after, { messages, ...referencesOf(messages, MESSAGE_REFERENCES) });
       }
       if (after.confirmationType === "pin" && after.confirmationPin === null) throw requiredValue("confirmationPin");
       requireLocationVariable(after);

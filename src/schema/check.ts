@@ -84,6 +84,9 @@ function invalid(name: string, error: z.ZodError): Fault {
   return { field: `${name}${inner}`, type: "invalid-value", message };
 }
 
+/** Longer lists, such as that of all time zones, would bury what is wrong. */
+const MOST_NAMED = 100;
+
 const TYPE_WORDS: Readonly<Record<string, string>> = {
   string: "A text is expected.",
   number: "A number is expected.",
@@ -95,7 +98,8 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
 /** What would be right, in words; empty when there are none. */
 function expectation(issue: z.core.$ZodIssue): string {
   if (issue.code === "custom") return issue.message === "Invalid input" ? "" : issue.message;
-  if (issue.code === "invalid_value") return `One of ${issue.values.join(", ")}.`;
+  if (issue.code === "invalid_value")
+    return issue.values.length > MOST_NAMED ? "" : `One of ${issue.values.join(", ")}.`;
   if (issue.code === "invalid_type") return TYPE_WORDS[issue.expected] ?? "";
   const unit = "origin" in issue && issue.origin === "array" ? " elements" : "";
   if (issue.code === "too_small") return `At least ${issue.minimum}${unit}.`;

@@ -35,7 +35,7 @@ export const BELL_SCHEDULE_EXCEPTION = {
   ringListId: ref("How these days ring; null for no bells.", "ring-lists"),
   description: text("Why.", { max: 250 }),
   ringListChanges: list(
-    "own choice: what is changed in the ring list on these days alone, in this order: `delay <minutes>`, `earlier <minutes>`, `end <HH:mm:ss>`, `mute <HH:mm:ss> <HH:mm:ss>`.",
+    "own choice: what is changed in the ring list on these days alone, in this order: `delay <minutes>`, `earlier <minutes>`, `end <HH:mm:ss>` (the last ring comes then, others after it do not), `mute <HH:mm:ss> <HH:mm:ss>`.",
     text("One change.", { min: 1, max: 40 }),
     { maxItems: 8, default: [] },
   ),
@@ -63,6 +63,6 @@ export interface BellScheduleException {
   endDate: string;
   ringListId: string | null;
   description: string | null;
-  /** What is changed in the ring list on these days, in this order. */
+  /** What is changed in the ring list on these days, in this order; `changeRings` of bells/ applies it. */
   ringListChanges: string[];
 }

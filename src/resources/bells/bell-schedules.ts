@@ -1,5 +1,6 @@
-import { boolean, date, integer, json, many, text } from "../../schema/field.ts";
+import { boolean, date, integer, json, many, option, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { TIME_ZONES } from "./time-zones.ts";
 
 /** When which day rings how. @source service-api.md, /v1/bell-schedules; decisions.md 9; digest `/v1/bell-schedules` */
 export default defineResource({
@@ -23,7 +24,12 @@ export default defineResource({
     }),
     startDate: date("First day on which it rings.", { required: true }),
     endDate: date("Last day on which it rings.", { required: true }),
-    timeZone: text("Zone in which its times are local; the appliance's own when not given.", { max: 64 }),
+    timeZone: option("Zone in which its times are local; the appliance's own when not given.", TIME_ZONES),
+    rotation: option(
+      "own choice: `calendar`, the cycle follows the weeks; `school-day`, after days silenced by an exception it goes on with the day that was left out.",
+      ["calendar", "school-day"],
+      { default: "calendar" },
+    ),
     bellScheduleEntries: json(
       "The cycle: `[{entryNum, ringListId}]`, entryNum 0 for the Monday of week 1 to 7 * numWeeks - 1; a day that is not there, or without a ring list, is silent. Read with `ringListName`.",
       { maxBytes: 65_536, default: [] },

@@ -1,5 +1,6 @@
-import { boolean, computed, many, ref, text } from "../../schema/field.ts";
+import { boolean, computed, many, option, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { TIME_ZONES } from "./time-zones.ts";
 
 /** Messages sent again and again. @source decisions.md 10; digest `/v1/scheduled-notifications` */
 export default defineResource({
@@ -23,7 +24,7 @@ export default defineResource({
       "Quartz cron expression with seconds (`0 30 7 ? * MON-FRI`), at most 256 characters; own choice: or RFC 5545 lines (DTSTART, RRULE, EXDATE), at most 4000.",
       { required: true, min: 1, max: 4_000 },
     ),
-    timeZone: text("Zone in which its times are local.", { required: true, min: 1, max: 64 }),
+    timeZone: option("Zone in which its times are local.", TIME_ZONES, { required: true }),
     deviceGroupIds: many("Groups whose devices get it, instead of the message's own recipients.", "device-groups", {
       embed: "deviceGroups",
       dependents: "scheduled-notification",
