@@ -22,8 +22,12 @@ export interface ClientNeeds {
 /** The console's door to the API; each call throws CallerError (the API's own fault) or UpstreamError (no answer). */
 export interface Client {
   get<T>(route: RouteFor<"get">, params?: RouteParams, query?: RouteQuery): Promise<T>;
+  /** A file of the API. */
+  bytes(route: RouteFor<"get">, params?: RouteParams): Promise<Blob>;
   post<T>(route: RouteFor<"post">, params: RouteParams, body: object, headers?: Record<string, string>): Promise<T>;
   put<T>(route: RouteFor<"put">, params: RouteParams, body: object): Promise<T>;
+  /** Sends a table or archive as it is, with its name. */
+  putFile<T>(route: RouteFor<"put">, params: RouteParams, file: File): Promise<T>;
   /** `leaving`: the request outlives the page that made it. */
   remove(route: RouteFor<"delete">, params?: RouteParams, leaving?: boolean): Promise<void>;
   logIn(email: string, password: string, newPassword?: string): Promise<void>;
@@ -78,7 +82,7 @@ export interface SchemaBook {
 /** Makes the door. Cookies are sent by the browser; what changes something carries the console's header. */
 export function createClient({ fetch, isUnattended, onLoggedOut, domainId = null }: ClientNeeds): Client {
   const acting: Record<string, string> = domainId === null ? {} : { "x-service-domain": domainId };
-  const call = async (
+  const ask = async (
     method: string,
     address: string,
     body?: object,
@@ -90,19 +94,29 @@ export function createClient({ fetch, isUnattended, onLoggedOut, domainId = null
       credentials: "same-origin",
       headers: { ...acting, ...marksOf(method, isUnattended()), ...typeOf(body), ...headers },
       ...more,
-      ...(body === undefined ? {} : { body: body instanceof FormData ? body : JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: isSentAsItIs(body) ? body : JSON.stringify(body) }),
     });
     if (response.status === 401 && address.startsWith("/api/v1/")) onLoggedOut();
     if (!response.ok) throw await faultOf(response);
-    return response.status === 204 ? null : ((await response.json()) as unknown);
+    return response;
+  };
+  const call = async (...asked: Parameters<typeof ask>): Promise<unknown> => {
+    const response = await ask(...asked);
+    return response.status === 204 ? null : response.json();
   };
   return {
     get: <T>(...[route, params, query]: Parameters<Client["get"]>) =>
       call("GET", addressOf(route, params, query)) as Promise<T>,
+    bytes: async (route, params) => (await ask("GET", addressOf(route, params))).blob(),
     post: <T>(...[route, params, body, headers]: Parameters<Client["post"]>) =>
       call("POST", addressOf(route, params), body, headers) as Promise<T>,
     put: <T>(...[route, params, body]: Parameters<Client["put"]>) =>
       call("PUT", addressOf(route, params), body) as Promise<T>,
+    putFile: <T>(...[route, params, file]: Parameters<Client["putFile"]>) =>
+      call("PUT", addressOf(route, params), file, {
+        "Content-Type": tableTypeOf(file.name),
+        "X-File-Name": encodeURIComponent(file.name),
+      }) as Promise<T>,
     remove: async (route, params, keepalive = false) =>
       void (await call("DELETE", addressOf(route, params), undefined, {}, { keepalive })),
     logIn: async (email, password, newPassword) =>
@@ -127,7 +141,17 @@ function marksOf(method: string, unattended: boolean): Record<string, string> {
 }
 
 function typeOf(body: object | undefined): Record<string, string> {
-  return body === undefined || body instanceof FormData ? {} : { "Content-Type": "application/json" };
+  return body === undefined || isSentAsItIs(body) ? {} : { "Content-Type": "application/json" };
+}
+
+function isSentAsItIs(body: object): body is FormData | Blob {
+  return body instanceof FormData || body instanceof Blob;
+}
+
+/** Content type of a table by its name: what browsers say of one depends on the programs of the machine. */
+export function tableTypeOf(fileName: string): "text/csv" | "application/zip" | "text/tab-separated-values" {
+  if (/\.csv$/i.test(fileName)) return "text/csv";
+  return /\.zip$/i.test(fileName) ? "application/zip" : "text/tab-separated-values";
 }
 
 async function faultOf(response: Response): Promise<CallerError> {

@@ -3,10 +3,12 @@ import type { Change } from "./live-feed.ts";
 
 /** Resources whose rows stand in the answers of another; a change of the first makes the second stale too. */
 const SHOWN_IN: Readonly<Record<string, readonly string[]>> = {
-  deliveries: ["notifications", "notification-activities", "devices"],
-  "notification-recipients": ["notifications"],
-  "notification-activities": ["notifications"],
-  notifications: ["deliveries", "notification-activities"],
+  deliveries: ["notifications", "notification-activities", "devices", "incidents"],
+  "notification-recipients": ["notifications", "incidents"],
+  "notification-activities": ["notifications", "incidents"],
+  notifications: ["deliveries", "notification-activities", "incidents"],
+  "incident-activities": ["incidents"],
+  "bulk-uploads": ["bulk-upload-logs"],
   subscriptions: ["users"],
   "security-group-members": ["users"],
   "security-groups": ["users"],

@@ -2,6 +2,7 @@
 const MEMBERS = [
   ...(["q", "sort", "level", "type", "state", "drill", "open", "follow"] as const),
   ...(["op", "resource", "since", "until", "user", "verb", "thing", "domain"] as const),
+  ...(["ongoingOnly", "resourceType", "status"] as const),
 ] as const;
 
 /** The part of the address that says what a list shows: search, order, filters and the open row; absent members are left out. */

@@ -14,7 +14,7 @@ interface Sending {
  * Sends once, however often it is asked: while one is under way nothing else is sent, and the same again has the same key,
  * so that a try whose answer was lost is no second message. `of` is what the send is about: another is another send.
  */
-export function useSend(of: unknown = null) {
+export function useSend<T = NotificationRow>(of: unknown = null) {
   const { client } = useConsole();
   const busy = useRef(false);
   const last = useRef({ text: "", key: "" });
@@ -28,13 +28,13 @@ export function useSend(of: unknown = null) {
     if (last.current.text !== text) last.current = { text, key: newKey() };
     return last.current.key;
   };
-  const sending = useChange<Sending, NotificationRow>("notifications", ({ body, route, params }) => {
+  const sending = useChange<Sending, T>("notifications", ({ body, route, params }) => {
     const key = keyFor(`${route} ${JSON.stringify(params)} ${textOf(body)}`);
     return client.post(route, params, body, { "Idempotency-Key": key });
   });
   const send = (
     body: object,
-    onSent: (row: NotificationRow) => void,
+    onSent: (row: T) => void,
     route: RouteFor<"post"> = "notifications",
     params: RouteParams = {},
     onFault: (error: unknown) => void = () => {},
