@@ -38,7 +38,7 @@ export const bellScheduleBehaviour: Behaviour<typeof bellSchedules> = {
       requireReferences(entriesOf(after), REFERENCES, { field: ENTRIES, before, reader: tx, by });
     }
     if (isGiven(EXCEPTIONS)) {
-      after.bellScheduleExceptions = readExceptions(after.bellScheduleExceptions ?? []);
+      after.bellScheduleExceptions = readExceptions(after.bellScheduleExceptions ?? []).map(keepOrigin(before));
       requireReferences(exceptionsOf(after), REFERENCES, { field: EXCEPTIONS, before, reader: tx, by });
     }
     requireWithinCycle(after, isGiven(ENTRIES));
@@ -90,6 +90,26 @@ export function readExceptions(input: unknown): BellScheduleException[] {
   return inOrderOfTime(parts.map((part) => ({ ...part, ringListChanges: part.ringListChanges.map(inOneSpelling) })));
 }
 
+/** An exception that comes back as it was is still that of its day change. */
+function keepOrigin(before: BellScheduleRow | null): (exception: BellScheduleException) => BellScheduleException {
+  const held = new Map(before ? exceptionsOf(before).map((exception) => [exception.id, exception]) : []);
+  return (exception) => {
+    const known = held.get(exception.id);
+    if (!known?.dayChangeId || content(known) !== content(exception)) return exception;
+    return { ...exception, dayChangeId: known.dayChangeId, instead: known.instead ?? null };
+  };
+}
+
+function content({ startDate, endDate, ringListId, ringListChanges }: BellScheduleException): string {
+  return JSON.stringify([startDate, endDate, ringListId, ringListChanges]);
+}
+
+/** Throws CallerError for more exceptions than a schedule may have. */
+export function requireFewExceptions(exceptions: readonly BellScheduleException[], name: string): void {
+  if (exceptions.length <= MOST_EXCEPTIONS) return;
+  throw invalidValue("startDate", `The schedule ${name} would have more than ${MOST_EXCEPTIONS} exceptions.`);
+}
+
 function faultsOf(part: BellScheduleException, at: number, parts: readonly BellScheduleException[]): Fault[] {
   const fault = (member: string, words: string): Fault => {
     const field = `${EXCEPTIONS}[${at}].${member}`;
@@ -128,7 +148,7 @@ function presentDays(rows: readonly BellScheduleRow[], reader: Reader): Record<s
     };
     return {
       bellScheduleEntries: entriesOf(row).map(shown),
-      bellScheduleExceptions: exceptionsOf(row).map(shown),
+      bellScheduleExceptions: exceptionsOf(row).map(({ instead: _instead, ...exception }) => shown(exception)),
     };
   });
 }

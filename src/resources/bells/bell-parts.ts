@@ -65,4 +65,7 @@ export interface BellScheduleException {
   description: string | null;
   /** What is changed in the ring list on these days, in this order; `changeRings` of bells/ applies it. */
   ringListChanges: string[];
+  /** The day change that made it; what it stands instead of comes back when that is taken back. */
+  dayChangeId?: string;
+  instead?: BellScheduleException | null;
 }

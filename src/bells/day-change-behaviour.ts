@@ -1,0 +1,111 @@
+import { ConflictError, invalidValue, requiredValue } from "../base/errors.ts";
+import bellSchedules from "../resources/bells/bell-schedules.ts";
+import type dayChanges from "../resources/bells/bell-schedules-day-changes.ts";
+import ringLists from "../resources/bells/ring-lists.ts";
+import { tableOf } from "../schema/catalogue.ts";
+import type { RowOf } from "../schema/resource.ts";
+import type { Behaviour, By, Reader, Transaction } from "../store/store.ts";
+import { exceptionsOf } from "./bell-schedule-behaviour.ts";
+import { dayAfter } from "./calendar-days.ts";
+import { chosenSchedules, putExceptions } from "./chosen-schedules.ts";
+import { changeDays, type DayChange, takeBack } from "./day-changes.ts";
+import { readTime, timeOf } from "./local-times.ts";
+
+type DayChangeRow = RowOf<typeof dayChanges>;
+
+/** own choice */
+const MOST_DAYS = 366;
+
+/** Changes the days of the chosen schedules with its row, and takes that back when the row goes. own choice */
+export const dayChangeBehaviour: Behaviour<typeof dayChanges> = {
+  beforeWrite({ op, before, after }, tx, by) {
+    if (op === "create" && after) {
+      const change = readDayChange(after, tx, by);
+      if (after.allBellSchedules) after.bellScheduleIds = [];
+      after.schedulesAffected = chosenSchedules(after, change, tx, by).flatMap((row) => {
+        const changed = changeDays(row, change);
+        return changed ? [putExceptions(row, changed, tx, by)] : [];
+      });
+      after.endsAt = Date.parse(`${dayAfter(change.endDate, 1)}T12:00:00Z`);
+      after.actingDomainId = by.scope.domainId;
+    } else if (op === "delete" && before) takeBackAll(before, tx, by);
+  },
+};
+
+/** What a row asks for; `after` gets its times in one spelling. Throws CallerError. */
+function readDayChange(after: DayChangeRow, reader: Reader, by: By): DayChange {
+  after.endDate ??= after.startDate;
+  if (after.endDate < after.startDate) throw invalidValue("endDate", "It lies before startDate.");
+  if (after.endDate >= dayAfter(after.startDate, MOST_DAYS))
+    throw invalidValue("endDate", `At most ${MOST_DAYS} days.`);
+  const { id, startDate, endDate, description } = after;
+  const span = { id, startDate, endDate, description };
+  switch (after.kind) {
+    case "no-bells":
+      return { ...span, kind: "ring-list", ringListId: null };
+    case "other-day":
+      return { ...span, ...otherDay(after, reader, by) };
+    case "delay":
+      if (after.minutes === null) throw requiredValue("minutes");
+      return { ...span, kind: "changes", on: () => `delay ${after.minutes}` };
+    case "early-dismissal":
+      after.until = timeIn(after, "until");
+      return { ...span, kind: "changes", on: () => `end ${after.until}` };
+    default:
+      return { ...span, kind: "changes", on: readMute(after, span) };
+  }
+}
+
+function otherDay(
+  { ringListId, likeDate }: DayChangeRow,
+  reader: Reader,
+  by: By,
+): { kind: "ring-list"; ringListId: string } | { kind: "like"; date: string } {
+  if ((ringListId === null) === (likeDate === null)) {
+    throw ringListId === null ? requiredValue("ringListId") : invalidValue("likeDate", "Give it or ringListId.");
+  }
+  if (likeDate !== null) return { kind: "like", date: likeDate };
+  const id = ringListId as string;
+  if (!reader.get(ringLists, id, by.scope)) throw invalidValue("ringListId", `There is none with the id ${id}.`);
+  return { kind: "ring-list", ringListId: id };
+}
+
+function readMute(after: DayChangeRow, { startDate, endDate }: { startDate: string; endDate: string }) {
+  const from = after.from === null ? "00:00:00" : timeIn(after, "from");
+  const until = timeIn(after, "until");
+  Object.assign(after, { from, until });
+  const daily = after.kind === "mute-hours";
+  if ((daily || startDate === endDate) && until <= from) throw invalidValue("until", "It does not lie after from.");
+  return (day: string): string | null => {
+    const begin = daily || day === startDate ? from : "00:00:00";
+    const end = daily || day === endDate ? until : "24:00:00";
+    return begin < end ? `mute ${begin} ${end}` : null;
+  };
+}
+
+function timeIn(row: DayChangeRow, field: "from" | "until"): string {
+  const text = row[field];
+  if (text === null) throw requiredValue(field);
+  const seconds = readTime(text);
+  if (seconds !== null) return timeOf(seconds);
+  if (field === "until" && row.kind !== "early-dismissal" && /^24:00(:00)?$/.test(text)) return "24:00:00";
+  throw invalidValue(field, "It is a time of day such as 07:45:00.");
+}
+
+/** Throws ConflictError while a later change stands above it. */
+function takeBackAll({ id }: DayChangeRow, tx: Transaction, by: By): void {
+  const holding = tx.all<{ pk: number }>(
+    `SELECT pk FROM ${tableOf(bellSchedules)} WHERE instr(bell_schedule_exceptions, ?) > 0`,
+    id,
+  );
+  const rows = tx.byPks(
+    bellSchedules,
+    holding.map(({ pk }) => pk),
+  );
+  for (const row of rows) {
+    const back = takeBack(exceptionsOf(row), id);
+    if (back === "covered")
+      throw new ConflictError("A later change of these days stands above it. Take that back first.");
+    putExceptions(row, back, tx, by);
+  }
+}

@@ -1,0 +1,98 @@
+import { newId } from "../base/ids.ts";
+import type { BellScheduleException } from "../resources/bells/bell-parts.ts";
+import { type BellScheduleRow, entriesOf, exceptionsOf } from "./bell-schedule-behaviour.ts";
+import { dayAfter, daysBetween, type Span } from "./calendar-days.ts";
+import { exceptionOn, inOrderOfTime, placeException } from "./exceptions.ts";
+import { dayOf } from "./local-times.ts";
+import { compileSchedule } from "./rings.ts";
+import { createZones } from "./zones.ts";
+
+/** What becomes of some days: another ring list (null: silence), that of another day, or changes in the one they have. */
+export type DayChange = Span & { id: string; description: string | null } & (
+    | { kind: "ring-list"; ringListId: string | null }
+    | { kind: "like"; date: string }
+    /** Null on a day that stays as it is. */
+    | { kind: "changes"; on(day: string): string | null }
+  );
+
+/** How a day rings. */
+type DayPlan = Pick<BellScheduleException, "ringListId" | "ringListChanges">;
+
+/** The exceptions of a schedule once its days are changed, in order of time; null when none of them rings otherwise. Pure but for new ids. */
+export function changeDays(row: BellScheduleRow, change: DayChange): BellScheduleException[] | null {
+  const planOn = planner(row);
+  const first = change.startDate < row.startDate ? row.startDate : change.startDate;
+  const last = change.endDate > row.endDate ? row.endDate : change.endDate;
+  const added: BellScheduleException[] = [];
+  for (const day of daysBetween(first, last)) {
+    const before = planOn(day);
+    const plan = changedPlan(before, change, day, planOn);
+    if (!plan || isSame(before, plan)) continue;
+    const instead = exceptionOn(exceptionsOf(row), day);
+    const { id: dayChangeId, description } = change;
+    addDay(added, { ...plan, id: newId(), startDate: day, endDate: day, description, dayChangeId, instead });
+  }
+  return added.length === 0 ? null : added.reduce(placeException, [...exceptionsOf(row)]);
+}
+
+/** A day that rings as the one before it, for the same reason, lengthens its exception. */
+function addDay(added: BellScheduleException[], next: BellScheduleException): void {
+  const last = added.at(-1);
+  const follows = last && dayAfter(last.endDate, 1) === next.startDate;
+  if (follows && isSame(last, next) && last.instead?.id === next.instead?.id) last.endDate = next.endDate;
+  else added.push(next);
+}
+
+function changedPlan(
+  before: DayPlan,
+  change: DayChange,
+  day: string,
+  planOn: (day: string) => DayPlan,
+): DayPlan | null {
+  if (change.kind === "ring-list") return { ringListId: change.ringListId, ringListChanges: [] };
+  if (change.kind === "like") return planOn(change.date);
+  const text = change.on(day);
+  // A silent day has nothing that could be changed.
+  if (text === null || before.ringListId === null) return null;
+  return { ringListId: before.ringListId, ringListChanges: [...before.ringListChanges, text] };
+}
+
+function isSame(one: DayPlan, other: DayPlan): boolean {
+  return one.ringListId === other.ringListId && one.ringListChanges.join() === other.ringListChanges.join();
+}
+
+/** How a schedule's days ring as it stands; days outside of it as its cycle says. */
+function planner(row: BellScheduleRow): (day: string) => DayPlan {
+  const silent = row.ringListIds.map((id) => ({ id, entries: [] }));
+  const { id, startDate, endDate, numWeeks, rotation } = row;
+  // Which list a day has does not depend on the zone, which may be the appliance's own.
+  const schedule = { id, startDate, endDate, numWeeks, timeZone: "UTC", entries: entriesOf(row) };
+  const ways = { ...schedule, rotation: rotation ?? "calendar" } as const;
+  const compiled = compileSchedule(ways, silent, exceptionsOf(row), { zones: createZones() });
+  return (day) => {
+    const { ringListChanges = [] } = exceptionOn(exceptionsOf(row), day) ?? {};
+    return { ringListId: compiled.listOn(dayOf(day))?.ringListId ?? null, ringListChanges };
+  };
+}
+
+/**
+ * The exceptions once a day change is taken back: its own give way to what they stand instead of. `covered` while a later
+ * day change stands above one of them.
+ */
+export function takeBack(
+  exceptions: readonly BellScheduleException[],
+  dayChangeId: string,
+): BellScheduleException[] | "covered" {
+  if (exceptions.some(({ instead }) => holds(instead ?? null, dayChangeId))) return "covered";
+  const back = exceptions.flatMap((exception) => {
+    if (exception.dayChangeId !== dayChangeId) return [exception];
+    const { startDate, endDate, instead } = exception;
+    return instead ? [{ ...instead, id: exception.id, startDate, endDate }] : [];
+  });
+  return inOrderOfTime(back);
+}
+
+function holds(exception: BellScheduleException | null, dayChangeId: string): boolean {
+  if (!exception) return false;
+  return exception.dayChangeId === dayChangeId || holds(exception.instead ?? null, dayChangeId);
+}
