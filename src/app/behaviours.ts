@@ -7,6 +7,7 @@ import { boundaryTriggerBehaviour } from "../areas/trigger-behaviour.ts";
 import type { AddressPolicy } from "../base/address-policy.ts";
 import type { Clock } from "../base/clock.ts";
 import { BugError } from "../base/errors.ts";
+import { bellBehaviours } from "../bells/behaviours.ts";
 import {
   confirmationRequestBehaviour,
   dynamicReplyBehaviour,
@@ -103,6 +104,7 @@ export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour>
   const claims = plugins.manifests.flatMap((manifest) => manifest.claims);
   return table([
     ...accessBehaviours(clock, needs.catalogue),
+    ...bellBehaviours(),
     bind(userDevices, withPresence(userDeviceBehaviour, clock, needs.systemBy)),
     bind(areasOfInterest, areaBehaviour),
     bind(boundaryTriggers, boundaryTriggerBehaviour),
