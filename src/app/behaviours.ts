@@ -1,6 +1,9 @@
 import { accessBehaviours, type Bound } from "../access/behaviours.ts";
 import { brandingBehaviour } from "../access/branding.ts";
 import { presentScimTies, scimGroupBehaviour } from "../access/scim-groups.ts";
+import { alarmActionBehaviour } from "../alarms/action-behaviour.ts";
+import { alarmBehaviour } from "../alarms/alarm-behaviour.ts";
+import { alarmEventBehaviour, systemHealthEventBehaviour } from "../alarms/event-behaviour.ts";
 import { areaBehaviour } from "../areas/area-behaviour.ts";
 import { withPresence } from "../areas/presence-behaviour.ts";
 import { boundaryTriggerBehaviour } from "../areas/trigger-behaviour.ts";
@@ -18,6 +21,9 @@ import { notificationBehaviour } from "../broadcast/notification-behaviour.ts";
 import { notificationProfileBehaviour } from "../broadcast/profile-behaviour.ts";
 import { activityBehaviour, deliveryBehaviour, recipientBehaviour } from "../broadcast/recipient-behaviour.ts";
 import { templateBehaviour } from "../broadcast/template-behaviour.ts";
+import { clusterBehaviour } from "../call-manager/cluster-behaviour.ts";
+import { serverBehaviour } from "../call-manager/server-behaviour.ts";
+import { activationGroupBehaviour } from "../devices/activation-group-behaviour.ts";
 import { deviceBehaviour } from "../devices/device-behaviour.ts";
 import { deviceGroupBehaviour } from "../devices/group-behaviour.ts";
 import type { GroupCounts } from "../devices/group-counts.ts";
@@ -26,12 +32,17 @@ import { collaborationGroupBehaviour } from "../extensions/collaboration-behavio
 import type { PluginHost } from "../extensions/plugin-host.ts";
 import { endpointActivityBehaviour } from "../health/endpoint-activity-behaviour.ts";
 import { type EndpointNeeds, endpointBehaviour } from "../health/endpoint-behaviour.ts";
+import { failoverStatus } from "../health/failover-status.ts";
 import { bulkUploadBehaviour } from "../loaders/bulk-behaviour.ts";
 import { loadDefinitionBehaviour } from "../loaders/load-behaviour.ts";
 import { triggerBehaviour } from "../outbound/trigger-behaviour.ts";
 import { apiDeviceBehaviour } from "../places/api-device-behaviour.ts";
 import { buildingBehaviour, floorBehaviour, siteBehaviour, zoneBehaviour } from "../places/place-behaviours.ts";
 import { siteRoleBehaviour } from "../places/role-behaviour.ts";
+import alarmActions from "../resources/alarms/alarm-actions.ts";
+import alarmEvents from "../resources/alarms/alarm-events.ts";
+import alarms from "../resources/alarms/alarms.ts";
+import systemHealthEvents from "../resources/alarms/system-health-events.ts";
 import areasOfInterest from "../resources/areas/areas-of-interest.ts";
 import boundaryTriggers from "../resources/areas/boundary-triggers.ts";
 import brandings from "../resources/branding/brandings.ts";
@@ -39,10 +50,13 @@ import deliveries from "../resources/broadcasts/deliveries.ts";
 import notificationActivities from "../resources/broadcasts/notification-activities.ts";
 import notificationRecipients from "../resources/broadcasts/notification-recipients.ts";
 import notifications from "../resources/broadcasts/notifications.ts";
+import callmgrClusters from "../resources/callmgr/callmgr-clusters.ts";
+import callmgrOnpremServers from "../resources/callmgr/callmgr-onprem-servers.ts";
 import collaborationGroups from "../resources/collaboration/collaboration-groups.ts";
 import confirmationRequests from "../resources/confirmations/confirmation-requests.ts";
 import dynamicReplies from "../resources/confirmations/dynamic-replies.ts";
 import escalationRules from "../resources/confirmations/escalation-rules.ts";
+import activationGroups from "../resources/devices/activation-groups.ts";
 import deviceGroups from "../resources/devices/device-groups.ts";
 import devices from "../resources/devices/devices.ts";
 import endpointActivities from "../resources/devices/endpoint-activities.ts";
@@ -88,6 +102,7 @@ export interface BehaviourNeeds {
   policy: AddressPolicy;
   endpoint: EndpointNeeds;
   groupCounts: GroupCounts;
+  activationCounts: GroupCounts;
   plugins: Pick<PluginHost, "manifests" | "findProvider" | "extensionBehaviour">;
   /** Scenarios with a location report a question about the site. */
   reportsSite: boolean;
@@ -110,6 +125,19 @@ export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour>
     bind(boundaryTriggers, boundaryTriggerBehaviour),
     bind(devices, deviceBehaviour(plugins.findProvider, claims)),
     bind(deviceGroups, deviceGroupBehaviour(groupCounts)),
+    bind(
+      activationGroups,
+      activationGroupBehaviour({
+        counts: needs.activationCounts,
+        isReachable: (endpointId) => failoverStatus(endpointId, endpoint).state !== "unreachable",
+      }),
+    ),
+    bind(callmgrClusters, clusterBehaviour(needs.policy)),
+    bind(callmgrOnpremServers, serverBehaviour(needs.policy)),
+    bind(alarms, alarmBehaviour),
+    bind(alarmActions, alarmActionBehaviour(needs.systemBy)),
+    bind(alarmEvents, alarmEventBehaviour),
+    bind(systemHealthEvents, systemHealthEventBehaviour),
     bind(extensions, plugins.extensionBehaviour),
     bind(endpoints, endpointBehaviour(endpoint)),
     bind(endpointActivities, endpointActivityBehaviour),

@@ -2,6 +2,8 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { createOAuth } from "../access/oauth.ts";
 import { createSignIn } from "../access/sign-in.ts";
+import { writeAlarms } from "../alarms/alarm-behaviour.ts";
+import { ALARM_TABLES } from "../alarms/room-tables.ts";
 import { createAreas } from "../areas/areas.ts";
 import { AREA_TABLES } from "../areas/room-tables.ts";
 import { createSpeechEngine } from "../audio/speech-engine.ts";
@@ -15,6 +17,7 @@ import { createCampaigns } from "../broadcast/campaigns.ts";
 import { createBroadcaster } from "../broadcast/create-broadcaster.ts";
 import { BROADCAST_TABLES } from "../broadcast/room-tables.ts";
 import { createSpeech, type Speech } from "../broadcast/speech.ts";
+import { inActivationGroup } from "../devices/activation-groups.ts";
 import { createGroupCounts } from "../devices/group-counts.ts";
 import { builtPluginFolder } from "../extensions/installed-plugins.ts";
 import { createPluginHost, PLUGIN_TABLES, type PluginHost } from "../extensions/plugin-host.ts";
@@ -105,7 +108,14 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   end("sound", sound.stop);
   const declarations = options.declarations ?? (await loadDeclarations([OWN_DECLARATIONS]));
   const behaviours: Record<string, Behaviour> = {};
-  const tables = [...BROADCAST_TABLES, ...PLUGIN_TABLES, ...LOAD_TABLES, ...SCENARIO_TABLES, ...AREA_TABLES];
+  const tables = [
+    ...BROADCAST_TABLES,
+    ...PLUGIN_TABLES,
+    ...LOAD_TABLES,
+    ...SCENARIO_TABLES,
+    ...AREA_TABLES,
+    ...ALARM_TABLES,
+  ];
   const data = openData({ dataDir, declarations, behaviours, tables, clock, events, log, onFatal: options.onFatal });
   end("data", data.close);
   const { store, access, catalogue } = data;
@@ -120,7 +130,10 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const channels = joinChannels({ ...options, clock, events, data, sound, speech, endpointId });
   const { plugins, broadcaster } = channels;
   const onError = (error: unknown): void => log.error({ err: error }, "devices of groups were not counted");
-  const groupCounts = createGroupCounts({ reader: store, clock, events, onError });
+  const counting = { reader: store, clock, events, onError };
+  const groupCounts = createGroupCounts(counting);
+  const activating = { groups: "activation-groups", membershipOf: inActivationGroup };
+  const activationCounts = createGroupCounts({ ...counting, ...activating });
   const endpoint = { ownId: endpointId, health, buildInfo };
   const { files } = store;
   const baseUrl = (): string => settings.api.publicUrl?.replace(/\/+$/, "") ?? server.url;
@@ -131,6 +144,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
     files,
     endpoint,
     groupCounts,
+    activationCounts,
     plugins,
     policy,
     baseUrl,
@@ -138,6 +152,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   };
   Object.assign(behaviours, bindBehaviours({ ...rules, reportsSite: settings.scenarios.syntheticSiteQuestion }));
 
+  await store.write((tx) => writeAlarms(tx, access.systemBy("alarms")));
   end("plugins", () => plugins.stop());
   await Promise.all([plugins.start(), sound.ready, speech.start()]);
   end("broadcaster", () => broadcaster.stop());

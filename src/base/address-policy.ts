@@ -1,7 +1,7 @@
 import { lookup } from "node:dns/promises";
 import { BlockList, isIP } from "node:net";
 import { networkInterfaces } from "node:os";
-import { UpstreamError } from "./errors.ts";
+import { CallerError, UpstreamError } from "./errors.ts";
 
 /** One address that a host name stands for. */
 export interface ResolvedAddress {
@@ -72,6 +72,19 @@ export function createAddressPolicy(needs: AddressPolicyNeeds): AddressPolicy {
       throw new UpstreamError("upstream", `The host ${host} ${words}.`, { host });
     },
   };
+}
+
+/**
+ * Refuses a host that somebody names in `field` where it is an address, or this machine: names are judged when they are
+ * called, since what they lead to changes. Throws CallerError.
+ */
+export async function refuseHost(field: string, host: string, policy: AddressPolicy): Promise<void> {
+  const bare = host.replace(/^\[(.*)\]$/, "$1");
+  if (isIP(bare) === 0 && !/^localhost\.?$/i.test(bare)) return;
+  await policy.choose(bare).catch((error: Error) => {
+    const message = `Field ${field} is not valid. ${error.message}`;
+    throw new CallerError("invalid-value", `Field ${field} is not valid.`, [{ field, type: "invalid-value", message }]);
+  });
 }
 
 function typeOf(address: string): "ipv4" | "ipv6" {

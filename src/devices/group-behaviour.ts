@@ -1,12 +1,15 @@
 import { invalidValue } from "../base/errors.ts";
 import type deviceGroups from "../resources/devices/device-groups.ts";
 import devices from "../resources/devices/devices.ts";
-import type { RowOf } from "../schema/resource.ts";
 import type { Behaviour, PresentContext, Reader, Visibility } from "../store/store.ts";
 import type { GroupCounts } from "./group-counts.ts";
 import { readGroup } from "./group-definition.ts";
 
-type DeviceGroup = RowOf<typeof deviceGroups>;
+/** What names devices by their icopIds. */
+interface NamesDevices {
+  additionIds: readonly string[];
+  exclusionIds: readonly string[];
+}
 
 /** What device groups do beyond being stored: their rules are checked and kept in one form, circles refused, named devices and counts shown. */
 export function deviceGroupBehaviour(counts: GroupCounts): Behaviour<typeof deviceGroups> {
@@ -56,8 +59,8 @@ interface DeviceLine {
   is_licensed: number | null;
 }
 
-/** All devices that the page's rows name, read at once; ids of no device that the asker sees are left out. */
-function namedDevices(rows: readonly DeviceGroup[], { reader, scope }: PresentContext) {
+/** All devices that the page's rows name, read at once, by their icopIds; those that the asker does not see are left out. */
+export function namedDevices(rows: readonly NamesDevices[], { reader, scope }: PresentContext) {
   const wanted = new Set(rows.flatMap((row) => [...row.additionIds, ...row.exclusionIds]));
   const found = new Map<string, Record<string, unknown>>();
   const visible = scope.visible(devices);

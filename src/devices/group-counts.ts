@@ -35,14 +35,25 @@ const FIELDS: Readonly<Record<string, keyof DeviceCounts>> = {
   plugins: "numPlugins",
 };
 
+/** What the counter of some kind of groups needs. */
+export interface CountNeeds extends GroupNeeds {
+  events: Events;
+  onError(error: unknown): void;
+  /** Name of the resource whose rows the groups are; device groups unless given. */
+  groups?: string;
+  /** Reads groups; the function that it returns names those of `groupIds` that a device is in. */
+  membershipOf?(reader: Reader, groupIds: readonly string[]): (device: FilterableDevice) => readonly string[];
+}
+
 /** Makes the counter; it listens to `events` for changes of devices and groups until the process ends. */
-export function createGroupCounts(needs: GroupNeeds & { events: Events; onError(error: unknown): void }): GroupCounts {
+export function createGroupCounts(needs: CountNeeds): GroupCounts {
+  const { groups = "device-groups", membershipOf = inDeviceGroups } = needs;
   const known = new Map<string, { version: number; counts: DeviceCounts }>();
   const wanted = new Set<string>();
   let version = 0;
   let running: Promise<void> | null = null;
   needs.events.on("row.changed", ({ resource }) => {
-    if (resource === "devices" || resource === "device-groups") version++;
+    if (resource === "devices" || resource === groups) version++;
   });
 
   const countWanted = async (): Promise<void> => {
@@ -50,7 +61,7 @@ export function createGroupCounts(needs: GroupNeeds & { events: Events; onError(
       const ids = [...wanted];
       wanted.clear();
       const started = version;
-      const tally = createTally(needs.reader, ids);
+      const tally = createTally(membershipOf(needs.reader, ids), ids);
       await scanDevices(needs, tally.add);
       for (const [id, counts] of tally.counts) known.set(id, { version: started, counts });
     }
@@ -61,7 +72,7 @@ export function createGroupCounts(needs: GroupNeeds & { events: Events; onError(
     if (ids.length === 0) return true;
     if (ids.length * countDevices(needs.reader) > MOST_AT_ONCE) return false;
     const until = needs.clock.monotonicMs() + LONGEST_MS;
-    const tally = createTally(needs.reader, ids);
+    const tally = createTally(membershipOf(needs.reader, ids), ids);
     for (const device of everyDevice(needs.reader)) {
       if (needs.clock.monotonicMs() > until) return false;
       tally.add(device);
@@ -92,9 +103,13 @@ export function createGroupCounts(needs: GroupNeeds & { events: Events; onError(
   };
 }
 
-/** Counters for groups, filled by showing it the devices one by one. */
-function createTally(reader: Reader, groupIds: readonly string[]) {
+function inDeviceGroups(reader: Reader, groupIds: readonly string[]): (device: FilterableDevice) => string[] {
   const groups = compileGroups(loadGroups(reader, groupIds));
+  return (device) => groupIds.filter((id) => groups.get(id)?.contains(device));
+}
+
+/** Counters for groups, filled by showing it the devices one by one. */
+function createTally(groupsOf: (device: FilterableDevice) => readonly string[], groupIds: readonly string[]) {
   const counts = new Map<string, DeviceCounts>();
   for (const id of groupIds) counts.set(id, { numPhones: 0, numSpeakers: 0, numIdns: 0, numPlugins: 0 });
   return {
@@ -102,7 +117,10 @@ function createTally(reader: Reader, groupIds: readonly string[]) {
     add(device: FilterableDevice): void {
       const field = FIELDS[device.type];
       if (!field) return;
-      for (const [id, count] of counts) if (groups.get(id)?.contains(device)) count[field]++;
+      for (const id of groupsOf(device)) {
+        const count = counts.get(id);
+        if (count) count[field]++;
+      }
     },
   };
 }

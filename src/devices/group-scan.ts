@@ -12,7 +12,8 @@ export interface GroupNeeds {
 /** Longest stretch of evaluation before other work gets its turn, ms. @source interfaces.md, Writing and reading */
 const SLICE_MS = 8;
 const ROWS_PER_READ = 200;
-interface DeviceLine {
+/** The columns of a device that filters look at. */
+export interface DeviceLine {
   pk: number;
   icop_id: string | null;
   device_identifier: string;
@@ -58,7 +59,8 @@ function definitionOf(line: GroupLine): GroupDefinition {
   });
 }
 
-function fromJson(text: string | null): unknown {
+/** A list or object that a column holds as JSON; null where it holds none. */
+export function fromJson(text: string | null): unknown {
   return text === null ? null : JSON.parse(text);
 }
 
@@ -106,7 +108,8 @@ function readDevices(reader: Reader, after: number, { includeDefunct }: DeviceSe
   );
 }
 
-function deviceOf(line: DeviceLine): FilterableDevice {
+/** A device as filters look at it. */
+export function deviceOf(line: DeviceLine): FilterableDevice {
   let attributes: Record<string, unknown> | null = null;
   return {
     pk: line.pk,

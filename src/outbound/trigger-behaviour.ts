@@ -1,7 +1,6 @@
-import { isIP } from "node:net";
 import { isSpec } from "../access/grants.ts";
-import type { AddressPolicy } from "../base/address-policy.ts";
-import { CallerError, invalidValue } from "../base/errors.ts";
+import { type AddressPolicy, refuseHost } from "../base/address-policy.ts";
+import { invalidValue } from "../base/errors.ts";
 import type triggers from "../resources/outbound/triggers.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { RowOf } from "../schema/resource.ts";
@@ -60,11 +59,5 @@ async function refuseAddress(url: string, policy: AddressPolicy): Promise<void> 
   if (!URL.canParse(url)) return;
   const { hostname, username, password } = new URL(url);
   if (username !== "" || password !== "") throw invalidValue("url", "It must not hold a user name or password.");
-  const host = hostname.replace(/^\[(.*)\]$/, "$1");
-  if (isIP(host) === 0 && !/^localhost\.?$/i.test(host)) return;
-  await policy.choose(host).catch((error: Error) => {
-    throw new CallerError("invalid-value", "Field url is not valid.", [
-      { field: "url", type: "invalid-value", message: `Field url is not valid. ${error.message}` },
-    ]);
-  });
+  await refuseHost("url", hostname, policy);
 }

@@ -85,7 +85,8 @@ interface Named {
 
 /**
  * How rows of a family are called: by their name or subject; one that has neither ties two others together and is called
- * by what is tied to its parent (a role at a site). own choice
+ * by what is tied to its parent (a role at a site), one that is part of its parent (an action of an alarm) as that. own
+ * choice: an alarm is called by its type.
  */
 function shownAs(from: AnyResource, catalogue: Catalogue) {
   const params = pathParams(canonicalPath(from));
@@ -105,7 +106,8 @@ function shownAs(from: AnyResource, catalogue: Catalogue) {
     const domains = inDomain ? namesOf(reader, catalogue.byName("domains"), rows, "domainId") : null;
     return rows.map((row) => ({
       resourceId: tie ? row[tie.field] : row.id,
-      resourceName: (tie ? ties?.get(row[tie.field] as string) : own ? row[own] : null) ?? "",
+      resourceName:
+        (tie ? ties?.get(row[tie.field] as string) : own ? row[own] : nameIn(parents, row[parent?.field ?? ""])) ?? "",
       ...(parent
         ? { parentResourceId: row[parent.field], parentResourceName: nameIn(parents, row[parent.field]) }
         : {}),
@@ -128,7 +130,7 @@ function namesOf(
 ): ReadonlyMap<string, string> {
   const ids = [...new Set(rows.map((row) => row[field]))];
   const found = reader.all<{ id: string; name: string }>(
-    `SELECT id, name FROM ${tableOf(target)} WHERE id IN (SELECT value FROM json_each(?))`,
+    `SELECT id, ${"name" in target.fields ? "name" : "type AS name"} FROM ${tableOf(target)} WHERE id IN (SELECT value FROM json_each(?))`,
     JSON.stringify(ids),
   );
   return new Map(found.map(({ id, name }) => [id, name]));

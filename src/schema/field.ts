@@ -107,6 +107,8 @@ export interface JsonField extends Base {
   kind: "json";
   maxBytes: number;
   default?: unknown;
+  /** Query flag that asks for it; the resource's `present` behaviour leaves it out otherwise. */
+  when?: string;
 }
 /** An uploaded file; read back as its size in bytes (0 = none) beside `<name>Files`, its bytes at `…/{id}/<name>`. */
 export interface FileFieldData extends Base {

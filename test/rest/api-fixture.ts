@@ -5,6 +5,8 @@ import { createOAuth } from "../../src/access/oauth.ts";
 import { createSignIn } from "../../src/access/sign-in.ts";
 import { createToken } from "../../src/access/tokens.ts";
 import type { CompileScope } from "../../src/access/user-scope.ts";
+import { writeAlarms } from "../../src/alarms/alarm-behaviour.ts";
+import { ALARM_TABLES } from "../../src/alarms/room-tables.ts";
 import { bindBehaviours } from "../../src/app/behaviours.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "../../src/app/load-declarations.ts";
 import { createTelling, type Telling } from "../../src/app/outbound.ts";
@@ -122,6 +124,7 @@ export async function openApi(
         buildInfo: () => ({}) as never,
       },
       groupCounts: { of: () => new Map(), idle: async () => undefined },
+      activationCounts: { of: () => new Map(), idle: async () => undefined },
       plugins: { manifests: [], findProvider: () => "ip-phones", extensionBehaviour: {} },
       baseUrl: () => "http://localhost",
       reportsSite: (options.needs?.settings ?? defaultSettings()).scenarios.syntheticSiteQuestion,
@@ -130,7 +133,7 @@ export async function openApi(
     ...options.behaviours,
   };
   const store: Store = openStore({
-    tables: [...BROADCAST_TABLES, ...LOAD_TABLES, ...SCENARIO_TABLES, ...AREA_TABLES],
+    tables: [...BROADCAST_TABLES, ...LOAD_TABLES, ...SCENARIO_TABLES, ...AREA_TABLES, ...ALARM_TABLES],
     dataDir,
     catalogue,
     behaviours,
@@ -148,6 +151,7 @@ export async function openApi(
   });
   const system = access.systemBy("test");
   const { rootId, adminId } = await firstData(store, system);
+  await store.write((tx) => writeAlarms(tx, system));
   const data = { catalogue, store, access, clock, close: async () => undefined };
   const telling = createTelling({ data, clock, events, log, policy, endpointId: () => "" });
   const oauth = createOAuth({ store, access, clock, onError: fail });

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import { loadDeclarations, OWN_DECLARATIONS } from "../../src/app/load-declarations.ts";
+import { ALARM_IDS } from "../../src/resources/alarms/alarm-types.ts";
 import areasOfInterest from "../../src/resources/areas/areas-of-interest.ts";
 import notifications from "../../src/resources/broadcasts/notifications.ts";
+import callmgrClusters from "../../src/resources/callmgr/callmgr-clusters.ts";
 import extensions from "../../src/resources/devices/extensions.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { type ApiFixture, openApi } from "./api-fixture.ts";
@@ -19,6 +21,11 @@ afterAll(() => api.close());
 
 const rows = createSampleRows(() => api, SAMPLE_TABLE, {
   domains: async () => api.rootId,
+  alarms: async () => ALARM_IDS.onprem_server_red,
+  "callmgr-clusters": async () => {
+    const needed = { axlAddress: "publisher.example.org", axlUser: "axl", snmpVersion: "2", snmpCommunity: "public" };
+    return (await api.store.create(callmgrClusters, { name: "Sample", ...needed }, api.system)).id;
+  },
   // There may be twenty.
   "areas-of-interest": async () => {
     const [oldest, ...others] = api.store.find(areasOfInterest, {});
@@ -37,10 +44,13 @@ const WORKED_ON = new Set(["notifications", "scenario-notifications", "load-runs
 /** Orders to an appliance always begin as pending. */
 const DECIDED = new Set(["endpoint-activities.state"]);
 
+/** A change of them answers what they belong to. */
+const ANSWERS_PARENT = new Set(["alarm-actions"]);
+
 const declarations = await loadDeclarations([OWN_DECLARATIONS]);
 
 describe("every resource", () => {
   for (const resource of declarations.filter(({ name }) => !WORKED_ON.has(name))) {
-    describeResource(resource, { api: () => api, rows, decided: DECIDED });
+    describeResource(resource, { api: () => api, rows, decided: DECIDED, answersParent: ANSWERS_PARENT });
   }
 });

@@ -1,7 +1,8 @@
 import { boolean, computed, json, list, many, option, text, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-const DEVICE = {
+/** A device as the groups that name it show it. */
+export const NAMED_DEVICE = {
   id: uuid("Its id.", { required: true }),
   icopId: text("Id by which groups name it.", { required: true }),
   deviceIdentifier: text("Its identifier.", { required: true, max: 4_096 }),
@@ -56,8 +57,8 @@ export default defineResource({
       maxItems: 20_000,
       default: [],
     }),
-    additions: computed("The devices named by additionIds.", "array", { of: DEVICE }),
-    exclusions: computed("The devices named by exclusionIds.", "array", { of: DEVICE }),
+    additions: computed("The devices named by additionIds.", "array", { of: NAMED_DEVICE }),
+    exclusions: computed("The devices named by exclusionIds.", "array", { of: NAMED_DEVICE }),
     numPhones: computed("Member phones; given with includeDeviceCounts.", "integer", { when: "includeDeviceCounts" }),
     numSpeakers: computed("Member speakers; given with includeDeviceCounts.", "integer", {
       when: "includeDeviceCounts",

@@ -1,11 +1,14 @@
 import type { Catalogue } from "../../schema/catalogue.ts";
 import type { Action } from "../action.ts";
+import { activationActions } from "./activations.ts";
+import { alarmRowActions } from "./alarms.ts";
 import { alertToneActions } from "./alert-tones.ts";
 import { applicationActions } from "./applications.ts";
 import { areaActions } from "./areas.ts";
 import { auditActions } from "./audit.ts";
 import { authorizeActions } from "./authorize.ts";
 import { bulkUploadActions } from "./bulk-uploads.ts";
+import { callmgrClusterActions } from "./callmgr-clusters.ts";
 import { campaignActions } from "./campaigns.ts";
 import { cloneActions } from "./clone.ts";
 import { dependentActions } from "./dependents.ts";
@@ -66,6 +69,9 @@ const FIXED: readonly Action[] = [
   ...incidentRecordActions,
   ...reportActions,
   ...deviceActions,
+  ...activationActions,
+  ...callmgrClusterActions,
+  ...alarmRowActions,
   ...endpointActivityActions,
   ...failoverStatusActions,
   ...extensionActions,

@@ -21,6 +21,7 @@ export function shownMembers(fields: Readonly<Record<string, Field>>): Members {
 
 /** True for what only some rows or answers hold. */
 export function isOptional(field: Field): boolean {
+  if (field.kind === "json") return field.when !== undefined;
   return field.kind === "computed" && Boolean(field.when || field.unless || field.sometimes);
 }
 

@@ -46,10 +46,12 @@ export function rowSchemas(resource: AnyResource, catalogue: Catalogue): Record<
   );
 }
 
-/** Computed members that stand in a row only where the query says so. */
-export function flagged(resource: AnyResource): [name: string, field: ComputedField][] {
+/** Members that stand in a row only where the query says so. */
+export function flagged(resource: AnyResource): [name: string, field: Pick<ComputedField, "when" | "unless">][] {
   return Object.entries(resource.fields).flatMap(([name, field]) =>
-    field.kind === "computed" && (field.when || field.unless) ? [[name, field] as [string, ComputedField]] : [],
+    (field.kind === "computed" && (field.when || field.unless)) || (field.kind === "json" && field.when)
+      ? [[name, field] as [string, ComputedField]]
+      : [],
   );
 }
 

@@ -1,0 +1,29 @@
+import { invalidValue } from "../base/errors.ts";
+import type { RECIPIENT_FIELDS } from "../broadcast/compose.ts";
+import type alarmActions from "../resources/alarms/alarm-actions.ts";
+import type { Behaviour, By } from "../store/store.ts";
+import { requireAdministrationList } from "./administration-list.ts";
+
+/** Recipients need a template; what goes to the administration needs its list. @source service-api.md, Alarms; decisions.md 13 */
+export function alarmActionBehaviour(systemBy: () => By): Behaviour<typeof alarmActions> {
+  return {
+    beforeWrite({ after }) {
+      if (!after || after.messageTemplateId !== null) return;
+      for (const field of ACTION_RECIPIENTS) {
+        if (after[field].length > 0) throw invalidValue(field, "Recipients need a messageTemplateId.");
+      }
+    },
+    afterWrite({ after }, tx) {
+      if (after?.messageTemplateId === null) requireAdministrationList(tx, systemBy());
+    },
+  };
+}
+
+/** Fields that name who gets the message of an action. */
+export const ACTION_RECIPIENTS = [
+  "areaOfInterestIds",
+  "collaborationGroupIds",
+  "deviceGroupIds",
+  "distributionListIds",
+  "userIds",
+] as const satisfies readonly (typeof RECIPIENT_FIELDS)[number][];

@@ -1,0 +1,86 @@
+import { isIP } from "node:net";
+import { type AddressPolicy, refuseHost } from "../base/address-policy.ts";
+import { invalidValue, requiredValue } from "../base/errors.ts";
+import type callmgrClusters from "../resources/callmgr/callmgr-clusters.ts";
+import type { RowOf } from "../schema/resource.ts";
+import type { Behaviour, Reader } from "../store/store.ts";
+
+/** What each version of SNMP needs. @source service-api.md, /v1/callmgr-clusters; decisions.md 13 */
+const NEEDED = {
+  "2": ["snmpCommunity"],
+  "3": ["snmpUsername", "snmpAuthPassword", "snmpEncryptPassword"],
+} as const satisfies Record<string, readonly (keyof RowOf<typeof callmgrClusters>)[]>;
+
+/** Clusters have what their version of SNMP needs, and name hosts that may be called. Shows the appliances that serve them. */
+export function clusterBehaviour(policy: AddressPolicy): Behaviour<typeof callmgrClusters> {
+  return {
+    async prepare(input) {
+      for (const field of ["axlAddress", "capfAddress", "tftpAddress"]) await checkHost(field, input[field], policy);
+      const { nextAuthenticationUrl: url } = input;
+      if (typeof url !== "string" || !URL.canParse(url)) return;
+      await refuseHost("nextAuthenticationUrl", new URL(url).hostname, policy);
+    },
+    beforeWrite({ after }) {
+      if (!after) return;
+      for (const field of NEEDED[after.snmpVersion]) {
+        if (after[field] === null || after[field] === "") throw requiredValue(field);
+      }
+    },
+    present(rows, { reader }) {
+      const servers = serversOf(
+        reader,
+        rows.map(({ pk }) => pk),
+      );
+      return rows.map(({ pk }) => ({ callmgrClusterOnpremServers: servers.get(pk) ?? [] }));
+    },
+  };
+}
+
+/** Throws CallerError unless `value` is a host that may be called, with or without a port; nothing is fine too. */
+export async function checkHost(field: string, value: unknown, policy: AddressPolicy): Promise<void> {
+  if (typeof value !== "string" || value === "") return;
+  const host = hostIn(value);
+  if (host === null) throw invalidValue(field, "It is a host name or an address, with or without a port.");
+  await refuseHost(field, host, policy);
+}
+
+const NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,62})?(\.[a-z0-9_]([a-z0-9_-]{0,62})?)*\.?$/i;
+
+/** The host of `host`, `host:port`, `[address]` or `[address]:port`; null for anything else. */
+function hostIn(text: string): string | null {
+  if (isIP(text) !== 0) return text;
+  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
+  if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535)) return null;
+  if (bracketed !== undefined) return isIP(bracketed) === 6 ? bracketed : null;
+  return plain !== undefined && (isIP(plain) === 4 || NAME.test(plain)) ? plain : null;
+}
+
+function serversOf(reader: Reader, clusters: readonly number[]): ReadonlyMap<number, object[]> {
+  const lines = reader.all<{
+    cluster: number;
+    id: string;
+    endpoint: string;
+    name: string | null;
+    gathers: number | null;
+    cti: number | null;
+  }>(
+    `SELECT s.cucm_cluster_pk AS cluster, s.id, e.id AS endpoint, e.name, s.is_phone_gatherer AS gathers,
+       s.make_cti_connection AS cti
+     FROM callmgr_onprem_servers s JOIN endpoints e ON e.pk = s.endpoint_pk
+     WHERE s.cucm_cluster_pk IN (SELECT value FROM json_each(?)) ORDER BY s.pk`,
+    JSON.stringify(clusters),
+  );
+  const found = new Map<number, object[]>();
+  for (const line of lines) {
+    const servers = found.get(line.cluster) ?? [];
+    servers.push({
+      callmgrClusterOnpremServerId: line.id,
+      endpointId: line.endpoint,
+      endpointName: line.name,
+      isPhoneGatherer: line.gathers === 1,
+      makeCtiConnection: line.cti === 1,
+    });
+    found.set(line.cluster, servers);
+  }
+  return found;
+}

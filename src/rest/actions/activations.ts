@@ -1,0 +1,40 @@
+import { type Activation, activationGroupsOf, activationOf } from "../../devices/activation-groups.ts";
+import activationGroups from "../../resources/devices/activation-groups.ts";
+import devices from "../../resources/devices/devices.ts";
+import { text, uuid } from "../../schema/field.ts";
+import { type Action, json, visibleRow } from "../action.ts";
+
+const ACTIVATION = {
+  activationGroupId: uuid("The group that the device is in; null when none describes it."),
+  endpointId: uuid("The appliance that would activate it; null when none can be reached."),
+  reason: text("Why that one.", { required: true, max: 1_000 }),
+} satisfies Record<keyof Activation, unknown>;
+
+/** Which appliance activates a device. @source decisions.md 11; digest `/v1/devices/{deviceId}/activation-groups` */
+export const activationActions: readonly Action[] = [
+  {
+    method: "get",
+    at: "devices/{deviceId}/activation-groups",
+    shownAt: { at: "activation-groups" },
+    doc: "Lists the activation groups that describe a device, the one that it is in first.",
+    answers: { kind: "list", resource: activationGroups },
+    async handle(request) {
+      const { id } = visibleRow(request, devices, request.params.deviceId ?? "");
+      return request.list(activationGroups, { ids: activationGroupsOf(request.needs.store, id) });
+    },
+  },
+  {
+    // own choice: the path.
+    method: "get",
+    at: "devices/{deviceId}/activation",
+    doc: "Which appliance would activate a device now, and why.",
+    answers: { kind: "members", fields: ACTIVATION },
+    async handle(request) {
+      const { store, failover } = request.needs;
+      const device = visibleRow(request, devices, request.params.deviceId ?? "");
+      const [first = ""] = activationGroupsOf(store, device.id);
+      const isReachable = (endpointId: string): boolean => failover(endpointId).state !== "unreachable";
+      return json(activationOf(store.get(activationGroups, first), device.endpointId, isReachable));
+    },
+  },
+];
