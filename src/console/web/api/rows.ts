@@ -5,7 +5,8 @@ import type { DeviceState } from "../../../resources/devices/device-states.ts";
 type Schemas = components["schemas"];
 
 /** A row as the API's description has it; `A` are related rows, which the console never asks to be left out. */
-type RowOf<N extends keyof Schemas, A extends keyof Schemas[N] = never> = Schemas[N] & Required<Pick<Schemas[N], A>>;
+export type RowOf<N extends keyof Schemas, A extends keyof Schemas[N] = never> = Schemas[N] &
+  Required<Pick<Schemas[N], A>>;
 
 /** What every row of the API has. */
 export interface Row {

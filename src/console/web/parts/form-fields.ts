@@ -1,4 +1,6 @@
+import type { ReactNode } from "react";
 import type { JsonSchema } from "../api/client.ts";
+import type { RouteFor, RouteParams } from "../api/routes.ts";
 
 /** How a field of a form is filled in. */
 export type FormKind =
@@ -12,8 +14,20 @@ export type FormKind =
   | "json"
   | "mark"
   | "many"
+  | "row"
+  | "rows"
+  | "file"
+  | "color"
   | "moment"
-  | "day";
+  | "day"
+  | "own";
+
+/** What a field that draws itself is given: all values of the form, and how to change some of them. */
+export interface OwnField {
+  values: FormValues;
+  change(part: FormValues): void;
+  error: unknown;
+}
 
 /** A field of a form. */
 export interface FormField {
@@ -25,8 +39,20 @@ export interface FormField {
   choices?: readonly { value: string; label: string }[];
   max?: number;
   min?: number;
+  /** Of a row or rows: where they are chosen from. */
+  from?: RouteFor<"get">;
+  /** Of a row: fields of the form that name what it lies in; none can be chosen before they are, and another there takes it back. */
+  within?: readonly string[];
+  /** Of a file: the kinds that are taken, as media types. */
+  accept?: readonly string[];
   /** Of a mark: what its label is called, and where in the field's object it stands. */
   mark?: { label: string; path: readonly string[] };
+  /** Of an own field: how it is drawn; it may stand for several fields of the row. */
+  draw?(given: OwnField): ReactNode;
+  /** A part of a long form begins with the field. */
+  heading?: string;
+  /** Where it is only sometimes to be filled in. */
+  shown?(values: FormValues): boolean;
 }
 
 /** Values of a form by field. */
@@ -107,7 +133,35 @@ export function changedValues(before: FormValues, after: FormValues): Record<str
   const changed: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(after)) {
     const sent = value === "" ? null : value;
-    if (JSON.stringify(sent ?? null) !== JSON.stringify(before[name] ?? null)) changed[name] = sent;
+    const isOther = JSON.stringify(sent ?? null) !== JSON.stringify(before[name] ?? null);
+    if (isOther || value instanceof File) changed[name] = sent;
   }
   return changed;
+}
+
+/** The values with another one for `name`, and nothing in what lies within what it named before. */
+export function withValue(fields: readonly FormField[], values: FormValues, name: string, value: unknown): FormValues {
+  const inside = fields.filter(({ within }) => within?.includes(name)).map((field) => [field.name, null]);
+  return { ...values, ...(values[name] === value ? {} : Object.fromEntries(inside)), [name]: value };
+}
+
+/** The ids that a row is chosen within, by name; null while one is missing. */
+export function withinOf({ within = [] }: FormField, values: FormValues): RouteParams | null {
+  const params = within.flatMap((name) => {
+    const value = values[name];
+    return typeof value === "string" && value !== "" ? [[name, value] as const] : [];
+  });
+  return params.length === within.length ? Object.fromEntries(params) : null;
+}
+
+/** What is sent: JSON, or a form where a file is among it (lists as repeated `name[]`, nothing as an empty text). */
+export function bodyWith(changed: Readonly<Record<string, unknown>>): object {
+  if (!Object.values(changed).some((value) => value instanceof File)) return changed;
+  const form = new FormData();
+  for (const [name, value] of Object.entries(changed)) {
+    if (value instanceof File) form.append(name, value);
+    else if (Array.isArray(value)) for (const each of value) form.append(`${name}[]`, String(each));
+    else form.append(name, String(value ?? ""));
+  }
+  return form;
 }

@@ -1,38 +1,47 @@
 import { Button, MultiSelect, NumberInput, PasswordInput, Select, Switch, Textarea, TextInput } from "@mantine/core";
-import { useEffect, useId, useRef, useState } from "react";
+import { Fragment, useEffect, useId, useRef, useState } from "react";
 import { fieldFault } from "../words/fault-words.ts";
 import { useWords } from "../words/use-words.tsx";
 import { FaultLine } from "./fault-line.tsx";
+import { FileField } from "./file-field.tsx";
 import type { FormField, FormValues } from "./form-fields.ts";
-import { changedValues, markIn, withMark } from "./form-fields.ts";
+import { changedValues, markIn, withinOf, withMark, withValue } from "./form-fields.ts";
 import { fromLocalText, toLocalText } from "./local-moment.ts";
+import { RowChoice } from "./row-choice.tsx";
+import { RowsChoice } from "./rows-choice.tsx";
 import { useUnsaved } from "./use-unsaved.tsx";
+import "./fields.css";
 import "./input-styles.ts";
 
 interface FormProps {
   fields: readonly FormField[];
   /** The row as it is; empty for a new one. */
   before: FormValues;
+  /** What a new row begins with. */
+  initial?: FormValues;
   pending: boolean;
   error: unknown;
   /** Gets only what was changed. */
   onSave(changed: Record<string, unknown>): void;
   /** Removes it so that it can be taken back. */
   onRemove?: (() => void) | undefined;
+  /** Is told what stands in the fields, for a look at it. */
+  onValues?(values: FormValues): void;
 }
 
 /** One column of fields with a bar to save; the bar says what is not saved. */
-export function Form({ fields, before, pending, error, onSave, onRemove }: FormProps) {
+export function Form({ fields, before, initial = {}, pending, error, onSave, onRemove, onValues }: FormProps) {
   const { t } = useWords();
-  const [values, setValues] = useState<FormValues>(before);
+  const start = { ...initial, ...before };
+  const [values, setValues] = useState<FormValues>(start);
   const place = useRef<HTMLFormElement>(null);
   const isNew = Object.keys(before).length === 0;
   useEffect(() => {
     // The sheet around it opened before the declaration was read, so its own search for a first field came too early.
     if (isNew) place.current?.querySelector<HTMLElement>("[data-autofocus]")?.focus();
   }, [isNew]);
-  const changed = changedValues(before, values);
-  const dirty = Object.keys(changed).length > 0;
+  useEffect(() => onValues?.(values), [onValues, values]);
+  const dirty = Object.keys(changedValues(start, values)).length > 0;
   // What is being saved is not lost when the sheet closes behind it.
   const unsaved = useUnsaved(dirty && !pending);
   return (
@@ -41,19 +50,27 @@ export function Form({ fields, before, pending, error, onSave, onRemove }: FormP
       className="stack"
       onSubmit={(event) => {
         event.preventDefault();
-        if (dirty) onSave(changed);
+        if (dirty) onSave(changedValues(before, values));
       }}
     >
-      {fields.map((field, index) => (
-        <Field
-          key={field.name}
-          first={index === 0}
-          field={field}
-          value={values[field.name]}
-          error={error}
-          onChange={(value) => setValues((old) => ({ ...old, [field.name]: value }))}
-        />
-      ))}
+      {fields
+        .filter(({ shown }) => shown?.(values) ?? true)
+        .map((field, index) => (
+          <Fragment key={field.name}>
+            {field.heading && <h3 className="form-heading">{field.heading}</h3>}
+            {field.draw ? (
+              field.draw({ values, change: (part) => setValues((old) => ({ ...old, ...part })), error })
+            ) : (
+              <Field
+                first={index === 0}
+                field={field}
+                values={values}
+                error={error}
+                onChange={(value) => setValues((old) => withValue(fields, old, field.name, value))}
+              />
+            )}
+          </Fragment>
+        ))}
       {unsaved}
       <FaultLine error={error} />
       <div className="savebar">
@@ -61,7 +78,7 @@ export function Form({ fields, before, pending, error, onSave, onRemove }: FormP
           {t("save")}
         </Button>
         {dirty && (
-          <Button variant="default" onClick={() => setValues(before)}>
+          <Button variant="default" onClick={() => setValues(start)}>
             {t("discard")}
           </Button>
         )}
@@ -79,14 +96,15 @@ interface FieldProps {
   field: FormField;
   /** The sheet begins here. */
   first: boolean;
-  value: unknown;
+  values: FormValues;
   error: unknown;
   onChange(value: unknown): void;
 }
 
-function Field({ field, first, value, error, onChange }: FieldProps) {
+function Field({ field, first, values, error, onChange }: FieldProps) {
   const words = useWords();
   const id = useId();
+  const value = values[field.name];
   const shared = {
     id,
     label: words.name("field", field.name),
@@ -155,6 +173,30 @@ function Field({ field, first, value, error, onChange }: FieldProps) {
       );
     case "many":
       return <MultiSelect {...shared} data={[...(field.choices ?? [])]} value={lines} searchable onChange={onChange} />;
+    case "row":
+    case "rows":
+      return <RowsField {...{ field, shared, values, onChange }} />;
+    case "file":
+      return <FileField {...shared} accept={field.accept ?? []} value={value} onChange={onChange} />;
+    case "color":
+      return (
+        <TextInput
+          {...shared}
+          maxLength={7}
+          placeholder="#24408e"
+          value={text}
+          onChange={(e) => onChange(e.currentTarget.value)}
+          leftSection={
+            <input
+              type="color"
+              className="color-pick"
+              aria-label={words.t("form.pick-color", { label: shared.label })}
+              value={/^#[0-9a-f]{6}$/i.test(text) ? text : "#ffffff"}
+              onChange={(e) => onChange(e.currentTarget.value)}
+            />
+          }
+        />
+      );
     case "secret":
       return (
         <PasswordInput
@@ -193,8 +235,45 @@ function Field({ field, first, value, error, onChange }: FieldProps) {
   }
 }
 
+/** What every field says of itself. */
+interface Shared {
+  id: string;
+  label: string;
+  description: string | undefined;
+  required: boolean;
+  error: string | null;
+}
+
+interface RowsFieldProps {
+  field: FormField;
+  shared: Shared;
+  values: FormValues;
+  onChange(value: unknown): void;
+}
+
+function RowsField({ field, shared, values, onChange }: RowsFieldProps) {
+  const { t } = useWords();
+  const value = values[field.name];
+  const params = withinOf(field, values);
+  if (!field.from) return null;
+  const { required, ...rest } = shared;
+  const props = { ...rest, withAsterisk: required, route: field.from, placeholder: t("form.choose") };
+  if (field.kind === "rows") {
+    return <RowsChoice {...props} value={Array.isArray(value) ? value.map(String) : []} onChange={onChange} />;
+  }
+  return (
+    <RowChoice
+      {...props}
+      params={params ?? {}}
+      disabled={params === null}
+      value={typeof value === "string" ? value : null}
+      onChange={onChange}
+    />
+  );
+}
+
 interface JsonFieldProps {
-  shared: { id: string; label: string; description: string | undefined; required: boolean; error: string | null };
+  shared: Shared;
   value: unknown;
   onChange(value: unknown): void;
 }

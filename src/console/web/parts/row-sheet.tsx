@@ -5,7 +5,7 @@ import { useConsole } from "../console-context.tsx";
 import { useWords } from "../words/use-words.tsx";
 import { FaultLine } from "./fault-line.tsx";
 import { Form } from "./form.tsx";
-import { type Drawn, drawnFields, type FormValues } from "./form-fields.ts";
+import { bodyWith, type Drawn, drawnFields, type FormValues } from "./form-fields.ts";
 import { type SheetTab, SheetTabs } from "./sheet-tabs.tsx";
 import { SideSheet } from "./side-sheet.tsx";
 import { useRemoval } from "./use-removal.ts";
@@ -25,6 +25,12 @@ interface RowSheetProps {
   /** Which fields of the declaration, and what a person needs beyond it. */
   fields: readonly Drawn[];
   newTitle: string;
+  /** The field that names the row; `name` unless given. */
+  titleField?: string;
+  /** What a new row begins with. */
+  initial?: FormValues;
+  /** Width of the sheet, for forms that hold lists of their own. */
+  wide?: boolean;
   onClose(): void;
   /** What stands below the form of a row that is there. */
   children?: React.ReactNode;
@@ -33,7 +39,19 @@ interface RowSheetProps {
 }
 
 /** One row in a side sheet: made, changed or removed. */
-export function RowSheet({ id, item, within, fields, newTitle, onClose, children, tabs = [] }: RowSheetProps) {
+export function RowSheet({
+  id,
+  item,
+  within,
+  fields,
+  newTitle,
+  titleField = "name",
+  initial,
+  wide,
+  onClose,
+  children,
+  tabs = [],
+}: RowSheetProps) {
   const { t } = useWords();
   const params = { ...within, ...paramsOf(item, id) };
   const isNew = id === NEW;
@@ -43,7 +61,7 @@ export function RowSheet({ id, item, within, fields, newTitle, onClose, children
   const schemas = useSchemas();
   const drawn = drawnFields(schemas.data?.resources[ROUTES[item].resource]?.schema, fields);
   const found = isNew ? {} : row.data?.id === id ? row.data : null;
-  const title = isNew ? newTitle : String(row.data?.name ?? "");
+  const title = isNew ? newTitle : String(row.data?.[titleField] ?? "");
   const may = (verb: string) => (found as Partial<Row> | null)?.permissions?.includes(verb) ?? false;
   const remove = () => {
     removeSoon({ id, name: title, params });
@@ -56,6 +74,7 @@ export function RowSheet({ id, item, within, fields, newTitle, onClose, children
           key={id}
           fields={isNew || may("put") ? drawn : []}
           before={found}
+          {...(isNew && initial ? { initial } : {})}
           pending={saving.isPending}
           error={saving.error}
           onSave={(changed) => saving.mutate(changed)}
@@ -66,7 +85,7 @@ export function RowSheet({ id, item, within, fields, newTitle, onClose, children
     </>
   );
   return (
-    <SideSheet title={title} onClose={onClose}>
+    <SideSheet title={title} onClose={onClose} wide={wide ?? false}>
       <FaultLine error={row.error ?? schemas.error} />
       {isNew || tabs.length === 0 ? (
         details
@@ -88,8 +107,8 @@ function useSaving({ item, params, isNew, onClose }: Target) {
   const { client, say } = useConsole();
   const { t } = useWords();
   return useChange(ROUTES[item].resource, async (changed: Record<string, unknown>) => {
-    if (isNew) await client.post(collectionOf(item), params, changed);
-    else await client.put(item, params, changed);
+    if (isNew) await client.post(collectionOf(item), params, bodyWith(changed));
+    else await client.put(item, params, bodyWith(changed));
     say(t("saved"));
     onClose();
   });

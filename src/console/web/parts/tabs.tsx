@@ -8,12 +8,15 @@ export const TABS = {
     { to: "/send", word: "send.title" },
     { to: "/templates", word: "templates.title" },
     { to: "/confirmation-requests", word: "confirmations.title" },
+    { to: "/profiles", word: "profiles.title" },
+    { to: "/speech", word: "speech.title" },
   ],
   people: [
     { to: "/people", word: "users.title" },
     { to: "/lists", word: "lists.title" },
     { to: "/security-groups", word: "security.title" },
     { to: "/directory-groups", word: "directory.title" },
+    { to: "/chat-groups", word: "chats.title" },
     { to: "/domains", word: "domain.title" },
     { to: "/rights", word: "why.title" },
   ],
@@ -23,12 +26,17 @@ export const TABS = {
   ],
   system: [
     { to: "/system", word: "system.overview" },
+    { to: "/look", word: "branding.title" },
     { to: "/applications", word: "application.title" },
     { to: "/webhooks", word: "webhook.title" },
   ],
   devices: [
     { to: "/devices", word: "devices.title" },
     { to: "/device-groups", word: "groups.title" },
+    { to: "/inputs", word: "inputs.title" },
+    { to: "/places", word: "places.title" },
+    { to: "/site-roles", word: "roles.title" },
+    { to: "/areas", word: "areas.title" },
   ],
 } as const satisfies Record<string, readonly { to: string; word: WordKey }[]>;
 

@@ -3,6 +3,7 @@ import { firstDe } from "./first-de.ts";
 import { identityDe } from "./identity-de.ts";
 import { listDe } from "./list-de.ts";
 import { peopleDe } from "./people-de.ts";
+import { placesDe } from "./places-de.ts";
 import { sendDe } from "./send-de.ts";
 import { systemDe } from "./system-de.ts";
 import { thingsDe } from "./things-de.ts";
@@ -14,6 +15,7 @@ export const de: Readonly<Record<WordKey, string>> = {
   ...sendDe,
   ...systemDe,
   ...peopleDe,
+  ...placesDe,
   ...identityDe,
   ...thingsDe,
   cancel: "Abbrechen",

@@ -2,6 +2,7 @@ import { firstEn } from "./first-en.ts";
 import { identityEn } from "./identity-en.ts";
 import { listEn } from "./list-en.ts";
 import { peopleEn } from "./people-en.ts";
+import { placesEn } from "./places-en.ts";
 import { sendEn } from "./send-en.ts";
 import { systemEn } from "./system-en.ts";
 import { thingsEn } from "./things-en.ts";
@@ -16,6 +17,7 @@ export const en = {
   ...sendEn,
   ...systemEn,
   ...peopleEn,
+  ...placesEn,
   ...identityEn,
   ...thingsEn,
   cancel: "Cancel",

@@ -178,5 +178,5 @@ export const identityDe: Readonly<Record<keyof typeof identityEn, string>> = {
   "directory.tie": "An eine Verzeichnisgruppe binden",
   "directory.untied": "Nicht mehr gebunden: {name}",
   "directory.untie-named": "Von {name} lösen",
-  "field.externalId": "Kennung im Verzeichnis",
+  "field.externalId": "Kennung in einem anderen System",
 };

@@ -173,5 +173,5 @@ export const identityEn = {
   "directory.tie": "Tie to a directory group",
   "directory.untied": "Tied no longer: {name}",
   "directory.untie-named": "Untie {name}",
-  "field.externalId": "Id in the directory",
+  "field.externalId": "Id in another system",
 } as const;
