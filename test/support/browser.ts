@@ -1,4 +1,4 @@
-import { AxeBuilder } from "@axe-core/playwright";
+import axe, { type AxeResults } from "axe-core";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 
 /** A page of the console, with what went wrong on it. */
@@ -8,22 +8,27 @@ export interface ConsolePage {
   readonly faults: string[];
   /** Opens an address of the console and waits until its page is there and at rest. */
   open(path: string): Promise<void>;
-  /** What axe finds on the page as it is, each with the elements it is about. */
-  axe(): Promise<string[]>;
+  /** What axe finds on the page as it is, by all its rules or by those about colours, each with the elements it is about. */
+  axe(rules?: "colours"): Promise<string[]>;
 }
 
-/** Debian's Chromium without a window, with further switches of its command line; the test closes it. */
+/** A window as on a desk. */
+export const WINDOW_SIZE = { width: 1_280, height: 800 };
+
+/** Debian's Chromium as a program that has no window at all, with further switches of its command line; the test closes it. */
 export async function startBrowser(args: readonly string[] = []): Promise<Browser> {
-  return chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", ...args] });
+  const executablePath = "/usr/bin/chromium-headless-shell";
+  return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", ...args] });
 }
 
-/** A browser window of its own, 1280 px wide unless told. */
+/** A browser window of its own, 1280 px wide unless told, in which nothing moves without need. */
 export async function newConsolePage(
   browser: Browser,
   url: string,
   options: BrowserContextOptions = {},
 ): Promise<ConsolePage> {
-  const context = await browser.newContext({ viewport: { width: 1_280, height: 800 }, locale: "en-US", ...options });
+  const usual = { viewport: WINDOW_SIZE, locale: "en-US", reducedMotion: "reduce" } as const;
+  const context = await browser.newContext({ ...usual, ...options });
   const page = await context.newPage();
   const faults: string[] = [];
   page.on("pageerror", (error) => faults.push(error.message));
@@ -38,8 +43,11 @@ export async function newConsolePage(
       await page.waitForSelector("h1");
       await page.waitForLoadState("networkidle");
     },
-    async axe() {
-      const { violations } = await new AxeBuilder({ page }).analyze();
+    async axe(rules) {
+      await page.evaluate(`window.axe || (() => { ${axe.source} })()`);
+      const only = rules === "colours" ? { runOnly: ["color-contrast"] } : {};
+      const options = JSON.stringify({ resultTypes: ["violations"], ...only });
+      const { violations } = await page.evaluate<AxeResults>(`axe.run(document, ${options})`);
       return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
     },
   };

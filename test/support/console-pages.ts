@@ -1,4 +1,4 @@
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { type ConsolePage, newConsolePage } from "./browser.ts";
 import { TEST_ADMIN } from "./daemon.ts";
 
@@ -34,15 +34,26 @@ export const CONSOLE_PAGES = [
 /** A phone held upright. */
 export const PHONE_SIZE = { width: 380, height: 760 };
 
-/** A window of the console in which somebody has logged in; the administrator of test daemons unless told. */
+/** Sessions by the daemon's address and the e-mail address of whose they are. */
+const sessions = new Map<string, Awaited<ReturnType<BrowserContext["storageState"]>>>();
+
+/**
+ * A window of the console in which somebody has logged in; the administrator of test daemons unless told. All windows of
+ * a person share one session: a test that ends it opens a window of its own and logs in there.
+ */
 export async function openConsole(
   browser: Browser,
   url: string,
   options?: BrowserContextOptions,
   who: { email: string; password: string } = TEST_ADMIN,
 ): Promise<ConsolePage> {
-  const console = await newConsolePage(browser, url, options);
-  await logIn(console, who);
+  const key = `${url} ${who.email}`;
+  const storageState = sessions.get(key);
+  const console = await newConsolePage(browser, url, { ...options, ...(storageState ? { storageState } : {}) });
+  if (!storageState) {
+    await logIn(console, who);
+    sessions.set(key, await console.page.context().storageState());
+  }
   return console;
 }
 
