@@ -33,6 +33,12 @@ import type { PluginHost } from "../extensions/plugin-host.ts";
 import { endpointActivityBehaviour } from "../health/endpoint-activity-behaviour.ts";
 import { type EndpointNeeds, endpointBehaviour } from "../health/endpoint-behaviour.ts";
 import { failoverStatus } from "../health/failover-status.ts";
+import {
+  callRedirectBehaviour,
+  dialingConfigurationBehaviour,
+  m2mInputBehaviour,
+  routingRequestBehaviour,
+} from "../inputs/rule-behaviours.ts";
 import { bulkUploadBehaviour } from "../loaders/bulk-behaviour.ts";
 import { loadDefinitionBehaviour } from "../loaders/load-behaviour.ts";
 import { triggerBehaviour } from "../outbound/trigger-behaviour.ts";
@@ -67,6 +73,10 @@ import incidentPlanResources from "../resources/incidents/incident-plan-resource
 import incidentPlans from "../resources/incidents/incident-plans.ts";
 import incidentResources from "../resources/incidents/incident-resources.ts";
 import incidents from "../resources/incidents/incidents.ts";
+import callAwareCallRedirects from "../resources/inputs/call-aware-call-redirects.ts";
+import callAwareRoutingRequests from "../resources/inputs/call-aware-routing-requests.ts";
+import dialcastDialingConfigurations from "../resources/inputs/dialcast-dialing-configurations.ts";
+import m2mInputs from "../resources/inputs/m2m-inputs.ts";
 import distributionListScimGroups from "../resources/lists/distribution-list-scim-groups.ts";
 import distributionLists from "../resources/lists/distribution-lists.ts";
 import loadDefinitions from "../resources/loads/load-definitions.ts";
@@ -116,7 +126,7 @@ export interface BehaviourNeeds {
 export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour> {
   const { clock, endpoint, groupCounts, plugins, baseUrl } = needs;
   const files = (): FileStore => needs.files;
-  const claims = plugins.manifests.flatMap((manifest) => manifest.claims);
+  const claims = () => plugins.manifests.flatMap((manifest) => manifest.claims);
   return table([
     ...accessBehaviours(clock, needs.catalogue),
     ...bellBehaviours(),
@@ -166,6 +176,10 @@ export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour>
     bind(confirmationRequests, confirmationRequestBehaviour),
     bind(dynamicReplies, dynamicReplyBehaviour),
     bind(escalationRules, escalationRuleBehaviour(files)),
+    bind(callAwareCallRedirects, callRedirectBehaviour),
+    bind(callAwareRoutingRequests, routingRequestBehaviour),
+    bind(m2mInputs, m2mInputBehaviour),
+    bind(dialcastDialingConfigurations, dialingConfigurationBehaviour),
     bind(collaborationGroups, collaborationGroupBehaviour),
     bind(incidentPlans, incidentPlanBehaviour),
     bind(incidentPlanResources, resourceBehaviourOf(incidentPlanResources)),

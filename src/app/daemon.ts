@@ -9,7 +9,7 @@ import { AREA_TABLES } from "../areas/room-tables.ts";
 import { createSpeechEngine } from "../audio/speech-engine.ts";
 import { createAddressPolicy } from "../base/address-policy.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
-import { BugError, invalidValue, UpstreamError } from "../base/errors.ts";
+import { BugError, invalidValue } from "../base/errors.ts";
 import { createEvents, type Events } from "../base/events.ts";
 import type { Log } from "../base/log.ts";
 import type { Broadcaster } from "../broadcast/broadcaster.ts";
@@ -19,11 +19,13 @@ import { BROADCAST_TABLES } from "../broadcast/room-tables.ts";
 import { createSpeech, type Speech } from "../broadcast/speech.ts";
 import { inActivationGroup } from "../devices/activation-groups.ts";
 import { createGroupCounts } from "../devices/group-counts.ts";
-import { builtPluginFolder } from "../extensions/installed-plugins.ts";
+import { builtPluginFolder, ownPluginFolder } from "../extensions/installed-plugins.ts";
 import { createPluginHost, PLUGIN_TABLES, type PluginHost } from "../extensions/plugin-host.ts";
 import type { BuildInfo } from "../health/endpoint-behaviour.ts";
 import { failoverStatus } from "../health/failover-status.ts";
 import { watchHealth } from "../health/health.ts";
+import { createInputs, type Inputs } from "../inputs/inputs.ts";
+import { INPUT_TABLES } from "../inputs/room-tables.ts";
 import { createBulkUploads } from "../loaders/bulk-uploads.ts";
 import { cronSchedule } from "../loaders/cron.ts";
 import { createLoaders } from "../loaders/load-definitions.ts";
@@ -115,6 +117,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
     ...SCENARIO_TABLES,
     ...AREA_TABLES,
     ...ALARM_TABLES,
+    ...INPUT_TABLES,
   ];
   const data = openData({ dataDir, declarations, behaviours, tables, clock, events, log, onFatal: options.onFatal });
   end("data", data.close);
@@ -127,8 +130,15 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   end("health", health.close);
   const endpointId = (): string => ownEndpoint(store);
   const speech = createSpeech({ store, engine: createSpeechEngine(clock), by: access.systemBy("speech") });
-  const channels = joinChannels({ ...options, clock, events, data, sound, speech, endpointId });
+  // Set below: no plugin runs before it is made.
+  let inputs: Inputs;
+  const takeInput = (plugin: string, input: unknown): Promise<void> => inputs.take(plugin, input);
+  const channels = joinChannels({ ...options, clock, events, data, sound, speech, endpointId, takeInput });
   const { plugins, broadcaster } = channels;
+  const reportsSite = settings.scenarios.syntheticSiteQuestion;
+  const scenarios = createScenarios({ store, catalogue, clock, broadcaster, reportsSite });
+  const startScenario = scenarios.start;
+  inputs = createInputs({ store, clock, log, broadcaster, startScenario, endpointId, by: access.systemBy("inputs") });
   const onError = (error: unknown): void => log.error({ err: error }, "devices of groups were not counted");
   const counting = { reader: store, clock, events, onError };
   const groupCounts = createGroupCounts(counting);
@@ -150,14 +160,16 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
     baseUrl,
     systemBy: () => access.systemBy("areas"),
   };
-  Object.assign(behaviours, bindBehaviours({ ...rules, reportsSite: settings.scenarios.syntheticSiteQuestion }));
+  Object.assign(behaviours, bindBehaviours({ ...rules, reportsSite }));
 
   await store.write((tx) => writeAlarms(tx, access.systemBy("alarms")));
   end("plugins", () => plugins.stop());
   await Promise.all([plugins.start(), sound.ready, speech.start()]);
   end("broadcaster", () => broadcaster.stop());
   await broadcaster.start();
-  const control = await startControlSocket(dataDir, createOrders(data), log);
+  end("inputs", inputs.stop);
+  inputs.start();
+  const control = await startControlSocket(dataDir, ordersOf(data, plugins), log);
   end("control socket", control.stop);
   const served = { ...settings, listen: options.listen };
   const signIn = createSignIn({ store, access, clock });
@@ -177,8 +189,6 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const loaders = createLoaders({ ...loading, events, schedule: cronSchedule, loadsDir });
   end("loaders", loaders.stop);
   await loaders.start();
-  const reportsSite = settings.scenarios.syntheticSiteQuestion;
-  const scenarios = createScenarios({ store, catalogue, clock, broadcaster, reportsSite });
   const telling = createTelling({ data, clock, events, log, policy, endpointId });
   const { eventStream, webhooks, live } = telling;
   const api = createApi({
@@ -216,6 +226,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
 }
 
 interface ChannelNeeds {
+  dataDir: string;
   data: ApplianceData;
   settings: Settings;
   clock: Clock;
@@ -224,6 +235,8 @@ interface ChannelNeeds {
   sound: Sound;
   speech: Speech;
   endpointId(): string;
+  /** Stores what a plugin tells from outside. */
+  takeInput(plugin: string, input: unknown): Promise<void>;
 }
 
 /** Makes the two that need each other: the plugin host reports to the broadcaster, which gives it deliveries. */
@@ -235,13 +248,12 @@ function joinChannels(needs: ChannelNeeds): { plugins: PluginHost; broadcaster: 
   const plugins = createPluginHost({
     ...{ store, clock, events, log, settings, endpointId },
     pluginFolder: builtPluginFolder(),
+    ownPluginFolder: ownPluginFolder(needs.dataDir),
     by: access.systemBy("extensions"),
     onOutcomes: (outcomes) => broadcaster.takeOutcomes(outcomes),
     openStream: (provider, target, notificationId) => broadcaster.openStream(provider, target, notificationId),
     confirm: (provider, recipientId, option) => broadcaster.confirm(provider, recipientId, option),
-    trigger: async (plugin) => {
-      throw new UpstreamError("upstream", `Nothing is set up to follow an input of ${plugin}.`);
-    },
+    trigger: (plugin, input) => needs.takeInput(plugin, input),
   });
   broadcaster = createBroadcaster({
     ...{ store, clock, events, log, endpointId, providers: plugins },
@@ -251,6 +263,15 @@ function joinChannels(needs: ChannelNeeds): { plugins: PluginHost; broadcaster: 
     by: access.systemBy("broadcast"),
   });
   return { plugins, broadcaster };
+}
+
+/** What commands may order of the daemon: on its data, and of what runs. */
+function ordersOf(data: ApplianceData, plugins: PluginHost): ReturnType<typeof createOrders> {
+  return {
+    ...createOrders(data),
+    /** `{}` -> names of the plugins that were installed since the daemon looked. */
+    "plugin.takeUp": () => plugins.takeUp(),
+  };
 }
 
 /** This appliance's endpoint: the one that `init` made, which can't be deleted. */

@@ -8,6 +8,7 @@ import { addDemo } from "./demo.ts";
 import { EXIT, EXIT_HELP } from "./exit-codes.ts";
 import { addInit } from "./init.ts";
 import { addOpenapi } from "./openapi.ts";
+import { addPlugin } from "./plugin/plugin.ts";
 import { addServe } from "./serve.ts";
 import { addSettings } from "./settings.ts";
 import { faultOf, type Terminal, tellFault } from "./terminal.ts";
@@ -29,6 +30,7 @@ const COMMANDS: readonly AddCommand[] = [
   addConform,
   addSettings,
   addBulk,
+  addPlugin,
   addCampus,
 ];
 

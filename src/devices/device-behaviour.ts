@@ -20,7 +20,7 @@ type Device = RowOf<typeof devices>;
  * appliance as `endpoint {id, name}` with includeEndpointDetails.
  * @source interfaces.md, Extensions, endpoints, devices
  */
-export function deviceBehaviour(findProvider: FindProvider, claims: readonly Claim[]): Behaviour<typeof devices> {
+export function deviceBehaviour(findProvider: FindProvider, claims: () => readonly Claim[]): Behaviour<typeof devices> {
   return {
     beforeWrite({ before, after }) {
       if (!after) return;
@@ -28,7 +28,7 @@ export function deviceBehaviour(findProvider: FindProvider, claims: readonly Cla
       after.icopId = icopIdOf(after);
       if (before?.type === after.type && before.deviceIdentifier === after.deviceIdentifier) return;
       const provider = findProvider(after.type, after.deviceIdentifier);
-      if (provider === null) throw invalidValue("type", unserved(after, claims));
+      if (provider === null) throw invalidValue("type", unserved(after, claims()));
       after.provider = provider;
     },
     present(rows, { reader, query }) {

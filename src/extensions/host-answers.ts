@@ -5,12 +5,11 @@ import type { AudioTarget } from "../plugin-api/index.ts";
 import { takeDeviceReport } from "./device-reports.ts";
 import type { PluginHostNeeds } from "./host-needs.ts";
 import { getState, setState } from "./plugin-state.ts";
-import type { Triggers } from "./plugin-triggers.ts";
 import type { HostMethod } from "./wire.ts";
 
 /** What answering plugins needs. */
-export interface AnswerNeeds extends Pick<PluginHostNeeds, "store" | "by" | "endpointId" | "openStream" | "confirm"> {
-  triggers: Triggers;
+export interface AnswerNeeds
+  extends Pick<PluginHostNeeds, "store" | "by" | "endpointId" | "openStream" | "confirm" | "trigger"> {
   findProvider(type: string, deviceIdentifier: string): string | null;
 }
 
@@ -27,7 +26,7 @@ export async function answerCall(
     case "confirm":
       return needs.confirm(plugin, checkedId(args[0], "confirm: a recipient"), checkedOption(args[1]));
     case "trigger":
-      return needs.triggers.take(plugin, args[0]);
+      return needs.trigger(plugin, args[0]);
     case "devices.report":
       return takeDeviceReport(plugin, args[0], needs);
     case "state.get":

@@ -2,7 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Events } from "../base/events.ts";
 import type { Log } from "../base/log.ts";
 import type { Outcome } from "../broadcast/providers.ts";
-import type { AudioTarget, TriggerInput } from "../plugin-api/index.ts";
+import type { AudioTarget } from "../plugin-api/index.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { By, Store } from "../store/store.ts";
 import type { InstalledPlugin } from "./installed-plugins.ts";
@@ -17,6 +17,8 @@ export interface PluginHostNeeds {
   settings: Pick<Settings, "network" | "plugins">;
   /** Folder of built plugins, `<name>/{plugin.json,config.js,index.js}`, with a slash at its end. */
   pluginFolder: URL;
+  /** Folder of the plugins that were installed later, with a slash at its end; there are none without. */
+  ownPluginFolder?: URL;
   /** In whose name extension rows, devices and activities are written. */
   by: By;
   /** This appliance's endpoint. */
@@ -26,8 +28,8 @@ export interface PluginHostNeeds {
   /** Resolves when the first packet to the target has left. */
   openStream(provider: string, target: Omit<AudioTarget, "ssrc">, notificationId: string): Promise<void>;
   confirm(provider: string, recipientId: string, option: string): Promise<void>;
-  /** Takes up an input that is stored; when it rejects, or the process ends before it resolves, it is called again at the next start. */
-  trigger(plugin: string, input: TriggerInput): Promise<void>;
+  /** Checks and stores an input from outside; resolves when it is stored, and what follows is not the host's to wait for. */
+  trigger(plugin: string, input: unknown): Promise<void>;
   /** How plugins are run: each in a thread of its own unless given. */
   launch?: (plugin: InstalledPlugin) => Launch;
 }

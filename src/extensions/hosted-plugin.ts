@@ -50,8 +50,7 @@ export interface HostedNeeds {
 
 /** One installed plugin: its configuration, its run, and what is outstanding with it. */
 export class HostedPlugin {
-  readonly manifest: PluginManifest;
-  readonly #plugin: InstalledPlugin;
+  #plugin: InstalledPlugin;
   readonly #needs: HostedNeeds;
   readonly #log: TailedLog;
   readonly #tail: LogTail;
@@ -79,7 +78,6 @@ export class HostedPlugin {
     const { host } = needs;
     const { name, window, memoryMb = MEMORY_MB } = plugin.manifest;
     const onLine = (line: string): void => this.#log.debug({ line: this.#redact(line) }, "printed");
-    this.manifest = plugin.manifest;
     this.#plugin = plugin;
     this.#needs = needs;
     this.#tail = createLogTail(host.clock);
@@ -102,6 +100,9 @@ export class HostedPlugin {
     this.#routes = createRouteCalls(host.clock, (message) => this.#supervisor.send(message));
   }
 
+  get manifest(): PluginManifest {
+    return this.#plugin.manifest;
+  }
   get config(): PluginConfig | null {
     return this.#config;
   }
@@ -137,6 +138,17 @@ export class HostedPlugin {
     } catch (error) {
       this.#loadFault = `its config.js can't be read: ${wordsOf(error)}`;
     }
+  }
+
+  /**
+   * Takes a newer version at the same place and starts it when it may run; what is outstanding goes on. How many items and
+   * how much memory it may hold is as it was until the daemon starts anew. Never rejects.
+   */
+  async renew(plugin: InstalledPlugin, row: RowOf<typeof extensions>): Promise<void> {
+    this.#plugin = plugin;
+    this.#loadFault = null;
+    await this.load();
+    await this.restart(row).catch(() => this.apply(row));
   }
 
   /** Brings it in line with its row, one change after the other; `again` starts one that was given up, too. Never rejects. */

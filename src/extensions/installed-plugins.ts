@@ -1,4 +1,6 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { workerEntry } from "../base/worker-entry.ts";
 import type { ConfigFields, PluginManifest } from "../plugin-api/index.ts";
 import { findConflict } from "./claims.ts";
@@ -24,17 +26,31 @@ export function builtPluginFolder(): URL {
   return new URL("../../plugins/", workerEntry(import.meta.url, "./plugin-worker"));
 }
 
-/** Finds the plugins below `folder`, in order of their names. No code of theirs is run. A missing folder holds none. */
-export function findPlugins(folder: URL): { installed: InstalledPlugin[]; refused: RefusedPlugin[] } {
+/** Folder of the plugins that were installed into an appliance, with a slash at its end; it may be missing. */
+export function ownPluginFolder(dataDir: string): URL {
+  return pathToFileURL(`${join(dataDir, "plugins")}/`);
+}
+
+/**
+ * Finds the plugins that come with Carillon in `folder`, then those installed in `ownFolder`, in order of their names. No
+ * code of theirs is run. A missing folder holds none. own choice: what was installed starts switched off, whatever it says.
+ */
+export function findPlugins(
+  folder: URL,
+  ownFolder: URL | null = null,
+): { installed: InstalledPlugin[]; refused: RefusedPlugin[] } {
   const installed: InstalledPlugin[] = [];
   const refused: RefusedPlugin[] = [];
-  for (const name of namesBelow(folder)) {
-    const own = new URL(`${name}/`, folder);
-    const { manifest, faults } = readManifest(readText(new URL("plugin.json", own)), name);
-    if (!manifest) {
-      refused.push({ name, reasons: faults });
+  const found = [folder, ...(ownFolder ? [ownFolder] : [])].flatMap((each) =>
+    namesBelow(each).map((name) => ({ name, own: new URL(`${name}/`, each), foreign: each === ownFolder })),
+  );
+  for (const { name, own, foreign } of found) {
+    const { manifest: read, faults } = readManifest(readText(new URL("plugin.json", own)), name);
+    if (!read || installed.some((plugin) => plugin.manifest.name === name)) {
+      refused.push({ name, reasons: faults ?? ["Carillon brings a plugin of this name."] });
       continue;
     }
+    const manifest = foreign ? { ...read, enabledByDefault: false } : read;
     const conflict = findConflict(
       manifest,
       installed.map((plugin) => plugin.manifest),
@@ -49,8 +65,10 @@ export function findPlugins(folder: URL): { installed: InstalledPlugin[]; refuse
 }
 
 /** Reads the fields of a plugin's configuration; runs its config.js, which holds nothing but them. */
-export async function loadConfigFields(plugin: InstalledPlugin): Promise<ConfigFields> {
-  const { default: fields } = (await import(plugin.configEntry.href)) as { default: ConfigFields };
+export async function loadConfigFields({ configEntry }: InstalledPlugin): Promise<ConfigFields> {
+  // A newer version lies at the same place and must not be taken for the one that was read before.
+  const { mtimeMs } = statSync(configEntry);
+  const { default: fields } = (await import(`${configEntry.href}?${mtimeMs}`)) as { default: ConfigFields };
   return fields;
 }
 
@@ -58,7 +76,7 @@ function namesBelow(folder: URL): string[] {
   try {
     const entries = readdirSync(folder, { withFileTypes: true });
     return entries
-      .filter((entry) => entry.isDirectory())
+      .filter((entry) => entry.isDirectory() && !entry.name.startsWith("."))
       .map((entry) => entry.name)
       .sort();
   } catch {

@@ -9,13 +9,14 @@ export type ManifestReading = { manifest: PluginManifest; faults?: never } | { m
 /** What is wrong with a member's value, in words that follow its name; null when nothing is. */
 type Check = (value: unknown) => string | null;
 
-const NAME = /^[a-z][a-z0-9-]{0,62}$/;
+/** Names of plugins and of their ports. */
+export const PLUGIN_NAME = /^[a-z][a-z0-9-]{0,62}$/;
 const EXTENSION_TYPES = ["device", "device-filter", "endpoint-proxy", "collaboration", "report"];
 const LONGEST_PATTERN = 200;
 const OPTIONAL = ["deviceType", "memoryMb", "failureCode"];
 
 const MEMBERS: Readonly<Record<keyof PluginManifest, Check>> = {
-  name: matching(NAME, "a word of small letters, digits and hyphens"),
+  name: matching(PLUGIN_NAME, "a word of small letters, digits and hyphens"),
   version: matching(/^\d+\.\d+\.\d+$/, "a version such as 1.0.0"),
   description: matching(/\S/, "a sentence"),
   extensionType: oneOf(EXTENSION_TYPES),
@@ -23,8 +24,8 @@ const MEMBERS: Readonly<Record<keyof PluginManifest, Check>> = {
   claims: listOf(checkClaim),
   window: between(1, 4_096),
   enabledByDefault: (value) => (typeof value === "boolean" ? null : "must be true or false"),
-  listens: listOf(matching(NAME, "a word of small letters, digits and hyphens")),
-  watches: listOf(matching(NAME, "the name of a resource, such as devices")),
+  listens: listOf(matching(PLUGIN_NAME, "a word of small letters, digits and hyphens")),
+  watches: listOf(matching(PLUGIN_NAME, "the name of a resource, such as devices")),
   packages: listOf(matching(/^(@[a-z0-9._-]+\/)?[a-z0-9._-]+$/, "the name of a package")),
   memoryMb: between(16, 2_048),
   failureCode: oneOf(NOTIFICATION_ACTIVITY_TYPES),

@@ -1,3 +1,4 @@
+import { existsSync, statSync } from "node:fs";
 import { ConflictError } from "../base/errors.ts";
 import type { Providers } from "../broadcast/providers.ts";
 import type {
@@ -16,11 +17,11 @@ import { extensionIdOf, writeExtensionRows } from "./extension-rows.ts";
 import type { AnswerNeeds } from "./host-answers.ts";
 import type { PluginHostNeeds } from "./host-needs.ts";
 import { HostedPlugin } from "./hosted-plugin.ts";
-import { findPlugins } from "./installed-plugins.ts";
+import { findPlugins, type InstalledPlugin } from "./installed-plugins.ts";
 import type { LogLine } from "./log-tail.ts";
 import { recordRestart } from "./plugin-activities.ts";
+import { openDoorFor } from "./plugin-door.ts";
 import { PLUGIN_STATE } from "./plugin-state.ts";
-import { createTriggers, PLUGIN_TRIGGERS } from "./plugin-triggers.ts";
 import { straySettings } from "./stray-settings.ts";
 
 export type { PluginHostNeeds } from "./host-needs.ts";
@@ -29,6 +30,8 @@ export type { PluginHostNeeds } from "./host-needs.ts";
 export interface PluginHost extends Providers {
   /** Makes the extension rows and starts what is enabled; resolves when each runs or has failed its first start. */
   start(): Promise<void>;
+  /** Takes up plugins that were installed while it runs, and newer versions; gives their names. */
+  takeUp(): Promise<string[]>;
   /** Stops every plugin; resolves within about 2 s, when all are gone. */
   stop(): Promise<void>;
   /** Calls deliveries of one provider off. */
@@ -55,7 +58,7 @@ export interface PluginHost extends Providers {
 }
 
 /** Tables that the host needs in the store. */
-export const PLUGIN_TABLES: readonly RoomTable[] = [PLUGIN_STATE, PLUGIN_TRIGGERS];
+export const PLUGIN_TABLES: readonly RoomTable[] = [PLUGIN_STATE];
 
 const ABSENT = { state: "absent", health: "down", reason: null, failures: 0, nextTryAt: null };
 
@@ -69,18 +72,16 @@ const FOLLOWED = [
 /** Finds the plugins in the folder; nothing of them runs before `start`. */
 export function createPluginHost(needs: PluginHostNeeds): PluginHost {
   const { store, clock, events, log, by } = needs;
-  const { installed, refused } = findPlugins(needs.pluginFolder);
-  for (const { name, reasons } of refused) log.error({ plugin: name, reasons }, "plugin refused");
+  const installed = findAll(needs);
   const manifests = installed.map(({ manifest }) => manifest);
   for (const words of straySettings(needs.settings, manifests)) log.warn({ setting: words }, "setting without effect");
-  const findProvider = compileClaims(manifests);
-  const triggers = createTriggers(store, clock, needs.trigger, (error) =>
-    log.error({ err: error }, "an input from outside could not be taken up"),
-  );
-  const answers: AnswerNeeds = { ...needs, triggers, findProvider };
+  let claimed = compileClaims(manifests);
+  const findProvider = (type: string, identifier: string): string | null => claimed(type, identifier);
+  const answers: AnswerNeeds = { ...needs, findProvider };
   const plugins = new Map(
     installed.map((plugin) => [plugin.manifest.name, new HostedPlugin(plugin, { host: needs, answers })]),
   );
+  let known = new Map(installed.map((plugin) => [plugin.manifest.name, stampOf(plugin)]));
   const unsubscribe: (() => void)[] = [];
 
   /** Brings a plugin in line with its row; `again` tries one that was given up. */
@@ -111,7 +112,25 @@ export function createPluginHost(needs: PluginHostNeeds): PluginHost {
         ),
       );
       await Promise.all([...plugins.keys()].map((name) => applyRow(name)));
-      triggers.resume();
+    },
+    async takeUp() {
+      const found = findAll(needs);
+      const fresh = found.filter((plugin) => known.get(plugin.manifest.name) !== stampOf(plugin));
+      known = new Map(found.map((plugin) => [plugin.manifest.name, stampOf(plugin)]));
+      for (const plugin of fresh) {
+        const { name } = plugin.manifest;
+        const at = manifests.findIndex((manifest) => manifest.name === name);
+        manifests.splice(at < 0 ? manifests.length : at, at < 0 ? 0 : 1, plugin.manifest);
+        const hosted = plugins.get(name) ?? new HostedPlugin(plugin, { host: needs, answers });
+        plugins.set(name, hosted);
+        claimed = compileClaims(manifests);
+        if (at < 0) await hosted.load();
+        await writeExtensionRows([plugin.manifest], store, by);
+        const row = store.get(extensions, extensionIdOf(name));
+        if (row) await (at < 0 ? hosted.apply(row) : hosted.renew(plugin, row));
+        log.info({ plugin: name, version: plugin.manifest.version }, "plugin taken up");
+      }
+      return fresh.map(({ manifest }) => manifest.name);
     },
     async stop(provider?: string, request?: StopRequest) {
       if (provider !== undefined && request) {
@@ -164,4 +183,17 @@ export function createPluginHost(needs: PluginHostNeeds): PluginHost {
       touched: (name) => clock.soon(() => void applyRow(name, true)),
     }),
   };
+}
+
+/** Every plugin that was not refused; those are told in the log. */
+function findAll({ pluginFolder, ownPluginFolder, log }: PluginHostNeeds): InstalledPlugin[] {
+  if (ownPluginFolder && existsSync(ownPluginFolder)) openDoorFor(ownPluginFolder);
+  const { installed, refused } = findPlugins(pluginFolder, ownPluginFolder);
+  for (const { name, reasons } of refused) log.error({ plugin: name, reasons }, "plugin refused");
+  return installed;
+}
+
+/** Differs as soon as another version lies in the plugin's place. */
+function stampOf({ entry, manifest }: InstalledPlugin): string {
+  return `${manifest.version} ${statSync(entry, { throwIfNoEntry: false })?.mtimeMs}`;
 }

@@ -75,13 +75,33 @@ export interface DeviceReport {
   attributes: Record<string, string>;
 }
 
-/** Something from outside that starts a message: panic button, call, contact closure, CAP alert. */
+/** Something from outside that may start a message: a button, a contact closure, a request, a call, a CAP alert. */
 export interface TriggerInput {
   /** What the source calls itself, stable over time. */
   source: string;
   /** Same key, same event: repeats within a day start nothing. */
   dedupeKey: string;
+  /** What it says; `state` (`closed`, `pressed` …) is what rules ask for, texts and numbers fill `{{name}}` in messages. */
   values: Record<string, unknown>;
+  /** Present when it is about a call. */
+  call?: CallReport;
+}
+
+/** How far a telephone call has got. Each step is an input of its own, told in order. */
+export interface CallReport {
+  /** Names the call among all of the source's, such as a SIP Call-ID. */
+  callId: string;
+  state: "ringing" | "answered" | "ended";
+  /** Number that was called, as it was dialled. */
+  calledNumber: string;
+  callingNumber?: string;
+  /**
+   * A call that a call manager sent on (`redirect`) or asks about (`routing-request`); without it the call reached the
+   * appliance itself.
+   */
+  via?: "redirect" | "routing-request";
+  /** Digits that the caller entered; kept sealed. */
+  pin?: string;
 }
 
 /** A request that arrives at a plugin's own port or route. */
@@ -226,3 +246,31 @@ export interface PluginManifest {
   /** Activity type written when the extension can't be reached while sending. */
   failureCode?: string;
 }
+
+/** What a peer may know of the plugin that it stands opposite to. */
+export interface PeerNeeds {
+  /** URLs of the plugin's open own ports by `<plugin>/<name>`; asked when needed, since they open with the plugin. */
+  urls(): Readonly<Record<string, string>>;
+}
+
+/**
+ * A device on loopback that takes everything a plugin sends and stays mute: it never shows that anybody hears or sees
+ * anything. Every plugin is run against one and must not report more than the peer gave it.
+ */
+export interface MutePeer {
+  /** Configuration of the plugin, secrets in the clear. */
+  readonly config: Record<string, unknown>;
+  /** The device to deliver to, with the attributes that lead to the peer. */
+  readonly device: DeliveryItem["device"];
+  /** What the peer's taking proves: the plugin must report this level, and none above it. */
+  readonly proves: "sent" | "accepted";
+  /**
+   * Resolves when the plugin has asked for further proof and was shown that there is none; at once for a channel that
+   * has no such question.
+   */
+  asked(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Default export of a plugin's `peer.ts`. */
+export type OpenMutePeer = (needs: PeerNeeds) => Promise<MutePeer>;

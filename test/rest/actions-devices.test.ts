@@ -17,7 +17,10 @@ beforeAll(async () => {
     behaviours: {
       "endpoint-activities": endpointActivityBehaviour as unknown as Behaviour,
       "device-groups": deviceGroupBehaviour({ of: () => new Map(), idle: async () => {} }) as unknown as Behaviour,
-      devices: deviceBehaviour(() => "a-plugin", []) as unknown as Behaviour,
+      devices: deviceBehaviour(
+        () => "a-plugin",
+        () => [],
+      ) as unknown as Behaviour,
     },
   });
   extensionId = (await post("/extensions", { name: "On-prem", type: "endpoint-proxy" })).id;

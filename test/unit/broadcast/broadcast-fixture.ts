@@ -83,7 +83,7 @@ export async function openBroadcasts(
   const store = openStore({
     dataDir: makeTempDir(),
     catalogue: createCatalogue(await loadDeclarations([OWN_DECLARATIONS])),
-    behaviours: { devices: deviceBehaviour(findProvider, []) as unknown as Behaviour, ...behaviours },
+    behaviours: { devices: deviceBehaviour(findProvider, () => []) as unknown as Behaviour, ...behaviours },
     tables: [...BROADCAST_TABLES, ...AREA_TABLES],
     clock: realClock ?? clock,
     events,

@@ -28,6 +28,12 @@ const COMMANDS = [
   "settings show",
   "settings schema",
   "bulk",
+  "plugin",
+  "plugin new",
+  "plugin check",
+  "plugin install",
+  "plugin enable",
+  "plugin disable",
   "campus",
   "demo",
 ].map((command) => command.split(" ").filter((word) => word !== ""));

@@ -1,0 +1,151 @@
+import { fileURLToPath } from "node:url";
+import { workerEntry } from "../../base/worker-entry.ts";
+
+/** Files of a new plugin by their names: a lamp that shows messages, reached by HTTP, with the peer that it is held against. */
+export function templateOf(name: string): Readonly<Record<string, string>> {
+  return {
+    "plugin.json": `${JSON.stringify(manifestOf(name), null, 2)}\n`,
+    "config.ts": CONFIG,
+    "index.ts": INDEX,
+    "peer.ts": peerOf(name),
+    "README.md": readmeOf(name),
+    "tsconfig.json": `${JSON.stringify(typesOf(), null, 2)}\n`,
+  };
+}
+
+function manifestOf(name: string): object {
+  return {
+    name,
+    version: "0.1.0",
+    description: "Posts the text of messages to devices that speak HTTP.",
+    extensionType: "endpoint-proxy",
+    claims: [{ type: "plugins", identifier: `^${name}:` }],
+    window: 64,
+    enabledByDefault: false,
+    listens: [],
+    watches: [],
+    packages: [],
+  };
+}
+
+/** For editors: the door's types as they are in this Carillon. */
+function typesOf(): object {
+  const door = new URL("../../../../src/plugin-api/index.ts", workerEntry(import.meta.url, "./template"));
+  return {
+    compilerOptions: {
+      target: "ES2023",
+      module: "nodenext",
+      strict: true,
+      noEmit: true,
+      allowImportingTsExtensions: true,
+      skipLibCheck: true,
+      paths: { "#plugin-api": [fileURLToPath(door)] },
+    },
+  };
+}
+
+const CONFIG = `import { integer, secret } from "#plugin-api";
+
+/** What an administrator may set; shown as a form, checked before it is stored. */
+export default {
+  token: secret("Sent along as a bearer token, when the device asks for one."),
+  timeoutMs: integer("How long a device may take to answer.", { default: 5_000, min: 100, max: 30_000 }),
+};
+`;
+
+const INDEX = `import { type DeliveryItem, definePlugin, type PluginContext } from "#plugin-api";
+import config from "./config.ts";
+
+type Settings = { token: string | null; timeoutMs: number };
+
+export default definePlugin({
+  config,
+  activate(ctx) {
+    ctx.deliver((batch) => {
+      for (const item of batch) void deliver(ctx, ctx.config, item);
+    });
+    ctx.status("ok");
+  },
+});
+
+/** One device: Carillon retries, counts and times; this only tries once and tells what the device has proven. */
+async function deliver(ctx: Pick<PluginContext, "fetch" | "outcome">, settings: Settings, item: DeliveryItem) {
+  const { deliveryId, device, text } = item;
+  if (item.reached) return;
+  const url = device.attributes.Url;
+  if (!url) return ctx.outcome(deliveryId, "failed", { reason: "the device has no attribute Url", retryable: false });
+  const headers: Record<string, string> = { "content-type": "application/json" };
+  if (settings.token) headers.authorization = \`Bearer \${settings.token}\`;
+  try {
+    const body = JSON.stringify({ subject: text.subject, body: text.body, drill: item.drill });
+    const answer = await ctx.fetch(url, { method: "POST", headers, body, timeoutMs: settings.timeoutMs });
+    // An answer proves that the device has taken the message, not that anybody has read it.
+    if (answer.status < 300) return ctx.outcome(deliveryId, "accepted");
+    ctx.outcome(deliveryId, "failed", { reason: \`the device answered \${answer.status}\`, retryable: answer.status >= 500 });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    ctx.outcome(deliveryId, "failed", { reason, retryable: true });
+  }
+}
+`;
+
+function peerOf(name: string): string {
+  return `import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { OpenMutePeer } from "#plugin-api";
+
+/** A device that takes every message and never shows that anybody has read it: \`carillon plugin check\` delivers to it. */
+const openPeer: OpenMutePeer = async () => {
+  const server = createServer((_request, response) => void response.writeHead(204).end());
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    config: {},
+    device: {
+      id: "0190a1b2-0000-7000-8000-000000000002",
+      deviceIdentifier: "${name}:peer",
+      attributes: { Url: \`http://127.0.0.1:\${port}/\` },
+    },
+    proves: "accepted",
+    asked: async () => {},
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  };
+};
+
+export default openPeer;
+`;
+}
+
+function readmeOf(name: string): string {
+  return `# ${name}
+
+Posts the text of messages to devices that speak HTTP, as JSON \`{"subject", "body", "drill"}\`. A device is
+\`{type: "plugins", deviceIdentifier: "${name}:<name>", attributes: {Url}}\`.
+
+## Settings
+
+- \`token\`: sent along as a bearer token.
+- \`timeoutMs\`: how long a device may take to answer.
+
+## What is proven
+
+A device that answers with 2xx has \`accepted\` the message. Nothing shows that anybody has read it.
+
+## Files
+
+- \`plugin.json\`: what Carillon knows of the plugin before it runs: the devices it claims, its ports, its packages.
+- \`config.ts\`: its settings. It imports nothing but \`#plugin-api\`.
+- \`index.ts\`: the plugin. It imports its own files, \`#plugin-api\`, modules of Node and the packages that plugin.json names
+  (from a \`node_modules\` folder here; they are compiled in).
+- \`peer.ts\`: a device that takes everything and stays mute. The plugin must not report more than it proves.
+- \`tsconfig.json\`: types for your editor.
+
+    carillon plugin check ${name}
+    carillon plugin install ${name} --data data
+    carillon plugin enable ${name} --token …
+`;
+}

@@ -1,0 +1,81 @@
+import type { Clock } from "../../base/clock.ts";
+import type { DeliveryItem, MutePeer, OpenMutePeer, OutcomeLevel } from "../../plugin-api/index.ts";
+import type { InstalledPlugin } from "../installed-plugins.ts";
+import { type ContractRun, startRun } from "./contract-run.ts";
+
+/** What holds a plugin against its peer. */
+export interface AgainstPeerNeeds {
+  plugin: InstalledPlugin;
+  /** Null when the plugin brings none. */
+  peer: OpenMutePeer | null;
+  clock: Clock;
+  /** The configuration to run with, checked. */
+  toRun(given: Record<string, unknown>): Record<string, unknown>;
+}
+
+const WAIT_MS = 10_000;
+/** Time for a claim too many to arrive. */
+const AFTER_MS = 300;
+/** Levels that nobody may claim of a peer whose taking proves less. */
+const UNPROVEN: Readonly<Record<MutePeer["proves"], readonly OutcomeLevel[]>> = {
+  sent: ["accepted", "playing", "heard", "confirmed"],
+  accepted: ["playing", "heard", "confirmed"],
+};
+
+/** Delivers one message to the peer and gives what the plugin did wrong, in sentences. */
+export async function checkAgainstPeer({ plugin, peer: open, clock, toRun }: AgainstPeerNeeds): Promise<string[]> {
+  const { manifest, entry } = plugin;
+  const delivers = manifest.claims.length > 0 || manifest.deviceType !== undefined;
+  if (!open) return delivers ? ["peer.ts is missing: a device on loopback that takes everything and stays mute."] : [];
+  let run: ContractRun | null = null;
+  const peer = await open({ urls: () => run?.urls() ?? {} });
+  try {
+    const started = await startRun({ manifest, entry, config: toRun({ ...peer.config }), clock });
+    if ("fault" in started) return [`It does not start with the peer's configuration: ${started.fault}.`];
+    run = started.run;
+    const faults = await proofFaults(run, peer);
+    await run.end();
+    return faults;
+  } catch (error) {
+    return [`The peer failed: ${error instanceof Error ? error.message : String(error)}`];
+  } finally {
+    await peer.close();
+  }
+}
+
+async function proofFaults(run: ContractRun, peer: MutePeer): Promise<string[]> {
+  const { outcomes } = run;
+  const isOver = (): boolean => outcomes.some(({ level }) => level === peer.proves || level === "failed");
+  run.deliver(itemFor(peer));
+  if (!(await run.until(isOver, WAIT_MS))) return [`It reported no ${peer.proves} within ${WAIT_MS / 1000} s.`];
+  let asked = false;
+  void peer.asked().then(() => {
+    asked = true;
+  });
+  if (!(await run.until(() => asked, WAIT_MS))) return ["It never asked its peer for further proof."];
+  run.silence(1);
+  await run.until(() => false, AFTER_MS);
+  const levels = outcomes.map(({ level }) => level);
+  const reasons = outcomes.flatMap(({ details }) => details.reason ?? []);
+  if (!levels.includes(peer.proves)) return [`It reported ${levels.join(", ")}: ${reasons.join("; ")}`];
+  return levels
+    .filter((level) => UNPROVEN[peer.proves].includes(level))
+    .map((level) => `It reported ${level}, which a mute peer never proved.`);
+}
+
+function itemFor({ device }: MutePeer): DeliveryItem {
+  return {
+    deliveryId: 1,
+    notificationId: "0190a1b2-0000-7000-8000-000000000001",
+    device,
+    priority: 5,
+    class: "routine",
+    notAfter: Number.MAX_SAFE_INTEGER,
+    drill: false,
+    text: { subject: "Test", body: "This is a test.", short: "Test" },
+    imagePath: null,
+    audio: { group: "239.255.77.1", port: 20_480, codec: "PCMU", ttl: 1, ssrc: 77 },
+    profile: { volume: "As-Is", ringtone: null, persistentText: false, skipPhonesInUse: false },
+    attempt: 1,
+  };
+}
