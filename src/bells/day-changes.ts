@@ -2,7 +2,7 @@ import { newId } from "../base/ids.ts";
 import type { BellScheduleException } from "../resources/bells/bell-parts.ts";
 import { type BellScheduleRow, entriesOf, exceptionsOf } from "./bell-schedule-behaviour.ts";
 import { dayAfter, daysBetween, type Span } from "./calendar-days.ts";
-import { exceptionOn, inOrderOfTime, placeException } from "./exceptions.ts";
+import { exceptionOn, placeException } from "./exceptions.ts";
 import { dayOf } from "./local-times.ts";
 import { compileSchedule } from "./rings.ts";
 import { createZones } from "./zones.ts";
@@ -84,12 +84,28 @@ export function takeBack(
   dayChangeId: string,
 ): BellScheduleException[] | "covered" {
   if (exceptions.some(({ instead }) => holds(instead ?? null, dayChangeId))) return "covered";
-  const back = exceptions.flatMap((exception) => {
-    if (exception.dayChangeId !== dayChangeId) return [exception];
-    const { startDate, endDate, instead } = exception;
-    return instead ? [{ ...instead, id: exception.id, startDate, endDate }] : [];
-  });
-  return inOrderOfTime(back);
+  const back: BellScheduleException[] = [];
+  let wasRestored = false;
+  for (const exception of exceptions) {
+    const isOwn = exception.dayChangeId === dayChangeId;
+    const next = isOwn ? restored(exception) : exception;
+    if (next) rejoin(back, next, isOwn || wasRestored);
+    wasRestored = isOwn;
+  }
+  return back;
+}
+
+function restored({ id, startDate, endDate, instead }: BellScheduleException): BellScheduleException | null {
+  return instead ? { ...instead, id, startDate, endDate } : null;
+}
+
+/** What was cut in pieces by the change becomes one again. */
+function rejoin(exceptions: BellScheduleException[], next: BellScheduleException, mayJoin: boolean): void {
+  const last = exceptions.at(-1);
+  const joins = mayJoin && last && dayAfter(last.endDate, 1) === next.startDate && isSame(last, next);
+  if (joins && last.description === next.description && last.instead?.id === next.instead?.id) {
+    exceptions[exceptions.length - 1] = { ...last, endDate: next.endDate };
+  } else exceptions.push(next);
 }
 
 function holds(exception: BellScheduleException | null, dayChangeId: string): boolean {

@@ -12,7 +12,7 @@ type Element = Readonly<Record<string, unknown>>;
 export function referencesOf<K extends string>(
   parts: readonly object[],
   references: PartReference<K>,
-): Record<string, string[]> {
+): Record<string, readonly string[]> {
   const kept = Object.entries<PartReference<K>[K]>(references).map(([member, { kept: field }]) => {
     const ids = (parts as readonly Element[]).flatMap((part) => idsOf(part[member]));
     return [field, [...new Set(ids)]] as const;
