@@ -2,32 +2,20 @@
 export const NOT_BUILT: Readonly<Record<string, "not built yet">> = {
   "/active-callaware-calls": "not built yet",
   "/alarms/{alarmId}/events": "not built yet",
-  "/bell-schedules": "not built yet",
-  "/bell-schedules-bulk-exceptions": "not built yet",
-  "/bell-schedules/{bellScheduleId}/clone": "not built yet",
-  "/bell-schedules/{bellScheduleId}/domains": "not built yet",
-  "/domains/{domainId}/bell-schedules": "not built yet",
-  "/domains/{domainId}/ring-lists": "not built yet",
 };
 
 /** Families that nothing serves under the prefix of the appliance yet. */
 export const NOT_BUILT_ON_PREMISES: Readonly<Record<string, "not built yet">> = {
-  bells: "not built yet",
   "plugins/night-bell": "not built yet",
-  "scheduled-broadcasts": "not built yet",
   "plugins/call-aware": "not built yet",
   "plugins/m2m": "not built yet",
 };
 
 /** Options of served fields whose families nothing serves yet, as the checklist tells them. */
 export const NOT_BUILT_OPTIONS: Readonly<Record<string, "not built yet">> = {
-  "/bulk-uploads: resourceType bell-schedules answered 400 invalid-value: Field resourceType is not valid.":
-    "not built yet",
   "/bulk-uploads: resourceType call-aware-call-redirects answered 400 invalid-value: Field resourceType is not valid.":
     "not built yet",
   "/bulk-uploads: resourceType call-aware-routing-requests answered 400 invalid-value: Field resourceType is not valid.":
-    "not built yet",
-  "/bulk-uploads: resourceType ring-lists answered 400 invalid-value: Field resourceType is not valid.":
     "not built yet",
   "/bulk-uploads: resourceType dialing-configurations answered 400 invalid-value: Field resourceType is not valid.":
     "not built yet",
