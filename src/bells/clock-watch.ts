@@ -1,0 +1,30 @@
+import type { Clock } from "../base/clock.ts";
+import type { MissCause } from "./ring-book.ts";
+
+/** What became of time since the last look. */
+export interface ClockLook {
+  /** By how much the wall clock was set, in ms; 0 unless it was. */
+  stepMs: number;
+  /** Why a ring that is found too late now was not found in time. */
+  cause: MissCause;
+}
+
+/** The wall clock drifts or is slewed by less than this between two looks. own choice */
+const STEP_MS = 250;
+/** A process that nothing holds up looks more often than this. */
+const STALL_MS = 5_000;
+
+/** Compares the wall clock with the one that is never set. The first look finds that the appliance was not running. */
+export function createClockWatch(clock: Clock): () => ClockLook {
+  let last: { wall: number; monotonicMs: number } | null = null;
+  return () => {
+    const seen = { wall: clock.now(), monotonicMs: clock.monotonicMs() };
+    const before = last;
+    last = seen;
+    if (!before) return { stepMs: 0, cause: "down" };
+    const passed = seen.monotonicMs - before.monotonicMs;
+    const drift = seen.wall - before.wall - passed;
+    const stepMs = Math.abs(drift) > STEP_MS ? drift : 0;
+    return { stepMs, cause: stepMs > 0 ? "clock" : passed > STALL_MS ? "stalled" : "overload" };
+  };
+}

@@ -1,0 +1,170 @@
+import type { Clock } from "../base/clock.ts";
+import type { Reader, Store, Sync, Transaction } from "../store/store.ts";
+import { dropRing, insertRing, type Occurrence, type OwnerKind, type RingRow } from "./ring-book.ts";
+
+/** Where the planner learns when something is due. */
+export interface PlanSource {
+  /** Everything that can be planned. */
+  owners(reader: Reader): { id: string; kind: OwnerKind }[];
+  /** What is due from `fromMs` (included) to `toMs` (not included), in order of time; empty for what is not there. */
+  occurrences(reader: Reader, kind: OwnerKind, owner: string, fromMs: number, toMs: number): Occurrence[];
+}
+
+/** Keeps the rings of the next days as rows, so that a restart rings what was planned. */
+export interface Planner {
+  /** Plans anew what one schedule rings, in the transaction that writes it; `gone` takes its rings away. */
+  replan(tx: Transaction, kind: OwnerKind, owner: string, gone?: boolean): void;
+  /** What these are planned from has changed: they are planned anew in slices, and before they next ring. */
+  markStale(tx: Transaction, owners: readonly string[]): void;
+  /**
+   * To be called at start and when the clock was set back: finds what has no plan yet, plans that rest on what is no
+   * longer so, and those made while the clock was ahead.
+   */
+  review(tx: Transaction): void;
+  /** Plans those of `owners` anew that need it. */
+  freshen(tx: Transaction, owners: readonly RingRow[]): void;
+  /** True while something is to be planned anew. */
+  hasStale(): boolean;
+  /** Plans what is stale and what is planned for less than 48 h, nearest first, in slices of some ms. */
+  extend(signal: AbortSignal): Promise<void>;
+}
+
+/** What the planner needs. */
+export interface PlannerNeeds {
+  store: BellStore;
+  clock: Clock;
+  source: PlanSource;
+  /** What all plans rest on beside the schedules (time zone data, clock rules, the appliance's zone), in one text. */
+  basis(): string;
+}
+
+/** What the bells need of the store. */
+export type BellStore = Reader & Pick<Store, "write">;
+
+/** Rings are always planned for at least this long. @source bells.md, Running */
+export const PLANNED_MS = 48 * 3_600_000;
+/** own choice: planned a day further, so that this is done once a day. */
+const PLAN_TO_MS = PLANNED_MS + 24 * 3_600_000;
+/** How long what became of rings is kept. own choice */
+const KEPT_MS = 40 * 86_400_000;
+/** A ring may begin so long after its time. @source bells.md, Running */
+export const LATE_LIMIT_MS = 30_000;
+
+const SLICE_MS = 8;
+const MOST_IN_SLICE = 200;
+
+interface Plan {
+  owner: string;
+  kind: OwnerKind;
+  until: number;
+  stale: number;
+}
+
+const PLAN = "SELECT owner, kind, until, stale FROM bell_plans WHERE owner = ?";
+const STALE = "SELECT owner, kind, until, stale FROM bell_plans WHERE stale = 1 LIMIT ?";
+const NEAREST_STALE = `SELECT p.owner, p.kind, p.until, p.stale FROM bell_rings r JOIN bell_plans p ON p.owner = r.owner
+  WHERE r.open = 1 AND r.state = 'planned' AND r.at <= ? AND p.stale = 1 GROUP BY p.owner LIMIT ?`;
+const SHORT = "SELECT owner, kind, until, stale FROM bell_plans WHERE until < ? LIMIT ?";
+const OPEN = `SELECT pk, id, at, state FROM bell_rings WHERE owner = ? AND open = 1`;
+const KEEP = `INSERT INTO bell_plans (owner, kind, until, stale, made) VALUES (?, ?, ?, 0, ?)
+  ON CONFLICT (owner) DO UPDATE SET until = excluded.until, stale = 0, made = excluded.made`;
+
+/** Makes a planner. */
+export function createPlanner(needs: PlannerNeeds): Planner {
+  const { store, clock, source } = needs;
+  /** Rings on from where the plan ended. What is in the past by now was missed: it is for the ticker to say so. */
+  const lengthen = (tx: Transaction, { owner, kind, until }: Plan, now: number): void => {
+    const to = now + PLAN_TO_MS;
+    if (until < to) {
+      for (const ring of source.occurrences(tx, kind, owner, until, to)) insertRing(tx, kind, owner, ring);
+      tx.run("UPDATE bell_plans SET until = ? WHERE owner = ?", to, owner);
+    }
+    tx.run("DELETE FROM bell_rings WHERE owner = ? AND at < ? AND open = 0", owner, now - KEPT_MS);
+  };
+
+  const anew = (tx: Transaction, { owner, kind, until }: Plan, now: number, gone = false): void => {
+    const from = Math.min(until, now - LATE_LIMIT_MS);
+    const to = Math.max(until, now + PLAN_TO_MS);
+    const rings = gone ? [] : source.occurrences(tx, kind, owner, from, to);
+    const wanted = new Map(rings.map((ring) => [ring.id, ring]));
+    for (const row of tx.all<Pick<RingRow, "pk" | "id" | "at" | "state">>(OPEN, owner)) {
+      const ring = wanted.get(row.id);
+      const wasDue = row.at < now - LATE_LIMIT_MS;
+      if (row.state === "started" || (wasDue && !ring) || ring?.at === row.at) wanted.delete(row.id);
+      else if (row.state === "planned") dropRing(tx, row.pk);
+      else tx.run("UPDATE bell_rings SET state = 'withdrawn', at = ? WHERE pk = ?", now, row.pk);
+    }
+    // What a change puts into the past was never to be rung then.
+    for (const ring of wanted.values()) if (ring.at > now || ring.at >= until) insertRing(tx, kind, owner, ring);
+    tx.run(KEEP, owner, kind, to, now);
+  };
+
+  const take = (tx: Transaction, plan: Plan, now: number): void =>
+    plan.stale === 1 ? anew(tx, plan, now) : lengthen(tx, plan, now);
+
+  const slice = (): Promise<number> =>
+    store.write((tx) => {
+      const began = clock.monotonicMs();
+      const now = clock.now();
+      let done = 0;
+      for (const plan of nextPlans(tx, now)) {
+        take(tx, plan, now);
+        done++;
+        if (clock.monotonicMs() - began >= SLICE_MS) break;
+      }
+      return done as Sync<number>;
+    });
+
+  return {
+    replan(tx, kind, owner, gone = false) {
+      const now = clock.now();
+      const plan = tx.one<Plan>(PLAN, owner) ?? { owner, kind, until: now, stale: 1 };
+      anew(tx, plan, now, gone);
+      if (gone) tx.run("DELETE FROM bell_plans WHERE owner = ?", owner);
+    },
+    markStale(tx, owners) {
+      for (const owner of owners) tx.run("UPDATE bell_plans SET stale = 1 WHERE owner = ?", owner);
+    },
+    review(tx) {
+      adopt(tx, source, clock.now());
+      const basis = needs.basis();
+      const known = tx.one<{ basis: string }>("SELECT basis FROM bell_basis");
+      if (known?.basis === basis) tx.run("UPDATE bell_plans SET stale = 1 WHERE made > ?", clock.now());
+      else {
+        tx.run("UPDATE bell_plans SET stale = 1");
+        tx.run(
+          "INSERT INTO bell_basis (only_one, basis) VALUES (1, ?) ON CONFLICT DO UPDATE SET basis = excluded.basis",
+          basis,
+        );
+      }
+    },
+    freshen(tx, rings) {
+      const now = clock.now();
+      for (const owner of new Set(rings.map((ring) => ring.owner))) {
+        const plan = tx.one<Plan>(PLAN, owner);
+        if (plan?.stale === 1) anew(tx, plan, now);
+      }
+    },
+    hasStale: () => store.all(STALE, 1).length > 0,
+    async extend(signal) {
+      while (!signal.aborted && nextPlans(store, clock.now(), 1).length > 0) {
+        if ((await slice()) === 0) return;
+      }
+    },
+  };
+}
+
+function nextPlans(reader: Pick<Reader, "all">, now: number, most = MOST_IN_SLICE): Plan[] {
+  const stale = reader.all<Plan>(STALE, most);
+  if (stale.length === 0) return reader.all<Plan>(SHORT, now + PLANNED_MS, most);
+  if (stale.length < most) return stale;
+  const nearest = reader.all<Plan>(NEAREST_STALE, now + PLANNED_MS / 48, most);
+  return nearest.length > 0 ? nearest : stale;
+}
+
+/** Plans for what came into being without them. */
+function adopt(tx: Transaction, source: PlanSource, now: number): void {
+  const sql =
+    "INSERT INTO bell_plans (owner, kind, until, stale, made) VALUES (?, ?, ?, 1, 0) ON CONFLICT (owner) DO NOTHING";
+  for (const { id, kind } of source.owners(tx)) tx.run(sql, id, kind, now);
+}

@@ -1,0 +1,45 @@
+import type { RoomTable } from "../store/store.ts";
+
+/**
+ * Rings that are planned, and those that were due lately. `id` is the ring's name for ever, so that none can be there
+ * twice; `at` is epoch ms; `open` is 1 until nothing more is to become of it; `asked` once devices were told of it.
+ */
+const RINGS: RoomTable = {
+  name: "bell_rings",
+  sql: `CREATE TABLE IF NOT EXISTS bell_rings (
+    pk INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, owner TEXT NOT NULL,
+    ring_list TEXT, entry TEXT, template TEXT, local_date TEXT NOT NULL, local_time TEXT NOT NULL, at INTEGER NOT NULL,
+    state TEXT NOT NULL, open INTEGER NOT NULL, asked INTEGER NOT NULL, late_ms INTEGER, cause TEXT, note TEXT) STRICT;
+  CREATE INDEX IF NOT EXISTS bell_rings__due ON bell_rings(state, at) WHERE open = 1;
+  CREATE INDEX IF NOT EXISTS bell_rings__owner ON bell_rings(owner, at);
+  CREATE INDEX IF NOT EXISTS bell_rings__missed ON bell_rings(at) WHERE state = 'missed'`,
+};
+
+/**
+ * What is planned, up to which instant (epoch ms); `stale` is 1 while what it was planned from has changed since; `made`
+ * is the wall time at which it was planned from the beginning.
+ */
+const PLANS: RoomTable = {
+  name: "bell_plans",
+  sql: `CREATE TABLE IF NOT EXISTS bell_plans (
+    owner TEXT PRIMARY KEY, kind TEXT NOT NULL, until INTEGER NOT NULL, stale INTEGER NOT NULL,
+    made INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS bell_plans__until ON bell_plans(until);
+  CREATE INDEX IF NOT EXISTS bell_plans__stale ON bell_plans(owner) WHERE stale = 1`,
+};
+
+/** What all plans rest on beside the schedules. */
+const BASIS: RoomTable = {
+  name: "bell_basis",
+  sql: "CREATE TABLE IF NOT EXISTS bell_basis (only_one INTEGER PRIMARY KEY, basis TEXT NOT NULL) STRICT",
+};
+
+/** Bells that are silent until an instant (epoch ms); `owner` is '' for all. */
+const MUTES: RoomTable = {
+  name: "bell_mutes",
+  sql: `CREATE TABLE IF NOT EXISTS bell_mutes (
+    owner TEXT PRIMARY KEY, until INTEGER NOT NULL, reason TEXT) STRICT, WITHOUT ROWID`,
+};
+
+/** The room's own tables, to be handed to the store. */
+export const BELL_TABLES: readonly RoomTable[] = [RINGS, PLANS, BASIS, MUTES];

@@ -1,0 +1,254 @@
+import type { Clock, Timer } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import type { Transaction } from "../store/store.ts";
+import { type ClockLook, createClockWatch } from "./clock-watch.ts";
+import { type BellStore, LATE_LIMIT_MS, type Planner } from "./planner.ts";
+import {
+  advanceRings,
+  dropRing,
+  dueRings,
+  endBegun,
+  endSilent,
+  type MissCause,
+  nextDue,
+  type OpenState,
+  type RingRow,
+  reviveMissed,
+  startRing,
+} from "./ring-book.ts";
+
+/** How rings are made to sound; every call may be repeated after a crash. */
+export interface RingPort {
+  /** Reads what is to be rung and stores its message, which waits. Answers null, or in words why there is nothing to ring. */
+  prepare(ring: RingRow): Promise<string | null>;
+  /** Devices are asked now. */
+  arm(rings: readonly RingRow[]): void;
+  /** The first packet leaves at the ring's instant, or at once when that is over. */
+  begin(rings: readonly RingRow[]): void;
+  /** It does not ring: what waits is taken away, devices that were asked are told so. */
+  withdraw(ring: RingRow): Promise<void>;
+  /** True when the ring, which an earlier run started, is known to have sounded. */
+  hasBegun(ring: RingRow): boolean;
+  /** Until when (epoch ms) the bells of a schedule are silent, and why; null when they ring. */
+  silentUntil(owner: string, now: number): { until: number; reason: string } | null;
+  /** Records rings that were missed, in the transaction that ends them. */
+  recordMissed(tx: Transaction, rings: readonly RingRow[], cause: MissCause): void;
+}
+
+/** What the ticker needs. */
+export interface TickerNeeds {
+  store: BellStore;
+  clock: Clock;
+  log: Log;
+  planner: Planner;
+  port: RingPort;
+}
+
+/** Finds out what is due by the wall clock, woken by the one that is never set. */
+export interface Ticker {
+  start(): void;
+  stop(): Promise<void>;
+  /** One look, until nothing more is due now. */
+  look(): Promise<void>;
+  /** Plans ahead where it is time to. */
+  plan(): Promise<void>;
+  /** The wall time of the next look that can find something to do; null when nothing is planned. */
+  nextLook(): number | null;
+}
+
+/** @source bells.md, Running */
+const LOOK_EVERY_MS = 250;
+const PREPARE_AHEAD_MS = 30_000;
+const ARM_AHEAD_MS = 2_000;
+const START_AHEAD_MS = 50;
+/** A ring that begins later than this is written down as late. own choice: what people notice */
+const LATE_MS = 1_000;
+/** How long after its start a ring is known to have sounded. */
+const SOUNDS_AFTER_MS = 1_000;
+const PLAN_EVERY_MS = 60_000;
+/** Rings prepared between two looks at what is due: others must not wait for them. */
+const PREPARED_AT_ONCE = 20;
+const MOST_AT_ONCE = 1_000;
+
+/** Makes the ticker; nothing happens before `start`. */
+export function createTicker(needs: TickerNeeds): Ticker {
+  const { store, clock, log, planner, port } = needs;
+  const ending = new AbortController();
+  const watch = createClockWatch(clock);
+  let timer: Timer | null = null;
+  let looking: Promise<void> | null = null;
+  let planning: Promise<void> | null = null;
+  let plannedAt = Number.NEGATIVE_INFINITY;
+  let first = true;
+
+  const isTooLate = ({ at }: RingRow, now: number): boolean => now - at > LATE_LIMIT_MS;
+
+  /** What an ended run and the clock left behind. */
+  const settleClock = async ({ stepMs }: ClockLook): Promise<void> => {
+    if (stepMs !== 0) log.warn({ stepMs }, "the clock was set");
+    if (!first && stepMs >= 0) return;
+    const wasFirst = first;
+    await store.write((tx) => {
+      planner.review(tx);
+      const revived = reviveMissed(tx, clock.now());
+      if (revived > 0) log.info({ revived }, "rings are due again: the clock was set back");
+      if (wasFirst) settleStarted(tx);
+    });
+    first = false;
+  };
+
+  const settleStarted = (tx: Transaction): void => {
+    const rings = dueRings(tx, "started", Number.MAX_SAFE_INTEGER, MOST_AT_ONCE);
+    const cut = rings.filter((ring) => !port.hasBegun(ring));
+    for (const ring of rings) if (!cut.includes(ring)) endBegun(tx, ring.pk, stateOf(tx, ring));
+    miss(tx, cut, "cut-off");
+  };
+
+  const miss = (tx: Transaction, rings: readonly RingRow[], cause: MissCause): void => {
+    if (rings.length === 0) return;
+    endSilent(
+      tx,
+      rings.map(({ pk }) => pk),
+      "missed",
+      { cause },
+    );
+    port.recordMissed(tx, rings, cause);
+  };
+
+  /** Rings of a state whose time has come; those that are too late are ended. */
+  const due = async (state: OpenState, aheadMs: number, most: number, cause: MissCause): Promise<RingRow[] | null> => {
+    const now = clock.now();
+    const rings = dueRings(store, state, now + aheadMs, most);
+    const late = rings.filter((ring) => isTooLate(ring, now));
+    if (late.length === 0) return rings.length > 0 ? rings : null;
+    if (state !== "planned") for (const ring of late) await port.withdraw(ring);
+    await store.write((tx) => miss(tx, late, cause));
+    log.error({ rings: late.length, cause }, "rings were missed");
+    return rings.filter((ring) => !late.includes(ring));
+  };
+
+  const start = async (rings: readonly RingRow[]): Promise<void> => {
+    const now = clock.now();
+    await store.write((tx) => {
+      for (const ring of rings) startRing(tx, ring.pk, Math.max(0, now - ring.at));
+    }, "emergency");
+    port.begin(rings);
+  };
+
+  const arm = async (rings: readonly RingRow[]): Promise<void> => {
+    await store.write((tx) => advanceRings(tx, rings, "armed"));
+    port.arm(rings);
+  };
+
+  const prepare = async (found: readonly RingRow[]): Promise<void> => {
+    await store.write((tx) => planner.freshen(tx, found));
+    const now = clock.now();
+    const wanted = new Set(found.map(({ pk }) => pk));
+    const rings = dueRings(store, "planned", now + PREPARE_AHEAD_MS, MOST_AT_ONCE).filter(({ pk }) => wanted.has(pk));
+    for (const ring of rings) {
+      const silent = port.silentUntil(ring.owner, now);
+      const isSilent = silent !== null && ring.at < silent.until;
+      const words = isSilent ? silent.reason : await port.prepare(ring);
+      await store.write((tx) => {
+        if (words === null) advanceRings(tx, [ring], "prepared");
+        else endSilent(tx, [ring.pk], isSilent ? "suspended" : "skipped", { note: words });
+      });
+    }
+  };
+
+  const withdraw = async (rings: readonly RingRow[]): Promise<void> => {
+    for (const ring of rings) await port.withdraw(ring);
+    await store.write((tx) => {
+      for (const { pk } of rings) dropRing(tx, pk);
+      planner.markStale(
+        tx,
+        rings.map(({ owner }) => owner),
+      );
+    });
+  };
+
+  /** The most urgent thing that is due; false when nothing is. */
+  const step = async (cause: MissCause): Promise<boolean> => {
+    const starting = await due("armed", START_AHEAD_MS, MOST_AT_ONCE, cause);
+    if (starting) return start(starting).then(() => true);
+    const arming = await due("prepared", ARM_AHEAD_MS, MOST_AT_ONCE, cause);
+    if (arming) return arm(arming).then(() => true);
+    const withdrawn = dueRings(store, "withdrawn", Number.MAX_SAFE_INTEGER, MOST_AT_ONCE);
+    if (withdrawn.length > 0) return withdraw(withdrawn).then(() => true);
+    const preparing = await due("planned", PREPARE_AHEAD_MS, PREPARED_AT_ONCE, cause);
+    if (preparing) return prepare(preparing).then(() => true);
+    const sounding = dueRings(store, "started", clock.now() - SOUNDS_AFTER_MS, MOST_AT_ONCE);
+    if (sounding.length === 0) return false;
+    await store.write((tx) => {
+      for (const ring of sounding) endBegun(tx, ring.pk, stateOf(tx, ring));
+    });
+    return true;
+  };
+
+  const look = async (): Promise<void> => {
+    const seen = watch();
+    await settleClock(seen);
+    while (!ending.signal.aborted && (await step(seen.cause)));
+  };
+
+  const plan = async (): Promise<void> => {
+    if (clock.monotonicMs() - plannedAt < PLAN_EVERY_MS && !planner.hasStale()) return;
+    plannedAt = clock.monotonicMs();
+    await planner.extend(ending.signal);
+  };
+
+  const nextLook = (): number | null => {
+    const states = Object.entries(AHEAD_MS) as [OpenState, number][];
+    const moments = states.flatMap(([state, aheadMs]) => {
+      const at = nextDue(store, state);
+      return at === null ? [] : at - aheadMs;
+    });
+    return moments.length > 0 ? Math.min(...moments) : null;
+  };
+
+  const failed = (error: unknown): void => log.error({ err: error }, "bells: a look failed");
+
+  const wake = (): void => {
+    timer?.cancel();
+    // What is due does not wait for it.
+    planning ??= plan()
+      .catch(failed)
+      .finally(() => {
+        planning = null;
+      });
+    looking ??= look()
+      .catch(failed)
+      .finally(() => {
+        looking = null;
+        if (ending.signal.aborted) return;
+        const next = nextLook();
+        const restMs = next === null ? LOOK_EVERY_MS : Math.min(LOOK_EVERY_MS, Math.max(1, next - clock.now()));
+        timer = clock.after(restMs, wake, { background: true });
+      });
+  };
+
+  return {
+    start: wake,
+    async stop() {
+      ending.abort();
+      timer?.cancel();
+      await Promise.all([looking, planning]);
+    },
+    look,
+    plan,
+    nextLook,
+  };
+}
+
+const AHEAD_MS: Readonly<Record<OpenState, number>> = {
+  armed: START_AHEAD_MS,
+  prepared: ARM_AHEAD_MS,
+  planned: PREPARE_AHEAD_MS,
+  started: -SOUNDS_AFTER_MS,
+  withdrawn: 0,
+};
+
+function stateOf(tx: Transaction, { pk }: RingRow): "rung" | "late" {
+  const late = tx.one<{ lateMs: number | null }>("SELECT late_ms AS lateMs FROM bell_rings WHERE pk = ?", pk);
+  return (late?.lateMs ?? 0) > LATE_MS ? "late" : "rung";
+}
