@@ -1,6 +1,7 @@
 import { invalidValue } from "../base/errors.ts";
 import devices from "../resources/devices/devices.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
+import dialcastDialingConfigurations from "../resources/inputs/dialcast-dialing-configurations.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import { methodsOf } from "../schema/catalogue.ts";
 import type { Field } from "../schema/field.ts";
@@ -25,8 +26,9 @@ export function uploadType(name: string, catalogue: Catalogue, endpointId: strin
     const system = { extensionId: ONPREM_EXTENSION_ID, endpointId };
     return { resource: catalogue.byName(devices.name), fields, fixed: { type: "speakers" }, system };
   }
-  if (!catalogue.has(name)) throw invalidValue("resourceType", `No ${name} can be made here.`);
-  const resource = catalogue.byName(name);
+  const family = name === "dialing-configurations" ? dialcastDialingConfigurations.name : name;
+  if (!catalogue.has(family)) throw invalidValue("resourceType", `No ${name} can be made here.`);
+  const resource = catalogue.byName(family);
   return { resource, fields: resource.fields, fixed: {}, system: {} };
 }
 

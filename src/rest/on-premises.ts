@@ -15,7 +15,8 @@ interface Family {
 
 /**
  * Families with a prefix of their own; those that nobody declares are not served. @source service-api.md, Versioning 3;
- * decisions.md 13. own choice: redirects and routing requests, which the plugins keep, lie below their plugin.
+ * decisions.md 13. own choice: `plugins/call-aware` is its calls, below it lie its
+ * redirects and routing requests.
  */
 export const ON_PREMISES_FAMILIES: readonly Family[] = [
   { name: "activation-groups", path: "activation-groups" },
@@ -32,6 +33,7 @@ export const ON_PREMISES_FAMILIES: readonly Family[] = [
   { name: "plugins/night-bell", path: "night-bells" },
   { name: "recipient-groups", path: "device-groups" },
   { name: "scheduled-broadcasts", path: "scheduled-notifications" },
+  { name: "plugins/call-aware", path: "active-callaware-calls" },
   { name: "plugins/call-aware/call-redirects", path: "call-aware-call-redirects" },
   { name: "plugins/call-aware/routing-requests", path: "call-aware-routing-requests" },
   { name: "plugins/m2m", path: "m2m-inputs" },

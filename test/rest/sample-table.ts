@@ -29,6 +29,7 @@ export const SAMPLE_TABLE = {
       { id: "5c1e2a34-4f89-41d3-9a0c-0305e82c3302", name: "First", messageTemplateId },
     ],
   },
+  "dialcast-dialing-configurations.pin": "1234",
   "collaboration-groups.type": "chat-rooms",
   "ring-lists.entries": {
     needs: "message-templates",

@@ -24,6 +24,7 @@ export const RANKS: Readonly<Record<string, number>> = {
   alarms: 6,
   scenarios: 6,
   areas: 6,
+  inputs: 6,
   loaders: 6,
   rest: 7,
   console: 7,

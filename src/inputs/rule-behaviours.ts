@@ -1,0 +1,60 @@
+import { invalidValue, requiredValue } from "../base/errors.ts";
+import type callAwareCallRedirects from "../resources/inputs/call-aware-call-redirects.ts";
+import type callAwareRoutingRequests from "../resources/inputs/call-aware-routing-requests.ts";
+import type dialcastDialingConfigurations from "../resources/inputs/dialcast-dialing-configurations.ts";
+import type m2mInputs from "../resources/inputs/m2m-inputs.ts";
+import type { Behaviour, Reader } from "../store/store.ts";
+import { checkPattern } from "./number-patterns.ts";
+
+/** A pattern of numbers must be one. */
+export const callRedirectBehaviour: Behaviour<typeof callAwareCallRedirects> = {
+  beforeWrite: ({ after }) => after && checkPattern("numberPattern", after.numberPattern),
+};
+
+/** A pattern of numbers must be one. */
+export const routingRequestBehaviour: Behaviour<typeof callAwareRoutingRequests> = {
+  beforeWrite: ({ after }) => after && checkPattern("numberPattern", after.numberPattern),
+};
+
+/** An input starts something: a message or a scenario, whose message is that of the fallback. */
+export const m2mInputBehaviour: Behaviour<typeof m2mInputs> = {
+  beforeWrite({ after }) {
+    if (after && !after.messageTemplateId && !after.scenarioId) throw requiredValue("messageTemplateId");
+  },
+  afterWrite({ before, after }, tx) {
+    if (before && !after) tx.run("DELETE FROM input_starts WHERE rule = ?", before.id);
+  },
+  present(rows, { reader }) {
+    const starts = startsOf(
+      rows.map(({ id }) => id),
+      reader,
+    );
+    return rows.map(({ id }) => {
+      const at = starts.get(id);
+      return { lastStartedAt: at === undefined ? null : new Date(at).toISOString() };
+    });
+  },
+};
+
+/** What is dialled must say something to somebody, and digits that are asked for are digits. */
+export const dialingConfigurationBehaviour: Behaviour<typeof dialcastDialingConfigurations> = {
+  async prepare({ pin }) {
+    if (typeof pin === "string" && pin !== "" && !/^\d{4,12}$/.test(pin)) throw invalidValue("pin", "4 to 12 digits.");
+  },
+  beforeWrite({ after }) {
+    if (!after) return;
+    checkPattern("dialingPatternRegex", after.dialingPatternRegex);
+    if (!after.messageTemplateId && !after.messageTemplateNamePattern) throw requiredValue("messageTemplateId");
+    if (after.type === "ACTIONS_WITH_FALLBACK_NOTIFICATION" && !after.scenarioIds?.length)
+      throw requiredValue("scenarioIds");
+  },
+  present: (rows) => rows.map(({ pin }) => ({ authenticationEnabled: pin !== null })),
+};
+
+function startsOf(ids: readonly string[], reader: Reader): Map<string, number> {
+  const rows = reader.all<{ rule: string; at: number }>(
+    "SELECT rule, at FROM input_starts WHERE rule IN (SELECT value FROM json_each(?))",
+    JSON.stringify(ids),
+  );
+  return new Map(rows.map(({ rule, at }) => [rule, at]));
+}

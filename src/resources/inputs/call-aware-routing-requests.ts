@@ -1,0 +1,27 @@
+import { text } from "../../schema/field.ts";
+import { defineResource } from "../../schema/resource.ts";
+import { LONGEST_PATTERN, MOST_RULES, ruleFields, servedBy } from "./input-rule.ts";
+
+/**
+ * Calls that a call manager asks about before it routes them. @source decisions.md 13; service-api.md, /v1/bulk-uploads;
+ * own choice: the pattern must match the whole number that was called; how the call is routed stays with the call manager
+ */
+export default defineResource({
+  name: "call-aware-routing-requests",
+  doc: "A message that is sent when a call manager routes a call to certain numbers.",
+  paths: [{ at: "call-aware-routing-requests" }],
+  idParam: "routingRequestId",
+  scope: "organisation",
+  replicate: "B",
+  limit: MOST_RULES,
+  clone: {},
+  fields: {
+    ...ruleFields("callaware-routing-request", true),
+    numberPattern: text("RE2 pattern of the numbers called, such as `9?911`; the whole number must match.", {
+      required: true,
+      min: 1,
+      max: LONGEST_PATTERN,
+    }),
+    endpointId: servedBy(),
+  },
+});

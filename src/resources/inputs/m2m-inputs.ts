@@ -1,0 +1,42 @@
+import { computed, integer, option, ref, text } from "../../schema/field.ts";
+import { defineResource } from "../../schema/resource.ts";
+import { MOST_RULES, ruleFields, servedBy } from "./input-rule.ts";
+
+/**
+ * What machines tell: contact closures, buttons, HTTP requests, MQTT messages. @source decisions.md 13; own choice: the
+ * fields beside recipients and template
+ */
+export default defineResource({
+  name: "m2m-inputs",
+  doc: "Something that a machine tells (a contact, a button, a request), and what it starts.",
+  paths: [{ at: "m2m-inputs" }],
+  idParam: "m2mInputId",
+  scope: "organisation",
+  replicate: "B",
+  limit: MOST_RULES,
+  clone: {},
+  indexes: [["source"]],
+  fields: {
+    ...ruleFields("m2m-input", false),
+    source: text("What the input calls itself, as its plugin tells it; compared without case.", {
+      required: true,
+      min: 1,
+      max: 255,
+    }),
+    state: text("State that starts it, such as `closed`, compared without case; any when not given.", { max: 140 }),
+    scenarioId: ref("Scenario that it starts instead of a message; a device of that name says where.", "scenarios", {
+      embed: "scenario",
+      onDelete: "refuse",
+    }),
+    notificationSource: option("What its messages are told to be started by.", ["m2m", "panic-button"], {
+      default: "m2m",
+    }),
+    throttlingInSecs: integer("Time that must pass before it starts something again; contacts bounce.", {
+      max: 86_400,
+      default: 5,
+      unit: "s",
+    }),
+    endpointId: servedBy(),
+    lastStartedAt: computed("When it last started something.", "timestamp", { nullable: true }),
+  },
+});

@@ -1,0 +1,29 @@
+import { integer, text } from "../../schema/field.ts";
+import { defineResource } from "../../schema/resource.ts";
+import { MOST_RULES, ruleFields, servedBy } from "./input-rule.ts";
+
+/**
+ * Numbers that ring speakers while nobody is at the desk. @source decisions.md 13; digest, the paths that end in
+ * `night-bell-dependents`; own choice: the fields beside recipients and template, and that the number is unique
+ */
+export default defineResource({
+  name: "night-bells",
+  doc: "A number whose calls ring chosen speakers until somebody answers or the time is up.",
+  paths: [{ at: "night-bells" }],
+  idParam: "nightBellId",
+  scope: "organisation",
+  replicate: "B",
+  limit: MOST_RULES,
+  clone: { omit: ["number"] },
+  fields: {
+    ...ruleFields("night-bell", true),
+    number: text("Number whose calls ring; a night bell without one rings for none.", {
+      min: 1,
+      max: 50,
+      unique: true,
+    }),
+    timeout: integer("How long it rings when nobody answers.", { min: 5, max: 600, default: 60, unit: "s" }),
+    pause: integer("Silence between two rings.", { min: 0, max: 60, default: 4, unit: "s" }),
+    endpointId: servedBy(),
+  },
+});

@@ -1,0 +1,309 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { CallerError } from "../../../src/base/errors.ts";
+import endpoints from "../../../src/resources/devices/endpoints.ts";
+import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/onprem.ts";
+import activeCallawareCalls from "../../../src/resources/inputs/active-callaware-calls.ts";
+import callAwareCallRedirects from "../../../src/resources/inputs/call-aware-call-redirects.ts";
+import callAwareRoutingRequests from "../../../src/resources/inputs/call-aware-routing-requests.ts";
+import dialcastDialingConfigurations from "../../../src/resources/inputs/dialcast-dialing-configurations.ts";
+import m2mInputs from "../../../src/resources/inputs/m2m-inputs.ts";
+import nightBells from "../../../src/resources/inputs/night-bells.ts";
+import apiDevices from "../../../src/resources/places/api-devices.ts";
+import buildings from "../../../src/resources/places/buildings.ts";
+import floors from "../../../src/resources/places/floors.ts";
+import sites from "../../../src/resources/places/sites.ts";
+import zones from "../../../src/resources/places/zones.ts";
+import scenarios from "../../../src/resources/scenarios/scenarios.ts";
+import type { AnyResource } from "../../../src/schema/resource.ts";
+import { type InputsFixture, openInputs } from "./inputs-fixture.ts";
+
+const DAY_MS = 86_400_000;
+
+let room: InputsFixture;
+let template: string;
+beforeEach(async () => {
+  room = await openInputs();
+  template = await room.template("{{source}} is {{state}}");
+});
+afterEach(() => room.close());
+
+/** Subjects of what was sent so far. */
+const subjects = (): (string | null)[] => room.sent().map(({ subject }) => subject);
+const outcomes = (): unknown[] => room.listed().map(({ outcome }) => outcome);
+const door = (more: object = {}): Promise<{ id: string }> =>
+  room.create(m2mInputs, { name: "Door", source: "Door 1", messageTemplateId: template, ...more });
+
+describe("an input", () => {
+  it("starts the message of the rule of its source and state, and is listed with it", async () => {
+    const rule = await door({ state: "Closed" });
+    await room.take("door 1", { state: "closed", floor: 2, deep: { a: 1 } });
+    await room.take("Door 1", { state: "open" });
+    await room.take("Door 2", { state: "closed" });
+    expect(room.sent()).toMatchObject([
+      {
+        subject: "door 1 is closed",
+        notificationSource: "m2m",
+        initiationSourceType: "m2m-inputs",
+        initiationSourceId: rule.id,
+        initiationSourceDescription: "Door (door 1)",
+      },
+    ]);
+    expect(room.listed()).toMatchObject([
+      { plugin: "p", outcome: "started", notificationId: room.sent()[0]?.id, details: { floor: 2 } },
+      { outcome: "nothing", notificationId: null },
+      { outcome: "nothing" },
+    ]);
+  });
+
+  it("is taken once a day per key of its plugin, and refused where it is none", async () => {
+    await door({ throttlingInSecs: 0 });
+    await room.take("Door 1", {}, { key: "a" });
+    await room.take("Door 1", {}, { key: "a" });
+    await room.inputs.take("q", { source: "Door 1", dedupeKey: "a", values: {} });
+    await room.settle();
+    expect(subjects()).toHaveLength(2);
+    await room.clock.advance(DAY_MS + 1);
+    await room.take("Door 1", {}, { key: "a" });
+    expect(subjects()).toHaveLength(3);
+    const call = { callId: "1", state: "ringing", calledNumber: "1" };
+    for (const [wrong, words] of [
+      [{ source: "", dedupeKey: "b", values: {} }, "source and dedupeKey"],
+      [{ source: "a", dedupeKey: "b", values: [] }, "values is an object"],
+      [{ source: "a", dedupeKey: "b", values: { a: "x".repeat(65_536) } }, "at most 65536 bytes"],
+      [{ source: "a", dedupeKey: "b", values: {}, call: { ...call, callId: "" } }, "call.callId"],
+      [{ source: "a", dedupeKey: "b", values: {}, call: { ...call, state: "held" } }, "call.state"],
+      [{ source: "a", dedupeKey: "b", values: {}, call: { ...call, via: "mail" } }, "call.via"],
+      [{ source: "a", dedupeKey: "b", values: {}, call: { ...call, calledNumber: "1".repeat(51) } }, "calledNumber"],
+    ] as const)
+      await expect(room.inputs.take("p", wrong)).rejects.toThrow(words);
+    expect(room.listed()).toHaveLength(3);
+  });
+
+  it("is stored before it is answered, waits for the start, and starts its message once", async () => {
+    await door({ throttlingInSecs: 0 });
+    await room.restart(async () => {
+      const stored = room.inputs.take("p", { source: "Door 1", dedupeKey: "a", values: {} });
+      await stored;
+      expect(outcomes()).toEqual(["waiting"]);
+      expect(subjects()).toEqual([]);
+    });
+    expect(outcomes()).toEqual(["started"]);
+    expect(subjects()).toHaveLength(1);
+    // A crash after the message and before what became of the input was written.
+    await room.restart(async () => {
+      await room.store.write((tx) => void tx.run("UPDATE inputs SET outcome = 'waiting', notification_id = NULL"));
+    });
+    expect(subjects()).toHaveLength(1);
+    expect(room.listed()).toMatchObject([{ outcome: "started", notificationId: room.sent()[0]?.id }]);
+  });
+
+  it("warns nobody an hour later, and is forgotten after a week", async () => {
+    await door();
+    await room.restart(async () => {
+      await room.inputs.take("p", { source: "Door 1", dedupeKey: "a", values: {} });
+      await room.clock.advance(3_600_001);
+    });
+    expect([outcomes(), subjects()]).toEqual([["late"], []]);
+    await room.clock.advance(8 * DAY_MS);
+    await room.turns();
+    expect(room.listed()).toEqual([]);
+  });
+
+  it("starts nothing again too soon: contacts bounce", async () => {
+    const { id } = await door({ throttlingInSecs: 5 });
+    await room.take("Door 1");
+    await room.clock.advance(4_999);
+    await room.take("Door 1");
+    await room.clock.advance(1);
+    await room.take("Door 1");
+    expect(outcomes()).toEqual(["started", "throttled", "started"]);
+    expect(subjects()).toHaveLength(2);
+    await room.store.remove(m2mInputs, id, room.by);
+    expect(room.store.all("SELECT * FROM input_starts")).toEqual([]);
+  });
+
+  it("starts all its rules, whatever is wrong with one, and tells what", async () => {
+    await door({ messageTemplateId: await room.template("Nobody", { distributionListIds: [] }) });
+    await door({ notificationSource: "panic-button", deviceGroupIds: [await room.group("Hall", [])] });
+    await door({ enabled: false });
+    await room.take("Door 1");
+    expect(room.sent()).toMatchObject([{ notificationSource: "panic-button", distributionListIds: [] }]);
+    expect(room.listed()).toMatchObject([{ outcome: "started", reason: expect.stringContaining("somebody to go to") }]);
+  });
+
+  it("is tried again where the appliance is to blame, and holds up nobody", async () => {
+    await door({ throttlingInSecs: 0 });
+    room.refuses.messages = new RangeError("the disk is away");
+    await room.inputs.take("p", { source: "Door 1", dedupeKey: "a", values: {} });
+    await room.inputs.take("p", { source: "Window", dedupeKey: "b", values: {} });
+    await room.turns();
+    expect(outcomes()).toEqual(["waiting", "nothing"]);
+    room.refuses.messages = null;
+    await room.clock.advance(5_000);
+    await room.settle();
+    expect(outcomes()).toEqual(["started", "nothing"]);
+  });
+
+  it("starts a scenario where its source is, and the message where that can't be", async () => {
+    const messages = [{ id: "5c1e2a34-4f89-41d3-9a0c-0305e82c3302", name: "First", messageTemplateId: template }];
+    const scenario = { name: "Fire", type: "standard", backgroundColor: "#ff0000", messages };
+    const { id: scenarioId } = await room.create(scenarios, scenario);
+    await door({ scenarioId, throttlingInSecs: 0 });
+    await room.take("Door 1");
+    const { id: siteId } = await room.create(sites, { name: "North" });
+    const { id: buildingId } = await room.create(buildings, { name: "Main", siteId });
+    const { id: floorId } = await room.create(floors, { name: "First", siteId, buildingId });
+    const { id: zoneId } = await room.create(zones, { name: "Hall", siteId, buildingId, floorId });
+    await room.create(apiDevices, { name: "Door", externalId: "DOOR 1", siteId, buildingId, floorId, zoneId });
+    await room.take("Door 1");
+    expect(room.scenariosStarted).toEqual([
+      { scenarioId },
+      { scenarioId, initiationDevice: { type: "api-device", lookupValue: "DOOR 1" } },
+    ]);
+    expect(subjects()).toEqual([]);
+    room.refuses.scenarios = new CallerError("invalid-value", "There is nobody there.");
+    await room.take("Door 1");
+    expect(subjects()).toHaveLength(1);
+    expect(room.listed()[2]).toMatchObject({ outcome: "started", reason: null });
+  });
+});
+
+describe("a call", () => {
+  it("that is redirected starts the messages of its number and is listed while it lives", async () => {
+    const saying = await room.template("{{callingNumber}} calls {{calledNumber}}");
+    const rule = { name: "Emergency", messageTemplateId: saying, numberPattern: "9?911" };
+    const { id } = await room.create(callAwareCallRedirects, rule);
+    await room.create(callAwareRoutingRequests, { ...rule, numberPattern: "[0-9]+" });
+    await room.call("ringing", "9911", { callingNumber: "2214", via: "redirect" });
+    await room.call("ringing", "5559911", { callId: "c2", via: "redirect" });
+    expect(room.sent()).toMatchObject([{ subject: "2214 calls 9911", notificationSource: "ca-redirect" }]);
+    const listed = () => room.store.find(activeCallawareCalls, {});
+    expect(listed()).toMatchObject([
+      {
+        type: "endpoint-rule",
+        endpointId: room.endpointId,
+        details: { calledNumber: "9911", callingNumber: "2214", state: "ringing", rules: [{ id, name: "Emergency" }] },
+      },
+    ]);
+    await room.call("answered", "9911", { via: "redirect" });
+    expect(listed()).toMatchObject([{ details: { state: "answered", callingNumber: "2214" } }]);
+    await room.call("ended", "9911", { via: "redirect" });
+    expect(listed()).toEqual([]);
+    expect(outcomes()).toEqual(["started", "nothing", "followed", "followed"]);
+  });
+
+  it("that a call manager asks about has rules of its own, those of this appliance alone", async () => {
+    const rule = { name: "Any", messageTemplateId: template, numberPattern: "[0-9]+" };
+    const { id: elsewhere } = await room.store.create(
+      endpoints,
+      { extensionId: ONPREM_EXTENSION_ID, name: "There" },
+      room.by,
+    );
+    await room.create(callAwareRoutingRequests, { ...rule, endpointId: elsewhere });
+    await room.call("ringing", "1", { via: "routing-request" });
+    await room.create(callAwareRoutingRequests, { ...rule, endpointId: room.endpointId });
+    await room.call("ringing", "2", { callId: "c2", via: "routing-request" });
+    expect(room.sent()).toMatchObject([{ notificationSource: "ca-routing-request" }]);
+    expect(room.store.find(activeCallawareCalls, {})).toMatchObject([{ type: "callaware-rule" }]);
+    // A call whose end nobody tells.
+    await room.clock.advance(5 * 3_600_000);
+    await room.turns();
+    expect(room.store.find(activeCallawareCalls, {})).toEqual([]);
+  });
+
+  it("to a night bell rings until it is answered, or for its time", async () => {
+    const bell = { name: "Gate", number: "7000", messageTemplateId: template, timeout: 45, pause: 3 };
+    await room.create(nightBells, { ...bell, deviceGroupIds: [await room.group("Yard", [])] });
+    await room.call("ringing", "7000");
+    const [ring] = room.sent();
+    expect(ring).toMatchObject({
+      notificationSource: "night-bell",
+      expiration: 45,
+      extensionSettingsOverrides: { [ONPREM_EXTENSION_ID]: { repeatIndefinitely: true, repetitionPause: 3 } },
+      distributionListIds: [],
+    });
+    await room.call("answered", "7000");
+    await room.call("ended", "7000");
+    expect(room.aborted).toEqual([ring?.id]);
+    expect(room.store.find(activeCallawareCalls, {})).toEqual([]);
+  });
+
+  it("to a night bell that was over before anybody looked rings nowhere", async () => {
+    await room.create(nightBells, { name: "Gate", number: "7000", messageTemplateId: template });
+    await room.restart(async () => {
+      for (const state of ["ringing", "ended"] as const)
+        await room.inputs.take("p", {
+          ...{ source: "Trunk", dedupeKey: state, values: {} },
+          call: { callId: "c1", state, calledNumber: "7000" },
+        });
+    });
+    expect([outcomes(), room.sent()]).toEqual([["late", "followed"], []]);
+  });
+
+  it("dials a message, its template and recipients by name, once the digits are right", async () => {
+    await room.template("Room 12 is flooded", { name: "Page 7" });
+    const hall = await room.group("Hall 12", []);
+    await room.create(dialcastDialingConfigurations, {
+      ...{ name: "Pages", type: "NOTIFICATION", dialingPatternRegex: String.raw`\*(\d)(\d\d)` },
+      ...{ messageTemplateNamePattern: "Page $1", recipientNamePattern: "Hall $2", pin: "4711" },
+    });
+    await room.call("ringing", "*712", { callId: "1" });
+    await room.call("ringing", "*712", { callId: "2", pin: "0815" });
+    await room.call("ringing", "*812", { callId: "3", pin: "4711" });
+    await room.call("ringing", "*799", { callId: "4", pin: "4711" });
+    await room.call("ringing", "*712", { callId: "5", pin: "4711" });
+    expect(room.sent()).toMatchObject([
+      {
+        subject: "Room 12 is flooded",
+        notificationSource: "dial-cast",
+        deviceGroupIds: [hall],
+        distributionListIds: [],
+      },
+    ]);
+    expect(room.listed().map(({ reason }) => reason)).toEqual([
+      expect.stringContaining("digits"),
+      expect.stringContaining("digits"),
+      expect.stringContaining("No template"),
+      expect.stringContaining("No group"),
+      null,
+    ]);
+    expect(JSON.stringify(room.store.all("SELECT * FROM inputs"))).not.toMatch(/4711|0815/);
+  });
+
+  it("is compared with hundreds of patterns and lets others have their turn", async () => {
+    const soon = vi.spyOn(room.clock, "soon");
+    const rule = { name: "One", messageTemplateId: template, numberPattern: "14.00" };
+    await room.create(callAwareCallRedirects, rule);
+    soon.mockClear();
+    await room.call("ringing", "14000", { callId: "c0", via: "redirect" });
+    const otherwise = soon.mock.calls.length;
+    await room.store.write((tx) => {
+      for (let at = 0; at < 400; at++) {
+        tx.create(callAwareCallRedirects, { ...rule, numberPattern: `1${at}.` }, room.by);
+      }
+    });
+    soon.mockClear();
+    await room.call("ringing", "14000", { via: "redirect" });
+    expect(subjects()).toHaveLength(2);
+    expect(soon.mock.calls.length - otherwise).toBe(2);
+  });
+});
+
+it("rules are refused with patterns that are none, without words and with digits that are none", async () => {
+  const dialing = { type: "NOTIFICATION", dialingPatternRegex: "1" };
+  const wrong: [AnyResource, object, string][] = [
+    [callAwareCallRedirects, { numberPattern: "(" }, "numberPattern"],
+    [callAwareRoutingRequests, { numberPattern: "((a{50}){50}){50}" }, "numberPattern"],
+    [callAwareRoutingRequests, { numberPattern: "[a-z]{900}" }, "numberPattern"],
+    [callAwareRoutingRequests, { numberPattern: String.raw`\p{L}+` }, "numberPattern"],
+    [m2mInputs, { source: "a", messageTemplateId: null }, "messageTemplateId"],
+    [dialcastDialingConfigurations, { ...dialing, dialingPatternRegex: "[" }, "dialingPatternRegex"],
+    [dialcastDialingConfigurations, { ...dialing, pin: "12a4" }, "pin"],
+    [dialcastDialingConfigurations, { ...dialing, type: "ACTIONS_WITH_FALLBACK_NOTIFICATION" }, "scenarioIds"],
+  ];
+  for (const [resource, given, field] of wrong) {
+    const input = { name: "A", messageTemplateId: template, ...given };
+    await expect(room.create(resource, input)).rejects.toMatchObject({ faults: [{ field }] });
+    expect(room.store.count(resource, {})).toBe(0);
+  }
+});
