@@ -1,0 +1,99 @@
+import rrule from "rrule";
+import { readQuartz } from "./quartz.ts";
+import { type ClockRules, DAY_MS, type Zone } from "./zones.ts";
+
+/** Local times that come again and again; a local time is the epoch ms at which a clock in UTC shows it. */
+export interface Repetition {
+  /** Local times from `from` (included) to `to` (not included), in order. */
+  between(from: number, to: number): number[];
+}
+
+/** How often a rule may come again at most, and how far it may reach back. own choice: what is counted in some ms */
+const FREQUENCIES = /FREQ=(DAILY|WEEKLY|MONTHLY|YEARLY)(;|$)/i;
+const EARLIEST = Date.UTC(2000, 0, 1);
+const LONGEST_LOOK_MS = [8 * DAY_MS, 64 * DAY_MS, 400 * DAY_MS, 1_500 * DAY_MS, 3_000 * DAY_MS];
+
+/**
+ * Reads a Quartz cron expression with seconds, or RFC 5545 lines (DTSTART, RRULE, EXDATE, RDATE); a text says what is
+ * wrong. own choice: times of rules are local to the schedule's zone, whatever zone they name; a rule begins in 2000 or
+ * later and comes again daily at the most often, at the hours and minutes that it names (BYHOUR, BYMINUTE).
+ */
+export function readRepetition(text: string): Repetition | string {
+  if (/^\s*(DTSTART|RRULE)/i.test(text)) return readRule(text);
+  const cron = readQuartz(text);
+  if (typeof cron === "string") return cron;
+  return {
+    between(from, to) {
+      const found: number[] = [];
+      let next = cron.nextRun(new Date(from - 1_000));
+      while (next && next.getTime() < to) {
+        if (next.getTime() >= from) found.push(next.getTime());
+        next = cron.nextRun(next);
+      }
+      return found;
+    },
+  };
+}
+
+function readRule(text: string): Repetition | string {
+  const lines = text.trim().split(/\r?\n/).map(floating);
+  if (!lines.some((line) => line.startsWith("DTSTART:"))) return "A rule needs a line DTSTART:YYYYMMDDTHHMMSS.";
+  const rules = lines.filter((line) => line.startsWith("RRULE:"));
+  if (rules.some((line) => !FREQUENCIES.test(line))) return "FREQ is DAILY, WEEKLY, MONTHLY or YEARLY.";
+  if (rules.some((line) => /BYSECOND=\d+,/i.test(line))) return "BYSECOND names one second.";
+  try {
+    const set = rrule.rrulestr(lines.join("\n"), { forceset: true }) as InstanceType<typeof rrule.RRuleSet>;
+    const start = set.dtstart()?.getTime();
+    if (start === undefined || Number.isNaN(start) || start < EARLIEST) return "DTSTART lies in 2000 or later.";
+    return { between: (from, to) => timesOf(set, from, to) };
+  } catch {
+    return "It is not a rule of RFC 5545.";
+  }
+}
+
+/** Rules that end nowhere would be followed for ever where none of their days exists. */
+function timesOf(set: InstanceType<typeof rrule.RRuleSet>, from: number, to: number): number[] {
+  const bounded = new rrule.RRuleSet();
+  for (const rule of set.rrules()) {
+    const { until, count } = rule.origOptions;
+    const ends = count ? {} : { until: new Date(Math.min(to, until?.getTime() ?? to)) };
+    bounded.rrule(new rrule.RRule({ ...rule.origOptions, ...ends }));
+  }
+  for (const date of set.rdates()) bounded.rdate(date);
+  for (const date of set.exdates()) bounded.exdate(date);
+  return bounded
+    .between(new Date(from), new Date(to), true)
+    .map((date) => date.getTime())
+    .filter((at) => at < to);
+}
+
+/** A line with its times as the wall shows them: `DTSTART;TZID=Europe/Berlin:20260105T073000` names no other zone. */
+function floating(line: string): string {
+  return line
+    .replace(/^(DTSTART|EXDATE|RDATE)(;[^:]*)?:/i, (_, name: string) => `${name.toUpperCase()}:`)
+    .replace(/^rrule:/i, "RRULE:")
+    .replace(/(\d{8}T\d{6})Z/g, "$1");
+}
+
+/** The first instant after `after` (epoch ms) at which it comes again; null when it does not within eight years. */
+export function nextInstant(repetition: Repetition, zone: Zone, rules: ClockRules, after: number): number | null {
+  for (const lookMs of LONGEST_LOOK_MS) {
+    const first = instantsBetween(repetition, zone, rules, after + 1, after + lookMs)[0];
+    if (first) return first.at;
+  }
+  return null;
+}
+
+/** Instants from `fromMs` (included) to `toMs` (not included) in order, each with its local time. */
+export function instantsBetween(
+  repetition: Repetition,
+  zone: Zone,
+  rules: ClockRules,
+  fromMs: number,
+  toMs: number,
+): { at: number; localMs: number }[] {
+  return repetition.between(fromMs - 2 * DAY_MS, toMs + 2 * DAY_MS).flatMap((localMs) => {
+    const at = zone.instantOf(localMs, rules);
+    return at !== null && at >= fromMs && at < toMs ? [{ at, localMs }] : [];
+  });
+}
