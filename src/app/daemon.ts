@@ -19,11 +19,14 @@ import { BROADCAST_TABLES } from "../broadcast/room-tables.ts";
 import { createSpeech, type Speech } from "../broadcast/speech.ts";
 import { inActivationGroup } from "../devices/activation-groups.ts";
 import { createGroupCounts } from "../devices/group-counts.ts";
+import { createLicensing } from "../devices/licensing.ts";
 import { builtPluginFolder, ownPluginFolder } from "../extensions/installed-plugins.ts";
 import { createPluginHost, PLUGIN_TABLES, type PluginHost } from "../extensions/plugin-host.ts";
 import type { BuildInfo } from "../health/endpoint-behaviour.ts";
 import { failoverStatus } from "../health/failover-status.ts";
 import { watchHealth } from "../health/health.ts";
+import { thisMachine } from "../health/machine.ts";
+import { createMeasurements } from "../health/measurements.ts";
 import { createInputs, type Inputs } from "../inputs/inputs.ts";
 import { INPUT_TABLES } from "../inputs/room-tables.ts";
 import { createBulkUploads } from "../loaders/bulk-uploads.ts";
@@ -53,6 +56,7 @@ import { createTelling } from "./outbound.ts";
 import { startServer } from "./server.ts";
 import { ownAddresses, type Sound, startSound } from "./sound.ts";
 import { ownVersion } from "./version.ts";
+import { startWatch } from "./watch.ts";
 
 /** What a daemon is started with. */
 export interface DaemonOptions {
@@ -126,7 +130,8 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
 
   const server = await startServer(address, clock);
   end("server that was never opened", server.stop);
-  const health = watchHealth({ clock, events, reader: store });
+  const measurements = createMeasurements({ store, clock, log, machine: thisMachine(), dataDir });
+  const health = watchHealth({ clock, events, reader: store, sources: [measurements.source] });
   end("health", health.close);
   const endpointId = (): string => ownEndpoint(store);
   const speech = createSpeech({ store, engine: createSpeechEngine(clock), by: access.systemBy("speech") });
@@ -167,6 +172,10 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   await Promise.all([plugins.start(), sound.ready, speech.start()]);
   end("broadcaster", () => broadcaster.stop());
   await broadcaster.start();
+  const onLicence = (error: unknown): void => log.error({ err: error }, "licence filters were not applied");
+  const licensing = createLicensing({ store, clock, events, by: access.systemBy("devices"), onError: onLicence });
+  end("licensing", licensing.stop);
+  licensing.start();
   end("inputs", inputs.stop);
   inputs.start();
   const control = await startControlSocket(dataDir, ordersOf(data, plugins), log);
@@ -181,6 +190,8 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const areas = createAreas({ store, clock, events, log, broadcaster, by: access.systemBy("areas") });
   end("areas", areas.stop);
   areas.start();
+  const watch = startWatch({ store, access, clock, events, log, broadcaster, health, measurements, endpointId });
+  end("alarms", watch.stop);
   const loading = { store, clock, log, turns: createTurns(), system: access.systemBy("loaders") };
   const bulkUploads = createBulkUploads({ ...loading, catalogue, endpointId });
   end("uploads", bulkUploads.stop);
@@ -206,6 +217,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
       eventStream,
       campaigns,
       areas,
+      alarms: watch.alarms,
       speech,
     },
     bulkUploads,

@@ -2,6 +2,7 @@ import { invalidValue } from "../base/errors.ts";
 import type devices from "../resources/devices/devices.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { Behaviour } from "../store/store.ts";
+import { createLicenceCheck } from "./licence-filters.ts";
 
 /** Name of the plugin that claims a kind of device by its identifier; null when none does. */
 export type FindProvider = (type: string, deviceIdentifier: string) => string | null;
@@ -16,20 +17,27 @@ type Device = RowOf<typeof devices>;
 
 /**
  * Gives a device its provider when it is made or named anew (claimed by nobody: CallerError for `type`) and its icopId
- * with every write: the MAC address of speakers and desktop notifiers that have one, else the identifier. Shows the
- * appliance as `endpoint {id, name}` with includeEndpointDetails.
+ * with every write: the MAC address of speakers and desktop notifiers that have one, else the identifier. The licence
+ * filters of its appliance say with every write whether it is licensed. Shows the appliance as `endpoint {id, name}` with includeEndpointDetails.
  * @source interfaces.md, Extensions, endpoints, devices
  */
 export function deviceBehaviour(findProvider: FindProvider, claims: () => readonly Claim[]): Behaviour<typeof devices> {
+  const includes = createLicenceCheck();
   return {
-    beforeWrite({ before, after }) {
+    beforeWrite({ before, after }, tx) {
       if (!after) return;
       after.attributes = textAttributes(after.attributes);
-      after.icopId = icopIdOf(after);
-      if (before?.type === after.type && before.deviceIdentifier === after.deviceIdentifier) return;
-      const provider = findProvider(after.type, after.deviceIdentifier);
-      if (provider === null) throw invalidValue("type", unserved(after, claims()));
-      after.provider = provider;
+      const icopId = icopIdOf(after);
+      after.icopId = icopId;
+      if (before?.type !== after.type || before.deviceIdentifier !== after.deviceIdentifier) {
+        const provider = findProvider(after.type, after.deviceIdentifier);
+        if (provider === null) throw invalidValue("type", unserved(after, claims()));
+        after.provider = provider;
+      }
+      const { deviceIdentifier, description, type } = after;
+      const attributes = after.attributes as Record<string, string>;
+      const device = { pk: 0, icopId, deviceIdentifier, description, type, attributes };
+      after.isLicensed = includes(tx, after.endpointId, device);
     },
     present(rows, { reader, query }) {
       if (query.includeEndpointDetails !== true) return rows.map(() => ({}));

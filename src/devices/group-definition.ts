@@ -73,7 +73,7 @@ function texts(input: unknown, field: string, most: number): string[] {
  * own choice: OR and AND without a filter take all devices of the base groups, and nothing where there are no base
  * groups, so that a half-finished group never means everybody.
  */
-function compileFilters(group: GroupDefinition): DevicePredicate {
+export function compileFilters(group: GroupDefinition): DevicePredicate {
   if (group.filterType === "ACCEPT") return () => true;
   if (group.filterType === "REJECT") return () => false;
   const tests = group.filters.map((filter, index) => compileFilter(filter, index + 1));

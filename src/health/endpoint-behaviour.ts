@@ -1,4 +1,5 @@
-import { ConflictError, invalidValue } from "../base/errors.ts";
+import { ConflictError } from "../base/errors.ts";
+import { readLicenceFilters } from "../devices/licence-filters.ts";
 import type endpoints from "../resources/devices/endpoints.ts";
 import type { Behaviour } from "../store/store.ts";
 import type { Health } from "./health.ts";
@@ -29,7 +30,7 @@ export interface EndpointNeeds {
 export function endpointBehaviour({ ownId, health, buildInfo }: EndpointNeeds): Behaviour<typeof endpoints> {
   return {
     beforeWrite({ op, before, after }) {
-      checkConfig(after?.config);
+      readLicenceFilters(after?.config);
       if (op === "delete" && before?.id === ownId())
         throw new ConflictError("An appliance can't delete its own endpoint.");
     },
@@ -43,22 +44,6 @@ export function endpointBehaviour({ ownId, health, buildInfo }: EndpointNeeds): 
       });
     },
   };
-}
-
-const LICENCE_FILTERS = ["phoneFilter", "speakerFilter", "idnFilter"] as const;
-/** Filters of a type that choose the licensed devices. @source service-api.md, Limits */
-const MOST_FILTERS = 200;
-
-function checkConfig(config: unknown): void {
-  if (config === null || config === undefined) return;
-  if (typeof config !== "object" || Array.isArray(config)) throw invalidValue("config", "An object is expected.");
-  for (const name of LICENCE_FILTERS) {
-    const filters = (config as Partial<Record<string, { filters?: unknown } | null>>)[name]?.filters ?? [];
-    if (!Array.isArray(filters)) throw invalidValue("config", `${name}.filters is a list.`);
-    if (filters.flat().length > MOST_FILTERS) {
-      throw invalidValue("config", `${name} has at most ${MOST_FILTERS} filters.`);
-    }
-  }
 }
 
 const NOT_KNOWN = { status: null, redReasons: null, yellowReasons: null, statusLastUpdated: null };

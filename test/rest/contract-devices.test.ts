@@ -37,6 +37,7 @@ function json(value: unknown): string {
 
 type Row = readonly [claim: string, check: () => Promise<unknown>];
 const ZONE = { Group: "239.1.1.1", Port: "5004", Codec: "PCMU" };
+const SOUTH_2 = { type: "phones", description: "South 2", attributes: { Location: "South" } };
 const NORTH = { attribute: "Location", comparison: "EQUALS", value: "North" };
 const ONE = { attribute: "Description", comparison: "ENDS_WITH", value: "1" };
 
@@ -202,6 +203,29 @@ const DEVICES: readonly Row[] = [
       const { data } = (await call("GET", "/devices?includeEndpointDetails=true")).body;
       expect(data[0]).toMatchObject({ endpoint: { id: daemon.first.endpointId, name: expect.any(String) } });
       expect((await call("GET", "/devices")).body.data[0]).not.toHaveProperty("endpoint");
+    },
+  ],
+  [
+    "isLicensed follows the endpoint's filters, for devices that there are and those to come, everywhere",
+    async () => {
+      const first = await made(`${self}/devices`, { ...SOUTH_2, deviceIdentifier: "SEP001122334460" });
+      const config = {
+        phoneFilter: { filters: [NORTH] },
+        speakerFilter: { filters: [[{ ...NORTH, complement: true }, ONE]] },
+      };
+      expect((await call("PUT", self, { config })).status).toBe(200);
+      await expect.poll(() => found("isLicensed=true")).toBe("North 1, North 2");
+      expect(await found("isLicensed=false")).toBe("South 1, Gym, South 2");
+      expect((await call("GET", `${self}/devices?isLicensed=false`)).body.total).toBe(3);
+      const second = await made(`${self}/devices`, { ...SOUTH_2, deviceIdentifier: "SEP001122334461" });
+      expect(second.isLicensed).toBe(false);
+      const moved = { attributes: { ...SOUTH_2.attributes, Location: "North" } };
+      expect((await call("PUT", `${self}/devices/${first.id}`, moved)).body.isLicensed).toBe(true);
+      const patterns = { idnFilter: { filters: [{ ...NORTH, comparison: "MATCHES_REGEX", value: "(" }] } };
+      expect(await refusal("PUT", self, { config: patterns })).toBe("400 invalid-value config");
+      expect((await call("PUT", self, { config: {} })).status).toBe(200);
+      await expect.poll(() => found("isLicensed=false")).toBe("");
+      for (const { id } of [first, second]) await call("DELETE", `${self}/devices/${id}`);
     },
   ],
   [

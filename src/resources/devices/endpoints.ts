@@ -1,4 +1,4 @@
-import { boolean, computed, json, list, ref, text } from "../../schema/field.ts";
+import { boolean, computed, internal, json, list, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
 const STATUS = { nullable: true, unless: "includeStatus" } as const;
@@ -21,7 +21,7 @@ export default defineResource({
     name: text("What people call the appliance."),
     devices: json("Free data about its devices, kept as it is given.", { maxBytes: 1_048_576 }),
     config: json(
-      "Settings: backupSchedule, description, timeZone, and phoneFilter, speakerFilter and idnFilter that choose the licensed devices (at most 200 filters each).",
+      "Settings: backupSchedule, description, timeZone, and phoneFilter, speakerFilter and idnFilter that choose the licensed devices. own choice: each is {filterType, filters, logicalExpression} as in a device group, with at most 200 filters; a list within filters must match whole, and a filter that holds nothing licenses every device of its type.",
       { maxBytes: 262_144, default: {} },
     ),
     isCucmMigrated: boolean("The call-manager clusters of the appliance come from the cloud.", {
@@ -42,6 +42,7 @@ export default defineResource({
     status: computed("Health in one word: GREEN, YELLOW or RED.", "text", STATUS),
     redReasons: computed("What makes the status RED, in words.", "array", { of: REASON, ...STATUS }),
     yellowReasons: computed("What makes the status YELLOW, in words.", "array", { of: REASON, ...STATUS }),
+    licensedBy: internal("The licence filters that its devices were last held against.", "text"),
     statusLastUpdated: computed("When the health was last looked at.", "timestamp", STATUS),
   },
 });

@@ -1,0 +1,112 @@
+import type { Clock } from "../base/clock.ts";
+import type { Events } from "../base/events.ts";
+import devices from "../resources/devices/devices.ts";
+import type { By, Store } from "../store/store.ts";
+import { type DeviceLine, deviceOf } from "./group-scan.ts";
+import { type LicenceTests, licenceText, readLicenceFilters } from "./licence-filters.ts";
+
+/** What licensing needs. */
+export interface LicensingNeeds {
+  store: Store;
+  clock: Clock;
+  events: Events;
+  by: By;
+  onError(error: unknown): void;
+}
+
+/** Brings `isLicensed` of devices in line with filters that were changed. */
+export interface Licensing {
+  /** Begins, with what an earlier run left. */
+  start(): void;
+  /** Resolves when nothing is under way any more. */
+  stop(): Promise<void>;
+}
+
+interface EndpointLine {
+  id: string;
+  pk: number;
+  config: string | null;
+  licensed_by: string | null;
+}
+
+/** Devices of one transaction: some ms. */
+const SLICE = 100;
+
+/**
+ * Looks at every device of an endpoint once its licence filters were changed, in slices; a device that is written itself
+ * is looked at by its own behaviour. The endpoint remembers by which filters its devices were looked at, so that a
+ * crash loses nothing.
+ */
+export function createLicensing(needs: LicensingNeeds): Licensing {
+  const { store, events, onError } = needs;
+  let stopped = false;
+  let again = false;
+  let running: Promise<void> | null = null;
+  const run = async (): Promise<void> => {
+    do {
+      again = false;
+      for (const endpoint of changedEndpoints(store)) await relicense(endpoint, needs, () => stopped || again);
+    } while (again && !stopped);
+  };
+  const wake = (): void => {
+    again = true;
+    running ??= run()
+      .catch(onError)
+      .finally(() => {
+        running = null;
+      });
+  };
+  let unsubscribe = (): void => {};
+  return {
+    start() {
+      unsubscribe = events.on("row.changed", ({ resource, op }) => {
+        if (resource === "endpoints" && op !== "delete" && !stopped) wake();
+      });
+      wake();
+    },
+    async stop() {
+      stopped = true;
+      unsubscribe();
+      await running;
+    },
+  };
+}
+
+function changedEndpoints(store: Store): EndpointLine[] {
+  const lines = store.all<EndpointLine>("SELECT id, pk, config, licensed_by FROM endpoints");
+  return lines.filter(({ config, licensed_by }) => textOf(config) !== (licensed_by ?? ""));
+}
+
+function textOf(config: string | null): string {
+  return licenceText(config === null ? null : JSON.parse(config));
+}
+
+async function relicense(endpoint: EndpointLine, needs: LicensingNeeds, isOver: () => boolean): Promise<void> {
+  const { store, clock, by } = needs;
+  const tests = readLicenceFilters(endpoint.config === null ? null : JSON.parse(endpoint.config));
+  for (let after: number | null = 0; after !== null; ) {
+    if (isOver()) return;
+    const from: number = after;
+    after = await store.write((tx) => {
+      const lines = tx.all<DeviceLine & { id: string; is_licensed: number | null }>(
+        `SELECT pk, id, icop_id, device_identifier, description, type, attributes, is_licensed FROM devices
+         WHERE endpoint_pk = ? AND pk > ? ORDER BY pk LIMIT ${SLICE}`,
+        ...[endpoint.pk, from],
+      );
+      for (const line of lines) {
+        const isLicensed = includes(tests, line);
+        if (isLicensed !== (line.is_licensed !== 0)) tx.update(devices, line.id, {}, by, { isLicensed });
+      }
+      const last = lines.length < SLICE ? null : (lines.at(-1)?.pk ?? null);
+      if (last === null)
+        tx.run("UPDATE main.endpoints SET licensed_by = ? WHERE pk = ?", textOf(endpoint.config), endpoint.pk);
+      return last;
+    });
+    await new Promise<void>((resolve) => clock.soon(resolve));
+  }
+}
+
+function includes(tests: LicenceTests, line: DeviceLine): boolean {
+  const device = deviceOf(line);
+  return tests[device.type]?.(device) ?? true;
+}
