@@ -14,8 +14,10 @@ export default defineConfig({
     include: ["test/{unit,rest,flow,plugins,rules,sim,console}/**/*.test.ts"],
     // Processes, not threads: tests send signals, load native modules and measure the event loop.
     pool: "forks",
+    // The files of a process share its modules, which hold no state: loading the product for each file costs a sixth of the time.
+    isolate: false,
     maxWorkers: 2,
-    setupFiles: [resolve(root, "test/support/every-answer.ts")],
+    setupFiles: [resolve(root, "test/support/set-up.ts")],
     globalSetup: resolve(import.meta.dirname, "global-setup.ts"),
     testTimeout: 30_000,
     hookTimeout: 60_000,

@@ -67,6 +67,7 @@ describe(`a broadcast to ${PHONES} phones`, () => {
     const { page, open } = await openConsole(browser, scene.url());
     await open("/");
     const id = await scene.send("Long speech", 60);
+    await expect.poll(async () => (await scene.ledger(id)).length, { timeout: 20_000 }).toBe(PHONES);
     await page.getByRole("button", { name: "Stop Long speech" }).first().click();
     await page.waitForSelector("text=Stopped: Long speech");
     await page.waitForSelector(".strip", { state: "detached" });

@@ -122,4 +122,4 @@ it("ends with 74 when the disk fails while writing, and what was answered is the
   await daemon.end("SIGTERM");
   expect(kept.length).toBeGreaterThan(0);
   expect(kept.filter((id) => !ids.includes(id))).toEqual([]);
-});
+}, 90_000);

@@ -1,7 +1,7 @@
 import type { ApiDocument, Judge } from "./conformance.ts";
 
 /**
- * Set-up of every test file: whatever a test or the product asks an appliance for by `fetch`, the answer must be what the
+ * Once in each process that runs tests: whatever a test or the product asks an appliance for by `fetch`, the answer must be what the
  * API's description says; else the call fails and names the operation. Each server is held against its own description,
  * so that a test may add declarations.
  */
@@ -12,18 +12,19 @@ const byVersion = new Map<string, Judge>();
 globalThis.fetch = async (input, init) => {
   const request = new URL(input instanceof Request ? input.url : input);
   if (!request.pathname.startsWith("/api/") || request.protocol !== "http:") return plainFetch(input, init);
-  const judge = await judgeOf(request.origin);
+  const known = await judgeOf(request.origin);
   const response = await plainFetch(input, init);
-  if (!judge) return response;
+  if (!known) return response;
   const contentType = response.headers.get("content-type");
   const isJson = contentType?.startsWith("application/json") ?? false;
   const method = (init?.method ?? (input instanceof Request ? input.method : "GET")).toUpperCase();
   const text = isJson && method !== "HEAD" ? await response.clone().text() : null;
   // Whether `_method` is heeded is a setting of the appliance, so the answer may be that of either method.
   const named = request.searchParams.get("_method")?.toUpperCase() ?? method;
-  const faultOf = (as: string) =>
+  const faultOf = (judge: Judge, as: string) =>
     judge({ method: as, path: request.pathname, status: response.status, contentType, text });
-  const fault = faultOf(method) && faultOf(named);
+  const faultBy = (judge: Judge) => faultOf(judge, method) && faultOf(judge, named);
+  const fault = faultBy(known) && faultBy((await judgeAnew(request.origin)) ?? known);
   if (fault) throw new Error(`The answer is not what the API's description says: ${fault}`);
   return response;
 };
@@ -34,6 +35,12 @@ function judgeOf(origin: string): Promise<Judge | null> {
   // A server that is not ready yet is asked again.
   void known.then((judge) => judge ?? judges.delete(origin));
   return known;
+}
+
+/** Another server may stand at the address of one that has ended. */
+function judgeAnew(origin: string): Promise<Judge | null> {
+  judges.delete(origin);
+  return judgeOf(origin);
 }
 
 async function readJudge(origin: string): Promise<Judge | null> {
