@@ -42,7 +42,8 @@ export const bellScheduleBehaviour: Behaviour<typeof bellSchedules> = {
       requireReferences(exceptionsOf(after), REFERENCES, { field: EXCEPTIONS, before, reader: tx, by });
     }
     requireWithinCycle(after, isGiven(ENTRIES));
-    Object.assign(after, referencesOf([...entriesOf(after), ...exceptionsOf(after)], REFERENCES));
+    const days = [...entriesOf(after), ...exceptionsOf(after).flatMap(withHidden)];
+    Object.assign(after, referencesOf(days, REFERENCES));
   },
   present: (rows, { reader }) => presentDays(rows, reader),
 };
@@ -55,6 +56,11 @@ export function entriesOf(row: Pick<BellScheduleRow, "bellScheduleEntries">): re
 /** The exceptions of a stored schedule, in order of time. */
 export function exceptionsOf(row: Pick<BellScheduleRow, "bellScheduleExceptions">): readonly BellScheduleException[] {
   return row.bellScheduleExceptions as BellScheduleException[];
+}
+
+/** An exception and those that would come back in its place. */
+function withHidden(exception: BellScheduleException): BellScheduleException[] {
+  return [exception, ...(exception.instead ? withHidden(exception.instead) : [])];
 }
 
 /** The cycle in order of its days, each at most once. Throws CallerError. */

@@ -11,7 +11,10 @@ export interface Repetition {
 /** How often a rule may come again at most, and how far it may reach back. own choice: what is counted in some ms */
 const FREQUENCIES = /FREQ=(DAILY|WEEKLY|MONTHLY|YEARLY)(;|$)/i;
 const EARLIEST = Date.UTC(2000, 0, 1);
-const LONGEST_LOOK_MS = [8 * DAY_MS, 64 * DAY_MS, 400 * DAY_MS, 1_500 * DAY_MS, 3_000 * DAY_MS];
+const HOUR_MS = 3_600_000;
+const LONGEST_LOOK_MS = [2 * HOUR_MS, 8 * DAY_MS, 64 * DAY_MS, 400 * DAY_MS, 1_500 * DAY_MS, 3_000 * DAY_MS];
+/** Within so few days the clocks change at most once. */
+const FEW_DAYS_MS = 10 * DAY_MS;
 
 /**
  * Reads a Quartz cron expression with seconds, or RFC 5545 lines (DTSTART, RRULE, EXDATE, RDATE); a text says what is
@@ -92,8 +95,16 @@ export function instantsBetween(
   fromMs: number,
   toMs: number,
 ): { at: number; localMs: number }[] {
-  return repetition.between(fromMs - 2 * DAY_MS, toMs + 2 * DAY_MS).flatMap((localMs) => {
+  const { from, to } = localWindow(zone, fromMs, toMs);
+  return repetition.between(from, to).flatMap((localMs) => {
     const at = zone.instantOf(localMs, rules);
     return at !== null && at >= fromMs && at < toMs ? [{ at, localMs }] : [];
   });
+}
+
+/** Local times among which all those of the instants are: what comes every minute is costly to count far and wide. */
+function localWindow(zone: Zone, fromMs: number, toMs: number): { from: number; to: number } {
+  if (toMs - fromMs > FEW_DAYS_MS) return { from: fromMs - 2 * DAY_MS, to: toMs + 2 * DAY_MS };
+  const offsets = [zone.offsetAt(fromMs - DAY_MS), zone.offsetAt(toMs + DAY_MS)];
+  return { from: fromMs + Math.min(...offsets), to: toMs + Math.max(...offsets) };
 }

@@ -1,5 +1,6 @@
 import type { RingListEntry } from "../resources/bells/bell-parts.ts";
 import ringLists from "../resources/bells/ring-lists.ts";
+import { isZone } from "../resources/bells/time-zones.ts";
 import { tableOf } from "../schema/catalogue.ts";
 import type { Reader } from "../store/store.ts";
 import { type BellScheduleRow, entriesOf, exceptionsOf } from "./bell-schedule-behaviour.ts";
@@ -11,6 +12,7 @@ import {
   type Schedule,
   type ScheduleException,
 } from "./rings.ts";
+import { type ClockRules, createZones } from "./zones.ts";
 
 /** All that the rings of a schedule follow from, as it is stored. */
 export interface Timetable {
@@ -25,6 +27,12 @@ export interface BellTimes extends RingContext {
   ownZone(): string;
 }
 
+/** Times by which bells ring here; a zone that bells can't name gives way to UTC. */
+export function createBellTimes({ ownZone, rules }: { ownZone(): string; rules?: ClockRules }): BellTimes {
+  const named = (zone: string): string => (isZone(zone) ? zone : "UTC");
+  return { zones: createZones(), ...(rules ? { rules } : {}), ownZone: () => named(ownZone()) };
+}
+
 /** The timetables of stored schedules, in their order; one query. */
 export function timetablesOf(reader: Reader, rows: readonly BellScheduleRow[], times: BellTimes): Timetable[] {
   const ids = [...new Set(rows.flatMap(({ ringListIds }) => ringListIds))];
@@ -36,8 +44,9 @@ export function timetablesOf(reader: Reader, rows: readonly BellScheduleRow[], t
       )
       .map(({ id, entries }) => [id, { id, entries: JSON.parse(entries) as RingListEntry[] }]),
   );
+  const ownZone = times.ownZone();
   return rows.map((row) => ({
-    schedule: scheduleOf(row, times.ownZone()),
+    schedule: scheduleOf(row, ownZone),
     ringLists: row.ringListIds.flatMap((id) => lists.get(id) ?? []),
     exceptions: exceptionsOf(row),
   }));

@@ -5,6 +5,7 @@ import { rehearse } from "../store/rehearsal.ts";
 import type { Answer, ApiRequest } from "./action.ts";
 import { withMembers } from "./actions/answer-members.ts";
 import { type Query, singleText } from "./query.ts";
+import { ringMoves, ringsSeen } from "./ring-moves.ts";
 
 /** The query parameter of every generic write. @source decisions.md 1, dryRun */
 export const DRY_RUN_QUERY = {
@@ -44,14 +45,21 @@ export function isDryRun(query: Query): boolean {
 /**
  * Carries a write out in a savepoint that is rolled back and answers as the write would, with the member `dryRun`:
  * `{users, devices: {joining, leaving: {count, first: [{id, name}]}}, access: {gaining, losing: {count, first: [{userId,
- * userName, verb, spec, domainId}]}}}`; `first` holds at most 100, and none that the caller may not see. Refusals are those of the write.
+ * userName, verb, spec, domainId}]}}}`; `first` holds at most 100, and none that the caller may not see. `tellsRings` adds the
+ * member `ringDiff`. Refusals are those of the write.
  */
-export async function dryRun<R extends ApiRequest>(request: R, run: (request: R) => Promise<Answer>): Promise<Answer> {
+export async function dryRun<R extends ApiRequest>(
+  request: R,
+  run: (request: R) => Promise<Answer>,
+  tellsRings: boolean,
+): Promise<Answer> {
   const { needs, by } = request;
-  const rehearsal = rehearse(needs.store, meaningAt(needs.clock.now()));
+  const [meaning, rings] = [meaningAt(needs.clock.now()), ringsSeen(needs)];
+  const rehearsal = rehearse(needs.store, (...row) => ({ ...meaning(...row), ...rings(...row) }));
   const answer = await run({ ...request, needs: { ...needs, store: rehearsal.store } });
   const impact = await impactOf(rehearsal.written, { reader: needs.store, clock: needs.clock, scope: by.scope });
   // The version in its head would be one that never was.
   const { headers: _version, ...rest } = answer;
-  return withMembers(rest, { dryRun: impact });
+  const ringDiff = tellsRings ? { ringDiff: await ringMoves(rehearsal.written, needs) } : {};
+  return withMembers(rest, { dryRun: impact, ...ringDiff });
 }

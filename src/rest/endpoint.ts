@@ -28,6 +28,7 @@ import type { OnceOnly } from "./once-only.ts";
 import type { Presenter, Showing } from "./presenter.ts";
 import { singleText } from "./query.ts";
 import type { Row } from "./representation.ts";
+import { asksForRings, movesRings, tellingRings } from "./ring-moves.ts";
 import type { RowOperation, RowRequest } from "./row-operations.ts";
 
 /** One method of one path, ready to serve. */
@@ -126,7 +127,9 @@ async function serveKnown(
       const complete = action.complete ? action.complete(full) : full;
       if (action.complete || inBody !== null) judge(action, complete);
       const carryOut = (given: typeof complete): Promise<Answer> => action.handle(given);
-      return isRehearsal(action, base) ? dryRun(complete, carryOut) : onceOnly(complete, carryOut);
+      if (isRehearsal(action, base)) return dryRun(complete, carryOut, movesRings(action));
+      if (!asksForRings(action, base.query)) return onceOnly(complete, carryOut);
+      return onceOnly(complete, (given) => tellingRings(given, carryOut));
     };
     if (overruling) return handle(overruling);
     const body = await bodyOf(base, plan, needs);

@@ -61,7 +61,8 @@ export function compileListQuery(resource: AnyResource): (query: Query) => ListQ
   };
 }
 
-function limitOf(query: Query): number | null {
+/** How many rows the query asks for, null when it does not say. Throws invalid-value. */
+export function limitOf(query: Query): number | null {
   const text = singleText(query, "limit");
   if (text === null) return null;
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;

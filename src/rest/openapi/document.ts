@@ -3,6 +3,7 @@ import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { Action } from "../action.ts";
 import { IMPACT_SCHEMA } from "../dry-run.ts";
 import { type OnPremisesPath, onPremisesPaths } from "../on-premises.ts";
+import { RING_DIFFERENCE_SCHEMA } from "../ring-moves.ts";
 import { shapeOf } from "../router.ts";
 import { ERROR_SCHEMA, errorResponses } from "./errors.ts";
 import { operationName } from "./names.ts";
@@ -116,7 +117,13 @@ export function* describeApi(
     yield;
   }
   const schemas: Record<string, JsonSchema> = {
-    ...{ Error: ERROR_SCHEMA, Deletion: DELETION, StoredFile: STORED_FILE, Impact: IMPACT_SCHEMA },
+    ...{
+      Error: ERROR_SCHEMA,
+      Deletion: DELETION,
+      StoredFile: STORED_FILE,
+      Impact: IMPACT_SCHEMA,
+      RingDifference: RING_DIFFERENCE_SCHEMA,
+    },
   };
   for (const resource of catalogue.all) {
     Object.assign(schemas, rowSchemas(resource, catalogue));

@@ -5,6 +5,7 @@ import type { AnyResource } from "../../schema/resource.ts";
 import type { Action } from "../action.ts";
 import { deprecationWords } from "../deprecation.ts";
 import { DRY_RUN_QUERY } from "../dry-run.ts";
+import { movesRings, RING_DIFFERENCE_QUERY } from "../ring-moves.ts";
 import type { AnswerShape } from "./answer-shape.ts";
 import { ELSEWHERE, errorsOf, PAGE } from "./errors.ts";
 import { givenMembers, type Members, objectOf, shownMembers } from "./field-schemas.ts";
@@ -48,7 +49,8 @@ export function operationOf(action: Action): JsonSchema {
 
 function parametersOf(action: Action, open: boolean): Parameter[] {
   const { method, at, answers, headers = [], query = {} } = action;
-  const own = queryParameters(isRehearsed(action) ? { ...query, ...DRY_RUN_QUERY } : query);
+  const rings = isRehearsed(action) && movesRings(action) ? RING_DIFFERENCE_QUERY : {};
+  const own = queryParameters(isRehearsed(action) ? { ...query, ...DRY_RUN_QUERY, ...rings } : query);
   const shown =
     answers.kind === "list"
       ? listParameters(answers.resource)
@@ -116,8 +118,9 @@ function isRehearsed(action: Action): boolean {
 }
 
 /** A rehearsal answers as the write would, with one member more. */
-function withRehearsal(schema: JsonSchema): JsonSchema {
-  return { allOf: [schema, { type: "object", properties: { dryRun: componentRef("Impact") } }] };
+function withRehearsal(schema: JsonSchema, action: Action): JsonSchema {
+  const ringDiff = movesRings(action as GuardedAction) ? { ringDiff: componentRef("RingDifference") } : {};
+  return { allOf: [schema, { type: "object", properties: { dryRun: componentRef("Impact"), ...ringDiff } }] };
 }
 
 function successOf(action: Action): Record<string, JsonSchema> {
@@ -135,7 +138,7 @@ function successOf(action: Action): Record<string, JsonSchema> {
       description: describe(answers),
       ...(answers.kind === "row" ? { headers: etag } : {}),
       content: {
-        [JSON_TYPE]: { schema: isRehearsed(action) ? withRehearsal(schemaOf(answers)) : schemaOf(answers) },
+        [JSON_TYPE]: { schema: isRehearsed(action) ? withRehearsal(schemaOf(answers), action) : schemaOf(answers) },
         ...others,
       },
     },

@@ -1,0 +1,85 @@
+import { invalidValue } from "../../base/errors.ts";
+import { ringPage } from "../../bells/ring-pages.ts";
+import { ringsTold } from "../../bells/told-rings.ts";
+import bellSchedules from "../../resources/bells/bell-schedules.ts";
+import { boolean, computed, date, integer, option, text, timestamp, uuid } from "../../schema/field.ts";
+import { type Action, json, visibleRow } from "../action.ts";
+import { limitOf, MOST_ROWS } from "../list-query.ts";
+import { type Query, singleText } from "../query.ts";
+
+const DAY_MS = 86_400_000;
+/** own choice */
+const DEFAULT_DAYS = 7;
+const MOST_DAYS = 366;
+const SURE = { required: true } as const;
+
+const RING = {
+  id: uuid("The ring's id, on every appliance; also that of the message it sends.", SURE),
+  at: timestamp("When it rings.", SURE),
+  localDate: date("The day, as the schedule has it.", SURE),
+  localTime: text("The time, as the schedule has it.", SURE),
+  ringListId: uuid("Ring list that it is of."),
+  entryId: uuid("Which ring of the list."),
+  messageTemplateId: uuid("Message that it sends."),
+  state: option(
+    "How far it has come.",
+    ["planned", "prepared", "armed", "started", "rung", "late", "missed", "skipped", "suspended"],
+    SURE,
+  ),
+};
+
+/** The rings of a schedule, past and to come. @source bells.md, Proof; own choice: a week from now unless asked, at most 366 days */
+export const bellRingActions: readonly Action[] = [
+  {
+    method: "get",
+    at: "bell-schedules/{bellScheduleId}/rings",
+    doc: "The rings of a schedule: what became of those that are over, and those to come.",
+    query: {
+      from: timestamp("From then on, included; now unless given. A date and time, or a day in UTC."),
+      to: timestamp("Until then, not included; 7 days after `from` unless given, at most 366."),
+      limit: integer("Most rows of the page.", { min: 1, max: MOST_ROWS, default: 100 }),
+      start: text("`next` or `previous` of an earlier page, or `end`.", { max: 1_000 }),
+      includeTotal: boolean("False leaves out `total`.", { default: true }),
+    },
+    answers: {
+      kind: "members",
+      fields: {
+        total: integer("How many there are.", SURE),
+        partial: boolean("Whether there are more than this page holds.", SURE),
+        previous: text("`start` of the page before.", { max: 1_000 }),
+        next: text("`start` of the page after.", { max: 1_000 }),
+        data: computed("Rings in order of time.", "array", { of: RING }),
+      },
+      sometimes: ["total"],
+    },
+    async handle(request) {
+      const { needs, query } = request;
+      const row = visibleRow(request, bellSchedules, request.params.bellScheduleId ?? "");
+      const fromMs = momentIn(query, "from") ?? needs.clock.now();
+      const toMs = momentIn(query, "to") ?? fromMs + DEFAULT_DAYS * DAY_MS;
+      if (toMs < fromMs) throw invalidValue("to", "It lies before from.");
+      if (toMs - fromMs > MOST_DAYS * DAY_MS) throw invalidValue("to", `At most ${MOST_DAYS} days after from.`);
+      const rings = await ringsTold(
+        row,
+        { fromMs, toMs },
+        { reader: needs.store, clock: needs.clock, times: needs.bells },
+      );
+      const list = `rings ${row.id}`;
+      const page = ringPage(rings, { list, limit: limitOf(query) ?? 100, start: singleText(query, "start") });
+      if (!page) throw invalidValue("start", "It is no next or previous of this list.");
+      const data = page.rings.map((ring) => ({ ...ring, at: new Date(ring.at).toISOString() }));
+      const { previous, next } = page;
+      const total = query.includeTotal === false ? {} : { total: rings.length };
+      return json({ ...total, partial: data.length < rings.length, previous, next, data });
+    },
+  },
+];
+
+function momentIn(query: Query, name: string): number | null {
+  const given = singleText(query, name);
+  if (given === null || given === "") return null;
+  const isMoment = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(given);
+  const ms = isMoment ? Date.parse(given) : Number.NaN;
+  if (Number.isNaN(ms)) throw invalidValue(name, "It is a date and time such as 2031-09-01T00:00:00Z, or a day.");
+  return ms;
+}
