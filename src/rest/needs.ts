@@ -1,13 +1,17 @@
 import type { OAuth } from "../access/oauth.ts";
 import type { Access } from "../access/principal.ts";
 import type { SignIn } from "../access/sign-in.ts";
+import type { Alarms } from "../alarms/alarms.ts";
 import type { Areas } from "../areas/areas.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import type { BellTimes } from "../bells/timetables.ts";
 import type { Broadcaster } from "../broadcast/broadcaster.ts";
 import type { Campaigns } from "../broadcast/campaigns.ts";
 import type { Speech } from "../broadcast/speech.ts";
 import type { FailoverStatus } from "../health/failover-status.ts";
+import type { HealthReport } from "../health/health.ts";
+import type { Metrics } from "../health/metrics.ts";
 import type { BulkUploads } from "../loaders/bulk-uploads.ts";
 import type { Loaders } from "../loaders/load-definitions.ts";
 import type { EventStream } from "../outbound/event-stream.ts";
@@ -54,6 +58,15 @@ export interface ApiNeeds {
   bulkUploads: BulkUploads;
   loaders: Loaders;
   areas: Areas;
+  alarms: Pick<Alarms, "setByHand">;
+  /** How the appliance is. */
+  watch: {
+    version: string;
+    health(): Pick<HealthReport, "status" | "since">;
+    metrics: Pick<Metrics, "text" | "contentType">;
+  };
+  /** What the local times of bells mean here. */
+  bells: BellTimes;
   speech: Pick<Speech, "preview" | "previewOf">;
   eventStream: EventStream;
   /** What this appliance knows of an endpoint. */
