@@ -7,6 +7,7 @@ import { applicationActions } from "./applications.ts";
 import { areaActions } from "./areas.ts";
 import { auditActions } from "./audit.ts";
 import { authorizeActions } from "./authorize.ts";
+import { bellRingActions } from "./bell-rings.ts";
 import { bulkUploadActions } from "./bulk-uploads.ts";
 import { callmgrClusterActions } from "./callmgr-clusters.ts";
 import { campaignActions } from "./campaigns.ts";
@@ -64,6 +65,7 @@ const FIXED: readonly Action[] = [
   ...notificationProfileActions,
   ...speechActions,
   ...areaActions,
+  ...bellRingActions,
   ...notificationActivityActions,
   ...incidentActions,
   ...incidentRecordActions,
