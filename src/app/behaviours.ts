@@ -11,6 +11,7 @@ import type { AddressPolicy } from "../base/address-policy.ts";
 import type { Clock } from "../base/clock.ts";
 import { BugError } from "../base/errors.ts";
 import { bellBehaviours } from "../bells/behaviours.ts";
+import type { BellTimes } from "../bells/timetables.ts";
 import {
   confirmationRequestBehaviour,
   dynamicReplyBehaviour,
@@ -111,6 +112,8 @@ export interface BehaviourNeeds {
   files: FileStore;
   policy: AddressPolicy;
   endpoint: EndpointNeeds;
+  /** What the local times of bells mean here. */
+  bells: BellTimes;
   groupCounts: GroupCounts;
   activationCounts: GroupCounts;
   plugins: Pick<PluginHost, "manifests" | "findProvider" | "extensionBehaviour">;
@@ -129,7 +132,7 @@ export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour>
   const claims = () => plugins.manifests.flatMap((manifest) => manifest.claims);
   return table([
     ...accessBehaviours(clock, needs.catalogue),
-    ...bellBehaviours(),
+    ...bellBehaviours({ clock, times: needs.bells }),
     bind(userDevices, withPresence(userDeviceBehaviour, clock, needs.systemBy)),
     bind(areasOfInterest, areaBehaviour),
     bind(boundaryTriggers, boundaryTriggerBehaviour),
