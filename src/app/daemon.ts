@@ -12,6 +12,8 @@ import { type Clock, systemClock } from "../base/clock.ts";
 import { BugError, invalidValue } from "../base/errors.ts";
 import { createEvents, type Events } from "../base/events.ts";
 import type { Log } from "../base/log.ts";
+import { BELL_TABLES } from "../bells/room-tables.ts";
+import { createBellTimes } from "../bells/timetables.ts";
 import type { Broadcaster } from "../broadcast/broadcaster.ts";
 import { createCampaigns } from "../broadcast/campaigns.ts";
 import { createBroadcaster } from "../broadcast/create-broadcaster.ts";
@@ -38,6 +40,7 @@ import endpoints from "../resources/devices/endpoints.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
 import { createApi } from "../rest/api.ts";
 import { builtConsoleFolder } from "../rest/console-files.ts";
+import { zoneFor } from "../rest/local-time.ts";
 import { createUpgrade } from "../rest/upgrade.ts";
 import { createScenarios } from "../scenarios/scenarios.ts";
 import { SCENARIO_TABLES } from "../scenarios/unknown-devices.ts";
@@ -120,6 +123,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
     ...LOAD_TABLES,
     ...SCENARIO_TABLES,
     ...AREA_TABLES,
+    ...BELL_TABLES,
     ...ALARM_TABLES,
     ...INPUT_TABLES,
   ];
@@ -153,11 +157,13 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const { files } = store;
   const baseUrl = (): string => settings.api.publicUrl?.replace(/\/+$/, "") ?? server.url;
   const policy = createAddressPolicy(settings.network);
+  const bells = createBellTimes({ ownZone: () => zoneFor(store, null) });
   const rules = {
     clock,
     catalogue,
     files,
     endpoint,
+    bells,
     groupCounts,
     activationCounts,
     plugins,
@@ -217,6 +223,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
       eventStream,
       campaigns,
       areas,
+      bells,
       alarms: watch.alarms,
       speech,
     },
