@@ -18,6 +18,8 @@ import { createAddressPolicy } from "../../src/base/address-policy.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { createEvents } from "../../src/base/events.ts";
 import { createLog, type Log } from "../../src/base/log.ts";
+import { BELL_TABLES } from "../../src/bells/room-tables.ts";
+import { createBellTimes } from "../../src/bells/timetables.ts";
 import type { Broadcaster } from "../../src/broadcast/broadcaster.ts";
 import { createCampaigns } from "../../src/broadcast/campaigns.ts";
 import { BROADCAST_TABLES } from "../../src/broadcast/room-tables.ts";
@@ -110,6 +112,7 @@ export async function openApi(
   const declarations = await loadDeclarations([OWN_DECLARATIONS, ...(options.folders ?? [])]);
   const catalogue = createCatalogue(declarations);
   const policy = createAddressPolicy({ allowedTargets: options.allowedTargets ?? [] });
+  const bells = createBellTimes({ ownZone: () => "Europe/Berlin" });
   const behaviours = {
     ...bindBehaviours({
       clock,
@@ -125,6 +128,7 @@ export async function openApi(
       },
       groupCounts: { of: () => new Map(), idle: async () => undefined },
       activationCounts: { of: () => new Map(), idle: async () => undefined },
+      bells,
       plugins: { manifests: [], findProvider: () => "ip-phones", extensionBehaviour: {} },
       baseUrl: () => "http://localhost",
       reportsSite: (options.needs?.settings ?? defaultSettings()).scenarios.syntheticSiteQuestion,
@@ -133,7 +137,7 @@ export async function openApi(
     ...options.behaviours,
   };
   const store: Store = openStore({
-    tables: [...BROADCAST_TABLES, ...LOAD_TABLES, ...SCENARIO_TABLES, ...AREA_TABLES, ...ALARM_TABLES],
+    tables: [...BROADCAST_TABLES, ...LOAD_TABLES, ...SCENARIO_TABLES, ...AREA_TABLES, ...BELL_TABLES, ...ALARM_TABLES],
     dataDir,
     catalogue,
     behaviours,
@@ -189,6 +193,7 @@ export async function openApi(
     bulkUploads,
     loaders,
     areas,
+    bells,
     speech: createSpeech({ store, engine: createSpeechEngine(clock), by: system }),
     signIn: createSignIn({ store, access, clock }),
     oauth,
