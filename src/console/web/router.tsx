@@ -5,7 +5,9 @@ import {
   lazyRouteComponent,
   Outlet,
   type RouteComponent,
+  useLocation,
 } from "@tanstack/react-router";
+import { Suspense } from "react";
 import { Frame } from "./frame/frame.tsx";
 import { LostPage, PageFault } from "./frame/lost-page.tsx";
 import { readTableSearch } from "./list/table-search.ts";
@@ -14,7 +16,7 @@ import { WithAllWords } from "./words/use-words.tsx";
 
 /** The console's addresses; every page but the first is loaded when it is opened. */
 export function createConsoleRouter() {
-  const root = createRootRoute({ component: Frame, notFoundComponent: LostPage });
+  const root = createRootRoute({ component: Surroundings, notFoundComponent: LostPage });
   const further = createRoute({ getParentRoute: () => root, id: "further", component: FurtherPages });
   const at = <P extends string>(path: P, component: RouteComponent) =>
     createRoute({ getParentRoute: () => further, path, component, validateSearch: readTableSearch });
@@ -30,6 +32,38 @@ export function createConsoleRouter() {
     at(
       "/confirmation-requests",
       lazyRouteComponent(() => import("./pages/confirmation-requests.tsx")),
+    ),
+    at(
+      "/scenarios",
+      lazyRouteComponent(() => import("./pages/scenarios.tsx")),
+    ),
+    at(
+      "/scenarios/$scenarioId/start",
+      lazyRouteComponent(() => import("./pages/scenario-start.tsx")),
+    ),
+    at(
+      "/launch",
+      lazyRouteComponent(() => import("./pages/launch.tsx")),
+    ),
+    at(
+      "/incident-plans",
+      lazyRouteComponent(() => import("./pages/incident-plans.tsx")),
+    ),
+    at(
+      "/incidents",
+      lazyRouteComponent(() => import("./pages/incidents.tsx")),
+    ),
+    at(
+      "/incidents/$incidentId",
+      lazyRouteComponent(() => import("./pages/incident.tsx")),
+    ),
+    at(
+      "/bulk-uploads",
+      lazyRouteComponent(() => import("./pages/bulk-uploads.tsx")),
+    ),
+    at(
+      "/load-definitions",
+      lazyRouteComponent(() => import("./pages/load-definitions.tsx")),
     ),
     at(
       "/broadcasts",
@@ -95,6 +129,17 @@ export function createConsoleRouter() {
   const now = createRoute({ getParentRoute: () => root, path: "/", component: NowPage });
   const tree = root.addChildren([now, furtherTree]);
   return createRouter({ routeTree: tree, defaultPreload: "intent", defaultErrorComponent: PageFault });
+}
+
+/** The page of a wall tablet stands alone; the frame surrounds every other. */
+function Surroundings() {
+  const { pathname } = useLocation();
+  if (pathname !== "/launch") return <Frame />;
+  return (
+    <Suspense>
+      <Outlet />
+    </Suspense>
+  );
 }
 
 /** Every page but the first needs words that the first page does without. */

@@ -9,7 +9,7 @@ export const PLACES = [
     to: "/send",
     word: "rail.send",
     icon: "M3 10v4h4l6 5V5L7 10zM16 9a4 4 0 010 6M18.500 6.500a8 8 0 010 11",
-    also: ["/templates", "/confirmation-requests"],
+    also: ["/scenarios", "/templates", "/incident-plans", "/confirmation-requests"],
   },
   {
     to: "/people",
@@ -23,12 +23,12 @@ export const PLACES = [
     icon: "M6 3h12v18H6zM9 6h6v6H9zM9 15h1M12 15h1M15 15h0M9 18h1M12 18h1",
     also: ["/device-groups"],
   },
-  { to: "/broadcasts", word: "rail.history", icon: "M12 4a8 8 0 11-7.500 5M4 4v5h5M12 8v5l3 2", also: ["/audit"] },
+  { to: "/broadcasts", word: "rail.history", icon: "M12 4a8 8 0 11-7.500 5M4 4v5h5M12 8v5l3 2", also: ["/incidents", "/audit"] },
   {
     to: "/system",
     word: "rail.system",
     icon: "M4 6h10M18 6h2M4 12h2M10 12h10M4 18h8M16 18h4M16 4v4M8 10v4M14 16v4",
-    also: ["/welcome", "/applications", "/webhooks"],
+    also: ["/welcome", "/bulk-uploads", "/load-definitions", "/applications", "/webhooks"],
   },
 ] as const satisfies readonly { to: string; word: WordKey; icon: string; also: readonly string[] }[];
 

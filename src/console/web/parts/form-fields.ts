@@ -34,6 +34,8 @@ export interface FormField {
   name: string;
   kind: FormKind;
   required?: boolean;
+  /** What it is called here; the catalogue's word for the field unless given. */
+  label?: string;
   /** What the field is for, when its label doesn't say enough. */
   hint?: string;
   choices?: readonly { value: string; label: string }[];

@@ -107,7 +107,7 @@ function Field({ field, first, values, error, onChange }: FieldProps) {
   const value = values[field.name];
   const shared = {
     id,
-    label: words.name("field", field.name),
+    label: field.label ?? words.name("field", field.name),
     description: field.hint,
     required: field.required ?? false,
     "data-autofocus": first || undefined,

@@ -6,7 +6,9 @@ import { useWords } from "../words/use-words.tsx";
 export const TABS = {
   send: [
     { to: "/send", word: "send.title" },
+    { to: "/scenarios", word: "scenarios.title" },
     { to: "/templates", word: "templates.title" },
+    { to: "/incident-plans", word: "plans.title" },
     { to: "/confirmation-requests", word: "confirmations.title" },
     { to: "/profiles", word: "profiles.title" },
     { to: "/speech", word: "speech.title" },
@@ -22,11 +24,14 @@ export const TABS = {
   ],
   history: [
     { to: "/broadcasts", word: "history.title" },
+    { to: "/incidents", word: "incidents.title" },
     { to: "/audit", word: "audit.title" },
   ],
   system: [
     { to: "/system", word: "system.overview" },
     { to: "/look", word: "branding.title" },
+    { to: "/bulk-uploads", word: "upload.title" },
+    { to: "/load-definitions", word: "load.title" },
     { to: "/applications", word: "application.title" },
     { to: "/webhooks", word: "webhook.title" },
   ],

@@ -4,9 +4,11 @@ import { identityDe } from "./identity-de.ts";
 import { listDe } from "./list-de.ts";
 import { peopleDe } from "./people-de.ts";
 import { placesDe } from "./places-de.ts";
+import { scenariosDe } from "./scenarios-de.ts";
 import { sendDe } from "./send-de.ts";
 import { systemDe } from "./system-de.ts";
 import { thingsDe } from "./things-de.ts";
+import { uploadsDe } from "./uploads-de.ts";
 
 /** The catalogue in German. */
 export const de: Readonly<Record<WordKey, string>> = {
@@ -18,6 +20,8 @@ export const de: Readonly<Record<WordKey, string>> = {
   ...placesDe,
   ...identityDe,
   ...thingsDe,
+  ...scenariosDe,
+  ...uploadsDe,
   cancel: "Abbrechen",
   save: "Speichern",
   saved: "Gespeichert.",

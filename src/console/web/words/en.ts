@@ -3,9 +3,11 @@ import { identityEn } from "./identity-en.ts";
 import { listEn } from "./list-en.ts";
 import { peopleEn } from "./people-en.ts";
 import { placesEn } from "./places-en.ts";
+import { scenariosEn } from "./scenarios-en.ts";
 import { sendEn } from "./send-en.ts";
 import { systemEn } from "./system-en.ts";
 import { thingsEn } from "./things-en.ts";
+import { uploadsEn } from "./uploads-en.ts";
 
 /**
  * The catalogue: every word of the console, in English. `{name}` stands for a value; `one|many` are chosen by `{n}`.
@@ -20,6 +22,8 @@ export const en = {
   ...placesEn,
   ...identityEn,
   ...thingsEn,
+  ...scenariosEn,
+  ...uploadsEn,
   cancel: "Cancel",
   save: "Save",
   saved: "Saved.",

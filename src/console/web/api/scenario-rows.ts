@@ -1,0 +1,93 @@
+import type { Named, Row, RowOf } from "./rows.ts";
+
+/** A question of a scenario. */
+export interface Question {
+  id?: string;
+  name: string;
+  variable: string;
+  /** `site` is what older clients answer instead of telling a location; nobody edits or is asked it here. */
+  type: "option" | "text" | "site";
+  options: readonly string[];
+  rank?: number;
+  required: boolean;
+}
+
+/** A message of a scenario; null where the template says it. */
+export interface ScenarioMessage {
+  id?: string;
+  name: string;
+  messageTemplateId: string | null;
+  subject: string | null;
+  body: string | null;
+  ttsCustomContent: string | null;
+  confirmationRequestId: string | null;
+  siteRoleIds: readonly string[];
+}
+
+/** The levels of a place, widest first. */
+export const PLACE_LEVELS = ["site", "building", "floor", "zone"] as const;
+
+/** A place by its levels; those that are not told are left out. */
+export type Place = { readonly [L in (typeof PLACE_LEVELS)[number]]?: Named };
+
+/** A situation made ready. */
+export type ScenarioRow = Omit<RowOf<"Scenario">, "fields" | "messages"> & {
+  fields: readonly Question[];
+  messages: readonly ScenarioMessage[];
+  defaultLocation: Place | null;
+};
+
+/** How many a start would reach, with the first of them. */
+interface Counted {
+  count: number;
+  first: readonly Named[];
+}
+
+/** A scenario with what a start would do. */
+export type ForeseenScenario = ScenarioRow & {
+  preview?: {
+    location: Place | null;
+    locationText: string;
+    messages: readonly {
+      messageId: string;
+      name: string;
+      subject: string | null;
+      body: string | null;
+      ttsCustomContent: string | null;
+      users: Counted;
+      devices: Counted;
+    }[];
+  };
+};
+
+/** A scenario that was started. */
+export type StartedRow = Omit<RowOf<"ScenarioNotification">, "messagesNotSent"> & {
+  messagesNotSent: readonly { messageId: string; name: string }[] | null;
+};
+
+/** What is done when something happens. */
+export type PlanRow = RowOf<"IncidentPlan">;
+
+/** A file or link of a plan or of an incident. */
+export interface AidRow extends Row {
+  name: string;
+  type: "file" | "hyperlink";
+  hyperlink: string | null;
+  fileName: string | null;
+  size: number;
+}
+
+/** Something that happened or is practised. */
+export type IncidentRow = RowOf<"Incident">;
+
+/** Something within an incident. */
+export interface TimelineEntry {
+  at: string;
+  kind: string;
+  what: string;
+  notificationId: string | null;
+  userName: string | null;
+  count: number;
+  names: readonly string[];
+  words: string | null;
+}

@@ -1,0 +1,47 @@
+import { useSounding } from "../api/use-rows.ts";
+import { useConsole, useNow } from "../console-context.tsx";
+import { DrillChip } from "../parts/level-chip.tsx";
+import { StopButton } from "../parts/stop-button.tsx";
+import { elapsedText } from "../words/format.ts";
+import { useWords } from "../words/use-words.tsx";
+
+/** Whether the screen is live, and what sounds: above every page. */
+export function Strips() {
+  const { feed } = useConsole();
+  return (
+    <div className="sound">
+      {!feed.live && <CutStrip since={feed.since} />}
+      <SoundingStrips />
+    </div>
+  );
+}
+
+function CutStrip({ since }: { since: number }) {
+  const now = useNow();
+  const { t } = useWords();
+  return (
+    <div className="strip cut" role="alert">
+      {t("feed.cut", { elapsed: elapsedText(now - since) })}
+    </div>
+  );
+}
+
+function SoundingStrips() {
+  const sounding = useSounding();
+  const now = useNow();
+  const { t } = useWords();
+  return (
+    <section aria-live="polite" aria-label={t("sounding.title")}>
+      {sounding.map((row) => (
+        <div key={row.id} className={row.drill ? "strip sounding drill" : "strip sounding"}>
+          <DrillChip drill={row.drill} />
+          <strong>{row.subject}</strong>
+          <span className="wide">{row.deviceGroups.map(({ name }) => name).join(", ")}</span>
+          <span className="space" />
+          <span aria-hidden="true">{elapsedText(now - Date.parse(row.createdAt))}</span>
+          <StopButton id={row.id} subject={row.subject ?? ""} />
+        </div>
+      ))}
+    </section>
+  );
+}

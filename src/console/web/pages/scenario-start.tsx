@@ -1,0 +1,50 @@
+import { Link, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import type { ScenarioRow, StartedRow } from "../api/scenario-rows.ts";
+import { useRow } from "../api/use-rows.ts";
+import { FaultLine } from "../parts/fault-line.tsx";
+import { DrillChip } from "../parts/level-chip.tsx";
+import { ModeBar } from "../parts/mode-bar.tsx";
+import { Tabs } from "../parts/tabs.tsx";
+import { Foreseen } from "../scenarios/foreseen.tsx";
+import { NOTHING_TOLD, type Told } from "../scenarios/start.ts";
+import { StartPanel } from "../scenarios/start-panel.tsx";
+import { StartedPanel } from "../scenarios/started-panel.tsx";
+import { useWords } from "../words/use-words.tsx";
+
+/** Starts a scenario, and shows what became of it. */
+export default function ScenarioStartPage() {
+  const { t } = useWords();
+  const { scenarioId = "" } = useParams({ strict: false });
+  const { data: scenario, error } = useRow<ScenarioRow>("scenarios/{scenarioId}", { scenarioId });
+  const [drill, setDrill] = useState(false);
+  const [told, setTold] = useState<Told>(NOTHING_TOLD);
+  const [started, setStarted] = useState<StartedRow | null>(null);
+  if (!scenario) return <FaultLine error={error} />;
+  return (
+    <div className={drill ? "page in-drill" : "page"}>
+      <Tabs of="send" />
+      <div className="head">
+        <h1>
+          {t("start.title", { name: scenario.name })} <DrillChip drill={drill} />
+        </h1>
+        <span className="space" />
+        <Link to="/scenarios">{t("start.back")}</Link>
+      </div>
+      {started ? (
+        <StartedPanel scenario={scenario} started={started} />
+      ) : (
+        <>
+          <ModeBar drill={drill} onChange={setDrill} />
+          <div className="split">
+            <StartPanel {...{ scenario, drill, told }} onTold={setTold} onStarted={setStarted} />
+            <div className="stack">
+              <h2>{t("foreseen.title")}</h2>
+              <Foreseen scenario={scenario} told={told} />
+            </div>
+          </div>
+        </>
+      )}
+    </div>
+  );
+}

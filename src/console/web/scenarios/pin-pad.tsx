@@ -1,0 +1,39 @@
+import { useWords } from "../words/use-words.tsx";
+
+const KEYS = ["1", "2", "3", "4", "5", "6", "7", "8", "9"] as const;
+const MOST_DIGITS = 12;
+
+/** Takes a PIN by touch or by keys; what was typed is never shown. */
+export function PinPad({ pin, onChange }: { pin: string; onChange: (pin: string) => void }) {
+  const { t } = useWords();
+  const put = (next: string) => onChange(next.replace(/\D/g, "").slice(0, MOST_DIGITS));
+  return (
+    <fieldset className="pin-pad">
+      <legend>{t("start.pin")}</legend>
+      <input
+        type="password"
+        inputMode="numeric"
+        autoComplete="off"
+        aria-label={t("start.pin")}
+        value={pin}
+        onChange={(event) => put(event.currentTarget.value)}
+      />
+      <div className="pin-keys">
+        {KEYS.map((key) => (
+          <button key={key} type="button" onClick={() => put(pin + key)}>
+            {key}
+          </button>
+        ))}
+        <button type="button" aria-label={t("start.pin-clear")} onClick={() => put("")}>
+          {"✕"}
+        </button>
+        <button type="button" onClick={() => put(`${pin}0`)}>
+          {"0"}
+        </button>
+        <button type="button" aria-label={t("start.pin-back")} onClick={() => put(pin.slice(0, -1))}>
+          {"⌫"}
+        </button>
+      </div>
+    </fieldset>
+  );
+}

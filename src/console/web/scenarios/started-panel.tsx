@@ -1,0 +1,101 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import type { NotificationRow } from "../api/rows.ts";
+import type { ScenarioRow, StartedRow } from "../api/scenario-rows.ts";
+import { stateOf } from "../api/sounding.ts";
+import { useRows } from "../api/use-rows.ts";
+import { FaultLine } from "../parts/fault-line.tsx";
+import { BroadcastStateChip, DrillChip } from "../parts/level-chip.tsx";
+import { ReachBar } from "../parts/reach-bar.tsx";
+import { StopButton } from "../parts/stop-button.tsx";
+import { useWords } from "../words/use-words.tsx";
+import "../parts/lines.css";
+import "./scenarios.css";
+
+interface StartedPanelProps {
+  scenario: ScenarioRow;
+  started: StartedRow;
+  /** On a tablet there is no way into the console. */
+  alone?: boolean;
+  /** The way back. */
+  children?: ReactNode;
+}
+
+/** What became of a start, growing, and what to do next. */
+export function StartedPanel({ scenario, started, alone = false, children }: StartedPanelProps) {
+  const { t } = useWords();
+  const ids = started.events.flatMap(({ notificationId }) => notificationId ?? []);
+  const sent = useRows<NotificationRow>("notifications", {}, { ids, sort: "createdAt" });
+  const unsent = (started.messagesNotSent ?? []).map(({ name }) => name).join(", ");
+  return (
+    <section className={started.drill ? "card drill-edge" : "card live-edge"} aria-label={t("started.title")}>
+      <div className="head">
+        <DrillChip drill={started.drill} />
+        <h2>{t(started.drill ? "started.drill" : "started.live", { name: scenario.name })}</h2>
+      </div>
+      <FaultLine error={sent.error} />
+      <ul className="plain lined">
+        {sent.data?.data.map((row) => (
+          <li key={row.id} className="stack tight">
+            <Sent row={row} alone={alone} />
+            <ReachBar devices={row.progress.devices} />
+          </li>
+        ))}
+      </ul>
+      {unsent !== "" && <p className="fault">{t("started.unsent", { names: unsent })}</p>}
+      <Steps scenario={scenario} />
+      {!alone && started.incidentId && (
+        <p>
+          <Link to="/incidents/$incidentId" params={{ incidentId: started.incidentId }}>
+            {t("started.incident")}
+          </Link>
+        </p>
+      )}
+      {children}
+    </section>
+  );
+}
+
+function Sent({ row, alone }: { row: NotificationRow; alone: boolean }) {
+  const state = stateOf(row);
+  return (
+    <div className="row">
+      <BroadcastStateChip state={state} />
+      {alone ? (
+        <strong className="grow">{row.subject}</strong>
+      ) : (
+        <Link className="grow" to="/broadcasts/$notificationId" params={{ notificationId: row.id }}>
+          {row.subject}
+        </Link>
+      )}
+      {state === "going" && <StopButton id={row.id} subject={row.subject ?? ""} />}
+    </div>
+  );
+}
+
+/** What whoever started it does next, and whom to call. */
+function Steps({ scenario }: { scenario: ScenarioRow }) {
+  const { t } = useWords();
+  const { instructions, phoneNumber } = scenario;
+  const steps = Object.entries(instructions ?? {}).flatMap(([key, text]) => (text ? [{ key, text }] : []));
+  if (steps.length === 0 && !phoneNumber) return null;
+  return (
+    <>
+      <h3>{t("started.next")}</h3>
+      {steps.length > 0 && (
+        <ol className="steps">
+          {steps.map(({ key, text }) => (
+            <li key={key}>{text}</li>
+          ))}
+        </ol>
+      )}
+      {phoneNumber && (
+        <p>
+          <a className="call" href={`tel:${phoneNumber.replace(/[^\d+*#]/g, "")}`}>
+            {t("started.call", { number: phoneNumber })}
+          </a>
+        </p>
+      )}
+    </>
+  );
+}

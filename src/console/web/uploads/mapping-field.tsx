@@ -1,0 +1,27 @@
+import { TextInput } from "@mantine/core";
+import { useWords } from "../words/use-words.tsx";
+
+const COLUMNS = ["key", "name", "email", "lists"] as const;
+
+/** Which column of a table holds what. */
+export function MappingField({ value, onChange }: { value: unknown; onChange: (mapping: object) => void }) {
+  const { t, name } = useWords();
+  const mapping = (value ?? {}) as Readonly<Record<string, string | null>>;
+  return (
+    <fieldset className="card part">
+      <legend className="visually-hidden">{t("load.mapping")}</legend>
+      <strong aria-hidden="true">{t("load.mapping")}</strong>
+      <p className="soft">{t("load.mapping-words")}</p>
+      {COLUMNS.map((column) => (
+        <TextInput
+          key={column}
+          label={name("load-column", column)}
+          placeholder={column === "key" ? "email" : column}
+          maxLength={255}
+          value={mapping[column] ?? ""}
+          onChange={(event) => onChange({ ...mapping, [column]: event.currentTarget.value || null })}
+        />
+      ))}
+    </fieldset>
+  );
+}

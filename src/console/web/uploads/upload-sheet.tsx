@@ -1,0 +1,139 @@
+import { Button } from "@mantine/core";
+import { useState } from "react";
+import type { UploadLogRow, UploadRow } from "../api/upload-rows.ts";
+import { useChange, useRow } from "../api/use-rows.ts";
+import { useConsole, useNow } from "../console-context.tsx";
+import { ListTable } from "../list/list-table.tsx";
+import { ChoiceBar } from "../parts/choice-bar.tsx";
+import { FaultLine } from "../parts/fault-line.tsx";
+import { Chip } from "../parts/level-chip.tsx";
+import { SideSheet } from "../parts/side-sheet.tsx";
+import { useWords } from "../words/use-words.tsx";
+import { ProgressBar } from "./progress-bar.tsx";
+import { isUnderWay, paceOf, uploadTone } from "./upload-words.ts";
+import "../parts/lines.css";
+import "./uploads.css";
+
+/** An upload: how far it is, what came of each line, and what can be done with it. */
+export function UploadSheet({ bulkUploadId, onClose }: { bulkUploadId: string; onClose: () => void }) {
+  const { t, name } = useWords();
+  const { data: row, error } = useRow<UploadRow>("bulk-uploads/{bulkUploadId}", { bulkUploadId });
+  return (
+    <SideSheet title={row?.fileName ?? t("upload.title")} onClose={onClose} wide>
+      <FaultLine error={error} />
+      {row && (
+        <div className="stack">
+          <div className="row">
+            <Chip tone={uploadTone(row)}>{name("upload-status", row.status)}</Chip>
+            <span>{name("upload-type", row.resourceType)}</span>
+            {row.testMode && row.status !== "COMPLETE" && <span className="soft">{t("upload.is-test")}</span>}
+          </div>
+          <Progress row={row} />
+          <Verdict row={row} />
+          <Actions row={row} onClose={onClose} />
+          {row.fileId !== null && <Lines row={row} />}
+        </div>
+      )}
+    </SideSheet>
+  );
+}
+
+function Progress({ row }: { row: UploadRow }) {
+  const { t } = useWords();
+  const pace = paceOf(row, useNow());
+  if (!isUnderWay(row)) return null;
+  return (
+    <div className="stack" aria-live="polite">
+      <ProgressBar label={t("upload.progress")} percent={row.percentage} />
+      <p className="soft">
+        {t("upload.percent", { percent: row.percentage, lines: row.lineCount })}
+        {pace && ` · ${t("upload.pace", pace)}`}
+      </p>
+    </div>
+  );
+}
+
+/** What came of it, in a sentence. */
+function Verdict({ row }: { row: UploadRow }) {
+  const { t } = useWords();
+  if (isUnderWay(row)) return null;
+  const { status, lineCount, errorCount } = row;
+  if (status === "ERROR") return <p className="fault">{t("upload.failed", { n: errorCount })}</p>;
+  if (status === "success") return <p>{t("upload.passed", { n: lineCount })}</p>;
+  if (status === "COMPLETE") return <p>{t("upload.complete", { n: lineCount })}</p>;
+  return <p className="soft">{t("upload.waits")}</p>;
+}
+
+function Actions({ row, onClose }: { row: UploadRow; onClose: () => void }) {
+  const { t } = useWords();
+  const { client, say } = useConsole();
+  const params = { bulkUploadId: row.id };
+  const commit = useChange<void, void>("bulk-uploads", async () => {
+    await client.post("bulk-uploads/{bulkUploadId}/commit", params, {});
+  });
+  const remove = useChange<void, void>("bulk-uploads", async () => {
+    await client.remove("bulk-uploads/{bulkUploadId}", params);
+    say(t(isUnderWay(row) ? "upload.cancelled" : "removed"));
+    onClose();
+  });
+  return (
+    <>
+      <div className="row">
+        {row.status === "success" && (
+          <Button loading={commit.isPending} onClick={() => commit.mutate()}>
+            {t("upload.commit", { n: row.lineCount })}
+          </Button>
+        )}
+        <Button variant="default" c="var(--bad)" loading={remove.isPending} onClick={() => remove.mutate()}>
+          {isUnderWay(row) ? t("upload.cancel") : t("upload.forget")}
+        </Button>
+      </div>
+      <FaultLine error={commit.error ?? remove.error} />
+    </>
+  );
+}
+
+const CHOICES = ["all", "faults", "good"] as const;
+const ASKS = { all: {}, faults: { resourceCreated: false }, good: { resourceCreated: true } } as const;
+
+function Lines({ row }: { row: UploadRow }) {
+  const { t, name } = useWords();
+  const [shown, setShown] = useState<(typeof CHOICES)[number] | null>(null);
+  const chosen = shown ?? (row.errorCount > 0 ? "faults" : "all");
+  return (
+    <>
+      <ChoiceBar<(typeof CHOICES)[number]>
+        label={t("upload.shown")}
+        value={chosen}
+        choices={CHOICES.map((value) => ({ value, label: name("upload-lines", value) }))}
+        onChange={setShown}
+      />
+      <div className="upload-lines">
+        <ListTable<UploadLogRow>
+          label={t("upload.lines")}
+          route="bulk-uploads/{bulkUploadId}/logs"
+          params={{ bulkUploadId: row.id }}
+          query={ASKS[chosen]}
+          sort="line"
+          columns={[
+            { id: "line", head: t("upload.line"), width: "5rem", named: true, cell: (log) => String(log.line ?? "–") },
+            {
+              id: "state",
+              head: t("field.status"),
+              width: "7rem",
+              side: true,
+              cell: (log) => (
+                <Chip tone={log.resourceCreated ? "good" : "bad"}>
+                  {name("upload-line", log.resourceCreated ? "good" : "fault")}
+                </Chip>
+              ),
+            },
+            { id: "name", head: t("field.name"), width: "1fr", cell: (log) => log.resourceName ?? "–" },
+            { id: "words", head: t("upload.said"), width: "2.5fr", cell: (log) => log.resourceResponse ?? "" },
+          ]}
+          empty={<p>{t("upload.no-lines")}</p>}
+        />
+      </div>
+    </>
+  );
+}
