@@ -13,23 +13,24 @@ export interface Dialled {
   groups: readonly string[];
 }
 
-/** The message of what was dialled, or in words why there is none: the names that the digits stand for must be known. */
+/** The message of what was dialled, or in words why there is none: those whom the digits stand for must be known. */
 export function messageOfDialled({ row, groups }: Dialled, reader: Reader): Record<string, unknown> | string {
-  const templateId = row.messageTemplateNamePattern
-    ? idOfName(messageTemplates, fillGroups(row.messageTemplateNamePattern, groups), reader)
-    : row.messageTemplateId;
-  if (!templateId) return "No template is called what was dialled.";
+  const { messageTemplateNamePattern: pattern } = row;
+  const named = pattern ? idOfName(messageTemplates, fillGroups(pattern, groups), reader) : null;
   const { deviceGroupIds, distributionListIds } = row;
-  const named = { deviceGroupIds: [...(deviceGroupIds ?? [])], distributionListIds: [...(distributionListIds ?? [])] };
+  const recipients = {
+    deviceGroupIds: [...(deviceGroupIds ?? [])],
+    distributionListIds: [...(distributionListIds ?? [])],
+  };
   if (row.recipientNamePattern) {
     const name = fillGroups(row.recipientNamePattern, groups);
     const group = idOfName(deviceGroups, name, reader);
     const list = idOfName(distributionLists, name, reader);
     if (!group && !list) return "No group and no list is called what was dialled.";
-    if (group) named.deviceGroupIds.push(group);
-    if (list) named.distributionListIds.push(list);
+    if (group) recipients.deviceGroupIds.push(group);
+    if (list) recipients.distributionListIds.push(list);
   }
-  return { messageTemplateId: templateId, ...recipientsOf(named) };
+  return { messageTemplateId: named ?? row.messageTemplateId, ...recipientsOf(recipients) };
 }
 
 /** The oldest of that name; names need not be unique. */

@@ -16,11 +16,8 @@ export const routingRequestBehaviour: Behaviour<typeof callAwareRoutingRequests>
   beforeWrite: ({ after }) => after && checkPattern("numberPattern", after.numberPattern),
 };
 
-/** An input starts something: a message or a scenario, whose message is that of the fallback. */
+/** Inputs show when they last started something. */
 export const m2mInputBehaviour: Behaviour<typeof m2mInputs> = {
-  beforeWrite({ after }) {
-    if (after && !after.messageTemplateId && !after.scenarioId) throw requiredValue("messageTemplateId");
-  },
   afterWrite({ before, after }, tx) {
     if (before && !after) tx.run("DELETE FROM input_starts WHERE rule = ?", before.id);
   },
@@ -36,7 +33,7 @@ export const m2mInputBehaviour: Behaviour<typeof m2mInputs> = {
   },
 };
 
-/** What is dialled must say something to somebody, and digits that are asked for are digits. */
+/** Actions are scenarios, and digits that are asked for are digits. */
 export const dialingConfigurationBehaviour: Behaviour<typeof dialcastDialingConfigurations> = {
   async prepare({ pin }) {
     if (typeof pin === "string" && pin !== "" && !/^\d{4,12}$/.test(pin)) throw invalidValue("pin", "4 to 12 digits.");
@@ -44,7 +41,6 @@ export const dialingConfigurationBehaviour: Behaviour<typeof dialcastDialingConf
   beforeWrite({ after }) {
     if (!after) return;
     checkPattern("dialingPatternRegex", after.dialingPatternRegex);
-    if (!after.messageTemplateId && !after.messageTemplateNamePattern) throw requiredValue("messageTemplateId");
     if (after.type === "ACTIONS_WITH_FALLBACK_NOTIFICATION" && !after.scenarioIds?.length)
       throw requiredValue("scenarioIds");
   },

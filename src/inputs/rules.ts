@@ -100,8 +100,7 @@ function nightBellsOf({ calledNumber }: CallReport, { store, endpointId }: RuleN
         [ONPREM_EXTENSION_ID]: { repeatIndefinitely: true, repetitionPause: row.pause },
       },
     };
-    const message = typeof effect.message === "string" ? effect.message : { ...effect.message, ...ringing };
-    return { ...effect, message, source: "night-bell", rings: true };
+    return { ...effect, message: { ...effect.message, ...ringing }, source: "night-bell", rings: true };
   });
 }
 
@@ -152,14 +151,11 @@ function rowsOf<R extends Parameters<Reader["byPks"]>[0]>(
 function plain(
   row: Pick<RowOf<typeof m2mInputs>, "id" | "name" | "messageTemplateId" | "deviceGroupIds" | "distributionListIds">,
   resource: string,
-): Effect {
-  const message = row.messageTemplateId
-    ? { messageTemplateId: row.messageTemplateId, ...recipientsOf(row) }
-    : "The rule has no template.";
+): Effect & { message: Record<string, unknown> } {
   return {
     rule: { resource, id: row.id, name: row.name },
     source: "m2m",
-    message,
+    message: { messageTemplateId: row.messageTemplateId, ...recipientsOf(row) },
     scenarioIds: [],
     throttleMs: 0,
     rings: false,

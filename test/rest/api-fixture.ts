@@ -6,6 +6,8 @@ import { createSignIn } from "../../src/access/sign-in.ts";
 import { createToken } from "../../src/access/tokens.ts";
 import type { CompileScope } from "../../src/access/user-scope.ts";
 import { writeAlarms } from "../../src/alarms/alarm-behaviour.ts";
+import { createAlarms } from "../../src/alarms/alarms.ts";
+import { createDetectors } from "../../src/alarms/detectors.ts";
 import { ALARM_TABLES } from "../../src/alarms/room-tables.ts";
 import { bindBehaviours } from "../../src/app/behaviours.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "../../src/app/load-declarations.ts";
@@ -25,6 +27,7 @@ import { createCampaigns } from "../../src/broadcast/campaigns.ts";
 import { BROADCAST_TABLES } from "../../src/broadcast/room-tables.ts";
 import { createSpeech } from "../../src/broadcast/speech.ts";
 import { failoverStatus } from "../../src/health/failover-status.ts";
+import { INPUT_TABLES } from "../../src/inputs/room-tables.ts";
 import { createBulkUploads } from "../../src/loaders/bulk-uploads.ts";
 import { createLoaders, type Schedule } from "../../src/loaders/load-definitions.ts";
 import { LOAD_TABLES } from "../../src/loaders/load-steps.ts";
@@ -137,7 +140,7 @@ export async function openApi(
     ...options.behaviours,
   };
   const store: Store = openStore({
-    tables: [...BROADCAST_TABLES, ...LOAD_TABLES, ...SCENARIO_TABLES, ...AREA_TABLES, ...BELL_TABLES, ...ALARM_TABLES],
+    tables: [...BROADCAST_TABLES, ...LOAD_TABLES, ...SCENARIO_TABLES, ...AREA_TABLES, ...BELL_TABLES, ...ALARM_TABLES, ...INPUT_TABLES],
     dataDir,
     catalogue,
     behaviours,
@@ -163,6 +166,10 @@ export async function openApi(
   const campaigns = createCampaigns({ store, clock, log, broadcaster, by: system, baseUrl: () => "http://localhost" });
   const areas = createAreas({ store, clock, events, log, broadcaster, by: system });
   areas.start();
+  const endpointId = (): string => "";
+  const nothingWrong = { report: () => ({ reasons: [] }) } as never;
+  const detectors = createDetectors({ reader: store, health: nothingWrong, endpointId });
+  const alarms = createAlarms({ store, clock, events, log, broadcaster, by: system, detectors, endpointId });
   const turns = createTurns();
   const loaders = createLoaders({
     ...{ store, clock, events, log, turns, system, loadsDir: join(dataDir, "loads") },
@@ -194,6 +201,12 @@ export async function openApi(
     loaders,
     areas,
     bells,
+    alarms,
+    watch: {
+      version: "0",
+      health: () => ({ status: "GREEN", since: 0 }),
+      metrics: { text: async () => "", contentType: "text/plain" },
+    },
     speech: createSpeech({ store, engine: createSpeechEngine(clock), by: system }),
     signIn: createSignIn({ store, access, clock }),
     oauth,
@@ -233,7 +246,7 @@ export async function openApi(
     async close() {
       telling.stop();
       await telling.webhooks.stop();
-      await areas.stop();
+      await Promise.all([areas.stop(), alarms.stop()]);
       await bulkUploads.stop();
       await loaders.stop();
       await server.stop();

@@ -16,7 +16,7 @@ export default defineResource({
   limit: MOST_RULES,
   clone: {},
   fields: {
-    ...ruleFields("callaware-call-redirect", true),
+    ...ruleFields("callaware-call-redirect"),
     numberPattern: text("RE2 pattern of the numbers called, such as `9?911`; the whole number must match.", {
       required: true,
       min: 1,

@@ -16,7 +16,7 @@ export default defineResource({
   limit: MOST_RULES,
   clone: {},
   fields: {
-    ...ruleFields("dialcast-dialing-configuration", false),
+    ...ruleFields("dialcast-dialing-configuration"),
     type: option(
       "`NOTIFICATION` sends the message; `ACTIONS_WITH_FALLBACK_NOTIFICATION` starts the scenarios, and sends the message where none could be started.",
       ["NOTIFICATION", "ACTIONS_WITH_FALLBACK_NOTIFICATION"],
@@ -27,7 +27,7 @@ export default defineResource({
       { required: true, min: 1, max: LONGEST_PATTERN },
     ),
     messageTemplateNamePattern: text(
-      "Name of the template instead of `messageTemplateId`, with `$1` … for what was dialled.",
+      "Name of the template that is taken where there is one, with `$1` … for what was dialled.",
       { min: 1, max: 255 },
     ),
     recipientNamePattern: text(

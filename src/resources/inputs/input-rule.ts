@@ -8,18 +8,17 @@ export const LONGEST_PATTERN = 50;
 
 /**
  * What rules that start something share. Recipients that a rule names take the place of the template's, as those of
- * a ring do. `dependents` names the list in which templates, groups and lists tell the rules that use them; a rule that `needsTemplate` is
- * refused without one.
+ * a ring do. `dependents` names the list in which templates, groups and lists tell the rules that use them.
  * @source decisions.md 13; own choice: a template that a rule says something with can't be deleted
  */
-export function ruleFields<const D extends string, const R extends boolean>(dependents: D, needsTemplate: R) {
+export function ruleFields<const D extends string>(dependents: D) {
   return {
     name: text("What people call it.", { required: true, min: 1, max: 255 }),
     enabled: boolean("It starts something.", { default: true }),
     messageTemplateId: ref("Template of the message.", "message-templates", {
       embed: "messageTemplate",
       dependents,
-      required: needsTemplate,
+      required: true,
       // A rule that lost its words would warn nobody, and nobody would know.
       onDelete: "refuse",
     }),

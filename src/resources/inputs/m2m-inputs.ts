@@ -17,17 +17,21 @@ export default defineResource({
   clone: {},
   indexes: [["source"]],
   fields: {
-    ...ruleFields("m2m-input", false),
+    ...ruleFields("m2m-input"),
     source: text("What the input calls itself, as its plugin tells it; compared without case.", {
       required: true,
       min: 1,
       max: 255,
     }),
     state: text("State that starts it, such as `closed`, compared without case; any when not given.", { max: 140 }),
-    scenarioId: ref("Scenario that it starts instead of a message; a device of that name says where.", "scenarios", {
-      embed: "scenario",
-      onDelete: "refuse",
-    }),
+    scenarioId: ref(
+      "Scenario that it starts, for the device of the source's name; the message goes out only where it could not be started.",
+      "scenarios",
+      {
+        embed: "scenario",
+        onDelete: "refuse",
+      },
+    ),
     notificationSource: option("What its messages are told to be started by.", ["m2m", "panic-button"], {
       default: "m2m",
     }),

@@ -16,7 +16,7 @@ export default defineResource({
   limit: MOST_RULES,
   clone: { omit: ["number"] },
   fields: {
-    ...ruleFields("night-bell", true),
+    ...ruleFields("night-bell"),
     number: text("Number whose calls ring; a night bell without one rings for none.", {
       min: 1,
       max: 50,

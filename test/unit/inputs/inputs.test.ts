@@ -246,12 +246,13 @@ describe("a call", () => {
     await room.create(dialcastDialingConfigurations, {
       ...{ name: "Pages", type: "NOTIFICATION", dialingPatternRegex: String.raw`\*(\d)(\d\d)` },
       ...{ messageTemplateNamePattern: "Page $1", recipientNamePattern: "Hall $2", pin: "4711" },
+      messageTemplateId: template,
     });
     await room.call("ringing", "*712", { callId: "1" });
     await room.call("ringing", "*712", { callId: "2", pin: "0815" });
-    await room.call("ringing", "*812", { callId: "3", pin: "4711" });
-    await room.call("ringing", "*799", { callId: "4", pin: "4711" });
-    await room.call("ringing", "*712", { callId: "5", pin: "4711" });
+    await room.call("ringing", "*799", { callId: "3", pin: "4711" });
+    await room.call("ringing", "*712", { callId: "4", pin: "4711" });
+    await room.call("ringing", "*812", { callId: "5", pin: "4711" });
     expect(room.sent()).toMatchObject([
       {
         subject: "Room 12 is flooded",
@@ -259,12 +260,13 @@ describe("a call", () => {
         deviceGroupIds: [hall],
         distributionListIds: [],
       },
+      { subject: "Trunk is {{state}}", messageTemplateId: template, deviceGroupIds: [hall] },
     ]);
     expect(room.listed().map(({ reason }) => reason)).toEqual([
       expect.stringContaining("digits"),
       expect.stringContaining("digits"),
-      expect.stringContaining("No template"),
       expect.stringContaining("No group"),
+      null,
       null,
     ]);
     expect(JSON.stringify(room.store.all("SELECT * FROM inputs"))).not.toMatch(/4711|0815/);
@@ -296,7 +298,6 @@ it("rules are refused with patterns that are none, without words and with digits
     [callAwareRoutingRequests, { numberPattern: "((a{50}){50}){50}" }, "numberPattern"],
     [callAwareRoutingRequests, { numberPattern: "[a-z]{900}" }, "numberPattern"],
     [callAwareRoutingRequests, { numberPattern: String.raw`\p{L}+` }, "numberPattern"],
-    [m2mInputs, { source: "a", messageTemplateId: null }, "messageTemplateId"],
     [dialcastDialingConfigurations, { ...dialing, dialingPatternRegex: "[" }, "dialingPatternRegex"],
     [dialcastDialingConfigurations, { ...dialing, pin: "12a4" }, "pin"],
     [dialcastDialingConfigurations, { ...dialing, type: "ACTIONS_WITH_FALLBACK_NOTIFICATION" }, "scenarioIds"],
