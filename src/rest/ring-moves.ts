@@ -59,13 +59,14 @@ export const RING_DIFFERENCE_SCHEMA: JsonSchema = {
 };
 
 /** True for a write that can move rings. */
-export function movesRings({ method, at, rehearses }: { method: string; at: string; rehearses?: boolean }): boolean {
-  return method !== "get" && rehearses === true && FAMILIES.has(at.split("/")[0] ?? "");
+export function movesRings(action: Action): boolean {
+  if (action.permission === "open" || action.method === "get" || !action.rehearses) return false;
+  return FAMILIES.has(action.at.split("/")[0] ?? "");
 }
 
 /** True when the caller wants to know which rings a write moves. */
 export function asksForRings(action: Action, query: Query): boolean {
-  return action.permission !== "open" && movesRings(action) && query.includeRingDiff === true;
+  return movesRings(action) && query.includeRingDiff === true;
 }
 
 /** Carries a write out and adds what it does to the rings, which a rehearsal found out just before. */

@@ -322,3 +322,120 @@ describe("a change of the day", () => {
     expect(await wrong({ kind: "later" })).toEqual(["kind"]);
   });
 });
+
+describe("the rings of a schedule", () => {
+  it("are listed in pages, each once, in the local times of its zone", async () => {
+    const id = await ringList("08:00:00", "12:00:00");
+    // The clocks go back on 2031-10-26.
+    const bellScheduleEntries = [0, 4].map((entryNum) => ({ entryNum, ringListId: id }));
+    const scheduleId = await schedule({ bellScheduleEntries });
+    const at = `/bell-schedules/${scheduleId}/rings?from=2031-10-24&to=2031-10-28`;
+    const all = await api.call("GET", at);
+    expect(all.body).toMatchObject({ total: 4, partial: false, previous: null, next: null });
+    const { entries } = (await api.call("GET", `/ring-lists/${id}`)).body;
+    expect(all.body.data[0]).toEqual({
+      id: expect.any(String),
+      at: "2031-10-24T06:00:00.000Z",
+      localDate: "2031-10-24",
+      localTime: "08:00:00",
+      ringListId: id,
+      entryId: entries[0].id,
+      messageTemplateId: templateId,
+      state: "planned",
+    });
+    expect(all.body.data[2].at).toBe("2031-10-27T07:00:00.000Z");
+    const seen: unknown[] = [];
+    for (let next = ""; next !== null; ) {
+      const page = await api.call("GET", `${at}&limit=3${next && `&start=${encodeURIComponent(next)}`}`);
+      expect(page.body).toMatchObject({ total: 4, partial: true });
+      seen.push(...page.body.data);
+      next = page.body.next;
+    }
+    expect(seen).toEqual(all.body.data);
+    const last = await api.call("GET", `${at}&limit=3&start=end&include-total=false`);
+    expect([last.body.data, last.body.total]).toEqual([all.body.data.slice(1), undefined]);
+    const first = await api.call("GET", `${at}&limit=3&start=${encodeURIComponent(last.body.previous)}`);
+    expect([first.body.data, first.body.previous]).toEqual([all.body.data.slice(0, 1), null]);
+  });
+
+  it("are refused for times and pages that make no sense", async () => {
+    const at = `/bell-schedules/${await schedule()}/rings`;
+    const wrong = async (query: string) => (await api.call("GET", `${at}?${query}`)).body.errors?.[0].field;
+    expect(await wrong("from=yesterday")).toBe("from");
+    expect(await wrong("from=2031-10-24&to=2031-10-23")).toBe("to");
+    expect(await wrong("from=2031-10-24&to=2033-10-23")).toBe("to");
+    expect(await wrong("limit=0")).toBe("limit");
+    expect(await wrong("start=bm8=")).toBe("start");
+    const { token } = await api.user("Nobody");
+    expect((await api.call("GET", at, { token })).status).toBe(403);
+  });
+
+  it("come, go and move as a write says that they would", async () => {
+    const [morning, noon] = ["08:00:00", "12:00:00"];
+    const id = await ringList(morning, noon);
+    const [startDate, endDate] = [dayFromNow(1), dayFromNow(7)];
+    const bellScheduleEntries = [0, 1, 2, 3, 4, 5, 6].map((entryNum) => ({ entryNum, ringListId: id }));
+    const json = { name: "Week", numWeeks: 1, startDate, endDate, timeZone: "UTC", bellScheduleEntries };
+    const foreseen = await api.call("POST", "/bell-schedules?dryRun=true", { json });
+    expect(foreseen.body.ringDiff).toMatchObject({ schedules: 1, partial: false, added: { count: 14 } });
+    const made = await api.call("POST", "/bell-schedules?includeRingDiff=true", { json });
+    expect(made.body.ringDiff.added).toMatchObject({ count: 14, first: { length: 14 } });
+    expect(made.body.ringDiff.added.first[0]).toMatchObject({ at: `${startDate}T08:00:00.000Z`, localTime: morning });
+    const { entries } = (await api.call("GET", `/ring-lists/${id}`)).body;
+    const moved = await api.call("PUT", `/ring-lists/${id}?includeRingDiff=true`, {
+      json: { entries: [{ ...entries[0], time: "08:10:00" }] },
+    });
+    const { added, removed, moved: changed } = moved.body.ringDiff;
+    expect([added.count, removed.count, changed.count]).toEqual([0, 7, 7]);
+    expect(changed.first[0]).toMatchObject({
+      localTime: morning,
+      movedTo: { at: `${startDate}T08:10:00.000Z`, localTime: "08:10:00" },
+    });
+    const snow = { kind: "no-bells", startDate: dayFromNow(2), bellScheduleIds: [made.body.id] };
+    const change = await api.call("POST", "/bell-schedules-day-changes?includeRingDiff=true", { json: snow });
+    expect(change.body.ringDiff).toMatchObject({ removed: { count: 1 }, added: { count: 0 } });
+    const back = await api.call("DELETE", `/bell-schedules-day-changes/${change.body.id}?dryRun=true`);
+    expect(back.body.ringDiff).toMatchObject({ removed: { count: 0 }, added: { count: 1 } });
+    const gone = await api.call("DELETE", `/bell-schedules/${made.body.id}?dryRun=true`);
+    expect(gone.body.ringDiff).toMatchObject({ removed: { count: 6 } });
+    expect((await api.call("GET", `/bell-schedules/${made.body.id}`)).body).not.toHaveProperty("ringDiff");
+  });
+});
+
+function dayFromNow(days: number): string {
+  return new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+}
+
+describe("scheduled messages and clearings", () => {
+  const post = (json: object) =>
+    api.call("POST", "/scheduled-notifications", {
+      json: { name: "Daily", messageTemplateId: templateId, timeZone: "Europe/Berlin", ...json },
+    });
+
+  it("tell when they come next", async () => {
+    const made = await post({ schedule: "0 30 7 1 JAN ? 2031" });
+    expect(made.body).toMatchObject({ nextFireTime: "2031-01-01T06:30:00.000Z", messageTemplate: { id: templateId } });
+    const disabled = await api.call("PUT", `/scheduled-notifications/${made.body.id}`, { json: { disabled: true } });
+    expect(disabled.body.nextFireTime).toBeNull();
+    const rule = await post({ schedule: "DTSTART:20310103T080000\nRRULE:FREQ=WEEKLY;COUNT=2\nEXDATE:20310103T080000" });
+    expect(rule.body.nextFireTime).toBe("2031-01-10T07:00:00.000Z");
+    expect((await api.call("POST", `/scheduled-notifications/${rule.body.id}/clone`)).body.name).toBe("Daily (Copy)");
+    const clearing = await api.call("POST", "/clear-devices-schedules", {
+      json: { name: "Evening", cronExpression: "0 0 18 1 7 ? 2031" },
+    });
+    expect(clearing.body.nextFireTime).toBe("2031-07-01T16:00:00.000Z");
+  });
+
+  it("refuse rules that can't be read", async () => {
+    const refusal = async (json: object) =>
+      (await post(json)).body.errors?.map(({ field }: { field: string }) => field);
+    expect(await refusal({ schedule: "0 30 7 * * *" })).toBeUndefined();
+    expect(await refusal({ schedule: "30 7 * * MON-FRI" })).toEqual(["schedule"]);
+    expect(await refusal({ schedule: `0 30 7 ? * ${"MON,".repeat(80)}MON` })).toEqual(["schedule"]);
+    expect(await refusal({ schedule: "RRULE:FREQ=SECONDLY" })).toEqual(["schedule"]);
+    expect(await refusal({ schedule: "0 30 7 ? * MON", timeZone: null })).toEqual(["timeZone"]);
+    expect(await refused("POST", "/clear-devices-schedules", { name: "Never", cronExpression: "soon" })).toEqual([
+      "cronExpression",
+    ]);
+  });
+});

@@ -49,7 +49,7 @@ export function operationOf(action: Action): JsonSchema {
 
 function parametersOf(action: Action, open: boolean): Parameter[] {
   const { method, at, answers, headers = [], query = {} } = action;
-  const rings = isRehearsed(action) && movesRings(action) ? RING_DIFFERENCE_QUERY : {};
+  const rings = movesRings(action) ? RING_DIFFERENCE_QUERY : {};
   const own = queryParameters(isRehearsed(action) ? { ...query, ...DRY_RUN_QUERY, ...rings } : query);
   const shown =
     answers.kind === "list"
@@ -119,7 +119,7 @@ function isRehearsed(action: Action): boolean {
 
 /** A rehearsal answers as the write would, with one member more. */
 function withRehearsal(schema: JsonSchema, action: Action): JsonSchema {
-  const ringDiff = movesRings(action as GuardedAction) ? { ringDiff: componentRef("RingDifference") } : {};
+  const ringDiff = movesRings(action) ? { ringDiff: componentRef("RingDifference") } : {};
   return { allOf: [schema, { type: "object", properties: { dryRun: componentRef("Impact"), ...ringDiff } }] };
 }
 
