@@ -16,11 +16,12 @@ const TOLD: RoomTable = {
     at INTEGER NOT NULL, PRIMARY KEY (alarm, endpoint, code)) STRICT, WITHOUT ROWID`,
 };
 
-/** Actions that are still to be taken; written with the event, gone once the message is stored. */
+/** Actions that are still to be taken; written with the event, gone once the message is stored. `reasons` is JSON. */
 const FIRINGS: RoomTable = {
   name: "alarm_firings",
   sql: `CREATE TABLE IF NOT EXISTS alarm_firings (
-    pk INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, action TEXT NOT NULL, event TEXT NOT NULL) STRICT`,
+    pk INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, action TEXT NOT NULL, event TEXT NOT NULL,
+    reasons TEXT NOT NULL) STRICT`,
 };
 
 /** Watermarks of what was read of other rooms. */

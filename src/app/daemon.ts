@@ -225,6 +225,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
       areas,
       bells,
       alarms: watch.alarms,
+      watch: { version: ownVersion(), health: health.report, metrics: watch.metrics },
       speech,
     },
     bulkUploads,

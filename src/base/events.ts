@@ -21,6 +21,11 @@ export interface EventMap {
   "area.redrawn": { areaOfInterestId: string };
   /** A device that nobody registered started a scenario. */
   "scenario.device-unknown": { seq: number; scenarioId: string; externalId: string };
+  /**
+   * Something that an alarm watches is wrong, or no more (no reason). `alarm` is its type, `code` says what it is; without
+   * an endpoint it is about this appliance. Kept until it is taken back.
+   */
+  "fault.changed": { alarm: string; code: string; endpointId: string | null; reason: string | null };
   /** A load of users ended without having changed anything, or was stopped to be confirmed. */
   "load.failed": { loadDefinitionId: string; loadRunId: string; reason: string };
   /** A plugin stopped, failed or came back. */

@@ -4,11 +4,23 @@ import extensions from "../resources/devices/extensions.ts";
 import triggers from "../resources/outbound/triggers.ts";
 import type { Reader } from "../store/store.ts";
 
+/** Something that is not as it should be; `code` says what it is, however the words change meanwhile. */
+export interface HealthReason {
+  level: "red" | "yellow";
+  code: string;
+  reason: string;
+}
+
+/** What somebody knows to be wrong now; takes at most some ms. */
+export type HealthSource = () => readonly HealthReason[];
+
 /** How the appliance is; reasons in words, without order. */
 export interface HealthReport {
   status: "GREEN" | "YELLOW" | "RED";
   redReasons: string[];
   yellowReasons: string[];
+  /** All of them, the red ones first. */
+  reasons: HealthReason[];
   /** Epoch ms of the last change, at first of the start. */
   since: number;
 }
@@ -22,50 +34,63 @@ export interface Health {
   close(): void;
 }
 
+/** What health is known from. */
+export interface HealthNeeds {
+  clock: Clock;
+  events: Events;
+  reader: Reader;
+  /** Further ones who know. */
+  sources?: readonly HealthSource[];
+}
+
 /**
  * Follows the plugins: one that was given up because it failed is red; one that is being restarted, or that can't run
  * although it is switched on, is yellow; one that somebody switched off is neither. A trigger that Carillon disabled,
- * since its receiver did not answer, is yellow until somebody enables or deletes it.
+ * since its receiver did not answer, is yellow until somebody enables or deletes it. All else the sources know.
  */
-export function watchHealth({ clock, events, reader }: { clock: Clock; events: Events; reader: Reader }): Health {
-  const red = new Map<string, string>();
-  const yellow = new Map<string, string>();
+export function watchHealth({ clock, events, reader, sources = [] }: HealthNeeds): Health {
+  const plugins = new Map<string, HealthReason>();
   const startedAt = clock.now();
   let since = startedAt;
+  let known = "";
   const isWanted = (plugin: string): boolean => {
     const row = reader.find(extensions, { plugin }, 1)[0];
     return row !== undefined && !row.disabled && !row.globalDisabled;
   };
-  const stopWatching = events.on("row.changed", ({ resource }) => {
-    if (resource === triggers.name) since = clock.now();
-  });
   const stopFollowing = events.on("plugin.changed", ({ plugin, state, reason }) => {
     const because = reason === null ? "." : `: ${reason}`;
-    red.delete(plugin);
-    yellow.delete(plugin);
-    if (state === "stopped") red.set(plugin, `Plugin ${plugin} was given up${because}`);
-    if (state === "restarting") yellow.set(plugin, `Plugin ${plugin} is being started${because}`);
-    if (state === "disabled" && isWanted(plugin)) yellow.set(plugin, `Plugin ${plugin} can't run${because}`);
-    since = clock.now();
+    const code = `plugin:${plugin}`;
+    plugins.delete(plugin);
+    const tell = (level: HealthReason["level"], words: string): void =>
+      void plugins.set(plugin, { level, code, reason: `Plugin ${plugin} ${words}${because}` });
+    if (state === "stopped") tell("red", "was given up");
+    if (state === "restarting") tell("yellow", "is being started");
+    if (state === "disabled" && isWanted(plugin)) tell("yellow", "can't run");
   });
   return {
     startedAt,
     report() {
-      const [redReasons, yellowReasons] = [[...red.values()], [...yellow.values(), ...givenUpTriggers(reader)]];
-      const status = redReasons.length > 0 ? "RED" : yellowReasons.length > 0 ? "YELLOW" : "GREEN";
-      return { status, redReasons, yellowReasons, since };
+      const found = [...plugins.values(), ...givenUpTriggers(reader), ...sources.flatMap((source) => source())];
+      const [red, yellow] = (["red", "yellow"] as const).map((level) => found.filter((each) => each.level === level));
+      const reasons = [...(red ?? []), ...(yellow ?? [])];
+      const now = reasons
+        .map(({ level, code }) => `${level} ${code}`)
+        .sort()
+        .join("\n");
+      if (now !== known) since = clock.now();
+      known = now;
+      const status = red?.length ? "RED" : yellow?.length ? "YELLOW" : "GREEN";
+      const words = (each: readonly HealthReason[] = []): string[] => each.map(({ reason }) => reason);
+      return { status, redReasons: words(red), yellowReasons: words(yellow), reasons, since };
     },
-    close() {
-      stopFollowing();
-      stopWatching();
-    },
+    close: stopFollowing,
   };
 }
 
 /** At most 100 triggers exist. */
-function givenUpTriggers(reader: Reader): string[] {
-  const disabled = reader.find(triggers, { disabled: true });
-  return disabled.flatMap(({ name, disabledReason }) =>
-    disabledReason === null ? [] : [`Trigger ${name} is disabled: ${disabledReason}`],
-  );
+function givenUpTriggers(reader: Reader): HealthReason[] {
+  return reader.find(triggers, { disabled: true }).flatMap(({ id, name, disabledReason }) => {
+    const reason = `Trigger ${name} is disabled: ${disabledReason}`;
+    return disabledReason === null ? [] : [{ level: "yellow", code: `trigger:${id}`, reason }];
+  });
 }

@@ -31,8 +31,8 @@ export interface Api {
 /** The current version within the API. */
 const VERSION_BASE = "/api/v1";
 const PLUGINS = "/x/";
-/** Pages of campaigns, which lie in the API as well. */
-const SHORT = /^\/(join|leave)\//;
+/** Pages of campaigns and what watching programs ask for, which lie in the API as well. */
+const SHORT = /^\/(?:(?:join|leave)\/|(?:health|metrics)(?:\?|$))/;
 
 /** What is asked before the API, and what lies beside it. */
 interface Pages {
@@ -113,7 +113,7 @@ async function beforeRoutes(
   if (req.headers.host === undefined && req.httpVersion === "1.1") throw invalidValue("host", "The header is missing.");
   if (!isOurs({ host: req.headers.host ?? null, localAddress: req.socket.localAddress })) throw wrongHost();
   if (!req.url?.startsWith("/")) throw notFound();
-  // Links that people get in messages are short.
+  // Links that people get in messages are short, and programs that watch expect these paths.
   if (SHORT.test(req.url)) req.url = `${API.slice(0, -1)}${req.url}`;
   const { path, search } = splitTarget(req.url);
   if (path.startsWith(PLUGINS)) {

@@ -39,7 +39,7 @@ const rows = createSampleRows(() => api, SAMPLE_TABLE, {
 });
 
 /** Rooms work on them as soon as they are made: their tests are those of sending, starting and loading. */
-const WORKED_ON = new Set(["notifications", "scenario-notifications", "load-runs"]);
+const WORKED_ON = new Set(["notifications", "scenario-notifications", "load-runs", "alarm-events"]);
 
 /** Orders to an appliance always begin as pending. */
 const DECIDED = new Set(["endpoint-activities.state"]);

@@ -6,7 +6,7 @@ import { ALARM_STATUSES } from "./alarm-types.ts";
 export default defineResource({
   name: "alarm-events",
   doc: "An alarm entered a status at one appliance.",
-  paths: [{ at: "alarms/{alarmId}/events", methods: ["get"] }],
+  paths: [{ at: "alarms/{alarmId}/events", methods: ["get", "post"] }],
   idParam: "eventId",
   scope: "organisation",
   replicate: "D",

@@ -21,7 +21,7 @@ export default defineResource({
     status: option("Its health from then on.", ["GREEN", "YELLOW", "RED"], { readOnly: true }),
     reasons: list("What is wrong from then on, in words, the worst first.", REASON, { readOnly: true, default: [] }),
     event: json(
-      "`redReasons` and `yellowReasons` from then on, `raised` and `cleared`: what is new and what is over.",
+      "`redReasons` and `yellowReasons` from then on; `raised`, `cleared` and `all`: what is new, what is over and what is wrong, each as `{level, code, reason}`.",
       {
         readOnly: true,
         maxBytes: 1_048_576,

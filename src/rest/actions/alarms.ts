@@ -1,23 +1,76 @@
+import { previewMute } from "../../alarms/mutes.ts";
 import alarmActionRows from "../../resources/alarms/alarm-actions.ts";
+import alarmEvents from "../../resources/alarms/alarm-events.ts";
 import alarms from "../../resources/alarms/alarms.ts";
 import { canonicalPath } from "../../schema/catalogue.ts";
-import { json } from "../../schema/field.ts";
-import { type Action, visibleRow } from "../action.ts";
-import { type RowRequest, rowOperations } from "../row-operations.ts";
+import { computed, integer, json as jsonField, list, text, timestamp, uuid } from "../../schema/field.ts";
+import { type Action, json, visibleRow } from "../action.ts";
+import { singleText } from "../query.ts";
+import { type RowOperation, type RowRequest, rowOperations } from "../row-operations.ts";
 import { withMembers } from "./answer-members.ts";
+import { bodyCheck } from "./checked-body.ts";
+
+const bodyOf = bodyCheck({ status: alarmEvents.fields.status });
 
 /** What stands in the alarm where an action of it was changed. */
 const WITH_ACTIONS = {
-  alarmActionIds: json("Its actions.", { required: true }),
-  alarmThresholds: json("Its thresholds.", { required: true }),
+  alarmActionIds: jsonField("Its actions.", { required: true }),
+  alarmThresholds: jsonField("Its thresholds.", { required: true }),
 };
 
 /** A change of an action answers its alarm. @source service-api.md, Alarms; decisions.md 13 */
 const changes = rowOperations(alarmActionRows, canonicalPath(alarmActionRows)).filter(({ method }) => method === "put");
 
-/** What alarms do beyond being rows. */
-export const alarmRowActions: readonly Action[] = changes.map(
-  (change): Action => ({
+const MUTE_PREVIEW = {
+  events: computed("The newest 100 of them, the newest first.", "array", {
+    of: {
+      id: uuid("The event.", { required: true }),
+      status: text("Status that was entered.", { required: true }),
+      createdAt: timestamp("When.", { required: true }),
+      reasons: list("Why.", text("One reason.", { max: 10_000 }), { required: true }),
+      actions: integer("Actions that match it as they are now.", { required: true }),
+    },
+  }),
+  total: integer("How many there are.", { required: true }),
+  withheld: integer("Messages that would not have been sent.", { required: true }),
+};
+
+/** What alarms do beyond being rows. @source service-api.md, Alarms; decisions.md 7 and 13 */
+export const alarmRowActions: readonly Action[] = [
+  ...changes.map(changingAction),
+  {
+    method: "post",
+    at: "alarms/{alarmId}/events",
+    doc: "Says that an alarm is OK: of all alarms scenario_device_resolution_failed alone, while it is ACTIVE.",
+    answers: { kind: "row", resource: alarmEvents },
+    accepts: alarmEvents.fields,
+    async handle(request) {
+      const { id } = visibleRow(request, alarms, request.params.alarmId ?? "");
+      const { status } = bodyOf(request.body);
+      return request.show(alarmEvents, await request.needs.alarms.setByHand(id, status, request.by));
+    },
+  },
+  {
+    // own choice: the path.
+    method: "get",
+    at: "alarms/{alarmId}/mute-preview",
+    doc: "What a mute would have kept quiet in the last 30 days.",
+    query: { endpointId: uuid("Appliance it is narrowed to."), reason: text("Words that it is narrowed to.") },
+    answers: { kind: "members", fields: MUTE_PREVIEW },
+    async handle(request) {
+      const { store, clock } = request.needs;
+      const { id } = visibleRow(request, alarms, request.params.alarmId ?? "");
+      const [endpointId, reason] = [singleText(request.query, "endpointId"), singleText(request.query, "reason")];
+      const rule = { endpointId: endpointId?.toLowerCase() || null, reason: reason || null };
+      const { events, ...sums } = previewMute(store, id, rule, clock.now());
+      const shown = events.map((event) => ({ ...event, createdAt: new Date(event.createdAt).toISOString() }));
+      return json({ events: shown, ...sums });
+    },
+  },
+];
+
+function changingAction(change: RowOperation): Action {
+  return {
     ...change,
     doc: "Changes the members given, null clears; answers the alarm.",
     answers: { kind: "row", resource: alarms, with: WITH_ACTIONS },
@@ -30,5 +83,5 @@ export const alarmRowActions: readonly Action[] = changes.map(
         alarmThresholds: alarm.alarmThresholds,
       });
     },
-  }),
-);
+  };
+}

@@ -19,6 +19,7 @@ import { endpointActivityActions } from "./endpoint-activities.ts";
 import { eventActions } from "./events.ts";
 import { extensionActions } from "./extensions.ts";
 import { failoverStatusActions } from "./failover-status.ts";
+import { healthActions } from "./health.ts";
 import { identityProviderActions } from "./identity-providers.ts";
 import { incidentRecordActions } from "./incident-records.ts";
 import { incidentActions } from "./incidents.ts";
@@ -74,6 +75,7 @@ const FIXED: readonly Action[] = [
   ...activationActions,
   ...callmgrClusterActions,
   ...alarmRowActions,
+  ...healthActions,
   ...endpointActivityActions,
   ...failoverStatusActions,
   ...extensionActions,

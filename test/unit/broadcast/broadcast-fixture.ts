@@ -1,3 +1,4 @@
+import { ALARM_TABLES } from "../../../src/alarms/room-tables.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "../../../src/app/load-declarations.ts";
 import { AREA_TABLES } from "../../../src/areas/room-tables.ts";
 import { type AddressPool, createAddressPool } from "../../../src/audio/address-pool.ts";
@@ -28,6 +29,7 @@ import domains from "../../../src/resources/domains/domains.ts";
 import distributionLists from "../../../src/resources/lists/distribution-lists.ts";
 import subscriptions from "../../../src/resources/people/subscriptions.ts";
 import users from "../../../src/resources/people/users.ts";
+import { SCENARIO_TABLES } from "../../../src/scenarios/unknown-devices.ts";
 import { createCatalogue } from "../../../src/schema/catalogue.ts";
 import type { AnyResource, RowOf } from "../../../src/schema/resource.ts";
 import type { UploadedFile } from "../../../src/schema/uploaded-file.ts";
@@ -84,7 +86,7 @@ export async function openBroadcasts(
     dataDir: makeTempDir(),
     catalogue: createCatalogue(await loadDeclarations([OWN_DECLARATIONS])),
     behaviours: { devices: deviceBehaviour(findProvider, () => []) as unknown as Behaviour, ...behaviours },
-    tables: [...BROADCAST_TABLES, ...AREA_TABLES],
+    tables: [...BROADCAST_TABLES, ...AREA_TABLES, ...SCENARIO_TABLES, ...ALARM_TABLES],
     clock: realClock ?? clock,
     events,
     log: silentLog,
@@ -103,6 +105,7 @@ export async function openBroadcasts(
   const endpointId = (await create(endpoints, { extensionId, name: "Here" })).id;
 
   const states: BroadcastFixture["states"] = new Map();
+  const schemas: BroadcastFixture["schemas"] = new Map();
   const needs: StageNeeds = {
     store,
     clock: realClock ?? clock,
@@ -111,6 +114,8 @@ export async function openBroadcasts(
     providers: {
       state: (provider) => states.get(provider) ?? "running",
       window: () => 200,
+      extensionId: (provider) => derivedId("extension", provider),
+      profileSchema: (extensionId) => schemas.get(extensionId) ?? null,
       deliver: () => fail("nothing is delivered here"),
       stop: () => fail("nothing is stopped here"),
     },

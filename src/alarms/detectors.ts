@@ -1,0 +1,144 @@
+import type { Health } from "../health/health.ts";
+import { ALARM_IDS, type AlarmType } from "../resources/alarms/alarm-types.ts";
+import alarms from "../resources/alarms/alarms.ts";
+import type { Reader } from "../store/store.ts";
+import type { AlarmThreshold } from "./alarm-behaviour.ts";
+import type { Sighting } from "./fault.ts";
+
+/** Something wrong at an appliance, and the alarm that it is for. */
+export interface Finding extends Sighting {
+  alarm: AlarmType;
+  endpointId: string;
+}
+
+/** Looks for what is wrong now, as far as rows and rooms show it; what it does not find is not wrong. */
+export interface Detector {
+  alarms: readonly AlarmType[];
+  /** How often it looks; findings stand until then. */
+  everyMs: number;
+  find(now: number): Finding[];
+}
+
+/** What the detectors look at. */
+export interface DetectorNeeds {
+  reader: Reader;
+  health: Pick<Health, "report">;
+  /** This appliance's endpoint. */
+  endpointId(): string;
+}
+
+const OFTEN_MS = 5_000;
+const SELDOM_MS = 30_000;
+/** A token that expires so soon is told. @source decisions.md 13 */
+const TOKEN_MS = 14 * 24 * 3_600_000;
+/** Findings of one kind. own choice: nobody reads more */
+const MOST_FOUND = 200;
+
+/** All that is looked for today. */
+export function createDetectors(needs: DetectorNeeds): Detector[] {
+  const detectors: [Detector["alarms"], number, (now: number, needs: DetectorNeeds) => Finding[]][] = [
+    [["onprem_server_red", "onprem_server_yellow"], OFTEN_MS, healthFaults],
+    [["sis_loader_failed"], OFTEN_MS, failedLoads],
+    [["scenario_device_resolution_failed"], OFTEN_MS, unknownDevices],
+    [["speakers_unregistered"], SELDOM_MS, unregisteredSpeakers],
+    [["token_expiration"], SELDOM_MS, expiringTokens],
+    [["license_violation", "phone_cache_update_failed", "onprem_delta_sync_error_event"], OFTEN_MS, toldFaults],
+  ];
+  return detectors.map(([kinds, everyMs, find]) => ({ alarms: kinds, everyMs, find: (now) => find(now, needs) }));
+}
+
+/** The reasons of the appliance's own health. */
+function healthFaults(_now: number, { health, endpointId }: DetectorNeeds): Finding[] {
+  const endpoint = endpointId();
+  return health.report().reasons.map(({ level, code, reason }) => ({
+    alarm: level === "red" ? "onprem_server_red" : "onprem_server_yellow",
+    ...{ endpointId: endpoint, code, reason },
+  }));
+}
+
+/** Sources whose last load changed nothing, until one succeeds. */
+function failedLoads(_now: number, { reader, endpointId }: DetectorNeeds): Finding[] {
+  const lines = reader.all<{ id: string; name: string; state: string; reason: string | null }>(
+    `SELECT d.id, d.name, r.state, r.reason FROM load_definitions d JOIN load_runs r ON r.pk =
+       (SELECT MAX(x.pk) FROM load_runs x WHERE x.load_definition_pk = d.pk AND x.dry_run IS NOT 1
+        AND x.state IN ('complete', 'failed', 'stopped'))
+     WHERE r.state <> 'complete' ORDER BY d.pk LIMIT ${MOST_FOUND}`,
+  );
+  const endpoint = endpointId();
+  return lines.map(({ id, name, state, reason }) => {
+    const what = state === "failed" ? "failed" : "was stopped";
+    const words = `The load from ${name} ${what}${reason === null ? "." : `: ${reason}`}`;
+    return { alarm: "sis_loader_failed", endpointId: endpoint, code: id, reason: words, certain: true };
+  });
+}
+
+/** Name of the watermark up to which starts by unknown devices are forgiven. */
+export const UNKNOWN_DEVICES_MARK = "scenario_unknown_devices";
+
+/** Devices that nobody registered and that started a scenario: until they are registered, or somebody says it is fine. */
+function unknownDevices(_now: number, { reader, endpointId }: DetectorNeeds): Finding[] {
+  const lines = reader.all<{ scenario: string; name: string; device: string }>(
+    `SELECT scenario_id AS scenario, scenario_name AS name, external_id AS device FROM scenario_unknown_devices
+     WHERE seq > COALESCE((SELECT seq FROM alarm_marks WHERE name = '${UNKNOWN_DEVICES_MARK}'), 0)
+       AND NOT EXISTS (SELECT 1 FROM api_devices a WHERE a.external_id = scenario_unknown_devices.external_id)
+     GROUP BY scenario_id, external_id ORDER BY MIN(seq) LIMIT ${MOST_FOUND}`,
+  );
+  const endpoint = endpointId();
+  return lines.map(({ scenario, name, device }) => ({
+    alarm: "scenario_device_resolution_failed",
+    endpointId: endpoint,
+    code: `${scenario} ${device}`,
+    reason: `${name} was started by a device that is not registered: ${device}`,
+    scenario: { id: scenario, name },
+    certain: true,
+  }));
+}
+
+/**
+ * Appliances of whose speakers more than the threshold are not registered. own choice: speakers that report no
+ * registration, such as multicast zones, and those not yet configured are not expected to be.
+ * @source decisions.md 13
+ */
+function unregisteredSpeakers(_now: number, { reader }: DetectorNeeds): Finding[] {
+  const lines = reader.all<{ endpoint: string; missing: number }>(
+    `SELECT e.id AS endpoint, COUNT(*) AS missing FROM devices d JOIN endpoints e ON e.pk = d.endpoint_pk
+     WHERE d.type = 'speakers' AND d.defunct IS NOT 1
+       AND COALESCE(d.attributes ->> 'IsRegistered', d.attributes ->> 'IsRegisteredSip') = 'false'
+       AND COALESCE(d.attributes ->> 'IsConfigured', 'true') <> 'false'
+     GROUP BY e.pk`,
+  );
+  const alarm = reader.get(alarms, ALARM_IDS.speakers_unregistered);
+  const allowed = new Map(
+    ((alarm?.alarmThresholds ?? []) as AlarmThreshold[]).map((each) => [each.endpointId, Number(each.threshold)]),
+  );
+  return lines.flatMap(({ endpoint, missing }) => {
+    const threshold = allowed.get(endpoint) ?? 0;
+    if (missing <= threshold) return [];
+    const reason = `${missing} speakers are not registered; ${threshold} may be.`;
+    return [{ alarm: "speakers_unregistered", endpointId: endpoint, code: "speakers", reason }];
+  });
+}
+
+/** Tokens that were made by hand and expire soon. */
+function expiringTokens(now: number, { reader, endpointId }: DetectorNeeds): Finding[] {
+  const lines = reader.all<{ id: string; name: string; expires: number; owner: string | null }>(
+    `SELECT t.id, t.name, t.expires, u.email AS owner FROM user_tokens t JOIN users u ON u.pk = t.user_pk
+     WHERE t.kind = 'permanent' AND t.expires > ? AND t.expires <= ? ORDER BY t.expires LIMIT ${MOST_FOUND}`,
+    now,
+    now + TOKEN_MS,
+  );
+  const endpoint = endpointId();
+  return lines.map(({ id, name, expires, owner }) => {
+    const day = new Date(expires).toISOString().slice(0, 10);
+    const reason = `Token ${name} of ${owner ?? "a user without an address"} expires on ${day}.`;
+    return { alarm: "token_expiration", endpointId: endpoint, code: id, reason, certain: true };
+  });
+}
+
+/** What rooms told by `fault.changed`. */
+function toldFaults(_now: number, { reader }: DetectorNeeds): Finding[] {
+  const lines = reader.all<{ alarm: AlarmType; endpoint: string; code: string; reason: string }>(
+    `SELECT alarm, endpoint, code, reason FROM alarm_told ORDER BY at, code LIMIT ${MOST_FOUND}`,
+  );
+  return lines.map(({ alarm, endpoint, code, reason }) => ({ alarm, endpointId: endpoint, code, reason }));
+}

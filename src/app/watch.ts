@@ -1,0 +1,46 @@
+import type { Access } from "../access/principal.ts";
+import { type Alarms, createAlarms } from "../alarms/alarms.ts";
+import { createDetectors } from "../alarms/detectors.ts";
+import type { Clock } from "../base/clock.ts";
+import type { Events } from "../base/events.ts";
+import type { Log } from "../base/log.ts";
+import type { Broadcaster } from "../broadcast/broadcaster.ts";
+import type { Health } from "../health/health.ts";
+import { createHealthHistory } from "../health/history.ts";
+import type { Measurements } from "../health/measurements.ts";
+import { createMetrics, type Metrics } from "../health/metrics.ts";
+import type { Store } from "../store/store.ts";
+
+/** What watches over the appliance once it can send messages. */
+export interface WatchNeeds {
+  store: Store;
+  access: Access;
+  clock: Clock;
+  events: Events;
+  log: Log;
+  broadcaster: Pick<Broadcaster, "send">;
+  health: Health;
+  measurements: Measurements;
+  endpointId(): string;
+}
+
+/** Starts to measure, to write down how the health changes, and to raise alarms. */
+export function startWatch(needs: WatchNeeds): { alarms: Alarms; metrics: Metrics; stop(): Promise<void> } {
+  const { store, access, health, measurements, endpointId } = needs;
+  const history = createHealthHistory({ ...needs, by: access.systemBy("health") });
+  const detectors = createDetectors({ reader: store, health, endpointId });
+  const alarms = createAlarms({ ...needs, detectors, by: access.systemBy("alarms") });
+  const metrics = createMetrics({ ...needs, reader: store, measured: measurements.last });
+  measurements.start();
+  history.start();
+  alarms.start();
+  return {
+    alarms,
+    metrics,
+    async stop() {
+      metrics.close();
+      history.stop();
+      await Promise.all([alarms.stop(), history.idle(), measurements.stop()]);
+    },
+  };
+}

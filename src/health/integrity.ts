@@ -1,0 +1,44 @@
+import type { Reader } from "../store/store.ts";
+
+/** Larger ones would hold up the event loop; backups look at them. own choice: some ms */
+const MOST_ROWS = 2_000;
+
+/** Looks at one table of the database at each call, round and round; what is wrong with which stays until it is looked at again. */
+export function checkTables(reader: Reader): { next(): ReadonlyMap<string, string> } {
+  const damaged = new Map<string, string>();
+  let waiting: string[] = [];
+  return {
+    next() {
+      if (waiting.length === 0) waiting = tablesOf(reader);
+      const table = waiting.pop();
+      if (table === undefined || !isSmall(reader, table)) return damaged;
+      const fault = faultOf(reader, table);
+      if (fault === null) damaged.delete(table);
+      else damaged.set(table, fault);
+      return damaged;
+    },
+  };
+}
+
+function tablesOf(reader: Reader): string[] {
+  const sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql IS NOT NULL AND name NOT LIKE 'sqlite_%'";
+  return reader.all<{ name: string }>(sql).flatMap(({ name }) => (/^\w+$/.test(name) ? [name] : []));
+}
+
+function isSmall(reader: Reader, table: string): boolean {
+  const counted = reader.one<{ n: number }>(
+    `SELECT COUNT(*) AS n FROM (SELECT 1 FROM ${table} LIMIT ${MOST_ROWS + 1})`,
+  );
+  return (counted?.n ?? 0) <= MOST_ROWS;
+}
+
+/** The first fault in words; null for a sound table. @source SQLite, PRAGMA quick_check */
+function faultOf(reader: Reader, table: string): string | null {
+  try {
+    const found = reader.all<{ quick_check: string }>(`PRAGMA quick_check(${table})`);
+    const fault = found[0]?.quick_check ?? "ok";
+    return fault === "ok" ? null : fault;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}

@@ -1,0 +1,94 @@
+import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import type { Events } from "../base/events.ts";
+import alarms from "../resources/alarms/alarms.ts";
+import type { Reader } from "../store/store.ts";
+import type { Health } from "./health.ts";
+import type { Measured } from "./measurements.ts";
+
+/** What is told to whoever draws graphs of the appliance. */
+export interface Metrics {
+  /** The text format of Prometheus. */
+  text(): Promise<string>;
+  contentType: string;
+  /** Stops counting. */
+  close(): void;
+}
+
+/** What is counted from. */
+export interface MetricNeeds {
+  reader: Reader;
+  events: Events;
+  health: Pick<Health, "report">;
+  measured: Readonly<Measured>;
+}
+
+/** Begins to count; all else is read when it is asked for. own choice: the names */
+export function createMetrics({ reader, events, health, measured }: MetricNeeds): Metrics {
+  const register = new Registry();
+  const registers = [register];
+  collectDefaultMetrics({ register });
+  const gauge = (name: string, help: string, read: () => number | null): Gauge =>
+    new Gauge({
+      ...{ name: `carillon_${name}`, help, registers },
+      collect() {
+        const value = read();
+        if (value !== null) this.set(value);
+      },
+    });
+  gauge("health", "0 GREEN, 1 YELLOW, 2 RED.", () => ["GREEN", "YELLOW", "RED"].indexOf(health.report().status));
+  gauge("disk_free_bytes", "What may still be written to the disk with the data.", () => measured.disk?.free ?? null);
+  gauge("memory_free_bytes", "What the process may still use.", () => measured.memory?.free ?? null);
+  gauge("loop_lag_seconds", "How late the event loop is, p99 of 10 s.", () => inSeconds(measured.loopLagMs));
+  gauge("write_seconds", "From asking for a write to its COMMIT.", () => inSeconds(measured.writeMs));
+  gauge("alarm_actions_waiting", "Actions of alarms that are still to be taken.", () => count(reader, WAITING_ACTIONS));
+  gauge("webhooks_waiting", "Calls of triggers that are still to be made.", () => count(reader, WAITING_CALLS));
+  new Gauge({
+    ...{ name: "carillon_alarm_active", help: "1 while the alarm is ACTIVE.", labelNames: ["type"], registers },
+    collect() {
+      for (const { type, status } of reader.find(alarms, {}))
+        this.set({ type: type ?? "" }, status === "ACTIVE" ? 1 : 0);
+    },
+  });
+  new Gauge({
+    ...{ name: "carillon_devices", help: "Devices that are in use.", labelNames: ["type"], registers },
+    collect() {
+      this.reset();
+      for (const { type, n } of reader.all<{ type: string; n: number }>(DEVICES)) this.set({ type }, n);
+    },
+  });
+  const closing = countEvents(events, registers);
+  return {
+    text: () => register.metrics(),
+    contentType: register.contentType,
+    close() {
+      for (const off of closing) off();
+    },
+  };
+}
+
+const WAITING_ACTIONS = "SELECT COUNT(*) AS n FROM alarm_firings";
+const WAITING_CALLS = "SELECT COUNT(*) AS n FROM trigger_deliveries WHERE state = 'pending'";
+const DEVICES = "SELECT type, COUNT(*) AS n FROM devices WHERE defunct IS NOT 1 GROUP BY type";
+
+function countEvents(events: Events, registers: Registry[]): (() => void)[] {
+  const counter = (name: string, help: string, labelNames: string[] = []): Counter =>
+    new Counter({ name: `carillon_${name}`, help, labelNames, registers });
+  const accepted = counter("notifications_accepted_total", "Messages taken, by priority; 0 is the highest.", [
+    "priority",
+  ]);
+  const settled = counter("notifications_settled_total", "Messages whose last delivery has ended.");
+  const restarts = counter("plugin_changes_total", "How often a plugin changed its state.", ["plugin", "state"]);
+  return [
+    events.on("notification.accepted", ({ priority }) => accepted.inc({ priority })),
+    events.on("notification.settled", () => settled.inc()),
+    events.on("plugin.changed", ({ plugin, state }) => restarts.inc({ plugin, state })),
+  ];
+}
+
+function count(reader: Reader, sql: string): number {
+  return reader.one<{ n: number }>(sql)?.n ?? 0;
+}
+
+function inSeconds(ms: number | null): number | null {
+  return ms === null ? null : ms / 1_000;
+}

@@ -1,0 +1,251 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { ADMINISTRATION_LIST_ID } from "../../../src/alarms/administration-list.ts";
+import type { HealthReason } from "../../../src/health/health.ts";
+import alarmActions from "../../../src/resources/alarms/alarm-actions.ts";
+import alarmMutes from "../../../src/resources/alarms/alarm-mutes.ts";
+import { ALARM_IDS } from "../../../src/resources/alarms/alarm-types.ts";
+import alarms from "../../../src/resources/alarms/alarms.ts";
+import loadDefinitions from "../../../src/resources/loads/load-definitions.ts";
+import loadRuns from "../../../src/resources/loads/load-runs.ts";
+import messageTemplates from "../../../src/resources/messages/message-templates.ts";
+import userTokens from "../../../src/resources/people/user-tokens.ts";
+import apiDevices from "../../../src/resources/places/api-devices.ts";
+import buildings from "../../../src/resources/places/buildings.ts";
+import sites from "../../../src/resources/places/sites.ts";
+import securityGroupMembers from "../../../src/resources/security/security-group-members.ts";
+import securityGroups from "../../../src/resources/security/security-groups.ts";
+import { type AlarmsFixture, openAlarms } from "./alarms-fixture.ts";
+
+const DISK: HealthReason = { level: "red", code: "disk", reason: "100 MiB of the disk are free, 1.0 %." };
+const PLUGIN: HealthReason = { level: "red", code: "plugin:pa", reason: "Plugin pa was given up." };
+
+describe("alarms", () => {
+  let scene: AlarmsFixture;
+  beforeEach(async () => {
+    scene = await openAlarms();
+  });
+  afterEach(() => scene.close());
+
+  it("are raised once for what lasts, and over once it is gone for a minute", async () => {
+    scene.wrong.push(DISK);
+    await scene.pass(5_000);
+    expect(scene.statusOf("onprem_server_red")).toBe("OK");
+    await scene.pass(10_000);
+    expect(scene.statusOf("onprem_server_red")).toBe("ACTIVE");
+    await scene.pass(600_000);
+    scene.wrong.length = 0;
+    await scene.pass(50_000);
+    expect(scene.statusOf("onprem_server_red")).toBe("ACTIVE");
+    await scene.pass(15_000);
+    expect(scene.statusOf("onprem_server_red")).toBe("OK");
+    const reasons = [DISK.reason];
+    expect(scene.eventsOf("onprem_server_red")).toEqual([
+      { status: "ACTIVE", reasons },
+      { status: "OK", reasons },
+    ]);
+    expect(scene.eventsOf("onprem_server_yellow")).toEqual([]);
+  });
+
+  it("are raised once by what flaps, and stay through a restart", async () => {
+    for (let at = 0; at < 20; at++) {
+      scene.wrong.push(DISK);
+      await scene.pass(5_000);
+      scene.wrong.length = 0;
+      await scene.pass(5_000);
+      if (at === 10) await scene.restart();
+    }
+    expect(scene.eventsOf("onprem_server_red").map(({ status }) => status)).toEqual(["ACTIVE"]);
+    await scene.pass(90_000);
+    expect(scene.eventsOf("onprem_server_red").map(({ status }) => status)).toEqual(["ACTIVE", "OK"]);
+  });
+
+  it("send the template of the action to whom the action names, and the recovery too", async () => {
+    const [boss, other] = [await scene.user("Boss"), await scene.user("Other")];
+    const list = await scene.list("Everybody", [other]);
+    const words = { name: "Alarm", subject: "{{alarm}}: {{status}}", body: "{{reasons}} ({{server}})" };
+    const template = await scene.create(messageTemplates, { ...words, distributionListIds: [list] });
+    await scene.action("onprem_server_red", "ACTIVE", { messageTemplateId: template.id, userIds: [boss] });
+    await scene.action("onprem_server_red", "OK", { messageTemplateId: template.id });
+    scene.wrong.push(DISK);
+    await scene.pass(20_000);
+    scene.wrong.length = 0;
+    await scene.pass(90_000);
+    const rows = scene.store.all("SELECT subject, body, notification_source AS source FROM notifications ORDER BY pk");
+    const [about, source] = ["Server severely degraded", "onprem-server-red"];
+    expect(rows).toEqual([
+      { subject: `${about}: ACTIVE`, body: `${DISK.reason} (Here)`, source },
+      { subject: `${about}: OK`, body: `${DISK.reason} (Here)`, source },
+    ]);
+    expect(scene.sent.map(({ input }) => [input.userIds, input.distributionListIds])).toEqual([
+      [[boss], []],
+      [undefined, undefined],
+    ]);
+  });
+
+  it("tell the administration's list where an action has no template, and administrators while nobody is on it", async () => {
+    const admin = await scene.user("Admin");
+    const group = await scene.create(securityGroups, { name: "Administrators", superGroup: true });
+    await scene.create(securityGroupMembers, { securityGroupId: group.id, userId: admin });
+    await scene.action("sis_loader_failed", "ACTIVE");
+    const source = await scene.create(loadDefinitions, { name: "School", type: "table", path: "a.csv" });
+    await scene.store.create(loadRuns, { loadDefinitionId: source.id }, scene.by, {
+      state: "failed",
+      reason: "No file.",
+    });
+    await scene.pass(5_000);
+    expect(scene.sent).toEqual([
+      {
+        source: "sis-loader-failed",
+        input: {
+          subject: "Alarm: Import of people failed (Here)",
+          body: "The load from School failed: No file.",
+          distributionListIds: [ADMINISTRATION_LIST_ID],
+        },
+      },
+    ]);
+    await scene.store.create(loadRuns, { loadDefinitionId: source.id }, scene.by, { state: "complete" });
+    await scene.pass(70_000);
+    expect(scene.statusOf("sis_loader_failed")).toBe("OK");
+    await scene.store.write((tx) => void tx.run("DELETE FROM subscriptions"));
+    await scene.store.create(loadRuns, { loadDefinitionId: source.id }, scene.by, { state: "stopped" });
+    await scene.pass(5_000);
+    expect(scene.sent[1]?.input).toMatchObject({ userIds: [admin], body: "The load from School was stopped." });
+  });
+
+  it("tell a further reason of an alarm that is active, without another event", async () => {
+    await scene.user("Admin");
+    const template = await scene.create(messageTemplates, { name: "T", subject: "S", body: "{{reasons}}" });
+    const userIds = [await scene.user("Boss")];
+    await scene.action("onprem_server_red", "ACTIVE", { messageTemplateId: template.id, userIds });
+    scene.wrong.push(DISK);
+    await scene.pass(20_000);
+    scene.wrong.push(PLUGIN);
+    await scene.pass(20_000);
+    await scene.restart();
+    await scene.pass(20_000);
+    const bodies = scene.store.all<{ body: string }>("SELECT body FROM notifications ORDER BY pk");
+    expect(bodies.map(({ body }) => body)).toEqual([DISK.reason, PLUGIN.reason]);
+    expect(scene.eventsOf("onprem_server_red")).toHaveLength(1);
+  });
+
+  it("that are muted record their events and send nothing, for as long and as far as the mute says", async () => {
+    const userIds = [await scene.user("Boss")];
+    const template = await scene.create(messageTemplates, { name: "T", subject: "S", body: "{{reasons}}" });
+    for (const status of ["ACTIVE", "OK"] as const) {
+      await scene.action("onprem_server_red", status, { messageTemplateId: template.id, userIds });
+    }
+    const round = async (reason: HealthReason): Promise<number> => {
+      const before = scene.sent.length;
+      scene.wrong.push(reason);
+      await scene.pass(20_000);
+      scene.wrong.length = 0;
+      await scene.pass(90_000);
+      return scene.sent.length - before;
+    };
+    const alarmId = ALARM_IDS.onprem_server_red;
+    const until = new Date(scene.clock.now() + 3_600_000).toISOString();
+    await scene.create(alarmMutes, { alarmId, until, reason: "THE DISK" });
+    expect(await round(DISK)).toBe(0);
+    expect(await round(PLUGIN)).toBe(2);
+    await scene.pass(3_600_000);
+    expect(await round(DISK)).toBe(2);
+    await scene.store.update(alarms, alarmId, { muted: true }, scene.by);
+    expect(await round(DISK)).toBe(0);
+    expect(scene.eventsOf("onprem_server_red")).toHaveLength(8);
+  });
+
+  it("of unknown devices end when the device is registered, or somebody says so", async () => {
+    const start = (device: string): Promise<unknown> =>
+      scene.store.write((tx) => {
+        tx.run(
+          "INSERT INTO scenario_unknown_devices (at, scenario_id, scenario_name, external_id) VALUES (1, ?, 'Fire', ?)",
+          ...["0190aaaa-0000-7000-8000-000000000001", device],
+        );
+      });
+    const alarmId = ALARM_IDS.scenario_device_resolution_failed;
+    expect(() => scene.alarms.setByHand(ALARM_IDS.onprem_server_red, "OK", scene.by)).toThrow("alarmId");
+    expect(() => scene.alarms.setByHand(alarmId, "ACTIVE", scene.by)).toThrow("status");
+    await expect(scene.alarms.setByHand(alarmId, "OK", scene.by)).rejects.toThrow("not active");
+    await start("button-1");
+    await scene.pass(5_000);
+    expect(scene.eventsOf("scenario_device_resolution_failed")).toEqual([
+      { status: "ACTIVE", reasons: ["Fire was started by a device that is not registered: button-1"] },
+    ]);
+    expect(await scene.alarms.setByHand(alarmId, "OK", scene.by)).toMatchObject({ status: "OK" });
+    await scene.pass(60_000);
+    expect(scene.eventsOf("scenario_device_resolution_failed")).toHaveLength(2);
+    await start("button-2");
+    await scene.pass(5_000);
+    expect(scene.statusOf("scenario_device_resolution_failed")).toBe("ACTIVE");
+    const site = await scene.create(sites, { name: "School" });
+    const building = await scene.create(buildings, { siteId: site.id, name: "Main" });
+    const place = { siteId: site.id, buildingId: building.id };
+    await scene.create(apiDevices, { name: "Button", externalId: "button-2", ...place });
+    await scene.pass(70_000);
+    expect(scene.statusOf("scenario_device_resolution_failed")).toBe("OK");
+  });
+
+  it("of speakers keep to the threshold of each appliance", async () => {
+    const zone = (name: string, registered: string): Promise<string> =>
+      scene.zone(name, { attributes: { IsRegistered: registered } });
+    const ids = [await zone("1", "false"), await zone("2", "false"), await zone("3", "true")];
+    await scene.pass(60_000);
+    expect(scene.eventsOf("speakers_unregistered")).toEqual([
+      { status: "ACTIVE", reasons: ["2 speakers are not registered; 0 may be."] },
+    ]);
+    expect(ids).toHaveLength(3);
+    const alarmThresholds = [{ endpointId: scene.endpointId, threshold: 2 }];
+    await scene.store.update(alarms, ALARM_IDS.speakers_unregistered, { alarmThresholds }, scene.by);
+    await scene.pass(120_000);
+    expect(scene.statusOf("speakers_unregistered")).toBe("OK");
+    await zone("4", "false");
+    await scene.pass(60_000);
+    expect(scene.statusOf("speakers_unregistered")).toBe("ACTIVE");
+    const wrong = (thresholds: unknown, alarm: keyof typeof ALARM_IDS = "speakers_unregistered") =>
+      scene.store.update(alarms, ALARM_IDS[alarm], { alarmThresholds: thresholds }, scene.by);
+    await expect(wrong(alarmThresholds, "token_expiration")).rejects.toThrow("alarmThresholds");
+    await expect(wrong([{ endpointId: scene.endpointId, threshold: -1 }])).rejects.toThrow("threshold");
+    await expect(wrong([{ endpointId: ALARM_IDS.token_expiration, threshold: 1 }])).rejects.toThrow("endpointId");
+    await expect(wrong([...alarmThresholds, ...alarmThresholds])).rejects.toThrow("alarmThresholds");
+  });
+
+  it("of tokens that expire within 14 days are over once the token is gone", async () => {
+    const userId = await scene.user("Robot");
+    const expires = new Date(scene.clock.now() + 15 * 86_400_000).toISOString();
+    const token = await scene.store.create(userTokens, { userId, name: "Robot", expires }, scene.by, {
+      kind: "permanent",
+      tokenHash: "1",
+    });
+    await scene.pass(60_000);
+    expect(scene.eventsOf("token_expiration")).toEqual([]);
+    await scene.clock.advance(86_400_000);
+    await scene.pass(60_000);
+    expect(scene.eventsOf("token_expiration").map(({ reasons }) => reasons)).toEqual([
+      [expect.stringMatching(/^Token Robot of .* expires on 2026-01-27\.$/)],
+    ]);
+    await scene.store.remove(userTokens, token.id, scene.by);
+    await scene.pass(120_000);
+    expect(scene.statusOf("token_expiration")).toBe("OK");
+  });
+
+  it("keep what rooms tell until it is taken back, over restarts", async () => {
+    const fault = { alarm: "license_violation", code: "phones", endpointId: null };
+    scene.events.emit("fault.changed", { ...fault, reason: "520 phones; 500 are licensed." });
+    await scene.pass(20_000);
+    await scene.restart();
+    await scene.pass(300_000);
+    expect(scene.eventsOf("license_violation")).toEqual([
+      { status: "ACTIVE", reasons: ["520 phones; 500 are licensed."] },
+    ]);
+    scene.events.emit("fault.changed", { ...fault, reason: null });
+    await scene.pass(70_000);
+    expect(scene.statusOf("license_violation")).toBe("OK");
+  });
+
+  it("have actions whose recipients need a template", async () => {
+    const userIds = [await scene.user("Boss")];
+    await expect(scene.action("token_expiration", "OK", { userIds })).rejects.toThrow("userIds");
+    const id = await scene.action("token_expiration", "OK");
+    await expect(scene.store.update(alarmActions, id, { userIds }, scene.by)).rejects.toThrow("userIds");
+  });
+});
