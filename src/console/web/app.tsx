@@ -8,6 +8,7 @@ import { createLiveFeed, type FeedState } from "./api/live-feed.ts";
 import type { SessionRow } from "./api/rows.ts";
 import { createStaleQueries } from "./api/stale-queries.ts";
 import { type Attention, watchAttention } from "./attention.ts";
+import { BrandingColors } from "./branding.tsx";
 import { browserClock } from "./browser-clock.ts";
 import { type Console, ConsoleProvider } from "./console-context.tsx";
 import { freshen } from "./list/fresh-lists.ts";
@@ -81,6 +82,7 @@ export function App() {
   );
   return (
     <ConsoleProvider value={value}>
+      {setup.data && <BrandingColors branding={setup.data.branding} />}
       <Suspense>
         {session.data && <RouterProvider key={domainId} router={router} />}
         {!session.data &&

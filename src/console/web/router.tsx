@@ -82,6 +82,38 @@ export function createConsoleRouter() {
       lazyRouteComponent(() => import("./pages/device-groups.tsx")),
     ),
     at(
+      "/profiles",
+      lazyRouteComponent(() => import("./pages/profiles.tsx")),
+    ),
+    at(
+      "/speech",
+      lazyRouteComponent(() => import("./pages/speech.tsx")),
+    ),
+    at(
+      "/chat-groups",
+      lazyRouteComponent(() => import("./pages/chat-groups.tsx")),
+    ),
+    at(
+      "/inputs",
+      lazyRouteComponent(() => import("./pages/inputs.tsx")),
+    ),
+    at(
+      "/places",
+      lazyRouteComponent(() => import("./pages/places.tsx")),
+    ),
+    at(
+      "/site-roles",
+      lazyRouteComponent(() => import("./pages/site-roles.tsx")),
+    ),
+    at(
+      "/areas",
+      lazyRouteComponent(() => import("./pages/areas.tsx")),
+    ),
+    at(
+      "/look",
+      lazyRouteComponent(() => import("./pages/look.tsx")),
+    ),
+    at(
       "/people",
       lazyRouteComponent(() => import("./pages/people.tsx")),
     ),

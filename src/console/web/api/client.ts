@@ -42,6 +42,20 @@ export interface SetupState {
   needed: boolean;
   /** The browser holds a session. */
   loggedIn: boolean;
+  branding: Branding;
+}
+
+/** How the organisation shows itself, with what holds where it says nothing; colours are `#rrggbb`. */
+export interface Branding {
+  companyName: string | null;
+  companyEmail: string | null;
+  companyPhone: string | null;
+  /** Its help pages. */
+  customUrl: string | null;
+  logoUrl: string | null;
+  logoAltText: string;
+  primaryColor: string;
+  secondaryColor: string;
 }
 
 /** What the first run asks for. */

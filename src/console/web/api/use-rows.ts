@@ -1,4 +1,5 @@
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect } from "react";
 import { useConsole } from "../console-context.tsx";
 import type { Page } from "./client.ts";
 import { ROUTES, type RouteFor, type RouteParams, type RouteQuery } from "./routes.ts";
@@ -40,6 +41,20 @@ export function useChange<I, O>(resource: string, change: (input: I) => Promise<
     mutationFn: change,
     onSettled: () => queries.invalidateQueries({ queryKey: [resource] }),
   });
+}
+
+const FOLLOWED_EVERY_MS = 3_000;
+
+/** Reads again every few seconds what the live feed does not tell of a route's answers. */
+export function useFollowing(route: Readable): void {
+  const queries = useQueryClient();
+  const { clock, feed } = useConsole();
+  useEffect(() => {
+    if (!feed.live) return;
+    const key = [ROUTES[route].resource, route];
+    const reading = clock.every(FOLLOWED_EVERY_MS, () => void queries.invalidateQueries({ queryKey: key }));
+    return () => reading.cancel();
+  }, [queries, clock, feed.live, route]);
 }
 
 /** What forms are drawn from; it stays the same while the daemon runs. */

@@ -1,4 +1,5 @@
 import { Link, useLocation } from "@tanstack/react-router";
+import { Brand } from "../branding.tsx";
 import type { WordKey } from "../words/en.ts";
 import { useWords } from "../words/use-words.tsx";
 
@@ -9,26 +10,31 @@ export const PLACES = [
     to: "/send",
     word: "rail.send",
     icon: "M3 10v4h4l6 5V5L7 10zM16 9a4 4 0 010 6M18.500 6.500a8 8 0 010 11",
-    also: ["/scenarios", "/templates", "/incident-plans", "/confirmation-requests"],
+    also: ["/scenarios", "/templates", "/incident-plans", "/confirmation-requests", "/profiles", "/speech"],
   },
   {
     to: "/people",
     word: "rail.people",
     icon: "M12 12a4 4 0 100-8 4 4 0 000 8zM4 21a8 8 0 0116 0",
-    also: ["/lists", "/security-groups", "/directory-groups", "/domains", "/rights"],
+    also: ["/lists", "/security-groups", "/directory-groups", "/chat-groups", "/domains", "/rights"],
   },
   {
     to: "/devices",
     word: "rail.devices",
     icon: "M6 3h12v18H6zM9 6h6v6H9zM9 15h1M12 15h1M15 15h0M9 18h1M12 18h1",
-    also: ["/device-groups"],
+    also: ["/device-groups", "/inputs", "/places", "/site-roles", "/areas"],
   },
-  { to: "/broadcasts", word: "rail.history", icon: "M12 4a8 8 0 11-7.500 5M4 4v5h5M12 8v5l3 2", also: ["/incidents", "/audit"] },
+  {
+    to: "/broadcasts",
+    word: "rail.history",
+    icon: "M12 4a8 8 0 11-7.500 5M4 4v5h5M12 8v5l3 2",
+    also: ["/incidents", "/audit"],
+  },
   {
     to: "/system",
     word: "rail.system",
     icon: "M4 6h10M18 6h2M4 12h2M10 12h10M4 18h8M16 18h4M16 4v4M8 10v4M14 16v4",
-    also: ["/welcome", "/bulk-uploads", "/load-definitions", "/applications", "/webhooks"],
+    also: ["/welcome", "/look", "/bulk-uploads", "/load-definitions", "/applications", "/webhooks"],
   },
 ] as const satisfies readonly { to: string; word: WordKey; icon: string; also: readonly string[] }[];
 
@@ -43,7 +49,7 @@ export function Rail() {
   const { pathname } = useLocation();
   return (
     <nav className="rail" aria-label={t("rail.label")}>
-      <span className="brand">{t("brand")}</span>
+      <Brand />
       {PLACES.map(({ to, word, icon, also }) => {
         const on = isAt({ to, also }, pathname);
         return (

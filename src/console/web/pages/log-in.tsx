@@ -2,6 +2,7 @@ import { Button, PasswordInput, TextInput } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { CallerError } from "../../../base/errors.ts";
+import { DoorSign, WhomToAsk } from "../branding.tsx";
 import { useConsole } from "../console-context.tsx";
 import { RefusalLine } from "../parts/refusal-line.tsx";
 import { useWords } from "../words/use-words.tsx";
@@ -31,7 +32,7 @@ export default function LogInPage() {
           logIn.mutate();
         }}
       >
-        <h1>{t("brand")}</h1>
+        <DoorSign />
         <TextInput
           label={t("field.email")}
           type="email"
@@ -64,6 +65,7 @@ export default function LogInPage() {
         <Button type="submit" loading={logIn.isPending}>
           {t("log-in")}
         </Button>
+        <WhomToAsk />
       </form>
     </main>
   );

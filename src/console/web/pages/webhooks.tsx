@@ -1,8 +1,6 @@
 import { Button } from "@mantine/core";
-import { useQueryClient } from "@tanstack/react-query";
-import { useEffect } from "react";
 import type { TriggerDeliveryRow, TriggerRow } from "../api/security-rows.ts";
-import { useChange, useRow } from "../api/use-rows.ts";
+import { useChange, useFollowing, useRow } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
 import { ListPage } from "../list/list-page.tsx";
 import { ListTable } from "../list/list-table.tsx";
@@ -101,7 +99,7 @@ function GivenUp({ triggerId }: { triggerId: string }) {
 /** What was told and whether it arrived, newest first; each can be told again. */
 function Calls({ triggerId }: { triggerId: string }) {
   const { t, name } = useWords();
-  useFollowing("trigger-deliveries");
+  useFollowing("triggers/{triggerId}/deliveries");
   return (
     <section className="stack">
       <div className="members-table">
@@ -138,19 +136,6 @@ function Calls({ triggerId }: { triggerId: string }) {
       </div>
     </section>
   );
-}
-
-const PAUSE_MS = 3_000;
-
-/** Reads again every few seconds what the live feed does not tell, since it is told elsewhere. */
-function useFollowing(resource: string): void {
-  const queries = useQueryClient();
-  const { clock, feed } = useConsole();
-  useEffect(() => {
-    if (!feed.live) return;
-    const reading = clock.every(PAUSE_MS, () => void queries.invalidateQueries({ queryKey: [resource] }));
-    return () => reading.cancel();
-  }, [queries, clock, feed.live, resource]);
 }
 
 /** `users.updated` in words. */

@@ -124,6 +124,7 @@ export const firstDe: Readonly<Record<keyof typeof firstEn, string>> = {
   "users.title": "Personen",
   "form.reveal": "Eingabe zeigen oder verbergen",
   "log-in": "Anmelden",
+  "log-in.help": "Hilfe",
   "log-in.refused": "E-Mail-Adresse und Passwort passen nicht zusammen.",
   "log-in.renew": "Sie müssen zuerst ein neues Passwort setzen: mindestens 8 Zeichen, und ein anderes als bisher.",
   "set-up.title": "Willkommen bei Carillon",

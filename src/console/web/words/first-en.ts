@@ -124,6 +124,7 @@ export const firstEn = {
   "users.title": "Users",
   "form.reveal": "Show or hide what is typed",
   "log-in": "Log in",
+  "log-in.help": "Help",
   "log-in.refused": "E-mail address and password do not fit together.",
   "log-in.renew": "You must set a new password first: 8 characters or more, and another one than before.",
   "set-up.title": "Welcome to Carillon",

@@ -1,0 +1,60 @@
+import type { Named, RowOf } from "./rows.ts";
+
+/** A campus, a plant or another place with an address of its own. */
+export type SiteRow = RowOf<"Site">;
+/** A building of a site. */
+export type BuildingRow = RowOf<"Building">;
+/** A floor of a building. */
+export type FloorRow = RowOf<"Floor">;
+/** A part of a floor. */
+export type ZoneRow = RowOf<"Zone">;
+/** A part that people play at sites. */
+export type SiteRoleRow = RowOf<"SiteRole">;
+
+/** Who plays a role at a site. */
+export type SiteRecipientRow = RowOf<"SiteRecipient"> & {
+  siteRole: Named | null;
+  distributionLists: readonly Named[];
+  users: readonly Named[];
+  deviceGroups: readonly Named[];
+  areasOfInterest: readonly Named[];
+  collaborationGroups: readonly Named[];
+};
+
+/** Something that starts scenarios, and where it stands. */
+export type ApiDeviceRow = RowOf<"ApiDevice", "site" | "building" | "floor" | "zone">;
+
+/** A circle on the map. */
+export type AreaRow = RowOf<"AreaOfInterest">;
+
+/** What happens when somebody crosses the edge of an area. */
+export type BoundaryTriggerRow = RowOf<"BoundaryTrigger"> & { messageTemplate?: Named | null };
+
+/** What a trigger did once. */
+export type BoundaryActivityRow = RowOf<"BoundaryTriggerActivity"> & { user?: Named | null };
+
+/** How the organisation shows itself. */
+export type BrandingRow = RowOf<"Branding">;
+
+/** A group of another system. */
+export type ChatGroupRow = RowOf<"CollaborationGroup">;
+
+/** How messages are sent, channel by channel. */
+export type ProfileRow = RowOf<"NotificationProfile">;
+
+/** What a profile says of one channel. */
+export interface ProfileSettingRow {
+  /** Id of the extension. */
+  id: string;
+  name: string;
+  disabled: boolean;
+  value: unknown;
+  extension: { effectiveConfig: unknown; disabled: boolean; globalDisabled: boolean };
+}
+
+/** A voice that speaks. */
+export type VoiceRow = RowOf<"TtsVoice">;
+/** A word that is spoken in another way than it is written. */
+export type LexiconRow = RowOf<"TtsLexicon">;
+/** The voice of messages that name none. */
+export type SpeechDefaultRow = RowOf<"TtsDefault">;

@@ -1,0 +1,137 @@
+/** Longitude and latitude, in degrees. */
+export type Position = readonly [number, number];
+
+/** A place on a picture, in parts of its width and height from the top left corner. */
+export interface PlanPoint {
+  x: number;
+  y: number;
+}
+
+/** The piece of ground that a picture shows, by three of its corners. */
+export interface Ground {
+  topLeft: Position;
+  topRight: Position;
+  bottomLeft: Position;
+}
+
+/** The same as people measure it: the middle, how wide and high, and where the top points, in degrees from north by east. */
+export interface GroundMeasures {
+  longitude: number;
+  latitude: number;
+  widthM: number;
+  heightM: number;
+  turnedBy: number;
+}
+
+const METRES_A_DEGREE = 111_320;
+
+/** What a floor's `imageOrigins` says: corners from the top left clockwise, four or three (without the one at the bottom right). Null for anything else. own choice */
+export function readGround(origins: unknown): Ground | null {
+  if (!Array.isArray(origins) || origins.length < 3 || origins.length > 4 || !origins.every(isPosition)) return null;
+  const [topLeft, topRight] = origins as Position[];
+  const bottomLeft = origins.at(-1) as Position;
+  if (!topLeft || !topRight) return null;
+  const ground = { topLeft, topRight, bottomLeft };
+  // A picture without width or height shows no ground.
+  return spanOf(ground) === 0 ? null : ground;
+}
+
+/** The corners of a picture that lies as measured, from the top left clockwise. */
+export function cornersOf({ longitude, latitude, widthM, heightM, turnedBy }: GroundMeasures): Position[] {
+  const angle = (turnedBy * Math.PI) / 180;
+  const at = (right: number, up: number): Position => [
+    longitude + (right * Math.cos(angle) + up * Math.sin(angle)) / metresALongitude(latitude),
+    latitude + (up * Math.cos(angle) - right * Math.sin(angle)) / METRES_A_DEGREE,
+  ];
+  const [w, h] = [widthM / 2, heightM / 2];
+  return [at(-w, h), at(w, h), at(w, -h), at(-w, -h)];
+}
+
+/** How a piece of ground measures, to centimetres and hundredths of a degree of turning. */
+export function measuresOf({ topLeft, topRight, bottomLeft }: Ground): GroundMeasures {
+  const longitude = (topRight[0] + bottomLeft[0]) / 2;
+  const latitude = (topRight[1] + bottomLeft[1]) / 2;
+  const metres = (from: Position, to: Position): [number, number] => [
+    (to[0] - from[0]) * metresALongitude(latitude),
+    (to[1] - from[1]) * METRES_A_DEGREE,
+  ];
+  const [east, north] = metres(topLeft, topRight);
+  return {
+    longitude: fine(longitude),
+    latitude: fine(latitude),
+    widthM: hundredths(Math.hypot(east, north)),
+    heightM: hundredths(Math.hypot(...metres(topLeft, bottomLeft))),
+    turnedBy: hundredths((Math.atan2(-north, east) * 180) / Math.PI),
+  };
+}
+
+/** Where a position lies on the picture, also beyond its edges. */
+export function onPlan([longitude, latitude]: Position, ground: Ground): PlanPoint {
+  const { topLeft } = ground;
+  const [right, down] = axesOf(ground);
+  const [east, north] = [longitude - topLeft[0], latitude - topLeft[1]];
+  const span = spanOf(ground);
+  return { x: (east * down[1] - north * down[0]) / span, y: (right[0] * north - right[1] * east) / span };
+}
+
+/** The position that a place on the picture shows. */
+export function positionAt({ x, y }: PlanPoint, ground: Ground): Position {
+  const { topLeft } = ground;
+  const [right, down] = axesOf(ground);
+  return [topLeft[0] + x * right[0] + y * down[0], topLeft[1] + x * right[1] + y * down[1]];
+}
+
+/**
+ * The outline of a zone or floor on the picture: `[x, y]` in parts of the plan as they are, a GeoJSON polygon (bare or as a
+ * feature) by way of the ground; null where it is neither, or where the ground is not known.
+ */
+export function outlineOf(boundary: unknown, ground: Ground | null): PlanPoint[] | null {
+  if (Array.isArray(boundary)) {
+    const isPart = (each: unknown) => isPosition(each) && each.every((part) => part >= 0 && part <= 1);
+    return boundary.length >= 3 && boundary.every(isPart) ? (boundary as Position[]).map(([x, y]) => ({ x, y })) : null;
+  }
+  const ring = ringOf(boundary);
+  return ring && ground ? ring.map((position) => onPlan(position, ground)) : null;
+}
+
+/** The middle of an outline. */
+export function middleOf(outline: readonly PlanPoint[]): PlanPoint {
+  const mean = (of: (point: PlanPoint) => number) => outline.reduce((sum, each) => sum + of(each), 0) / outline.length;
+  return { x: mean(({ x }) => x), y: mean(({ y }) => y) };
+}
+
+function ringOf(boundary: unknown): Position[] | null {
+  const { type, geometry, coordinates } = (boundary ?? {}) as Record<string, unknown>;
+  if (type === "Feature") return ringOf(geometry);
+  const ring: unknown = type === "Polygon" && Array.isArray(coordinates) ? coordinates[0] : null;
+  return Array.isArray(ring) && ring.length >= 3 && ring.every(isPosition) ? ring : null;
+}
+
+function axesOf({ topLeft, topRight, bottomLeft }: Ground): [Position, Position] {
+  return [
+    [topRight[0] - topLeft[0], topRight[1] - topLeft[1]],
+    [bottomLeft[0] - topLeft[0], bottomLeft[1] - topLeft[1]],
+  ];
+}
+
+function spanOf(ground: Ground): number {
+  const [right, down] = axesOf(ground);
+  return right[0] * down[1] - right[1] * down[0];
+}
+
+function isPosition(value: unknown): value is Position {
+  return Array.isArray(value) && value.length >= 2 && Number.isFinite(value[0]) && Number.isFinite(value[1]);
+}
+
+function metresALongitude(latitude: number): number {
+  return METRES_A_DEGREE * Math.cos((latitude * Math.PI) / 180);
+}
+
+function hundredths(value: number): number {
+  return Math.round(value * 100) / 100;
+}
+
+/** Degrees to about a centimetre. */
+function fine(degrees: number): number {
+  return Math.round(degrees * 1e7) / 1e7;
+}
