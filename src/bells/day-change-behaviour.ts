@@ -38,6 +38,7 @@ function readDayChange(after: DayChangeRow, reader: Reader, by: By): DayChange {
   if (after.endDate < after.startDate) throw invalidValue("endDate", "It lies before startDate.");
   if (after.endDate >= dayAfter(after.startDate, MOST_DAYS))
     throw invalidValue("endDate", `At most ${MOST_DAYS} days.`);
+  readTimes(after);
   const { id, startDate, endDate, description } = after;
   const span = { id, startDate, endDate, description };
   switch (after.kind) {
@@ -49,7 +50,7 @@ function readDayChange(after: DayChangeRow, reader: Reader, by: By): DayChange {
       if (after.minutes === null) throw requiredValue("minutes");
       return { ...span, kind: "changes", on: () => `delay ${after.minutes}` };
     case "early-dismissal":
-      after.until = timeIn(after, "until");
+      if (after.until === null) throw requiredValue("until");
       return { ...span, kind: "changes", on: () => `end ${after.until}` };
     default:
       return { ...span, kind: "changes", on: readMute(after, span) };
@@ -71,10 +72,10 @@ function otherDay(
 }
 
 function readMute(after: DayChangeRow, { startDate, endDate }: { startDate: string; endDate: string }) {
-  const from = after.from === null ? "00:00:00" : timeIn(after, "from");
-  const until = timeIn(after, "until");
-  Object.assign(after, { from, until });
-  const daily = after.kind === "mute-hours";
+  after.from ??= "00:00:00";
+  const { from, until, kind } = after;
+  if (until === null) throw requiredValue("until");
+  const daily = kind === "mute-hours";
   if ((daily || startDate === endDate) && until <= from) throw invalidValue("until", "It does not lie after from.");
   return (day: string): string | null => {
     const begin = daily || day === startDate ? from : "00:00:00";
@@ -83,13 +84,16 @@ function readMute(after: DayChangeRow, { startDate, endDate }: { startDate: stri
   };
 }
 
-function timeIn(row: DayChangeRow, field: "from" | "until"): string {
-  const text = row[field];
-  if (text === null) throw requiredValue(field);
-  const seconds = readTime(text);
-  if (seconds !== null) return timeOf(seconds);
-  if (field === "until" && row.kind !== "early-dismissal" && /^24:00(:00)?$/.test(text)) return "24:00:00";
-  throw invalidValue(field, "It is a time of day such as 07:45:00.");
+/** Brings the times into one spelling; the end of the day is one where bells are muted until then. */
+function readTimes(row: DayChangeRow): void {
+  for (const field of ["from", "until"] as const) {
+    const text = row[field];
+    if (text === null) continue;
+    const isEnd = field === "until" && row.kind.startsWith("mute") && /^24:00(:00)?$/.test(text);
+    const seconds = readTime(text);
+    if (seconds === null && !isEnd) throw invalidValue(field, "It is a time of day such as 07:45:00.");
+    row[field] = seconds === null ? "24:00:00" : timeOf(seconds);
+  }
 }
 
 /** Throws ConflictError while a later change stands above it. */

@@ -45,8 +45,11 @@ export const SAMPLE_TABLE = {
     valueWith: (ringListId: string) => [{ entryNum: 0, ringListId }],
   },
   "bell-schedules.bellScheduleExceptions": [
-    { startDate: "2031-12-22", endDate: "2032-01-02", ringListId: null, description: "Winter holidays" },
+    { id: "0190b7c2-7f3a-7000-8000-00000000be12", startDate: "2031-12-22", endDate: "2032-01-02" },
   ],
+  "bell-schedules-day-changes.allBellSchedules": false,
+  "bell-schedules-day-changes.from": "08:00:00",
+  "bell-schedules-day-changes.until": "12:00:00",
   "scheduled-notifications.schedule": "0 30 7 ? * MON-FRI",
   "scheduled-notifications.timeZone": "America/Chicago",
   "clear-devices-schedules.cronExpression": "0 0 18 * * ?",

@@ -151,6 +151,7 @@ function isNeeded(at: string, name: string): boolean {
   if (at === "/areas-of-interest") return name.startsWith("geometryValue");
   if (at === "/alarms/{alarmId}/events") return name === "status";
   if (at === "/notifications") return name === "messageTemplateId";
+  if (at === "/bell-schedules-bulk-exceptions") return name === "bellScheduleIds";
   if (at === "/users/{userId}/devices") return name === "name" || name === "deviceIdentifier";
   return at === "/callmgr-clusters" && name === "snmpCommunity";
 }

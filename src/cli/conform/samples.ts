@@ -13,6 +13,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
   "geometryValue[properties][radiusInM]": 250,
   "campaign[enrollmentEndDate]": "2099-01-01T00:00:00.000Z",
   subscriptionEndDate: "2099-01-01T00:00:00.000Z",
+  numWeeks: 2,
   startDate: "2031-09-01",
   endDate: "2031-12-19",
   bellScheduleEntries: [],

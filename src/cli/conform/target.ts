@@ -35,15 +35,24 @@ export function createTarget(url: string, token: string): Target {
     const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;
     return { status: response.status, headers: response.headers, body: isJson && text ? JSON.parse(text) : null };
   };
+  const remaining = async (paths: readonly string[]): Promise<string[]> => {
+    const left: string[] = [];
+    for (const path of paths) {
+      const { status } = await ask("DELETE", path);
+      if (status !== 200 && status !== 404) left.push(path);
+    }
+    return left;
+  };
   return {
     ask,
     keepInMind: (path) => void made.push(path),
     made: () => made.length,
     async tidy(spared = 0) {
-      const left: string[] = [];
-      for (const path of made.splice(spared).reverse()) {
-        const { status } = await ask("DELETE", path);
-        if (status !== 200 && status !== 404) left.push(path);
+      let left = made.splice(spared).reverse();
+      // A row that another one still uses goes once that is gone.
+      for (let before = Number.POSITIVE_INFINITY; left.length > 0 && left.length < before; ) {
+        before = left.length;
+        left = await remaining(left);
       }
       return left;
     },
