@@ -168,6 +168,7 @@ export const ROUTES = {
   "extensions/{extensionId}": { resource: "extensions", methods: ["get", "put"] },
   "extensions/{extensionId}/restart": { resource: "extensions", methods: ["post"] },
   "extensions/{extensionId}/log": { resource: "extensions", methods: ["get"] },
+  "extensions/{extensionId}/endpoints/{endpointId}": { resource: "endpoints", methods: ["put"] },
   "extensions/{extensionId}/endpoints": { resource: "endpoints", methods: ["get"] },
   "extensions/{extensionId}/endpoints/{endpointId}/activities": {
     resource: "endpoint-activities",

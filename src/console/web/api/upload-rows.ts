@@ -14,5 +14,5 @@ export type LoadRunRow = RowOf<"LoadRun"> & { errors: readonly { line: number | 
 
 /** A file of an extension. */
 export interface ExtensionFileRow extends Row {
-  fileFiles: readonly { fileName: string; size?: number }[];
+  fileFiles: readonly { fileName: string; size: number }[];
 }

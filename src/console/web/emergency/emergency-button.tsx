@@ -1,6 +1,6 @@
 import { lazy, Suspense, useEffect, useState } from "react";
 import { useWords } from "../words/use-words.tsx";
-import { useEmergencyTemplates } from "./emergency-templates.ts";
+import { useEmergencyScenarios, useEmergencyTemplates } from "./emergency-templates.ts";
 import "./emergency.css";
 
 const loadSheet = () => import("./emergency-sheet.tsx");
@@ -11,6 +11,7 @@ export function EmergencyButton() {
   const { t } = useWords();
   const [open, setOpen] = useState(false);
   useEmergencyTemplates();
+  useEmergencyScenarios();
   useEffect(() => void loadSheet(), []);
   return (
     <>

@@ -9,17 +9,20 @@ import { HoldButton } from "../parts/hold-button.tsx";
 import { ModeBar } from "../parts/mode-bar.tsx";
 import { useSend } from "../parts/use-send.ts";
 import { useWords } from "../words/use-words.tsx";
-import { useEmergencyTemplates } from "./emergency-templates.ts";
+import { useEmergencyScenarios, useEmergencyTemplates } from "./emergency-templates.ts";
+import { ScenarioTiles } from "./scenario-tiles.tsx";
 
 const NARROW = "(max-width: 48rem)";
 
-/** Big tiles; holding one sends it. Scenarios that are marked for emergencies will be tiles among them. */
+/** Big tiles: holding one sends a template or starts a scenario; a scenario that asks something leads to its questions. */
 export default function EmergencySheet({ onClose }: { onClose: () => void }) {
   const { t } = useWords();
   const templates = useEmergencyTemplates();
   const [drill, setDrill] = useState(false);
   const isNarrow = useMediaQuery(NARROW) ?? false;
   const rows = templates.data ?? [];
+  const scenarios = useEmergencyScenarios();
+  const count = rows.length + scenarios.length;
   return (
     <Modal.Root opened onClose={onClose} size="60rem" fullScreen={isNarrow}>
       <Modal.Overlay />
@@ -34,9 +37,12 @@ export default function EmergencySheet({ onClose }: { onClose: () => void }) {
           <div className="stack">
             <ModeBar drill={drill} onChange={setDrill} />
             <FaultLine error={templates.error} />
-            {templates.isSuccess && rows.length === 0 && <NoTiles onClose={onClose} />}
-            {rows.length > 0 && <p>{drill ? t("emergency.drill") : t("emergency.live")}</p>}
-            <Tiles rows={rows} drill={drill} onClose={onClose} />
+            {templates.isSuccess && count === 0 && <NoTiles onClose={onClose} />}
+            {count > 0 && <p>{drill ? t("emergency.drill") : t("emergency.live")}</p>}
+            <section className="emergency-tiles" aria-label={t("emergency.tiles")}>
+              <ScenarioTiles rows={scenarios} drill={drill} onClose={onClose} />
+              <Tiles rows={rows} drill={drill} onClose={onClose} />
+            </section>
           </div>
         </Modal.Body>
       </Modal.Content>
@@ -66,7 +72,6 @@ interface TilesProps {
 }
 
 function Tiles({ rows, drill, onClose }: TilesProps) {
-  const { t } = useWords();
   const navigate = useNavigate();
   const sending = useSend();
   const send = (row: TemplateRow) =>
@@ -77,20 +82,18 @@ function Tiles({ rows, drill, onClose }: TilesProps) {
   return (
     <>
       <FaultLine error={sending.error} />
-      <section className="emergency-tiles" aria-label={t("emergency.tiles")}>
-        {rows.map((row) => (
-          <HoldButton
-            key={row.id}
-            className={drill ? "emergency-tile drill" : "emergency-tile"}
-            disabled={sending.isPending}
-            onHeld={() => send(row)}
-          >
-            <strong>{row.name}</strong>
-            <span>{row.subject}</span>
-            <Places row={row} />
-          </HoldButton>
-        ))}
-      </section>
+      {rows.map((row) => (
+        <HoldButton
+          key={row.id}
+          className={drill ? "emergency-tile drill" : "emergency-tile"}
+          disabled={sending.isPending}
+          onHeld={() => send(row)}
+        >
+          <strong>{row.name}</strong>
+          <span>{row.subject}</span>
+          <Places row={row} />
+        </HoldButton>
+      ))}
     </>
   );
 }

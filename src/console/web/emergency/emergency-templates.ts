@@ -1,6 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import type { Client, Page } from "../api/client.ts";
 import type { TemplateRow } from "../api/rows.ts";
+import type { ScenarioRow } from "../api/scenario-rows.ts";
+import { useRows } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
 import { isForEmergencies } from "./emergency-mark.ts";
 
@@ -13,6 +15,13 @@ export function useEmergencyTemplates() {
     queryKey: ["message-templates", "emergency"],
     queryFn: () => readMarked(client),
   });
+}
+
+const NONE: readonly ScenarioRow[] = [];
+
+/** The marked scenarios by name. */
+export function useEmergencyScenarios(): readonly ScenarioRow[] {
+  return useRows<ScenarioRow>("scenarios", {}, { emergency: true, sort: "name", limit: 100 }).data?.data ?? NONE;
 }
 
 async function readMarked(client: Client): Promise<TemplateRow[]> {

@@ -62,7 +62,12 @@ export function Aids({ of, params, editable }: AidsProps) {
           </li>
         ))}
       </ul>
-      {editable && <AddAid of={of} params={params} />}
+      {editable && (
+        <details>
+          <summary>{t("aid.add")}</summary>
+          <AddAid of={of} params={params} />
+        </details>
+      )}
     </div>
   );
 }
@@ -94,7 +99,7 @@ function AddAid({ of, params }: Pick<AidsProps, "of" | "params">) {
     adding.mutate({ ...link, type: "hyperlink" });
   };
   return (
-    <>
+    <div className="stack">
       <DropZone label={t("aid.drop")} hint={t("aid.drop-hint")} busy={adding.isPending} onFile={addFile} />
       <form className="row end" onSubmit={addLink}>
         <TextInput
@@ -119,6 +124,6 @@ function AddAid({ of, params }: Pick<AidsProps, "of" | "params">) {
         </Button>
       </form>
       <FaultLine error={adding.error} />
-    </>
+    </div>
   );
 }

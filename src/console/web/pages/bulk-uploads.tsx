@@ -32,7 +32,7 @@ export default function BulkUploadsPage() {
         },
       ]}
       columns={[
-        { id: "type", head: t("upload.kind"), width: "1.2fr", cell: (row) => name("upload-type", row.resourceType) },
+        { id: "type", head: t("upload.kind"), width: "1.7fr", cell: (row) => name("upload-type", row.resourceType) },
         {
           id: "status",
           head: t("field.status"),
@@ -46,7 +46,7 @@ export default function BulkUploadsPage() {
         {
           id: "at",
           head: t("upload.at"),
-          width: "11rem",
+          width: "9.5rem",
           sort: "createdAt",
           cell: (row) => <Moment at={row.createdAt} />,
         },

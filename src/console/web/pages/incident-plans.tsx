@@ -55,7 +55,7 @@ function PlanSheet({ incidentPlanId, onClose }: { incidentPlanId: string; onClos
           hint: t("plans.templates-hint"),
         },
         { name: "allowMultipleActiveIncidents", hint: t("plans.multiple-hint") },
-        { name: "isShared", hint: t("lists.shared-hint") },
+        { name: "isShared" },
       ]}
       tabs={[{ id: "aids", label: t("aid.title"), content: aids }]}
     />

@@ -48,7 +48,7 @@ function LoadSheet({ id, onClose }: { id: string; onClose: () => void }) {
       fields={[
         { name: "name" },
         { name: "type", choices: TYPES.map((value) => ({ value, label: name("load-type", value) })) },
-        { name: "path", hint: t("load.path-hint") },
+        { name: "path", kind: "text", hint: t("load.path-hint") },
         {
           name: "mapping",
           kind: "own",

@@ -1,14 +1,16 @@
 import { Button } from "@mantine/core";
+import { NOTIFICATION_ACTIVITY_TYPES } from "../../../resources/broadcasts/activity-types.ts";
 import type { ExtensionRow } from "../api/rows.ts";
 import { useChange, useSchemas } from "../api/use-rows.ts";
 import { useConsole, useNow } from "../console-context.tsx";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { Form } from "../parts/form.tsx";
-import { fieldsOf } from "../parts/form-fields.ts";
+import { drawnFields, fieldsOf } from "../parts/form-fields.ts";
 import { Chip } from "../parts/level-chip.tsx";
 import { SheetTabs } from "../parts/sheet-tabs.tsx";
 import { SideSheet } from "../parts/side-sheet.tsx";
 import { useWords } from "../words/use-words.tsx";
+import { PluginFiles } from "./plugin-files.tsx";
 import { PluginHistory } from "./plugin-history.tsx";
 import { PluginLog } from "./plugin-log.tsx";
 import { pluginSentence, pluginTone, pluginWord } from "./plugin-words.ts";
@@ -69,6 +71,8 @@ export function PluginSheet({ row, onClose }: { row: ExtensionRow; onClose: () =
           label={row.name}
           tabs={[
             { id: "settings", label: t("system.settings"), content: <PluginSettings row={row} /> },
+            { id: "limits", label: t("plugin.limits"), content: <PluginLimits row={row} /> },
+            { id: "files", label: t("plugin.files"), content: <PluginFiles row={row} /> },
             { id: "log", label: t("plugin.log"), content: <PluginLog extensionId={row.id} /> },
             { id: "history", label: t("plugin.history"), content: <PluginHistory row={row} /> },
           ]}
@@ -102,6 +106,35 @@ function SwitchButton({ row }: { row: ExtensionRow }) {
         {row.disabled ? t("system.enable") : t("system.disable")}
       </Button>
       <FaultLine error={change.error} />
+    </>
+  );
+}
+
+/** What the service heeds about a plugin, beside the plugin's own settings. */
+function PluginLimits({ row }: { row: ExtensionRow }) {
+  const { t, name } = useWords();
+  const schemas = useSchemas();
+  const change = usePluginChange(row);
+  const schema = schemas.data?.resources.extensions?.schema;
+  const codes = NOTIFICATION_ACTIVITY_TYPES.map((value) => ({ value, label: name("activity", value) }));
+  const fields = drawnFields(schema, [
+    ...(row.type === "device" ? [{ name: "deviceLimit", hint: t("plugin.device-limit-hint") }] : []),
+    { name: "failureCode", hint: t("plugin.failure-code-hint"), choices: codes },
+    { name: "globalDisabled", hint: t("plugin.global-disabled-hint") },
+  ]);
+  return (
+    <>
+      <FaultLine error={schemas.error} />
+      {schema && (
+        <Form
+          key={JSON.stringify([row.deviceLimit, row.failureCode, row.globalDisabled])}
+          fields={row.permissions.includes("put") ? fields : []}
+          before={{ ...row }}
+          pending={change.isPending}
+          error={change.error}
+          onSave={change.mutate}
+        />
+      )}
     </>
   );
 }

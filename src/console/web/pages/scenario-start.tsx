@@ -2,6 +2,7 @@ import { Link, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import type { ScenarioRow, StartedRow } from "../api/scenario-rows.ts";
 import { useRow } from "../api/use-rows.ts";
+import { useTableSearch } from "../list/use-table-search.ts";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { DrillChip } from "../parts/level-chip.tsx";
 import { ModeBar } from "../parts/mode-bar.tsx";
@@ -17,7 +18,7 @@ export default function ScenarioStartPage() {
   const { t } = useWords();
   const { scenarioId = "" } = useParams({ strict: false });
   const { data: scenario, error } = useRow<ScenarioRow>("scenarios/{scenarioId}", { scenarioId });
-  const [drill, setDrill] = useState(false);
+  const [drill, setDrill] = useState(useTableSearch()[0].drill === "true");
   const [told, setTold] = useState<Told>(NOTHING_TOLD);
   const [started, setStarted] = useState<StartedRow | null>(null);
   if (!scenario) return <FaultLine error={error} />;

@@ -40,10 +40,10 @@ export default function ScenariosPage() {
         {
           id: "marks",
           head: t("field.type"),
-          width: "1fr",
+          width: "1.5fr",
           cell: (row) => (
             <span className="row">
-              {row.emergency && <Chip tone="bad">{t("emergency")}</Chip>}
+              {row.emergency && <Chip tone="warn">{t("emergency")}</Chip>}
               {name("scenario-type", row.type)}
             </span>
           ),

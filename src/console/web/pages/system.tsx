@@ -1,13 +1,19 @@
+import { Button } from "@mantine/core";
 import type { ExtensionRow } from "../api/rows.ts";
 import { useAppliance, useRows } from "../api/use-rows.ts";
 import { useTableSearch } from "../list/use-table-search.ts";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { HealthCard } from "../parts/health-card.tsx";
+import { SideSheet } from "../parts/side-sheet.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { useWords } from "../words/use-words.tsx";
+import { LicenceFilters } from "./licence-filters.tsx";
 import { PluginSheet, PluginState, RestartButton } from "./plugin-sheet.tsx";
 import "../parts/lines.css";
 import "./system.css";
+
+/** The address part that stands for the licences. */
+const LICENCES = "licences";
 
 /** Is the box safe: health with its reasons, and what extends it. */
 export default function SystemPage() {
@@ -40,6 +46,20 @@ export default function SystemPage() {
           ))}
         </ul>
       </section>
+      <section className="card">
+        <h2>{t("licence.title")}</h2>
+        <p className="soft">{t("licence.words")}</p>
+        <div>
+          <Button variant="default" onClick={() => show(LICENCES)}>
+            {t("licence.open")}
+          </Button>
+        </div>
+      </section>
+      {open === LICENCES && (
+        <SideSheet title={t("licence.title")} onClose={() => show(undefined)}>
+          <LicenceFilters />
+        </SideSheet>
+      )}
       {opened && <PluginSheet row={opened} onClose={() => show(undefined)} />}
     </div>
   );

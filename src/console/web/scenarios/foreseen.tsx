@@ -63,9 +63,10 @@ export function ForeseenReach({ scenario, told }: { scenario: ScenarioRow; told:
   const messages = foreseen.data?.preview?.messages;
   if (!messages) return null;
   const most = (what: "users" | "devices") => Math.max(0, ...messages.map((message) => message[what].count));
+  const words = reachWords(t, most("users"), most("devices"));
   return (
-    <p className="reach-line" aria-live="polite">
-      {reachWords(t, most("users"), most("devices"))}
+    <p className={words === "" ? "fault" : "reach-line"} aria-live="polite">
+      {words === "" ? t("foreseen.nobody-at-all") : t("foreseen.goes-to", { words })}
     </p>
   );
 }
@@ -73,10 +74,11 @@ export function ForeseenReach({ scenario, told }: { scenario: ScenarioRow; told:
 type Say = ReturnType<typeof useWords>["t"];
 
 function reachWords(t: Say, users: number, devices: number): string {
-  return t("foreseen.reach", {
-    devices: t("foreseen.devices", { n: devices }),
-    people: t("foreseen.people", { n: users }),
-  });
+  const parts = [
+    devices > 0 ? t("foreseen.devices", { n: devices }) : "",
+    users > 0 ? t("foreseen.people", { n: users }) : "",
+  ].filter(Boolean);
+  return parts.join(", ");
 }
 
 const SHOWN_NAMES = 4;

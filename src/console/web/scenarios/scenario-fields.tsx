@@ -60,7 +60,7 @@ export function scenarioFields({ t, name }: Words): Drawn[] {
     { name: "instructions", kind: "own", draw: (given) => <Steps {...given} label={t("scenario.step")} /> },
     { name: "phoneNumber", hint: t("scenario.phone-hint") },
     { name: "type", heading: t("scenario.further"), choices: choices("scenario-type", TYPES) },
-    { name: "isShared", hint: t("lists.shared-hint") },
+    { name: "isShared" },
   ];
 }
 

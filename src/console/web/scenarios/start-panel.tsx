@@ -31,21 +31,25 @@ export function StartPanel({ scenario, drill, told, onTold, onStarted }: StartPa
     );
   return (
     <section className={drill ? "card start drill-edge" : "card start live-edge"} aria-label={scenario.name}>
-      <TileFace scenario={scenario} size={44} />
-      <ToldFields scenario={scenario} told={told} onChange={onTold} />
-      {scenario.confirmationType === "pin" && <PinPad pin={told.pin} onChange={(pin) => onTold({ ...told, pin })} />}
-      {scenario.confirmationType === "prompt" && (
-        <p className="start-question">{scenario.customConfirm ?? t("start.question")}</p>
-      )}
-      <ForeseenReach scenario={scenario} told={told} />
-      <Missing scenario={scenario} told={told} />
-      <FaultLine error={sending.error} />
-      <StartButton
-        {...{ drill, onStart: start }}
-        label={scenario.confirmationType === "prompt" ? t("start.yes") : ""}
-        ready={isReady(scenario, told)}
-        pending={sending.isPending}
-      />
+      <div className="start-part">
+        <TileFace scenario={scenario} size={44} />
+        <ToldFields scenario={scenario} told={told} onChange={onTold} />
+      </div>
+      <div className="start-part">
+        {scenario.confirmationType === "pin" && <PinPad pin={told.pin} onChange={(pin) => onTold({ ...told, pin })} />}
+        {scenario.confirmationType === "prompt" && (
+          <p className="start-question">{scenario.customConfirm ?? t("start.question")}</p>
+        )}
+        <ForeseenReach scenario={scenario} told={told} />
+        <Missing scenario={scenario} told={told} />
+        <FaultLine error={sending.error} />
+        <StartButton
+          {...{ drill, onStart: start }}
+          label={scenario.confirmationType === "prompt" ? t("start.yes") : ""}
+          ready={isReady(scenario, told)}
+          pending={sending.isPending}
+        />
+      </div>
     </section>
   );
 }

@@ -8,9 +8,8 @@ export function MappingField({ value, onChange }: { value: unknown; onChange: (m
   const { t, name } = useWords();
   const mapping = (value ?? {}) as Readonly<Record<string, string | null>>;
   return (
-    <fieldset className="card part">
-      <legend className="visually-hidden">{t("load.mapping")}</legend>
-      <strong aria-hidden="true">{t("load.mapping")}</strong>
+    <details>
+      <summary>{t("load.mapping")}</summary>
       <p className="soft">{t("load.mapping-words")}</p>
       {COLUMNS.map((column) => (
         <TextInput
@@ -22,6 +21,6 @@ export function MappingField({ value, onChange }: { value: unknown; onChange: (m
           onChange={(event) => onChange({ ...mapping, [column]: event.currentTarget.value || null })}
         />
       ))}
-    </fieldset>
+    </details>
   );
 }

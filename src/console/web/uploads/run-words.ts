@@ -12,7 +12,7 @@ export function runTone({ state }: Pick<LoadRunRow, "state">): string {
   return state === "failed" ? "bad" : state === "stopped" ? "warn" : "";
 }
 
-/** What a load did, or in a try would do: the people read, and what is not nothing. */
+/** What a load did, or in a try would do: the people read, and what is not nothing. One that stopped did nothing. */
 export function runCounts(run: LoadRunRow): { key: WordKey; n: number }[] {
   const counts = [
     { key: "load.users-created", n: run.usersCreated },
@@ -23,5 +23,8 @@ export function runCounts(run: LoadRunRow): { key: WordKey; n: number }[] {
     { key: "load.places-created", n: run.subscriptionsCreated },
     { key: "load.places-removed", n: run.subscriptionsRemoved },
   ] as const;
-  return [{ key: "load.people-read", n: run.peopleRead }, ...counts.filter(({ n }) => n > 0)];
+  return [
+    { key: "load.people-read", n: run.peopleRead },
+    ...counts.filter(({ n }) => n > 0 && run.state !== "stopped"),
+  ];
 }

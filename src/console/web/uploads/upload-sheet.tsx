@@ -5,6 +5,7 @@ import { useChange, useRow } from "../api/use-rows.ts";
 import { useConsole, useNow } from "../console-context.tsx";
 import { ListTable } from "../list/list-table.tsx";
 import { ChoiceBar } from "../parts/choice-bar.tsx";
+import { Dialog } from "../parts/dialog.tsx";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { Chip } from "../parts/level-chip.tsx";
 import { SideSheet } from "../parts/side-sheet.tsx";
@@ -99,6 +100,7 @@ const ASKS = { all: {}, faults: { resourceCreated: false }, good: { resourceCrea
 function Lines({ row }: { row: UploadRow }) {
   const { t, name } = useWords();
   const [shown, setShown] = useState<(typeof CHOICES)[number] | null>(null);
+  const [opened, setOpened] = useState<UploadLogRow | null>(null);
   const chosen = shown ?? (row.errorCount > 0 ? "faults" : "all");
   return (
     <>
@@ -115,8 +117,18 @@ function Lines({ row }: { row: UploadRow }) {
           params={{ bulkUploadId: row.id }}
           query={ASKS[chosen]}
           sort="line"
+          onOpen={setOpened}
           columns={[
-            { id: "line", head: t("upload.line"), width: "5rem", named: true, cell: (log) => String(log.line ?? "–") },
+            {
+              id: "line",
+              head: t("upload.line"),
+              width: "6rem",
+              cell: (log) => (
+                <button type="button" className="open" onClick={() => setOpened(log)}>
+                  {t("upload.line-n", { line: log.line ?? "–" })}
+                </button>
+              ),
+            },
             {
               id: "state",
               head: t("field.status"),
@@ -134,6 +146,26 @@ function Lines({ row }: { row: UploadRow }) {
           empty={<p>{t("upload.no-lines")}</p>}
         />
       </div>
+      {opened && <LineDialog log={opened} onClose={() => setOpened(null)} />}
     </>
+  );
+}
+
+/** Everything that was said to a line, since the table has room for its beginning alone. */
+function LineDialog({ log, onClose }: { log: UploadLogRow; onClose: () => void }) {
+  const { t } = useWords();
+  const errors = (log.errors ?? []) as readonly { field: string | null; message: string }[];
+  return (
+    <Dialog title={t("upload.line-n", { line: log.line ?? "–" })} onClose={onClose}>
+      <div className="stack">
+        {log.resourceName && <strong>{log.resourceName}</strong>}
+        {errors.length === 0 && <p>{log.resourceResponse}</p>}
+        <ul className="plain lined">
+          {errors.map(({ field, message }) => (
+            <li key={`${field} ${message}`}>{message}</li>
+          ))}
+        </ul>
+      </div>
+    </Dialog>
   );
 }

@@ -24,6 +24,7 @@ export const firstDe: Readonly<Record<keyof typeof firstEn, string>> = {
   "emergency.none": "Noch ist keine Vorlage für den Notfall markiert.",
   "emergency.mark": "Öffnen Sie eine Vorlage und schalten Sie „{field}“ ein.",
   "emergency.templates": "Zu den Vorlagen",
+  "emergency.asks": "Drücken: es fragt erst etwas",
   "emergency.nobody": "Sie nennt niemanden, der sie bekäme.",
   "field.emergency": "Eine Kachel des Notfallknopfs",
   "domain.acting": "Handelnde Domäne",

@@ -25,6 +25,7 @@ export const firstEn = {
   "emergency.none": "No template is marked for an emergency yet.",
   "emergency.mark": "Open a template and switch on “{field}”.",
   "emergency.templates": "Go to the templates",
+  "emergency.asks": "Press: it asks something first",
   "emergency.nobody": "It names nobody who would get it.",
   "field.emergency": "A tile of the emergency button",
   "domain.acting": "Acting domain",

@@ -30,7 +30,7 @@ export const placesDe: Readonly<Record<keyof typeof placesEn, string>> = {
   "places.removal-recipients": "wer hier {n} Rolle innehat|wer hier {n} Rollen innehat",
   "places.removal-inputs": "{n} Eingang, der hier steht|{n} Eingänge, die hier stehen",
   "places.unplaces-inputs":
-    "{n} Eingang bleibt, steht aber nicht mehr hier|{n} Eingänge bleiben, stehen aber nicht mehr hier",
+    "Wird es entfernt, bleibt {n} Eingang, steht aber nicht mehr hier.|Wird es entfernt, bleiben {n} Eingänge, stehen aber nicht mehr hier.",
   "places.external-hint": "Wie ein anderes System es nennt; jede nur einmal.",
   "places.type-hint": "Ein Kürzel von bis zu vier Buchstaben.",
   "places.emergency-hint": "Der Notruf kennt dieses Gebäude.",
@@ -144,6 +144,7 @@ export const placesDe: Readonly<Record<keyof typeof placesEn, string>> = {
   "boundary.who-hint": "Listen und Personen, die ihn auslösen; keine für alle.",
   "boundary.activities": "Was er tat",
   "boundary.no-activities": "Er hat noch nicht ausgelöst.",
+  "boundary.sentence": "Wenn jemand {action}: {then}",
   "boundary.every": "höchstens alle {n} s",
   "field.action": "Löst aus, wenn jemand",
   "field.perUserThrottlingInSecs": "Pause für dieselbe Person",

@@ -27,7 +27,8 @@ export const placesEn = {
   "places.removal-zones": "{n} zone|{n} zones",
   "places.removal-recipients": "who plays {n} role here|who plays {n} roles here",
   "places.removal-inputs": "{n} input that stands here|{n} inputs that stand here",
-  "places.unplaces-inputs": "{n} input stays, but is no longer here|{n} inputs stay, but are no longer here",
+  "places.unplaces-inputs":
+    "When it is removed, {n} input stays but no longer stands here.|When it is removed, {n} inputs stay but no longer stand here.",
   "places.external-hint": "What another system calls it; each once.",
   "places.type-hint": "A code of up to four letters.",
   "places.emergency-hint": "The emergency service knows this building.",
@@ -138,6 +139,7 @@ export const placesEn = {
   "boundary.who-hint": "Lists and people who fire it; none for everybody.",
   "boundary.activities": "What it did",
   "boundary.no-activities": "It has not fired yet.",
+  "boundary.sentence": "When somebody {action}: {then}",
   "boundary.every": "at most every {n} s",
   "field.action": "Fires when somebody",
   "field.perUserThrottlingInSecs": "Rest for the same person",

@@ -37,6 +37,7 @@ export const uploadsDe: Readonly<Record<keyof typeof uploadsEn, string>> = {
   "upload.forget": "Aus dieser Liste entfernen",
   "upload.shown": "Gezeigte Zeilen",
   "upload.line": "Zeile",
+  "upload.line-n": "Zeile {line}",
   "upload.said": "Was dazu gesagt wurde",
   "upload.no-lines": "Keine solche Zeile.",
   "upload-lines.all": "Alle Zeilen",

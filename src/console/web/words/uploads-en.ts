@@ -35,6 +35,7 @@ export const uploadsEn = {
   "upload.forget": "Remove from this list",
   "upload.shown": "Lines shown",
   "upload.line": "Line",
+  "upload.line-n": "Line {line}",
   "upload.said": "What was said to it",
   "upload.no-lines": "No such line.",
   "upload-lines.all": "All lines",
