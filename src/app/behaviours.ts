@@ -116,7 +116,7 @@ export interface BehaviourNeeds {
   bells: BellTimes;
   groupCounts: GroupCounts;
   activationCounts: GroupCounts;
-  plugins: Pick<PluginHost, "manifests" | "findProvider" | "extensionBehaviour">;
+  plugins: Pick<PluginHost, "manifests" | "findProvider" | "profileSchema" | "extensionBehaviour">;
   /** Scenarios with a location report a question about the site. */
   reportsSite: boolean;
   /** Where the appliance is reached. */
@@ -172,7 +172,7 @@ export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour>
     bind(messageTemplates, templateBehaviour(files)),
     bind(notifications, startingIncidents(notificationBehaviour)),
     bind(brandings, brandingBehaviour),
-    bind(notificationProfiles, notificationProfileBehaviour),
+    bind(notificationProfiles, notificationProfileBehaviour(plugins.profileSchema)),
     bind(notificationRecipients, recipientBehaviour),
     bind(deliveries, deliveryBehaviour),
     bind(notificationActivities, activityBehaviour),

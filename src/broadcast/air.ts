@@ -2,6 +2,7 @@ import type { Programme } from "../audio/programme.ts";
 import type { Streamer } from "../audio/streamer.ts";
 import { sleep } from "../base/clock.ts";
 import { BugError } from "../base/errors.ts";
+import type { DeliveryItem } from "../plugin-api/index.ts";
 import notifications from "../resources/broadcasts/notifications.ts";
 import { addActivity } from "./activities.ts";
 import type { NotificationRow } from "./compose.ts";
@@ -13,8 +14,9 @@ import { loadDeliveries } from "./ledger-rows.ts";
 import { createLiveBroadcast, type LiveBroadcast } from "./live-broadcast.ts";
 import { hasOpenRecipients } from "./open-recipients.ts";
 import { imagePathOf, programmeFor } from "./programme.ts";
+import { type Providers, settingsOfProvider } from "./providers.ts";
 import { type Resumption, resumptionOf } from "./resumption.ts";
-import { sendingProfileOf } from "./sending-profile.ts";
+import { effectiveSettingsOf, sendingProfileOf } from "./sending-profile.ts";
 import { createSound, type Sound } from "./sound.ts";
 import type { StageNeeds } from "./stage.ts";
 import { stoppedBy } from "./stopped.ts";
@@ -144,6 +146,7 @@ async function makeLive(row: NotificationRow, how: Resumption, needs: AirNeeds):
     dispatcher: desk.dispatcher,
     ledger: needs.ledger,
     shared: sharedItem(row, row.notAfter ?? row.createdAt, imagePathOf(row, store.files)),
+    settingsFor: settingsByProvider(row, needs.providers),
     mayWait: sendingProfileOf(row).queueingAllowed,
     givenUp: !sounds,
     sound,
@@ -152,6 +155,20 @@ async function makeLive(row: NotificationRow, how: Resumption, needs: AirNeeds):
     soundBegan: (t0) => moment("t0", t0),
   });
   return live;
+}
+
+/** What the settings of a message say of each provider, put together once. */
+function settingsByProvider(
+  row: NotificationRow,
+  providers: Providers,
+): (provider: string) => DeliveryItem["settings"] {
+  const settings = effectiveSettingsOf(row);
+  const known = new Map<string, DeliveryItem["settings"]>();
+  return (provider) => {
+    const found = known.get(provider) ?? settingsOfProvider(provider, settings, providers).value;
+    known.set(provider, found);
+    return found;
+  };
 }
 
 async function makeSound(row: NotificationRow, needs: AirNeeds, onOver: () => void): Promise<Sound | null> {

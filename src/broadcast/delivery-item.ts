@@ -4,7 +4,7 @@ import { deliveryText } from "./message-text.ts";
 import { sendingProfileOf } from "./sending-profile.ts";
 
 /** What is the same for all devices of one message. */
-export type SharedItem = Omit<DeliveryItem, "deliveryId" | "device" | "attempt" | "reached" | "audio">;
+export type SharedItem = Omit<DeliveryItem, "deliveryId" | "device" | "attempt" | "reached" | "audio" | "settings">;
 
 /** Makes the shared part of a message's items; `imagePath` is that of its stored picture. */
 export function sharedItem(row: NotificationRow, notAfter: number, imagePath: string | null): SharedItem {

@@ -96,16 +96,17 @@ function allAdded(state: LiveState): void {
 function itemFor(state: LiveState, delivery: Delivery, device: ReachedDevice): DeliveryItem {
   const { shared } = state;
   const audio = audioFor(state, delivery);
+  const settings = state.settingsFor(delivery.provider);
   const { pk: deliveryId, reached, level } = delivery;
   delivery.audible = audio !== null;
   if (reached) {
     const proven = isReached(delivery) ? (level as "accepted") : "sent";
-    return { ...shared, audio, deliveryId, device, attempt: delivery.attempt, reached: proven };
+    return { ...shared, settings, audio, deliveryId, device, attempt: delivery.attempt, reached: proven };
   }
   delivery.attempt++;
   // After a crash, what was asked must be told from what was not: it may have joined without anybody knowing.
   state.ledger.touch(delivery);
-  return { ...shared, audio, deliveryId, device, attempt: delivery.attempt };
+  return { ...shared, settings, audio, deliveryId, device, attempt: delivery.attempt };
 }
 
 function audioFor({ sound, targets }: LiveState, { hears, reached }: Delivery): AudioTarget | null {

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from "../base/clock.ts";
-import type { AudioTarget } from "../plugin-api/index.ts";
+import type { AudioTarget, DeliveryItem } from "../plugin-api/index.ts";
 import type { Delivery } from "./delivery.ts";
 import type { SharedItem } from "./delivery-item.ts";
 import type { Dispatcher } from "./dispatcher.ts";
@@ -15,6 +15,8 @@ export interface LiveNeeds {
   dispatcher: Dispatcher;
   ledger: Ledger;
   shared: SharedItem;
+  /** What the message's settings say of a provider. */
+  settingsFor(provider: string): DeliveryItem["settings"];
   mayWait: boolean;
   /** It is only ended, by whoever put it on air. */
   givenUp: boolean;

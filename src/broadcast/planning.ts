@@ -1,7 +1,8 @@
 import type { Reader, Transaction } from "../store/store.ts";
 import type { NotificationRow } from "./compose.ts";
 import { NOT_REACHED } from "./proof.ts";
-import type { Providers } from "./providers.ts";
+import { type Providers, settingsOfProvider } from "./providers.ts";
+import { type Configured, effectiveSettingsOf } from "./sending-profile.ts";
 import type { TargetRange } from "./targets.ts";
 
 /** Words for what keeps a provider from working, by its name; JSON. */
@@ -18,28 +19,34 @@ const COLUMNS = `id, created_at, updated_at, notification_pk, device_pk, user_de
 
 /**
  * Why nothing is sent to a device `d` that the appliance `acting` serves, as two columns, null where nothing is wrong:
- * `skipped` for what is out of use or not licensed, `failed` for what is another appliance's or whose plugin is gone
+ * `skipped` for what is out of use, not licensed or left out by the profile, `failed` for what is another appliance's or whose plugin is gone
  * or off. Takes our endpoint's key; needs the table `troubles`. own choice: which is which
  */
 function verdict(acting: string): string {
   return `CASE WHEN d.defunct = 1 THEN 'The device is marked as out of use.'
-      WHEN d.is_licensed = 0 THEN 'The licence does not include the device.' END AS skipped,
+      WHEN d.is_licensed = 0 THEN 'The licence does not include the device.'
+      ELSE (SELECT words FROM troubles WHERE troubles.provider = d.provider AND skips) END AS skipped,
     CASE WHEN ${acting} <> ? THEN 'The device belongs to an appliance that is not connected.'
       WHEN d.provider IS NULL THEN 'No plugin serves the device.'
-      ELSE (SELECT words FROM troubles WHERE troubles.provider = d.provider) END AS failed`;
+      ELSE (SELECT words FROM troubles WHERE troubles.provider = d.provider AND NOT skips) END AS failed`;
 }
 
-const TROUBLES = "troubles(provider, words) AS MATERIALIZED (SELECT key, value FROM json_each(?))";
+const TROUBLES = `troubles(provider, words, skips) AS MATERIALIZED (
+  SELECT key, value ->> 'words', value ->> 'skips' FROM json_each(?))`;
 
-/** Looks which providers can do nothing now, before the rows of a broadcast are made. */
-export function troublesOfProviders(reader: Reader, providers: Providers): ProviderTroubles {
-  const troubles: Record<string, string> = {};
+/** Looks which providers can, or are to, do nothing now, before the rows of a broadcast are made. */
+export function troublesOfProviders(reader: Reader, providers: Providers, row: Configured): ProviderTroubles {
+  const troubles: Record<string, { words: string; skips: boolean }> = {};
+  const settings = effectiveSettingsOf(row);
   for (const { name } of reader.all<{ name: string }>(PROVIDERS)) {
-    const words = troubleOf(name, providers);
-    if (words !== null) troubles[name] = words;
+    const skips = settingsOfProvider(name, settings, providers).disabled;
+    const words = skips ? LEFT_OUT(name) : troubleOf(name, providers);
+    if (words !== null) troubles[name] = { words, skips };
   }
   return JSON.stringify(troubles);
 }
+
+const LEFT_OUT = (provider: string): string => `The notification profile leaves the plugin ${provider} out.`;
 
 function troubleOf(provider: string, providers: Providers): string | null {
   const state = providers.state(provider);
@@ -175,7 +182,7 @@ export function reopenUserDeliveries(tx: Transaction, row: NotificationRow, most
        WHERE l.pk IN (${ENDED_SHORT} AND user_device_pk IS NOT NULL LIMIT ?)
      )
      UPDATE deliveries ${OPEN_AGAIN} FROM seen WHERE pk = seen.row`,
-    channelsOf(tx, providers),
+    channelsOf(tx, providers, row),
     row.pk,
     before,
     most,
@@ -213,7 +220,7 @@ export function insertUserDeliveries(
        CASE WHEN skipped IS NOT NULL THEN 'skipped' ELSE 'planned' END,
        skipped, 0, ?, 0, ?, CASE WHEN skipped IS NOT NULL THEN ? END, ?
      FROM seen`,
-    channelsOf(tx, providers),
+    channelsOf(tx, providers, row),
     row.pk,
     range.after,
     range.upTo,
@@ -251,16 +258,21 @@ export function insertGroupDeliveries(tx: Transaction, row: NotificationRow, our
 }
 
 /** The plugins that serve types of user devices, with words for what keeps them from it; JSON. */
-function channelsOf(reader: Reader, providers: Providers): string {
+function channelsOf(reader: Reader, providers: Providers, row: Configured): string {
+  const settings = effectiveSettingsOf(row);
   const channels = reader.all<{ type: string; provider: string; off: number }>(
     `SELECT device_type AS type, min(plugin) AS provider, min(coalesce(disabled, 0) OR coalesce(global_disabled, 0)) AS off
      FROM extensions WHERE type = 'device' AND device_type IS NOT NULL AND plugin IS NOT NULL GROUP BY device_type`,
   );
+  const wordsFor = (provider: string, isOff: boolean): string | null => {
+    if (settingsOfProvider(provider, settings, providers).disabled) return LEFT_OUT(provider);
+    return isOff ? `The plugin ${provider} is switched off.` : troubleOf(provider, providers);
+  };
   return JSON.stringify(
     channels.map(({ type, provider, off }) => ({
       type,
       provider,
-      words: off ? `The plugin ${provider} is switched off.` : troubleOf(provider, providers),
+      words: wordsFor(provider, off === 1),
     })),
   );
 }

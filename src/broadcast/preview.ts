@@ -82,7 +82,7 @@ async function foreseeGroups(row: NotificationRow, preview: Preview, needs: Prev
   const { store, clock } = needs;
   const pks = await groupMembers({ reader: store, clock }, row.deviceGroupIds);
   const ours = endpointKey(store, needs.endpointId());
-  const troubles = troublesOfProviders(store, needs.providers);
+  const troubles = troublesOfProviders(store, needs.providers, row);
   for (let at = 0; at < pks.length; at += PIECE) {
     for (const device of foreseeDevices(store, pks.slice(at, at + PIECE), { ours, troubles })) tell(device, preview);
     await turn(clock);

@@ -5,26 +5,33 @@ import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
 import notificationProfiles from "../resources/profiles/notification-profiles.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { Behaviour, By, Reader, Store } from "../store/store.ts";
-import { isObject, type ProfileSetting } from "./profile-settings.ts";
-import { completeOnprem, faultsOfOnprem } from "./sending-profile.ts";
+import { isObject, type ProfileSchema, type ProfileSetting, type SchemaOf } from "./profile-settings.ts";
+import { ONPREM_SCHEMA } from "./sending-profile.ts";
 
 /**
- * Profiles hold settings of extensions that there are; those for the devices of appliances are checked one by one. The
- * default profile stays. own choice: settings of other extensions are kept as they are given.
+ * Profiles hold settings of extensions that there are, checked one by one: those for the devices of appliances, and those
+ * of plugins that say what they may be. The default profile stays. own choice: settings of other extensions are kept as
+ * they are given, and so are those of a plugin that no longer fit, until they are written.
  */
-export const notificationProfileBehaviour: Behaviour<typeof notificationProfiles> = {
-  beforeWrite({ before, after }, tx) {
-    if (!after) {
-      if (before?.default) throw new ConflictError("The default profile can't be deleted.");
-      return;
-    }
-    if (JSON.stringify(after.settings) !== JSON.stringify(before?.settings)) {
-      after.settings = checkedSettings(after.settings ?? [], tx);
-    }
-  },
-};
+export function notificationProfileBehaviour(schemaOf: SchemaOf): Behaviour<typeof notificationProfiles> {
+  return {
+    beforeWrite({ before, after }, tx) {
+      if (!after) {
+        if (before?.default) throw new ConflictError("The default profile can't be deleted.");
+        return;
+      }
+      if (JSON.stringify(after.settings) === JSON.stringify(before?.settings)) return;
+      after.settings = checkedSettings(after.settings ?? [], before ? settingsIn(before) : [], tx, schemaOf);
+    },
+  };
+}
 
-function checkedSettings(given: unknown, reader: Reader): ProfileSetting[] {
+function checkedSettings(
+  given: unknown,
+  before: readonly ProfileSetting[],
+  reader: Reader,
+  schemaOf: SchemaOf,
+): ProfileSetting[] {
   if (!Array.isArray(given)) throw faulty([wrong("settings", "A list is expected.")]);
   const faults: Fault[] = [];
   const found = new Map<string, ProfileSetting>();
@@ -44,7 +51,9 @@ function checkedSettings(given: unknown, reader: Reader): ProfileSetting[] {
       return;
     }
     const setting = { id: key, disabled: disabled === true, value: (value ?? {}) as Record<string, unknown> };
-    for (const fault of key === ONPREM_EXTENSION_ID ? faultsOfOnprem(setting.value) : []) {
+    const known = before.find(({ id }) => id === key)?.value;
+    const isNew = JSON.stringify(known) !== JSON.stringify(setting.value);
+    for (const fault of (isNew && schemaFor(key, schemaOf)?.faultsOf(setting.value)) || []) {
       const field = `${name}.value.${fault.field}`;
       faults.push({ ...fault, field, message: fault.message.replace(/^Field \S+/, `Field ${field}`) });
     }
@@ -52,6 +61,11 @@ function checkedSettings(given: unknown, reader: Reader): ProfileSetting[] {
   });
   if (faults.length > 0) throw faulty(faults);
   return [...found.values()];
+}
+
+/** What may be said of an extension; null where anything may. */
+export function schemaFor(extensionId: string, schemaOf: SchemaOf): ProfileSchema | null {
+  return extensionId === ONPREM_EXTENSION_ID ? ONPREM_SCHEMA : schemaOf(extensionId);
 }
 
 function wrong(field: string, words: string): Fault {
@@ -79,11 +93,11 @@ export interface ShownSetting extends ProfileSetting {
 }
 
 /** Every extension's place in a profile, whether or not the profile says something of it. */
-export function shownSettings(profile: ProfileRow, reader: Reader): ShownSetting[] {
+export function shownSettings(profile: ProfileRow, reader: Reader, schemaOf: SchemaOf): ShownSetting[] {
   const stored = new Map(settingsIn(profile).map((setting) => [setting.id, setting]));
   return reader.find(extensions, {}).map(({ id, name, disabled: globalDisabled }) => {
     const { value, disabled } = stored.get(id) ?? { value: {}, disabled: false };
-    const effectiveConfig = id === ONPREM_EXTENSION_ID ? completeOnprem(value) : { ...value };
+    const effectiveConfig = schemaFor(id, schemaOf)?.complete(value) ?? { ...value };
     return { id, name, disabled, value, extension: { disabled, effectiveConfig, globalDisabled } };
   });
 }

@@ -1,4 +1,6 @@
-import { invalidValue } from "../base/errors.ts";
+import { type Fault, invalidValue } from "../base/errors.ts";
+import { compileChecker } from "../schema/check.ts";
+import type { Field } from "../schema/field.ts";
 
 /** What a notification profile holds for one extension. */
 export interface ProfileSetting {
@@ -7,6 +9,38 @@ export interface ProfileSetting {
   /** Nothing is sent through the extension. */
   disabled: boolean;
   value: Readonly<Record<string, unknown>>;
+}
+
+/** What a profile may say of one extension. */
+export interface ProfileSchema {
+  /** What is wrong with settings, fields named as in them; unknown names are. */
+  faultsOf(value: Readonly<Record<string, unknown>>): Fault[];
+  /** All settings: the good ones of `value`, the defaults for the others. */
+  complete(value: Readonly<Record<string, unknown>>): Record<string, unknown>;
+}
+
+/** Finds what may be said of an extension, by its id; null where anything may. */
+export type SchemaOf = (extensionId: string) => ProfileSchema | null;
+
+/** Compiles the settings that an extension has in profiles. */
+export function compileProfileSchema(fields: Readonly<Record<string, Field>>): ProfileSchema {
+  const checker = compileChecker(fields);
+  const faultsOf = (value: Readonly<Record<string, unknown>>): Fault[] => {
+    const strange = Object.keys(value).filter((name) => !Object.hasOwn(fields, name));
+    const faults = strange.map((field): Fault => {
+      return { field, type: "invalid-value", message: `Field ${field} is not valid. There is no such setting.` };
+    });
+    return [...faults, ...checker.check(value, "create").faults];
+  };
+  return {
+    faultsOf,
+    complete(value) {
+      // What was good by an earlier version of the extension may not be by this one.
+      const bad = new Set(faultsOf(value).map(({ field }) => field?.split(/[.[]/)[0]));
+      const good = Object.entries(value).filter(([name]) => !bad.has(name));
+      return checker.check(Object.fromEntries(good), "create").values;
+    },
+  };
 }
 
 const OVERRIDES = "extensionSettingsOverrides";

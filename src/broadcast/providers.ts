@@ -1,4 +1,5 @@
 import type { DeliveryItem, OutcomeDetails, OutcomeLevel, StopRequest } from "../plugin-api/index.ts";
+import type { ProfileSchema, ProfileSetting } from "./profile-settings.ts";
 
 /** The channels that carry deliveries, as the pipeline sees them; the plugin host stands behind it. */
 export interface Providers {
@@ -6,6 +7,10 @@ export interface Providers {
   state(provider: string): "running" | "restarting" | "disabled" | "absent";
   /** Items a provider may hold without outcome. */
   window(provider: string): number;
+  /** Id of the extension behind which a provider stands. */
+  extensionId(provider: string): string;
+  /** What profiles may say of the provider behind an extension; null where it does not say. */
+  profileSchema(extensionId: string): ProfileSchema | null;
   /** Hands over at most 200 items; never blocks, never throws. */
   deliver(provider: string, items: DeliveryItem[]): void;
   stop(provider: string, request: StopRequest): void;
@@ -18,4 +23,15 @@ export interface Outcome {
   level: OutcomeLevel;
   details: OutcomeDetails;
   at: number;
+}
+
+/** What the settings of a message say of one provider; `value` has the defaults filled in. */
+export function settingsOfProvider(
+  provider: string,
+  settings: readonly ProfileSetting[],
+  providers: Pick<Providers, "extensionId" | "profileSchema">,
+): Pick<ProfileSetting, "disabled" | "value"> {
+  const id = providers.extensionId(provider);
+  const { disabled = false, value = {} } = settings.find((setting) => setting.id === id) ?? {};
+  return { disabled, value: providers.profileSchema(id)?.complete(value) ?? value };
 }

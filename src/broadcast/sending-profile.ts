@@ -1,10 +1,9 @@
-import { type Fault, invalidValue } from "../base/errors.ts";
+import { invalidValue } from "../base/errors.ts";
 import type { DeliveryProfile } from "../plugin-api/index.ts";
 import type { NotificationSource } from "../resources/broadcasts/notification-sources.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
-import { compileChecker } from "../schema/check.ts";
 import { boolean, integer, number, option, text } from "../schema/field.ts";
-import { extensionSettings, type ProfileSetting } from "./profile-settings.ts";
+import { compileProfileSchema, extensionSettings, type ProfileSetting } from "./profile-settings.ts";
 
 /** How a broadcast is sent to the devices of appliances. @source decisions.md 8 (notification profile) */
 export interface SendingProfile extends DeliveryProfile {
@@ -61,21 +60,8 @@ const ONPREM_SETTINGS = {
   queuedSendThreshold: integer("How long a message may wait.", { unit: "s" }),
 };
 
-const checker = compileChecker(ONPREM_SETTINGS);
-
-/** What is wrong with settings for the devices of appliances; unknown names are. */
-export function faultsOfOnprem(value: Readonly<Record<string, unknown>>): Fault[] {
-  const strange = Object.keys(value).filter((name) => !Object.hasOwn(ONPREM_SETTINGS, name));
-  const faults = strange.map((field): Fault => {
-    return { field, type: "invalid-value", message: `Field ${field} is not valid. There is no such setting.` };
-  });
-  return [...faults, ...checker.check(value, "create").faults];
-}
-
-/** All settings for the devices of appliances: the values given, the defaults for the others. */
-export function completeOnprem(value: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return checker.check(value, "create").values;
-}
+/** What profiles say of the devices of appliances. */
+export const ONPREM_SCHEMA = compileProfileSchema(ONPREM_SETTINGS);
 
 /** What a message is sent with: the settings as they were when it was accepted, or what its sender gave. */
 export interface Configured {
@@ -84,21 +70,27 @@ export interface Configured {
   effectiveSettings?: string | null;
 }
 
+/** The settings of all extensions that a message is sent with. Throws CallerError. */
+export function effectiveSettingsOf({ effectiveSettings, extensionSettingsOverrides }: Configured): ProfileSetting[] {
+  if (!effectiveSettings) return extensionSettings(null, extensionSettingsOverrides);
+  return JSON.parse(effectiveSettings) as ProfileSetting[];
+}
+
 /**
  * The settings for appliances' devices that a message is sent with: those given for the `onprem` extension, else the
  * defaults. Other extensions' settings and unknown names are left alone. Throws CallerError.
  */
-export function sendingProfileOf({ effectiveSettings, extensionSettingsOverrides }: Configured): SendingProfile {
-  if (!effectiveSettings) return readSendingProfile(extensionSettings(null, extensionSettingsOverrides));
-  return readSendingProfile(JSON.parse(effectiveSettings) as ProfileSetting[]);
+export function sendingProfileOf(configured: Configured): SendingProfile {
+  return readSendingProfile(effectiveSettingsOf(configured));
 }
 
 /** As `sendingProfileOf`, of settings that are put together already. */
 export function readSendingProfile(settings: readonly ProfileSetting[]): SendingProfile {
   const onprem = settings.find(({ id }) => id === ONPREM_EXTENSION_ID);
-  const { values, faults } = checker.check(onprem?.value ?? {}, "create");
-  const fault = faults[0];
+  const known = Object.entries(onprem?.value ?? {}).filter(([name]) => Object.hasOwn(ONPREM_SETTINGS, name));
+  const fault = ONPREM_SCHEMA.faultsOf(Object.fromEntries(known))[0];
   if (fault) throw invalidValue(FIELD, fault.message);
+  const values = ONPREM_SCHEMA.complete(onprem?.value ?? {});
   const { volume, ringtone, persistentText, skipPhonesInUse, priority, repetitions, queueingAllowed } =
     values as unknown as SendingProfile;
   return {

@@ -1,4 +1,5 @@
 import { ConflictError } from "../base/errors.ts";
+import { compileProfileSchema, type ProfileSchema } from "../broadcast/profile-settings.ts";
 import type {
   ConfigFields,
   DeliveryItem,
@@ -14,7 +15,7 @@ import { cleanNotes } from "./clean-notes.ts";
 import { createHandOver } from "./hand-over.ts";
 import { type AnswerNeeds, answerCall } from "./host-answers.ts";
 import type { PluginHostNeeds } from "./host-needs.ts";
-import { type InstalledPlugin, loadConfigFields } from "./installed-plugins.ts";
+import { type InstalledPlugin, loadPluginFields } from "./installed-plugins.ts";
 import { launchInWorker } from "./instance.ts";
 import { createLogTail, type LogTail, type TailedLog, tailLog } from "./log-tail.ts";
 import { recordSwitchOff, recordUnreached } from "./plugin-activities.ts";
@@ -59,6 +60,7 @@ export class HostedPlugin {
   readonly #routes;
   #config: PluginConfig | null = null;
   #configFields: ConfigFields | null = null;
+  #profileSchema: ProfileSchema | null = null;
   #loadFault: string | null = null;
   /** The first `apply` has not been done. */
   #waiting = true;
@@ -109,6 +111,9 @@ export class HostedPlugin {
   get configFields(): ConfigFields | null {
     return this.#configFields;
   }
+  get profileSchema(): ProfileSchema | null {
+    return this.#profileSchema;
+  }
   get status(): PluginStatus {
     const { failures, nextTryAt } = this.#supervisor;
     const next = { failures, nextTryAt: nextTryAt === null ? null : new Date(nextTryAt).toISOString() };
@@ -132,9 +137,10 @@ export class HostedPlugin {
   /** Reads the fields of its configuration; without them it can't run. Never rejects. */
   async load(): Promise<void> {
     try {
-      const fields: ConfigFields = await loadConfigFields(this.#plugin);
-      this.#configFields = fields;
-      this.#config = createPluginConfig(fields, this.#needs.host.store.secrets);
+      const { config, profile } = await loadPluginFields(this.#plugin);
+      this.#configFields = config;
+      this.#config = createPluginConfig(config, this.#needs.host.store.secrets);
+      this.#profileSchema = profile && compileProfileSchema(profile);
     } catch (error) {
       this.#loadFault = `its config.js can't be read: ${wordsOf(error)}`;
     }

@@ -64,12 +64,22 @@ export function findPlugins(
   return { installed, refused };
 }
 
-/** Reads the fields of a plugin's configuration; runs its config.js, which holds nothing but them. */
-export async function loadConfigFields({ configEntry }: InstalledPlugin): Promise<ConfigFields> {
+/** What a plugin's config.js exports: the fields of its configuration, and of what profiles may say of it. */
+export interface PluginFields {
+  config: ConfigFields;
+  /** Null when it does not say. */
+  profile: ConfigFields | null;
+}
+
+/** Reads a plugin's fields; runs its config.js, which holds nothing but them. */
+export async function loadPluginFields({ configEntry }: InstalledPlugin): Promise<PluginFields> {
   // A newer version lies at the same place and must not be taken for the one that was read before.
   const { mtimeMs } = statSync(configEntry);
-  const { default: fields } = (await import(`${configEntry.href}?${mtimeMs}`)) as { default: ConfigFields };
-  return fields;
+  const { default: config, profile = null } = (await import(`${configEntry.href}?${mtimeMs}`)) as {
+    default: ConfigFields;
+    profile?: ConfigFields;
+  };
+  return { config, profile };
 }
 
 function namesBelow(folder: URL): string[] {

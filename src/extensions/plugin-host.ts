@@ -166,6 +166,9 @@ export function createPluginHost(needs: PluginHostNeeds): PluginHost {
       if (plugin.running) return "running";
       return plugin.comesBack ? "restarting" : "disabled";
     },
+    extensionId: extensionIdOf,
+    profileSchema: (extensionId) =>
+      [...plugins].find(([name]) => extensionIdOf(name) === extensionId)?.[1].profileSchema ?? null,
     window: (provider) => plugins.get(provider)?.manifest.window ?? 0,
     deliver(provider, items) {
       const plugin = plugins.get(provider);

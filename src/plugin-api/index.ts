@@ -46,6 +46,8 @@ export interface DeliveryItem {
   /** Null when the message is text only. */
   audio: AudioTarget | null;
   profile: DeliveryProfile;
+  /** What the message's profile and its sender say of this plugin, by the fields of its `profile`, defaults filled in. */
+  settings: Readonly<Record<string, unknown>>;
   /** 1 for the first try. */
   attempt: number;
   /**
@@ -214,7 +216,8 @@ export interface PluginDefinition<F extends ConfigFields = ConfigFields> {
 
 /**
  * Declares a plugin: `export default definePlugin({ config, activate })` in its index.ts, with `config` the default
- * export of its config.ts, which the core reads without starting the plugin.
+ * export of its config.ts, which the core reads without starting the plugin. Fields that config.ts exports as `profile` are
+ * what notification profiles may say of the plugin; they reach it with every delivery as `settings`.
  */
 export function definePlugin<const F extends ConfigFields>(definition: PluginDefinition<F>): PluginDefinition<F> {
   return definition;

@@ -8,6 +8,7 @@ import type { Log } from "../base/log.ts";
 import type { BellTimes } from "../bells/timetables.ts";
 import type { Broadcaster } from "../broadcast/broadcaster.ts";
 import type { Campaigns } from "../broadcast/campaigns.ts";
+import type { SchemaOf } from "../broadcast/profile-settings.ts";
 import type { Speech } from "../broadcast/speech.ts";
 import type { FailoverStatus } from "../health/failover-status.ts";
 import type { HealthReport } from "../health/health.ts";
@@ -49,6 +50,7 @@ export interface ApiNeeds {
     route(plugin: string, request: PluginRequest): Promise<PluginResponse | null>;
     /** Fields of the plugins' configurations, by extension id. */
     configFields(): Readonly<Record<string, ConfigFields>>;
+    profileSchema: SchemaOf;
     /** Starts the plugin behind an extension anew. Throws ConflictError when there is none or it must not run. */
     restart(extensionId: string, by: By): Promise<void>;
     /** At most `limit` of the newest lines after number `after` of its log, oldest first; null without a plugin. */

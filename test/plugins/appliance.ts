@@ -155,6 +155,7 @@ export function itemOf(deliveryId: number, of: Partial<DeliveryItem> = {}): Deli
     imagePath: null,
     audio: null,
     profile: { volume: "As-Is", ringtone: null, persistentText: false, skipPhonesInUse: false },
+    settings: {},
     attempt: 1,
     ...of,
   };

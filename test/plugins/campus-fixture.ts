@@ -86,6 +86,7 @@ export function deliveryTo(
     imagePath: null,
     audio: null,
     profile: { volume: "As-Is", ringtone: null, persistentText: false, skipPhonesInUse: false },
+    settings: {},
     attempt: 1,
     ...changes,
   };

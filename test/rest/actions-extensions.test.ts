@@ -15,6 +15,7 @@ beforeAll(async () => {
   const plugins = {
     route: async () => null,
     configFields: () => ({}),
+    profileSchema: () => null,
     restart: async (extensionId: string, by: { actor: { name: string } }) => {
       if (restarted.length > 0) throw new ConflictError("It can't be started: it is switched off");
       restarted.push([extensionId, by.actor.name]);

@@ -13,7 +13,9 @@ beforeAll(async () => {
     return { status: 207, headers: { "content-type": "text/xml", "x-own": "1", "content-length": "999" }, body };
   };
   api = await openApi(makeTempDir(), {
-    needs: { plugins: { route, configFields: () => ({}), restart: async () => {}, log: () => null } },
+    needs: {
+      plugins: { route, configFields: () => ({}), profileSchema: () => null, restart: async () => {}, log: () => null },
+    },
   });
 });
 afterAll(() => api.close());

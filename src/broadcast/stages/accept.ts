@@ -121,6 +121,7 @@ function sendingValues(message: Partial<NotificationRow>, by: By, options: SendO
   const now = needs.clock.now();
   const chosen = profileFor(needs.store, message.notificationProfileId);
   const settings = extensionSettings(chosen && settingsIn(chosen), message.extensionSettingsOverrides);
+  checkOverrides(message.extensionSettingsOverrides, needs);
   const profile = readSendingProfile(settings);
   const priorityLevel = priorityLevelOf(message.priority ?? "normal", options.source, profile);
   const expiresAt = message.expiration ? now + message.expiration * 1_000 : null;
@@ -142,6 +143,14 @@ function sendingValues(message: Partial<NotificationRow>, by: By, options: SendO
     stage,
     stageAt: now,
   } satisfies SystemValues<typeof notifications>;
+}
+
+/** What a sender says of plugins is held against what they take; what profiles say was when it was written. */
+function checkOverrides(overrides: unknown, { providers }: AcceptNeeds): void {
+  for (const [id, value] of Object.entries((overrides ?? {}) as Record<string, Record<string, unknown>>)) {
+    const fault = providers.profileSchema(id.toLowerCase())?.faultsOf(value)[0];
+    if (fault) throw invalidValue("extensionSettingsOverrides", `${id}: ${fault.message}`);
+  }
 }
 
 /** What the sender names must be visible to the sender; what the template names need not be. */

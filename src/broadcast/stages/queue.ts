@@ -51,7 +51,7 @@ export const queue: Stage = {
 
 async function queueDevices(row: NotificationRow, needs: StageNeeds, lane: Lane): Promise<void> {
   const ours = endpointKey(needs.store, needs.endpointId());
-  const troubles = troublesOfProviders(needs.store, needs.providers);
+  const troubles = troublesOfProviders(needs.store, needs.providers, row);
   await writeInSlices(needs, lane, (tx, most) => {
     const range = nextTargets(tx, row.pk, 0, most);
     if (!range) return 0;
@@ -65,7 +65,7 @@ async function queueDevices(row: NotificationRow, needs: StageNeeds, lane: Lane)
 async function reopenRows(row: NotificationRow, before: number, needs: StageNeeds, lane: Lane): Promise<void> {
   const { store, providers } = needs;
   const ours = endpointKey(store, needs.endpointId());
-  const given = { ours, troubles: troublesOfProviders(store, providers), providers, before };
+  const given = { ours, troubles: troublesOfProviders(store, providers, row), providers, before };
   await writeInSlices(needs, lane, (tx, most) => reopenDeviceDeliveries(tx, row, most, given));
   await writeInSlices(needs, lane, (tx, most) => reopenUserDeliveries(tx, row, most, given));
 }

@@ -44,12 +44,17 @@ function typesOf(): object {
   };
 }
 
-const CONFIG = `import { integer, secret } from "#plugin-api";
+const CONFIG = `import { integer, option, secret } from "#plugin-api";
 
 /** What an administrator may set; shown as a form, checked before it is stored. */
 export default {
   token: secret("Sent along as a bearer token, when the device asks for one."),
   timeoutMs: integer("How long a device may take to answer.", { default: 5_000, min: 100, max: 30_000 }),
+};
+
+/** What notification profiles, and the senders of messages, may say of the plugin; it gets it as \`settings\` of each item. */
+export const profile = {
+  colour: option("Colour of the light.", ["white", "red", "blue"], { default: "white" }),
 };
 `;
 
@@ -77,7 +82,7 @@ async function deliver(ctx: Pick<PluginContext, "fetch" | "outcome">, settings: 
   const headers: Record<string, string> = { "content-type": "application/json" };
   if (settings.token) headers.authorization = \`Bearer \${settings.token}\`;
   try {
-    const body = JSON.stringify({ subject: text.subject, body: text.body, drill: item.drill });
+    const body = JSON.stringify({ subject: text.subject, body: text.body, drill: item.drill, colour: item.settings.colour });
     const answer = await ctx.fetch(url, { method: "POST", headers, body, timeoutMs: settings.timeoutMs });
     // An answer proves that the device has taken the message, not that anybody has read it.
     if (answer.status < 300) return ctx.outcome(deliveryId, "accepted");
@@ -123,13 +128,15 @@ export default openPeer;
 function readmeOf(name: string): string {
   return `# ${name}
 
-Posts the text of messages to devices that speak HTTP, as JSON \`{"subject", "body", "drill"}\`. A device is
+Posts the text of messages to devices that speak HTTP, as JSON \`{"subject", "body", "drill", "colour"}\`. A device is
 \`{type: "plugins", deviceIdentifier: "${name}:<name>", attributes: {Url}}\`.
 
 ## Settings
 
 - \`token\`: sent along as a bearer token.
 - \`timeoutMs\`: how long a device may take to answer.
+
+In notification profiles: \`colour\`, of the light.
 
 ## What is proven
 
@@ -138,7 +145,7 @@ A device that answers with 2xx has \`accepted\` the message. Nothing shows that 
 ## Files
 
 - \`plugin.json\`: what Carillon knows of the plugin before it runs: the devices it claims, its ports, its packages.
-- \`config.ts\`: its settings. It imports nothing but \`#plugin-api\`.
+- \`config.ts\`: its settings, and those that notification profiles have for it. It imports nothing but \`#plugin-api\`.
 - \`index.ts\`: the plugin. It imports its own files, \`#plugin-api\`, modules of Node and the packages that plugin.json names
   (from a \`node_modules\` folder here; they are compiled in).
 - \`peer.ts\`: a device that takes everything and stays mute. The plugin must not report more than it proves.

@@ -76,6 +76,7 @@ function itemFor({ device }: MutePeer): DeliveryItem {
     imagePath: null,
     audio: { group: "239.255.77.1", port: 20_480, codec: "PCMU", ttl: 1, ssrc: 77 },
     profile: { volume: "As-Is", ringtone: null, persistentText: false, skipPhonesInUse: false },
+    settings: {},
     attempt: 1,
   };
 }

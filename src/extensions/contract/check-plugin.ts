@@ -6,7 +6,7 @@ import type { ConfigFields, OpenMutePeer, PluginManifest } from "../../plugin-ap
 import type { Secrets } from "../../store/store.ts";
 import { findConflict } from "../claims.ts";
 import { compilePlugin } from "../compile-plugin.ts";
-import { type InstalledPlugin, loadConfigFields } from "../installed-plugins.ts";
+import { type InstalledPlugin, loadPluginFields, type PluginFields } from "../installed-plugins.ts";
 import { readManifest } from "../manifest.ts";
 import { configFault, createPluginConfig } from "../plugin-config.ts";
 import { openDoorFor } from "../plugin-door.ts";
@@ -64,9 +64,11 @@ export async function checkPlugin({ sources, workDir, others, clock }: CheckNeed
   if (!passes("sources", compileFaults)) return failed();
   const at = pathToFileURL(`${built}/`);
   const plugin = { manifest, entry: new URL("index.js", at), configEntry: new URL("config.js", at) };
-  const fields = await readFields(plugin);
-  if (!passes("configuration", typeof fields === "string" ? [fields] : configFaults(fields))) return failed();
-  if (typeof fields === "string" || !passes("README.md", readmeFaults(folder, fields, manifest))) return failed();
+  const read = await readFields(plugin);
+  if (!passes("configuration", typeof read === "string" ? [read] : configFaults(read))) return failed();
+  if (typeof read === "string") return failed();
+  const { config: fields, profile } = read;
+  if (!passes("README.md", readmeFaults(folder, { ...profile, ...fields }, manifest))) return failed();
   if (!passes("start and stop", await runFaults(plugin, fields, clock))) return failed();
   const peer = hasPeer ? ((await import(pathToFileURL(join(peerDir, "peer.js")).href)) as PeerModule).default : null;
   const proof = await checkAgainstPeer({ plugin, peer, clock, toRun: (given) => runConfig(fields, given) });
@@ -83,19 +85,22 @@ function claimFaults(manifest: PluginManifest, others: readonly PluginManifest[]
   return conflict ? [`${conflict.holder} already claims ${conflict.type} ${conflict.identifier}.`] : [];
 }
 
-async function readFields(plugin: InstalledPlugin): Promise<ConfigFields | string> {
+async function readFields(plugin: InstalledPlugin): Promise<PluginFields | string> {
   try {
-    return (await loadConfigFields(plugin)) ?? "config.ts has no default export.";
+    const fields = await loadPluginFields(plugin);
+    return fields.config ? fields : "config.ts has no default export.";
   } catch (error) {
     return `config.ts can't be read: ${error instanceof Error ? error.message : String(error)}`;
   }
 }
 
-function configFaults(fields: ConfigFields): string[] {
-  const faults = Object.entries(fields).flatMap(([name, field]) => {
+function configFaults({ config: fields, profile }: PluginFields): string[] {
+  const faults = [...Object.entries(fields), ...Object.entries(profile ?? {})].flatMap(([name, field]) => {
     if (!/\S/.test(field?.doc ?? "")) return [`${name} has no words that explain it.`];
     return SECRET.test(name) && field.kind !== "secret" ? [`${name} must be a secret field.`] : [];
   });
+  for (const [name, { kind }] of Object.entries(profile ?? {}))
+    if (kind === "secret") faults.push(`${name} can't be a secret in a profile, which everybody reads.`);
   if (faults.length > 0) return faults;
   try {
     runConfig(fields, {});

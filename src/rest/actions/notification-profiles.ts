@@ -70,7 +70,7 @@ export const notificationProfileActions: readonly Action[] = [
 
 function settingsOf(request: ApiRequest): ShownSetting[] {
   const profile = visibleRow(request, notificationProfiles, request.params.notificationProfileId ?? "");
-  return shownSettings(profile, request.needs.store);
+  return shownSettings(profile, request.needs.store, request.needs.plugins.profileSchema);
 }
 
 function settingOf(request: ApiRequest): ShownSetting {

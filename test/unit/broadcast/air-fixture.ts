@@ -74,6 +74,8 @@ function fakeChannels(clock: Clock): FakeChannels {
     mostOut: 0,
     state: (provider) => channels.states.get(provider) ?? "running",
     window: (provider) => channels.windows.get(provider) ?? 1_024,
+    extensionId: (provider) => provider,
+    profileSchema: () => null,
     deliver(provider, items) {
       if (items.length > 200 || channels.state(provider) !== "running") throw new RangeError("not to be handed over");
       if (!line) return;

@@ -7,9 +7,11 @@ import { buildProgramme, finishProgramme, programmeHash } from "../../../src/aud
 import { decodeWav, encodeWav } from "../../../src/audio/wav.ts";
 import type { Clock } from "../../../src/base/clock.ts";
 import { createEvents, type EventMap } from "../../../src/base/events.ts";
+import { derivedId } from "../../../src/base/ids.ts";
 import { silentLog } from "../../../src/base/log.ts";
 import type { SendOptions } from "../../../src/broadcast/broadcaster.ts";
 import type { NotificationRow } from "../../../src/broadcast/compose.ts";
+import type { ProfileSchema } from "../../../src/broadcast/profile-settings.ts";
 import type { Providers } from "../../../src/broadcast/providers.ts";
 import { BROADCAST_TABLES } from "../../../src/broadcast/room-tables.ts";
 import { laneOf, type StageNeeds } from "../../../src/broadcast/stage.ts";
@@ -51,6 +53,8 @@ export interface BroadcastFixture {
   told: { name: keyof EventMap; payload: unknown }[];
   /** States of plugins, `running` unless set. */
   states: Map<string, ReturnType<Providers["state"]>>;
+  /** What profiles may say of plugins, by the ids of their extensions; anything unless set. */
+  schemas: Map<string, ProfileSchema>;
   create<R extends AnyResource>(resource: R, input: object): Promise<RowOf<R>>;
   list(name: string, userIds?: readonly string[]): Promise<string>;
   user(name: string, more?: object): Promise<string>;
@@ -139,6 +143,7 @@ export async function openBroadcasts(
     endpointId,
     told,
     states,
+    schemas,
     create,
     async list(name, userIds = []) {
       const { id } = await create(distributionLists, { name });

@@ -4,16 +4,21 @@ import {
   notificationProfileBehaviour,
   shownSettings,
 } from "../../../src/broadcast/profile-behaviour.ts";
-import { sendingProfileOf } from "../../../src/broadcast/sending-profile.ts";
+import { compileProfileSchema } from "../../../src/broadcast/profile-settings.ts";
+import { settingsOfProvider } from "../../../src/broadcast/providers.ts";
+import { effectiveSettingsOf, sendingProfileOf } from "../../../src/broadcast/sending-profile.ts";
+import extensions from "../../../src/resources/devices/extensions.ts";
 import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/onprem.ts";
 import notificationProfiles from "../../../src/resources/profiles/notification-profiles.ts";
+import { integer, option } from "../../../src/schema/field.ts";
 import type { Behaviour } from "../../../src/store/store.ts";
 import { type BroadcastFixture, openBroadcasts } from "./broadcast-fixture.ts";
 
 const id = ONPREM_EXTENSION_ID;
 let scene: BroadcastFixture;
 beforeEach(async () => {
-  scene = await openBroadcasts({ [notificationProfiles.name]: notificationProfileBehaviour as unknown as Behaviour });
+  const behaviour = notificationProfileBehaviour((of) => scene.schemas.get(of) ?? null);
+  scene = await openBroadcasts({ [notificationProfiles.name]: behaviour as unknown as Behaviour });
 });
 afterEach(() => scene.close());
 
@@ -78,9 +83,53 @@ it.each([[[{ id: "x" }]], [[{ id }, { id }]], [[3]], [{}]])("refuses settings %j
   });
 });
 
+it("what it says of a plugin is held against the plugin's own fields, and reaches the plugin with defaults", async () => {
+  const plugin = scene.needs.providers.extensionId("ip-phones");
+  await scene.store.create(extensions, { name: "ip-phones", type: "endpoint-proxy" }, scene.by, { id: plugin });
+  const fields = {
+    colour: option("Colour.", ["red", "blue"], { default: "blue" }),
+    blinks: integer("Blinks.", { default: 3 }),
+  };
+  scene.schemas.set(plugin, compileProfileSchema(fields));
+  const settings = (value: object) => ({ settings: [{ id: plugin, value }] });
+  for (const value of [{ colour: "green" }, { smell: "burnt" }])
+    await expect(profile({}, settings(value))).rejects.toThrow(/settings\[0\]\.value\./);
+  const made = await profile({}, settings({ colour: "red" }));
+  expect(shownSettings(made, scene.store, (of) => scene.schemas.get(of) ?? null)[1]).toMatchObject({
+    value: { colour: "red" },
+    extension: { effectiveConfig: { colour: "red", blinks: 3 } },
+  });
+  const input = await message({ notificationProfileId: made.id });
+  const overrides = (value: object) => ({ ...input, extensionSettingsOverrides: { [plugin]: value } });
+  await expect(scene.send(overrides({ blinks: "often" }))).rejects.toThrow("extensionSettingsOverrides");
+  const row = await scene.run((await scene.send(overrides({ blinks: 5 }))).id);
+  const told = settingsOfProvider("ip-phones", effectiveSettingsOf(row), scene.needs.providers);
+  expect(told).toEqual({ disabled: false, value: { colour: "red", blinks: 5 } });
+  // A newer version knows other colours: what it does not know any more is left to the default.
+  scene.schemas.set(plugin, compileProfileSchema({ colour: option("Colour.", ["white"], { default: "white" }) }));
+  expect(settingsOfProvider("ip-phones", effectiveSettingsOf(row), scene.needs.providers).value).toEqual({
+    colour: "white",
+  });
+});
+
+it("a profile that leaves a plugin out skips its devices, in words, and no others", async () => {
+  const plugin = scene.needs.providers.extensionId("ip-phones");
+  await scene.store.create(extensions, { name: "ip-phones", type: "endpoint-proxy" }, scene.by, { id: plugin });
+  const { id: notificationProfileId } = await profile({}, { settings: [{ id: plugin, disabled: true, value: {} }] });
+  await scene.zone("Gym");
+  await scene.phone("SEP001");
+  const group = await scene.group("G", ["SEP001", "zone:Gym"]);
+  const row = await scene.run((await scene.send({ subject: "x", deviceGroupIds: [group], notificationProfileId })).id);
+  const sql = "SELECT level, reason FROM deliveries WHERE notification_pk = ? ORDER BY type";
+  expect(scene.store.all(sql, row.pk)).toEqual([
+    { level: "skipped", reason: "The notification profile leaves the plugin ip-phones out." },
+    { level: "planned", reason: null },
+  ]);
+});
+
 it("shows and changes what it says of one extension", async () => {
   const made = await profile({ priority: 3 });
-  const [shown] = shownSettings(made, scene.store);
+  const [shown] = shownSettings(made, scene.store, () => null);
   expect(shown).toMatchObject({
     id,
     value: { priority: 3 },

@@ -138,13 +138,20 @@ describe("plugin install, enable and disable", () => {
     await call("PUT", `/extensions/${row?.id}`, { config: { token: "let-me" } });
     const group = { name: "Lamps", filterType: "REJECT", additionIds: ["lamp:1"] };
     const { body: lamps } = await call<{ id: string }>("POST", "/device-groups", group);
+    const setting = { id: row?.id, value: { colour: "green" } };
+    expect((await call("POST", "/notification-profiles", { name: "Red", settings: [setting] })).status).toBe(400);
+    const red = { name: "Red", settings: [{ ...setting, value: { colour: "red" } }] };
+    const { body: profile } = await call<{ id: string }>("POST", "/notification-profiles", red);
     const { body: template } = await call<{ id: string }>("POST", "/message-templates", {
       name: "Light",
       subject: "Evacuate",
       deviceGroupIds: [lamps.id],
+      notificationProfileId: profile.id,
     });
     const { body: sent } = await call<{ id: string }>("POST", "/notifications", { messageTemplateId: template.id });
-    await expect.poll(() => lit).toEqual([expect.stringMatching(/^Bearer let-me .*"subject":"Evacuate"/)]);
+    await expect
+      .poll(() => lit)
+      .toEqual([expect.stringMatching(/^Bearer let-me .*"subject":"Evacuate".*"colour":"red"/)]);
     await expect
       .poll(
         async () => (await call<{ data: { level: string }[] }>("GET", `/notifications/${sent.id}/devices`)).body.data,
