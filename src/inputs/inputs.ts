@@ -1,11 +1,11 @@
 import type { Timer } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import { readTrigger } from "../plugin-api/trigger-input.ts";
 import inputs from "../resources/inputs/inputs.ts";
 import type { Reader } from "../store/store.ts";
 import { callKeyOf, followCall, forgetCalls, isOver, listCall, rememberRing } from "./calls.ts";
 import { carryOut, type EffectNeeds } from "./effects.ts";
 import { createNumberPatterns } from "./number-patterns.ts";
-import { readInput } from "./read-input.ts";
 import { type Effect, findEffects } from "./rules.ts";
 import type { Handled, InputRow } from "./steps.ts";
 
@@ -125,7 +125,7 @@ export function createInputs(needs: InputNeeds): Inputs {
 
   return {
     async take(plugin, given) {
-      const { source, dedupeKey, values, call } = readInput(given);
+      const { source, dedupeKey, values, call } = readTrigger(given);
       const stored = await store.write((tx) => {
         const same = "SELECT 1 FROM inputs WHERE dedupe_key = ? AND plugin = ? AND created_at > ?";
         if (tx.one(same, dedupeKey, plugin, clock.now() - DAY_MS)) return false;

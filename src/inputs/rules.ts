@@ -151,7 +151,7 @@ function rowsOf<R extends Parameters<Reader["byPks"]>[0]>(
 function plain(
   row: Pick<RowOf<typeof m2mInputs>, "id" | "name" | "messageTemplateId" | "deviceGroupIds" | "distributionListIds">,
   resource: string,
-): Effect & { message: Record<string, unknown> } {
+): Omit<Effect, "message"> & { message: Record<string, unknown> } {
   return {
     rule: { resource, id: row.id, name: row.name },
     source: "m2m",

@@ -1,9 +1,12 @@
 import type { Clock } from "../base/clock.ts";
 import type { EventMap } from "../base/events.ts";
 import type { Field, ValueOf } from "../schema/field.ts";
+import type { TriggerInput } from "./trigger-input.ts";
 
 export type { Clock, Timer } from "../base/clock.ts";
 export { boolean, integer, json, list, number, object, option, secret, text } from "../schema/field.ts";
+export { type Machine, machineInput, saidIn } from "./machine-input.ts";
+export type { CallReport, TriggerInput } from "./trigger-input.ts";
 
 /** How far a delivery is proven, in rising order; the last three end it without proof. @source interfaces.md, Ledger levels */
 export type OutcomeLevel = "sent" | "accepted" | "playing" | "heard" | "confirmed" | "failed" | "skipped" | "expired";
@@ -75,35 +78,6 @@ export interface DeviceReport {
   type: "phones" | "speakers" | "plugins" | "idns";
   description: string;
   attributes: Record<string, string>;
-}
-
-/** Something from outside that may start a message: a button, a contact closure, a request, a call, a CAP alert. */
-export interface TriggerInput {
-  /** What the source calls itself, stable over time. */
-  source: string;
-  /** Same key, same event: repeats within a day start nothing. */
-  dedupeKey: string;
-  /** What it says; `state` (`closed`, `pressed` …) is what rules ask for, texts and numbers fill `{{name}}` in messages. */
-  values: Record<string, unknown>;
-  /** Present when it is about a call. */
-  call?: CallReport;
-}
-
-/** How far a telephone call has got. Each step is an input of its own, told in order. */
-export interface CallReport {
-  /** Names the call among all of the source's, such as a SIP Call-ID. */
-  callId: string;
-  state: "ringing" | "answered" | "ended";
-  /** Number that was called, as it was dialled. */
-  calledNumber: string;
-  callingNumber?: string;
-  /**
-   * A call that a call manager sent on (`redirect`) or asks about (`routing-request`); without it the call reached the
-   * appliance itself.
-   */
-  via?: "redirect" | "routing-request";
-  /** Digits that the caller entered; kept sealed. */
-  pin?: string;
 }
 
 /** A request that arrives at a plugin's own port or route. */

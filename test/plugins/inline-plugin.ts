@@ -1,7 +1,14 @@
 import { type Clock, systemClock } from "../../src/base/clock.ts";
 import { launchInline } from "../../src/extensions/instance.ts";
 import type { FromPlugin, OutcomeNote } from "../../src/extensions/wire.ts";
-import type { DeliveryItem, OutcomeLevel, PluginDefinition, StopRequest } from "../../src/plugin-api/index.ts";
+import type {
+  DeliveryItem,
+  OutcomeLevel,
+  PluginDefinition,
+  PluginRequest,
+  PluginResponse,
+  StopRequest,
+} from "../../src/plugin-api/index.ts";
 
 /** A call that the plugin made of its host. */
 export interface HostCall {
@@ -18,6 +25,10 @@ export interface InlinePlugin {
   readonly calls: readonly HostCall[];
   deliver(...items: DeliveryItem[]): void;
   stop(reason: StopRequest["reason"], ...deliveryIds: number[]): void;
+  /** Sends a request to the plugin's route, as the main server does. */
+  request(request: Partial<PluginRequest> & Pick<PluginRequest, "url">): Promise<PluginResponse>;
+  /** Resolves when the plugin has made `count` calls of its host in all. */
+  called(count: number): Promise<void>;
   /** Resolves with the first report of this delivery at this level, already made or still to come. */
   outcome(deliveryId: number, level: OutcomeLevel): Promise<OutcomeNote>;
   /** The levels reported of one delivery, in order. */
@@ -45,6 +56,8 @@ export async function runInline(plugin: PluginDefinition, options: InlineOptions
   const statuses: { state: string; reason: string | null }[] = [];
   const calls: HostCall[] = [];
   const waiting = new Set<() => void>();
+  const answers = new Map<number, (response: PluginResponse) => void>();
+  let requests = 0;
   let started: { resolve(): void; reject(error: Error): void } | null = null;
   let onStopped = (): void => {};
 
@@ -56,6 +69,7 @@ export async function runInline(plugin: PluginDefinition, options: InlineOptions
     if (message.kind === "status") statuses.push({ state: message.state, reason: message.reason });
     if (message.kind === "stopped") onStopped();
     if (message.kind === "call") respond(message);
+    if (message.kind === "response") answers.get(message.id)?.(message.response);
     for (const look of [...waiting]) look();
   };
   const respond = ({ id, method, args }: Extract<FromPlugin, { kind: "call" }>): void => {
@@ -84,6 +98,23 @@ export async function runInline(plugin: PluginDefinition, options: InlineOptions
     calls,
     deliver: (...items) => instance.send({ kind: "deliver", items }),
     stop: (reason, ...deliveryIds) => instance.send({ kind: "stop", request: { deliveryIds, reason } }),
+    request: (given) =>
+      new Promise((resolve) => {
+        const id = ++requests;
+        answers.set(id, resolve);
+        const usual = { method: "POST", headers: {}, body: new Uint8Array(), remoteAddress: "127.0.0.1" };
+        instance.send({ kind: "request", id, request: { ...usual, ...given } });
+      }),
+    called: (count) =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          if (calls.length < count) return;
+          waiting.delete(look);
+          resolve();
+        };
+        waiting.add(look);
+        look();
+      }),
     outcome: (deliveryId, level) =>
       new Promise((resolve) => {
         const look = (): void => {

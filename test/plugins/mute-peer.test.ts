@@ -1,13 +1,19 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
 import { extensionIdOf } from "../../src/extensions/extension-rows.ts";
 import { builtPluginFolder } from "../../src/extensions/installed-plugins.ts";
+import type { PluginManifest } from "../../src/plugin-api/index.ts";
 import extensions from "../../src/resources/devices/extensions.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { itemOf, openAppliance, somebody } from "./appliance.ts";
 import type { MutePeer, OpenMutePeer } from "./peer.ts";
 
-const names = readdirSync(new URL("../../plugins/", import.meta.url));
+const PLUGINS = new URL("../../plugins/", import.meta.url);
+/** Those that are the provider of devices: the others are given nothing to deliver. */
+const names = readdirSync(PLUGINS).filter((name) => {
+  const manifest = JSON.parse(readFileSync(new URL(`${name}/plugin.json`, PLUGINS), "utf8")) as PluginManifest;
+  return manifest.claims.length > 0;
+});
 const AUDIO = { group: "239.255.77.1", port: 20_480, codec: "PCMU", ttl: 1, ssrc: 77 } as const;
 /** Levels that nobody may claim of a peer whose taking proves `proves`. */
 const UNPROVEN = { sent: ["accepted", "playing", "heard", "confirmed"], accepted: ["playing", "heard", "confirmed"] };

@@ -1,5 +1,33 @@
 import { CallerError } from "../base/errors.ts";
-import type { CallReport, TriggerInput } from "../plugin-api/index.ts";
+
+/** Something from outside that may start a message: a button, a contact closure, a request, a call, a CAP alert. */
+export interface TriggerInput {
+  /** What the source calls itself, stable over time. */
+  source: string;
+  /** Same key, same event: repeats within a day start nothing. */
+  dedupeKey: string;
+  /** What it says; `state` (`closed`, `pressed` …) is what rules ask for, texts and numbers fill `{{name}}` in messages. */
+  values: Record<string, unknown>;
+  /** Present when it is about a call. */
+  call?: CallReport;
+}
+
+/** How far a telephone call has got. Each step is an input of its own, told in order. */
+export interface CallReport {
+  /** Names the call among all of the source's, such as a SIP Call-ID. */
+  callId: string;
+  state: "ringing" | "answered" | "ended";
+  /** Number that was called, as it was dialled. */
+  calledNumber: string;
+  callingNumber?: string;
+  /**
+   * A call that a call manager sent on (`redirect`) or asks about (`routing-request`); without it the call reached the
+   * appliance itself.
+   */
+  via?: "redirect" | "routing-request";
+  /** Digits that the caller entered; kept sealed. */
+  pin?: string;
+}
 
 const LONGEST_NAME = 255;
 const LONGEST_NUMBER = 50;
@@ -8,8 +36,11 @@ const MOST_BYTES = 65_536;
 const CALL_STATES: readonly unknown[] = ["ringing", "answered", "ended"] satisfies CallReport["state"][];
 const VIA: readonly unknown[] = [undefined, "redirect", "routing-request"] satisfies CallReport["via"][];
 
-/** Checks what a plugin gave; members that are not known are left out. Throws CallerError. */
-export function readInput(given: unknown): TriggerInput {
+/**
+ * Checks an input as `trigger` does, so that a plugin can tell its source before anything is stored; members that are
+ * not known are left out. Throws an error whose message says what is wrong.
+ */
+export function readTrigger(given: unknown): TriggerInput {
   const { source, dedupeKey, values, call } = (given ?? {}) as Record<string, unknown>;
   if (!isText(source, LONGEST_NAME) || !isText(dedupeKey, LONGEST_NAME))
     throw wrong(`source and dedupeKey are texts of 1 to ${LONGEST_NAME} characters`);

@@ -1,0 +1,50 @@
+import { type CallReport, readTrigger, type TriggerInput } from "./trigger-input.ts";
+
+/** What is known of a machine that says something. */
+export interface Machine {
+  /** What it is called. */
+  source: string;
+  /** Member of what it says that holds its state; `state` unless given. */
+  stateMember?: string;
+  /** A member `call` is the report of a call. */
+  calls?: boolean;
+}
+
+/**
+ * The input that a machine's words are: an object as it is, anything else is the state itself (`closed`, 1, true). The
+ * member that holds the state is told as `state`, in words. Throws an error whose message says what is wrong.
+ */
+export function machineInput(
+  { source, stateMember = "state", calls = false }: Machine,
+  said: unknown,
+  dedupeKey: string,
+): TriggerInput {
+  const members = isObject(said) ? said : { [stateMember]: said };
+  const { call, ...rest } = members;
+  const state = members[stateMember];
+  const values = { ...(calls ? rest : members), ...(isPlain(state) ? { state: String(state) } : {}) };
+  return readTrigger({
+    source,
+    dedupeKey,
+    values,
+    ...(calls && call !== undefined ? { call: call as CallReport } : {}),
+  });
+}
+
+/** What bytes of a machine say: JSON where they are JSON, else the text they are. */
+export function saidIn(bytes: Uint8Array): unknown {
+  const text = new TextDecoder().decode(bytes).trim();
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function isPlain(value: unknown): value is string | number | boolean {
+  return ["string", "number", "boolean"].includes(typeof value);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
