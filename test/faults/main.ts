@@ -5,9 +5,12 @@
  * hostile ones; nothing may be answered 5xx, the daemon may neither end nor stand still nor grow.
  * `npm run faults -- bulk [NUMBER]`: uploads NUMBER speakers (100000): a test leaves nothing, a kill at half leaves
  * nothing, a commit makes them all.
+ * `npm run faults -- flaps [NUMBER] [--seed S]`: lets faults flap NUMBER times (10000) in virtual time, with 50 crashes of
+ * the alarms; events alternate, each action is taken once.
  * The last line has the figures; exit code 1 when a promise was broken.
  */
 import { parseArgs } from "node:util";
+import { flapAlarms } from "./alarm-flaps.ts";
 import { bulk } from "./bulk.ts";
 import { fuzz } from "./fuzz.ts";
 import { killUnderLoad } from "./kills.ts";
@@ -38,11 +41,16 @@ if (what === "kills") {
   process.stdout.write(`${JSON.stringify(figures)}\n`);
   const { changed, afterKill, afterCommit, lines } = figures;
   process.exitCode = changed.length === 0 && afterKill === 0 && afterCommit === lines ? 0 : 1;
+} else if (what === "flaps") {
+  const { broken, ...figures } = await flapAlarms({ flaps: Number(number ?? 10_000), crashes: 50, seed });
+  for (const promise of broken) say(promise);
+  process.stdout.write(`${JSON.stringify({ ...figures, broken: broken.length })}\n`);
+  process.exitCode = broken.length === 0 ? 0 : 1;
 } else {
   usage();
 }
 
 function usage(): never {
-  process.stderr.write("Usage: npm run faults -- kills|fuzz|bulk [NUMBER] [--seed S]\n");
+  process.stderr.write("Usage: npm run faults -- kills|fuzz|bulk|flaps [NUMBER] [--seed S]\n");
   process.exit(2);
 }
