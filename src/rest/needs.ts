@@ -69,6 +69,8 @@ export interface ApiNeeds {
   };
   /** What the local times of bells mean here. */
   bells: BellTimes;
+  /** Where the appliance is reached. */
+  baseUrl(): string;
   speech: Pick<Speech, "preview" | "previewOf">;
   eventStream: EventStream;
   /** What this appliance knows of an endpoint. */
