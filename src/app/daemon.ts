@@ -224,6 +224,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
       campaigns,
       areas,
       bells,
+      baseUrl,
       alarms: watch.alarms,
       watch: { version: ownVersion(), health: health.report, metrics: watch.metrics },
       speech,
