@@ -215,6 +215,7 @@ export async function openApi(
     loaders,
     areas,
     bells,
+    baseUrl: () => "http://localhost",
     alarms,
     watch: {
       version: "0",
