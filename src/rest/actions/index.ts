@@ -7,6 +7,7 @@ import { applicationActions } from "./applications.ts";
 import { areaActions } from "./areas.ts";
 import { auditActions } from "./audit.ts";
 import { authorizeActions } from "./authorize.ts";
+import { bellCalendarActions } from "./bell-calendars.ts";
 import { bellRingActions } from "./bell-rings.ts";
 import { bulkUploadActions } from "./bulk-uploads.ts";
 import { callmgrClusterActions } from "./callmgr-clusters.ts";
@@ -67,6 +68,7 @@ const FIXED: readonly Action[] = [
   ...speechActions,
   ...areaActions,
   ...bellRingActions,
+  ...bellCalendarActions,
   ...notificationActivityActions,
   ...incidentActions,
   ...incidentRecordActions,
