@@ -11,6 +11,8 @@ import type { AddressPolicy } from "../base/address-policy.ts";
 import type { Clock } from "../base/clock.ts";
 import { BugError } from "../base/errors.ts";
 import { bellBehaviours } from "../bells/behaviours.ts";
+import { withPlans } from "../bells/planned-writes.ts";
+import type { Planner } from "../bells/planner.ts";
 import type { BellTimes } from "../bells/timetables.ts";
 import {
   confirmationRequestBehaviour,
@@ -114,6 +116,8 @@ export interface BehaviourNeeds {
   endpoint: EndpointNeeds;
   /** What the local times of bells mean here. */
   bells: BellTimes;
+  /** Plans of bells follow what is written. */
+  planner: Planner;
   groupCounts: GroupCounts;
   activationCounts: GroupCounts;
   plugins: Pick<PluginHost, "manifests" | "findProvider" | "profileSchema" | "extensionBehaviour">;
@@ -132,7 +136,7 @@ export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour>
   const claims = () => plugins.manifests.flatMap((manifest) => manifest.claims);
   return table([
     ...accessBehaviours(clock, needs.catalogue),
-    ...bellBehaviours({ clock, times: needs.bells }),
+    ...withPlans(bellBehaviours({ clock, times: needs.bells }), needs.planner),
     bind(userDevices, withPresence(userDeviceBehaviour, clock, needs.systemBy)),
     bind(areasOfInterest, areaBehaviour),
     bind(boundaryTriggers, boundaryTriggerBehaviour),
@@ -152,7 +156,7 @@ export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour>
     bind(alarmEvents, alarmEventBehaviour),
     bind(systemHealthEvents, systemHealthEventBehaviour),
     bind(extensions, plugins.extensionBehaviour),
-    bind(endpoints, endpointBehaviour(endpoint)),
+    ...withPlans([bind(endpoints, endpointBehaviour(endpoint))], needs.planner),
     bind(endpointActivities, endpointActivityBehaviour),
     bind(distributionLists, distributionListBehaviour(baseUrl)),
     bind(scimGroups, scimGroupBehaviour),

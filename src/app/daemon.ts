@@ -12,6 +12,7 @@ import { type Clock, systemClock } from "../base/clock.ts";
 import { BugError, invalidValue } from "../base/errors.ts";
 import { createEvents, type Events } from "../base/events.ts";
 import type { Log } from "../base/log.ts";
+import { createBellPlanner, createBells } from "../bells/bells.ts";
 import { BELL_TABLES } from "../bells/room-tables.ts";
 import { createBellTimes } from "../bells/timetables.ts";
 import type { Broadcaster } from "../broadcast/broadcaster.ts";
@@ -157,13 +158,15 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const { files } = store;
   const baseUrl = (): string => settings.api.publicUrl?.replace(/\/+$/, "") ?? server.url;
   const policy = createAddressPolicy(settings.network);
-  const bells = createBellTimes({ ownZone: () => zoneFor(store, null) });
+  const bells = createBellTimes({ ownZone: () => zoneFor(store, null), rules: settings.bells });
+  const planner = createBellPlanner({ store, clock, times: bells });
   const rules = {
     clock,
     catalogue,
     files,
     endpoint,
     bells,
+    planner,
     groupCounts,
     activationCounts,
     plugins,
@@ -178,6 +181,10 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   await Promise.all([plugins.start(), sound.ready, speech.start()]);
   end("broadcaster", () => broadcaster.stop());
   await broadcaster.start();
+  const bellsBy = access.systemBy("bells");
+  const ringing = createBells({ store, clock, log, times: bells, planner, broadcaster, by: bellsBy, endpointId });
+  end("bells", ringing.stop);
+  ringing.start();
   const onLicence = (error: unknown): void => log.error({ err: error }, "licence filters were not applied");
   const licensing = createLicensing({ store, clock, events, by: access.systemBy("devices"), onError: onLicence });
   end("licensing", licensing.stop);

@@ -28,6 +28,8 @@ export interface EventMap {
   "fault.changed": { alarm: string; code: string; endpointId: string | null; reason: string | null };
   /** A load of users ended without having changed anything, or was stopped to be confirmed. */
   "load.failed": { loadDefinitionId: string; loadRunId: string; reason: string };
+  /** A bell, a scheduled message or a clearing was due and did not happen; told for the first few that were missed at once. */
+  "bell.missed": { ringId: string; scheduleId: string; at: number };
   /** A plugin stopped, failed or came back. */
   "plugin.changed": { plugin: string; state: "running" | "restarting" | "disabled" | "stopped"; reason: string | null };
 }

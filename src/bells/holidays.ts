@@ -25,10 +25,10 @@ const MOST_CHARACTERS = 250;
 export async function readHolidays(text: string, span: Span, clock: Clock): Promise<Holiday[]> {
   const events = eventsIn(text);
   if (events.length > MOST_EVENTS) throw wrong(`At most ${MOST_EVENTS} events.`);
-  const changed = Map.groupBy(
-    events.filter((event) => event.isRecurrenceException()),
-    ({ uid }) => uid,
-  );
+  const changed = new Map<string, ICAL.Event[]>();
+  for (const event of events) {
+    if (event.isRecurrenceException()) changed.set(event.uid, [...(changed.get(event.uid) ?? []), event]);
+  }
   const found: Holiday[] = [];
   for (const event of events) {
     if (event.isRecurrenceException()) continue;
@@ -44,6 +44,7 @@ function eventsIn(text: string): ICAL.Event[] {
     const parsed = ICAL.parse(text) as unknown[];
     // One calendar is one list that begins with its name; several are a list of them.
     const calendars = (typeof parsed[0] === "string" ? [parsed] : parsed) as unknown[][];
+    if (calendars.length === 0) throw wrong("It is empty.");
     return calendars.flatMap((calendar) => {
       const component = new ICAL.Component(calendar as never);
       if (component.name !== "vcalendar") throw wrong("It holds no VCALENDAR.");

@@ -50,14 +50,14 @@ function translate(part: string, spec: FieldSpec, at: number): string | null {
   if (at === DAYS_OF_MONTH && /^(L|LW|([1-9]|[12]\d|3[01])W)$/.test(part)) return part;
   if (at === DAYS_OF_WEEK) {
     const special = /^(\w+?)(L|#[1-5])$/.exec(part);
-    const day = special && valueOf(special[1] ?? "", spec);
+    const day = special && numberOf(special[1] ?? "", spec);
     if (special && day !== null) return `${day - 1}${special[2] === "L" ? "#L" : special[2]}`;
     if (part === "L") return "6";
   }
   const [range = "", step, ...rest] = part.split("/");
   if (rest.length > 0 || (step !== undefined && !/^[1-9]\d{0,3}$/.test(step))) return null;
   const [from, to, ...more] =
-    range === "*" ? [spec.least, spec.most] : range.split("-").map((each) => valueOf(each, spec));
+    range === "*" ? [spec.least, spec.most] : range.split("-").map((each) => numberOf(each, spec));
   if (more.length > 0 || from === null || from === undefined || to === null) return null;
   const last = to ?? (step === undefined ? from : spec.most);
   const shift = at === DAYS_OF_WEEK ? 1 : 0;
@@ -74,7 +74,7 @@ function valuesOf(from: number, to: number, step: number, { least, most }: Field
   return values;
 }
 
-function valueOf(text: string, spec: FieldSpec): number | null {
+function numberOf(text: string, spec: FieldSpec): number | null {
   const named = "names" in spec ? spec.names.split(" ").indexOf(text) : -1;
   if (named >= 0) return named + spec.least;
   const value = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;

@@ -186,9 +186,13 @@ export function createTicker(needs: TickerNeeds): Ticker {
   };
 
   const look = async (): Promise<void> => {
-    const seen = watch();
-    await settleClock(seen);
-    while (!ending.signal.aborted && (await step(seen.cause)));
+    let cause: MissCause = "overload";
+    for (let more = true; more && !ending.signal.aborted; ) {
+      const seen = watch();
+      if (seen.cause !== "overload") cause = seen.cause;
+      await settleClock(seen);
+      more = await step(cause);
+    }
   };
 
   const plan = async (): Promise<void> => {

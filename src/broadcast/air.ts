@@ -9,6 +9,7 @@ import type { NotificationRow } from "./compose.ts";
 import type { Delivery } from "./delivery.ts";
 import { ownTarget, pooledTarget, sharedItem } from "./delivery-item.ts";
 import type { Desk } from "./desk.ts";
+import { type Gates, isHeld } from "./gates.ts";
 import type { Ledger } from "./ledger.ts";
 import { loadDeliveries } from "./ledger-rows.ts";
 import { createLiveBroadcast, type LiveBroadcast } from "./live-broadcast.ts";
@@ -17,6 +18,7 @@ import { imagePathOf, programmeFor } from "./programme.ts";
 import { type Providers, settingsOfProvider } from "./providers.ts";
 import { type Resumption, resumptionOf } from "./resumption.ts";
 import { effectiveSettingsOf, sendingProfileOf } from "./sending-profile.ts";
+import { silencedDevices } from "./silenced.ts";
 import { createSound, type Sound } from "./sound.ts";
 import type { StageNeeds } from "./stage.ts";
 import { stoppedBy } from "./stopped.ts";
@@ -39,6 +41,7 @@ export interface AirNeeds extends StageNeeds {
   ttl: number;
   ledger: Ledger;
   desk: Desk;
+  gates: Gates;
 }
 
 /** What the stages from deliver on need. */
@@ -56,6 +59,7 @@ export function createAir(needs: AirNeeds): Air {
   const leave = (notificationId: string): void => {
     known.delete(notificationId);
     desk.leave(notificationId);
+    needs.gates.forget(notificationId);
   };
   return {
     take(notificationId) {
@@ -67,7 +71,7 @@ export function createAir(needs: AirNeeds): Air {
       return put;
     },
     async addNewRows(live) {
-      await loadRows(live, needs, { again: false, givenUp: null });
+      await loadRows(live, needs, { again: false, givenUp: null, silenced: NONE });
       live.allAdded();
     },
     leave,
@@ -84,7 +88,8 @@ async function putOnAir(notificationId: string, needs: AirNeeds): Promise<LiveBr
   const live = await makeLive(row, how, needs);
   desk.enter(live);
   const givenUp = how === "finish" || how === "interrupted" ? WORDS[stopped ?? how] : null;
-  await loadRows(live, needs, { again: how === "again", givenUp });
+  const silenced = isHeld(row) ? silencedDevices(row, store, clock.now()) : NONE;
+  await loadRows(live, needs, { again: how === "again", givenUp, silenced });
   live.allAdded();
   if (how === "interrupted") await tell(row, WORDS.interrupted, needs);
   if (how === "finish" || how === "interrupted") await endAgain(live, stopped ?? how, needs);
@@ -147,13 +152,17 @@ async function makeLive(row: NotificationRow, how: Resumption, needs: AirNeeds):
     ledger: needs.ledger,
     shared: sharedItem(row, row.notAfter ?? row.createdAt, imagePathOf(row, store.files)),
     settingsFor: settingsByProvider(row, needs.providers),
-    mayWait: sendingProfileOf(row).queueingAllowed,
+    // A bell that is heard late tells the wrong time.
+    mayWait: row.notificationSource !== "bell-schedule" && sendingProfileOf(row).queueingAllowed,
+    soundsAt: row.heldUntil,
+    held: isHeld(row),
     givenUp: !sounds,
     sound,
     targets: { group: hasGroup ? target : null, own: ownTarget(row, needs.ttl) },
     moreToCome: () => hasOpenRecipients(store, row.id),
     soundBegan: (t0) => moment("t0", t0),
   });
+  if (isHeld(row)) needs.gates.whenBegun(row.id, live.begin);
   return live;
 }
 
@@ -224,17 +233,20 @@ async function tell(row: NotificationRow, message: string, { store, by, endpoint
     .catch((error) => log.error({ err: error, notificationId: row.id }, "activity not written"));
 }
 
-/** `givenUp`: what was not reached ends with these words instead of being asked. */
+/** `givenUp`: what was not reached ends with these words instead of being asked; `silenced`: keys of devices that are left alone. */
 async function loadRows(
   live: LiveBroadcast,
   needs: AirNeeds,
-  { again, givenUp }: { again: boolean; givenUp: string | null },
+  { again, givenUp, silenced }: { again: boolean; givenUp: string | null; silenced: ReadonlySet<number> },
 ): Promise<void> {
   for (const page of loadDeliveries(live, needs.store, again)) {
     needs.signal.throwIfAborted();
     if (givenUp !== null) for (const delivery of page) delivery.reached ||= mayHaveJoined(delivery);
     needs.desk.add(live, page);
-    for (const delivery of page) if (givenUp !== null && !delivery.reached) live.end(delivery, "expired", givenUp);
+    for (const delivery of page) {
+      if (givenUp !== null && !delivery.reached) live.end(delivery, "expired", givenUp);
+      else if (silenced.has(delivery.device ?? 0)) live.end(delivery, "skipped", WORDS.silenced);
+    }
     await new Promise<void>((resolve) => needs.clock.soon(resolve));
   }
 }
@@ -260,4 +272,7 @@ const WORDS = {
   interrupted: "The appliance was not running and came back too late.",
   aborted: "Somebody ended the message.",
   expired: "The message has expired.",
+  silenced: "An emergency silences the bells here until its all-clear.",
 };
+
+const NONE: ReadonlySet<number> = new Set();

@@ -18,6 +18,11 @@ export interface SendOptions {
   sameRecipientsAs?: readonly string[];
   /** Id of the incident that it belongs to, whether or not the sender sees it. */
   incidentId?: string;
+  /**
+   * It is made ready and then waits: `release` has its devices asked, `begin` lets it sound at `at` (epoch ms). It gets the
+   * id given, so that it can't be there twice, and is of no use `usefulMs` after its time.
+   */
+  held?: { id: string; at: number; usefulMs: number; description: string };
 }
 
 /** One of several messages that are sent together. */
@@ -77,6 +82,14 @@ export interface Broadcaster {
     by: By,
     options: AllClearOptions,
   ): Promise<RowOf<typeof notifications>>;
+  /** Has the devices of a message asked that was held back. */
+  release(notificationId: string): void;
+  /** Lets a message sound that was held back: its first packet leaves at `at` (epoch ms), at once when that is over. */
+  begin(notificationId: string, at: number): void;
+  /** Takes a message away that was held back and never released; nothing is left of it. */
+  discard(notificationId: string): Promise<void>;
+  /** Clears devices of what settled messages left on them. */
+  clearDevices(): void;
   /** Ends a message before its time: devices are silenced, answers refused. One that has ended stays as it is. */
   abort(notificationId: string, by: By): Promise<RowOf<typeof notificationActivities>>;
   /** As `abort`, recorded as expiry. */

@@ -4,9 +4,11 @@ import notifications from "../resources/broadcasts/notifications.ts";
 import { type AirNeeds, createAir, type EngineNeeds } from "./air.ts";
 import { recordAnswer, recordChannelAnswer, recordRead } from "./answers.ts";
 import type { Broadcaster } from "./broadcaster.ts";
+import { callOff } from "./call-off.ts";
 import { allClearFor } from "./continuation.ts";
 import { createDesk } from "./desk.ts";
 import { createEndings } from "./endings.ts";
+import { createGates } from "./gates.ts";
 import { createLedger } from "./ledger.ts";
 import { PIPELINE } from "./pipeline.ts";
 import { programmeOf, toneAudio } from "./programme.ts";
@@ -16,7 +18,7 @@ import { laneOf } from "./stage.ts";
 import { accept, acceptTogether } from "./stages/accept.ts";
 
 /** What the broadcaster is made of; audio worker and streamer are started and stopped by whoever made them. */
-export type BroadcasterNeeds = Omit<AirNeeds, "ledger" | "desk" | "signal" | "laneOf">;
+export type BroadcasterNeeds = Omit<AirNeeds, "ledger" | "desk" | "gates" | "signal" | "laneOf">;
 
 /** Makes the broadcaster of an appliance; nothing is sent before `start`. */
 export function createBroadcaster(given: BroadcasterNeeds): Broadcaster {
@@ -24,7 +26,8 @@ export function createBroadcaster(given: BroadcasterNeeds): Broadcaster {
   const ending = new AbortController();
   const ledger = createLedger(given);
   const desk = createDesk({ ...given, reader: store, busy: createBusyTable() });
-  const onAir: AirNeeds = { ...given, ledger, desk, laneOf, signal: ending.signal };
+  const gates = createGates(events);
+  const onAir: AirNeeds = { ...given, ledger, desk, gates, laneOf, signal: ending.signal };
   const needs: EngineNeeds = { ...onAir, air: createAir(onAir) };
   const runner = createRunner(PIPELINE, needs);
   const endings = createEndings(needs);
@@ -74,6 +77,13 @@ export function createBroadcaster(given: BroadcasterNeeds): Broadcaster {
       runner.take(row.id);
       return row;
     },
+    release: gates.release,
+    begin: gates.begin,
+    async discard(notificationId) {
+      await store.remove(notifications, notificationId, needs.by);
+      gates.forget(notificationId);
+    },
+    clearDevices: () => callOff(needs.providers, deliveriesShown(needs), "expired"),
     abort: endings.abort,
     expire: endings.expire,
     answer: (notificationId, userId, option, by) => recordAnswer(notificationId, userId, option, by, needs),
@@ -93,4 +103,17 @@ function claimAddresses({ store, addresses }: EngineNeeds): void {
      WHERE audio_group IS NOT NULL AND stage NOT IN ('settled', 'draft')`,
   );
   for (const address of lent) addresses.claim(address);
+}
+
+/** How far back something may still be shown. own choice */
+const SHOWN_MS = 7 * 86_400_000;
+
+/** What settled messages may have left on displays: the last delivery of each device. */
+function deliveriesShown({ store, clock }: EngineNeeds): { pk: number; provider: string }[] {
+  return store.all<{ pk: number; provider: string }>(
+    `SELECT max(l.pk) AS pk, l.provider FROM notifications n JOIN deliveries l ON l.notification_pk = n.pk
+     WHERE n.created_at > ? AND n.stage = 'settled' AND l.accepted_at IS NOT NULL AND l.provider IS NOT NULL
+       AND l.device_pk IS NOT NULL GROUP BY l.device_pk`,
+    clock.now() - SHOWN_MS,
+  );
 }

@@ -13,6 +13,8 @@ export interface DeliveryOwner {
   readonly id: string;
   /** Waits for a device that another message holds, instead of being skipped. */
   readonly mayWait: boolean;
+  /** Epoch ms at which it is to sound; null for what sounds as soon as can be. */
+  readonly soundsAt: number | null;
   /** Nobody is to be asked any more. */
   readonly closed: boolean;
   /** True when a device has to be its own while it is reached. */

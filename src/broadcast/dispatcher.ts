@@ -2,7 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import type { BusyTable, Claim } from "../devices/busy.ts";
 import type { DeliveryItem } from "../plugin-api/index.ts";
 import { callOff } from "./call-off.ts";
-import type { Delivery } from "./delivery.ts";
+import type { Delivery, DeliveryOwner } from "./delivery.ts";
 import type { Providers } from "./providers.ts";
 
 /** Hands deliveries to the channels that carry them: a window per channel, urgent ones first, dead devices last. */
@@ -99,7 +99,8 @@ export function createDispatcher(needs: DispatcherNeeds): Dispatcher {
       delivery.place = "held";
       owner.asked(delivery);
     }
-    if (verdict.kind === "busy") owner.end(delivery, "skipped", "The device is busy with another message.");
+    if (verdict.kind === "busy")
+      owner.end(delivery, "skipped", wordsFor(needs.find(busy.holder(device)?.deliveryId ?? 0), owner));
     return verdict.kind === "free" || verdict.kind === "preempts";
   };
 
@@ -167,6 +168,12 @@ export function createDispatcher(needs: DispatcherNeeds): Dispatcher {
     wake: schedule,
   };
   return dispatcher;
+}
+
+/** Two bells that ring at one moment are heard as one. */
+function wordsFor(holder: Delivery | undefined, { soundsAt }: DeliveryOwner): string {
+  const isTwin = holder && soundsAt !== null && holder.owner.soundsAt === soundsAt;
+  return isTwin ? `It rings for ${holder.owner.id} at the same moment.` : "The device is busy with another message.";
 }
 
 function createChannel(): Channel {

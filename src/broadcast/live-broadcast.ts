@@ -2,7 +2,7 @@ import type { AudioTarget, DeliveryItem } from "../plugin-api/index.ts";
 import type { Delivery, DeliveryOwner, ReachedDevice } from "./delivery.ts";
 import { endDelivery, endWithSound, expectExpiry, halt } from "./live-ends.ts";
 import { restUntilRetry, takeOutcome } from "./live-outcomes.ts";
-import { countAdded, countAsked, countState, expectStart, look } from "./live-start.ts";
+import { countAdded, countAsked, countState, expectStart, look, start } from "./live-start.ts";
 import { createLiveState, type LiveNeeds, type LiveState } from "./live-state.ts";
 import { isReached } from "./proof.ts";
 import type { Sound, SoundTarget } from "./sound.ts";
@@ -20,6 +20,8 @@ export interface LiveBroadcast extends DeliveryOwner {
   openZone(target: SoundTarget): Promise<void>;
   /** Ends the message before its time; devices are silenced. */
   halt(reason: "aborted" | "expired" | "interrupted"): void;
+  /** Lets a sound begin that was held back, at `at` (epoch ms) unless that is over. */
+  begin(at: number): void;
   /** The programme has been sent. */
   soundIsOver(): void;
   /** Resolves when every device was asked once and the sound has begun. */
@@ -41,6 +43,7 @@ export function createLiveBroadcast(needs: LiveNeeds): LiveBroadcast {
     id: shared.notificationId,
     priority: shared.priority,
     mayWait: needs.mayWait,
+    soundsAt: needs.soundsAt,
     sound,
     get closed() {
       return state.closed;
@@ -66,6 +69,7 @@ export function createLiveBroadcast(needs: LiveNeeds): LiveBroadcast {
     item: (delivery, device) => itemFor(state, delivery, device),
     takeOutcome: (delivery, outcome) => takeOutcome(state, delivery, outcome),
     openZone: (target) => openZone(state, target),
+    begin: (at) => start(state, at),
     soundIsOver: () => endWithSound(state),
     halt: (reason) => halt(state, reason),
   };

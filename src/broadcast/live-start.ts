@@ -11,20 +11,22 @@ export function look(live: LiveState): void {
     live.drop();
     live.handedOver.give();
     live.finished.give();
-  } else if (sound && sound.t0 === null && !sound.over && mayStart(live.counts)) start(live);
+  } else if (sound && sound.t0 === null && !sound.over && !live.held && mayStart(live.counts)) start(live);
   if (live.unasked === 0 && (!sound || sound.t0 !== null)) live.handedOver.give();
 }
 
 /** Starts the sound at the latest when the start rule's patience is over. */
 export function expectStart(live: LiveState): void {
   const passed = live.clock.monotonicMs() - live.began;
-  if (live.sound) live.after(START_AFTER_MS[live.shared.class] - passed, () => start(live));
+  if (live.sound && !live.held) live.after(START_AFTER_MS[live.shared.class] - passed, () => start(live));
 }
 
-function start(live: LiveState): void {
+/** Lets the sound begin, at `at` (epoch ms) or as soon as can be. */
+export function start(live: LiveState, at?: number): void {
   const { sound } = live;
+  live.held = false;
   if (!sound || sound.t0 !== null || sound.over) return;
-  sound.start();
+  sound.start(at);
   live.soundBegan(sound.t0 as unknown as number);
   look(live);
 }

@@ -18,6 +18,10 @@ export interface LiveNeeds {
   /** What the message's settings say of a provider. */
   settingsFor(provider: string): DeliveryItem["settings"];
   mayWait: boolean;
+  /** Epoch ms at which it is to sound; null for what sounds as soon as can be. */
+  soundsAt: number | null;
+  /** Its sound waits until it is told when to begin. */
+  held: boolean;
   /** It is only ended, by whoever put it on air. */
   givenUp: boolean;
   sound: Sound | null;
@@ -95,7 +99,8 @@ export interface Signal {
   give(): void;
 }
 
-function createSignal(): Signal {
+/** Makes a promise that is kept from outside. */
+export function createSignal(): Signal {
   let give = (): void => {};
   const given = new Promise<void>((resolve) => {
     give = resolve;

@@ -23,8 +23,8 @@ export interface Sound {
   open(target: SoundTarget): Promise<void>;
   /** Resolves when the first packet to an opened target has left; rejects when it ended before. */
   started(target: SoundTarget): Promise<void>;
-  /** Lets all open streams begin together; once. */
-  start(): void;
+  /** Lets all open streams begin together, once: at `at` (epoch ms) unless that is over. */
+  start(at?: number): void;
   /** Goes on at the place where a programme stands now that began at `t0`. */
   resume(t0: number): void;
   /** Ends the stream to a target, whose address another message wants. */
@@ -160,9 +160,9 @@ export function createSound(needs: SoundNeeds): Sound {
     async started(target) {
       await streams.get(idOf(target))?.started;
     },
-    start() {
+    start(at = 0) {
       if (over || t0 !== null) return;
-      setT0(clock.now() + START_LEAD_MS);
+      setT0(Math.max(at, clock.now() + START_LEAD_MS));
       const opened = [...streams].filter(([, stream]) => stream.opened).map(([id]) => id);
       streamer.startGroup(opened, t0 as unknown as number);
     },

@@ -121,6 +121,20 @@ export const settingsSchema = z
         ttl: z.int().min(1).max(255).default(16).describe("Routers that a multicast packet may pass."),
       })
       .prefault({}),
+    bells: z
+      .strictObject({
+        gap: z
+          .enum(["ring-at-end", "skip"])
+          .default("ring-at-end")
+          .describe(
+            "Bells whose local time is left out when the clocks go forward: ring when they have, or not at all.",
+          ),
+        fold: z
+          .enum(["first", "second"])
+          .default("first")
+          .describe("Which one of two equal local times rings when the clocks go back."),
+      })
+      .prefault({}),
     scenarios: z
       .strictObject({
         syntheticSiteQuestion: z

@@ -117,15 +117,18 @@ function templateOf({ values }: GivenMessage, reader: Reader, by: By): TemplateR
 type SendingValues = ReturnType<typeof sendingValues>;
 
 function sendingValues(message: Partial<NotificationRow>, by: By, options: SendOptions, needs: AcceptNeeds) {
-  const id = newId();
+  const { held } = options;
+  const id = held?.id ?? newId();
   const now = needs.clock.now();
+  const sentAt = Math.max(now, held?.at ?? now);
   const chosen = profileFor(needs.store, message.notificationProfileId);
   const settings = extensionSettings(chosen && settingsIn(chosen), message.extensionSettingsOverrides);
   checkOverrides(message.extensionSettingsOverrides, needs);
   const profile = readSendingProfile(settings);
   const priorityLevel = priorityLevelOf(message.priority ?? "normal", options.source, profile);
-  const expiresAt = message.expiration ? now + message.expiration * 1_000 : null;
-  const notAfter = usefulUntil({ expiresAt, priorityLevel, createdAt: now });
+  const expiresAt = message.expiration ? sentAt + message.expiration * 1_000 : null;
+  const until = usefulUntil({ expiresAt, priorityLevel, createdAt: sentAt });
+  const notAfter = held && priorityLevel > 0 ? Math.min(until, held.at + held.usefulMs) : until;
   const stage: NextStage = message.draft ? "draft" : "resolve";
   return {
     ...message,
@@ -138,6 +141,8 @@ function sendingValues(message: Partial<NotificationRow>, by: By, options: SendO
     initiatingEndpointId: needs.endpointId(),
     expiresAt,
     notAfter,
+    heldUntil: held?.at ?? null,
+    ...(held && { initiationSourceDescription: held.description }),
     priorityLevel,
     ssrc: ssrcOf(id),
     stage,

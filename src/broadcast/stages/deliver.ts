@@ -1,4 +1,5 @@
 import notificationActivities from "../../resources/broadcasts/notification-activities.ts";
+import notifications from "../../resources/broadcasts/notifications.ts";
 import { addActivity } from "../activities.ts";
 import type { EngineNeeds } from "../air.ts";
 import { finishRecipients } from "../open-recipients.ts";
@@ -12,6 +13,10 @@ import { untilAborted } from "../until-aborted.ts";
 export const deliver: Stage<EngineNeeds> = {
   name: "deliver",
   async run(notificationId, needs) {
+    const row = needs.store.get(notifications, notificationId);
+    if (row) await needs.gates.released(row, needs.signal);
+    // What was held back may have been taken away.
+    if (!needs.store.get(notifications, notificationId)) return;
     const live = await needs.air.take(notificationId);
     const lane = needs.laneOf(live.priority);
     await needs.store.write((tx) => {

@@ -1,0 +1,174 @@
+import type { Clock } from "../base/clock.ts";
+import { CallerError, ConflictError } from "../base/errors.ts";
+import type { Log } from "../base/log.ts";
+import type { Broadcaster } from "../broadcast/broadcaster.ts";
+import { sendingProfileOf } from "../broadcast/sending-profile.ts";
+import type { RingListEntry } from "../resources/bells/bell-parts.ts";
+import bellSchedules from "../resources/bells/bell-schedules.ts";
+import ringLists from "../resources/bells/ring-lists.ts";
+import scheduledNotifications from "../resources/bells/scheduled-notifications.ts";
+import notifications from "../resources/broadcasts/notifications.ts";
+import endpointActivities from "../resources/devices/endpoint-activities.ts";
+import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
+import type { By, Store, Transaction } from "../store/store.ts";
+import { LATE_LIMIT_MS } from "./planner.ts";
+import type { MissCause, RingRow } from "./ring-book.ts";
+import type { RingPort } from "./ticker.ts";
+
+/** What ringing needs. */
+export interface RingPortNeeds {
+  store: Store;
+  clock: Clock;
+  log: Log;
+  broadcaster: Pick<Broadcaster, "send" | "release" | "begin" | "discard" | "abort" | "clearDevices">;
+  by: By;
+  endpointId(): string;
+}
+
+/** What a ring sends. */
+interface Content {
+  input: Record<string, unknown>;
+  source: "bell-schedule" | "scheduled-notification";
+  description: string;
+  domainId: string | null;
+}
+
+/** Records of single rings up to this many at once, else one record of all. own choice */
+const MOST_TOLD = 20;
+
+/** Rings go out as messages that are held back until their moment. */
+export function createRingPort(needs: RingPortNeeds): RingPort {
+  const { store, broadcaster, log, by } = needs;
+  const messageOf = (ring: RingRow) => store.get(notifications, ring.id);
+  return {
+    async prepare(ring) {
+      if (ring.kind === "clearing" || messageOf(ring)) return null;
+      const content = ring.kind === "bell" ? bellOf(ring, store) : messageToSend(ring, store);
+      if (!content) return "What it was to ring is no longer there.";
+      const held = { id: ring.id, at: ring.at, usefulMs: LATE_LIMIT_MS, description: content.description };
+      const sender: By = { actor: by.actor, scope: homeIn(by, content.domainId) };
+      try {
+        await broadcaster.send(content.input, sender, { source: content.source, overrules: true, held });
+        return null;
+      } catch (error) {
+        if (!(error instanceof CallerError || error instanceof ConflictError)) throw error;
+        log.warn({ ringId: ring.id, reason: error.message }, "a ring has nothing to send");
+        return error.message;
+      }
+    },
+    arm(rings) {
+      const ranked = rings.map((ring) => ({ ring, rank: rankOf(ring, store) }));
+      ranked.sort((a, b) => a.rank - b.rank || (a.ring.id < b.ring.id ? -1 : 1));
+      for (const { ring } of ranked) if (ring.kind !== "clearing") broadcaster.release(ring.id);
+    },
+    begin(rings) {
+      for (const { kind, id, at } of rings) {
+        if (kind === "clearing") broadcaster.clearDevices();
+        else broadcaster.begin(id, at);
+      }
+    },
+    async withdraw(ring) {
+      const message = messageOf(ring);
+      if (!message) return;
+      if (ring.state === "prepared") await broadcaster.discard(ring.id);
+      else await broadcaster.abort(ring.id, by);
+    },
+    hasBegun(ring) {
+      if (ring.kind === "clearing") return true;
+      const message = messageOf(ring);
+      if (!message) return false;
+      return message.t0 !== null || (message.programmeSha === null && message.stage !== "deliver");
+    },
+    silentUntil(owner, now) {
+      const sql =
+        "SELECT until, reason FROM bell_mutes WHERE owner IN (?, '') AND until > ? ORDER BY until DESC LIMIT 1";
+      const mute = store.one<{ until: number; reason: string | null }>(sql, owner, now);
+      return mute && { until: mute.until, reason: mute.reason ?? "The bells are silent for a time." };
+    },
+    recordMissed: (tx, rings, cause) => recordMissed(tx, rings, cause, needs),
+  };
+}
+
+/** The most urgent first: what comes second to a device that both want does not sound there. @source bells.md, Running */
+function rankOf({ id }: RingRow, store: Store): number {
+  const message = store.get(notifications, id);
+  return message ? (message.priorityLevel ?? 5) * 1_000 + (sendingProfileOf(message).priority ?? 5) : 0;
+}
+
+function bellOf(ring: RingRow, store: Store): Content | null {
+  const schedule = store.get(bellSchedules, ring.owner);
+  const list = ring.ringListId ? store.get(ringLists, ring.ringListId) : null;
+  const entry = (list?.entries as RingListEntry[] | undefined)?.find(({ id }) => id === ring.entryId);
+  if (!schedule || !entry) return null;
+  return {
+    input: inputOf(entry.messageTemplateId, entry),
+    source: "bell-schedule",
+    description: schedule.name,
+    domainId: schedule.domainId ?? null,
+  };
+}
+
+function messageToSend(ring: RingRow, store: Store): Content | null {
+  const row = store.get(scheduledNotifications, ring.owner);
+  if (!row || row.disabled) return null;
+  return {
+    input: inputOf(row.messageTemplateId, row),
+    source: "scheduled-notification",
+    description: row.name,
+    domainId: row.domainId ?? null,
+  };
+}
+
+/** The groups and lists that are given replace all recipients of the template. @source decisions.md 9 */
+function inputOf(
+  messageTemplateId: string,
+  {
+    deviceGroupIds,
+    distributionListIds,
+  }: { deviceGroupIds: readonly string[]; distributionListIds: readonly string[] },
+): Record<string, unknown> {
+  if (deviceGroupIds.length + distributionListIds.length === 0) return { messageTemplateId };
+  const instead = {
+    deviceGroupIds,
+    distributionListIds,
+    userIds: [],
+    areaOfInterestIds: [],
+    collaborationGroupIds: [],
+  };
+  return { messageTemplateId, ...instead };
+}
+
+function homeIn({ scope }: By, domainId: string | null): By["scope"] {
+  return domainId === null ? scope : { ...scope, domainId };
+}
+
+/** A ring that was missed is never silent: its row, an activity and an event say so. @source reliability.md 2.7 */
+function recordMissed(tx: Transaction, rings: readonly RingRow[], cause: MissCause, needs: RingPortNeeds): void {
+  const reason = CAUSES[cause];
+  const told = rings.map(({ id, owner, kind, at, localDate, localTime }) => {
+    return { ringId: id, scheduleId: owner, kind, at: new Date(at).toISOString(), localDate, localTime };
+  });
+  const values =
+    told.length <= MOST_TOLD
+      ? told.map((ring) => ({ ...ring, cause, reason }))
+      : [{ rings: told.length, first: told[0], last: told.at(-1), cause, reason }];
+  const where = { extensionId: ONPREM_EXTENSION_ID, endpointId: needs.endpointId() };
+  for (const value of values) {
+    tx.create(
+      endpointActivities,
+      { ...where, type: "scheduled-broadcast-skipped", severity: "error", value },
+      needs.by,
+    );
+  }
+  for (const { id, owner, at } of rings.slice(0, MOST_TOLD)) {
+    tx.emit("bell.missed", { ringId: id, scheduleId: owner, at });
+  }
+}
+
+const CAUSES: Readonly<Record<MissCause, string>> = {
+  down: "The appliance was not running.",
+  stalled: "The appliance stood still.",
+  clock: "The clock was set forward past it.",
+  "cut-off": "The appliance ended at the very moment.",
+  overload: "The appliance was too busy.",
+};
