@@ -131,7 +131,7 @@ export function createAlarms(needs: AlarmNeeds): Alarms {
 
   return {
     start() {
-      const hurried = ["plugin.changed", "load.failed", "scenario.device-unknown"] as const;
+      const hurried = ["plugin.changed", "load.failed", "scenario.device-unknown", "bell.missed"] as const;
       stopListening = [...hurried.map((name) => events.on(name, hurry)), events.on("fault.changed", takeTold)];
       timer = clock.every(LOOK_EVERY_MS, wake);
       wake();

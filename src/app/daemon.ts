@@ -30,6 +30,7 @@ import { failoverStatus } from "../health/failover-status.ts";
 import { watchHealth } from "../health/health.ts";
 import { thisMachine } from "../health/machine.ts";
 import { createMeasurements } from "../health/measurements.ts";
+import { missedBells } from "../health/missed-bells.ts";
 import { createInputs, type Inputs } from "../inputs/inputs.ts";
 import { INPUT_TABLES } from "../inputs/room-tables.ts";
 import { createBulkUploads } from "../loaders/bulk-uploads.ts";
@@ -136,9 +137,10 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const server = await startServer(address, clock);
   end("server that was never opened", server.stop);
   const measurements = createMeasurements({ store, clock, log, machine: thisMachine(), dataDir });
-  const health = watchHealth({ clock, events, reader: store, sources: [measurements.source] });
-  end("health", health.close);
   const endpointId = (): string => ownEndpoint(store);
+  const sources = [measurements.source, missedBells(store, clock, endpointId)];
+  const health = watchHealth({ clock, events, reader: store, sources });
+  end("health", health.close);
   const speech = createSpeech({ store, engine: createSpeechEngine(clock), by: access.systemBy("speech") });
   // Set below: no plugin runs before it is made.
   let inputs: Inputs;

@@ -2,6 +2,7 @@ import { ConflictError } from "../base/errors.ts";
 import { readLicenceFilters } from "../devices/licence-filters.ts";
 import type endpoints from "../resources/devices/endpoints.ts";
 import type { Behaviour } from "../store/store.ts";
+import { failoverStatus, shownFailover } from "./failover-status.ts";
 import type { Health } from "./health.ts";
 
 /** What the appliance runs. */
@@ -39,6 +40,9 @@ export function endpointBehaviour({ ownId, health, buildInfo }: EndpointNeeds): 
         const own = id === ownId();
         return {
           ...(query.includeBuildInfo === false ? {} : { buildInfo: own ? buildInfo() : null }),
+          ...(query.includeFailoverDetails === true && {
+            failoverDetails: shownFailover(failoverStatus(id, { ownId, health })),
+          }),
           ...(query.includeStatus === false ? {} : own ? shown(health) : NOT_KNOWN),
         };
       });

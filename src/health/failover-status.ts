@@ -39,3 +39,9 @@ export function failoverStatus(
     peers: [],
   };
 }
+
+/** A status in API form. */
+export function shownFailover(status: FailoverStatus): object {
+  const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
+  return { ...status, lastHeartbeatAt: iso(status.lastHeartbeatAt), since: iso(status.since) };
+}

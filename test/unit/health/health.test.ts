@@ -51,7 +51,13 @@ describe("health", () => {
     expect(before).toMatchObject({ status: "YELLOW", yellowReasons: ["Plugin pa can't run: it broke"] });
     await clock.advance(1_000);
     tell("pa", "running", null);
-    expect(health.report()).toEqual({ ...before, status: "GREEN", yellowReasons: [], since: before.since + 1_000 });
+    expect(health.report()).toEqual({
+      ...before,
+      status: "GREEN",
+      reasons: [],
+      yellowReasons: [],
+      since: before.since + 1_000,
+    });
   });
 
   it("is yellow for a trigger that was given up, until it is enabled or somebody disables it", async () => {
