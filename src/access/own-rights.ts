@@ -5,13 +5,15 @@ import type { Grant } from "./grants.ts";
  * permissions; answer own notifications; manage own devices; read and end the session. @source decisions.md 3
  *
  * own choice: own tokens, security groups, domains and all permissions can be read too, own tokens revoked, the own
- * password changed, and lists joined and left that are open to it.
+ * password and profile changed, and lists joined and left that are open to it.
  */
 export function ownRights(userId: string): Grant[] {
   const own = `/users/${userId}`;
   return [
     { verb: "get", spec: own },
     { verb: "put", spec: `${own}/password` },
+    { verb: "get", spec: `${own}/profile` },
+    { verb: "put", spec: `${own}/profile` },
     ...readAndDelete("/session"),
     ...readAndDelete(`${own}/notifications/*`),
     { verb: "get", spec: `${own}/notifications/*/activities/*` },
@@ -22,6 +24,7 @@ export function ownRights(userId: string): Grant[] {
     { verb: "get", spec: `${own}/security-groups/*` },
     { verb: "get", spec: `${own}/domains/*` },
     { verb: "get", spec: `${own}/all-permissions` },
+    { verb: "get", spec: `${own}/all-permission-sets` },
     { verb: "get", spec: `${own}/subscribable-distribution-lists/*` },
     { verb: "put", spec: `${own}/subscribable-distribution-lists/*` },
     ...readAndDelete(`${own}/devices/*`),

@@ -1,5 +1,6 @@
 import { boolean, computed, internal, json, list, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { FAILOVER_STATUS } from "./failover-fields.ts";
 
 const STATUS = { nullable: true, unless: "includeStatus" } as const;
 const REASON = text("A reason.", { max: 10_000 });
@@ -42,6 +43,11 @@ export default defineResource({
     status: computed("Health in one word: GREEN, YELLOW or RED.", "text", STATUS),
     redReasons: computed("What makes the status RED, in words.", "array", { of: REASON, ...STATUS }),
     yellowReasons: computed("What makes the status YELLOW, in words.", "array", { of: REASON, ...STATUS }),
+    failoverDetails: computed("How it stands to the appliance that would take its place.", "object", {
+      of: FAILOVER_STATUS,
+      nullable: true,
+      when: "includeFailoverDetails",
+    }),
     licensedBy: internal("The licence filters that its devices were last held against.", "text"),
     statusLastUpdated: computed("When the health was last looked at.", "timestamp", STATUS),
   },

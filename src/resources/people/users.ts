@@ -88,11 +88,16 @@ export default defineResource({
     preferredLanguage: option("Language in which the user wants to be addressed.", [
       ...["ar", "de-DE", "en-US", "es-US", "en-GB", "fr-CA", "fr-FR", "pt-BR"],
     ] as const),
-    loadSourceId: ref("Load definition that made the user.", "load-definitions", { readOnly: true }),
+    loadSourceId: ref("Load definition that made the user.", "load-definitions", {
+      readOnly: true,
+      embed: "loadSource",
+    }),
     securityGroups: computed("Security groups the user is a member of, by name.", "array", { of: GROUP }),
     subscriptions: computed("The user's subscriptions that have not ended, oldest first.", "array", {
       of: SUBSCRIPTION,
     }),
+    preferredName: internal("What the user wants to be called, by the own profile.", "text"),
+    preferredTimezone: internal("Zone in which the user wants times to be shown, by the own profile.", "text"),
     loadKey: internal("What tells the user apart in the source of its load definition.", "text", { index: true }),
     passwordHash: internal("argon2id hash of the password, null while none is set.", "text"),
     passwordChangedAt: internal("Epoch ms of the last change of the password.", "integer"),

@@ -1,13 +1,12 @@
 import { parseBoundingBox, touches } from "../../areas/bounding-box.ts";
 import { readCircles } from "../../areas/circles.ts";
 import { notFound } from "../../base/errors.ts";
-import { usersInside } from "../../devices/area-presence.ts";
 import areasOfInterest from "../../resources/areas/areas-of-interest.ts";
 import boundaryTriggerActivities from "../../resources/areas/boundary-trigger-activities.ts";
 import boundaryTriggers from "../../resources/areas/boundary-triggers.ts";
 import userDevices from "../../resources/people/user-devices.ts";
 import users from "../../resources/people/users.ts";
-import { json, number, text, timestamp, uuid } from "../../schema/field.ts";
+import { json, number, text, timestamp } from "../../schema/field.ts";
 import { type Action, visibleRow } from "../action.ts";
 import { singleText } from "../query.ts";
 import { bodyCheck } from "./checked-body.ts";
@@ -39,21 +38,6 @@ export const areaActions: readonly Action[] = [
       const box = parseBoundingBox(asked);
       const ids = readCircles(request.needs.store).flatMap((circle) => (touches(circle, box) ? [circle.id] : []));
       return request.list(areasOfInterest, { ids });
-    },
-  },
-  {
-    method: "get",
-    at: "users",
-    doc: "Lists users.",
-    query: {
-      areaOfInterestId: uuid("Area that they are inside of now. own choice: nobody is inside one that there is not."),
-    },
-    answers: { kind: "list", resource: users },
-    async handle(request) {
-      const { areaOfInterestId } = request.query;
-      if (typeof areaOfInterestId !== "string" || areaOfInterestId === "") return request.list(users, {});
-      const area = areaOfInterestId.toLowerCase();
-      return request.list(users, { pks: usersInside(request.needs.store, area), pksOf: area });
     },
   },
   {

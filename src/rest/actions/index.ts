@@ -24,6 +24,7 @@ import { healthActions } from "./health.ts";
 import { identityProviderActions } from "./identity-providers.ts";
 import { incidentRecordActions } from "./incident-records.ts";
 import { incidentActions } from "./incidents.ts";
+import { listFilterActions } from "./list-filters.ts";
 import { loadDefinitionActions } from "./load-definitions.ts";
 import { notificationActivityActions } from "./notification-activities.ts";
 import { notificationAudioActions } from "./notification-audio.ts";
@@ -45,6 +46,7 @@ import { signInActions } from "./sign-in.ts";
 import { speechActions } from "./speech.ts";
 import { subscribableListActions } from "./subscribable-lists.ts";
 import { triggerActions } from "./triggers.ts";
+import { userProfileActions } from "./user-profiles.ts";
 import { userTokenActions } from "./user-tokens.ts";
 
 const FIXED: readonly Action[] = [
@@ -67,6 +69,8 @@ const FIXED: readonly Action[] = [
   ...notificationProfileActions,
   ...speechActions,
   ...areaActions,
+  ...listFilterActions,
+  ...userProfileActions,
   ...bellRingActions,
   ...bellCalendarActions,
   ...notificationActivityActions,

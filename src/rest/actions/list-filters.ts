@@ -1,0 +1,178 @@
+import { invalidValue } from "../../base/errors.ts";
+import { STAGES } from "../../broadcast/stage.ts";
+import { usersInside } from "../../devices/area-presence.ts";
+import { groupsOfDevice } from "../../devices/device-groups.ts";
+import notificationRecipients from "../../resources/broadcasts/notification-recipients.ts";
+import { NOTIFICATION_SOURCES } from "../../resources/broadcasts/notification-sources.ts";
+import notifications from "../../resources/broadcasts/notifications.ts";
+import deviceGroups from "../../resources/devices/device-groups.ts";
+import devices from "../../resources/devices/devices.ts";
+import endpoints from "../../resources/devices/endpoints.ts";
+import users from "../../resources/people/users.ts";
+import { boolean, list, option, text, uuid } from "../../schema/field.ts";
+import type { Filter, Reader } from "../../store/store.ts";
+import { type Action, type ApiRequest, visibleRow } from "../action.ts";
+import { idTexts, type Query, singleText } from "../query.ts";
+
+const SOURCE = option("A source.", NOTIFICATION_SOURCES);
+const COLOURS = ["GREEN", "YELLOW", "RED"] as const;
+const STATUSES = { draft: ["draft"], active: STAGES, finished: ["settled"] } as const;
+type Status = keyof typeof STATUSES;
+const STATUS_NAMES = Object.keys(STATUSES) as [Status, ...Status[]];
+
+const ABOUT_NOTIFICATIONS = {
+  draftFilter: option("Previews alone, everything but previews, or all.", ["draft", "nondraft", "all"]),
+  confirmableOnly: boolean("Those that recipients can answer."),
+  filterNotificationStatuses: list(
+    "own choice: how far they are: previews, under way, or over.",
+    option("One.", STATUS_NAMES),
+  ),
+  includeNotificationTypes: list("own choice: those started by one of these sources.", SOURCE),
+  excludeNotificationTypes: list("own choice: those started by none of these sources.", SOURCE),
+  includeByMessageTemplateIds: list("Those made from one of these templates.", uuid("Its id.")),
+};
+const ABOUT_USERS = {
+  areaOfInterestId: uuid("Area that they are inside of now. own choice: nobody is inside one that there is not."),
+  deviceType: text("Type of a device that they have registered."),
+  deviceIdentifier: text("Identifier of a device that they have registered."),
+  excludeScim: boolean("Leaves out who is in a group of a directory."),
+};
+
+/** Lists narrowed by what is no field of their rows. @source digest, the parameters of each path */
+export const listFilterActions: readonly Action[] = [
+  {
+    method: "get",
+    at: "notifications",
+    doc: "Lists notifications.",
+    query: ABOUT_NOTIFICATIONS,
+    answers: { kind: "list", resource: notifications },
+    handle: async (request) => request.list(notifications, { filters: notificationFilters(request.query) }),
+  },
+  {
+    method: "get",
+    at: "notifications/{notificationId}/recipients",
+    doc: "Lists who gets a notification.",
+    query: { areaOfInterestId: uuid("Area that they are inside of now.") },
+    answers: { kind: "list", resource: notificationRecipients },
+    async handle(request) {
+      const { params, needs, query } = request;
+      const { id, pk } = visibleRow(request, notifications, params.notificationId ?? "");
+      const area = idTexts(query, "areaOfInterestId")?.[0]?.toLowerCase();
+      if (area === undefined) return request.list(notificationRecipients, { within: { notificationId: id } });
+      const pks = needs.store
+        .all<{ pk: number }>(
+          `SELECT pk FROM notification_recipients
+           WHERE notification_pk = ? AND user_pk IN (SELECT user FROM area_presence WHERE area = ?)`,
+          ...[pk, area],
+        )
+        .map((row) => row.pk);
+      return request.list(notificationRecipients, { within: { notificationId: id }, pks, pksOf: area });
+    },
+  },
+  {
+    method: "get",
+    at: "users",
+    doc: "Lists users.",
+    query: ABOUT_USERS,
+    answers: { kind: "list", resource: users },
+    async handle(request) {
+      const pks = usersMeant(request.needs.store, request.query);
+      const asked = Object.keys(ABOUT_USERS).map((name) => request.query[name] ?? null);
+      return request.list(users, pks === null ? {} : { pks, pksOf: JSON.stringify(asked) });
+    },
+  },
+  {
+    method: "get",
+    at: "extensions/{extensionId}/endpoints",
+    doc: "Lists appliances.",
+    query: {
+      status: option("Health in one word. own choice: that of others is not known here.", COLOURS),
+      includedStatuses: list("Several of them.", option("One.", COLOURS)),
+    },
+    answers: { kind: "list", resource: endpoints },
+    async handle(request) {
+      const within = { extensionId: request.params.extensionId ?? "" };
+      const asked = [
+        ...valuesOf(request.query, "status", COLOURS),
+        ...valuesOf(request.query, "includedStatuses", COLOURS),
+      ];
+      if (asked.length === 0) return request.list(endpoints, { within });
+      const { watch, failover, store } = request.needs;
+      // Others are out of reach, and their health with them.
+      const own = store.find(endpoints, within).filter(({ id }) => failover(id).state !== "unreachable");
+      const { status } = watch.health();
+      return request.list(endpoints, { within, ids: asked.includes(status) ? own.map(({ id }) => id) : [] });
+    },
+  },
+  {
+    method: "get",
+    at: "devices/{deviceId}/device-groups",
+    shownAt: { at: "device-groups" },
+    doc: "Lists the groups that a device is in.",
+    answers: { kind: "list", resource: deviceGroups },
+    async handle(request) {
+      const { store, clock } = request.needs;
+      const { id } = visibleRow(request, devices, request.params.deviceId ?? "");
+      return request.list(deviceGroups, { ids: await groupsOfDevice({ reader: store, clock }, id) });
+    },
+  },
+];
+
+function notificationFilters(query: ApiRequest["query"]): Filter[] {
+  const filters: Filter[] = [];
+  const [draft] = valuesOf(query, "draftFilter", ["draft", "nondraft", "all"]);
+  if (draft === "draft" || draft === "nondraft") filters.push({ field: "draft", op: "eq", value: draft === "draft" });
+  if (singleText(query, "confirmableOnly") === "true") {
+    filters.push({ field: "confirmationRequestId", op: "set", value: true });
+  }
+  const statuses = valuesOf(query, "filterNotificationStatuses", STATUS_NAMES);
+  if (statuses.length > 0) {
+    filters.push({ field: "stage", op: "in", value: statuses.flatMap((status) => STATUSES[status]) });
+  }
+  const included = valuesOf(query, "includeNotificationTypes", NOTIFICATION_SOURCES);
+  if (included.length > 0) filters.push({ field: "notificationSource", op: "in", value: included });
+  const excluded = new Set<string>(valuesOf(query, "excludeNotificationTypes", NOTIFICATION_SOURCES));
+  if (excluded.size > 0) {
+    const value = NOTIFICATION_SOURCES.filter((source) => !excluded.has(source));
+    filters.push({ field: "notificationSource", op: "in", value });
+  }
+  const templates = valuesOf(query, "includeByMessageTemplateIds");
+  if (templates.length > 0) {
+    const value = idTexts({ includeByMessageTemplateIds: templates }, "includeByMessageTemplateIds") ?? [];
+    filters.push({ field: "messageTemplateId", op: "in", value: value.map((id) => id.toLowerCase()) });
+  }
+  return filters;
+}
+
+/** Internal keys of the users that all conditions mean; null without any. */
+function usersMeant(reader: Reader, query: Query): number[] | null {
+  const area = idTexts(query, "areaOfInterestId")?.[0];
+  const found: number[][] = area === undefined ? [] : [usersInside(reader, area.toLowerCase())];
+  const add = (sql: string, ...values: string[]): void =>
+    void found.push(reader.all<{ pk: number }>(sql, ...values).map(({ pk }) => pk));
+  const type = singleText(query, "deviceType");
+  if (type) add("SELECT DISTINCT user_pk AS pk FROM user_devices WHERE type = ?", type);
+  const identifier = singleText(query, "deviceIdentifier");
+  if (identifier) add("SELECT DISTINCT user_pk AS pk FROM user_devices WHERE device_identifier = ?", identifier);
+  if (singleText(query, "excludeScim") === "true") {
+    add("SELECT pk FROM users WHERE NOT EXISTS (SELECT 1 FROM scim_group_members m WHERE m.user_pk = users.pk)");
+  }
+  const [first, ...others] = found;
+  if (!first) return null;
+  const sets = others.map((pks) => new Set(pks));
+  return first.filter((pk) => sets.every((set) => set.has(pk)));
+}
+
+/** Values given as `name[]=…`, repeated, as a JSON list, with commas between, or alone. Throws invalid-value for others than `allowed`. */
+function valuesOf<T extends string>(query: Query, name: string, allowed?: readonly T[]): T[] {
+  const given = query[name];
+  if (given === undefined || given === "") return [];
+  const texts = (Array.isArray(given) ? given : [given]).flatMap((each: unknown) =>
+    typeof each === "string" ? each.replace(/^\[|\]$|"/g, "").split(",") : [each],
+  );
+  const values = texts.map((each) => (typeof each === "string" ? each.trim() : each)) as T[];
+  if (values.length > 200 || values.some((value) => typeof value !== "string" || allowed?.includes(value) === false)) {
+    throw invalidValue(name, allowed ? `One of ${allowed.join(", ")} is expected.` : "Texts are expected.");
+  }
+  return values;
+}
