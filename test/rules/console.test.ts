@@ -5,6 +5,7 @@ import { de } from "../../src/console/web/words/de.ts";
 import { en, type WordKey } from "../../src/console/web/words/en.ts";
 import { actionsFor } from "../../src/rest/actions/index.ts";
 import { createCatalogue, methodsOf } from "../../src/schema/catalogue.ts";
+import type { AnyResource } from "../../src/schema/resource.ts";
 import { declarationsOf, type Modules } from "./declarations.ts";
 import { planted, ROOT, readTree } from "./source-tree.ts";
 import { wordsOutsideTheCatalogue } from "./writing.ts";
@@ -22,11 +23,17 @@ const served = new Set([
       methodsOf(path).flatMap((method) => [
         ...(method === "get" || method === "post" ? [`${method} ${bare(path.at)}`] : []),
         ...(method === "post" ? [] : [`${method} ${bare(path.at)}/{}`]),
+        ...(method === "get" ? filesOf(resource).map((name) => `get ${bare(path.at)}/{}/${name}`) : []),
       ]),
     ),
   ),
   ...actionsFor(catalogue).map(({ method, at }) => `${method} ${bare(at)}`),
 ]);
+
+/** Fields whose bytes are a path of their own. */
+function filesOf({ fields }: AnyResource): string[] {
+  return Object.entries(fields).flatMap(([name, { kind }]) => (kind === "file" ? [name] : []));
+}
 
 function bare(path: string): string {
   return path.replace(/\{\w+\}/g, "{}");

@@ -16,6 +16,10 @@ const SHOWN_IN: Readonly<Record<string, readonly string[]>> = {
   "security-group-permissions": ["users"],
   devices: ["device-groups"],
   "message-templates": ["security-groups"],
+  buildings: ["sites"],
+  floors: ["buildings"],
+  zones: ["floors"],
+  "site-recipients": ["site-roles"],
   "scim-groups": ["security-group-scim-groups", "distribution-list-scim-groups"],
   "scim-group-members": ["scim-groups", "security-group-scim-groups", "distribution-list-scim-groups"],
 };

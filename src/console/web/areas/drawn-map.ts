@@ -34,6 +34,8 @@ export interface DrawnMap {
 }
 
 const MOST_ZOOM = 22;
+/** What a line needs beside its label. */
+const LABEL_PX = 90;
 /** All of the earth, where nothing says otherwise. */
 const WORLD: L.LatLngBoundsLiteral = [
   [-55, -160],
@@ -43,7 +45,7 @@ const WORLD: L.LatLngBoundsLiteral = [
 /** Draws a map into `place`: areas over a background, and a graticule over nothing. No tile is asked for of anybody. */
 export function drawMap(place: HTMLElement, words: MapWords, events: MapEvents): DrawnMap {
   const map = L.map(place, { attributionControl: false, zoomControl: false, maxZoom: MOST_ZOOM, worldCopyJump: true });
-  L.control.zoom({ zoomInTitle: words.zoomIn, zoomOutTitle: words.zoomOut }).addTo(map);
+  L.control.zoom({ position: "topright", zoomInTitle: words.zoomIn, zoomOutTitle: words.zoomOut }).addTo(map);
   L.control.scale().addTo(map);
   map.fitBounds(WORLD);
   const grid = L.layerGroup().addTo(map);
@@ -162,7 +164,7 @@ function drawGrid(map: L.Map, grid: L.LayerGroup): void {
   grid.clearLayers();
   const bounds = map.getBounds();
   const view = { west: bounds.getWest(), south: bounds.getSouth(), east: bounds.getEast(), north: bounds.getNorth() };
-  const { longitudes, latitudes, digits } = graticuleOf(view);
+  const { longitudes, latitudes, digits } = graticuleOf(view, map.getSize().x / LABEL_PX);
   const line = (from: L.LatLngTuple, to: L.LatLngTuple) =>
     L.polyline([from, to], { pane: "tilePane", interactive: false, weight: 1, className: "map-grid" }).addTo(grid);
   const label = (at: L.LatLngTuple, text: string, className: string) =>
@@ -178,7 +180,7 @@ function drawGrid(map: L.Map, grid: L.LayerGroup): void {
   }
   for (const latitude of latitudes) {
     line([latitude, view.west], [latitude, view.east]);
-    label([latitude, view.east], latitudeText(latitude, digits), "right");
+    label([latitude, view.west], latitudeText(latitude, digits), "side");
   }
 }
 

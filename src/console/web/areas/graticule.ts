@@ -14,14 +14,12 @@ export interface Graticule {
   digits: number;
 }
 
-/** Most lines either way. */
-const MOST = 8;
 const STEPS = [90, 45, 30, 20, 10, 5, 2, 1];
 const LEAST_STEP = 1e-7;
 
-/** The lines of a view at round degrees, at most eight either way; the same step for both. */
-export function graticuleOf({ west, south, east, north }: View): Graticule {
-  const step = stepFor(Math.max(east - west, north - south) / MOST);
+/** The lines of a view at round degrees, about `most` either way; the same step for both. */
+export function graticuleOf({ west, south, east, north }: View, most: number): Graticule {
+  const step = stepFor(Math.max(east - west, north - south) / most);
   const digits = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
   const lines = (from: number, to: number): number[] => {
     const first = Math.ceil(from / step);

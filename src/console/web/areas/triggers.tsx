@@ -10,6 +10,7 @@ import { Chip } from "../parts/level-chip.tsx";
 import { Moment } from "../parts/moment.tsx";
 import { NEW, RowSheet } from "../parts/row-sheet.tsx";
 import { useWords } from "../words/use-words.tsx";
+import type { Words } from "../words/words.ts";
 import "../parts/lines.css";
 
 const ACTIONS = ["entered", "exited", "both"];
@@ -18,7 +19,8 @@ const ROUTE = "areas-of-interest/{areaOfInterestId}/boundary-triggers";
 
 /** What happens when somebody crosses the edge of an area. */
 export function Triggers({ areaOfInterestId }: { areaOfInterestId: string }) {
-  const { t, name } = useWords();
+  const words = useWords();
+  const { t } = words;
   const [open, setOpen] = useState<string | null>(null);
   const triggers = useRows<BoundaryTriggerRow>(ROUTE, { areaOfInterestId }, { limit: 1_000, sort: "name" });
   return (
@@ -30,7 +32,7 @@ export function Triggers({ areaOfInterestId }: { areaOfInterestId: string }) {
           <li key={row.id}>
             <button type="button" className="tile wide" onClick={() => setOpen(row.id)}>
               {row.name}
-              <small>{sentenceOf(row, name)}</small>
+              <small>{sentenceOf(row, words)}</small>
               {row.perUserThrottlingInSecs > 0 && (
                 <small>{t("boundary.every", { n: row.perUserThrottlingInSecs })}</small>
               )}
@@ -48,11 +50,14 @@ export function Triggers({ areaOfInterestId }: { areaOfInterestId: string }) {
   );
 }
 
-/** `enters or leaves: Send to that person (Welcome)`. */
-function sentenceOf(row: BoundaryTriggerRow, name: (family: string, value: string) => string): string {
+/** `When somebody enters: Send to that person (Welcome)`. */
+function sentenceOf(row: BoundaryTriggerRow, { t, name }: Pick<Words, "t" | "name">): string {
   const says = row.subject ?? row.messageTemplate?.name;
-  const then = name("boundary-then", row.notificationAction);
-  return `${name("boundary-action", row.action)}: ${then}${says ? ` (${says})` : ""}`;
+  const deed = name("boundary-then", row.notificationAction);
+  return t("boundary.sentence", {
+    action: name("boundary-action", row.action),
+    deed: says ? `${deed} (${says})` : deed,
+  });
 }
 
 interface TriggerSheetProps {

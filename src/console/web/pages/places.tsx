@@ -24,7 +24,9 @@ export default function PlacesPage() {
         <Button onClick={() => show({ open: NEW })}>{t("places.add-site")}</Button>
       </div>
       <p className="soft">{t("places.words")}</p>
-      <SearchField label={t("places.search")} value={q ?? ""} onSearch={(text) => show({ q: text })} />
+      <div className="list-tools">
+        <SearchField label={t("places.search")} value={q ?? ""} onSearch={(text) => show({ q: text })} />
+      </div>
       <PlaceTree q={q ?? ""} opened={opened} onOpen={(path) => show({ open: pathText(path) })} />
       {opened.length > 0 && <PlaceSheet key={open} path={opened} onClose={() => show({ open: undefined })} />}
     </div>

@@ -183,7 +183,6 @@ function Field({ field, first, values, error, onChange }: FieldProps) {
         <TextInput
           {...shared}
           maxLength={7}
-          placeholder="#24408e"
           value={text}
           onChange={(e) => onChange(e.currentTarget.value)}
           leftSection={

@@ -128,7 +128,8 @@ function metresALongitude(latitude: number): number {
 }
 
 function hundredths(value: number): number {
-  return Math.round(value * 100) / 100;
+  // Nobody reads -0.
+  return Math.round(value * 100) / 100 + 0;
 }
 
 /** Degrees to about a centimetre. */

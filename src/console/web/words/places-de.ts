@@ -144,7 +144,7 @@ export const placesDe: Readonly<Record<keyof typeof placesEn, string>> = {
   "boundary.who-hint": "Listen und Personen, die ihn auslösen; keine für alle.",
   "boundary.activities": "Was er tat",
   "boundary.no-activities": "Er hat noch nicht ausgelöst.",
-  "boundary.sentence": "Wenn jemand {action}: {then}",
+  "boundary.sentence": "Wenn jemand {action}: {deed}",
   "boundary.every": "höchstens alle {n} s",
   "field.action": "Löst aus, wenn jemand",
   "field.perUserThrottlingInSecs": "Pause für dieselbe Person",

@@ -139,7 +139,7 @@ export const placesEn = {
   "boundary.who-hint": "Lists and people who fire it; none for everybody.",
   "boundary.activities": "What it did",
   "boundary.no-activities": "It has not fired yet.",
-  "boundary.sentence": "When somebody {action}: {then}",
+  "boundary.sentence": "When somebody {action}: {deed}",
   "boundary.every": "at most every {n} s",
   "field.action": "Fires when somebody",
   "field.perUserThrottlingInSecs": "Rest for the same person",
