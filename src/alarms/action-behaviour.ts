@@ -1,4 +1,4 @@
-import { invalidValue } from "../base/errors.ts";
+import { faulty } from "../base/errors.ts";
 import type { RECIPIENT_FIELDS } from "../broadcast/compose.ts";
 import type alarmActions from "../resources/alarms/alarm-actions.ts";
 import type { Behaviour, By } from "../store/store.ts";
@@ -9,9 +9,9 @@ export function alarmActionBehaviour(systemBy: () => By): Behaviour<typeof alarm
   return {
     beforeWrite({ after }) {
       if (!after || after.messageTemplateId !== null) return;
-      for (const field of ACTION_RECIPIENTS) {
-        if (after[field].length > 0) throw invalidValue(field, "Recipients need a messageTemplateId.");
-      }
+      const named = ACTION_RECIPIENTS.filter((field) => after[field].length > 0);
+      const message = "Recipients need a messageTemplateId.";
+      if (named.length > 0) throw faulty(named.map((field) => ({ field, type: "invalid-value", message })));
     },
     afterWrite({ after }, tx) {
       if (after?.messageTemplateId === null) requireAdministrationList(tx, systemBy());

@@ -134,6 +134,8 @@ export async function openApi(
       bells,
       plugins: { manifests: [], findProvider: () => "ip-phones", profileSchema: () => null, extensionBehaviour: {} },
       baseUrl: () => "http://localhost",
+      // Nothing rings here.
+      planner: { replan: () => undefined, markStale: () => undefined, review: () => undefined } as never,
       reportsSite: (options.needs?.settings ?? defaultSettings()).scenarios.syntheticSiteQuestion,
       systemBy: () => system,
     }),
