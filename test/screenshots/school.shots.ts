@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeSchool } from "../../src/cli/demo/school.ts";
 import { type BroadcastScene, eventually, type LedgerLine, openScene } from "../support/broadcast-scene.ts";
 import { startBrowser } from "../support/browser.ts";
+import { makePlaces } from "../support/places.ts";
 import { ROOT } from "../support/product.ts";
 import { makeOffice } from "./office.ts";
 import { type Appliance, EMPTY, openWindows, PAGES, takePictures } from "./pictures.ts";
@@ -46,7 +47,7 @@ describe("pictures", () => {
     await scene.settled(drill);
     const first = await scene.api().post<{ id: string }>("/notifications", { messageTemplateId: templateId });
     await scene.settled(first.id);
-    const ids = await makeOffice(scene.api(), templateId);
+    const ids = { ...(await makeOffice(scene.api(), templateId)), ...(await makePlaces(scene.api())) };
     const going = await scene.send("Bus 12 is late", 600, { body: "Line up at the north door at 15:20." });
     const isSettled = ({ type, level }: LedgerLine) => type === "phones" && ["playing", "failed"].includes(level);
     await eventually(async () => (await scene.ledger(going)).filter(isSettled).length === PHONES);
