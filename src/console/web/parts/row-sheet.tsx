@@ -81,7 +81,8 @@ export function RowSheet({
           onRemove={!isNew && may("delete") ? remove : undefined}
         />
       )}
-      {!isNew && children}
+      {!isNew && found && children}
+      {!found && !row.error && <p role="status">{t("table.loading")}</p>}
     </>
   );
   return (
