@@ -3,6 +3,9 @@ import type { Clock } from "../base/clock.ts";
 import { invalidValue } from "../base/errors.ts";
 import { dayAfter, type Span } from "./calendar-days.ts";
 import { inOrderOfTime } from "./exceptions.ts";
+import { dateOf, dayOf as dayNumber } from "./local-times.ts";
+import { readRepetition } from "./repetition.ts";
+import { DAY_MS } from "./zones.ts";
 
 /** Days that a calendar names. */
 export interface Holiday extends Span {
@@ -10,11 +13,11 @@ export interface Holiday extends Span {
   description: string | null;
 }
 
-/** own choice: what a calendar of holidays may hold. */
+/** own choice */
 const MOST_EVENTS = 5_000;
-const MOST_OCCURRENCES = 2_000;
-const FREQUENCIES = new Set(["DAILY", "WEEKLY", "MONTHLY", "YEARLY"]);
 const MOST_CHARACTERS = 250;
+/** Rules that began earlier are followed from this year on. */
+const FIRST_YEAR = 2000;
 
 /**
  * Reads the days of an iCalendar text that lie within the span, in order of time; those that overlap are put together and
@@ -25,15 +28,10 @@ const MOST_CHARACTERS = 250;
 export async function readHolidays(text: string, span: Span, clock: Clock): Promise<Holiday[]> {
   const events = eventsIn(text);
   if (events.length > MOST_EVENTS) throw wrong(`At most ${MOST_EVENTS} events.`);
-  const changed = new Map<string, ICAL.Event[]>();
-  for (const event of events) {
-    if (event.isRecurrenceException()) changed.set(event.uid, [...(changed.get(event.uid) ?? []), event]);
-  }
+  const changed = new Set(events.filter((event) => event.isRecurrenceException()).map(occurrenceName));
   const found: Holiday[] = [];
   for (const event of events) {
-    if (event.isRecurrenceException()) continue;
-    for (const change of changed.get(event.uid) ?? []) event.relateException(change);
-    found.push(...occurrencesOf(event, span));
+    found.push(...within(event.isRecurring() ? daysOfRule(event, span, changed) : [holidayOf(event)], span));
     await new Promise<void>((resolve) => clock.soon(resolve));
   }
   return joined(inOrderOfTime(found));
@@ -60,35 +58,63 @@ function wrong(words: string) {
   return invalidValue("calendar", words);
 }
 
-function occurrencesOf(event: ICAL.Event, span: Span): Holiday[] {
+function occurrenceName({ uid, recurrenceId }: ICAL.Event): string {
+  return `${uid} ${dayOf(recurrenceId)}`;
+}
+
+/** Which days an event names; none when it is cancelled. */
+function holidayOf(event: ICAL.Event): Holiday | null {
   if (!event.startDate) throw wrong("An event has no DTSTART.");
-  if (!event.isRecurring()) return within(holidayOf(event, event.startDate, event.endDate), span);
-  requireSlowRule(event);
-  const found: Holiday[] = [];
-  const times = event.iterator();
-  for (let count = 0; count < MOST_OCCURRENCES; count++) {
-    const next = times.next();
-    if (!next || dayOf(next) > span.endDate) return found;
-    const { item, startDate, endDate } = event.getOccurrenceDetails(next);
-    found.push(...within(holidayOf(item, startDate, endDate), span));
-  }
-  throw wrong(`An event comes more than ${MOST_OCCURRENCES} times.`);
-}
-
-/** What comes every second would be counted for ever. */
-function requireSlowRule(event: ICAL.Event): void {
-  for (const rule of event.component.getAllProperties("rrule")) {
-    const { freq } = rule.getFirstValue() as unknown as { freq: string };
-    if (!FREQUENCIES.has(freq)) throw wrong("An event comes more often than daily.");
-  }
-}
-
-function holidayOf(event: ICAL.Event, start: ICAL.Time, end: ICAL.Time | null): Holiday | null {
   if (String(event.component.getFirstPropertyValue("status") ?? "").toUpperCase() === "CANCELLED") return null;
+  const { startDate: start, endDate: end } = event;
   const startDate = dayOf(start);
   const last = end && end.compare(start) > 0 ? lastDay(end) : startDate;
   const description = [...(event.summary ?? "").trim()].slice(0, MOST_CHARACTERS).join("") || null;
   return { startDate, endDate: last < startDate ? startDate : last, description };
+}
+
+/** The days on which an event comes again within the span, without those that another event of the calendar changes. */
+function daysOfRule(event: ICAL.Event, span: Span, changed: ReadonlySet<string>): Holiday[] {
+  const first = holidayOf(event);
+  if (!first) return [];
+  const repetition = readRepetition(ruleText(event));
+  if (typeof repetition === "string") throw wrong(repetition);
+  const length = dayNumber(first.endDate) - dayNumber(first.startDate);
+  const from = (dayNumber(span.startDate) - length) * DAY_MS;
+  const days = repetition
+    .between(from, (dayNumber(span.endDate) + 1) * DAY_MS)
+    .map((at) => dateOf(Math.floor(at / DAY_MS)));
+  return days
+    .filter((day) => !changed.has(`${event.uid} ${day}`))
+    .map((startDate) => ({ ...first, startDate, endDate: dayAfter(startDate, length) }));
+}
+
+/** The lines of an event that say when it comes again, with local times. */
+function ruleText({ component, startDate }: ICAL.Event): string {
+  const rules = component.getAllProperties("rrule").map((property) => String(property.getFirstValue()));
+  const isPlain = rules.every((rule) => !/COUNT|INTERVAL/.test(rule));
+  const start = startDate.year < FIRST_YEAR && isPlain ? { ...parts(startDate), year: FIRST_YEAR } : parts(startDate);
+  const others = ["rdate", "exdate"].flatMap((name) =>
+    component
+      .getAllProperties(name)
+      .flatMap((property) =>
+        property
+          .getValues()
+          .flatMap((value) => (value instanceof ICAL.Time ? [`${name.toUpperCase()}:${local(parts(value))}`] : [])),
+      ),
+  );
+  return [`DTSTART:${local(start)}`, ...rules.map((rule) => `RRULE:${rule}`), ...others].join("\n");
+}
+
+type Parts = Record<"year" | "month" | "day" | "hour" | "minute" | "second", number>;
+
+function parts({ year, month, day, isDate, hour, minute, second }: ICAL.Time): Parts {
+  return isDate ? { year, month, day, hour: 0, minute: 0, second: 0 } : { year, month, day, hour, minute, second };
+}
+
+function local({ year, month, day, hour, minute, second }: Parts): string {
+  const two = (value: number): string => String(value).padStart(2, "0");
+  return `${year}${two(month)}${two(day)}T${two(hour)}${two(minute)}${two(second)}`;
 }
 
 /** Ends are not part of an event: what ends at midnight ends on the day before. */
@@ -102,10 +128,12 @@ function dayOf({ year, month, day }: ICAL.Time): string {
   return `${String(year).padStart(4, "0")}-${two(month)}-${two(day)}`;
 }
 
-function within(holiday: Holiday | null, { startDate, endDate }: Span): Holiday[] {
-  if (!holiday || holiday.endDate < startDate || holiday.startDate > endDate) return [];
-  const first = holiday.startDate < startDate ? startDate : holiday.startDate;
-  return [{ ...holiday, startDate: first, endDate: holiday.endDate > endDate ? endDate : holiday.endDate }];
+function within(holidays: readonly (Holiday | null)[], { startDate, endDate }: Span): Holiday[] {
+  return holidays.flatMap((holiday) => {
+    if (!holiday || holiday.endDate < startDate || holiday.startDate > endDate) return [];
+    const first = holiday.startDate < startDate ? startDate : holiday.startDate;
+    return [{ ...holiday, startDate: first, endDate: holiday.endDate > endDate ? endDate : holiday.endDate }];
+  });
 }
 
 function joined(holidays: readonly Holiday[]): Holiday[] {

@@ -1,5 +1,6 @@
 import rrule from "rrule";
 import { readQuartz } from "./quartz.ts";
+import { namesDays } from "./rule-days.ts";
 import { type ClockRules, DAY_MS, type Zone } from "./zones.ts";
 
 /** Local times that come again and again; a local time is the epoch ms at which a clock in UTC shows it. */
@@ -48,6 +49,7 @@ function readRule(text: string): Repetition | string {
     const set = rrule.rrulestr(lines.join("\n"), { forceset: true }) as InstanceType<typeof rrule.RRuleSet>;
     const start = set.dtstart()?.getTime();
     if (start === undefined || Number.isNaN(start) || start < EARLIEST) return "DTSTART lies in 2000 or later.";
+    if (!set.rrules().every(({ options }) => namesDays(options))) return "The rule names no day that ever comes.";
     return { between: (from, to) => timesOf(set, from, to) };
   } catch {
     return "It is not a rule of RFC 5545.";

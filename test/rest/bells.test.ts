@@ -1,3 +1,4 @@
+import ICAL from "ical.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { type ApiFixture, openApi } from "./api-fixture.ts";
@@ -16,6 +17,7 @@ async function make(path: string, json: object): Promise<string> {
   return answer.body.id;
 }
 
+const NOW = Date.now();
 let serial = 0;
 const ringList = (...times: string[]) =>
   make("/ring-lists", {
@@ -403,7 +405,7 @@ describe("the rings of a schedule", () => {
 });
 
 function dayFromNow(days: number): string {
-  return new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+  return new Date(NOW + days * 86_400_000).toISOString().slice(0, 10);
 }
 
 describe("scheduled messages and clearings", () => {
@@ -437,5 +439,68 @@ describe("scheduled messages and clearings", () => {
     expect(await refused("POST", "/clear-devices-schedules", { name: "Never", cronExpression: "soon" })).toEqual([
       "cronExpression",
     ]);
+  });
+});
+
+describe("calendars", () => {
+  const VEVENT = ["BEGIN:VEVENT", "UID:1", "DTSTART;VALUE=DATE:20311003", "SUMMARY:Unity\\, day", "END:VEVENT"];
+  const WEEKLY = ["BEGIN:VEVENT", "UID:2", "DTSTART;VALUE=DATE:20311013", "RRULE:FREQ=DAILY;COUNT=5"];
+  const CALENDAR = [
+    ...["BEGIN:VCALENDAR", "VERSION:2.0", ...VEVENT],
+    ...[...WEEKLY, "EXDATE;VALUE=DATE:20311015", "SUMMARY:Autumn", "END:VEVENT", "END:VCALENDAR", ""],
+  ].join("\r\n");
+  const sent = { body: CALENDAR, headers: { "content-type": "text/calendar" } };
+
+  it("bring holidays in, which give way to nothing in their way", async () => {
+    const id = await schedule({
+      bellScheduleExceptions: [{ startDate: "2031-10-01", endDate: "2031-10-03", description: "Project" }],
+    });
+    const at = `/bell-schedules/${id}/holidays`;
+    const foreseen = await api.call("POST", `${at}?dryRun=true`, sent);
+    expect(foreseen.body).toMatchObject({ imported: 3, ringDiff: { schedules: 1 } });
+    expect(await exceptionsOf(id)).toHaveLength(1);
+    expect((await api.call("POST", at, sent)).body.imported).toBe(3);
+    expect(await exceptionsOf(id)).toEqual([
+      "2031-10-01..2031-10-02 silent Project",
+      "2031-10-03..2031-10-03 silent Unity, day",
+      "2031-10-13..2031-10-14 silent Autumn",
+      "2031-10-16..2031-10-17 silent Autumn",
+    ]);
+    expect((await api.call("POST", at, { ...sent, body: "no calendar" })).status).toBe(400);
+    expect((await api.call("POST", at, { ...sent, body: "x".repeat(1_100_000) })).status).toBe(413);
+    expect((await api.call("POST", at, { json: {} })).status).toBe(415);
+  });
+
+  it("follow the rings by an address that is good until it is taken away", async () => {
+    const list = await ringList("08:00:00");
+    const bellScheduleEntries = [0, 1, 2, 3, 4, 5, 6].map((entryNum) => ({ entryNum, ringListId: list }));
+    const days = { startDate: dayFromNow(1), endDate: dayFromNow(5), timeZone: "UTC" };
+    const bellScheduleExceptions = [
+      { startDate: dayFromNow(2), endDate: dayFromNow(2), description: "Wörter; ".repeat(20) },
+    ];
+    const id = await schedule({ ...days, bellScheduleEntries, bellScheduleExceptions });
+    const feed = await api.call("POST", `/bell-schedules/${id}/feeds`, { json: { name: "Staff room" } });
+    const [, query] = feed.body.url.split("/rings.ics");
+    const read = (path: string, token: string | null = null) => api.call("GET", `/bell-schedules/${path}`, { token });
+    const calendar = await read(`${id}/rings.ics${query}`);
+    expect([calendar.status, calendar.headers.get("content-type")]).toEqual([200, "text/calendar; charset=utf-8"]);
+    expect(calendar.text.split("\r\n").every((line: string) => Buffer.byteLength(line) <= 75)).toBe(true);
+    const component = new ICAL.Component(ICAL.parse(calendar.text));
+    const events = component.getAllSubcomponents("vevent").map((each) => new ICAL.Event(each));
+    expect(events.map(({ summary, startDate }) => `${startDate} ${summary}`)).toEqual([
+      `${dayFromNow(2)} ${"Wörter; ".repeat(20)}`,
+      ...[1, 3, 4, 5].map((day) => `${dayFromNow(day)}T08:00:00Z Bell`),
+    ]);
+    const other = await schedule();
+    expect((await read(`${other}/rings.ics${query}`)).status).toBe(404);
+    expect((await read(`${id}/rings.ics?token=carillon_wrong`)).status).toBe(404);
+    expect((await read(`${id}/rings.ics`)).status).toBe(401);
+    expect((await read(`${id}/rings.ics`, api.token)).status).toBe(200);
+    expect((await read(`${id}/rings.ics`, (await api.user("Stranger to bells")).token)).status).toBe(404);
+    const shown = await api.call("GET", `/bell-schedules/${id}/feeds`);
+    expect(shown.body.data).toMatchObject([{ name: "Staff room", lastReadAt: expect.any(String) }]);
+    expect(shown.text).not.toContain("token");
+    await api.call("DELETE", `/bell-schedules/${id}/feeds/${feed.body.id}`);
+    expect((await read(`${id}/rings.ics${query}`)).status).toBe(404);
   });
 });

@@ -69,9 +69,9 @@ describe("holidays of a calendar", () => {
     expect(await refusal("BEGIN:VCARD\r\nEND:VCARD")).toContain("no VCALENDAR");
     expect(await refusal("")).toContain("Field calendar is not valid.");
     const event = (rule: string, start = "20310901T080000") => calendar(["UID:1", `DTSTART:${start}`, `RRULE:${rule}`]);
-    expect(await refusal(event("FREQ=SECONDLY"))).toContain("more often than daily");
-    expect(await refusal(event("FREQ=DAILY", "19000101T080000"))).toContain("more than 2000 times");
+    expect(await refusal(event("FREQ=SECONDLY"))).toContain("FREQ is DAILY");
+    expect(await refusal(event("FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30"))).toContain("no day that ever comes");
+    expect(await refusal(event("FREQ=DAILY;COUNT=3", "19990101T080000"))).toContain("2000 or later");
     expect(await refusal(calendar(["UID:1", "SUMMARY:When?"]))).toContain("no DTSTART");
-    expect(await refusal(event("FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30"))).toBeDefined();
   });
 });
