@@ -31,9 +31,12 @@ function followerOf(resource: AnyResource, planner: Planner): Follower | null {
   const kinds = Object.entries(OWNERS) as [OwnerKind, AnyResource][];
   const kind = kinds.find(([, owner]) => owner.name === resource.name)?.[0];
   if (kind) {
-    return ({ op, before, after }, tx) => {
+    return ({ op, before, after, given }, tx) => {
       const id = (after ?? before)?.id;
-      if (id) planner.replan(tx, kind, id, op === "delete");
+      if (!id) return;
+      // Nobody gave it anything: a change of several schedules at once reached it, too many to be planned there and then.
+      if (op === "update" && given.size === 0) planner.markStale(tx, [id]);
+      else planner.replan(tx, kind, id, op === "delete");
     };
   }
   if (resource.name === ringLists.name) {
