@@ -10,8 +10,6 @@ export const CONSOLE_PAGES = [
   "/templates?open=new",
   "/scenarios?open=new",
   "/launch",
-  "/incident-plans?open=new",
-  "/incidents",
   "/bulk-uploads?open=new",
   "/load-definitions?open=new",
   "/confirmation-requests",

@@ -113,7 +113,6 @@ function AddAid({ of, params }: Pick<AidsProps, "of" | "params">) {
         <TextInput
           className="grow"
           label={t("aid.address")}
-          placeholder="https://"
           type="url"
           value={link.hyperlink}
           error={fieldFault(adding.error, "hyperlink", words)}

@@ -43,7 +43,6 @@ export function NewUpload({ kinds }: { kinds: readonly string[] }) {
         label={t("upload.kind")}
         placeholder={t("upload.choose-kind")}
         searchable
-        data-autofocus
         data={offered.map((value) => ({ value, label: name("upload-type", value) }))}
         value={kind}
         onChange={setKind}

@@ -1,0 +1,149 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect } from "vitest";
+import { type ApiClient, createApiClient } from "../../src/cli/api-client.ts";
+import { startBrowser } from "../support/browser.ts";
+import { openConsole } from "../support/console-pages.ts";
+import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { peer } from "../support/peers.ts";
+import { LOCKDOWN_PIN, makeLoadSource, makeSituations, zoneTable } from "../support/situations.ts";
+
+const { describe, it } = peer("chromium-headless-shell");
+
+/** How long a live start is held, with time to spare. */
+const HELD_MS = 1_900;
+
+describe("scenarios, incidents and tables in the console", () => {
+  let daemon: TestDaemon;
+  let browser: Browser;
+  let api: ApiClient;
+  let ids: Record<string, string>;
+
+  beforeAll(async () => {
+    daemon = await startTestDaemon();
+    api = createApiClient(daemon.url, daemon.first.token);
+    const { extensionId, endpointId } = daemon.first;
+    await api.post(`/extensions/${extensionId}/endpoints/${endpointId}/devices`, {
+      ...{ type: "speakers", deviceIdentifier: "zone:hall", description: "Hall" },
+      attributes: { Group: "239.255.79.9", Port: 5_004, Codec: "PCMU", TTL: 1 },
+    });
+    const all = { name: "Everywhere", filterType: "ACCEPT", filters: [] };
+    ids = await makeSituations(api, (await api.post<{ id: string }>("/device-groups", all)).id);
+    browser = await startBrowser();
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await daemon?.stop();
+  });
+
+  const opened = async (path: string) => {
+    const console = await openConsole(browser, daemon.url);
+    console.page.setDefaultTimeout(5_000);
+    await console.open(path);
+    return console;
+  };
+
+  const choose = async (page: Page, field: string, option: string) => {
+    await page.getByRole("combobox", { name: field }).click();
+    await page.getByRole("option", { name: option }).click();
+  };
+
+  it("makes a scenario with a question and tries it without sending anything", async () => {
+    const { page, faults } = await opened("/scenarios?open=new");
+    const sent = (await api.get<{ total: number }>("/notifications?draft=false")).total;
+    await page.getByRole("textbox", { name: "Name", exact: true }).first().fill("Water is off");
+    await page.getByRole("button", { name: "Water", exact: true }).click();
+    const message = page.getByRole("group", { name: "Message 1" });
+    await message.getByRole("textbox", { name: "Name" }).fill("To the caretakers");
+    await choose(page, "Template", "Lock the doors");
+    await page.getByRole("button", { name: "Add a question" }).click();
+    const question = page.getByRole("group", { name: "Question 1" });
+    await question.getByRole("textbox", { name: "Question" }).fill("Which door?");
+    await question.getByRole("textbox", { name: "Answers" }).fill("North\nSouth");
+    expect(await question.getByRole("textbox", { name: "Name in texts" }).inputValue()).toBe("which_door");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved.").waitFor();
+    await page.getByRole("button", { name: "Water is off" }).click();
+    await page.getByRole("tab", { name: "Try it" }).click();
+    await page.getByText("Lockdown: {{which_door}}").waitFor();
+    await page.getByRole("radio", { name: "South" }).check();
+    await page.getByText("Somebody is at the South door.").waitFor();
+    await page.getByText("1 device: Hall").waitFor();
+    expect((await api.get<{ total: number }>("/notifications?draft=false")).total).toBe(sent);
+    expect(faults).toEqual([]);
+  }, 20_000);
+
+  it("starts a scenario live from the wall, by its PIN and held, and leads back to the tiles", async () => {
+    const { page, axe, faults } = await opened("/launch");
+    await page.getByRole("button", { name: "Lockdown" }).click();
+    const start = page.getByRole("button", { name: "Start LIVE" });
+    await page.getByText("Still missing: Which door?, PIN").waitFor();
+    expect(await start.isDisabled()).toBe(true);
+    expect(await axe()).toEqual([]);
+    await page.getByRole("radio", { name: "Gym" }).check();
+    for (const digit of "1111") await page.getByRole("button", { name: digit, exact: true }).click();
+    await start.click({ delay: HELD_MS });
+    await page.getByText(/PIN does not fit/).waitFor();
+    for (const digit of LOCKDOWN_PIN) await page.getByRole("button", { name: digit, exact: true }).click();
+    await start.click({ delay: HELD_MS });
+    await page.getByText("Lockdown is under way").waitFor();
+    await page.getByText("Lockdown: Gym").first().waitFor();
+    await page.getByText("Stay away from windows.").waitFor();
+    await page.getByRole("button", { name: "Back to all tiles" }).first().click();
+    await page.getByRole("button", { name: "Storm" }).waitFor();
+    const started = await api.get<{ data: { drill: boolean; scenarioId: string }[] }>(
+      "/scenario-notifications?sort=-createdAt",
+    );
+    expect(started.data[0]).toMatchObject({ drill: false, scenarioId: ids.lockdown });
+    expect(faults.filter((fault) => !fault.includes("400"))).toEqual([]);
+  }, 30_000);
+
+  it("shows an incident as it goes on, marked as a drill, up to its end", async () => {
+    const { page, axe, faults } = await opened(`/incidents/${ids.incident}`);
+    await page.locator("header.drill").getByText("DRILL", { exact: true }).waitFor();
+    await page.getByText("Room 214: 24 of 24.").waitFor();
+    await api.post(`/incidents/${ids.incident}/activities`, { type: "note", details: { message: "Gym is empty." } });
+    await page.getByText("Gym is empty.").waitFor();
+    expect(await axe()).toEqual([]);
+    await page.getByRole("button", { name: "Send the all-clear · DRILL" }).click();
+    await page.locator(".timeline").getByText("All-clear").first().waitFor();
+    const report = await page.getByRole("link", { name: "Report to print" }).getAttribute("href");
+    expect((await (await page.request.get(`${daemon.url}${report}`)).text()).toUpperCase()).toContain("DRILL");
+    await page.getByRole("button", { name: "End the incident" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "End the incident" }).click();
+    await page.locator("header").getByText("Over").waitFor();
+    expect(faults).toEqual([]);
+  }, 20_000);
+
+  it("tries a table of zones, tells which line does not fit, and makes the rows of a good one", async () => {
+    const { page, faults } = await opened("/bulk-uploads?open=new");
+    const take = async (names: readonly string[], name: string) => {
+      await choose(page, "What its lines are", "Speakers and zones");
+      const buffer = Buffer.from(zoneTable(names));
+      await page.setInputFiles("input[type=file]", { name, mimeType: "text/plain", buffer });
+    };
+    await take(["row-1", "row-1", "row-2"], "bad.tsv");
+    await page.getByText("Nothing was made: 1 line does not fit.").waitFor();
+    await page.getByRole("button", { name: "Line 3" }).click();
+    await page.getByRole("dialog", { name: "Line 3" }).getByText("zone:row-1").waitFor();
+    await page.goto(`${daemon.url}/bulk-uploads?open=new`);
+    await take(["row-1", "row-2", "row-3"], "good.tsv");
+    await page.getByText("All 3 lines fit. Nothing is kept yet.").waitFor();
+    await page.getByRole("button", { name: "Make 3 rows" }).click();
+    await page.getByText("3 rows were made.").waitFor();
+    expect((await api.get<{ total: number }>("/devices?q=row")).total).toBe(3);
+    expect(faults).toEqual([]);
+  }, 20_000);
+
+  it("stops a load that would remove too many, and asks before it does", async () => {
+    const id = await makeLoadSource(api);
+    const { page, faults } = await opened(`/load-definitions?open=${id}`);
+    await page.getByRole("tab", { name: "Loads" }).click();
+    await page.getByRole("button", { name: "Load now" }).click();
+    await page.getByText("Stopped: 12 people would be removed").waitFor();
+    await page.getByRole("button", { name: "The file is right: remove 12 people" }).click();
+    await page.getByText("People removed").waitFor();
+    expect((await api.get<{ total: number }>("/users?q=Person")).total).toBe(8);
+    expect(faults).toEqual([]);
+  }, 20_000);
+});
