@@ -1,6 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import type { Reader, Store, Sync, Transaction } from "../store/store.ts";
-import { dropRing, insertRing, type Occurrence, type OwnerKind, type RingRow } from "./ring-book.ts";
+import { dropRing, insertRing, type Occurrence, type OwnerKind, type RingRow, withdrawRing } from "./ring-book.ts";
 
 /** Where the planner learns when something is due. */
 export interface PlanSource {
@@ -34,6 +34,8 @@ export interface PlannerNeeds {
   store: BellStore;
   clock: Clock;
   source: PlanSource;
+  /** How long what became of rings is kept; 40 days unless given. */
+  keptMs?: number;
   /** What all plans rest on beside the schedules (time zone data, clock rules, the appliance's zone), in one text. */
   basis(): string;
 }
@@ -71,7 +73,7 @@ const KEEP = `INSERT INTO bell_plans (owner, kind, until, stale, made) VALUES (?
 
 /** Makes a planner. */
 export function createPlanner(needs: PlannerNeeds): Planner {
-  const { store, clock, source } = needs;
+  const { store, clock, source, keptMs = KEPT_MS } = needs;
   /** Rings on from where the plan ended. What is in the past by now was missed: it is for the ticker to say so. */
   const lengthen = (tx: Transaction, { owner, kind, until }: Plan, now: number): void => {
     const to = now + PLAN_TO_MS;
@@ -79,7 +81,7 @@ export function createPlanner(needs: PlannerNeeds): Planner {
       for (const ring of source.occurrences(tx, kind, owner, until, to)) insertRing(tx, kind, owner, ring);
       tx.run("UPDATE bell_plans SET until = ? WHERE owner = ?", to, owner);
     }
-    tx.run("DELETE FROM bell_rings WHERE owner = ? AND at < ? AND open = 0", owner, now - KEPT_MS);
+    tx.run("DELETE FROM bell_rings WHERE owner = ? AND at < ? AND open = 0", owner, now - keptMs);
   };
 
   const anew = (tx: Transaction, { owner, kind, until }: Plan, now: number, gone = false): void => {
@@ -92,7 +94,7 @@ export function createPlanner(needs: PlannerNeeds): Planner {
       const wasDue = row.at < now - LATE_LIMIT_MS;
       if (row.state === "started" || (wasDue && !ring) || ring?.at === row.at) wanted.delete(row.id);
       else if (row.state === "planned") dropRing(tx, row.pk);
-      else tx.run("UPDATE bell_rings SET state = 'withdrawn', at = ? WHERE pk = ?", now, row.pk);
+      else withdrawRing(tx, row.pk);
     }
     // What a change puts into the past was never to be rung then.
     for (const ring of wanted.values()) if (ring.at > now || ring.at >= until) insertRing(tx, kind, owner, ring);

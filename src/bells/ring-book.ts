@@ -50,7 +50,8 @@ export interface RingRecord extends RingRow {
 const COLUMNS = `pk, id, kind, owner, ring_list AS ringListId, entry AS entryId, template AS messageTemplateId,
   local_date AS localDate, local_time AS localTime, at, state`;
 const DUE = `SELECT ${COLUMNS} FROM bell_rings WHERE open = 1 AND state = ? AND at <= ? ORDER BY at, id LIMIT ?`;
-const NEXT = "SELECT min(at) AS at FROM bell_rings WHERE open = 1 AND state = ?";
+const NEAR = "SELECT state, min(at) AS at FROM bell_rings WHERE open = 1 AND at <= ? GROUP BY state";
+const NEXT = "SELECT min(at) AS at FROM bell_rings WHERE open = 1 AND at > ?";
 const INSERT = `INSERT INTO bell_rings
   (id, kind, owner, ring_list, entry, template, local_date, local_time, at, state, open, asked)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'planned', 1, 0) ON CONFLICT (id) DO NOTHING`;
@@ -62,9 +63,11 @@ export function dueRings(reader: Reader, state: OpenState, by: number, most: num
   return reader.all<RingRow>(DUE, state, by, most);
 }
 
-/** The instant of the earliest open ring of a state; null without one. */
-export function nextDue(reader: Reader, state: OpenState): number | null {
-  return reader.one<{ at: number | null }>(NEXT, state)?.at ?? null;
+/** The earliest instants of the open rings of each state up to `by`, and that of the first one after it. */
+export function nextRings(reader: Reader, by: number): { state: OpenState | null; at: number }[] {
+  const near = reader.all<{ state: OpenState | null; at: number }>(NEAR, by);
+  const next = reader.one<{ at: number | null }>(NEXT, by);
+  return next?.at ? [...near, { state: null, at: next.at }] : near;
 }
 
 /** Rings of one owner with what became of them, from `fromMs` (included) to `toMs` (not included), in order of time. */
@@ -78,20 +81,40 @@ export function insertRing(tx: Transaction, kind: OwnerKind, owner: string, ring
   tx.run(INSERT, id, kind, owner, ringListId, entryId, messageTemplateId, localDate, localTime, at);
 }
 
-/** Moves open rings on to another open state. */
-export function advanceRings(tx: Transaction, rings: readonly RingRow[], state: OpenState): void {
-  const asked = state === "armed" || state === "started" ? ", asked = 1" : "";
-  for (const { pk } of rings) tx.run(`UPDATE bell_rings SET state = ?${asked} WHERE pk = ?`, state, pk);
+/** Moves rings on that are still in the state they were read in; answers those. */
+export function advanceRings(tx: Transaction, rings: readonly RingRow[], state: OpenState): readonly RingRow[] {
+  const asked = state === "armed" ? ", asked = 1" : "";
+  return moveOn(tx, rings, state, `UPDATE bell_rings SET state = '${state}'${asked} ${THESE}`, []);
 }
 
-/** Ends a ring that began; its state says whether it was late. */
-export function endBegun(tx: Transaction, pk: number, state: "rung" | "late"): void {
-  tx.run("UPDATE bell_rings SET state = ?, open = 0 WHERE pk = ?", state, pk);
+/** As `advanceRings`, to `started`: writes by how much they begin too late. */
+export function startRings(tx: Transaction, rings: readonly RingRow[], now: number): readonly RingRow[] {
+  const sql = `UPDATE bell_rings SET state = 'started', asked = 1, late_ms = max(0, ? - at) ${THESE}`;
+  return moveOn(tx, rings, "started", sql, [now]);
 }
 
-/** Writes by how much a ring begins too late. */
-export function startRing(tx: Transaction, pk: number, lateMs: number): void {
-  tx.run("UPDATE bell_rings SET state = 'started', asked = 1, late_ms = ? WHERE pk = ?", lateMs, pk);
+const THESE = "WHERE state = ? AND pk IN (SELECT value FROM json_each(?))";
+
+function moveOn(
+  tx: Transaction,
+  rings: readonly RingRow[],
+  state: OpenState,
+  sql: string,
+  values: readonly number[],
+): readonly RingRow[] {
+  const first = rings[0];
+  if (!first) return rings;
+  const { changes } = tx.run(sql, ...values, first.state, JSON.stringify(rings.map(({ pk }) => pk)));
+  if (changes === rings.length) return rings;
+  const isThere = "SELECT 1 FROM bell_rings WHERE pk = ? AND state = ?";
+  return rings.filter(({ pk }) => tx.one(isThere, pk, state) !== null);
+}
+
+/** Ends all rings that were started by an instant; those that began more than `lateMs` after their time were late. */
+export function endBegun(tx: Transaction, by: number, lateMs: number): void {
+  const sql = `UPDATE bell_rings SET state = CASE WHEN late_ms > ? THEN 'late' ELSE 'rung' END, open = 0
+    WHERE open = 1 AND state = 'started' AND at <= ?`;
+  tx.run(sql, lateMs, by);
 }
 
 /** Ends rings that do not begin. */
@@ -105,6 +128,14 @@ export function endSilent(
     const sql = "UPDATE bell_rings SET state = ?, open = 0, cause = ?, note = ? WHERE pk = ?";
     tx.run(sql, state, why.cause ?? null, why.note ?? null, pk);
   }
+}
+
+/** Rings that are to be withdrawn come before all others. */
+export const WITHDRAWN_AT = 0;
+
+/** A ring whose message is made ready is not to be. */
+export function withdrawRing(tx: Transaction, pk: number): void {
+  tx.run("UPDATE bell_rings SET state = 'withdrawn', at = ? WHERE pk = ?", WITHDRAWN_AT, pk);
 }
 
 /** Forgets a ring that is not to be. */

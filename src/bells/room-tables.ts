@@ -10,7 +10,7 @@ const RINGS: RoomTable = {
     pk INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, owner TEXT NOT NULL,
     ring_list TEXT, entry TEXT, template TEXT, local_date TEXT NOT NULL, local_time TEXT NOT NULL, at INTEGER NOT NULL,
     state TEXT NOT NULL, open INTEGER NOT NULL, asked INTEGER NOT NULL, late_ms INTEGER, cause TEXT, note TEXT) STRICT;
-  CREATE INDEX IF NOT EXISTS bell_rings__due ON bell_rings(state, at) WHERE open = 1;
+  CREATE INDEX IF NOT EXISTS bell_rings__due ON bell_rings(at) WHERE open = 1;
   CREATE INDEX IF NOT EXISTS bell_rings__owner ON bell_rings(owner, at);
   CREATE INDEX IF NOT EXISTS bell_rings__missed ON bell_rings(at) WHERE state = 'missed'`,
 };

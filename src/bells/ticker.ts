@@ -10,11 +10,12 @@ import {
   endBegun,
   endSilent,
   type MissCause,
-  nextDue,
+  nextRings,
   type OpenState,
   type RingRow,
   reviveMissed,
-  startRing,
+  startRings,
+  WITHDRAWN_AT,
 } from "./ring-book.ts";
 
 /** How rings are made to sound; every call may be repeated after a crash. */
@@ -66,8 +67,8 @@ const LATE_MS = 1_000;
 /** How long after its start a ring is known to have sounded. */
 const SOUNDS_AFTER_MS = 1_000;
 const PLAN_EVERY_MS = 60_000;
-/** Rings prepared between two looks at what is due: others must not wait for them. */
-const PREPARED_AT_ONCE = 20;
+/** Rings are prepared for so long between two looks at what is due. */
+const PREPARE_FOR_MS = 20;
 const MOST_AT_ONCE = 1_000;
 
 /** Makes the ticker; nothing happens before `start`. */
@@ -92,16 +93,17 @@ export function createTicker(needs: TickerNeeds): Ticker {
       planner.review(tx);
       const revived = reviveMissed(tx, clock.now());
       if (revived > 0) log.info({ revived }, "rings are due again: the clock was set back");
-      if (wasFirst) settleStarted(tx);
     });
+    if (wasFirst) await settleStarted();
     first = false;
   };
 
-  const settleStarted = (tx: Transaction): void => {
-    const rings = dueRings(tx, "started", Number.MAX_SAFE_INTEGER, MOST_AT_ONCE);
+  /** What an ended run had started: it sounded, or the end came first. */
+  const settleStarted = async (): Promise<void> => {
+    const rings = dueRings(store, "started", Number.MAX_SAFE_INTEGER, MOST_AT_ONCE);
     const cut = rings.filter((ring) => !port.hasBegun(ring));
-    for (const ring of rings) if (!cut.includes(ring)) endBegun(tx, ring.pk, stateOf(tx, ring));
-    miss(tx, cut, "cut-off");
+    for (const ring of cut) await port.withdraw(ring);
+    if (cut.length > 0) await store.write((tx) => miss(tx, cut, "cut-off"));
   };
 
   const miss = (tx: Transaction, rings: readonly RingRow[], cause: MissCause): void => {
@@ -129,31 +131,37 @@ export function createTicker(needs: TickerNeeds): Ticker {
 
   const start = async (rings: readonly RingRow[]): Promise<void> => {
     const now = clock.now();
-    await store.write((tx) => {
-      for (const ring of rings) startRing(tx, ring.pk, Math.max(0, now - ring.at));
-    }, "emergency");
-    port.begin(rings);
+    port.begin(await store.write((tx) => startRings(tx, rings, now), "emergency"));
   };
 
   const arm = async (rings: readonly RingRow[]): Promise<void> => {
-    await store.write((tx) => advanceRings(tx, rings, "armed"));
-    port.arm(rings);
+    port.arm(await store.write((tx) => advanceRings(tx, rings, "armed")));
   };
 
   const prepare = async (found: readonly RingRow[]): Promise<void> => {
-    await store.write((tx) => planner.freshen(tx, found));
+    const isFresh = !planner.hasStale();
+    if (!isFresh) await store.write((tx) => planner.freshen(tx, found));
     const now = clock.now();
-    const wanted = new Set(found.map(({ pk }) => pk));
-    const rings = dueRings(store, "planned", now + PREPARE_AHEAD_MS, MOST_AT_ONCE).filter(({ pk }) => wanted.has(pk));
+    const rings = isFresh ? found : dueRings(store, "planned", now + PREPARE_AHEAD_MS, MOST_AT_ONCE);
+    const began = clock.monotonicMs();
+    const ready: RingRow[] = [];
+    const silent: { ring: RingRow; state: "skipped" | "suspended"; note: string }[] = [];
     for (const ring of rings) {
-      const silent = port.silentUntil(ring.owner, now);
-      const isSilent = silent !== null && ring.at < silent.until;
-      const words = isSilent ? silent.reason : await port.prepare(ring);
-      await store.write((tx) => {
-        if (words === null) advanceRings(tx, [ring], "prepared");
-        else endSilent(tx, [ring.pk], isSilent ? "suspended" : "skipped", { note: words });
-      });
+      const mute = port.silentUntil(ring.owner, now);
+      const isMuted = mute !== null && ring.at < mute.until;
+      const note = isMuted ? mute.reason : await port.prepare(ring);
+      if (note === null) ready.push(ring);
+      else silent.push({ ring, state: isMuted ? "suspended" : "skipped", note });
+      // Others are due meanwhile.
+      if (clock.monotonicMs() - began > PREPARE_FOR_MS) break;
     }
+    const prepared = await store.write((tx) => {
+      for (const { ring, state, note } of silent) endSilent(tx, [ring.pk], state, { note });
+      return advanceRings(tx, ready, "prepared");
+    });
+    // Somebody wrote the schedule meanwhile.
+    const gone = prepared.length === ready.length ? [] : ready.filter((ring) => !prepared.includes(ring));
+    for (const ring of gone) await port.withdraw({ ...ring, state: "prepared" });
   };
 
   const withdraw = async (rings: readonly RingRow[]): Promise<void> => {
@@ -173,15 +181,13 @@ export function createTicker(needs: TickerNeeds): Ticker {
     if (starting) return start(starting).then(() => true);
     const arming = await due("prepared", ARM_AHEAD_MS, MOST_AT_ONCE, cause);
     if (arming) return arm(arming).then(() => true);
-    const withdrawn = dueRings(store, "withdrawn", Number.MAX_SAFE_INTEGER, MOST_AT_ONCE);
+    const withdrawn = dueRings(store, "withdrawn", WITHDRAWN_AT, MOST_AT_ONCE);
     if (withdrawn.length > 0) return withdraw(withdrawn).then(() => true);
-    const preparing = await due("planned", PREPARE_AHEAD_MS, PREPARED_AT_ONCE, cause);
+    const preparing = await due("planned", PREPARE_AHEAD_MS, MOST_AT_ONCE, cause);
     if (preparing) return prepare(preparing).then(() => true);
-    const sounding = dueRings(store, "started", clock.now() - SOUNDS_AFTER_MS, MOST_AT_ONCE);
-    if (sounding.length === 0) return false;
-    await store.write((tx) => {
-      for (const ring of sounding) endBegun(tx, ring.pk, stateOf(tx, ring));
-    });
+    const over = clock.now() - SOUNDS_AFTER_MS;
+    if (dueRings(store, "started", over, 1).length === 0) return false;
+    await store.write((tx) => endBegun(tx, over, LATE_MS));
     return true;
   };
 
@@ -202,11 +208,8 @@ export function createTicker(needs: TickerNeeds): Ticker {
   };
 
   const nextLook = (): number | null => {
-    const states = Object.entries(AHEAD_MS) as [OpenState, number][];
-    const moments = states.flatMap(([state, aheadMs]) => {
-      const at = nextDue(store, state);
-      return at === null ? [] : at - aheadMs;
-    });
+    const rings = nextRings(store, clock.now() + PREPARE_AHEAD_MS);
+    const moments = rings.map(({ state, at }) => at - AHEAD_MS[state ?? "planned"]);
     return moments.length > 0 ? Math.min(...moments) : null;
   };
 
@@ -251,8 +254,3 @@ const AHEAD_MS: Readonly<Record<OpenState, number>> = {
   started: -SOUNDS_AFTER_MS,
   withdrawn: 0,
 };
-
-function stateOf(tx: Transaction, { pk }: RingRow): "rung" | "late" {
-  const late = tx.one<{ lateMs: number | null }>("SELECT late_ms AS lateMs FROM bell_rings WHERE pk = ?", pk);
-  return (late?.lateMs ?? 0) > LATE_MS ? "late" : "rung";
-}

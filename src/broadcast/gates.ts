@@ -52,6 +52,7 @@ export function createGates(events: Events): Gates {
     begin(notificationId, at) {
       const gate = gateOf(notificationId);
       gate.begins = at;
+      gate.released.give();
       gate.listener?.(at);
     },
     forget(notificationId) {
