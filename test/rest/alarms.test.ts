@@ -145,7 +145,8 @@ describe("alarms", () => {
 
   it("lie beside the history of the health", async () => {
     const alarmIds = [ALARM_IDS.onprem_server_red];
-    const row = { endpointId, endpointName: "Here", status: "RED", reasons: ["Full."], alarmIds, event: {} } as const;
+    const status = "RED" as const;
+    const row = { endpointId, endpointName: "Here", status, reasons: ["Full."], alarmIds, event: {} };
     const { id } = await api.store.create(systemHealthEvents, {}, api.system, row);
     const shown = { ...row, alarmId: alarmIds[0], permissions: ["get"] };
     expect((await api.call("GET", `/system-health-events/${id}`)).body).toMatchObject(shown);

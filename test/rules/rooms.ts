@@ -82,6 +82,7 @@ export const WORKER_ENTRY: RegExp = /-(worker|thread)\.ts$/;
 /** Where time and chance may come from the machine itself; everywhere else a `Clock` is injected. */
 export const TIME_SOURCES: readonly RegExp[] = [
   /^src\/base\/clock\.ts$/,
+  /^src\/health\/machine\.ts$/,
   /^src\/console\/web\/browser-clock\.ts$/,
   WORKER_ENTRY,
   /^src\/campus\//,

@@ -11,9 +11,10 @@ type Body = Record<string, unknown>;
 export async function checkCreation(checking: Checking): Promise<string | null> {
   const { path, rows } = checking;
   const about = { operation: "post" } as const;
+  await checkRequired(checking);
+  if (UNDER_CONDITIONS.has(path.at)) return null;
   const least = await rows.create(path.at, await leastBody(checking));
   expect(checking, least.status === 200, `POST of what is required answered ${heardWords(least)}`, about);
-  await checkRequired(checking);
   const full = await rows.body(path, "full");
   const made = await rows.create(path.at, hasFile(checking) ? multipartOf(checking, full) : full);
   if (expect(checking, made.status === 200, `POST of all fields answered ${heardWords(made)}`, about))
@@ -27,6 +28,9 @@ export async function checkCreation(checking: Checking): Promise<string | null> 
   await checkItem(checking, item);
   return item;
 }
+
+/** Rows that are made by hand under conditions that nobody documents. @source service-api.md, Alarms */
+const UNDER_CONDITIONS: ReadonlySet<string> = new Set(["/alarms/{alarmId}/events"]);
 
 async function leastBody(checking: Checking): Promise<Body | FormData> {
   const body = await checking.rows.body(checking.path, "minimal");

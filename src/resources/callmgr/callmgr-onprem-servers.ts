@@ -14,7 +14,6 @@ export default defineResource({
   idParam: "onpremServerId",
   scope: "organisation",
   replicate: "A",
-  unique: [["cucmClusterId", "endpointId"]],
   fields: {
     cucmClusterId: ref("The cluster.", "callmgr-clusters", { required: true, createOnly: true, onDelete: "cascade" }),
     endpointId: ref("The appliance.", "endpoints", { required: true, embed: "endpoint", onDelete: "cascade" }),
