@@ -2,13 +2,16 @@ import { copyFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type ApiClient, listAll } from "../../src/cli/api-client.ts";
 import { makeSchool } from "../../src/cli/demo/school.ts";
 import { type BroadcastScene, eventually, type LedgerLine, openScene } from "../support/broadcast-scene.ts";
 import { startBrowser } from "../support/browser.ts";
 import { makePlaces } from "../support/places.ts";
 import { ROOT } from "../support/product.ts";
+import { makeSituations, makeTables } from "../support/situations.ts";
 import { makeOffice } from "./office.ts";
 import { type Appliance, EMPTY, openWindows, PAGES, takePictures } from "./pictures.ts";
+import { SITUATION_PAGES } from "./situation-pages.ts";
 
 /** Where the pictures go; the README's own goes to its room. */
 const FOLDER = join(ROOT, "dist/pictures");
@@ -47,7 +50,12 @@ describe("pictures", () => {
     await scene.settled(drill);
     const first = await scene.api().post<{ id: string }>("/notifications", { messageTemplateId: templateId });
     await scene.settled(first.id);
-    const ids = { ...(await makeOffice(scene.api(), templateId)), ...(await makePlaces(scene.api())) };
+    const ids = {
+      ...(await makeOffice(scene.api(), templateId)),
+      ...(await makePlaces(scene.api())),
+      ...(await makeSituations(scene.api(), await groupOfAll(scene.api()))),
+      ...(await makeTables(scene.api())),
+    };
     const going = await scene.send("Bus 12 is late", 600, { body: "Line up at the north door at 15:20." });
     const isSettled = ({ type, level }: LedgerLine) => type === "phones" && ["playing", "failed"].includes(level);
     await eventually(async () => (await scene.ledger(going)).filter(isSettled).length === PHONES);
@@ -57,10 +65,15 @@ describe("pictures", () => {
       since: Date.parse(createdAt),
       ids: { ...ids, finished: first.id, going, template: templateId },
     };
-    const taken = await takePictures({ ...options, appliance, pages: PAGES });
+    const taken = await takePictures({ ...options, appliance, pages: [...PAGES, ...SITUATION_PAGES] });
     if (taken.includes(OF_README)) {
       copyFileSync(join(FOLDER, OF_README), join(ROOT, "src/console/pictures/now.png"));
     }
     expect(empty.length + taken.length).toBeGreaterThan(0);
   });
 });
+
+async function groupOfAll(api: ApiClient): Promise<string> {
+  const [group] = await listAll<{ id: string }>(api, "/device-groups?name=Everywhere");
+  return group?.id ?? "";
+}

@@ -5,6 +5,8 @@ interface Row {
   id: string;
 }
 
+const TSV = "text/tab-separated-values";
+
 /** The PIN of the lockdown. */
 export const LOCKDOWN_PIN = "2468";
 
@@ -71,18 +73,40 @@ function peopleTable(count: number): string {
   return ["email\tname\tlists", ...lines, ""].join("\n");
 }
 
+/** A table that passed its try, one with a fault, and a source whose load stopped. Gives ids by name. */
+export async function makeTables(api: ApiClient): Promise<Record<string, string>> {
+  const source = await makeLoadSource(api);
+  await api.post(`/load-definitions/${source}/runs`, {});
+  await settled(api, `/load-definitions/${source}/runs`, "stopped");
+  const goodTable = await upload(api, ["east", "west", "north"], "zones.tsv");
+  await settled(api, "/bulk-uploads?sort=-createdAt", "success");
+  const badTable = await upload(api, ["east", "east", "west"], "zones-again.tsv");
+  await settled(api, "/bulk-uploads?sort=-createdAt", "ERROR");
+  return { source, goodTable, badTable };
+}
+
+async function upload(api: ApiClient, names: readonly string[], fileName: string): Promise<string> {
+  const { id } = await api.post<Row>("/bulk-uploads", { resourceType: "speakers", testMode: true });
+  await api.upload(`/bulk-uploads/${id}/file`, new Blob([zoneTable(names)], { type: TSV }), fileName);
+  return id;
+}
+
+/** Waits until the newest row of a list has come to a state. */
+async function settled(api: ApiClient, path: string, state: string): Promise<void> {
+  await eventually(async () => {
+    const { data } = await api.get<{ data: { state?: string; status?: string }[] }>(path);
+    return (data[0]?.state ?? data[0]?.status) === state;
+  });
+}
+
 /** A source of 20 people, loaded once, whose file then has lost 12 of them. Gives its id. */
 export async function makeLoadSource(api: ApiClient): Promise<string> {
   const { id } = await api.post<Row>("/load-definitions", { name: "Student information", type: "table" });
-  const type = "text/tab-separated-values";
   const take = (count: number) =>
-    api.upload(`/load-definitions/${id}/file`, new Blob([peopleTable(count)], { type }), "people.tsv");
+    api.upload(`/load-definitions/${id}/file`, new Blob([peopleTable(count)], { type: TSV }), "people.tsv");
   await take(20);
   await api.post(`/load-definitions/${id}/runs`, {});
-  await eventually(async () => {
-    const { data } = await api.get<{ data: { state: string }[] }>(`/load-definitions/${id}/runs`);
-    return data[0]?.state === "complete";
-  });
+  await settled(api, `/load-definitions/${id}/runs`, "complete");
   await take(8);
   return id;
 }

@@ -74,11 +74,11 @@ export function startBody(scenario: Asking & { id: string }, told: Told, drill: 
 export function variableFrom(name: string, taken: readonly string[]): string {
   const bare = name
     .normalize("NFKD")
+    .replace(/\p{M}/gu, "")
     .toLowerCase()
     .replace(/ß/g, "ss")
     .replace(/[^a-z0-9]+/g, "_")
-    .replace(/^[^a-z]+|_+$/g, "")
-    .replace(/_+$/, "");
+    .replace(/^[^a-z]+|_+$/g, "");
   const base = (bare.length < 3 ? `answer${bare && `_${bare}`}` : bare).slice(0, 28).replace(/_+$/, "");
   const used = new Set(taken.map((each) => each.toLowerCase()));
   for (let n = 2, next = base; ; next = `${base}_${n++}`) if (!used.has(next)) return next;

@@ -1,0 +1,199 @@
+import { describe, expect, it } from "vitest";
+import { tableTypeOf } from "../../../../src/console/web/api/client.ts";
+import type { Question, ScenarioRow, TimelineEntry } from "../../../../src/console/web/api/scenario-rows.ts";
+import type { LoadRunRow, UploadRow } from "../../../../src/console/web/api/upload-rows.ts";
+import {
+  entrySentence,
+  entryTone,
+  entryWord,
+  sinceText,
+} from "../../../../src/console/web/incidents/timeline-words.ts";
+import { configWith, LICENCE_FILTERS, licenceDraft } from "../../../../src/console/web/pages/licence-definition.ts";
+import { launchOrder } from "../../../../src/console/web/scenarios/launch-order.ts";
+import { moved } from "../../../../src/console/web/scenarios/part-order.ts";
+import { placeWords } from "../../../../src/console/web/scenarios/place-words.ts";
+import {
+  answersOf,
+  isReady,
+  NOTHING_TOLD,
+  needsPlace,
+  openQuestions,
+  startBody,
+  variableFrom,
+} from "../../../../src/console/web/scenarios/start.ts";
+import { inkOn } from "../../../../src/console/web/scenarios/tile-ink.ts";
+import { runCounts, runTone } from "../../../../src/console/web/uploads/run-words.ts";
+import { isUnderWay, paceOf, sizeWords, uploadTone } from "../../../../src/console/web/uploads/upload-words.ts";
+import { en } from "../../../../src/console/web/words/en.ts";
+import { fill, momentsOf } from "../../../../src/console/web/words/format.ts";
+import type { Words } from "../../../../src/console/web/words/words.ts";
+
+const catalogue: Readonly<Record<string, string>> = en;
+const words: Words = {
+  language: "en",
+  t: (key, values = {}) => fill(en[key], values, "en"),
+  name: (family, value) => catalogue[`${family}.${value}`] ?? value,
+  moments: momentsOf("en"),
+  setLanguage: () => undefined,
+};
+
+const question = (part: Partial<Question>): Question => ({
+  ...{ id: "a", name: "Which door?", variable: "door", type: "option", options: ["North"], rank: 0, required: true },
+  ...part,
+});
+const scenario = (part: Partial<ScenarioRow>): ScenarioRow =>
+  ({
+    ...{ id: "s", fields: [], locationEnabled: false, defaultSiteId: null, confirmationType: "none" },
+    ...part,
+  }) as unknown as ScenarioRow;
+
+describe("a start", () => {
+  it("asks in the order of ranks, but never the site of older clients", () => {
+    const fields = [
+      question({ id: "b", rank: 2 }),
+      question({ id: "a", rank: 1 }),
+      question({ id: "c", type: "site" }),
+    ];
+    const told = { ...NOTHING_TOLD, answers: { a: " North ", b: " ", c: "x" } };
+    expect(answersOf(scenario({ fields }), told)).toEqual([{ fieldId: "a", answer: "North" }]);
+  });
+
+  it("is ready once what is required is answered, the place is told and the PIN is whole", () => {
+    const row = scenario({ fields: [question({})], locationEnabled: true, confirmationType: "pin" });
+    expect(isReady(row, NOTHING_TOLD)).toBe(false);
+    expect(openQuestions(row, NOTHING_TOLD)).toEqual(["Which door?"]);
+    const told = { answers: { a: "North" }, place: { site: { id: "1", name: "North" } }, pin: "1234" };
+    expect(isReady(row, told)).toBe(true);
+    expect(isReady(row, { ...told, pin: "123" })).toBe(false);
+    expect(needsPlace(scenario({ locationEnabled: true, defaultSiteId: "1" }), NOTHING_TOLD)).toBe(false);
+    expect(isReady(scenario({}), NOTHING_TOLD)).toBe(true);
+  });
+
+  it("sends the narrowest place alone, and no PIN or place that nobody asked for", () => {
+    const place = { site: { id: "1", name: "North" }, floor: { id: "3", name: "Ground" } };
+    const told = { answers: {}, place, pin: "1234" };
+    expect(startBody(scenario({}), told, true)).toEqual({ scenarioId: "s", drill: true, fields: [] });
+    const asked = scenario({ locationEnabled: true, confirmationType: "pin" });
+    expect(startBody(asked, told, false)).toEqual({
+      ...{ scenarioId: "s", drill: false, fields: [] },
+      ...{ location: { floor: { id: "3" } }, confirmationPin: "1234" },
+    });
+    expect(placeWords(place)).toBe("North, Ground");
+  });
+
+  it("calls answers by the words of their question", () => {
+    expect(variableFrom("Which door?", [])).toBe("which_door");
+    expect(variableFrom("Which door?", ["Which_Door"])).toBe("which_door_2");
+    expect(variableFrom("Größe der Straße", [])).toBe("grosse_der_strasse");
+    for (const name of ["", "?", "Q1", "7 of 9", "x".repeat(80), "出口"]) {
+      expect(variableFrom(name, [])).toMatch(/^[A-Za-z][A-Za-z0-9_]{2,31}$/);
+    }
+  });
+});
+
+describe("tiles", () => {
+  it("have ink that can be read on any colour", () => {
+    expect(inkOn("#ffffff")).toBe("#000000");
+    expect(inkOn("#000000")).toBe("#ffffff");
+    expect(inkOn("#b01d24")).toBe("#ffffff");
+    expect(inkOn("#ffcc00")).toBe("#000000");
+    expect(inkOn("red")).toBe("#000000");
+  });
+
+  it("stand with emergencies first, without what other systems start", () => {
+    const row = (name: string, part: object) => ({ name, type: "standard" as const, emergency: false, ...part });
+    const rows = [
+      row("Storm", {}),
+      row("Bus", {}),
+      row("Fire", { emergency: true }),
+      row("Robot", { type: "integration" }),
+    ];
+    expect(launchOrder(rows).map(({ name }) => name)).toEqual(["Fire", "Bus", "Storm"]);
+    expect(moved(["a", "b", "c"], 2, 0)).toEqual(["c", "a", "b"]);
+    expect(moved(["a", "b", "c"], 0, 1)).toEqual(["b", "a", "c"]);
+  });
+});
+
+describe("the time line of an incident", () => {
+  const entry = (part: Partial<TimelineEntry>): TimelineEntry => ({
+    ...{ at: "2026-03-03T08:00:07.000Z", kind: "step", what: "note", notificationId: null, userName: null },
+    ...{ count: 1, names: [], words: null },
+    ...part,
+  });
+
+  it("tells what happened in words, devices and people by number and name", () => {
+    const devices = entry({ kind: "devices", what: "failed", count: 5, names: ["Hall", "Gym"] });
+    expect([entryTone(devices), entryWord(devices, words), entrySentence(devices, words)]).toEqual([
+      ...["bad", "Failed", "5 devices: Hall, Gym …"],
+    ]);
+    const note = entry({ words: "Room 214" });
+    expect([entryTone(note), entryWord(note, words), entrySentence(note, words)]).toEqual(["", "Note", "Room 214"]);
+    const answer = entry({ kind: "answers", what: "Safe", names: ["Anna"] });
+    expect([entryWord(answer, words), entrySentence(answer, words)]).toEqual(["Safe", "1 person: Anna"]);
+    expect(entryTone(entry({ what: "all-clear" }))).toBe("good");
+    expect(sinceText("2026-03-03T08:01:07.000Z", "2026-03-03T08:00:00.000Z")).toBe("+1:07");
+  });
+});
+
+describe("uploads and loads", () => {
+  const upload = { startedAt: "2026-03-03T08:00:00.000Z", percentage: 25, lineCount: 900, errorCount: 100 };
+
+  it("know their pace once there is any", () => {
+    const now = Date.parse("2026-03-03T08:00:10.000Z");
+    expect(paceOf(upload, now)).toEqual({ perSecond: 100, seconds: 30 });
+    expect(paceOf({ ...upload, percentage: 0 }, now)).toBeNull();
+    expect(paceOf({ ...upload, startedAt: null }, now)).toBeNull();
+  });
+
+  it("are under way from their file to their end", () => {
+    expect(isUnderWay({ status: "PENDING", fileId: null })).toBe(false);
+    expect(isUnderWay({ status: "PENDING", fileId: "x" })).toBe(true);
+    expect(isUnderWay({ status: "COMPLETE", fileId: "x" })).toBe(false);
+    const tones = (["success", "COMPLETE", "ERROR", "RUNNING"] as UploadRow["status"][]).map((status) =>
+      uploadTone({ status }),
+    );
+    expect(tones).toEqual(["good", "good", "bad", ""]);
+    expect([sizeWords(0), sizeWords(1_200), sizeWords(3_400_000)]).toEqual(["0 kB", "2 kB", "3.4 MB"]);
+  });
+
+  it("take the kind of a table from its name", () => {
+    expect(["a.TSV", "b.csv", "c.zip", "d"].map(tableTypeOf)).toEqual([
+      ...["text/tab-separated-values", "text/csv", "application/zip", "text/tab-separated-values"],
+    ]);
+  });
+
+  it("tell what a load did, and nothing of one that stopped", () => {
+    const run = { state: "complete", peopleRead: 8, usersCreated: 0, usersChanged: 2, usersRemoved: 1 } as LoadRunRow;
+    expect(runCounts(run)).toEqual([
+      { key: "load.people-read", n: 8 },
+      { key: "load.users-changed", n: 2 },
+      { key: "load.users-removed", n: 1 },
+    ]);
+    expect(runCounts({ ...run, state: "stopped" })).toEqual([{ key: "load.people-read", n: 8 }]);
+    expect(runTone({ state: "stopped" })).toBe("warn");
+  });
+});
+
+describe("licence filters", () => {
+  const [phones] = LICENCE_FILTERS;
+  const filter = { attribute: "Name", comparison: "EQUALS", value: "x" };
+
+  it("take every device where nothing is said, and leave other settings alone", () => {
+    const draft = licenceDraft({ timeZone: "UTC" }, phones);
+    expect(draft?.filterType).toBe("ACCEPT");
+    expect(configWith({ timeZone: "UTC", phoneFilter: { filters: [filter] } }, phones, draft)).toEqual({
+      timeZone: "UTC",
+    });
+  });
+
+  it("keep their rule, and those that no editor shows", () => {
+    const config = { phoneFilter: { filterType: "AND", filters: [filter] }, speakerFilter: { filters: [] } };
+    const draft = licenceDraft(config, phones);
+    expect(configWith(config, phones, draft)).toEqual(config);
+    const nested = { phoneFilter: { filters: [[filter, filter]] } };
+    expect(licenceDraft(nested, phones)).toBeNull();
+    expect(configWith(nested, phones, null)).toEqual(nested);
+    const none = draft && configWith(config, phones, { ...draft, filterType: "REJECT" });
+    expect(none).toMatchObject({ phoneFilter: { filterType: "REJECT", filters: [] } });
+  });
+});
