@@ -1,10 +1,13 @@
 import domains from "../resources/domains/domains.ts";
+import scimGroupMembers from "../resources/security/scim-group-members.ts";
 import securityGroupMembers from "../resources/security/security-group-members.ts";
 import securityGroupPermissions from "../resources/security/security-group-permissions.ts";
+import securityGroupScimGroups from "../resources/security/security-group-scim-groups.ts";
 import securityGroups from "../resources/security/security-groups.ts";
 import userPermissions from "../resources/security/user-permissions.ts";
 import type { AnyResource, RowOf } from "../schema/resource.ts";
 import type { Reader } from "../store/store.ts";
+import { MEMBERSHIPS } from "./memberships.ts";
 
 /** A right that somebody holds by a rule; a super group gives `*` on `*`. */
 export interface Right {
@@ -46,6 +49,16 @@ export function givenBy(reader: Reader, resource: AnyResource, row: unknown): Gi
       const { userId, securityGroupId } = row as RowOf<typeof securityGroupMembers>;
       return { by, holders: userKeys(reader, userId), rights: rightsOf(reader, securityGroupId) };
     }
+    case scimGroupMembers.name: {
+      const { userId, scimGroupId } = row as RowOf<typeof scimGroupMembers>;
+      const groups = reader.find(securityGroupScimGroups, { scimGroupId });
+      const rights = groups.flatMap(({ securityGroupId }) => rightsOf(reader, securityGroupId));
+      return { by, holders: userKeys(reader, userId), rights };
+    }
+    case securityGroupScimGroups.name: {
+      const { scimGroupId, securityGroupId } = row as RowOf<typeof securityGroupScimGroups>;
+      return { by, holders: scimMemberKeys(reader, scimGroupId), rights: rightsOf(reader, securityGroupId) };
+    }
     case securityGroups.name:
       return { by, holders: memberKeys(reader, by), rights: rightsOf(reader, by) };
     default:
@@ -58,9 +71,15 @@ function userKeys(reader: Reader, userId: string): number[] {
 }
 
 function memberKeys(reader: Reader, groupId: string): number[] {
-  const sql = `SELECT m.user_pk AS pk FROM security_group_members m JOIN security_groups g ON g.pk = m.security_group_pk
+  const sql = `SELECT DISTINCT m.user_pk AS pk FROM ${MEMBERSHIPS} m JOIN security_groups g ON g.pk = m.security_group_pk
     WHERE g.id = ? ORDER BY m.user_pk`;
   return reader.all<{ pk: number }>(sql, groupId).map(({ pk }) => pk);
+}
+
+function scimMemberKeys(reader: Reader, scimGroupId: string): number[] {
+  const sql = `SELECT m.user_pk AS pk FROM scim_group_members m JOIN scim_groups g ON g.pk = m.scim_group_pk
+    WHERE g.id = ? ORDER BY m.user_pk`;
+  return reader.all<{ pk: number }>(sql, scimGroupId).map(({ pk }) => pk);
 }
 
 function rightsOf(reader: Reader, groupId: string): Right[] {
@@ -113,12 +132,12 @@ function heldElsewhere(
   const found = reader.all<{ pk: number }>(
     `SELECT p.user_pk AS pk FROM user_permissions p
        WHERE p.verb = ? AND p.spec = ? AND p.id <> ? AND ${reaches} AND p.user_pk IN (SELECT value FROM json_each(?))
-     UNION SELECT m.user_pk FROM security_group_members m JOIN security_groups g ON g.pk = m.security_group_pk
+     UNION SELECT m.user_pk FROM ${MEMBERSHIPS} m JOIN security_groups g ON g.pk = m.security_group_pk
        LEFT JOIN security_group_permissions p ON p.security_group_pk = g.pk AND p.verb = ? AND p.spec = ? AND p.id <> ?
          AND ${reaches}
-       WHERE (p.pk IS NOT NULL OR g.super_group = 1) AND m.id <> ? AND g.id <> ?
+       WHERE (p.pk IS NOT NULL OR g.super_group = 1) AND m.id <> ? AND m.tie IS NOT ? AND g.id <> ?
          AND m.user_pk IN (SELECT value FROM json_each(?))`,
-    ...[verb, spec, by, within, among, verb, spec, by, within, by, by, among],
+    ...[verb, spec, by, within, among, verb, spec, by, within, by, by, by, among],
   );
   return new Set(found.map(({ pk }) => pk));
 }

@@ -4,8 +4,10 @@ import { derivedId } from "../base/ids.ts";
 import domains from "../resources/domains/domains.ts";
 import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
+import scimGroupMembers from "../resources/security/scim-group-members.ts";
 import securityGroupMembers from "../resources/security/security-group-members.ts";
 import securityGroupPermissions from "../resources/security/security-group-permissions.ts";
+import securityGroupScimGroups from "../resources/security/security-group-scim-groups.ts";
 import securityGroups from "../resources/security/security-groups.ts";
 import userPermissions from "../resources/security/user-permissions.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
@@ -44,7 +46,10 @@ interface Entry {
 
 /** Resources whose rows make up what users may do. */
 const RIGHTS: ReadonlySet<string> = new Set(
-  [domains, securityGroups, securityGroupMembers, securityGroupPermissions, userPermissions].map(({ name }) => name),
+  [
+    ...[domains, securityGroups, securityGroupMembers, securityGroupPermissions, userPermissions],
+    ...[scimGroupMembers, securityGroupScimGroups],
+  ].map(({ name }) => name),
 );
 
 /**

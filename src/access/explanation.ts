@@ -8,6 +8,7 @@ import type { AnyResource, Method, RowOf } from "../schema/resource.ts";
 import type { Reader, Scope, Store } from "../store/store.ts";
 import { compileGrants, segmentsOf } from "./grants.ts";
 import { isLocked } from "./locks.ts";
+import { MEMBERSHIPS } from "./memberships.ts";
 import { ownRights } from "./own-rights.ts";
 import type { Access } from "./principal.ts";
 import { organisationSegments } from "./user-scope.ts";
@@ -30,14 +31,14 @@ export interface SourcedGrant {
 
 type User = RowOf<typeof users>;
 
-const GIVEN = `SELECT 'super-group' AS "from", '*' AS verb, '*' AS spec, NULL AS permissionId, g.id AS securityGroupId,
+const GIVEN = `SELECT DISTINCT 'super-group' AS "from", '*' AS verb, '*' AS spec, NULL AS permissionId, g.id AS securityGroupId,
     g.name AS securityGroupName, NULL AS domainId
-  FROM security_group_members m JOIN security_groups g ON g.pk = m.security_group_pk
+  FROM ${MEMBERSHIPS} m JOIN security_groups g ON g.pk = m.security_group_pk
   WHERE m.user_pk = ? AND g.super_group = 1
   UNION ALL SELECT 'own', p.verb, p.spec, p.id, NULL, NULL, d.id
   FROM user_permissions p LEFT JOIN domains d ON d.pk = p.domain_pk WHERE p.user_pk = ?
-  UNION ALL SELECT 'group', p.verb, p.spec, p.id, g.id, g.name, d.id
-  FROM security_group_members m JOIN security_groups g ON g.pk = m.security_group_pk
+  UNION ALL SELECT DISTINCT 'group', p.verb, p.spec, p.id, g.id, g.name, d.id
+  FROM ${MEMBERSHIPS} m JOIN security_groups g ON g.pk = m.security_group_pk
   JOIN security_group_permissions p ON p.security_group_pk = g.pk
   LEFT JOIN domains d ON d.pk = p.domain_pk WHERE m.user_pk = ?`;
 

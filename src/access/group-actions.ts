@@ -2,6 +2,7 @@ import { invalidValue, notFound } from "../base/errors.ts";
 import securityGroups from "../resources/security/security-groups.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { By, Reader, Store, Sync } from "../store/store.ts";
+import { MEMBERSHIPS } from "./memberships.ts";
 import { rightsOfUser } from "./rights.ts";
 
 type Group = RowOf<typeof securityGroups>;
@@ -45,7 +46,7 @@ export function allowedOnly(reader: Reader, kind: Bounded, { actor }: By): Reado
   const user = reader.one<{ pk: number }>("SELECT pk FROM users WHERE id = ?", actor.userId);
   if (!user) return null;
   const named = reader.all<{ target: number }>(
-    `SELECT l.target FROM security_group_members m JOIN ${LINKS[kind]} l ON l.owner = m.security_group_pk WHERE m.user_pk = ?`,
+    `SELECT l.target FROM ${MEMBERSHIPS} m JOIN ${LINKS[kind]} l ON l.owner = m.security_group_pk WHERE m.user_pk = ?`,
     user.pk,
   );
   if (named.length === 0 || rightsOfUser(reader, user.pk).superUser) return null;

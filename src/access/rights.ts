@@ -1,6 +1,7 @@
 import type { Reader } from "../store/store.ts";
 import type { Domain, DomainTree } from "./domain-tree.ts";
 import type { Grant } from "./grants.ts";
+import { MEMBERSHIPS } from "./memberships.ts";
 
 /** A grant as it was given. */
 export interface GivenGrant extends Grant {
@@ -20,14 +21,14 @@ type Line = Record<string, string | number | null>;
 /** Reads what groups and own permissions give to a user. */
 export function rightsOfUser(reader: Reader, userPk: number): Rights {
   const superGroup = reader.one(
-    `SELECT g.pk FROM security_group_members m JOIN security_groups g ON g.pk = m.security_group_pk
+    `SELECT g.pk FROM ${MEMBERSHIPS} m JOIN security_groups g ON g.pk = m.security_group_pk
      WHERE m.user_pk = ? AND g.super_group = 1 LIMIT 1`,
     userPk,
   );
   const grants = reader.all<GivenGrant & Line>(
     `SELECT p.verb, p.spec, d.id AS domainId FROM user_permissions p LEFT JOIN domains d ON d.pk = p.domain_pk
        WHERE p.user_pk = ?
-     UNION SELECT p.verb, p.spec, d.id FROM security_group_members m
+     UNION SELECT p.verb, p.spec, d.id FROM ${MEMBERSHIPS} m
        JOIN security_group_permissions p ON p.security_group_pk = m.security_group_pk
        LEFT JOIN domains d ON d.pk = p.domain_pk WHERE m.user_pk = ?`,
     userPk,
@@ -58,7 +59,7 @@ export function domainsOfUser(reader: Reader, userPk: number): string[] {
 export function domainsOfMembers(reader: Reader, groupPk: number): string[] {
   return idsOf(
     reader.all(
-      `SELECT DISTINCT d.id, u.also_in FROM security_group_members m JOIN users u ON u.pk = m.user_pk
+      `SELECT DISTINCT d.id, u.also_in FROM ${MEMBERSHIPS} m JOIN users u ON u.pk = m.user_pk
        LEFT JOIN domains d ON d.pk = u.domain_pk WHERE m.security_group_pk = ?`,
       groupPk,
     ),

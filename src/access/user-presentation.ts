@@ -5,6 +5,7 @@ import securityGroupMembers from "../resources/security/security-group-members.t
 import type { AnyResource } from "../schema/resource.ts";
 import type { Behaviour, Scope, SqlValue } from "../store/store.ts";
 import { isLocked } from "./locks.ts";
+import { MEMBERSHIPS } from "./memberships.ts";
 
 type Present = NonNullable<Behaviour<typeof users>["present"]>;
 
@@ -35,7 +36,7 @@ export function presentUsers(clock: Clock): Present {
     const pks = JSON.stringify(rows.map((row) => row.pk));
     const [members, subscribed] = [inSight(scope, securityGroupMembers), inSight(scope, subscriptions)];
     const groups = reader.all<GroupOfUser & Record<string, string | number | null>>(
-      `SELECT t.user_pk, g.id, g.name, g.super_group, g.created_at FROM security_group_members t
+      `SELECT DISTINCT t.user_pk, g.id, g.name, g.super_group, g.created_at FROM ${MEMBERSHIPS} t
        JOIN security_groups g ON g.pk = t.security_group_pk
        WHERE t.user_pk IN (SELECT value FROM json_each(?)) AND (${members.sql}) ORDER BY g.name, g.pk`,
       pks,

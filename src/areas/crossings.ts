@@ -60,7 +60,11 @@ const FIRING = `SELECT t.pk, t.id FROM boundary_triggers t
       OR EXISTS (SELECT 1 FROM boundary_triggers__user_ids u WHERE u.owner = t.pk AND u.target = ?)
       OR EXISTS (SELECT 1 FROM boundary_triggers__distribution_list_ids l
            JOIN subscriptions s ON s.distribution_list_pk = l.target AND s.user_pk = ?
-           WHERE l.owner = t.pk AND (s.subscription_end_date IS NULL OR s.subscription_end_date > ?)))
+           WHERE l.owner = t.pk AND (s.subscription_end_date IS NULL OR s.subscription_end_date > ?))
+      OR EXISTS (SELECT 1 FROM boundary_triggers__distribution_list_ids l
+           JOIN distribution_list_scim_groups d ON d.distribution_list_pk = l.target
+           JOIN scim_group_members m ON m.scim_group_pk = d.scim_group_pk AND m.user_pk = ?
+           WHERE l.owner = t.pk))
     AND NOT EXISTS (SELECT 1 FROM area_throttles x WHERE x.trigger = t.pk AND x.user = ?
       AND t.per_user_throttling_in_secs > 0 AND x.at > ? - t.per_user_throttling_in_secs * 1000)
   ORDER BY t.pk`;
@@ -72,7 +76,7 @@ function fire(
   { area, reason }: { area: string; reason: "entered" | "exited" },
   { at, received }: Report,
 ): string[] {
-  const triggers = tx.all<{ pk: number; id: string }>(FIRING, ...[area, reason, user, user, received, user, at]);
+  const triggers = tx.all<{ pk: number; id: string }>(FIRING, ...[area, reason, user, user, received, user, user, at]);
   for (const { pk, id } of triggers) {
     tx.run("INSERT OR REPLACE INTO area_throttles (trigger, user, at) VALUES (?, ?, ?)", pk, user, at);
     // One key for one crossing, wherever it is acted on.

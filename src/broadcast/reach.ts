@@ -81,23 +81,29 @@ export async function differingUsers(
   return { joining: without(now, then), leaving: without(then, now) };
 }
 
+const ON_LIST = `SELECT user_pk AS pk, subscription_end_date IS NULL OR subscription_end_date > ? AS isOn FROM subscriptions
+  WHERE distribution_list_pk = ? AND user_pk > ? ORDER BY user_pk LIMIT ${SLICE}`;
+const IN_DIRECTORY = `SELECT user_pk AS pk, 1 AS isOn FROM scim_group_members
+  WHERE scim_group_pk = ? AND user_pk > ? ORDER BY user_pk LIMIT ${SLICE}`;
+
 async function usersOf(
   { lists, users }: Targets,
   { reader, clock }: { reader: Reader; clock: Clock },
 ): Promise<Set<number>> {
   const found = new Set(users);
-  for (const list of lists) {
+  const add = async (sql: string, ...keys: number[]): Promise<void> => {
     for (let last = 0; ; ) {
-      const page = reader.all<{ pk: number; isOn: number }>(
-        `SELECT user_pk AS pk, subscription_end_date IS NULL OR subscription_end_date > ? AS isOn FROM subscriptions
-         WHERE distribution_list_pk = ? AND user_pk > ? ORDER BY user_pk LIMIT ${SLICE}`,
-        ...[clock.now(), list, last],
-      );
+      const page = reader.all<{ pk: number; isOn: number }>(sql, ...keys, last);
       for (const { pk, isOn } of page) if (isOn === 1) found.add(pk);
       last = page.at(-1)?.pk ?? 0;
       if (page.length < SLICE) break;
       await new Promise<void>((resolve) => clock.soon(resolve));
     }
+  };
+  for (const list of lists) {
+    await add(ON_LIST, clock.now(), list);
+    const tied = "SELECT scim_group_pk AS pk FROM distribution_list_scim_groups WHERE distribution_list_pk = ?";
+    for (const { pk } of reader.all<{ pk: number }>(tied, list)) await add(IN_DIRECTORY, pk);
   }
   return found;
 }

@@ -4,8 +4,8 @@ import { addToCount } from "./counts.ts";
 import { type Lane, writeInSlices } from "./slices.ts";
 import type { StageNeeds } from "./stage.ts";
 
-/** One of the things by which a message is for users: a list, an area, or their being named one by one. */
-type Ground = { list: number } | { area: string } | "named";
+/** One of the things by which a message is for users: a list, a group of a directory tied to one, an area, or their being named one by one. */
+type Ground = { list: number } | { directory: number } | { area: string } | "named";
 
 /**
  * Users with keys in (after, upTo] who get a message on one ground; `count` of its places are theirs, ended
@@ -26,12 +26,18 @@ interface UserWalk {
 
 const LISTS = "SELECT target FROM notifications__distribution_list_ids WHERE owner = ? ORDER BY target";
 
+const DIRECTORIES = `SELECT DISTINCT t.scim_group_pk AS target FROM notifications__distribution_list_ids l
+  JOIN distribution_list_scim_groups t ON t.distribution_list_pk = l.target WHERE l.owner = ? ORDER BY t.scim_group_pk`;
+
 /** Deleted areas are among nobody's. */
 const AREAS = `SELECT a.id FROM notifications__area_of_interest_ids l JOIN areas_of_interest a ON a.pk = l.target
   WHERE l.owner = ? ORDER BY l.target`;
 
 const ON_LIST = `SELECT max(user_pk) AS last, count(*) AS n FROM (SELECT user_pk FROM subscriptions
   WHERE distribution_list_pk = ? AND user_pk > ? ORDER BY user_pk LIMIT ?)`;
+
+const IN_DIRECTORY = `SELECT max(user_pk) AS last, count(*) AS n FROM (SELECT user_pk FROM scim_group_members
+  WHERE scim_group_pk = ? AND user_pk > ? ORDER BY user_pk LIMIT ?)`;
 
 const INSIDE = `SELECT max(user) AS last, count(*) AS n FROM (SELECT user FROM area_presence
   WHERE area = ? AND user > ? ORDER BY user LIMIT ?)`;
@@ -42,6 +48,7 @@ const NAMED = `SELECT max(target) AS last, count(*) AS n FROM (SELECT target FRO
 function walkUsers(reader: Reader, notificationPk: number): UserWalk {
   const grounds: Ground[] = [
     ...reader.all<{ target: number }>(LISTS, notificationPk).map(({ target }) => ({ list: target })),
+    ...reader.all<{ target: number }>(DIRECTORIES, notificationPk).map(({ target }) => ({ directory: target })),
     ...reader.all<{ id: string }>(AREAS, notificationPk).map(({ id }) => ({ area: id })),
     "named",
   ];
@@ -65,6 +72,7 @@ function walkUsers(reader: Reader, notificationPk: number): UserWalk {
 
 function placesOf(ground: Ground, notificationPk: number): [sql: string, key: SqlValue] {
   if (ground === "named") return [NAMED, notificationPk];
+  if ("directory" in ground) return [IN_DIRECTORY, ground.directory];
   return "list" in ground ? [ON_LIST, ground.list] : [INSIDE, ground.area];
 }
 
@@ -75,6 +83,13 @@ function usersIn(range: UserRange, notificationPk: number, now: number): { sql: 
     return {
       sql: "FROM notifications__user_ids l JOIN users u ON u.pk = l.target WHERE l.owner = ? AND l.target > ? AND l.target <= ?",
       params: [notificationPk, range.after, range.upTo],
+    };
+  }
+  if ("directory" in ground) {
+    return {
+      sql: `FROM scim_group_members m JOIN users u ON u.pk = m.user_pk
+        WHERE m.scim_group_pk = ? AND m.user_pk > ? AND m.user_pk <= ?`,
+      params: [ground.directory, range.after, range.upTo],
     };
   }
   if ("area" in ground) {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { grantsOf } from "../../../src/access/explanation.ts";
 import { hashPassword } from "../../../src/access/passwords.ts";
 import { createToken, hashToken } from "../../../src/access/tokens.ts";
 import userDevices from "../../../src/resources/people/user-devices.ts";
@@ -219,6 +220,41 @@ describe("giving rights away", () => {
     await store.create(securityGroupPermissions, { ...reading, verb: "delete" }, system);
     await expect(join()).rejects.toMatchObject({ type: "forbidden" });
     expect(store.count(scimGroupMembers, { scimGroupId: staff.id })).toBe(0);
+  });
+
+  it("people of a directory's group get what its ties say, and lose it with the commit that ends one of both", async () => {
+    const { store, system, access, adminsId } = fixture;
+    const { id, token } = await fixture.user("Dora");
+    const may = (): boolean => fixture.by(token).scope.allows("get", "/sites");
+    const staff = await store.create(scimGroups, { name: "Crew" }, system);
+    const readers = await store.create(securityGroups, { name: "Site readers" }, system);
+    const reading = { securityGroupId: readers.id, verb: "get", spec: "/sites/*" };
+    await store.create(securityGroupPermissions, reading, system);
+    const join = () => store.create(scimGroupMembers, { scimGroupId: staff.id, userId: id }, system);
+    const tie = (securityGroupId: string) =>
+      store.create(securityGroupScimGroups, { securityGroupId, scimGroupId: staff.id }, system);
+    expect(may()).toBe(false);
+    const [tied, joined] = [await tie(readers.id), await join()];
+    expect(may()).toBe(true);
+    const user = store.get(users, id) as NonNullable<ReturnType<typeof store.get<typeof users>>>;
+    const { scope } = access.systemBy("test");
+    const told = () => grantsOf(store, user, scope).filter(({ from }) => from !== "implicit");
+    expect(told()).toMatchObject([{ from: "group", spec: "/sites/*", securityGroupName: "Site readers" }]);
+    await store.create(securityGroupMembers, { securityGroupId: readers.id, userId: id }, system);
+    expect(told()).toHaveLength(1);
+    await store.remove(scimGroupMembers, joined.id, system);
+    expect(may()).toBe(true);
+    for (const { id: own } of store.find(securityGroupMembers, { userId: id }))
+      await store.remove(securityGroupMembers, own, system);
+    expect(may()).toBe(false);
+    await join();
+    expect(may()).toBe(true);
+    await store.remove(securityGroupScimGroups, tied.id, system);
+    expect(may()).toBe(false);
+    await tie(adminsId);
+    expect(fixture.by(token).scope.allows("delete", "/users/x")).toBe(true);
+    await store.remove(scimGroups, staff.id, system);
+    expect(fixture.by(token).scope.allows("delete", "/users/x")).toBe(false);
   });
 
   it("refuses what is no spec", async () => {

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Preview } from "../../../src/broadcast/preview.ts";
 import notificationRecipients from "../../../src/resources/broadcasts/notification-recipients.ts";
+import distributionListScimGroups from "../../../src/resources/lists/distribution-list-scim-groups.ts";
 import subscriptions from "../../../src/resources/people/subscriptions.ts";
+import scimGroupMembers from "../../../src/resources/security/scim-group-members.ts";
+import scimGroups from "../../../src/resources/security/scim-groups.ts";
 import { type BroadcastFixture, openBroadcasts } from "./broadcast-fixture.ts";
 
 let at: BroadcastFixture;
@@ -32,4 +35,25 @@ it("reaches whoever's subscription has not ended: as a message, and as what is f
   expect([await reached(), await foreseen()]).toEqual([["Ends later", "Never ends"], 2]);
   await at.clock.advance(60_000);
   expect([await reached(), await foreseen()]).toEqual([["Never ends"], 1]);
+});
+
+it("reaches who is in a directory's group that a list is tied to, once, and no longer when either ends", async () => {
+  const distributionListId = await at.list("Staff", [await at.user("On the list")]);
+  const [both, tied] = [await at.user("On both"), await at.user("By the tie")];
+  await at.create(subscriptions, { userId: both, distributionListId });
+  const { id: scimGroupId } = await at.create(scimGroups, { name: "Everybody" });
+  const { id: tie } = await at.create(distributionListScimGroups, { distributionListId, scimGroupId });
+  const [, member] = [both, tied].map((userId) => at.create(scimGroupMembers, { scimGroupId, userId }));
+  const { id: memberId } = (await member) as { id: string };
+  const message = { subject: "Hello", distributionListIds: [distributionListId] };
+  const reached = async (): Promise<string[]> => {
+    const { id: notificationId } = await at.run((await at.send(message)).id);
+    return at.store.find(notificationRecipients, { notificationId }).map(({ name }) => name ?? "");
+  };
+  expect((await reached()).sort()).toEqual(["By the tie", "On both", "On the list"]);
+  await at.store.remove(scimGroupMembers, memberId, at.by);
+  expect((await reached()).sort()).toEqual(["On both", "On the list"]);
+  await at.create(scimGroupMembers, { scimGroupId, userId: tied });
+  await at.store.remove(distributionListScimGroups, tie, at.by);
+  expect((await reached()).sort()).toEqual(["On both", "On the list"]);
 });
