@@ -128,7 +128,6 @@ describe("places in the console", () => {
     const swept = [
       { path: `/places?open=${ids.site}/${ids.building}/${ids.floor}`, tabs: ["Plan"] },
       { path: `/areas?open=${ids.area}` },
-      { path: "/look" },
     ];
     expect(await sweepPages(browser, daemon.url, swept)).toEqual([]);
   }, 60_000);

@@ -19,6 +19,7 @@ export const CONSOLE_PAGES = [
   "/devices?state=untried&type=phones",
   "/device-groups",
   "/device-groups?open=new",
+  "/look",
   "/inputs?open=new",
   "/site-roles",
   "/chat-groups?open=new",

@@ -86,6 +86,7 @@ export function AreaForm({ draft, before, pending, error, onDraw, onSave, onDisc
           </Button>
         )}
       </div>
+      {onRemove && <p className="soft">{t("areas.removal")}</p>}
     </form>
   );
 }

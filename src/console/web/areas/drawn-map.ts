@@ -93,7 +93,7 @@ export function drawMap(place: HTMLElement, words: MapWords, events: MapEvents):
       const { lat, lng } = map.getCenter();
       const bounds = map.getBounds();
       const high = map.distance([bounds.getNorth(), lng], [bounds.getSouth(), lng]);
-      return { latitude: lat, longitude: lng, radiusInM: high / 5 };
+      return { latitude: lat, longitude: lng, radiusInM: high / 8 };
     },
     remove() {
       resizing.disconnect();
@@ -107,6 +107,8 @@ function createHandles(map: L.Map, words: MapWords, events: MapEvents): { show(d
   const circle = L.circle([0, 0], { radius: 1, className: "map-draft", weight: 3, interactive: false });
   const handle = (className: string, title: string) =>
     L.marker([0, 0], {
+      // Above the names of areas.
+      pane: "popupPane",
       draggable: true,
       keyboard: false,
       autoPan: true,

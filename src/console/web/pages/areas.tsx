@@ -31,8 +31,8 @@ export default function AreasPage() {
   const [map, setMap] = useState<DrawnMap | null>(null);
   const [background, setBackground] = useState<Background>(GRID);
   const row = rows.find(({ id }) => id === open) ?? null;
-  const [draft, setDraft] = useDraft(open, row, map);
-  useFirstView(map, areas.data ? rows : null, open !== undefined);
+  const isInSight = useFirstView(map, areas.data ? rows : null, row !== null);
+  const [draft, setDraft] = useDraft(open, row, isInSight ? map : null);
   const onSelect = useCallback((id: string) => show({ open: id }), [show]);
   return (
     <div className="page">
@@ -88,19 +88,21 @@ function useDraft(open: string | undefined, row: AreaRow | null, map: DrawnMap |
   return [draft, setDraft] as const;
 }
 
-/** At first all areas are seen; where there is none, the first site. */
-function useFirstView(map: DrawnMap | null, rows: readonly AreaRow[] | null, isOpen: boolean): void {
+/** At first all areas are seen; where there is none, the first site. True once that is so, or one area is open instead. */
+function useFirstView(map: DrawnMap | null, rows: readonly AreaRow[] | null, isOpen: boolean): boolean {
   const sites = useRows<SiteRow>("sites", {}, { limit: MOST });
   const site = sites.data?.data.find(({ latitude, longitude }) => latitude !== null && longitude !== null);
   const [isDone, setDone] = useState(false);
   useEffect(() => {
-    if (!map || rows === null || isDone || isOpen || (rows.length === 0 && sites.isLoading)) return;
+    if (!map || rows === null || isDone || (rows.length === 0 && sites.isLoading)) return;
     setDone(true);
+    if (isOpen) return;
     if (rows.length > 0) map.goTo(rows.map(draftOf));
     else if (site) {
       map.goTo([{ latitude: site.latitude ?? 0, longitude: site.longitude ?? 0, radiusInM: AROUND_SITE_M }]);
     }
   }, [map, rows, site, sites.isLoading, isDone, isOpen]);
+  return isDone;
 }
 
 function AreaList({ rows, onSelect }: { rows: readonly AreaRow[] | null; onSelect: (id: string) => void }) {

@@ -19,6 +19,7 @@ import {
   readGround,
 } from "./plan-ground.ts";
 import { PlanPicture } from "./plan-picture.tsx";
+import { type PlanZone, ZoneOutlines } from "./zone-outlines.tsx";
 import "../parts/lines.css";
 import "./plan.css";
 
@@ -37,18 +38,23 @@ export function FloorPlan(params: FloorParams) {
   const asked = useRow<FloorRow>(FLOOR, { ...params }, { includeZoneBoundaries: true });
   const inputs = useRows<ApiDeviceRow>("api-devices", {}, { floorId: params.floorId, limit: 1_000, sort: "name" });
   const [ratio, setRatio] = useState<number | null>(null);
+  const [drawn, setDrawn] = useState<PlanZone | null>(null);
   const floor = asked.data?.id === params.floorId ? asked.data : undefined;
   const picture = usePicture(`${FLOOR}/floorPlanImage`, { ...params }, floor?.floorPlanImage ? floor.updatedAt : null);
   const ground = readGround(floor?.imageOrigins);
   const pin = usePinning();
   if (!floor) return <FaultLine error={asked.error} />;
   const canChange = floor.permissions.includes("put");
-  const outlines = (floor.zones ?? []).flatMap(({ id, name, boundary }) => {
-    const outline = outlineOf(boundary, ground);
-    return outline ? [{ id, name, outline }] : [];
-  });
-  const zones = new Map(outlines.map(({ id, outline }) => [id, middleOf(outline)]));
-  const standing = (inputs.data?.data ?? []).map((row) => ({ row, ...standingOf(row, ground, zones) }));
+  const zones = (floor.zones ?? []).map(({ id, name, boundary }) => ({
+    id,
+    name,
+    outline: outlineOf(boundary, ground),
+  }));
+  const outlines = [...zones.filter(({ id }) => id !== drawn?.id), ...(drawn ? [drawn] : [])].flatMap(
+    ({ id, name, outline }) => (outline ? [{ id, name, outline }] : []),
+  );
+  const middles = new Map(outlines.map(({ id, outline }) => [id, middleOf(outline)]));
+  const standing = (inputs.data?.data ?? []).map((row) => ({ row, ...standingOf(row, ground, middles) }));
   const marks = standing.flatMap(({ row, at }) =>
     at ? [{ id: row.id, name: row.name, at, canMove: ground !== null && row.permissions.includes("put") }] : [],
   );
@@ -75,6 +81,7 @@ export function FloorPlan(params: FloorParams) {
             hasGround={ground !== null}
             onPlace={({ row, at }) => ground && pin.mutate({ id: row.id, position: positionAt(at ?? MIDDLE, ground) })}
           />
+          {canChange && <ZoneOutlines {...{ params, zones }} onDraft={setDrawn} />}
           {canChange && ratio !== null && <GroundForm {...{ params, ground, ratio }} />}
         </>
       )}
@@ -94,11 +101,11 @@ interface Standing {
 function standingOf(
   { pinnedLocation, zoneId }: ApiDeviceRow,
   ground: Ground | null,
-  zones: ReadonlyMap<string, PlanPoint>,
+  middles: ReadonlyMap<string, PlanPoint>,
 ): { at: PlanPoint | null; known: Known } {
   const position = pinnedLocation?.coordinates;
   if (position?.length === 2 && ground) return { at: onPlan(position as unknown as Position, ground), known: "pinned" };
-  const zone = zones.get(zoneId ?? "");
+  const zone = middles.get(zoneId ?? "");
   return zone ? { at: zone, known: "in-zone" } : { at: null, known: "unpinned" };
 }
 

@@ -19,7 +19,7 @@ export const peopleDe: Readonly<Record<keyof typeof peopleEn, string>> = {
   "members.unknown":
     "{n} Adresse gehört hier niemandem; sie steht noch oben.|{n} Adressen gehören hier niemandem; sie stehen noch oben.",
   "lists.remove-named": "{who} entfernen",
-  "lists.shared-hint": "Die Teile der Organisation darunter sehen die Liste auch.",
+  "lists.shared-hint": "Teile der Organisation darunter sehen es auch.",
   "campaign.title": "Beitritt",
   "campaign.words": "Personen können sich selbst auf diese Liste setzen, etwa Gäste einer Veranstaltung.",
   "campaign.url": "Link zum Beitreten",

@@ -17,7 +17,7 @@ export const peopleEn = {
   "members.unknown":
     "{n} address belongs to nobody here; it is left above.|{n} addresses belong to nobody here; they are left above.",
   "lists.remove-named": "Remove {who}",
-  "lists.shared-hint": "Parts of the organisation below see the list too.",
+  "lists.shared-hint": "Parts of the organisation below see it too.",
   "campaign.title": "Joining",
   "campaign.words": "People can put themselves on this list, for example visitors of an event.",
   "campaign.url": "Enrolment link",

@@ -4,6 +4,7 @@ import { graticuleOf, latitudeText, longitudeText } from "../../../../src/consol
 import { brandedColors, isReadableColor } from "../../../../src/console/web/branding-colors.ts";
 import { bodyWith, type FormField, withinOf, withValue } from "../../../../src/console/web/parts/form-fields.ts";
 import { levelOf, paramsOf, pathsAbove, readPath } from "../../../../src/console/web/places/levels.ts";
+import { boundaryOf, boxAround, typedBox } from "../../../../src/console/web/places/plan-box.ts";
 import {
   cornersOf,
   measuresOf,
@@ -178,5 +179,20 @@ describe("a form of rows within rows", () => {
     const form = bodyWith({ ...changed, logo: new File(["x"], "x.png") }) as FormData;
     expect([form.get("name"), form.getAll("ids[]"), form.get("none")]).toEqual(["A", ["1", "2"], ""]);
     expect((form.get("logo") as File).name).toBe("x.png");
+  });
+});
+
+describe("a zone's rectangle", () => {
+  it("is kept in parts of the plan, within its edges", () => {
+    const box = { left: 2, top: 3, width: 31, height: 42 };
+    const outline = boundaryOf(box).map(([x, y]) => ({ x, y }));
+    expect(outline[2]).toEqual({ x: 0.33, y: 0.45 });
+    expect(boxAround(outline)).toEqual(box);
+    expect(boundaryOf({ left: 90, top: -5, width: 30, height: 10 })[2]).toEqual([1, 0.05]);
+    expect([typedBox({ ...box, width: null }), typedBox({ ...box, height: 0 }), typedBox(box)]).toEqual([
+      null,
+      null,
+      box,
+    ]);
   });
 });
