@@ -31,6 +31,7 @@ import { watchHealth } from "../health/health.ts";
 import { thisMachine } from "../health/machine.ts";
 import { createMeasurements } from "../health/measurements.ts";
 import { missedBells } from "../health/missed-bells.ts";
+import { queueFaults } from "../health/queues.ts";
 import { createInputs, type Inputs } from "../inputs/inputs.ts";
 import { INPUT_TABLES } from "../inputs/room-tables.ts";
 import { createBulkUploads } from "../loaders/bulk-uploads.ts";
@@ -138,7 +139,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   end("server that was never opened", server.stop);
   const measurements = createMeasurements({ store, clock, log, machine: thisMachine(), dataDir });
   const endpointId = (): string => ownEndpoint(store);
-  const sources = [measurements.source, missedBells(store, clock, endpointId)];
+  const sources = [measurements.source, missedBells(store, clock, endpointId), queueFaults(store, clock)];
   const health = watchHealth({ clock, events, reader: store, sources });
   end("health", health.close);
   const speech = createSpeech({ store, engine: createSpeechEngine(clock), by: access.systemBy("speech") });
