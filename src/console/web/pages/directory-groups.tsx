@@ -18,7 +18,7 @@ export default function DirectoryGroupsPage() {
       route="scim-groups"
       query={{ includeMemberCounts: true }}
       columns={[
-        { id: "externalId", head: t("field.externalId"), width: "2fr", cell: (row) => row.externalId ?? "–" },
+        { id: "externalId", head: t("directory.id"), width: "2fr", cell: (row) => row.externalId ?? "–" },
         {
           id: "members",
           head: t("members.title"),
@@ -42,7 +42,7 @@ function DirectoryGroupSheet({ scimGroupId, onClose }: { scimGroupId: string; on
       onClose={onClose}
       fields={[
         { name: "name", hint: t("directory.name-hint") },
-        { name: "externalId", hint: t("directory.id-hint") },
+        { name: "externalId", label: t("directory.id"), hint: t("directory.id-hint") },
       ]}
       tabs={[{ id: "members", label: t("members.title"), content: <DirectoryMembers scimGroupId={scimGroupId} /> }]}
     >

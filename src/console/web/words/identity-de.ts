@@ -170,6 +170,7 @@ export const identityDe: Readonly<Record<keyof typeof identityEn, string>> = {
   "directory.none": "Noch keine Verzeichnisgruppe. Sie kommen von selbst aus Ihrem Verzeichnis, oder Sie legen sie an.",
   "directory.words": "Listen und Sicherheitsgruppen werden bei ihnen selbst daran gebunden.",
   "directory.name-hint": "Wie das Verzeichnis sie nennt.",
+  "directory.id": "Kennung im Verzeichnis",
   "directory.id-hint": "Die Kennung, unter der das Verzeichnis die Gruppe wiederfindet.",
   "directory.count": "{n} Mitglied|{n} Mitglieder",
   "directory.ties": "Verzeichnis",

@@ -165,6 +165,7 @@ export const identityEn = {
   "directory.none": "No directory group yet. They come by themselves from your directory, or are added by hand.",
   "directory.words": "Lists and security groups are tied to it in their own sheets.",
   "directory.name-hint": "What the directory calls it.",
+  "directory.id": "Id in the directory",
   "directory.id-hint": "The directory's own id, by which it finds the group again.",
   "directory.count": "{n} member|{n} members",
   "directory.ties": "Directory",
