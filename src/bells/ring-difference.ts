@@ -1,5 +1,5 @@
 import type { Clock } from "../base/clock.ts";
-import { dateOf } from "./local-times.ts";
+import { dateOf, dayOf } from "./local-times.ts";
 import { eachRing } from "./rings.ts";
 import { type BellTimes, compileTimetable, type Timetable } from "./timetables.ts";
 import { DAY_MS } from "./zones.ts";
@@ -49,28 +49,35 @@ const MOST_TOLD = 100;
 /** own choice: about a school year, and what is left of this one. */
 const AHEAD_MS = 400 * DAY_MS;
 
-/** Compares the rings of schedules from now on for 400 days, in turns of the event loop. own choice: how far */
+/** Compares the rings of schedules to come, from now or their first day on for 400 days, in turns of the event loop. own choice: how far */
 export async function ringDifference(
   compared: readonly Compared[],
   { clock, times, partial }: { clock: Clock; times: BellTimes; partial: boolean },
 ): Promise<RingDifference> {
-  const fromMs = clock.now();
+  const now = clock.now();
   const difference: RingDifference = {
     schedules: compared.length,
     partial,
     ...{ added: { count: 0, first: [] }, removed: { count: 0, first: [] }, moved: { count: 0, first: [] } },
   };
   for (const { before, after } of compared) {
-    const [old, now] = [before, after].map((each) => ringsByEntry(each, fromMs, times)) as [Rings, Rings];
+    const fromMs = beginOf([before, after], now);
+    const [old, next] = [before, after].map((each) => ringsByEntry(each, fromMs, times)) as [Rings, Rings];
     for (const [key, ring] of old) {
-      const kept = now.get(key);
+      const kept = next.get(key);
       if (!kept) tell(difference.removed, ring);
       else if (kept.at !== ring.at) tell(difference.moved, { ...ring, movedTo: timeOf(kept) });
     }
-    for (const [key, ring] of now) if (!old.has(key)) tell(difference.added, ring);
+    for (const [key, ring] of next) if (!old.has(key)) tell(difference.added, ring);
     await new Promise<void>((resolve) => clock.soon(resolve));
   }
   return difference;
+}
+
+/** Now, or a day before the schedule begins, wherever its zone lies. */
+export function beginOf(timetables: readonly (Timetable | null)[], now: number): number {
+  const starts = timetables.flatMap((each) => (each ? [dayOf(each.schedule.startDate) * DAY_MS - DAY_MS] : []));
+  return Math.max(now, Math.min(...starts));
 }
 
 type Rings = Map<string, DifferingRing>;

@@ -60,6 +60,6 @@ export async function dryRun<R extends ApiRequest>(
   const impact = await impactOf(rehearsal.written, { reader: needs.store, clock: needs.clock, scope: by.scope });
   // The version in its head would be one that never was.
   const { headers: _version, ...rest } = answer;
-  const ringDiff = tellsRings ? { ringDiff: await ringMoves(rehearsal.written, needs) } : {};
+  const ringDiff = tellsRings ? { ringDiff: await ringMoves(rehearsal.written, request) } : {};
   return withMembers(rest, { dryRun: impact, ...ringDiff });
 }

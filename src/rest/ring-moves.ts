@@ -1,4 +1,5 @@
-import { type DifferingRing, type MovedRing, type RingDifference, ringDifference } from "../bells/ring-difference.ts";
+import { type Overlap, overlapsOf } from "../bells/overlaps.ts";
+import { beginOf, type MovedRing, type RingDifference, ringDifference } from "../bells/ring-difference.ts";
 import { comparedBy, type WrittenSchedules, writtenSchedules } from "../bells/written-schedules.ts";
 import { boolean } from "../schema/field.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
@@ -40,6 +41,27 @@ const RING = {
   localTime: TIME,
 } as const;
 
+/** Members of a warning. */
+const OVERLAP_MEMBERS = {
+  bellScheduleId: ID,
+  entryId: ID,
+  messageTemplateId: ID,
+  at: MOMENT,
+  localDate: RING.localDate,
+  localTime: TIME,
+  other: closed({ bellScheduleId: ID, entryId: ID, messageTemplateId: ID }),
+  devices: { type: "integer", minimum: 1 },
+} as const;
+
+/** own choice */
+const SCHEDULES_LOOKED_AT = 5;
+const WARNING_MS = 7 * 86_400_000;
+
+/** A warning as answers tell it. */
+export function overlapInApiForm(overlap: Overlap): object {
+  return { ...overlap, at: new Date(overlap.at).toISOString() };
+}
+
 function counted(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
   const first = { type: "array", items: closed(properties), maxItems: 100 };
   return closed({ count: { type: "integer", minimum: 0 }, first });
@@ -53,9 +75,10 @@ export const RING_DIFFERENCE_SCHEMA: JsonSchema = {
     added: counted(RING),
     removed: counted(RING),
     moved: counted({ ...RING, movedTo: closed({ at: MOMENT, localTime: TIME }) }),
+    overlaps: counted(OVERLAP_MEMBERS),
   }),
   description:
-    "With dryRun or includeRingDiff: how many schedules were compared, whether there are more (`partial`, own choice: 100 are compared), and which rings come, go and move; at most 100 of each are named.",
+    "With dryRun or includeRingDiff: how many schedules were compared, whether there are more (`partial`, own choice: 100 are compared), and which rings come, go and move. `overlaps` warns of rings of the first 5 schedules that, in their next 7 days, come at the instant of another one on the same devices. At most 100 of each are named.",
 };
 
 /** True for a write that can move rings. */
@@ -77,7 +100,7 @@ export async function tellingRings<R extends ApiRequest>(
   const { needs } = request;
   const rehearsal = rehearse(needs.store, ringsSeen(needs));
   await run({ ...request, needs: { ...needs, store: rehearsal.store } });
-  const ringDiff = await ringMoves(rehearsal.written, needs);
+  const ringDiff = await ringMoves(rehearsal.written, request);
   return withMembers(await run(request), { ringDiff });
 }
 
@@ -91,15 +114,24 @@ export function ringsSeen({ bells }: Pick<ApiNeeds, "bells">) {
 /** What a rehearsal did to the rings, as answers tell it. */
 export async function ringMoves(
   written: readonly Rehearsed<{ schedules: WrittenSchedules }>[],
-  { store, clock, bells }: ApiNeeds,
+  { needs: { store, clock, bells }, by }: Pick<ApiRequest, "needs" | "by">,
 ): Promise<object> {
   const { compared, partial } = comparedBy(written, store, bells);
-  return inApiForm(await ringDifference(compared, { clock, times: bells, partial }));
+  const difference = await ringDifference(compared, { clock, times: bells, partial });
+  const found: Overlap[] = [];
+  for (const { after } of compared.slice(0, SCHEDULES_LOOKED_AT)) {
+    if (!after) continue;
+    const fromMs = beginOf([after], clock.now());
+    const span = { fromMs, toMs: fromMs + WARNING_MS };
+    found.push(...(await overlapsOf(after, span, { reader: store, clock, times: bells, sight: by.scope })));
+  }
+  const overlaps = { count: found.length, first: found.slice(0, 100).map(overlapInApiForm) };
+  return { ...inApiForm(difference), overlaps };
 }
 
 function inApiForm({ added, removed, moved, ...rest }: RingDifference): object {
-  const ring = <R extends DifferingRing>(told: R) => ({ ...told, at: new Date(told.at).toISOString() });
-  const movedRing = (told: MovedRing) => ({ ...ring(told), movedTo: ring(told.movedTo as never) });
+  const ring = <R extends { at: number }>(told: R) => ({ ...told, at: new Date(told.at).toISOString() });
+  const movedRing = (told: MovedRing) => ({ ...ring(told), movedTo: ring(told.movedTo) });
   return {
     ...rest,
     added: { ...added, first: added.first.map(ring) },

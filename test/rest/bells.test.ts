@@ -1,5 +1,8 @@
 import ICAL from "ical.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import devices from "../../src/resources/devices/devices.ts";
+import endpoints from "../../src/resources/devices/endpoints.ts";
+import extensions from "../../src/resources/devices/extensions.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { type ApiFixture, openApi } from "./api-fixture.ts";
 
@@ -408,6 +411,47 @@ function dayFromNow(days: number): string {
   return new Date(NOW + days * 86_400_000).toISOString().slice(0, 10);
 }
 
+describe("rings at one instant on one device", () => {
+  it("are warned of, before they are saved too", async () => {
+    const extension = await api.store.create(extensions, { name: "e", type: "endpoint-proxy" }, api.system);
+    const endpoint = await api.store.create(endpoints, { extensionId: extension.id, name: "p" }, api.system);
+    for (const description of ["North 1", "North 2", "South 1"]) {
+      const place = { extensionId: extension.id, endpointId: endpoint.id, type: "phones" };
+      await api.store.create(devices, { ...place, deviceIdentifier: `SEP${description}`, description }, api.system);
+    }
+    const group = (name: string, value: string) =>
+      make("/device-groups", { name, filters: [{ attribute: "Description", comparison: "CONTAINS", value }] });
+    const [north, first, south] = [await group("N", "North"), await group("1", "1"), await group("S", "South")];
+    const message = await make("/message-templates", { name: "To the north", subject: "N", deviceGroupIds: [north] });
+    const list = (more: object) =>
+      make("/ring-lists", {
+        name: `List ${++serial}`,
+        entries: [{ time: "08:00:00", messageTemplateId: message, ...more }],
+      });
+    const days = { startDate: "2051-09-04", endDate: "2051-09-10", numWeeks: 1 };
+    const daily = (ringListId: string) => [0, 1, 2, 3, 4, 5, 6].map((entryNum) => ({ entryNum, ringListId }));
+    const made = (ringListId: string, timeZone: string) =>
+      schedule({ ...days, timeZone, bellScheduleEntries: daily(ringListId) });
+    // 8:00 in Berlin is 7:00 in London, and the south has no device of the north.
+    const own = await made(await list({}), "Europe/Berlin");
+    const same = await made(await list({ deviceGroupIds: [first] }), "Europe/Paris");
+    await made(await list({ deviceGroupIds: [first] }), "Europe/London");
+    await made(await list({ deviceGroupIds: [south] }), "Europe/Berlin");
+    const found = await api.call("GET", `/bell-schedules/${own}/overlaps?from=2051-09-04&to=2051-09-06`);
+    expect(found.body).toMatchObject({ total: 2, data: [{ devices: 1 }, { localDate: "2051-09-05" }] });
+    expect(found.body.data[0]).toMatchObject({ bellScheduleId: own, at: "2051-09-04T06:00:00.000Z" });
+    expect(found.body.data.map((each: { other: object }) => each.other)).toMatchObject([
+      { bellScheduleId: same },
+      { bellScheduleId: same },
+    ]);
+    const json = { name: "New", timeZone: "Europe/London", bellScheduleEntries: daily(await list({})), ...days };
+    const foreseen = await api.call("POST", "/bell-schedules?dryRun=true", { json });
+    expect(foreseen.body.ringDiff).toMatchObject({ added: { count: 7 }, overlaps: { count: 6, first: { length: 6 } } });
+    const wrong = await api.call("GET", `/bell-schedules/${own}/overlaps?from=2051-09-04&to=2051-11-06`);
+    expect(wrong.body.errors[0].field).toBe("to");
+  });
+});
+
 describe("scheduled messages and clearings", () => {
   const post = (json: object) =>
     api.call("POST", "/scheduled-notifications", {
@@ -494,7 +538,7 @@ describe("calendars", () => {
     const other = await schedule();
     expect((await read(`${other}/rings.ics${query}`)).status).toBe(404);
     expect((await read(`${id}/rings.ics?token=carillon_wrong`)).status).toBe(404);
-    expect((await read(`${id}/rings.ics`)).status).toBe(401);
+    expect((await read(`${id}/rings.ics`)).status).toBe(404);
     expect((await read(`${id}/rings.ics`, api.token)).status).toBe(200);
     expect((await read(`${id}/rings.ics`, (await api.user("Stranger to bells")).token)).status).toBe(404);
     const shown = await api.call("GET", `/bell-schedules/${id}/feeds`);

@@ -1,16 +1,20 @@
-import { invalidValue } from "../../base/errors.ts";
+import { invalidValue, notFound } from "../../base/errors.ts";
+import { overlapsOf } from "../../bells/overlaps.ts";
 import { ringPage } from "../../bells/ring-pages.ts";
+import { timetablesOf } from "../../bells/timetables.ts";
 import { ringsTold } from "../../bells/told-rings.ts";
 import bellSchedules from "../../resources/bells/bell-schedules.ts";
 import { boolean, computed, date, integer, option, text, timestamp, uuid } from "../../schema/field.ts";
-import { type Action, json, visibleRow } from "../action.ts";
+import { type Action, type ApiRequest, json, visibleRow } from "../action.ts";
 import { limitOf, MOST_ROWS } from "../list-query.ts";
 import { type Query, singleText } from "../query.ts";
+import { overlapInApiForm } from "../ring-moves.ts";
 
 const DAY_MS = 86_400_000;
 /** own choice */
 const DEFAULT_DAYS = 7;
 const MOST_DAYS = 366;
+const MOST_OVERLAP_DAYS = 31;
 const SURE = { required: true } as const;
 
 const RING = {
@@ -26,6 +30,23 @@ const RING = {
     ["planned", "prepared", "armed", "started", "rung", "late", "missed", "skipped", "suspended"],
     SURE,
   ),
+};
+
+const OVERLAP = {
+  at: RING.at,
+  localDate: RING.localDate,
+  localTime: RING.localTime,
+  bellScheduleId: uuid("Schedule of the ring.", SURE),
+  entryId: uuid("Which ring of its list.", SURE),
+  messageTemplateId: uuid("Message that it sends.", SURE),
+  other: computed("The other ring: its schedule, entry and message.", "object", {
+    of: {
+      bellScheduleId: uuid("Its schedule.", SURE),
+      entryId: uuid("Which ring of its list.", SURE),
+      messageTemplateId: uuid("Message that it sends.", SURE),
+    },
+  }),
+  devices: integer("How many devices are to ring twice.", SURE),
 };
 
 /** The rings of a schedule, past and to come. @source bells.md, Proof; own choice: a week from now unless asked, at most 366 days */
@@ -55,10 +76,7 @@ export const bellRingActions: readonly Action[] = [
     async handle(request) {
       const { needs, query } = request;
       const row = visibleRow(request, bellSchedules, request.params.bellScheduleId ?? "");
-      const fromMs = momentIn(query, "from") ?? needs.clock.now();
-      const toMs = momentIn(query, "to") ?? fromMs + DEFAULT_DAYS * DAY_MS;
-      if (toMs < fromMs) throw invalidValue("to", "It lies before from.");
-      if (toMs - fromMs > MOST_DAYS * DAY_MS) throw invalidValue("to", `At most ${MOST_DAYS} days after from.`);
+      const { fromMs, toMs } = spanIn(request, MOST_DAYS);
       const rings = await ringsTold(
         row,
         { fromMs, toMs },
@@ -73,7 +91,42 @@ export const bellRingActions: readonly Action[] = [
       return json({ ...total, partial: data.length < rings.length, previous, next, data });
     },
   },
+  {
+    method: "get",
+    at: "bell-schedules/{bellScheduleId}/overlaps",
+    doc: "Warns of rings of a schedule that come at the instant of another ring on the same devices.",
+    query: {
+      from: timestamp("From then on, included; now unless given. A date and time, or a day in UTC."),
+      to: timestamp("Until then, not included; 7 days after `from` unless given, at most 31."),
+    },
+    answers: {
+      kind: "members",
+      fields: {
+        total: integer("How many there are; 100 at most.", SURE),
+        data: computed("Rings in order of time.", "array", { of: OVERLAP }),
+      },
+    },
+    async handle(request) {
+      const { needs, by } = request;
+      const row = visibleRow(request, bellSchedules, request.params.bellScheduleId ?? "");
+      const span = spanIn(request, MOST_OVERLAP_DAYS);
+      const [timetable] = timetablesOf(needs.store, [row], needs.bells);
+      if (!timetable) throw notFound();
+      const looking = { reader: needs.store, clock: needs.clock, times: needs.bells, sight: by.scope };
+      const data = (await overlapsOf(timetable, span, looking)).map(overlapInApiForm);
+      return json({ total: data.length, data });
+    },
+  },
 ];
+
+/** What the query's `from` and `to` mean. Throws invalid-value. */
+function spanIn({ query, needs }: Pick<ApiRequest, "query" | "needs">, mostDays: number) {
+  const fromMs = momentIn(query, "from") ?? needs.clock.now();
+  const toMs = momentIn(query, "to") ?? fromMs + DEFAULT_DAYS * DAY_MS;
+  if (toMs < fromMs) throw invalidValue("to", "It lies before from.");
+  if (toMs - fromMs > mostDays * DAY_MS) throw invalidValue("to", `At most ${mostDays} days after from.`);
+  return { fromMs, toMs };
+}
 
 function momentIn(query: Query, name: string): number | null {
   const given = singleText(query, name);
