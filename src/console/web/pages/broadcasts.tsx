@@ -2,6 +2,7 @@ import { Button } from "@mantine/core";
 import { Link, useNavigate } from "@tanstack/react-router";
 import type { NotificationRow } from "../api/rows.ts";
 import { stateOf } from "../api/sounding.ts";
+import { drillFilter } from "../list/drill-filter.ts";
 import { ListPage } from "../list/list-page.tsx";
 import { BroadcastStateChip, DrillChip } from "../parts/level-chip.tsx";
 import { Moment } from "../parts/moment.tsx";
@@ -12,7 +13,8 @@ const SENT = { draft: false };
 
 /** What was sent, newest first. */
 export default function BroadcastsPage() {
-  const { t } = useWords();
+  const words = useWords();
+  const { t } = words;
   const navigate = useNavigate();
   return (
     <ListPage<NotificationRow>
@@ -27,16 +29,7 @@ export default function BroadcastsPage() {
       route="notifications"
       query={SENT}
       sort="-createdAt"
-      filters={[
-        {
-          name: "drill",
-          label: t("send.mode"),
-          choices: [
-            { value: "false", label: t("live.word") },
-            { value: "true", label: t("drill.word") },
-          ],
-        },
-      ]}
+      filters={[drillFilter(words)]}
       onOpen={({ id }) => void navigate({ to: "/broadcasts/$notificationId", params: { notificationId: id } })}
       columns={[
         {

@@ -1,6 +1,7 @@
 import { Link, useNavigate } from "@tanstack/react-router";
 import type { IncidentRow } from "../api/scenario-rows.ts";
 import { IncidentStateChip } from "../incidents/incident-state.tsx";
+import { drillFilter } from "../list/drill-filter.ts";
 import { ListPage } from "../list/list-page.tsx";
 import { DrillChip } from "../parts/level-chip.tsx";
 import { Moment } from "../parts/moment.tsx";
@@ -10,7 +11,8 @@ const SHOWN = { includeNotificationCount: true };
 
 /** What happened and what was practised, newest first. */
 export default function IncidentsPage() {
-  const { t } = useWords();
+  const words = useWords();
+  const { t } = words;
   const navigate = useNavigate();
   return (
     <ListPage<IncidentRow>
@@ -27,14 +29,7 @@ export default function IncidentsPage() {
           label: t("field.status"),
           choices: [{ value: "true", label: t("incident-state.going") }],
         },
-        {
-          name: "drill",
-          label: t("send.mode"),
-          choices: [
-            { value: "false", label: t("live.word") },
-            { value: "true", label: t("drill.word") },
-          ],
-        },
+        drillFilter(words),
       ]}
       onOpen={({ id }) => void navigate({ to: "/incidents/$incidentId", params: { incidentId: id } })}
       columns={[

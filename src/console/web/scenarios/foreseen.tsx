@@ -9,7 +9,7 @@ import { answersOf, locationOf, type Told } from "./start.ts";
 const PAUSE_MS = 400;
 
 /** What a start would say, and to whom, once the typing rests. */
-export function useForeseen(scenario: ScenarioRow, told: Told) {
+function useForeseen(scenario: ScenarioRow, told: Told) {
   const { clock } = useConsole();
   const answers = JSON.stringify(answersOf(scenario, told));
   const location = scenario.locationEnabled ? locationOf(told) : undefined;

@@ -65,7 +65,7 @@ export function scenarioFields({ t, name }: Words): Drawn[] {
 }
 
 /** The default place as the API takes it; levels that are not told are cleared. */
-export function defaultIds(place: Place): Record<string, string | null> {
+function defaultIds(place: Place): Record<string, string | null> {
   return Object.fromEntries(
     PLACE_LEVELS.map((level) => [
       `default${level.charAt(0).toUpperCase()}${level.slice(1)}Id`,
@@ -107,7 +107,7 @@ function Questions({ values, change, error }: OwnField) {
 }
 
 /** What may stand in braces in the messages of the scenario that is being edited. */
-export function variablesOf(values: FormValues): string[] {
+function variablesOf(values: FormValues): string[] {
   const questions = (values.fields ?? []) as Question[];
   const asked = questions.filter(({ type, variable }) => type !== "site" && variable !== "");
   const place = values.locationEnabled === true ? [String(values.locationVariable || "location")] : [];
