@@ -6,6 +6,7 @@ import { hasFewUsers } from "../broadcast/recipients.ts";
 import areasOfInterest from "../resources/areas/areas-of-interest.ts";
 import boundaryTriggerActivities from "../resources/areas/boundary-trigger-activities.ts";
 import boundaryTriggers from "../resources/areas/boundary-triggers.ts";
+import messageTemplates from "../resources/messages/message-templates.ts";
 import users from "../resources/people/users.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { By, Store } from "../store/store.ts";
@@ -78,12 +79,23 @@ async function send(trigger: TriggerRow, firing: Firing, needs: FiringNeeds): Pr
   if (!message) return null;
   try {
     const options = { source: "area-of-interest-boundary-trigger", overrules: true } as const;
-    return (await broadcaster.send(message, { ...by, once }, options)).id;
+    const domainId = homeOf(trigger, firing, store) ?? by.scope.domainId;
+    return (await broadcaster.send(message, { ...by, scope: { ...by.scope, domainId }, once }, options)).id;
   } catch (error) {
     if (!(error instanceof CallerError)) throw error;
     log.warn({ err: error, boundaryTriggerId: trigger.id }, "a boundary trigger had nobody to notify");
     return null;
   }
+}
+
+/**
+ * Domain whose people see the message, since areas are the organisation's. own choice: the template's, else that of who
+ * crossed; null for neither.
+ */
+function homeOf(trigger: TriggerRow, { user }: Firing, store: Store): string | null {
+  const template = trigger.messageTemplateId ? store.get(messageTemplates, trigger.messageTemplateId) : null;
+  if (template) return template.domainId ?? null;
+  return store.get(users, user)?.domainId ?? null;
 }
 
 /** own choice: `{{area}}`, `{{user}}` and `{{crossing}}` stand for the names and the kind of crossing. */

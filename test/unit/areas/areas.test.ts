@@ -4,8 +4,10 @@ import boundaryTriggerActivities from "../../../src/resources/areas/boundary-tri
 import boundaryTriggers from "../../../src/resources/areas/boundary-triggers.ts";
 import notificationRecipients from "../../../src/resources/broadcasts/notification-recipients.ts";
 import notifications from "../../../src/resources/broadcasts/notifications.ts";
+import domains from "../../../src/resources/domains/domains.ts";
 import messageTemplates from "../../../src/resources/messages/message-templates.ts";
 import userDevices from "../../../src/resources/people/user-devices.ts";
+import users from "../../../src/resources/people/users.ts";
 import { type AreasFixture, openAreas } from "./areas-fixture.ts";
 
 const CENTRE = [179.999, -17] as const;
@@ -80,6 +82,31 @@ describe("a report", () => {
     expect(audit).not.toMatch(/1\.2345|-179\.999/);
     await scene.clock.advance(24 * 3_600_000 + 10 * 60_000);
     expect(known()).toEqual([{ longitude: null }]);
+  });
+});
+
+describe("a message of a trigger", () => {
+  it("is sent in the domain of its template, or else of who crossed, so that their people see it", async () => {
+    const [root] = scene.store.find(domains, {}, 1);
+    const north = await scene.create(domains, { name: "North", parentId: root?.id });
+    const template = await scene.store.create(
+      messageTemplates,
+      { name: "T", subject: "Hi", userIds: [ann] },
+      scene.by,
+      { domainId: north.id },
+    );
+    const lou = (await scene.store.create(users, { name: "Lou" }, scene.by, { domainId: north.id })).id;
+    const id = await scene.area("Field", CENTRE, 500);
+    const more = { notificationAction: "send-to-message-template-recipients", messageTemplateId: template.id };
+    await scene.trigger(id, { ...more, action: "entered", userIds: [ann], subject: null });
+    await scene.trigger(id, { action: "entered", userIds: [lou] });
+    for (const user of [ann, lou]) await scene.report(user, await scene.device(user), CENTRE);
+    await scene.settle();
+    const homes = scene.store.find(notifications, {}).map(({ subject, domainId }) => [subject, domainId]);
+    expect(homes).toEqual([
+      ["Hi", north.id],
+      ["Lou entered Field", north.id],
+    ]);
   });
 });
 
