@@ -150,6 +150,10 @@ export function createConsoleRouter() {
       lazyRouteComponent(() => import("./pages/webhooks.tsx")),
     ),
     at(
+      "/alarms",
+      lazyRouteComponent(() => import("./pages/alarms.tsx")),
+    ),
+    at(
       "/system",
       lazyRouteComponent(() => import("./pages/system.tsx")),
     ),

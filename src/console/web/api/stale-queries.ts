@@ -9,6 +9,7 @@ const SHOWN_IN: Readonly<Record<string, readonly string[]>> = {
   notifications: ["deliveries", "notification-activities", "incidents"],
   "incident-activities": ["incidents"],
   "bulk-uploads": ["bulk-upload-logs"],
+  "alarm-events": ["alarms"],
   subscriptions: ["users"],
   "security-group-members": ["users"],
   "security-groups": ["users"],

@@ -29,6 +29,7 @@ export const TABS = {
   ],
   system: [
     { to: "/system", word: "system.overview" },
+    { to: "/alarms", word: "alarm.title" },
     { to: "/look", word: "branding.title" },
     { to: "/bulk-uploads", word: "upload.title" },
     { to: "/load-definitions", word: "load.title" },

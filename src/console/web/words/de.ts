@@ -1,3 +1,4 @@
+import { alarmsDe } from "./alarms-de.ts";
 import type { WordKey } from "./en.ts";
 import { firstDe } from "./first-de.ts";
 import { identityDe } from "./identity-de.ts";
@@ -22,6 +23,7 @@ export const de: Readonly<Record<WordKey, string>> = {
   ...thingsDe,
   ...scenariosDe,
   ...uploadsDe,
+  ...alarmsDe,
   cancel: "Abbrechen",
   save: "Speichern",
   saved: "Gespeichert.",

@@ -1,3 +1,4 @@
+import { alarmsEn } from "./alarms-en.ts";
 import { firstEn } from "./first-en.ts";
 import { identityEn } from "./identity-en.ts";
 import { listEn } from "./list-en.ts";
@@ -24,6 +25,7 @@ export const en = {
   ...thingsEn,
   ...scenariosEn,
   ...uploadsEn,
+  ...alarmsEn,
   cancel: "Cancel",
   save: "Save",
   saved: "Saved.",

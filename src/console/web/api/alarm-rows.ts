@@ -1,0 +1,50 @@
+import type { Named, Row } from "./rows.ts";
+
+/** Something that is watched. */
+export interface AlarmRow extends Row {
+  type: string;
+  status: "OK" | "ACTIVE";
+  muted: boolean;
+  reasons: readonly { endpointId: string | null; endpointName: string | null; reason: string; since: string }[];
+  /** Where it was asked for. */
+  alarmThresholds?: readonly AlarmThreshold[];
+}
+
+/** How many speakers of an appliance may be unregistered. */
+export interface AlarmThreshold {
+  id?: string;
+  endpointId: string;
+  threshold: string;
+}
+
+/** An alarm entered a status. */
+export interface AlarmEventRow extends Row {
+  status: "OK" | "ACTIVE";
+  endpointName: string | null;
+  reasons: readonly string[];
+}
+
+/** A message that is sent when an alarm enters a status. */
+export interface AlarmActionRow extends Row {
+  triggerOnStatus: "OK" | "ACTIVE";
+  messageTemplateId: string | null;
+  messageTemplate?: Named | null;
+  areaOfInterestIds: readonly string[];
+  collaborationGroupIds: readonly string[];
+  deviceGroupIds: readonly string[];
+  distributionListIds: readonly string[];
+  userIds: readonly string[];
+}
+
+/** Messages of an alarm that are kept back. */
+export interface AlarmMuteRow extends Row {
+  until: string | null;
+  reason: string | null;
+  note: string | null;
+}
+
+/** What a mute would have kept back. */
+export interface MutePreview {
+  total: number;
+  withheld: number;
+}

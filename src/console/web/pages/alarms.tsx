@@ -1,0 +1,36 @@
+import { AlarmSheet } from "../alarms/alarm-sheet.tsx";
+import type { AlarmRow } from "../api/alarm-rows.ts";
+import { ListPage } from "../list/list-page.tsx";
+import { Chip } from "../parts/level-chip.tsx";
+import { useWords } from "../words/use-words.tsx";
+import "../parts/lines.css";
+
+/** What the appliance watches of itself. */
+export default function AlarmsPage() {
+  const { t, name } = useWords();
+  return (
+    <ListPage<AlarmRow>
+      tabs="system"
+      title={t("alarm.title")}
+      none={t("alarm.none")}
+      route="alarms"
+      sort="createdAt"
+      opener={{ head: t("alarm.what"), sort: null, text: (row) => name("alarm-type", row.type) }}
+      columns={[
+        { id: "status", head: t("field.status"), width: "14rem", side: true, cell: (row) => <AlarmState row={row} /> },
+        { id: "why", head: t("alarm.why"), width: "3fr", cell: (row) => row.reasons[0]?.reason ?? "" },
+      ]}
+      sheet={(id, onClose) => <AlarmSheet key={id} alarmId={id} onClose={onClose} />}
+    />
+  );
+}
+
+function AlarmState({ row }: { row: AlarmRow }) {
+  const { t, name } = useWords();
+  return (
+    <span className="row tight">
+      <Chip tone={row.status === "ACTIVE" ? "bad" : "good"}>{name("alarm.state", row.status)}</Chip>
+      {row.muted && <Chip tone="warn">{t("alarm.muted")}</Chip>}
+    </span>
+  );
+}
