@@ -4,7 +4,7 @@ import { brandedColors } from "./branding-colors.ts";
 import { useWords } from "./words/use-words.tsx";
 
 /** How the organisation shows itself, as it was told when the console began; undefined until then. */
-export function useBranding(): Branding | undefined {
+function useBranding(): Branding | undefined {
   return useQuery<SetupState>({ queryKey: ["setup"], enabled: false }).data?.branding;
 }
 

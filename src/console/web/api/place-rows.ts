@@ -6,8 +6,6 @@ export type SiteRow = RowOf<"Site">;
 export type BuildingRow = RowOf<"Building">;
 /** A floor of a building. */
 export type FloorRow = RowOf<"Floor">;
-/** A part of a floor. */
-export type ZoneRow = RowOf<"Zone">;
 /** A part that people play at sites. */
 export type SiteRoleRow = RowOf<"SiteRole">;
 

@@ -16,7 +16,6 @@ import { useWords } from "../words/use-words.tsx";
 import "../parts/lines.css";
 
 const GRID: Background = { kind: "grid" };
-const NO_AREAS: readonly AreaRow[] = [];
 /** What is seen around a site where there is no area yet. */
 const AROUND_SITE_M = 300;
 /** There are at most twenty. */
@@ -27,7 +26,7 @@ export default function AreasPage() {
   const { t } = useWords();
   const [{ open }, show] = useTableSearch();
   const areas = useRows<AreaRow>("areas-of-interest", {}, { limit: MOST, sort: "name" });
-  const rows = areas.data?.data ?? NO_AREAS;
+  const rows = useMemo<readonly AreaRow[]>(() => areas.data?.data ?? [], [areas.data]);
   const [map, setMap] = useState<DrawnMap | null>(null);
   const [background, setBackground] = useState<Background>(GRID);
   const row = rows.find(({ id }) => id === open) ?? null;
