@@ -6,6 +6,7 @@ import type { Catalogue } from "../schema/catalogue.ts";
 import type { StoredFile } from "../schema/field.ts";
 import type { RowBase, RowOf } from "../schema/resource.ts";
 import type { Batch, By, Store, Transaction } from "../store/store.ts";
+import { BELL_CELLS } from "./bell-cells.ts";
 import { type LineReader, readHead } from "./columns.ts";
 import { createNames } from "./names.ts";
 import { BrokenTable, readTable, type TableLine } from "./table-file.ts";
@@ -104,7 +105,7 @@ async function readLines(needs: RunNeeds, run: Run, batch: Batch, counts: Counts
   try {
     for await (const line of lines) {
       if (head === null) {
-        head = readHead(line.cells, run.type.fields);
+        head = readHead(line.cells, run.type.fields, BELL_CELLS[run.type.resource.name]);
         continue;
       }
       waiting.push(line);

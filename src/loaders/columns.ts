@@ -2,6 +2,7 @@ import { type Fault, faulty } from "../base/errors.ts";
 import { withFormula } from "../base/table-text.ts";
 import { camelCase, compileDecoder } from "../schema/decode.ts";
 import type { Field } from "../schema/field.ts";
+import type { ShortItems } from "./bell-cells.ts";
 
 /** Turns the cells of a line to input for `create`. */
 export interface LineReader {
@@ -26,8 +27,15 @@ function isTaken(field: Field): boolean {
   return !field.readOnly && field.kind !== "internal" && field.kind !== "computed" && field.kind !== "file";
 }
 
-/** Reads the head of a table. Throws CallerError with a fault for each column that is not known or stands there twice. */
-export function readHead(head: readonly string[], fields: Readonly<Record<string, Field>>): LineReader {
+/**
+ * Reads the head of a table; `short` says how items of JSON columns may be written instead. Throws CallerError with a fault
+ * for each column that is not known or stands there twice.
+ */
+export function readHead(
+  head: readonly string[],
+  fields: Readonly<Record<string, Field>>,
+  short: ShortItems = {},
+): LineReader {
   const paths = head.map((cell) => pathOf(cell.trim()));
   const faults = head.flatMap((cell, at) => headFault(cell.trim(), at, paths, fields));
   if (faults.length > 0) throw faulty(faults);
@@ -41,10 +49,16 @@ export function readHead(head: readonly string[], fields: Readonly<Record<string
         const text = withFormula((cells[at] ?? "").trim());
         if (text !== "") put(given, path, text, fields);
       });
-      const input = decoder.form(given);
+      const written = takeShort(given, short);
+      const input = { ...decoder.form(given), ...written };
       for (const [name, value] of Object.entries(input)) {
+        const find = (family: string, text: string): string => idOf(family, text, name);
         try {
-          input[name] = named(fields[name] as Field, value, (family, text) => idOf(family, text, name));
+          const items = short[name];
+          input[name] =
+            items && name in written
+              ? (value as string[]).flatMap((item) => items(item, find))
+              : named(fields[name] as Field, value, find);
         } catch (error) {
           found.push(...faultsOf(error));
         }
@@ -53,6 +67,18 @@ export function readHead(head: readonly string[], fields: Readonly<Record<string
       return input;
     },
   };
+}
+
+/** Takes out the cells that are written shorter than in JSON, as their items. */
+function takeShort(given: Record<string, unknown>, short: ShortItems): Record<string, unknown> {
+  const taken: Record<string, unknown> = {};
+  for (const name of Object.keys(short)) {
+    const text = given[name];
+    if (typeof text !== "string" || text.startsWith("[")) continue;
+    taken[name] = itemsOf(text);
+    delete given[name];
+  }
+  return taken;
 }
 
 function faultsOf(error: unknown): readonly Fault[] {

@@ -1,9 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import bellSchedules from "../../src/resources/bells/bell-schedules.ts";
+import ringLists from "../../src/resources/bells/ring-lists.ts";
 import deviceGroups from "../../src/resources/devices/device-groups.ts";
 import devices from "../../src/resources/devices/devices.ts";
 import endpoints from "../../src/resources/devices/endpoints.ts";
 import extensions from "../../src/resources/devices/extensions.ts";
 import { ONPREM_EXTENSION_ID } from "../../src/resources/devices/onprem.ts";
+import messageTemplates from "../../src/resources/messages/message-templates.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { type ApiFixture, openApi, type Received } from "./api-fixture.ts";
 
@@ -58,6 +61,46 @@ const zones = (count: number): string[] => [
   "deviceIdentifier\tdescription\tattributes.Group\tattributes.Port",
   ...Array.from({ length: count }, (_, at) => `zone:Z${at}\tZone ${at}\t239.1.${at >> 8}.${at & 255}\t5004`),
 ];
+
+describe("an upload of bells", () => {
+  it("takes rings and days as people write them, or as JSON", async () => {
+    const { store, system } = api;
+    await store.create(messageTemplates, { name: "Bell", subject: "Bell" }, system);
+    const gym = await store.create(deviceGroups, { name: "Gym" }, system);
+    const lists = await upload("ring-lists", [
+      "name\tentries",
+      "Normal\t07:45=Bell; 08:30:00=Bell -> Gym",
+      `Short\t[{"time":"07:45:00","messageTemplateId":"${store.find(messageTemplates, {})[0]?.id}"}]`,
+    ]);
+    expect(lists).toMatchObject({ status: "COMPLETE", errorCount: 0 });
+    const [normal, short] = store.find(ringLists, {});
+    expect(normal?.entries).toMatchObject([{ time: "07:45:00" }, { time: "08:30:00", deviceGroupIds: [gym.id] }]);
+    const head = "name\tnumWeeks\tstartDate\tendDate\tbellScheduleEntries\tbellScheduleExceptions";
+    const line = "School\t1\t2031-09-01\t2032-06-30\t0-3=Normal;4=Short\t2031-12-22..2032-01-02=;2031-10-03=Short";
+    expect(await upload("bell-schedules", [head, line])).toMatchObject({ status: "COMPLETE" });
+    expect(store.find(bellSchedules, {})).toMatchObject([
+      {
+        bellScheduleEntries: [
+          { entryNum: 0, ringListId: normal?.id },
+          {},
+          {},
+          {},
+          { entryNum: 4, ringListId: short?.id },
+        ],
+        bellScheduleExceptions: [
+          { startDate: "2031-10-03", endDate: "2031-10-03", ringListId: short?.id },
+          { startDate: "2031-12-22", endDate: "2032-01-02", ringListId: null },
+        ],
+      },
+    ]);
+    const wrong = await upload("bell-schedules", [
+      head,
+      line.replace("School", "Other").replace("0-3=Normal", "Monday"),
+    ]);
+    expect(wrong).toMatchObject({ status: "ERROR", errorCount: 1 });
+    expect((await logsOf(wrong.id))[0].errors[0].field).toBe("bellScheduleEntries");
+  });
+});
 
 describe("an upload", () => {
   it("makes a row of each line, with names for references and semicolons between items", async () => {
