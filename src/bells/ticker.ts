@@ -118,11 +118,11 @@ export function createTicker(needs: TickerNeeds): Ticker {
   };
 
   /** Rings of a state whose time has come; those that are too late are ended. */
-  const due = async (state: OpenState, aheadMs: number, most: number, cause: MissCause): Promise<RingRow[] | null> => {
+  const due = async (state: OpenState, cause: MissCause): Promise<RingRow[]> => {
     const now = clock.now();
-    const rings = dueRings(store, state, now + aheadMs, most);
+    const rings = dueRings(store, state, now + AHEAD_MS[state], MOST_AT_ONCE);
     const late = rings.filter((ring) => isTooLate(ring, now));
-    if (late.length === 0) return rings.length > 0 ? rings : null;
+    if (late.length === 0) return rings;
     if (state !== "planned") for (const ring of late) await port.withdraw(ring);
     await store.write((tx) => miss(tx, late, cause));
     log.error({ rings: late.length, cause }, "rings were missed");
@@ -175,20 +175,30 @@ export function createTicker(needs: TickerNeeds): Ticker {
     });
   };
 
+  const end = (): Promise<void> => store.write((tx) => endBegun(tx, clock.now() - SOUNDS_AFTER_MS, LATE_MS));
+
   /** The most urgent thing that is due; false when nothing is. */
   const step = async (cause: MissCause): Promise<boolean> => {
-    const starting = await due("armed", START_AHEAD_MS, MOST_AT_ONCE, cause);
-    if (starting) return start(starting).then(() => true);
-    const arming = await due("prepared", ARM_AHEAD_MS, MOST_AT_ONCE, cause);
-    if (arming) return arm(arming).then(() => true);
-    const withdrawn = dueRings(store, "withdrawn", WITHDRAWN_AT, MOST_AT_ONCE);
-    if (withdrawn.length > 0) return withdraw(withdrawn).then(() => true);
-    const preparing = await due("planned", PREPARE_AHEAD_MS, MOST_AT_ONCE, cause);
-    if (preparing) return prepare(preparing).then(() => true);
-    const over = clock.now() - SOUNDS_AFTER_MS;
-    if (dueRings(store, "started", over, 1).length === 0) return false;
-    await store.write((tx) => endBegun(tx, over, LATE_MS));
+    const now = clock.now();
+    const near = nextRings(store, now + PREPARE_AHEAD_MS);
+    const isDue = (state: OpenState): boolean =>
+      near.some((ring) => ring.state === state && ring.at <= now + AHEAD_MS[state]);
+    if (isDue("armed")) await withRings(start, "armed", cause);
+    else if (isDue("prepared")) await withRings(arm, "prepared", cause);
+    else if (isDue("withdrawn")) await withdraw(dueRings(store, "withdrawn", WITHDRAWN_AT, MOST_AT_ONCE));
+    else if (isDue("planned")) await withRings(prepare, "planned", cause);
+    else if (isDue("started")) await end();
+    else return false;
     return true;
+  };
+
+  const withRings = async (
+    act: (rings: RingRow[]) => Promise<void>,
+    state: OpenState,
+    cause: MissCause,
+  ): Promise<void> => {
+    const rings = await due(state, cause);
+    if (rings.length > 0) await act(rings);
   };
 
   const look = async (): Promise<void> => {

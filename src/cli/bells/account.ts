@@ -1,0 +1,148 @@
+import type { MissCause, RingRow } from "../../bells/ring-book.ts";
+import { type CompiledSchedule, eachRing } from "../../bells/rings.ts";
+import { DAY_MS } from "../../bells/zones.ts";
+
+/** What a certificate says, for all schedules or those of one zone. */
+export interface Sums {
+  expected: number;
+  rung: number;
+  late: number;
+  missed: number;
+  unexplained: number;
+  doubled: number;
+}
+
+/** One thing that a certificate can't explain. */
+export interface Finding {
+  what:
+    | "neither rung nor recorded"
+    | "missed without a reason"
+    | "rung twice"
+    | "rung though not planned"
+    | "at a wrong time";
+  owner: string;
+  at: number;
+}
+
+/** Holds what rang against what was to ring, by the pure core, day after day. */
+export interface Account {
+  began(ring: RingRow, wall: number): void;
+  missed(ring: RingRow, cause: MissCause): void;
+  /** The wall clock was not looked at from one time to another: off, stopped, or set forward. */
+  outage(from: number, to: number): void;
+  /** The process ended at this wall time. */
+  crashed(at: number): void;
+  /** Settles everything that was due before `by` and not settled yet. */
+  settle(by: number): void;
+  /** From `at` on a schedule rings otherwise. */
+  changed(owner: number, at: number, after: CompiledSchedule): void;
+  sums(): { all: Sums; byZone: Map<string, Sums>; findings: readonly Finding[] };
+}
+
+const LATE_MS = 1_000;
+const LIMIT_MS = 30_000;
+const MOST_FINDINGS = 20;
+
+/** What rang of one schedule, not settled yet. */
+interface Heard {
+  began: { at: number; late: boolean }[];
+  missed: { at: number; cause: MissCause }[];
+}
+
+/** An account of `schedules`, whose ids are their places in the list, from `from` on. */
+export function createAccount(schedules: CompiledSchedule[], from: number): Account {
+  const heard = schedules.map((): Heard => ({ began: [], missed: [] }));
+  const byZone = new Map<string, Sums>();
+  const findings: Finding[] = [];
+  let outages: [number, number][] = [];
+  let crashes: number[] = [];
+  let settled = from;
+  const changedAt = new Map<number, number>();
+
+  const find = (sums: Sums, what: Finding["what"], owner: number, at: number): void => {
+    if (what === "rung twice") sums.doubled++;
+    else sums.unexplained++;
+    if (findings.length < MOST_FINDINGS) findings.push({ what, owner: String(owner), at });
+  };
+
+  const isExplained = (at: number, causes: readonly MissCause[]): boolean =>
+    outages.some(([start, end]) => at > start - 1_000 && end - at > LIMIT_MS - 1_000 && at <= end) ||
+    (causes.includes("cut-off") && crashes.some((crash) => Math.abs(crash - at) <= LIMIT_MS + 1_000));
+
+  const settleOwner = (owner: number, start: number, by: number): void => {
+    const schedule = schedules[owner] as CompiledSchedule;
+    const own = heard[owner] as Heard;
+    const name = schedule.schedule.timeZone;
+    const sums = byZone.get(name) ?? noSums();
+    byZone.set(name, sums);
+    const due: number[] = [];
+    eachRing(schedule, start, by, (at) => void due.push(at));
+    sums.expected += due.length;
+    if (own.began.length === 0 && own.missed.length === 0 && due.length === 0) return;
+    const began = new Map<number, { count: number; late: number }>();
+    for (const { at, late } of own.began) {
+      if (at >= by) continue;
+      const entry = began.get(at) ?? { count: 0, late: 0 };
+      began.set(at, { count: entry.count + 1, late: entry.late + Number(late) });
+    }
+    const wanted = new Map<number, number>();
+    for (const at of due) wanted.set(at, (wanted.get(at) ?? 0) + 1);
+    for (const [at, count] of wanted) {
+      const entry = began.get(at) ?? { count: 0, late: 0 };
+      const late = Math.min(entry.late, count);
+      sums.late += late;
+      sums.rung += Math.min(entry.count, count) - late;
+      for (let more = count; more < entry.count; more++) find(sums, "rung twice", owner, at);
+      const causes = own.missed.filter((miss) => miss.at === at).map(({ cause }) => cause);
+      for (let silent = entry.count; silent < count; silent++) {
+        if (causes.length === 0) find(sums, "neither rung nor recorded", owner, at);
+        else if (isExplained(at, causes)) sums.missed++;
+        else find(sums, "missed without a reason", owner, at);
+      }
+    }
+    for (const [at, { count }] of began) {
+      if (!wanted.has(at)) for (let n = 0; n < count; n++) find(sums, "rung though not planned", owner, at);
+    }
+    own.began = own.began.filter(({ at }) => at >= by);
+    own.missed = own.missed.filter(({ at }) => at >= by);
+  };
+
+  return {
+    began({ owner, at }, wall) {
+      const place = Number(owner);
+      heard[place]?.began.push({ at, late: wall - at > LATE_MS });
+      if (wall - at > LIMIT_MS || at - wall > LATE_MS) {
+        const sums = byZone.get(schedules[place]?.schedule.timeZone ?? "") ?? noSums();
+        find(sums, "at a wrong time", place, at);
+      }
+    },
+    missed: ({ owner, at }, cause) => void heard[Number(owner)]?.missed.push({ at, cause }),
+    outage(start, end) {
+      if (end - start > LATE_MS) outages.push([start, end]);
+    },
+    crashed: (at) => void crashes.push(at),
+    settle(by) {
+      if (by <= settled) return;
+      for (let owner = 0; owner < schedules.length; owner++) {
+        settleOwner(owner, Math.max(settled, changedAt.get(owner) ?? 0), by);
+      }
+      settled = by;
+      outages = outages.filter(([, end]) => end > by - 2 * DAY_MS);
+      crashes = crashes.filter((at) => at > by - 2 * DAY_MS);
+    },
+    changed(owner, at, after) {
+      settleOwner(Number(owner), Math.max(settled, changedAt.get(owner) ?? 0), at);
+      changedAt.set(owner, at);
+      schedules[owner] = after;
+    },
+    sums() {
+      const all = noSums();
+      for (const sums of byZone.values()) for (const key of Object.keys(all) as (keyof Sums)[]) all[key] += sums[key];
+      return { all, byZone, findings };
+    },
+  };
+}
+
+function noSums(): Sums {
+  return { expected: 0, rung: 0, late: 0, missed: 0, unexplained: 0, doubled: 0 };
+}

@@ -1,0 +1,263 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createEvents } from "../../base/events.ts";
+import { silentLog } from "../../base/log.ts";
+import { plannedBell } from "../../bells/plan-source.ts";
+import { type BellStore, createPlanner, type Planner, type PlanSource } from "../../bells/planner.ts";
+import { type CompiledSchedule, ringsOf } from "../../bells/rings.ts";
+import { BELL_TABLES } from "../../bells/room-tables.ts";
+import { createTicker, type RingPort, type Ticker } from "../../bells/ticker.ts";
+import { DAY_MS } from "../../bells/zones.ts";
+import { createCatalogue } from "../../schema/catalogue.ts";
+import { openStore } from "../../store/open-store.ts";
+import { type Account, createAccount, type Finding, type Sums } from "./account.ts";
+import { createChance, createSimulatedClock, type SimulatedClock } from "./simulated-time.ts";
+
+/** What is certified. */
+export interface CertifyOptions {
+  /** Their ids are their places in the list. */
+  schedules: readonly CompiledSchedule[];
+  /** Epoch ms. */
+  fromMs: number;
+  toMs: number;
+  seed: number;
+  restarts: number;
+  steps: number;
+  suspends: number;
+  /** Schedules that are written at an instant: the plan follows. In order of time. */
+  changes?: readonly Change[];
+  /** For tests alone: a part that is replaced by one with a bug. */
+  plant?: Plant;
+  /** Told now and then how far the simulation has come. */
+  progress?(doneMs: number): void;
+}
+
+/** A schedule that rings otherwise from an instant on. own choice: no ring lies within a day of it */
+export interface Change {
+  atMs: number;
+  owner: number;
+  after: CompiledSchedule;
+}
+
+/** Parts with a bug, to see that it is found. */
+export interface Plant {
+  source?(source: PlanSource): PlanSource;
+  store?(store: BellStore): BellStore;
+  port?(port: RingPort): RingPort;
+}
+
+/** What came of it. */
+export interface Certificate {
+  all: Sums;
+  byZone: Map<string, Sums>;
+  findings: readonly Finding[];
+  restarts: number;
+  steps: number;
+  suspends: number;
+}
+
+/** What happens to the appliance; `atMs` on the clock that is never set, from the start of the simulation. */
+type Mishap = { atMs: number } & (
+  | { kind: "restart"; downMs: number; midway: number | null }
+  | { kind: "step"; byMs: number }
+  | { kind: "suspend"; forMs: number }
+);
+
+/** A look finds something to do at the latest so long after it was due: timers are not exact. */
+const JITTER_MS = 5;
+const LONGEST_WAIT_MS = 6 * 3_600_000;
+/** The wall clock does not wander further than this from the true time. */
+const FARTHEST_MS = 4 * 3_600_000;
+
+/** The process ended; thrown in the middle of what it was doing. */
+class Crash extends Error {}
+
+/**
+ * Runs the live planner and ticker over the whole time, with mishaps at random moments: idle, or in the middle of a
+ * commit or a start. What stands in for what: the clock is turned by hand, from one thing that is due to the next; the
+ * database lies in memory; a counter stands where the broadcasts begin. Ends with what rang held against what was to ring.
+ */
+export async function simulate(options: CertifyOptions): Promise<Certificate> {
+  const folder = mkdtempSync(join(memoryFolder(), "carillon-certify-"));
+  const clock = createSimulatedClock(options.fromMs);
+  const fail = (error: unknown): never => {
+    throw error;
+  };
+  const store = openStore({
+    dataDir: folder,
+    catalogue: createCatalogue([]),
+    tables: BELL_TABLES,
+    clock,
+    events: createEvents(fail),
+    log: silentLog,
+    onFatal: fail,
+  });
+  try {
+    return await run(options, clock, store);
+  } finally {
+    await store.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function run(options: CertifyOptions, clock: SimulatedClock, store: BellStore): Promise<Certificate> {
+  const { fromMs, toMs, plant = {} } = options;
+  const chance = createChance(options.seed);
+  const schedules = [...options.schedules];
+  const account = createAccount([...options.schedules], fromMs);
+  const mishaps = mishapsOf(options, chance);
+  const changes = [...(options.changes ?? [])];
+  const limit = { crashIn: Number.POSITIVE_INFINITY };
+  const mayCrash = (): void => {
+    if (--limit.crashIn < 0) throw new Crash();
+  };
+  const frail = frailStore(plant.store?.(store) ?? store, mayCrash);
+  const source = sourceOf(schedules);
+  const port = countingPort(account, clock, mayCrash);
+  const needs = { store: frail, clock, log: silentLog };
+  const plans = { source: plant.source?.(source) ?? source, basis: () => "certify", keptMs: 5 * DAY_MS };
+  const counts = { restarts: 0, steps: 0, suspends: 0 };
+  const boot = (): { planner: Planner; ticker: Ticker } => {
+    limit.crashIn = Number.POSITIVE_INFINITY;
+    const planner = createPlanner({ ...needs, ...plans });
+    return { planner, ticker: createTicker({ ...needs, planner, port: plant.port?.(port) ?? port }) };
+  };
+  let process = boot();
+  /** The wall clock when the process last could look. */
+  let lookedAt = clock.now();
+  let downMs = 0;
+
+  const restart = (): void => {
+    counts.restarts++;
+    account.crashed(clock.now());
+    clock.pass(downMs);
+    process = boot();
+  };
+  /** Looks, and begins again where the process ended in the middle of it. */
+  const look = async (): Promise<void> => {
+    try {
+      await process.ticker.look();
+      await process.ticker.plan();
+    } catch (error) {
+      if (!(error instanceof Crash)) throw error;
+      restart();
+      return look();
+    }
+    account.outage(lookedAt, clock.now());
+    lookedAt = clock.now();
+  };
+  const suffer = (mishap: Mishap): void => {
+    if (mishap.kind === "step") {
+      counts.steps++;
+      clock.step(withinReach(mishap.byMs, clock.now() - clock.monotonicMs() - fromMs));
+    } else if (mishap.kind === "suspend") {
+      counts.suspends++;
+      clock.pass(mishap.forMs);
+    } else {
+      downMs = mishap.downMs;
+      if (mishap.midway === null) restart();
+      else limit.crashIn = mishap.midway;
+    }
+  };
+  const change = async ({ owner, after }: Change): Promise<void> => {
+    account.changed(owner, clock.now(), after);
+    schedules[owner] = after;
+    await store.write((tx) => process.planner.replan(tx, "bell", String(owner)));
+  };
+
+  await look();
+  let settleAt = fromMs + DAY_MS;
+  while (clock.now() < toMs || mishaps.length > 0) {
+    const untilDue = Math.max(0, (process.ticker.nextLook() ?? Number.POSITIVE_INFINITY) - clock.now());
+    const rest = Math.min(untilDue + Math.floor(chance() * JITTER_MS), LONGEST_WAIT_MS);
+    const untilMishap = (mishaps[0]?.atMs ?? Number.POSITIVE_INFINITY) - clock.monotonicMs();
+    const untilChange = (changes[0]?.atMs ?? Number.POSITIVE_INFINITY) - clock.now();
+    clock.pass(Math.max(0, Math.min(rest, untilMishap, untilChange)));
+    // It looks all the time; what finds nothing due is left out.
+    lookedAt = clock.now();
+    if (changes[0] && clock.now() >= changes[0].atMs) await change(changes.shift() as Change);
+    if (mishaps[0] && clock.monotonicMs() >= mishaps[0].atMs) suffer(mishaps.shift() as Mishap);
+    await look();
+    if (clock.now() - 2 * FARTHEST_MS - DAY_MS <= settleAt) continue;
+    account.settle(settleAt);
+    options.progress?.(settleAt - fromMs);
+    settleAt += DAY_MS;
+  }
+  await process.ticker.stop();
+  account.settle(toMs - FARTHEST_MS);
+  return { ...account.sums(), ...counts };
+}
+
+function memoryFolder(): string {
+  return process.platform === "linux" ? "/dev/shm" : tmpdir();
+}
+
+function sourceOf(schedules: readonly CompiledSchedule[]): PlanSource {
+  return {
+    owners: () => schedules.map((_, place) => ({ id: String(place), kind: "bell" as const })),
+    occurrences: (_reader, _kind, owner, from, to) => {
+      const schedule = schedules[Number(owner)];
+      return schedule ? ringsOf(schedule, from, to).map(plannedBell) : [];
+    },
+  };
+}
+
+/** Writes may be the last thing that the process did, before or after they were stored. */
+function frailStore(store: BellStore, mayCrash: () => void): BellStore {
+  return {
+    ...store,
+    async write(fn, lane) {
+      mayCrash();
+      const result = await store.write(fn, lane);
+      mayCrash();
+      return result;
+    },
+  };
+}
+
+function countingPort(account: Account, clock: SimulatedClock, mayCrash: () => void): RingPort {
+  /** Rings that began lately: after a restart the broadcasts know. */
+  const begun = new Map<string, number>();
+  return {
+    prepare: async () => null,
+    arm: () => mayCrash(),
+    begin(rings) {
+      for (const ring of rings) {
+        mayCrash();
+        account.began(ring, clock.now());
+        begun.set(ring.id, ring.at);
+      }
+      if (begun.size > 50_000) for (const [id, at] of begun) if (at < clock.now() - DAY_MS) begun.delete(id);
+    },
+    withdraw: async () => undefined,
+    hasBegun: ({ id }) => begun.has(id),
+    silentUntil: () => null,
+    recordMissed: (_tx, rings, cause) => {
+      for (const ring of rings) account.missed(ring, cause);
+    },
+  };
+}
+
+/** Steps that lead too far away lead back. */
+function withinReach(byMs: number, offsetMs: number): number {
+  return Math.abs(offsetMs + byMs) > FARTHEST_MS ? -Math.sign(offsetMs) * Math.abs(byMs) : byMs;
+}
+
+function mishapsOf({ fromMs, toMs, restarts, steps, suspends }: CertifyOptions, chance: () => number): Mishap[] {
+  const spanMs = toMs - fromMs - DAY_MS;
+  const at = (): number => Math.floor(chance() * spanMs) + DAY_MS / 2;
+  /** Seconds mostly, now and then hours. */
+  const length = (longestS: number): number => Math.round(1_000 * longestS ** chance());
+  const times = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make);
+  return [
+    ...times(restarts, (): Mishap => {
+      const midway = chance() < 0.5 ? Math.floor(chance() * 12) : null;
+      return { kind: "restart", atMs: at(), downMs: length(3 * 3_600), midway };
+    }),
+    ...times(steps, (): Mishap => {
+      return { kind: "step", atMs: at(), byMs: length(3 * 3_600) * (chance() < 0.5 ? -1 : 1) };
+    }),
+    ...times(suspends, (): Mishap => ({ kind: "suspend", atMs: at(), forMs: length(600) })),
+  ].sort((a, b) => a.atMs - b.atMs);
+}
