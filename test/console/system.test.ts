@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
+import { ALARM_IDS } from "../../src/resources/alarms/alarm-types.ts";
 import { startBrowser } from "../support/browser.ts";
 import { openConsole } from "../support/console-pages.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
@@ -79,11 +80,37 @@ plugins: {ip-phones: {listen: {auth: {port: ${port}}}}}
     expect(await page.content()).not.toContain("hunter22");
   }, 90_000);
 
+  it("sets up who is told of an alarm with one click, and keeps some of it quiet after a look at what that hides", async () => {
+    const { page, open, faults } = await openConsole(browser, daemon.url);
+    await open("/alarms");
+    await page.getByRole("button", { name: "Server severely degraded" }).click();
+    const sheet = page.locator("[role=dialog]").first();
+    await sheet.getByRole("tab", { name: "Messages" }).click();
+    await sheet.getByText("Nobody is told of it yet.").waitFor();
+    await sheet.getByRole("button", { name: "Tell the administration" }).click();
+    await sheet.getByText("When it is over").waitFor();
+    await sheet.getByText("When it becomes active").waitFor();
+    await sheet.getByRole("button", { name: "Tell the administration" }).waitFor({ state: "detached" });
+    await sheet.getByRole("tab", { name: "Quiet" }).click();
+    await sheet.getByRole("button", { name: "Keep messages back" }).click();
+    await page.getByRole("textbox", { name: "Reason" }).fill("disk");
+    await page.getByText(/In the last 30 days: 0 events, 0 messages kept back/).waitFor();
+    await page.getByRole("button", { name: "Save" }).click();
+    await sheet.getByText("Reasons with “disk”").waitFor();
+    await sheet.getByRole("tab", { name: "Now" }).click();
+    await sheet.getByRole("switch", { name: "Send no messages about it" }).click();
+    await page.getByText("Muted").waitFor();
+    const alarm = await daemon.call("GET", `/alarms/${ALARM_IDS.onprem_server_red}?includeActions=true`);
+    expect(alarm.body).toMatchObject({ muted: true, alarmActionIds: [expect.any(String), expect.any(String)] });
+    expect(faults).toEqual([]);
+  }, 60_000);
+
   it("has no fault that axe, the browser or the policy knows, in light, in dark and on a phone", async () => {
     const { id } = (
       await daemon.call<{ data: { id: string; name: string }[] }>("GET", "/extensions?limit=100")
     ).body.data.find(({ name }) => name === "ip-phones") as { id: string };
     const swept = [{ path: `/system?open=${id}`, tabs: ["Log", "History"] }];
+    swept.push({ path: `/alarms?open=${ALARM_IDS.speakers_unregistered}`, tabs: ["History", "Messages", "Quiet"] });
     expect(await sweepPages(browser, daemon.url, swept)).toEqual([]);
   }, 120_000);
 });
