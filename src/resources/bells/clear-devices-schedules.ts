@@ -19,5 +19,8 @@ export default defineResource({
     nextFireTime: computed("own choice: when they are cleared next; null when it is over.", "timestamp", {
       nullable: true,
     }),
+    syncId: computed("Replication marker; equal on both sides once the row is replicated.", "text", {
+      nullable: true,
+    }),
   },
 });

@@ -41,5 +41,8 @@ export default defineResource({
     ),
     disabled: boolean("It is not sent until it is enabled again.", { default: false }),
     nextFireTime: computed("When it is sent next; null when disabled or over.", "timestamp", { nullable: true }),
+    syncId: computed("Replication marker; equal on both sides once the row is replicated.", "text", {
+      nullable: true,
+    }),
   },
 });

@@ -37,6 +37,33 @@ export const FIELD_FACTS: Readonly<Record<string, Readonly<Record<string, object
     type: { values: ["webhook"], required: true },
     url: { max: 1000, required: true },
   },
+  "ring-lists": { name: { max: 255, required: true, unique: true }, description: { max: 255 } },
+  "bell-schedules": {
+    name: { max: 50, required: true, unique: true },
+    numWeeks: { kind: "integer", min: 1, required: true },
+    startDate: { kind: "date", required: true },
+    endDate: { kind: "date", required: true },
+    description: { max: 255 },
+    timeZone: { kind: "option" },
+  },
+  "bell-schedules-bulk-exceptions": {
+    startDate: { kind: "date", required: true },
+    endDate: { kind: "date", required: true },
+    description: { max: 250 },
+    ringListId: { to: "ring-lists" },
+    bellScheduleIds: { kind: "many", to: "bell-schedules" },
+    allBellSchedules: { kind: "boolean" },
+  },
+  "scheduled-notifications": {
+    name: { max: 50, required: true },
+    messageTemplateId: { to: "message-templates", required: true, embed: "messageTemplate" },
+    schedule: { kind: "text", required: true },
+    timeZone: { kind: "option", required: true },
+    deviceGroupIds: { to: "device-groups", embed: "deviceGroups" },
+    distributionListIds: { to: "distribution-lists" },
+    disabled: { kind: "boolean" },
+  },
+  "clear-devices-schedules": { name: { max: 140, required: true }, cronExpression: { max: 140, required: true } },
   "distribution-lists": { name: { max: 140, required: true }, isSubscribable: { kind: "boolean" } },
   "confirmation-requests": {
     name: { max: 140, required: true },
@@ -132,6 +159,9 @@ export const ROW_LIMITS: Readonly<Record<string, { most: number; per?: string; u
   "distribution-lists": { most: 3_500 },
   "device-groups": { most: 3_500 },
   "message-templates": { most: 3_500 },
+  "ring-lists": { most: 3_500 },
+  "bell-schedules": { most: 3_500 },
+  "scheduled-notifications": { most: 3_500 },
   subscriptions: { most: 100_000, per: "distributionListId", until: "subscriptionEndDate" },
 };
 
@@ -167,6 +197,11 @@ export const LONG_ENUMERATIONS: readonly { resource: string; field: string; coun
 /** Where each resource is served and what may be done there (g get, p post, u put, d delete). */
 export const PATHS: Readonly<Record<string, string>> = {
   domains: "gpud",
+  "ring-lists": "gpud",
+  "bell-schedules": "gpud",
+  "bell-schedules-bulk-exceptions": "p",
+  "scheduled-notifications": "gpud",
+  "clear-devices-schedules": "gpud",
   users: "gpud",
   "users/{userId}/tokens": "gpd",
   "users/{userId}/devices": "gpud",
