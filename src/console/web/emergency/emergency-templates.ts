@@ -17,11 +17,9 @@ export function useEmergencyTemplates() {
   });
 }
 
-const NONE: readonly ScenarioRow[] = [];
-
 /** The marked scenarios by name. */
 export function useEmergencyScenarios(): readonly ScenarioRow[] {
-  return useRows<ScenarioRow>("scenarios", {}, { emergency: true, sort: "name", limit: 100 }).data?.data ?? NONE;
+  return useRows<ScenarioRow>("scenarios", {}, { emergency: true, sort: "name", limit: 100 }).data?.data ?? [];
 }
 
 async function readMarked(client: Client): Promise<TemplateRow[]> {

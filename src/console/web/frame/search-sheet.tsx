@@ -2,6 +2,7 @@ import { TextInput } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import type { DeviceRow, GroupRow, TemplateRow, UserRow } from "../api/rows.ts";
+import type { ScenarioRow } from "../api/scenario-rows.ts";
 import { useRows } from "../api/use-rows.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { useWords } from "../words/use-words.tsx";
@@ -17,7 +18,7 @@ interface Hit {
 
 const MOST = 6;
 
-/** Ctrl-K: pages, templates, people, devices and groups by a few letters. */
+/** Ctrl-K: pages, scenarios, templates, people, devices and groups by a few letters. */
 export default function SearchSheet({ onClose }: { onClose: () => void }) {
   const { t } = useWords();
   const [text, setText] = useState("");
@@ -81,6 +82,7 @@ function useHits(text: string): Hit[] {
   const enabled = { enabled: text.length > 1 };
   const query = { q: text, limit: 100 };
   const templates = useRows<TemplateRow>("message-templates", {}, query, enabled);
+  const scenarios = useRows<ScenarioRow>("scenarios", {}, query, enabled);
   const users = useRows<UserRow>("users", {}, query, enabled);
   const devices = useRows<DeviceRow>("devices", {}, query, enabled);
   const groups = useRows<GroupRow>("device-groups", {}, query, enabled);
@@ -101,6 +103,12 @@ function useHits(text: string): Hit[] {
       text: t(word),
       go: () => void navigate({ to }),
     })).filter((hit) => hit.text.toLowerCase().includes(text.toLowerCase())),
+    ...found(
+      scenarios.data?.data,
+      t("scenarios.title"),
+      ({ name }) => name,
+      ({ id }) => navigate({ to: "/scenarios/$scenarioId/start", params: { scenarioId: id } }),
+    ),
     ...found(
       templates.data?.data,
       t("templates.title"),

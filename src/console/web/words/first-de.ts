@@ -117,6 +117,7 @@ export const firstDe: Readonly<Record<keyof typeof firstEn, string>> = {
   "send.mode": "Ernst oder Übung",
   "send.mode-live": "Es gilt: Alle nehmen es ernst.",
   "send.mode-drill": "Eine Übung: Sie ist überall als Übung gekennzeichnet.",
+  "scenarios.title": "Szenarien",
   "templates.title": "Vorlagen",
   "devices.title": "Geräte",
   "devices.defunct": "Außer Betrieb",

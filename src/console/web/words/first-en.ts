@@ -117,6 +117,7 @@ export const firstEn = {
   "send.mode": "Live or drill",
   "send.mode-live": "It counts: everybody takes it for real.",
   "send.mode-drill": "An exercise: it is marked as a drill wherever it shows.",
+  "scenarios.title": "Scenarios",
   "templates.title": "Templates",
   "devices.title": "Devices",
   "devices.defunct": "Out of use",

@@ -2,7 +2,6 @@ import type { scenariosEn } from "./scenarios-en.ts";
 
 /** Wörter der Szenarien, ihres Starts und der Ereignisse. */
 export const scenariosDe: Readonly<Record<keyof typeof scenariosEn, string>> = {
-  "scenarios.title": "Szenarien",
   "scenarios.add": "Neues Szenario",
   "scenarios.none": "Es gibt noch kein Szenario. Legen Sie eines an, dann braucht ein Notfall zwei Berührungen.",
   "scenario.start": "Starten",

@@ -1,6 +1,5 @@
 /** Words of scenarios, of their start and launch, and of incidents with their plans. */
 export const scenariosEn = {
-  "scenarios.title": "Scenarios",
   "scenarios.add": "New scenario",
   "scenarios.none": "There is no scenario yet. Make one, and an emergency takes two touches.",
   "scenario.start": "Start",
