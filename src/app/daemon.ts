@@ -56,6 +56,7 @@ import { bindBehaviours } from "./behaviours.ts";
 import { startControlSocket } from "./control-socket.ts";
 import { type Ending, stopInReverse } from "./ending.ts";
 import { createFirstRun } from "./first-run.ts";
+import { completeGround } from "./init.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "./load-declarations.ts";
 import { createOrders } from "./orders.ts";
 import { createTelling } from "./outbound.ts";
@@ -179,6 +180,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   };
   Object.assign(behaviours, bindBehaviours({ ...rules, reportsSite }));
 
+  await store.write((tx) => completeGround(tx, access.systemBy("init")));
   await store.write((tx) => writeAlarms(tx, access.systemBy("alarms")));
   end("plugins", () => plugins.stop());
   await Promise.all([plugins.start(), sound.ready, speech.start()]);

@@ -69,9 +69,7 @@ export function writeGround(tx: Transaction, by: By): Omit<FirstData, "userId" |
   const rootId = newId();
   tx.create(domains, { name: ROOT_DOMAIN }, by, { id: rootId, path: rootId, namePath: ROOT_DOMAIN });
   tx.create(securityGroups, { name: "Administrators", superGroup: true }, by);
-  tx.create(notificationProfiles, { name: "Default", isShared: true }, by, { default: true, domainId: rootId });
-  tx.create(brandings, {}, by);
-  tx.create(ttsDefaults, {}, by);
+  completeGround(tx, by);
   const onprem = { name: ONPREM_NAME, type: "endpoint-proxy" };
   const extension = tx.create(extensions, onprem, by, { id: ONPREM_EXTENSION_ID });
   const endpoint = tx.create(endpoints, { extensionId: extension.id, name: hostname() }, by);
@@ -81,6 +79,16 @@ export function writeGround(tx: Transaction, by: By): Omit<FirstData, "userId" |
     endpointId: endpoint.id,
     domainId: rootId,
   };
+}
+
+/** Writes the rows that there is one of and that are missing, as in data which was set up before there were such rows. */
+export function completeGround(tx: Transaction, by: By): void {
+  const root = tx.find(domains, { parentId: null }, 1)[0];
+  if (root && tx.find(notificationProfiles, { default: true }, 1).length === 0) {
+    const system = { default: true, domainId: root.id };
+    tx.create(notificationProfiles, { name: "Default", isShared: true }, by, system);
+  }
+  for (const only of [brandings, ttsDefaults]) if (tx.find(only, {}, 1).length === 0) tx.create(only, {}, by);
 }
 
 /** An administrator as it is written. */

@@ -79,7 +79,7 @@ export function createSpeech(needs: { store: Store; engine: SpeechEngine; by: By
     start: () => writeVoices(needs),
     of,
     async preview(message, options) {
-      if (store.count(ttsVoices, {}) === 0) throw invalidValue("ttsType", NO_VOICE);
+      if (availableVoices(store).length === 0) throw invalidValue("ttsType", NO_VOICE);
       const speaking = of(message, options);
       if (!speaking) throw invalidValue("ttsType", "There are no words to be spoken.");
       const wav = await speaking.speak();
@@ -91,29 +91,39 @@ export function createSpeech(needs: { store: Store; engine: SpeechEngine; by: By
 
 const NO_VOICE = "No speech program is installed on this appliance.";
 
+function availableVoices(store: Store): VoiceRow[] {
+  return store.find(ttsVoices, {}).filter(({ unavailable }) => unavailable !== true);
+}
+
 function voiceFor(id: string | null, store: Store): VoiceRow {
-  const asked = id ? store.get(ttsVoices, id) : null;
+  const voices = availableVoices(store);
+  const asked = voices.find((voice) => voice.id === id);
   if (asked) return asked;
   const defaultId = store.find(ttsDefaults, {}, 1)[0]?.ttsVoiceId;
-  const chosen = defaultId ? store.get(ttsVoices, defaultId) : null;
+  const chosen = voices.find((voice) => voice.id === defaultId);
   if (chosen) return chosen;
-  const voices = store.find(ttsVoices, {});
   const first = FIRST_CHOICE.flatMap((tag) => voices.find(({ language }) => language === tag) ?? [])[0] ?? voices[0];
   if (!first) throw new UpstreamError("upstream", NO_VOICE);
   return first;
 }
 
-/** Ids follow from program and voice, so that templates keep theirs. */
+/**
+ * Ids follow from program and voice, so that templates keep theirs. What does not answer may be back at the next start: its
+ * voices stay, marked.
+ */
 async function writeVoices({ store, engine, by }: { store: Store; engine: SpeechEngine; by: By }): Promise<void> {
   const installed = new Map(
     (await engine.voices()).map((voice) => [derivedId("tts-voice", engine.name, voice.code), voice]),
   );
   await store.write((tx) => {
-    const known = new Set(tx.find(ttsVoices, {}).map(({ id }) => id));
+    const known = new Map(tx.find(ttsVoices, {}).map((row) => [row.id, row.unavailable === true]));
     for (const [id, { code, name, language, gender }] of installed) {
       if (known.has(id)) continue;
       tx.create(ttsVoices, {}, by, { id, code, name, language, gender, synthesisProvider: engine.name });
     }
-    for (const id of known) if (!installed.has(id)) tx.remove(ttsVoices, id, by);
+    for (const [id, wasGone] of known) {
+      const unavailable = !installed.has(id);
+      if (unavailable !== wasGone) tx.update(ttsVoices, id, {}, by, { unavailable });
+    }
   });
 }

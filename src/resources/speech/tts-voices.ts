@@ -1,4 +1,4 @@
-import { internal, option, text } from "../../schema/field.ts";
+import { boolean, internal, option, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
 /** Voices of the appliance. @source service-api.md, Message template (voice); decisions.md 13; digest `/v1/tts-voices` */
@@ -16,5 +16,9 @@ export default defineResource({
     language: text("Language it speaks, as a tag such as en-US.", { readOnly: true, max: 35 }),
     engine: option("Kind of engine.", ["standard"], { readOnly: true, default: "standard" }),
     synthesisProvider: text("Program that speaks.", { readOnly: true, max: 140 }),
+    unavailable: boolean("own choice: the program that has the voice did not answer when the appliance started.", {
+      readOnly: true,
+      default: false,
+    }),
   },
 });

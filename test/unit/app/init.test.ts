@@ -4,13 +4,16 @@ import { verify } from "@node-rs/argon2";
 import { describe, expect, it } from "vitest";
 import { actorOf } from "../../../src/access/principal.ts";
 import { openDataOffline } from "../../../src/app/appliance.ts";
-import { initAppliance } from "../../../src/app/init.ts";
+import { completeGround, initAppliance } from "../../../src/app/init.ts";
 import { CallerError, UpstreamError } from "../../../src/base/errors.ts";
+import brandings from "../../../src/resources/branding/brandings.ts";
 import endpoints from "../../../src/resources/devices/endpoints.ts";
 import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/onprem.ts";
 import domains from "../../../src/resources/domains/domains.ts";
 import users from "../../../src/resources/people/users.ts";
+import notificationProfiles from "../../../src/resources/profiles/notification-profiles.ts";
 import securityGroups from "../../../src/resources/security/security-groups.ts";
+import ttsDefaults from "../../../src/resources/speech/tts-defaults.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 
@@ -70,4 +73,21 @@ describe("init", () => {
     expect((refused as CallerError).faults[0]?.field).toBe(field);
     await expect(initAppliance(dataDir, ADMIN, createFakeClock())).resolves.toHaveProperty("token");
   });
+});
+
+it("rows that there is one of and that earlier data lacks are made, once", async () => {
+  const dataDir = join(makeTempDir(), "data");
+  await initAppliance(dataDir, ADMIN, createFakeClock());
+  const { store, access, close } = await openDataOffline(dataDir, createFakeClock());
+  const by = access.systemBy("test");
+  const counts = () => [notificationProfiles, brandings, ttsDefaults].map((resource) => store.count(resource, {}));
+  expect(counts()).toEqual([1, 1, 1]);
+  await store.write((tx) => {
+    for (const resource of [notificationProfiles, brandings, ttsDefaults])
+      for (const { id } of tx.find(resource, {})) tx.remove(resource, id, by);
+  });
+  for (let time = 0; time < 2; time++) await store.write((tx) => completeGround(tx, by));
+  expect(counts()).toEqual([1, 1, 1]);
+  expect(store.find(notificationProfiles, {})).toMatchObject([{ name: "Default", default: true, isShared: true }]);
+  await close();
 });

@@ -6,6 +6,7 @@ import { systemClock } from "../../../src/base/clock.ts";
 import { createSpeech, type Speech } from "../../../src/broadcast/speech.ts";
 import { applyLexicon, spokenText } from "../../../src/broadcast/spoken-text.ts";
 import notificationActivities from "../../../src/resources/broadcasts/notification-activities.ts";
+import messageTemplates from "../../../src/resources/messages/message-templates.ts";
 import ttsDefaults from "../../../src/resources/speech/tts-defaults.ts";
 import ttsLexicons from "../../../src/resources/speech/tts-lexicons.ts";
 import ttsVoices from "../../../src/resources/speech/tts-voices.ts";
@@ -35,6 +36,15 @@ const send = async (more: object) => {
   return { row, words: words.map(({ details }) => (details as { message: string }).message) };
 };
 
+const SPOKEN = {
+  ttsType: "subject",
+  subject: "x",
+  body: null,
+  ttsCustomContent: null,
+  ttsSpeed: null,
+  drill: false,
+} as const;
+
 it("voices are those that the installed program has, under ids that stay", async () => {
   const { program } = makeSpeechProgram();
   await speaking(program);
@@ -45,8 +55,21 @@ it("voices are those that the installed program has, under ids that stay", async
   ]);
   await speaking(program);
   expect(scene.store.find(ttsVoices, {}).map(({ id }) => id)).toEqual(voices.map(({ id }) => id));
-  await speaking("/nowhere/speaker");
-  expect(scene.store.count(ttsVoices, {})).toBe(0);
+});
+
+it("voices of a program that does not answer stay for the templates that name them, marked, until it is back", async () => {
+  const { program } = makeSpeechProgram();
+  await speaking(program);
+  const ttsVoiceId = scene.store.find(ttsVoices, { language: "de" })[0]?.id ?? "";
+  const template = await scene.create(messageTemplates, { name: "T", subject: "x", ttsVoiceId });
+  const marks = () => scene.store.find(ttsVoices, {}).map(({ unavailable }) => unavailable);
+  expect(marks()).toEqual([false, false]);
+  const speech = await speaking("/nowhere/speaker");
+  expect(marks()).toEqual([true, true]);
+  expect(scene.store.get(messageTemplates, template.id)?.ttsVoiceId).toBe(ttsVoiceId);
+  await expect(speech.preview({ ...SPOKEN, ttsVoiceId }, { ignoreLexicon: false })).rejects.toThrow("ttsType");
+  await speaking(program);
+  expect(marks()).toEqual([false, false]);
 });
 
 it("a message is heard as tone and speech, in the voice of the defaults and by the lexicon", async () => {
