@@ -1,5 +1,5 @@
-import { createHash, randomUUID } from "node:crypto";
-import { machineInput, type PluginRequest, type PluginResponse, type TriggerInput } from "#plugin-api";
+import { randomUUID } from "node:crypto";
+import { eventKey, machineInput, type PluginRequest, type PluginResponse, type TriggerInput } from "#plugin-api";
 import { saidBy } from "./body.ts";
 import { isFrom } from "./credentials.ts";
 import type { Pace } from "./pace.ts";
@@ -28,8 +28,7 @@ export async function answer(request: PluginRequest, { sources, pace, trigger }:
   if (waitS > 0) return problem(429, "That was too much for a minute.", { "retry-after": String(waitS) });
   let input: TriggerInput;
   try {
-    const said = saidBy(request);
-    input = machineInput(source, said, keyOf(request, said));
+    input = machineInput(source, saidBy(request), keyOf(request, source.source));
   } catch (error) {
     return problem(400, error instanceof Error ? error.message : String(error));
   }
@@ -50,13 +49,10 @@ function sourceIn(url: string): string {
   }
 }
 
-/** What the sender says of its repetitions: a header, or a member `id`; without, each request is an event of its own. */
-function keyOf({ url, headers }: PluginRequest, said: unknown): string {
-  const id = headers["idempotency-key"] ?? (said as { id?: unknown } | null)?.id;
-  if (typeof id !== "string" && typeof id !== "number") return randomUUID();
-  return createHash("sha256")
-    .update(`${sourceIn(url)}\n${id}`)
-    .digest("hex");
+/** What the sender says of its repetitions; without, each request is an event of its own. */
+function keyOf({ headers }: PluginRequest, source: string): string {
+  const key = headers["idempotency-key"];
+  return typeof key === "string" ? eventKey(source, key) : randomUUID();
 }
 
 function problem(status: number, message: string, headers: Record<string, string> = {}): PluginResponse {

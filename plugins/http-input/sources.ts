@@ -41,16 +41,18 @@ function readSecrets(lines: string): ReadonlyMap<string, string> {
 }
 
 function readSource(entry: unknown, secretOf: ReadonlyMap<string, string>): Source | string {
-  const { name, stateMember, inUrl = false, calls = false, perMinute = 60 } = (entry ?? {}) as Record<string, unknown>;
+  const { name, inUrl = false, calls = false, perMinute = 60, ...members } = (entry ?? {}) as Record<string, unknown>;
+  const { stateMember, idMember } = members;
   if (typeof name !== "string" || name.trim() !== name || name === "" || name.length > LONGEST_NAME)
     return `the name must be a text of at most ${LONGEST_NAME} characters`;
-  if (stateMember !== undefined && typeof stateMember !== "string") return "stateMember is no text";
+  if (![stateMember, idMember].every((member) => member === undefined || typeof member === "string"))
+    return "stateMember and idMember are texts";
   if (typeof inUrl !== "boolean" || typeof calls !== "boolean") return "inUrl and calls are true or false";
   if (!Number.isInteger(perMinute) || (perMinute as number) < 1 || (perMinute as number) > MOST_PER_MINUTE)
     return `perMinute is a number from 1 to ${MOST_PER_MINUTE}`;
   const secret = secretOf.get(name);
   if (!secret) return `${name} has no secret`;
   if (secret.length < SHORTEST_SECRET) return `the secret of ${name} has less than ${SHORTEST_SECRET} characters`;
-  const machine: Machine = { source: name, calls, ...(stateMember === undefined ? {} : { stateMember }) };
-  return { ...machine, secret, inUrl, perMinute: perMinute as number };
+  const said = { stateMember, idMember } as Pick<Machine, "stateMember" | "idMember">;
+  return { source: name, calls, ...said, secret, inUrl, perMinute: perMinute as number };
 }

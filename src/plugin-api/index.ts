@@ -5,7 +5,7 @@ import type { TriggerInput } from "./trigger-input.ts";
 
 export type { Clock, Timer } from "../base/clock.ts";
 export { boolean, integer, json, list, number, object, option, secret, text } from "../schema/field.ts";
-export { type Machine, machineInput, saidIn } from "./machine-input.ts";
+export { eventKey, type Machine, machineInput, saidIn } from "./machine-input.ts";
 export type { CallReport, TriggerInput } from "./trigger-input.ts";
 
 /** How far a delivery is proven, in rising order; the last three end it without proof. @source interfaces.md, Ledger levels */

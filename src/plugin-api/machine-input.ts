@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { type CallReport, readTrigger, type TriggerInput } from "./trigger-input.ts";
 
 /** What is known of a machine that says something. */
@@ -6,29 +7,38 @@ export interface Machine {
   source: string;
   /** Member of what it says that holds its state; `state` unless given. */
   stateMember?: string;
+  /** Member of what it says that names the event, so that a repetition is known as one. */
+  idMember?: string;
   /** A member `call` is the report of a call. */
   calls?: boolean;
 }
 
 /**
  * The input that a machine's words are: an object as it is, anything else is the state itself (`closed`, 1, true). The
- * member that holds the state is told as `state`, in words. Throws an error whose message says what is wrong.
+ * member that holds the state is told as `state`, in words. Where it names no event, `dedupeKey` does. Throws an error whose
+ * message says what is wrong.
  */
 export function machineInput(
-  { source, stateMember = "state", calls = false }: Machine,
+  { source, stateMember = "state", idMember, calls = false }: Machine,
   said: unknown,
   dedupeKey: string,
 ): TriggerInput {
   const members = isObject(said) ? said : { [stateMember]: said };
   const { call, ...rest } = members;
   const state = members[stateMember];
+  const id = idMember === undefined ? undefined : members[idMember];
   const values = { ...(calls ? rest : members), ...(isPlain(state) ? { state: String(state) } : {}) };
   return readTrigger({
     source,
-    dedupeKey,
+    dedupeKey: isPlain(id) ? eventKey(source, String(id)) : dedupeKey,
     values,
     ...(calls && call !== undefined ? { call: call as CallReport } : {}),
   });
+}
+
+/** The key of an event that its source names. */
+export function eventKey(source: string, id: string): string {
+  return createHash("sha256").update(`${source}\n${id}`).digest("hex");
 }
 
 /** What bytes of a machine say: JSON where they are JSON, else the text they are. */

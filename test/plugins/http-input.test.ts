@@ -60,14 +60,14 @@ describe("http-input", () => {
     ]);
   });
 
-  it("knows an event by its header or its id, and each request without one as another", async () => {
-    const http = await door();
-    await http.request(said({ id: 7 }));
-    await http.request(said({ id: 7, more: true }));
+  it("knows an event by its header or its member, and each request without one as another", async () => {
+    const http = await door({ idMember: "event" });
+    await http.request(said({ event: 7 }));
+    await http.request(said({ event: 7, more: true }));
     await http.request(said({}, { headers: { "idempotency-key": "7" } }));
-    await http.request(said({ id: 8 }));
-    await http.request(said({}));
-    await http.request(said({}));
+    await http.request(said({ event: 8 }));
+    await http.request(said({ id: 1 }));
+    await http.request(said({ id: 1 }));
     const keys = triggered(http).map((input) => (input as { dedupeKey: string }).dedupeKey);
     expect(new Set(keys.slice(0, 3)).size).toBe(1);
     expect(new Set(keys).size).toBe(4);

@@ -27,6 +27,8 @@ export interface InlinePlugin {
   stop(reason: StopRequest["reason"], ...deliveryIds: number[]): void;
   /** Sends a request to the plugin's route, as the main server does. */
   request(request: Partial<PluginRequest> & Pick<PluginRequest, "url">): Promise<PluginResponse>;
+  /** Resolves with the first status that `fits`, already told or still to come. */
+  said(fits: (status: { state: string; reason: string | null }) => boolean): Promise<object>;
   /** Resolves when the plugin has made `count` calls of its host in all. */
   called(count: number): Promise<void>;
   /** Resolves with the first report of this delivery at this level, already made or still to come. */
@@ -60,6 +62,19 @@ export async function runInline(plugin: PluginDefinition, options: InlineOptions
   let requests = 0;
   let started: { resolve(): void; reject(error: Error): void } | null = null;
   let onStopped = (): void => {};
+
+  /** Resolves as soon as `probe`, asked after every message of the plugin, gives something. */
+  const when = <T>(probe: () => T | undefined | false): Promise<T> =>
+    new Promise((resolve) => {
+      const look = (): void => {
+        const found = probe();
+        if (!found) return;
+        waiting.delete(look);
+        resolve(found);
+      };
+      waiting.add(look);
+      look();
+    });
 
   const hear = (message: FromPlugin): void => {
     if (message.kind === "active") started?.resolve();
@@ -105,27 +120,10 @@ export async function runInline(plugin: PluginDefinition, options: InlineOptions
         const usual = { method: "POST", headers: {}, body: new Uint8Array(), remoteAddress: "127.0.0.1" };
         instance.send({ kind: "request", id, request: { ...usual, ...given } });
       }),
-    called: (count) =>
-      new Promise((resolve) => {
-        const look = (): void => {
-          if (calls.length < count) return;
-          waiting.delete(look);
-          resolve();
-        };
-        waiting.add(look);
-        look();
-      }),
+    said: (fits) => when(() => statuses.find(fits)),
+    called: async (count) => void (await when(() => calls.length >= count)),
     outcome: (deliveryId, level) =>
-      new Promise((resolve) => {
-        const look = (): void => {
-          const found = outcomes.find((note) => note.deliveryId === deliveryId && note.level === level);
-          if (!found) return;
-          waiting.delete(look);
-          resolve(found);
-        };
-        waiting.add(look);
-        look();
-      }),
+      when(() => outcomes.find((note) => note.deliveryId === deliveryId && note.level === level)),
     levels: (deliveryId) => outcomes.filter((note) => note.deliveryId === deliveryId).map((note) => note.level),
     async close() {
       const stopped = new Promise<void>((resolve) => {

@@ -1,0 +1,179 @@
+import { afterEach, describe, expect, it } from "vitest";
+import plugin from "../../plugins/mqtt-input/index.ts";
+import { createRedeliveries } from "../../plugins/mqtt-input/redeliveries.ts";
+import { isMeant } from "../../plugins/mqtt-input/topics.ts";
+import { createFakeClock, type FakeClock } from "../support/fake-clock.ts";
+import { type AnswerCall, type HostCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
+import { type BrokerRules, openBroker, type TestBroker } from "./mqtt-broker.ts";
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+async function open(rules?: BrokerRules): Promise<TestBroker> {
+  const broker = await openBroker(rules);
+  closing.push(broker.close);
+  return broker;
+}
+
+/** What the host keeps of the plugin's state, over its runs. */
+type Kept = Map<unknown, unknown>;
+
+/** Runs the plugin; its triggers are answered by `trigger`, its state is kept. */
+async function run(
+  config: object,
+  { kept = new Map(), trigger, clock }: { kept?: Kept; trigger?: AnswerCall; clock?: FakeClock } = {},
+): Promise<InlinePlugin> {
+  const answer = (call: HostCall): unknown => {
+    if (call.method === "state.get") return kept.get(call.args[0]);
+    if (call.method === "state.set") return void kept.set(...(call.args as [unknown, unknown]));
+    return trigger?.(call);
+  };
+  const usual = { username: null, password: null, clientId: "here", certificateAuthority: null, topics: [] };
+  const started = await runInline(plugin, {
+    config: { ...usual, ...config },
+    answer,
+    clock: clock ?? createFakeClock(),
+  });
+  closing.push(() => started.close());
+  return started;
+}
+
+const triggers = ({ calls }: InlinePlugin): Record<string, unknown>[] =>
+  calls.filter(({ method }) => method === "trigger").map(({ args }) => args[0] as Record<string, unknown>);
+
+/** Waits until the plugin has triggered so often. */
+async function triggered(mqtt: InlinePlugin, count: number): Promise<Record<string, unknown>[]> {
+  while (triggers(mqtt).length < count) await mqtt.called(mqtt.calls.length + 1);
+  return triggers(mqtt);
+}
+
+describe("mqtt-input", () => {
+  it("triggers what a broker tells of its topics", async () => {
+    const broker = await open({ password: "sesame" });
+    await broker.publish("doors/1", "old", { retain: true });
+    await broker.publish("doors/9", "kept", { retain: true });
+    const topics = [
+      { topic: "doors/1", source: "Door 1", stateMember: "contact" },
+      { topic: "doors/9", source: "Door 9", retained: true },
+      { topic: "trunk", calls: true },
+      { topic: "buttons/+/pressed" },
+    ];
+    const mqtt = await run({ brokerUrl: broker.url, username: "u", password: "sesame", topics });
+    await broker.subscribed(4);
+    await broker.publish("doors/1", '{"contact": false, "room": 12}');
+    await broker.publish("buttons/7/pressed", "yes", { qos: 0 });
+    await broker.publish("trunk", '{"call": {"state": "held"}}');
+    const call = { callId: "1", state: "ringing", calledNumber: "911" };
+    await broker.publish("trunk", JSON.stringify({ call }));
+    await broker.publish("elsewhere", "closed");
+    const got = await triggered(mqtt, 4);
+    const sources = (source: string) => got.filter((each) => each.source === source);
+    expect(sources("Door 9")).toMatchObject([{ values: { topic: "doors/9", state: "kept" } }]);
+    expect(sources("Door 1")).toMatchObject([{ values: { contact: false, state: "false", room: 12 } }]);
+    expect(sources("buttons/7/pressed")).toMatchObject([{ values: { state: "yes" } }]);
+    expect(sources("trunk")).toMatchObject([{ values: { topic: "trunk" }, call }]);
+    expect(mqtt.statuses.at(-1)).toEqual({ state: "ok", reason: null });
+  });
+
+  it("acknowledges what is stored alone: the rest comes again, and starts its message once", async () => {
+    const broker = await open();
+    const kept: Kept = new Map();
+    const clock = createFakeClock();
+    let full = true;
+    const trigger = (): unknown => (full ? new Error("the disk is full") : undefined);
+    const config = { brokerUrl: broker.url, topics: [{ topic: "door" }] };
+    const mqtt = await run(config, { kept, trigger, clock });
+    await broker.subscribed(1);
+    await broker.publish("door", "closed");
+    await triggered(mqtt, 1);
+    full = false;
+    await mqtt.close();
+    closing.pop();
+    // Another run of the plugin, after a crash say.
+    const next = await run(config, { kept, trigger });
+    const [again] = await triggered(next, 1);
+    expect(again?.dedupeKey).toBe(triggers(mqtt)[0]?.dedupeKey);
+    await broker.publish("door", "closed");
+    const [, other] = await triggered(next, 2);
+    expect(other?.dedupeKey).not.toBe(again?.dedupeKey);
+  });
+
+  it("gets what came while it was away", async () => {
+    const broker = await open();
+    const config = { brokerUrl: broker.url, topics: [{ topic: "door" }] };
+    const mqtt = await run(config);
+    await broker.subscribed(1);
+    await mqtt.close();
+    closing.pop();
+    await broker.publish("door", "closed");
+    expect(await triggered(await run(config), 1)).toMatchObject([{ source: "door", values: { state: "closed" } }]);
+  });
+
+  it("tells a broker that it can't reach, and topics that it may not follow", async () => {
+    const broker = await open({ password: "sesame", forbidden: ["secret/#"] });
+    const refused = await run({ brokerUrl: broker.url, username: "u", password: "wrong" });
+    expect(await refused.said(({ state }) => state === "down")).toMatchObject({
+      reason: expect.stringContaining("Not authorized"),
+    });
+    const alone = await run({ brokerUrl: broker.url, password: "sesame" });
+    await alone.said(({ reason }) => reason?.includes("a password needs a username") === true);
+    const config = { brokerUrl: broker.url, username: "u", password: "sesame", clientId: "there" };
+    const partly = await run({ ...config, topics: [{ topic: "secret/#" }, { topic: "door" }, { topic: "a#" }] });
+    const status = await partly.said(({ reason }) => reason?.includes("refuses") === true);
+    expect(status).toEqual({ state: "degraded", reason: "topics[2]: a# is no topic; the broker refuses secret/#" });
+    broker.cut("there");
+    const cut = await partly.said(({ reason }) => reason?.includes("connection was closed") === true);
+    expect(cut).toMatchObject({ state: "down" });
+    for (const [brokerUrl, words] of [
+      [null, "no broker"],
+      ["http://example.org", "mqtt://"],
+      ["example", "mqtt://"],
+    ])
+      expect((await run({ brokerUrl })).statuses).toEqual([
+        { state: "degraded", reason: expect.stringContaining(words as string) },
+      ]);
+  });
+});
+
+describe("messages that come twice", () => {
+  const message = { topic: "door", payload: Buffer.from("closed"), messageId: 7, dup: false };
+
+  it("are known by the broker's mark, or by not having been acknowledged, for the last fifty", async () => {
+    const kept: Kept = new Map();
+    const state = {
+      get: async (key: string) => kept.get(key),
+      set: async (k: string, v: unknown) => void kept.set(k, v),
+    };
+    const memory = createRedeliveries(state);
+    const first = await memory.keyOf(message);
+    expect(await createRedeliveries(state).keyOf(message)).toBe(first);
+    await memory.taken(first);
+    expect(await createRedeliveries(state).keyOf({ ...message, dup: true })).toBe(first);
+    expect(await memory.keyOf({ ...message, dup: true, payload: Buffer.from("open") })).not.toBe(first);
+    const second = await memory.keyOf(message);
+    expect(second).not.toBe(first);
+    expect(await memory.keyOf({ ...message, dup: true })).toBe(second);
+    expect(await memory.keyOf({ ...message, messageId: null, dup: true })).not.toBe(second);
+    for (let messageId = 100; messageId < 150; messageId++) await memory.keyOf({ ...message, messageId });
+    expect(await memory.keyOf({ ...message, dup: true })).not.toBe(second);
+  });
+
+  it.each([
+    ["a/b", "a/b", true],
+    ["a/b", "a/b/c", false],
+    ["a/+", "a/b", true],
+    ["a/+", "a", false],
+    ["a/+/c", "a/b/c", true],
+    ["a/#", "a", true],
+    ["a/#", "a/b/c", true],
+    ["#", "a/b", true],
+    ["#", "$SYS/x", false],
+    ["$SYS/#", "$SYS/x", true],
+    ["+/x", "$SYS/x", false],
+    ["a/b/c", "a/b", false],
+  ])("the filter %s and the topic %s: %s", (filter, topic, meant) => {
+    expect(isMeant(filter, topic)).toBe(meant);
+  });
+});
