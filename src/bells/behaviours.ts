@@ -20,7 +20,7 @@ type Bound = readonly [resource: AnyResource, behaviour: Behaviour];
 /** What the resources of the bells do beyond being stored. */
 export function bellBehaviours(needs: { clock: Clock; times: BellTimes }): readonly Bound[] {
   return [
-    bind(ringLists, ringListBehaviour),
+    bind(ringLists, ringListBehaviour(needs.clock)),
     bind(bellSchedules, bellScheduleBehaviour),
     bind(bulkExceptions, bulkExceptionBehaviour),
     bind(dayChanges, dayChangeBehaviour),

@@ -12,7 +12,7 @@ import { readParts } from "../schema/part-lists.ts";
 import type { RowOf } from "../schema/resource.ts";
 import { namedRows, referencesOf, requireReferences } from "../store/part-references.ts";
 import type { Behaviour, Reader } from "../store/store.ts";
-import { overlap } from "./calendar-days.ts";
+import { faultOfSpan, overlap, requireSpan } from "./calendar-days.ts";
 import { inOrderOfTime } from "./exceptions.ts";
 import { changeText, readChange } from "./ring-list-changes.ts";
 
@@ -31,7 +31,7 @@ const exceptionChecker = compileChecker(BELL_SCHEDULE_EXCEPTION);
 export const bellScheduleBehaviour: Behaviour<typeof bellSchedules> = {
   beforeWrite({ op, before, after, given }, tx, by) {
     if (!after) return;
-    if (after.endDate < after.startDate) throw invalidValue("endDate", "It lies before startDate.");
+    requireSpan(after);
     const isGiven = (field: string): boolean => op === "create" || given.has(field);
     if (isGiven(ENTRIES)) {
       after.bellScheduleEntries = readCycle(after.bellScheduleEntries ?? []);
@@ -59,7 +59,7 @@ export function exceptionsOf(row: Pick<BellScheduleRow, "bellScheduleExceptions"
 }
 
 /** An exception and those that would come back in its place. */
-function withHidden(exception: BellScheduleException): BellScheduleException[] {
+export function withHidden(exception: BellScheduleException): BellScheduleException[] {
   return [exception, ...(exception.instead ? withHidden(exception.instead) : [])];
 }
 
@@ -85,7 +85,7 @@ function requireWithinCycle({ numWeeks, ...row }: BellScheduleRow, given: boolea
 }
 
 /** Exceptions in order of time, none overlapping another. Throws CallerError naming every faulty one. */
-export function readExceptions(input: unknown): BellScheduleException[] {
+function readExceptions(input: unknown): BellScheduleException[] {
   const parts = readParts<BellScheduleException>(input, {
     field: EXCEPTIONS,
     most: MOST_EXCEPTIONS,
@@ -121,7 +121,8 @@ function faultsOf(part: BellScheduleException, at: number, parts: readonly BellS
     const field = `${EXCEPTIONS}[${at}].${member}`;
     return { field, type: "invalid-value", message: `Field ${field} is not valid. ${words}` };
   };
-  if (part.endDate < part.startDate) return [fault("endDate", "It lies before startDate.")];
+  const wrongSpan = faultOfSpan(part);
+  if (wrongSpan) return [fault(wrongSpan.field, wrongSpan.words)];
   const faults: Fault[] = [];
   const other = parts.findIndex((each, index) => index < at && overlap(each, part));
   if (other >= 0) faults.push(fault("startDate", `It overlaps exception ${other}.`));

@@ -4,6 +4,7 @@ import type bulkExceptions from "../resources/bells/bell-schedules-bulk-exceptio
 import ringLists from "../resources/bells/ring-lists.ts";
 import type { Behaviour } from "../store/store.ts";
 import { exceptionsOf } from "./bell-schedule-behaviour.ts";
+import { requireSpan } from "./calendar-days.ts";
 import { chosenSchedules, putExceptions } from "./chosen-schedules.ts";
 import { placeException } from "./exceptions.ts";
 
@@ -12,7 +13,7 @@ export const bulkExceptionBehaviour: Behaviour<typeof bulkExceptions> = {
   beforeWrite({ op, after }, tx, by) {
     if (op !== "create" || !after) return;
     const { startDate, endDate, ringListId, description } = after;
-    if (endDate < startDate) throw invalidValue("endDate", "It lies before startDate.");
+    requireSpan({ startDate, endDate });
     if (ringListId !== null && !tx.get(ringLists, ringListId, by.scope))
       throw invalidValue("ringListId", `There is none with the id ${ringListId}.`);
     if (after.allBellSchedules) after.bellScheduleIds = [];

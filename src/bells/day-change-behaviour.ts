@@ -6,7 +6,7 @@ import { tableOf } from "../schema/catalogue.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { Behaviour, By, Reader, Transaction } from "../store/store.ts";
 import { exceptionsOf } from "./bell-schedule-behaviour.ts";
-import { dayAfter } from "./calendar-days.ts";
+import { dayAfter, requireSpan } from "./calendar-days.ts";
 import { chosenSchedules, putExceptions } from "./chosen-schedules.ts";
 import { changeDays, type DayChange, takeBack } from "./day-changes.ts";
 import { readTime, timeOf } from "./local-times.ts";
@@ -35,7 +35,7 @@ export const dayChangeBehaviour: Behaviour<typeof dayChanges> = {
 /** What a row asks for; `after` gets its times in one spelling. Throws CallerError. */
 function readDayChange(after: DayChangeRow, reader: Reader, by: By): DayChange {
   after.endDate ??= after.startDate;
-  if (after.endDate < after.startDate) throw invalidValue("endDate", "It lies before startDate.");
+  requireSpan({ startDate: after.startDate, endDate: after.endDate });
   if (after.endDate >= dayAfter(after.startDate, MOST_DAYS))
     throw invalidValue("endDate", `At most ${MOST_DAYS} days.`);
   readTimes(after);

@@ -24,7 +24,7 @@ export function placeException(
 }
 
 /** What is left of an exception outside of a span: none, one or two parts. */
-export function without(exception: BellScheduleException, span: Span): BellScheduleException[] {
+function without(exception: BellScheduleException, span: Span): BellScheduleException[] {
   if (!overlap(exception, span)) return [exception];
   const parts: BellScheduleException[] = [];
   if (exception.startDate < span.startDate) parts.push({ ...exception, endDate: dayAfter(span.startDate, -1) });

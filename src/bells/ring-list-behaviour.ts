@@ -1,5 +1,7 @@
+import type { Clock } from "../base/clock.ts";
 import { invalidValue } from "../base/errors.ts";
-import { RING_LIST_ENTRY, type RingListEntry } from "../resources/bells/bell-parts.ts";
+import { type BellScheduleException, RING_LIST_ENTRY, type RingListEntry } from "../resources/bells/bell-parts.ts";
+import bellSchedules from "../resources/bells/bell-schedules.ts";
 import type ringLists from "../resources/bells/ring-lists.ts";
 import deviceGroups from "../resources/devices/device-groups.ts";
 import distributionLists from "../resources/lists/distribution-lists.ts";
@@ -8,8 +10,11 @@ import { compileChecker } from "../schema/check.ts";
 import { readParts } from "../schema/part-lists.ts";
 import type { RowOf } from "../schema/resource.ts";
 import { namedRows, referencesOf, requireReferences } from "../store/part-references.ts";
-import type { Behaviour, Reader } from "../store/store.ts";
+import type { Behaviour, By, Reader, Transaction } from "../store/store.ts";
+import { entriesOf, exceptionsOf, withHidden } from "./bell-schedule-behaviour.ts";
+import { putExceptions } from "./chosen-schedules.ts";
 import { readTime, timeOf } from "./local-times.ts";
+import { DAY_MS } from "./zones.ts";
 
 type RingList = RowOf<typeof ringLists>;
 
@@ -23,19 +28,39 @@ const REFERENCES = {
 } as const;
 const checker = compileChecker(RING_LIST_ENTRY);
 
-/** A ring list's rings have times and refer to what is there. @source decisions.md 9 */
-export const ringListBehaviour: Behaviour<typeof ringLists> = {
-  beforeWrite({ op, before, after, given }, tx, by) {
-    if (!after || !(op === "create" || given.has(FIELD))) return;
-    const entries = readEntries(after.entries ?? [], (before?.entries ?? []) as RingListEntry[]);
-    requireReferences(entries, REFERENCES, { field: FIELD, before, reader: tx, by });
-    Object.assign(after, { entries, ...referencesOf(entries, REFERENCES) });
-  },
-  present: (rows, { reader }) => presentEntries(rows, reader),
-};
+/** A ring list's rings have times and refer to what is there; days that are over keep no ring list from going. @source decisions.md 9 */
+export function ringListBehaviour(clock: Clock): Behaviour<typeof ringLists> {
+  return {
+    beforeWrite({ op, before, after, given }, tx, by) {
+      if (op === "delete" && before) releasePast(before, tx, by, clock.now());
+      if (!after || !(op === "create" || given.has(FIELD))) return;
+      const entries = readEntries(after.entries ?? [], (before?.entries ?? []) as RingListEntry[]);
+      requireReferences(entries, REFERENCES, { field: FIELD, before, reader: tx, by });
+      Object.assign(after, { entries, ...referencesOf(entries, REFERENCES) });
+    },
+    present: (rows, { reader }) => presentEntries(rows, reader),
+  };
+}
+
+/** own choice: exceptions whose days are over everywhere go with the last ring list that they used. */
+function releasePast({ id, pk }: RingList, tx: Transaction, by: By, now: number): void {
+  const over = new Date(now - 2 * DAY_MS).toISOString().slice(0, 10);
+  const keys = tx.all<{ pk: number }>("SELECT owner AS pk FROM bell_schedules__ring_list_ids WHERE target = ?", pk);
+  const rows = tx.byPks(
+    bellSchedules,
+    keys.map((key) => key.pk),
+  );
+  for (const row of rows) {
+    const uses = (exception: BellScheduleException): boolean =>
+      withHidden(exception).some(({ ringListId }) => ringListId === id);
+    const kept = exceptionsOf(row).filter((exception) => exception.endDate > over || !uses(exception));
+    if (entriesOf(row).some(({ ringListId }) => ringListId === id) || kept.some(uses)) continue;
+    putExceptions(row, kept, tx, by);
+  }
+}
 
 /** Reads the rings of a ring list, in order of time. Throws CallerError. */
-export function readEntries(input: unknown, before: readonly RingListEntry[]): RingListEntry[] {
+function readEntries(input: unknown, before: readonly RingListEntry[]): RingListEntry[] {
   const parts = readParts<RingListEntry>(withKnownIds(input, before), { field: FIELD, most: MOST_ENTRIES, checker });
   const entries = parts.map((part, at) => {
     const seconds = readTime(part.time);

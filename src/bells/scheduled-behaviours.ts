@@ -31,6 +31,7 @@ export function scheduledNotificationBehaviour(needs: NextTimeNeeds): Behaviour<
     present: (rows) =>
       rows.map(({ schedule, timeZone, disabled }) => ({
         nextFireTime: disabled ? null : nextTime(schedule, timeZone, needs),
+        syncId: null,
       })),
   };
 }
@@ -46,7 +47,10 @@ export function clearDevicesScheduleBehaviour(needs: NextTimeNeeds): Behaviour<t
     },
     present(rows) {
       const zone = needs.times.ownZone();
-      return rows.map(({ cronExpression }) => ({ nextFireTime: nextTime(cronExpression, zone, needs) }));
+      return rows.map(({ cronExpression }) => ({
+        nextFireTime: nextTime(cronExpression, zone, needs),
+        syncId: null,
+      }));
     },
   };
 }

@@ -108,8 +108,19 @@ describe("a ring list", () => {
     expect((await api.call("DELETE", `/message-templates/${templateId}`)).status).toBe(409);
     const dependents = await api.call("GET", `/ring-lists/${id}/bell-schedule-dependents`);
     expect(dependents.body.data).toMatchObject([{ resourceId: scheduleId }]);
-    await api.call("DELETE", `/bell-schedules/${scheduleId}`);
+    await api.call("PUT", `/bell-schedules/${scheduleId}`, {
+      json: {
+        startDate: "2001-09-01",
+        bellScheduleEntries: [],
+        // Days that are over hold nobody up.
+        bellScheduleExceptions: [
+          { startDate: "2001-10-01", endDate: "2001-10-01", ringListId: id, description: "over" },
+          { startDate: "2001-10-02", endDate: "2001-10-02", description: "stays" },
+        ],
+      },
+    });
     expect((await api.call("DELETE", `/ring-lists/${id}`)).status).toBe(200);
+    expect(await exceptionsOf(scheduleId)).toEqual(["2001-10-02..2001-10-02 silent stays"]);
   });
 });
 
@@ -153,6 +164,7 @@ describe("a bell schedule", () => {
     const base = { name: "Wrong", numWeeks: 1, startDate: "2031-09-01", endDate: "2031-12-19" };
     const wrong = (more: object) => refused("POST", "/bell-schedules", { ...base, ...more });
     expect(await wrong({ endDate: "2031-08-31" })).toEqual(["endDate"]);
+    expect(await wrong({ endDate: "9999-12-31" })).toEqual(["endDate"]);
     expect(await wrong({ timeZone: "Europe/Atlantis" })).toEqual(["timeZone"]);
     expect(await wrong({ numWeeks: 53 })).toEqual(["numWeeks"]);
     expect(await wrong({ bellScheduleEntries: [{ entryNum: 7 }] })).toEqual(["bellScheduleEntries[0].entryNum"]);
