@@ -95,6 +95,12 @@ describe("places in the console", () => {
     const [longitude, latitude] = geometry.coordinates;
     await made("POST", `/users/${ids.head}/devices/${phone.id}/locations`, { longitude, latitude });
     await page.getByRole("link", { name: "Greta Haller" }).waitFor();
+    await page.getByRole("button", { name: "New area" }).click();
+    await page.getByLabel("Name").fill("Pond");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("heading", { name: "Pond" }).waitFor();
+    await page.getByRole("button", { name: "All areas" }).click();
+    await page.getByRole("button", { name: /^School and yard/ }).click();
     await page.getByRole("tab", { name: "Triggers" }).click();
     await page.getByRole("button", { name: /^Welcome/ }).click();
     await page.getByRole("tab", { name: "What it did" }).click();

@@ -25,7 +25,8 @@ export function AreaForm({ draft, before, pending, error, onDraw, onSave, onDisc
   const words = useWords();
   const { t, name } = words;
   const isDirty = JSON.stringify(draft) !== JSON.stringify(before);
-  const unsaved = useUnsaved(isDirty && before !== null && !pending);
+  const isTyped = before === null ? draft.name !== "" : isDirty;
+  const unsaved = useUnsaved(isTyped && !pending);
   const number = (field: "latitude" | "longitude" | "radiusInM", most: number) => ({
     label: name("field", field),
     required: true,
