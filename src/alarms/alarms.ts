@@ -1,13 +1,14 @@
 import type { Clock, Timer } from "../base/clock.ts";
 import { ConflictError, invalidValue } from "../base/errors.ts";
 import type { Events } from "../base/events.ts";
+import type { MessageNeeds } from "../broadcast/queued-messages.ts";
 import type alarmEvents from "../resources/alarms/alarm-events.ts";
 import { ALARM_IDS, ALARM_TYPES, type AlarmType } from "../resources/alarms/alarm-types.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { By, Sync } from "../store/store.ts";
 import { type Detector, type Finding, UNKNOWN_DEVICES_MARK } from "./detectors.ts";
 import { clear, type Fault, HOLD, type Hold, isActive, type Look, look } from "./fault.ts";
-import { type MessageNeeds, takeFirings } from "./messages.ts";
+import { takeFirings } from "./messages.ts";
 import { type FaultKey, readFaults, writeLook } from "./transitions.ts";
 
 type AlarmEvent = RowOf<typeof alarmEvents>;

@@ -1,24 +1,15 @@
-import { CallerError } from "../base/errors.ts";
-import type { Log } from "../base/log.ts";
-import type { Broadcaster } from "../broadcast/broadcaster.ts";
 import { RECIPIENT_FIELDS } from "../broadcast/compose.ts";
+import { type MessageNeeds, type RoomMessage, sendOnce, workOff } from "../broadcast/queued-messages.ts";
 import alarmActions from "../resources/alarms/alarm-actions.ts";
 import alarmEvents from "../resources/alarms/alarm-events.ts";
 import type { AlarmType } from "../resources/alarms/alarm-types.ts";
 import alarms from "../resources/alarms/alarms.ts";
 import type { NotificationSource } from "../resources/broadcasts/notification-sources.ts";
+import messageTemplates from "../resources/messages/message-templates.ts";
 import type { RowOf } from "../schema/resource.ts";
-import type { By, Reader, Store } from "../store/store.ts";
+import type { Reader } from "../store/store.ts";
 import { ACTION_RECIPIENTS } from "./action-behaviour.ts";
 import { ADMINISTRATION_LIST_ID, administrators } from "./administration-list.ts";
-
-/** What taking the actions of alarms needs. */
-export interface MessageNeeds {
-  store: Store;
-  log: Log;
-  broadcaster: Pick<Broadcaster, "send">;
-  by: By;
-}
 
 interface Firing {
   pk: number;
@@ -31,32 +22,22 @@ interface Firing {
 const NEXT = "SELECT pk, id, action, event, reasons FROM alarm_firings WHERE pk > ? ORDER BY pk LIMIT 1";
 
 /** Takes the actions that wait, in order; one that fails stays for the next time and holds up nobody. */
-export async function takeFirings(needs: MessageNeeds, signal: AbortSignal): Promise<void> {
-  for (let last = 0; !signal.aborted; ) {
-    const firing = needs.store.one<Firing>(NEXT, last);
-    if (!firing) return;
-    last = firing.pk;
-    try {
-      await takeFiring(firing, needs);
-    } catch (error) {
-      needs.log.error({ err: error, alarmActionId: firing.action }, "an action of an alarm could not be taken");
-    }
-  }
+export function takeFirings(needs: MessageNeeds, signal: AbortSignal): Promise<void> {
+  const failed = (err: unknown, { action }: Firing): void =>
+    needs.log.error({ err, alarmActionId: action }, "an action of an alarm could not be taken");
+  return workOff<Firing>(needs, { next: NEXT, take: (firing) => takeFiring(firing, needs), failed }, signal);
 }
 
 /** Message and queue are two transactions: the key of the first tells after a crash that it was sent. */
 async function takeFiring(firing: Firing, needs: MessageNeeds): Promise<void> {
-  const { store, log, broadcaster, by } = needs;
-  const once = { owner: "alarms", key: firing.id, sha: "" };
-  if (!store.once.find(once)) {
-    const message = messageOf(firing, store);
-    try {
-      if (message) await broadcaster.send(message.input, { ...by, once }, { source: message.source, overrules: true });
-    } catch (error) {
-      if (!(error instanceof CallerError)) throw error;
-      log.warn({ err: error, alarmActionId: firing.action }, "an action of an alarm had nobody to notify");
-    }
-  }
+  const { store, log } = needs;
+  const fact = { owner: "alarms", key: firing.id };
+  await sendOnce(
+    needs,
+    fact,
+    () => messageOf(firing, store),
+    (err) => log.warn({ err, alarmActionId: firing.action }, "an action of an alarm had nobody to notify"),
+  );
   await store.write((tx) => {
     tx.run("DELETE FROM alarm_firings WHERE pk = ?", firing.pk);
   });
@@ -92,25 +73,27 @@ const TITLES: Readonly<Record<AlarmType, string>> = {
  * The message of an action, null when action or alarm are gone. own choice: `{{alarm}}`, `{{status}}`, `{{reasons}}` and
  * `{{server}}` stand for what happened.
  */
-function messageOf(
-  { action: actionId, event: eventId, reasons: json }: Firing,
-  reader: Reader,
-): { input: Record<string, unknown>; source: NotificationSource } | null {
+function messageOf({ action: actionId, event: eventId, reasons: json }: Firing, reader: Reader): RoomMessage | null {
   const action = reader.get(alarmActions, actionId);
   const event = reader.get(alarmEvents, eventId);
   const type = event && reader.get(alarms, event.alarmId)?.type;
   if (!action || !event || !type) return null;
   const reasons = (JSON.parse(json) as string[]).join("\n");
   const customVars = { alarm: TITLES[type], status: event.status, reasons, server: event.endpointName ?? "" };
-  const source = SOURCES[type];
+  const options = { source: SOURCES[type], overrules: true };
   if (action.messageTemplateId) {
-    return { source, input: { messageTemplateId: action.messageTemplateId, customVars, ...recipientsOf(action) } };
+    const domainId = reader.get(messageTemplates, action.messageTemplateId)?.domainId ?? null;
+    return {
+      options,
+      domainId,
+      input: { messageTemplateId: action.messageTemplateId, customVars, ...recipientsOf(action) },
+    };
   }
   const place = event.endpointName === null ? "" : ` (${event.endpointName})`;
   const isOver = event.status === "OK";
   const subject = `${isOver ? "Over" : "Alarm"}: ${TITLES[type]}${place}`.slice(0, MOST_SUBJECT);
   const body = reasons.slice(0, MOST_BODY);
-  return { source, input: { subject, body, ...administrationOf(reader) } };
+  return { options, domainId: null, input: { subject, body, ...administrationOf(reader) } };
 }
 
 const MOST_SUBJECT = 255;

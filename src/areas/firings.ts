@@ -1,7 +1,5 @@
-import { CallerError } from "../base/errors.ts";
-import type { Log } from "../base/log.ts";
-import type { Broadcaster } from "../broadcast/broadcaster.ts";
 import { RECIPIENT_FIELDS } from "../broadcast/compose.ts";
+import { type MessageNeeds, sendOnce, workOff } from "../broadcast/queued-messages.ts";
 import { hasFewUsers } from "../broadcast/recipients.ts";
 import areasOfInterest from "../resources/areas/areas-of-interest.ts";
 import boundaryTriggerActivities from "../resources/areas/boundary-trigger-activities.ts";
@@ -9,15 +7,10 @@ import boundaryTriggers from "../resources/areas/boundary-triggers.ts";
 import messageTemplates from "../resources/messages/message-templates.ts";
 import users from "../resources/people/users.ts";
 import type { RowOf } from "../schema/resource.ts";
-import type { By, Store } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
 
 /** What taking the actions of triggers needs. */
-export interface FiringNeeds {
-  store: Store;
-  log: Log;
-  broadcaster: Pick<Broadcaster, "send">;
-  by: By;
-}
+export type FiringNeeds = MessageNeeds;
 
 /** A trigger that fired and whose action is still to be taken. */
 interface Firing {
@@ -34,17 +27,10 @@ type TriggerRow = RowOf<typeof boundaryTriggers>;
 const NEXT = "SELECT pk, id, trigger, user, device, reason FROM area_firings WHERE pk > ? ORDER BY pk LIMIT 1";
 
 /** Takes the actions that are waiting, one by one in order; one that fails stays for the next time and holds up nobody. */
-export async function takeActions(needs: FiringNeeds, signal: AbortSignal): Promise<void> {
-  for (let last = 0; !signal.aborted; ) {
-    const firing = needs.store.one<Firing>(NEXT, last);
-    if (!firing) return;
-    last = firing.pk;
-    try {
-      await takeAction(firing, needs);
-    } catch (error) {
-      needs.log.error({ err: error, boundaryTriggerId: firing.trigger }, "a boundary trigger could not act");
-    }
-  }
+export function takeActions(needs: FiringNeeds, signal: AbortSignal): Promise<void> {
+  const failed = (err: unknown, { trigger }: Firing): void =>
+    needs.log.error({ err, boundaryTriggerId: trigger }, "a boundary trigger could not act");
+  return workOff<Firing>(needs, { next: NEXT, take: (firing) => takeAction(firing, needs), failed }, signal);
 }
 
 /** The message and the account of it are two transactions: the key of the first tells after a crash that it was sent. */
@@ -70,22 +56,16 @@ async function takeAction(firing: Firing, needs: FiringNeeds): Promise<void> {
 }
 
 /** Id of the notification; null where nobody is to be notified, which is also what happens when nothing can be sent. */
-async function send(trigger: TriggerRow, firing: Firing, needs: FiringNeeds): Promise<string | null> {
-  const { store, log, broadcaster, by } = needs;
-  const once = { owner: "areas", key: firing.id, sha: "" };
-  const sent = store.once.find(once)?.made;
-  if (sent) return sent.id;
-  const message = messageFor(trigger, firing, store);
-  if (!message) return null;
-  try {
-    const options = { source: "area-of-interest-boundary-trigger", overrules: true } as const;
-    const domainId = homeOf(trigger, firing, store) ?? by.scope.domainId;
-    return (await broadcaster.send(message, { ...by, scope: { ...by.scope, domainId }, once }, options)).id;
-  } catch (error) {
-    if (!(error instanceof CallerError)) throw error;
-    log.warn({ err: error, boundaryTriggerId: trigger.id }, "a boundary trigger had nobody to notify");
-    return null;
-  }
+function send(trigger: TriggerRow, firing: Firing, needs: FiringNeeds): Promise<string | null> {
+  const { store, log } = needs;
+  const options = { source: "area-of-interest-boundary-trigger", overrules: true } as const;
+  const compose = () => {
+    const input = messageFor(trigger, firing, store);
+    return input && { input, options, domainId: homeOf(trigger, firing, store) };
+  };
+  return sendOnce(needs, { owner: "areas", key: firing.id }, compose, (err) =>
+    log.warn({ err, boundaryTriggerId: trigger.id }, "a boundary trigger had nobody to notify"),
+  );
 }
 
 /**

@@ -1,14 +1,12 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import { loadDeclarations, OWN_DECLARATIONS } from "../../src/app/load-declarations.ts";
-import { ALARM_IDS } from "../../src/resources/alarms/alarm-types.ts";
 import areasOfInterest from "../../src/resources/areas/areas-of-interest.ts";
 import notifications from "../../src/resources/broadcasts/notifications.ts";
-import callmgrClusters from "../../src/resources/callmgr/callmgr-clusters.ts";
 import extensions from "../../src/resources/devices/extensions.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { type ApiFixture, openApi } from "./api-fixture.ts";
 import { describeResource } from "./resource-suite.ts";
-import { createSampleRows } from "./sample-rows.ts";
+import { createSampleRows, givenRows } from "./sample-rows.ts";
 import { SAMPLE_TABLE } from "./sample-table.ts";
 
 let api: ApiFixture;
@@ -21,11 +19,7 @@ afterAll(() => api.close());
 
 const rows = createSampleRows(() => api, SAMPLE_TABLE, {
   domains: async () => api.rootId,
-  alarms: async () => ALARM_IDS.onprem_server_red,
-  "callmgr-clusters": async () => {
-    const needed = { axlAddress: "publisher.example.org", axlUser: "axl", snmpVersion: "2", snmpCommunity: "public" };
-    return (await api.store.create(callmgrClusters, { name: "Sample", ...needed }, api.system)).id;
-  },
+  ...givenRows(() => api),
   // There may be twenty.
   "areas-of-interest": async () => {
     const [oldest, ...others] = api.store.find(areasOfInterest, {});

@@ -1,3 +1,5 @@
+import { ALARM_IDS } from "../../src/resources/alarms/alarm-types.ts";
+import callmgrClusters from "../../src/resources/callmgr/callmgr-clusters.ts";
 import { canonicalPath, createCatalogue, methodsOf, pathParams } from "../../src/schema/catalogue.ts";
 import type { AnyResource, ResourcePath } from "../../src/schema/resource.ts";
 import {
@@ -31,6 +33,17 @@ export interface SampleRows {
 
 /** Resources whose rows only a room makes: the row that stands for them here. */
 type Given = Readonly<Record<string, () => Promise<string>>>;
+
+/** Rows that are there from the beginning, and those that need more than what is required of all. */
+export function givenRows(api: () => ApiFixture): Given {
+  return {
+    alarms: async () => ALARM_IDS.onprem_server_red,
+    "callmgr-clusters": async () => {
+      const needed = { axlAddress: "publisher.example.org", axlUser: "axl", snmpVersion: "2", snmpCommunity: "public" };
+      return (await api().store.create(callmgrClusters, { name: "Sample", ...needed }, api().system)).id;
+    },
+  };
+}
 
 /** Makes sample rows through `api`. */
 export function createSampleRows(api: () => ApiFixture, table: SampleTable, given: Given): SampleRows {

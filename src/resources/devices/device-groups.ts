@@ -1,18 +1,6 @@
-import { boolean, computed, json, list, many, option, text, uuid } from "../../schema/field.ts";
+import { boolean, many, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-
-/** A device as the groups that name it show it. */
-export const NAMED_DEVICE = {
-  id: uuid("Its id.", { required: true }),
-  icopId: text("Id by which groups name it.", { required: true }),
-  deviceIdentifier: text("Its identifier.", { required: true, max: 4_096 }),
-  description: text("What people call it.", { required: true }),
-  type: text("Its type.", { required: true }),
-  endpointId: uuid("Appliance that serves it.", { required: true }),
-  attributes: computed("Its attributes.", "object", { of: text("Its value.", { max: 100_000 }) }),
-  defunct: boolean("It is gone.", { required: true }),
-  isLicensed: boolean("It counts against the licence.", { required: true }),
-};
+import { GROUP_RULE, MEMBER_COUNTS, NAMED_MEMBERS } from "./group-fields.ts";
 
 /**
  * Groups of devices by rule. Members = (the filters over the base groups' devices, or over all when there are none)
@@ -31,43 +19,13 @@ export default defineResource({
   fields: {
     name: text("What people call the group.", { required: true, min: 1, max: 140 }),
     isShared: boolean("Domains below the group's own see it too.", { default: false }),
-    filterType: option(
-      "How the filters combine; ACCEPT takes every device, REJECT none. own choice: OR when not given.",
-      ["OR", "AND", "ACCEPT", "REJECT", "LOGICAL_EXPRESSION"],
-      { default: "OR" },
-    ),
-    logicalExpression: text(
-      "Combination of 1-based filter numbers for LOGICAL_EXPRESSION, such as `(1 AND 2) OR NOT 3`. own choice: at most 4000 characters.",
-      { max: 4_000 },
-    ),
-    filters: json("At most 200 objects `{attribute, comparison, value, complement, caseSensitive}`.", {
-      maxBytes: 262_144,
-      default: [],
-    }),
+    ...GROUP_RULE,
     baseDeviceGroupIds: many("Groups whose devices this one starts from. own choice: at most 200.", "device-groups", {
       embed: "baseDeviceGroups",
       dependents: "base-device-group",
       maxItems: 200,
     }),
-    additionIds: list("icopIds of devices that belong to the group in any case.", text("An icopId."), {
-      maxItems: 20_000,
-      default: [],
-    }),
-    exclusionIds: list("icopIds of devices that never belong to the group.", text("An icopId."), {
-      maxItems: 20_000,
-      default: [],
-    }),
-    additions: computed("The devices named by additionIds.", "array", { of: NAMED_DEVICE }),
-    exclusions: computed("The devices named by exclusionIds.", "array", { of: NAMED_DEVICE }),
-    numPhones: computed("Member phones; given with includeDeviceCounts.", "integer", { when: "includeDeviceCounts" }),
-    numSpeakers: computed("Member speakers; given with includeDeviceCounts.", "integer", {
-      when: "includeDeviceCounts",
-    }),
-    numIdns: computed("Member desktop notifiers; given with includeDeviceCounts.", "integer", {
-      when: "includeDeviceCounts",
-    }),
-    numPlugins: computed("Member devices of plugins; given with includeDeviceCounts.", "integer", {
-      when: "includeDeviceCounts",
-    }),
+    ...NAMED_MEMBERS,
+    ...MEMBER_COUNTS,
   },
 });

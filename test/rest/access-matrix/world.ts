@@ -13,7 +13,7 @@ import userPermissions from "../../../src/resources/security/user-permissions.ts
 import { methodsOf, pathParams } from "../../../src/schema/catalogue.ts";
 import type { AnyResource } from "../../../src/schema/resource.ts";
 import type { ApiFixture, Sending } from "../api-fixture.ts";
-import { createSampleRows, sendingOf } from "../sample-rows.ts";
+import { createSampleRows, givenRows, sendingOf } from "../sample-rows.ts";
 import { SAMPLE_TABLE } from "../sample-table.ts";
 
 /** root > parent > { own > child, sibling } */
@@ -103,13 +103,14 @@ async function fill(api: ApiFixture, place: Place, domainId: string): Promise<vo
     ...Object.fromEntries(foreign.map(({ name }) => [`${name}.externalId`, `tag-${place}`])),
   };
   const given = {
+    ...givenRows(() => here),
     domains: async () => domainId,
     notifications: async () => notificationId,
   };
   const rows = createSampleRows(() => here, { ...SAMPLE_TABLE, ...tagged, ...unique, ...fixed }, given);
   const notificationId = await broadcast(api, place, domainId);
   for (const resource of api.declarations) {
-    if (["domains", "notifications", "scenario-notifications"].includes(resource.name)) continue;
+    if (["domains", "notifications", "scenario-notifications", "alarm-events"].includes(resource.name)) continue;
     if (resource.scope === "organisation" && !resource.domainField && place !== "root") continue;
     const path = resource.paths.find((each) => methodsOf(each).includes("post"));
     if (!path) continue;

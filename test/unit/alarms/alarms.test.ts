@@ -19,6 +19,8 @@ import { type AlarmsFixture, openAlarms } from "./alarms-fixture.ts";
 const DISK: HealthReason = { level: "red", code: "disk", reason: "100 MiB of the disk are free, 1.0 %." };
 const PLUGIN: HealthReason = { level: "red", code: "plugin:pa", reason: "Plugin pa was given up." };
 
+const FAULT = { faults: [{ field: "userIds", type: "invalid-value" }] };
+
 describe("alarms", () => {
   let scene: AlarmsFixture;
   beforeEach(async () => {
@@ -244,8 +246,8 @@ describe("alarms", () => {
 
   it("have actions whose recipients need a template", async () => {
     const userIds = [await scene.user("Boss")];
-    await expect(scene.action("token_expiration", "OK", { userIds })).rejects.toThrow("userIds");
+    await expect(scene.action("token_expiration", "OK", { userIds })).rejects.toMatchObject(FAULT);
     const id = await scene.action("token_expiration", "OK");
-    await expect(scene.store.update(alarmActions, id, { userIds }, scene.by)).rejects.toThrow("userIds");
+    await expect(scene.store.update(alarmActions, id, { userIds }, scene.by)).rejects.toMatchObject(FAULT);
   });
 });
