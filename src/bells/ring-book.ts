@@ -37,6 +37,8 @@ export interface RingRow extends Occurrence {
   /** Id of the schedule. */
   owner: string;
   state: RingState;
+  /** 1 once devices were told of it, else 0. */
+  asked: number;
 }
 
 /** A ring with what became of it. */
@@ -47,20 +49,33 @@ export interface RingRecord extends RingRow {
   note: string | null;
 }
 
-const COLUMNS = `pk, id, kind, owner, ring_list AS ringListId, entry AS entryId, template AS messageTemplateId,
-  local_date AS localDate, local_time AS localTime, at, state`;
+const COLUMNS = `pk, id, kind, owner, ring_list AS ringListId, nullif(entry, '') AS entryId, template AS messageTemplateId,
+  local_date AS localDate, local_time AS localTime, at, state, asked`;
 const DUE = `SELECT ${COLUMNS} FROM bell_rings WHERE open = 1 AND state = ? AND at <= ? ORDER BY at, id LIMIT ?`;
+const KEYS = `SELECT json_group_array(pk) AS keys FROM (SELECT pk FROM bell_rings
+  WHERE open = 1 AND state = ? AND at <= ? ORDER BY at LIMIT ?)`;
+const ROWS = `SELECT ${COLUMNS} FROM bell_rings WHERE pk IN (SELECT value FROM json_each(?))`;
 const NEAR = "SELECT state, min(at) AS at FROM bell_rings WHERE open = 1 AND at <= ? GROUP BY state";
 const NEXT = "SELECT min(at) AS at FROM bell_rings WHERE open = 1 AND at > ?";
 const INSERT = `INSERT INTO bell_rings
   (id, kind, owner, ring_list, entry, template, local_date, local_time, at, state, open, asked)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'planned', 1, 0) ON CONFLICT (id) DO NOTHING`;
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'planned', 1, 0) ON CONFLICT DO NOTHING`;
 const RECORDS = `SELECT ${COLUMNS}, late_ms AS lateMs, cause, note FROM bell_rings
   WHERE owner = ? AND at >= ? AND at < ? AND state <> 'withdrawn' ORDER BY at, id LIMIT ?`;
+
+/** Keys of the open rings of one state that are due by an instant, the earliest first. */
+export function dueKeys(reader: Reader, state: OpenState, by: number, most: number): number[] {
+  return JSON.parse(reader.one<{ keys: string }>(KEYS, state, by, most)?.keys ?? "[]") as number[];
+}
 
 /** Open rings of one state that are due by an instant, the earliest first. */
 export function dueRings(reader: Reader, state: OpenState, by: number, most: number): RingRow[] {
   return reader.all<RingRow>(DUE, state, by, most);
+}
+
+/** Rings by their keys, without order. */
+export function ringsByKey(reader: Reader, keys: readonly number[]): RingRow[] {
+  return keys.length === 0 ? [] : reader.all<RingRow>(ROWS, JSON.stringify(keys));
 }
 
 /** The earliest instants of the open rings of each state up to `by`, and that of the first one after it. */
@@ -78,7 +93,7 @@ export function ringRecords(reader: Reader, owner: string, fromMs: number, toMs:
 /** Plans a ring; one that is or was there stays as it is. */
 export function insertRing(tx: Transaction, kind: OwnerKind, owner: string, ring: Occurrence): void {
   const { id, ringListId, entryId, messageTemplateId, localDate, localTime, at } = ring;
-  tx.run(INSERT, id, kind, owner, ringListId, entryId, messageTemplateId, localDate, localTime, at);
+  tx.run(INSERT, id, kind, owner, ringListId, entryId ?? "", messageTemplateId, localDate, localTime, at);
 }
 
 /** Moves rings on that are still in the state they were read in; answers those. */

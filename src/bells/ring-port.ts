@@ -42,7 +42,9 @@ export function createRingPort(needs: RingPortNeeds): RingPort {
   const messageOf = (ring: RingRow) => store.get(notifications, ring.id);
   return {
     async prepare(ring) {
-      if (ring.kind === "clearing" || messageOf(ring)) return null;
+      const known = messageOf(ring);
+      if (known?.abortedAt) return "It was called off before.";
+      if (ring.kind === "clearing" || known) return null;
       const content = ring.kind === "bell" ? bellOf(ring, store) : messageToSend(ring, store);
       if (!content) return "What it was to ring is no longer there.";
       const held = { id: ring.id, at: ring.at, usefulMs: LATE_LIMIT_MS, description: content.description };
@@ -70,7 +72,7 @@ export function createRingPort(needs: RingPortNeeds): RingPort {
     async withdraw(ring) {
       const message = messageOf(ring);
       if (!message) return;
-      if (ring.state === "prepared") await broadcaster.discard(ring.id);
+      if (ring.asked === 0) await broadcaster.discard(ring.id);
       else await broadcaster.abort(ring.id, by);
     },
     hasBegun(ring) {

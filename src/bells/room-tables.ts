@@ -1,17 +1,17 @@
 import type { RoomTable } from "../store/store.ts";
 
 /**
- * Rings that are planned, and those that were due lately. `id` is the ring's name for ever, so that none can be there
- * twice; `at` is epoch ms; `open` is 1 until nothing more is to become of it; `asked` once devices were told of it.
+ * Rings that are planned, and those that were due lately. Schedule, entry, local date and time make a ring, so that none
+ * can be there twice (`entry` is '' for what is no bell); `id` is derived from them; `at` is epoch ms; `open` is 1 until nothing more is to become of it; `asked` once devices were told of it.
  */
 const RINGS: RoomTable = {
   name: "bell_rings",
   sql: `CREATE TABLE IF NOT EXISTS bell_rings (
-    pk INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, owner TEXT NOT NULL,
-    ring_list TEXT, entry TEXT, template TEXT, local_date TEXT NOT NULL, local_time TEXT NOT NULL, at INTEGER NOT NULL,
-    state TEXT NOT NULL, open INTEGER NOT NULL, asked INTEGER NOT NULL, late_ms INTEGER, cause TEXT, note TEXT) STRICT;
+    pk INTEGER PRIMARY KEY, id TEXT NOT NULL, kind TEXT NOT NULL, owner TEXT NOT NULL,
+    ring_list TEXT, entry TEXT NOT NULL, template TEXT, local_date TEXT NOT NULL, local_time TEXT NOT NULL, at INTEGER NOT NULL,
+    state TEXT NOT NULL, open INTEGER NOT NULL, asked INTEGER NOT NULL, late_ms INTEGER, cause TEXT, note TEXT,
+    UNIQUE (owner, local_date, local_time, entry)) STRICT;
   CREATE INDEX IF NOT EXISTS bell_rings__due ON bell_rings(at) WHERE open = 1;
-  CREATE INDEX IF NOT EXISTS bell_rings__owner ON bell_rings(owner, at);
   CREATE INDEX IF NOT EXISTS bell_rings__missed ON bell_rings(at) WHERE state = 'missed'`,
 };
 

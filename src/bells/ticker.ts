@@ -6,6 +6,7 @@ import { type BellStore, LATE_LIMIT_MS, type Planner } from "./planner.ts";
 import {
   advanceRings,
   dropRing,
+  dueKeys,
   dueRings,
   endBegun,
   endSilent,
@@ -14,6 +15,7 @@ import {
   type OpenState,
   type RingRow,
   reviveMissed,
+  ringsByKey,
   startRings,
   WITHDRAWN_AT,
 } from "./ring-book.ts";
@@ -81,6 +83,8 @@ export function createTicker(needs: TickerNeeds): Ticker {
   let planning: Promise<void> | null = null;
   let plannedAt = Number.NEGATIVE_INFINITY;
   let first = true;
+  /** Rings that are on their way, by key. */
+  const known = new Map<number, RingRow>();
 
   const isTooLate = ({ at }: RingRow, now: number): boolean => now - at > LATE_LIMIT_MS;
 
@@ -117,14 +121,29 @@ export function createTicker(needs: TickerNeeds): Ticker {
     port.recordMissed(tx, rings, cause);
   };
 
+  /** Rings that were read before are only moved on: nothing else of them changes. */
+  const readRings = (keys: readonly number[], state: OpenState): RingRow[] => {
+    const unknown = keys.filter((pk) => !known.has(pk));
+    for (const ring of ringsByKey(store, unknown)) known.set(ring.pk, ring);
+    return keys.flatMap((pk) => {
+      const ring = known.get(pk);
+      return ring ? { ...ring, state, asked: Number(state === "armed") } : [];
+    });
+  };
+
+  const forget = (rings: readonly RingRow[]): void => {
+    for (const { pk } of rings) known.delete(pk);
+  };
+
   /** Rings of a state whose time has come; those that are too late are ended. */
   const due = async (state: OpenState, cause: MissCause): Promise<RingRow[]> => {
     const now = clock.now();
-    const rings = dueRings(store, state, now + AHEAD_MS[state], MOST_AT_ONCE);
+    const rings = readRings(dueKeys(store, state, now + AHEAD_MS[state], MOST_AT_ONCE), state);
     const late = rings.filter((ring) => isTooLate(ring, now));
     if (late.length === 0) return rings;
     if (state !== "planned") for (const ring of late) await port.withdraw(ring);
     await store.write((tx) => miss(tx, late, cause));
+    forget(late);
     log.error({ rings: late.length, cause }, "rings were missed");
     return rings.filter((ring) => !late.includes(ring));
   };
@@ -132,6 +151,7 @@ export function createTicker(needs: TickerNeeds): Ticker {
   const start = async (rings: readonly RingRow[]): Promise<void> => {
     const now = clock.now();
     port.begin(await store.write((tx) => startRings(tx, rings, now), "emergency"));
+    forget(rings);
   };
 
   const arm = async (rings: readonly RingRow[]): Promise<void> => {
@@ -157,15 +177,18 @@ export function createTicker(needs: TickerNeeds): Ticker {
     }
     const prepared = await store.write((tx) => {
       for (const { ring, state, note } of silent) endSilent(tx, [ring.pk], state, { note });
+      forget(silent.map(({ ring }) => ring));
       return advanceRings(tx, ready, "prepared");
     });
     // Somebody wrote the schedule meanwhile.
     const gone = prepared.length === ready.length ? [] : ready.filter((ring) => !prepared.includes(ring));
+    forget(gone);
     for (const ring of gone) await port.withdraw({ ...ring, state: "prepared" });
   };
 
   const withdraw = async (rings: readonly RingRow[]): Promise<void> => {
     for (const ring of rings) await port.withdraw(ring);
+    forget(rings);
     await store.write((tx) => {
       for (const { pk } of rings) dropRing(tx, pk);
       planner.markStale(

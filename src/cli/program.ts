@@ -1,6 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { ownVersion } from "../app/version.ts";
 import { addAudit } from "./audit.ts";
+import { addBells } from "./bells/bells.ts";
 import { addBulk } from "./bulk.ts";
 import { addCampus } from "./campus.ts";
 import { addConform } from "./conform.ts";
@@ -30,6 +31,7 @@ const COMMANDS: readonly AddCommand[] = [
   addConform,
   addSettings,
   addBulk,
+  addBells,
   addPlugin,
   addCampus,
 ];

@@ -6,6 +6,13 @@ import { UpstreamError } from "../base/errors.ts";
 /** First SQLite release without the WAL-reset corruption bug. @source reliability.md 1.6 */
 const OLDEST_SQLITE = [3, 51, 3];
 
+/** A database that nothing outlives, for simulations. */
+export function openInMemory(): Database.Database {
+  const db = new Database(":memory:");
+  db.pragma("foreign_keys = ON");
+  return db;
+}
+
 /**
  * Opens DIR/carillon.db for this process alone: WAL, EXCLUSIVE (works on a full disk, keeps other programs out),
  * synchronous=FULL read back, foreign keys on. Throws UpstreamError when DIR is in use or can't be trusted.

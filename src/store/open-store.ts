@@ -7,7 +7,7 @@ import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource, RowOf, SystemValues } from "../schema/resource.ts";
 import { createBatches } from "./batches.ts";
 import { cloneRow } from "./clone.ts";
-import { openDatabase } from "./database.ts";
+import { openDatabase, openInMemory } from "./database.ts";
 import { createFactPager } from "./fact-pages.ts";
 import { createFileStore } from "./files.ts";
 import { migrate } from "./migrate.ts";
@@ -28,6 +28,8 @@ import { closedTransaction, createWriter } from "./writer.ts";
 /** What a store is made of. */
 export interface StoreOptions {
   dataDir: string;
+  /** For simulations: rows lie in memory and go with the process; files and the key stay in `dataDir`. */
+  inMemory?: boolean;
   catalogue: Catalogue;
   /** Logic bound to resources, by declaration name. Looked up at each use: rooms that need the store are bound later. */
   behaviours?: Readonly<Record<string, Behaviour>>;
@@ -43,7 +45,7 @@ export interface StoreOptions {
 /** Opens (or makes) the database in `dataDir` and brings it to the declarations. Throws UpstreamError when it is in use. */
 export function openStore(options: StoreOptions): Store {
   const { dataDir, catalogue, clock, events } = options;
-  const db = openDatabase(dataDir);
+  const db = options.inMemory ? openInMemory() : openDatabase(dataDir);
   const tables = buildTables(catalogue);
   // For statements that make rows in bulk.
   db.function("uuid7", { deterministic: false }, () => newId());

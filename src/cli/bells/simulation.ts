@@ -79,13 +79,14 @@ class Crash extends Error {}
  * database lies in memory; a counter stands where the broadcasts begin. Ends with what rang held against what was to ring.
  */
 export async function simulate(options: CertifyOptions): Promise<Certificate> {
-  const folder = mkdtempSync(join(memoryFolder(), "carillon-certify-"));
+  const folder = mkdtempSync(join(tmpdir(), "carillon-certify-"));
   const clock = createSimulatedClock(options.fromMs);
   const fail = (error: unknown): never => {
     throw error;
   };
   const store = openStore({
     dataDir: folder,
+    inMemory: true,
     catalogue: createCatalogue([]),
     tables: BELL_TABLES,
     clock,
@@ -187,10 +188,6 @@ async function run(options: CertifyOptions, clock: SimulatedClock, store: BellSt
   await process.ticker.stop();
   account.settle(toMs - FARTHEST_MS);
   return { ...account.sums(), ...counts };
-}
-
-function memoryFolder(): string {
-  return process.platform === "linux" ? "/dev/shm" : tmpdir();
 }
 
 function sourceOf(schedules: readonly CompiledSchedule[]): PlanSource {

@@ -7,8 +7,8 @@ import { createChance } from "./simulated-time.ts";
 /** Seven and six rings a day in turn, five days a week. */
 const RINGS = [7, 6];
 const LISTS = 40;
-/** Rings stand on ten minutes, so that many are due at one instant, as in schools. */
-const GRID_S = 600;
+/** Rings stand on quarters, so that many are due at one instant, as in schools. */
+const GRID_S = 900;
 /** Days without school, for all. */
 const HOLIDAYS: readonly (readonly [string, string])[] = [
   ["10-12", "10-16"],
@@ -36,7 +36,7 @@ export function stressSchedules(count: number, year: number, seed: number): Comp
     });
     const schedule = {
       ...{ id: String(at), numWeeks, entries, timeZone: TIME_ZONES[at % TIME_ZONES.length] ?? "UTC" },
-      ...{ startDate: `${year}-08-03`, endDate: `${year + 1}-06-30` },
+      ...{ startDate: `${year}-08-24`, endDate: `${year + 1}-06-18` },
     };
     return compileSchedule(schedule, lists, exceptions, { zones });
   });

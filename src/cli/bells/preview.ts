@@ -1,0 +1,75 @@
+import type { Command } from "commander";
+import { invalidValue } from "../../base/errors.ts";
+import { dateOf, dayOf } from "../../bells/local-times.ts";
+import { type Ring, ringsBetween } from "../../bells/rings.ts";
+import type { Timetable } from "../../bells/timetables.ts";
+import { createZones, DAY_MS, type Zones } from "../../bells/zones.ts";
+import { EXIT } from "../exit-codes.ts";
+import type { Terminal } from "../terminal.ts";
+import { type ApplianceOptions, applianceOf, readTimetables, withAppliance } from "./appliance.ts";
+
+interface DayOptions extends ApplianceOptions {
+  day: string;
+  other?: string;
+}
+
+/** `carillon bells preview` and `diff`: what rings on a day, and how two days differ, for every schedule. */
+export function addPreview(bells: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
+  withAppliance(bells.command("preview"), terminal)
+    .description("Show what rings on a day.")
+    .requiredOption("--day <date>", "YYYY-MM-DD, as the schedules' own calendars have it")
+    .action(async (options: DayOptions) => {
+      const zones = createZones();
+      for (const timetable of await timetablesOf(options, terminal)) {
+        for (const ring of ringsOn(timetable, options.day, zones)) terminal.out(lineOf(timetable, ring));
+      }
+      finish(EXIT.ok);
+    });
+  withAppliance(bells.command("diff"), terminal)
+    .description("Show how the rings of one day differ from those of another; exit 1 where they do.")
+    .requiredOption("--day <date>", "YYYY-MM-DD")
+    .requiredOption("--other <date>", "YYYY-MM-DD that it is held against")
+    .action(async (options: DayOptions) => {
+      const zones = createZones();
+      let differs = false;
+      for (const timetable of await timetablesOf(options, terminal)) {
+        const [day, other] = [options.day, options.other ?? ""].map((date) => timesOn(timetable, date, zones));
+        for (const [sign, times, without] of [
+          ["-", other, day],
+          ["+", day, other],
+        ] as const) {
+          for (const [key, ring] of times ?? []) {
+            if (without?.has(key)) continue;
+            differs = true;
+            terminal.out(`${sign} ${lineOf(timetable, ring)}`);
+          }
+        }
+      }
+      finish(differs ? EXIT.failure : EXIT.ok);
+    });
+}
+
+async function timetablesOf(options: DayOptions, terminal: Terminal): Promise<Timetable[]> {
+  for (const date of [options.day, options.other ?? options.day]) {
+    if (!/^\d{4}-\d\d-\d\d$/.test(date) || dateOf(dayOf(date) || 0) !== date)
+      throw invalidValue("day", "It is YYYY-MM-DD.");
+  }
+  return readTimetables(applianceOf(options, terminal));
+}
+
+function timesOn(timetable: Timetable, date: string, zones: Zones): Map<string, Ring> {
+  return new Map(
+    ringsOn(timetable, date, zones).map((ring) => [`${ring.localTime} ${ring.entry.messageTemplateId}`, ring]),
+  );
+}
+
+function ringsOn({ schedule, ringLists, exceptions }: Timetable, date: string, zones: Zones): Ring[] {
+  const noonMs = dayOf(date) * DAY_MS + DAY_MS / 2;
+  const near = ringsBetween(schedule, ringLists, exceptions, noonMs - 2 * DAY_MS, noonMs + 2 * DAY_MS, { zones });
+  return near.filter(({ localDate }) => localDate === date);
+}
+
+function lineOf({ schedule }: Timetable, { localDate, localTime, at, entry }: Ring): string {
+  const utc = new Date(at).toISOString();
+  return [localDate, localTime, schedule.timeZone, utc, schedule.id, entry.messageTemplateId].join("  ");
+}
