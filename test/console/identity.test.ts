@@ -267,7 +267,7 @@ describe("who may what, in the console", () => {
     expect(page.url()).toContain("resource=security-groups");
     await page.getByRole("combobox", { name: "Who" }).fill("anna");
     await page.getByRole("option", { name: "Anna Adler" }).click();
-    await page.getByText("0 entries").waitFor();
+    await page.getByText("0 entries", { exact: true }).waitFor();
     await page.getByRole("combobox", { name: "Who" }).fill("administrator");
     await page.getByRole("option", { name: "Administrator" }).click();
     expect(page.url()).toContain("user=");
