@@ -7,19 +7,40 @@ import type { Secrets } from "./store.ts";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** The appliance's own 32-byte key, made on the first call. Throws UpstreamError when the key file is damaged. */
-export function applianceKey(dataDir: string): Buffer {
-  const path = join(dataDir, "secret-key");
-  if (!existsSync(path)) {
-    const file = openSync(path, "wx", 0o600);
-    writeSync(file, randomBytes(32));
-    fsyncSync(file);
-    closeSync(file);
+/** Name of the credential, and of the file in the data directory. */
+const KEY_NAME = "secret-key";
+const KEY_BYTES = 32;
+
+/**
+ * The appliance's own 32-byte key: the credential `secret-key` of its service where there is one, else a file beside the
+ * database that the first call makes. Throws UpstreamError when it is damaged, and for two different ones: what was
+ * sealed with the other could not be read. @source systemd.exec(5), LoadCredential
+ */
+export function applianceKey(dataDir: string, credentials = process.env.CREDENTIALS_DIRECTORY): Buffer {
+  const path = join(dataDir, KEY_NAME);
+  const given = credentials === undefined ? null : join(credentials, KEY_NAME);
+  if (given === null || !existsSync(given)) {
+    if (!existsSync(path)) makeKey(path);
+    return readKey(path);
   }
-  const key = readFileSync(path);
-  if (key.length !== 32)
-    throw new UpstreamError("starting", `${path} is damaged: 32 bytes expected. Restore it from a backup.`);
+  const key = readKey(given);
+  if (existsSync(path) && !readKey(path).equals(key)) {
+    throw new UpstreamError("starting", `${path} is another key than the credential ${KEY_NAME}: keep the right one.`);
+  }
   return key;
+}
+
+function makeKey(path: string): void {
+  const file = openSync(path, "wx", 0o600);
+  writeSync(file, randomBytes(KEY_BYTES));
+  fsyncSync(file);
+  closeSync(file);
+}
+
+function readKey(path: string): Buffer {
+  const key = readFileSync(path);
+  if (key.length === KEY_BYTES) return key;
+  throw new UpstreamError("starting", `${path} is damaged: ${KEY_BYTES} bytes expected. Restore it from a backup.`);
 }
 
 /** Seals texts with AES-256-GCM; the sealed form is base64 of nonce, tag and cipher text after `v1:`. */

@@ -246,7 +246,7 @@ export interface FileStore {
   read(file: StoredFile): Promise<Buffer>;
 }
 
-/** Seals texts with the appliance's own key (AES-256-GCM; DIR/secret-key, 0600). */
+/** Seals texts with the appliance's own key (AES-256-GCM; a credential of the service, else DIR/secret-key, 0600). */
 export interface Secrets {
   seal(plain: string): string;
   /** Throws BugError when the text was sealed with another key. */
