@@ -125,6 +125,10 @@ export default defineResource({
     stageAt: internal("Epoch ms at which the stage was entered.", "integer"),
     priorityLevel: internal("0 highest … 9 lowest, from priority and source.", "integer"),
     notAfter: internal("Epoch ms after which an unsent delivery is of no use.", "integer"),
+    heldUntil: internal(
+      "Epoch ms at which it is to sound, for what is made ready before its time; else null.",
+      "integer",
+    ),
     escalationRuleId: internal("Id of the rule that led to it.", "text"),
     programmeSha: internal("SHA-256 of the prepared audio, hex; null while not prepared or without sound.", "text"),
     programmeMs: internal("Length of the prepared audio in ms.", "integer"),
