@@ -1,7 +1,7 @@
 import type { Field, FileFieldData, ScalarField } from "../../src/schema/field.ts";
 import type { AnyResource } from "../../src/schema/resource.ts";
 
-/** Value of a field that a behaviour restricts further than its declaration says, by `resource.field`. */
+/** Value of a field that a behaviour restricts further than its declaration says, by `resource.field`; or what makes it of the row's number. */
 export type SampleTable = Readonly<Record<string, unknown>>;
 
 /** A value of the table that names a row of the family that it needs. */
@@ -59,7 +59,8 @@ export function sampleInput(
   for (const [name, field] of writableFields(resource)) {
     if (options.requiredOnly && !field.required) continue;
     const fixed = options.table?.[`${resource.name}.${name}`];
-    const sample = namesRow(fixed) ? fixed.valueWith(options.idOf(fixed.needs) ?? UNKNOWN_ID) : fixed;
+    const given = namesRow(fixed) ? fixed.valueWith(options.idOf(fixed.needs) ?? UNKNOWN_ID) : fixed;
+    const sample = typeof given === "function" ? given(options.serial) : given;
     const value = sample === undefined ? sampleValue(field, options.serial, options.idOf) : sample;
     if (value !== undefined) input[name] = value;
   }

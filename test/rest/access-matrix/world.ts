@@ -95,7 +95,13 @@ function actingIn(api: ApiFixture, domainId: string): ApiFixture {
 async function fill(api: ApiFixture, place: Place, domainId: string): Promise<void> {
   const here = actingIn(api, domainId);
   const names = api.declarations.filter(({ fields }) => fields.name?.kind === "text");
-  const tagged = Object.fromEntries(names.map(({ name }) => [`${name}.name`, `tag-${place}-${name}`]));
+  const tagged = Object.fromEntries(
+    names.map(({ name, fields }) => {
+      const tag = `tag-${place}-${name}`;
+      const isUnique = fields.name?.kind === "text" && fields.name.unique === true;
+      return [`${name}.name`, isUnique ? (serial: number) => `${tag} ${serial}` : tag];
+    }),
+  );
   const fixed = { "devices.defunct": false };
   const foreign = api.declarations.filter(({ fields }) => fields.externalId?.kind === "text");
   const unique = {
