@@ -12,7 +12,10 @@ it.each([
   ["idns", "desk", "Nothing serves idns."],
 ])("says of %s that nobody claims what would be served", (type, deviceIdentifier, words) => {
   const after = { type, deviceIdentifier, attributes: {} };
-  const { beforeWrite } = deviceBehaviour(() => null, () => CLAIMS);
+  const { beforeWrite } = deviceBehaviour(
+    () => null,
+    () => CLAIMS,
+  );
   expect(() => beforeWrite?.({ op: "create", after } as never, {} as never, {} as never)).toThrow(
     `Field type is not valid. ${words}`,
   );
