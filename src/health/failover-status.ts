@@ -1,4 +1,4 @@
-import type { EndpointNeeds } from "./endpoint-behaviour.ts";
+import type { Health } from "./health.ts";
 
 /** How an appliance stands to the one that would take its place. Times are epoch ms. @source decisions.md 12 */
 export interface FailoverStatus {
@@ -23,7 +23,7 @@ export interface FailoverStatus {
  */
 export function failoverStatus(
   endpointId: string,
-  { ownId, health }: Pick<EndpointNeeds, "ownId" | "health">,
+  { ownId, health }: { ownId(): string; health: Pick<Health, "startedAt"> },
 ): FailoverStatus {
   const own = endpointId === ownId();
   return {
