@@ -1,9 +1,11 @@
 import type { Clock, Timer } from "../base/clock.ts";
 import { notFound } from "../base/errors.ts";
 import type { Events } from "../base/events.ts";
+import areasOfInterest from "../resources/areas/areas-of-interest.ts";
 import userDevices from "../resources/people/user-devices.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { Sync } from "../store/store.ts";
+import { type Circle, readCircles } from "./circles.ts";
 import { type FiringNeeds, takeActions } from "./firings.ts";
 import { type PositionReport, takeReport } from "./reports.ts";
 import { reviewAreas } from "./reviews.ts";
@@ -35,7 +37,13 @@ export function createAreas(needs: AreaNeeds): Areas {
   const acting = createTurn(() => takeActions(needs, ending.signal));
   const reviewing = createTurn(() => reviewAreas(needs, ending.signal));
   const forgetting = createTurn(() => forgetCoordinates(needs, ending.signal));
-  let stopListening: (() => void)[] = [];
+  /** As of the last commit that changed an area: what a report met of a newer one is reviewed after that commit. */
+  let circles: readonly Circle[] | null = null;
+  const stopListening = [
+    events.on("row.changed", ({ resource }) => {
+      if (resource === areasOfInterest.name) circles = null;
+    }),
+  ];
   let timer: Timer | null = null;
 
   /** Does something again and again while it is asked for, never twice at a time. */
@@ -60,7 +68,7 @@ export function createAreas(needs: AreaNeeds): Areas {
 
   return {
     start() {
-      stopListening = [events.on("boundary.crossed", acting.wake), events.on("area.redrawn", reviewing.wake)];
+      stopListening.push(events.on("boundary.crossed", acting.wake), events.on("area.redrawn", reviewing.wake));
       timer = clock.every(FORGET_EVERY_MS, forgetting.wake);
       for (const turn of [reviewing, acting, forgetting]) turn.wake();
     },
@@ -74,7 +82,8 @@ export function createAreas(needs: AreaNeeds): Areas {
       return store.write((tx) => {
         const device = tx.get(userDevices, deviceId);
         if (device?.userId !== userId) throw notFound();
-        return takeReport(tx, device, report, { now: clock.now(), by }) as Sync<RowOf<typeof userDevices>>;
+        circles ??= readCircles(tx);
+        return takeReport(tx, device, report, { now: clock.now(), by, circles }) as Sync<RowOf<typeof userDevices>>;
       });
     },
   };

@@ -30,7 +30,7 @@ const KINDS: Readonly<Record<string, string>> = {
   "web-push": "desktop",
 };
 
-/** All areas, or the one named; at most twenty, so they are read anew each time and are never stale. */
+/** All areas, or the one named; at most twenty. */
 export function readCircles(reader: Reader, id?: string): Circle[] {
   const rows = reader.all<{ id: string; longitude: number; latitude: number; radiusM: number; kinds: string | null }>(
     `SELECT id, json_extract(geometry_value, '$.geometry.coordinates[0]') AS longitude,

@@ -1,7 +1,7 @@
 import type userDevices from "../resources/people/user-devices.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { By, Transaction } from "../store/store.ts";
-import { type Circle, type Position, placeOf, readCircles } from "./circles.ts";
+import { type Circle, type Position, placeOf } from "./circles.ts";
 import { type Crossings, type Walker, writeCrossings } from "./crossings.ts";
 
 /** A device's word on where it is. */
@@ -18,7 +18,7 @@ export function takeReport(
   tx: Transaction,
   device: RowOf<typeof userDevices>,
   report: PositionReport,
-  { now, by }: { now: number; by: By },
+  { now, by, circles }: { now: number; by: By; circles: readonly Circle[] },
 ): RowOf<typeof userDevices> {
   const at = Math.min(report.at ?? now, now);
   const last = tx.one<{ at: number }>("SELECT at FROM area_positions WHERE device = ?", device.pk);
@@ -29,7 +29,7 @@ export function takeReport(
        accuracy_m = excluded.accuracy_m, longitude = excluded.longitude, latitude = excluded.latitude`,
     ...[device.pk, at, now, report.accuracyM, report.longitude, report.latitude],
   );
-  const crossings = crossingsOf(readCircles(tx), insideOf(tx, device), report, device);
+  const crossings = crossingsOf(circles, insideOf(tx, device), report, device);
   writeCrossings(tx, device, crossings, { at, received: now }, by);
   return device;
 }
