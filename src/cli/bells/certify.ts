@@ -113,8 +113,8 @@ function print(
   const { restarts, steps, suspends } = certificates[0] as Certificate;
   if (!json) {
     terminal.out(`Bells from ${dateText(share.fromMs)} to ${dateText(share.toMs - DAY_MS)}, ${zones.size} time zones`);
-    terminal.out(`  mishaps    ${restarts} restarts, ${steps} clock steps, ${suspends} suspends`);
-    for (const [name, count] of Object.entries(all)) terminal.out(`  ${name.padEnd(11)}${count.toLocaleString("en")}`);
+    terminal.out(`  mishaps      ${restarts} restarts, ${steps} clock steps, ${suspends} suspends`);
+    for (const [name, count] of Object.entries(all)) terminal.out(`  ${name.padEnd(13)}${count.toLocaleString("en")}`);
     terminal.out(
       "Planner and ticker are those of the appliance. The clock is turned by hand, the database lies in memory,",
     );
