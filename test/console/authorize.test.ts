@@ -8,7 +8,7 @@ import { PHONE_SIZE } from "../support/console-pages.ts";
 import { startTestDaemon, TEST_ADMIN, type TestDaemon } from "../support/daemon.ts";
 import { peer } from "../support/peers.ts";
 
-const { describe, it } = peer("chromium-headless-shell");
+const { describe, it } = peer("chromium");
 
 describe("the authorize page, in a browser without scripts", () => {
   let daemon: TestDaemon;

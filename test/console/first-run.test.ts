@@ -7,7 +7,7 @@ import { peer } from "../support/peers.ts";
 import { type RunningDaemon, serve } from "../support/product.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 
-const { describe, it } = peer("chromium-headless-shell");
+const { describe, it } = peer("chromium");
 
 describe("the first run", () => {
   let data: string;

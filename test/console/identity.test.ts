@@ -8,7 +8,7 @@ import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { sweepPages } from "../support/page-sweep.ts";
 import { peer } from "../support/peers.ts";
 
-const { describe, it } = peer("chromium-headless-shell");
+const { describe, it } = peer("chromium");
 
 describe("who may what, in the console", () => {
   /** Takes the calls of webhooks; refuses the first. */

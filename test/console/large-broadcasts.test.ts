@@ -8,7 +8,7 @@ import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { SEEDED_MESSAGE, seedRows } from "../support/many-rows.ts";
 import { peer } from "../support/peers.ts";
 
-const { describe, it } = peer("chromium-headless-shell");
+const { describe, it } = peer("chromium");
 
 /** What the browser calls a long task. @source W3C Long Tasks API */
 const LONG_TASK_MS = 50;

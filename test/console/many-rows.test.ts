@@ -7,7 +7,7 @@ import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { seedRows } from "../support/many-rows.ts";
 import { peer } from "../support/peers.ts";
 
-const { describe, it } = peer("chromium-headless-shell");
+const { describe, it } = peer("chromium");
 
 /** `CARILLON_ROWS=100000` measures the console at its full size. */
 const ROWS = Number(process.env.CARILLON_ROWS ?? 20_000);

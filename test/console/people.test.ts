@@ -6,7 +6,7 @@ import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { sweepPages } from "../support/page-sweep.ts";
 import { peer } from "../support/peers.ts";
 
-const { describe, it } = peer("chromium-headless-shell");
+const { describe, it } = peer("chromium");
 
 const NAMES = ["Anna Adler", "Anna Brandt", "Ben Conrad", "Clara Dietz"];
 

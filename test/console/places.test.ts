@@ -7,7 +7,7 @@ import { sweepPages } from "../support/page-sweep.ts";
 import { peer } from "../support/peers.ts";
 import { makePlaces } from "../support/places.ts";
 
-const { describe, it } = peer("chromium-headless-shell");
+const { describe, it } = peer("chromium");
 
 interface Pinned {
   pinnedLocation: { coordinates: [number, number] } | null;

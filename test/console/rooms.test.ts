@@ -8,7 +8,7 @@ import { sweepPages } from "../support/page-sweep.ts";
 import { peer } from "../support/peers.ts";
 import { wavFile } from "../support/wav-file.ts";
 
-const { describe, it } = peer("chromium-headless-shell");
+const { describe, it } = peer("chromium");
 
 /** Half a minute of silence: long enough to be stopped. */
 const LONG_WAV = wavFile({ rateHz: 8_000, channels: 1, bits: 16 }, Buffer.alloc(30 * 16_000));

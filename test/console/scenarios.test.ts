@@ -7,7 +7,7 @@ import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { peer } from "../support/peers.ts";
 import { LOCKDOWN_PIN, makeLoadSource, makeSituations, zoneTable } from "../support/situations.ts";
 
-const { describe, it } = peer("chromium-headless-shell");
+const { describe, it } = peer("chromium");
 
 /** How long a live start is held, with time to spare. */
 const HELD_MS = 1_900;

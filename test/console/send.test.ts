@@ -5,7 +5,7 @@ import { type ConsolePage, newConsolePage, startBrowser } from "../support/brows
 import { TEST_ADMIN } from "../support/daemon.ts";
 import { peer } from "../support/peers.ts";
 
-const { describe, it } = peer("chromium-headless-shell");
+const { describe, it } = peer("chromium");
 
 /** A microphone that beeps, and nobody to ask for it. */
 const FAKE_MICROPHONE = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"];

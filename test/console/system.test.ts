@@ -9,7 +9,7 @@ import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { sweepPages } from "../support/page-sweep.ts";
 import { peer } from "../support/peers.ts";
 
-const { describe, it } = peer("chromium-headless-shell");
+const { describe, it } = peer("chromium");
 
 describe("the System page", () => {
   /** Holds the port that the phones' plugin is told to listen on, so that it can't start. */

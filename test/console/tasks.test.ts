@@ -6,7 +6,7 @@ import { openConsole } from "../support/console-pages.ts";
 import { type CountedHands, countedHands } from "../support/counted-hands.ts";
 import { peer } from "../support/peers.ts";
 
-const { describe, it } = peer("chromium-headless-shell");
+const { describe, it } = peer("chromium");
 
 /** Clicks that a task may take. @source console.md, Measure it */
 const MOST_CLICKS = { stop: 1, lockdown: 2, why: 4, addPhone: 6, mayAll: 4 };

@@ -33,6 +33,8 @@ export interface InlinePlugin {
   called(count: number): Promise<void>;
   /** Resolves with the first report of this delivery at this level, already made or still to come. */
   outcome(deliveryId: number, level: OutcomeLevel): Promise<OutcomeNote>;
+  /** Resolves with the delivery's acceptance, else with a failure of it that was not told yet. */
+  answered(deliveryId: number): Promise<OutcomeNote>;
   /** The levels reported of one delivery, in order. */
   levels(deliveryId: number): OutcomeLevel[];
   close(): Promise<void>;
@@ -76,11 +78,29 @@ export async function runInline(plugin: PluginDefinition, options: InlineOptions
       look();
     });
 
+  /** Thousands of deliveries are waited for at once. */
+  const first = new Map<string, OutcomeNote>();
+  const keyOf = (deliveryId: number, level: OutcomeLevel): string => `${deliveryId} ${level}`;
+  const keep = (notes: readonly OutcomeNote[]): void => {
+    outcomes.push(...notes);
+    for (const note of notes) {
+      const key = keyOf(note.deliveryId, note.level);
+      if (!first.has(key)) first.set(key, note);
+    }
+  };
+
+  const takeFailure = (deliveryId: number): OutcomeNote | undefined => {
+    const key = keyOf(deliveryId, "failed");
+    const failure = first.get(key);
+    first.delete(key);
+    return failure;
+  };
+
   const hear = (message: FromPlugin): void => {
     if (message.kind === "active") started?.resolve();
     if (message.kind === "fault") started?.reject(new Error(message.message));
     if (message.kind === "listening") urls[message.name] = message.url;
-    if (message.kind === "outcomes") outcomes.push(...message.notes);
+    if (message.kind === "outcomes") keep(message.notes);
     if (message.kind === "status") statuses.push({ state: message.state, reason: message.reason });
     if (message.kind === "stopped") onStopped();
     if (message.kind === "call") respond(message);
@@ -122,8 +142,8 @@ export async function runInline(plugin: PluginDefinition, options: InlineOptions
       }),
     said: (fits) => when(() => statuses.find(fits)),
     called: async (count) => void (await when(() => calls.length >= count)),
-    outcome: (deliveryId, level) =>
-      when(() => outcomes.find((note) => note.deliveryId === deliveryId && note.level === level)),
+    outcome: (deliveryId, level) => when(() => first.get(keyOf(deliveryId, level))),
+    answered: (deliveryId) => when(() => first.get(keyOf(deliveryId, "accepted")) ?? takeFailure(deliveryId)),
     levels: (deliveryId) => outcomes.filter((note) => note.deliveryId === deliveryId).map((note) => note.level),
     async close() {
       const stopped = new Promise<void>((resolve) => {

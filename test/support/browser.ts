@@ -15,10 +15,9 @@ export interface ConsolePage {
 /** A window as on a desk. */
 export const WINDOW_SIZE = { width: 1_280, height: 800 };
 
-/** Debian's Chromium as a program that has no window at all, with further switches of its command line; the test closes it. */
+/** Debian's Chromium without a window, with further switches of its command line; the test closes it. */
 export async function startBrowser(args: readonly string[] = []): Promise<Browser> {
-  const executablePath = "/usr/bin/chromium-headless-shell";
-  return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", ...args] });
+  return chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", ...args] });
 }
 
 /** A browser window of its own, 1280 px wide unless told, in which nothing moves without need. */
