@@ -44,7 +44,7 @@ export interface PlannerNeeds {
 export type BellStore = Reader & Pick<Store, "write">;
 
 /** Rings are always planned for at least this long. @source bells.md, Running */
-export const PLANNED_MS = 48 * 3_600_000;
+const PLANNED_MS = 48 * 3_600_000;
 /** own choice: planned a day further, so that this is done once a day. */
 const PLAN_TO_MS = PLANNED_MS + 24 * 3_600_000;
 /** How long what became of rings is kept. own choice */

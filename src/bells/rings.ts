@@ -158,7 +158,7 @@ export function ringsOf(compiled: CompiledSchedule, fromMs: number, toMs: number
 }
 
 /** The id that a ring has on every appliance. @source bells.md, Model */
-export function ringId(scheduleId: string, entryId: string, localDate: string, localTime: string): string {
+function ringId(scheduleId: string, entryId: string, localDate: string, localTime: string): string {
   return derivedId(scheduleId, entryId, localDate, localTime);
 }
 

@@ -71,7 +71,7 @@ export function createAir(needs: AirNeeds): Air {
       return put;
     },
     async addNewRows(live) {
-      await loadRows(live, needs, { again: false, givenUp: null, silenced: NONE });
+      await loadRows(live, needs, { again: false, givenUp: null, silenced: new Set() });
       live.allAdded();
     },
     leave,
@@ -88,7 +88,7 @@ async function putOnAir(notificationId: string, needs: AirNeeds): Promise<LiveBr
   const live = await makeLive(row, how, needs);
   desk.enter(live);
   const givenUp = how === "finish" || how === "interrupted" ? WORDS[stopped ?? how] : null;
-  const silenced = isHeld(row) ? silencedDevices(row, store, clock.now()) : NONE;
+  const silenced = isHeld(row) ? silencedDevices(row, store, clock.now()) : new Set<number>();
   await loadRows(live, needs, { again: how === "again", givenUp, silenced });
   live.allAdded();
   if (how === "interrupted") await tell(row, WORDS.interrupted, needs);
@@ -274,5 +274,3 @@ const WORDS = {
   expired: "The message has expired.",
   silenced: "An emergency silences the bells here until its all-clear.",
 };
-
-const NONE: ReadonlySet<number> = new Set();

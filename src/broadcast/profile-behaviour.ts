@@ -64,7 +64,7 @@ function checkedSettings(
 }
 
 /** What may be said of an extension; null where anything may. */
-export function schemaFor(extensionId: string, schemaOf: SchemaOf): ProfileSchema | null {
+function schemaFor(extensionId: string, schemaOf: SchemaOf): ProfileSchema | null {
   return extensionId === ONPREM_EXTENSION_ID ? ONPREM_SCHEMA : schemaOf(extensionId);
 }
 

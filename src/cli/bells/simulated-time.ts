@@ -1,4 +1,4 @@
-import type { Clock } from "../../base/clock.ts";
+import { type Clock, systemClock } from "../../base/clock.ts";
 
 /** A clock that a simulation turns: wall and monotonic time apart, nothing happens by itself. */
 export interface SimulatedClock extends Clock {
@@ -18,7 +18,7 @@ export function createSimulatedClock(start: number): SimulatedClock {
     monotonicMs: () => monotonicMs,
     after: () => never,
     every: () => never,
-    soon: (fn) => void setImmediate(fn),
+    soon: systemClock.soon,
     pass(ms) {
       wall += ms;
       monotonicMs += ms;
