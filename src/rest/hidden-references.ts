@@ -45,6 +45,13 @@ export function compileHiding(
   };
 }
 
+/** Names of the single references that an answer may show as null although the row has one. */
+export function hidableReferences(resource: AnyResource, catalogue: Catalogue): string[] {
+  return referencesOf(resource, catalogue)
+    .filter(({ many, target }) => !many && target.scope !== "organisation")
+    .map(({ field }) => field);
+}
+
 /** The domain that a row is shown in: of several one that is held, else one that is known. */
 function knownDomain({ domainId, alsoIn }: Row, scope: Scope): string | null {
   const domains = [domainId as string, ...(alsoIn ?? [])];

@@ -3,6 +3,7 @@ import { pathParams } from "../../schema/catalogue.ts";
 import type { ComputedField, Field, FileFieldData } from "../../schema/field.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { AnyResource } from "../../schema/resource.ts";
+import { hidableReferences } from "../hidden-references.ts";
 import { exampleOf } from "./example.ts";
 import {
   givenMembers,
@@ -33,7 +34,10 @@ export function rowSchemas(resource: AnyResource, catalogue: Catalogue): Record<
   const name = typeName(resource.name);
   const schemas: Record<string, JsonSchema> = {
     [name]: { description: resource.doc, ...objectOf(rowMembers(resource, catalogue)) },
-    [`${name}Summary`]: { description: `${resource.doc} Shown within another row.`, ...objectOf(ownMembers(resource)) },
+    [`${name}Summary`]: {
+      description: `${resource.doc} Shown within another row.`,
+      ...objectOf(ownMembers(resource, catalogue)),
+    },
     [`${name}Page`]: pageSchema(name),
     [`${name}New`]: objectOf(creating(resource)),
     [`${name}Change`]: objectOf(givenMembers(resource.fields, "update")),
@@ -80,7 +84,7 @@ function creating(resource: AnyResource): Members {
 }
 
 function rowMembers(resource: AnyResource, catalogue: Catalogue): Members {
-  const { properties, required } = ownMembers(resource);
+  const { properties, required } = ownMembers(resource, catalogue);
   for (const [name, field] of Object.entries(resource.fields)) {
     if (field.kind !== "computed" || field.type !== "array") continue;
     properties[name] = field.rowsOf ? rowsWithin(field.rowsOf, field.doc) : shownSchema(field);
@@ -98,11 +102,14 @@ function rowMembers(resource: AnyResource, catalogue: Catalogue): Members {
 }
 
 /** Without relations, lists that are computed, and what stands at the row's own path alone. */
-function ownMembers(resource: AnyResource): Members {
+function ownMembers(resource: AnyResource, catalogue: Catalogue): Members {
   const plain: [string, Field][] = Object.entries(resource.fields).filter(
     ([, field]) => field.kind !== "file" && !(field.kind === "computed" && field.type === "array"),
   );
   const { properties, required } = shownMembers(Object.fromEntries(plain));
+  for (const name of hidableReferences(resource, catalogue)) {
+    if (properties[name]) properties[name] = orNull(properties[name]);
+  }
   const members: Members = {
     properties: { id: ID, ...properties, createdAt: MOMENT, updatedAt: MOMENT },
     required: ["id", ...required, "createdAt", "updatedAt"],
