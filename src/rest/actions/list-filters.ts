@@ -1,4 +1,4 @@
-import { invalidValue } from "../../base/errors.ts";
+import { invalidValue, notFound } from "../../base/errors.ts";
 import { STAGES } from "../../broadcast/stage.ts";
 import { usersInside } from "../../devices/area-presence.ts";
 import { groupsOfDevice } from "../../devices/device-groups.ts";
@@ -8,6 +8,7 @@ import notifications from "../../resources/broadcasts/notifications.ts";
 import deviceGroups from "../../resources/devices/device-groups.ts";
 import devices from "../../resources/devices/devices.ts";
 import endpoints from "../../resources/devices/endpoints.ts";
+import extensions from "../../resources/devices/extensions.ts";
 import users from "../../resources/people/users.ts";
 import { boolean, list, option, text, uuid } from "../../schema/field.ts";
 import type { Filter, Reader } from "../../store/store.ts";
@@ -92,6 +93,7 @@ export const listFilterActions: readonly Action[] = [
     answers: { kind: "list", resource: endpoints },
     async handle(request) {
       const within = { extensionId: request.params.extensionId ?? "" };
+      if (!request.needs.store.get(extensions, within.extensionId)) throw notFound();
       const asked = [
         ...valuesOf(request.query, "status", COLOURS),
         ...valuesOf(request.query, "includedStatuses", COLOURS),

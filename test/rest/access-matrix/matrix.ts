@@ -62,6 +62,7 @@ export function casesOf(world: World): Case[] {
 function strangersCases(actor: Actor, selector: Selector, world: World): Case[] {
   return world.api.declarations.flatMap((resource) =>
     resource.paths.flatMap((path) => {
+      if (!methodsOf(path).includes("get")) return [];
       const collection = fill(path, parentsIn(path, resource, "own", world) ?? []);
       const paths = [
         collection,
@@ -167,7 +168,7 @@ function itemCases(base: Base, at: At, fact: Fact, isSeen: boolean, open: boolea
   const isKnown = !open && isReadable(actor, resource) && oracle.inSight(actor, acting, fact);
   const get: Case = { ...base, method: "GET", path: item, status: isSeen ? 200 : isKnown ? 403 : 404 };
   if (isSeen && !path.itemBy) get.permissions = permissions;
-  const cases = [get];
+  const cases = methods.includes("get") ? [get] : [];
   if (actor.name !== "writer" && actor.name !== "reader") return cases;
   const status = !isSeen ? 404 : may("put") && changes ? 200 : 403;
   if (methods.includes("put")) cases.push({ ...base, method: "PUT", path: item, body: {}, status });
