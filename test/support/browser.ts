@@ -8,9 +8,14 @@ export interface ConsolePage {
   readonly faults: string[];
   /** Opens an address of the console and waits until its page is there and at rest. */
   open(path: string): Promise<void>;
-  /** What axe finds on the page as it is, by all its rules or by those about colours, each with the elements it is about. */
-  axe(rules?: "colours"): Promise<string[]>;
+  /** What axe finds on the page as it is, by all its rules, by those about colours or by the others, each with the elements it is about. */
+  axe(rules?: "colours" | "others"): Promise<string[]>;
 }
+
+const AXE_RULES = {
+  colours: { runOnly: ["color-contrast"] },
+  others: { rules: { "color-contrast": { enabled: false } } },
+};
 
 /** A window as on a desk. */
 export const WINDOW_SIZE = { width: 1_280, height: 800 };
@@ -44,8 +49,7 @@ export async function newConsolePage(
     },
     async axe(rules) {
       await page.evaluate(`window.axe || (() => { ${axe.source} })()`);
-      const only = rules === "colours" ? { runOnly: ["color-contrast"] } : {};
-      const options = JSON.stringify({ resultTypes: ["violations"], ...only });
+      const options = JSON.stringify({ resultTypes: ["violations"], ...(rules ? AXE_RULES[rules] : {}) });
       const { violations } = await page.evaluate<AxeResults>(`axe.run(document, ${options})`);
       return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
     },
