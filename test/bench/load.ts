@@ -11,12 +11,31 @@ export interface Load {
  * Posts JSON bodies to `url` from `clients` connections, each waiting for its answer before the next, for `durationMs`.
  * Throws when an answer is not 200.
  */
-export async function postFor(
+export function postFor(
   url: string,
   headers: Record<string, string>,
   clients: number,
   durationMs: number,
   body: (n: number) => unknown,
+): Promise<Load> {
+  const typed = { ...headers, "content-type": "application/json" };
+  return load(clients, durationMs, (agent, n) => send(agent, url, "POST", typed, JSON.stringify(body(n))));
+}
+
+/** Gets `url` as `postFor` posts to it. */
+export function getFor(
+  url: string,
+  headers: Record<string, string>,
+  clients: number,
+  durationMs: number,
+): Promise<Load> {
+  return load(clients, durationMs, (agent) => send(agent, url, "GET", headers, ""));
+}
+
+async function load(
+  clients: number,
+  durationMs: number,
+  ask: (agent: Agent, n: number) => Promise<void>,
 ): Promise<Load> {
   const agent = new Agent({ keepAlive: true, maxSockets: clients });
   const began = performance.now();
@@ -25,7 +44,7 @@ export async function postFor(
   const client = async (): Promise<void> => {
     while (performance.now() - began < durationMs) {
       const sent = performance.now();
-      await post(agent, url, headers, JSON.stringify(body(number++)));
+      await ask(agent, number++);
       times.push(performance.now() - sent);
     }
   };
@@ -35,10 +54,10 @@ export async function postFor(
   return { perSecond: times.length / seconds, p99: times.sort((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? 0 };
 }
 
-function post(agent: Agent, url: string, headers: Record<string, string>, body: string): Promise<void> {
+function send(agent: Agent, url: string, method: string, headers: Record<string, string>, body: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    const all = { ...headers, "content-type": "application/json", "content-length": String(Buffer.byteLength(body)) };
-    const sending = request(url, { method: "POST", agent, headers: all }, (response) => {
+    const length = method === "GET" ? {} : { "content-length": String(Buffer.byteLength(body)) };
+    const sending = request(url, { method, agent, headers: { ...headers, ...length } }, (response) => {
       const parts: Buffer[] = [];
       response.on("data", (part: Buffer) => parts.push(part));
       response.on("end", () => {

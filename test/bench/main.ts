@@ -4,16 +4,25 @@
  * Exit code 0 also when a goal was missed: a figure is no verdict on a shared machine.
  */
 import { parseArgs } from "node:util";
-import type { Figure, Row } from "./row.ts";
+import type { Row } from "./row.ts";
 import { areaReport } from "./rows/area-report.ts";
 import { broadcastToManyPhones } from "./rows/broadcast-to-many-phones.ts";
 import { durableCreate } from "./rows/durable-create.ts";
 import { phonePush } from "./rows/phone-push.ts";
+import { reading } from "./rows/reading.ts";
 import { rtpPacing } from "./rows/rtp-pacing.ts";
 import { startAndMemory } from "./rows/start-and-memory.ts";
-import { tableOf, writeResults } from "./table.ts";
+import { type Measured, tableOf, writeResults } from "./table.ts";
 
-const ROWS: readonly Row[] = [durableCreate, areaReport, phonePush, broadcastToManyPhones, rtpPacing, startAndMemory];
+const ROWS: readonly Row[] = [
+  reading,
+  durableCreate,
+  areaReport,
+  phonePush,
+  broadcastToManyPhones,
+  rtpPacing,
+  startAndMemory,
+];
 
 const { values, positionals } = parseArgs({
   options: { write: { type: "boolean", default: false } },
@@ -26,11 +35,11 @@ if (rows.length === 0) {
   process.exit(2);
 }
 
-const results: { row: Row; figures: Figure[] }[] = [];
+const results: Measured[] = [];
 for (const row of rows) {
   const say = (progress: string): void => void process.stderr.write(`row ${row.number}, ${row.name}: ${progress}\n`);
   say("begins");
-  results.push({ row, figures: await row.measure(say) });
+  results.push({ number: row.number, name: row.name, figures: await row.measure(say) });
 }
 process.stdout.write(`${tableOf(results)}\n`);
 if (values.write) writeResults(results);

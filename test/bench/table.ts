@@ -1,19 +1,24 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, totalmem } from "node:os";
 import { join } from "node:path";
 import type { Figure, Row } from "./row.ts";
+
+/** A row of the table with what was measured. */
+export interface Measured extends Pick<Row, "number" | "name"> {
+  figures: readonly Figure[];
+}
 
 const BEGIN = "<!-- bench: begin (written by `npm run bench -- --write`) -->";
 const END = "<!-- bench: end -->";
 
 /** Measured rows as a Markdown table, one line a figure. */
-export function tableOf(results: readonly { row: Row; figures: readonly Figure[] }[]): string {
-  const lines = results.flatMap(({ row, figures }) =>
+export function tableOf(results: readonly Measured[]): string {
+  const lines = results.flatMap(({ number, name, figures }) =>
     figures.map((figure) => {
       const against = `${rounded(figure.limit)} ${figure.unit} (${figure.against})`;
       const ours = `${rounded(figure.ours)} ${figure.unit}`;
       const verdict = figure.met ? "met" : "missed";
-      return `| ${row.number} | ${row.name}: ${figure.what} | ${ours} | ${against} | ${rounded(figure.ratio)} | ${figure.goal} | ${verdict} |`;
+      return `| ${number} | ${name}: ${figure.what} | ${ours} | ${against} | ${rounded(figure.ratio)} | ${figure.goal} | ${verdict} |`;
     }),
   );
   return ["| # | Path | Ours | Limit, same run | Ratio | Goal | |", "|---|---|---|---|---|---|---|", ...lines].join(
@@ -21,21 +26,26 @@ export function tableOf(results: readonly { row: Row; figures: readonly Figure[]
   );
 }
 
-/** Keeps the figures as JSON and puts the table into the README. Run from the repository's root. */
-export function writeResults(results: readonly { row: Row; figures: readonly Figure[] }[]): void {
+/**
+ * Keeps the figures as JSON and puts the table of all that were ever kept into the README. Run from the repository's root.
+ */
+export function writeResults(results: readonly Measured[]): void {
   const machine = { node: process.version, cores: availableParallelism(), memoryGiB: Math.round(totalmem() / 2 ** 30) };
   const folder = join(process.cwd(), "test/bench/results");
   mkdirSync(folder, { recursive: true });
-  for (const { row, figures } of results) {
-    const record = { number: row.number, name: row.name, machine, figures };
-    const file = join(folder, `row-${String(row.number).padStart(2, "0")}.json`);
+  for (const { number, name, figures } of results) {
+    const record = { number, name, machine, figures };
+    const file = join(folder, `row-${String(number).padStart(2, "0")}.json`);
     writeFileSync(file, `${JSON.stringify(record, null, 2)}\n`);
   }
+  const kept = readdirSync(folder)
+    .sort()
+    .map((file) => JSON.parse(readFileSync(join(folder, file), "utf8")) as Measured);
   const readme = readFileSync("README.md", "utf8");
   const [head, rest] = [readme.indexOf(BEGIN), readme.indexOf(END)];
   if (head < 0 || rest < head) throw new Error("README.md has no place for the table of figures");
   const words = `Node ${machine.node}, ${machine.cores} cores, ${machine.memoryGiB} GiB; medians of interleaved rounds.`;
-  const table = `${BEGIN}\n${words}\n\n${tableOf(results)}\n`;
+  const table = `${BEGIN}\n${words}\n\n${tableOf(kept)}\n`;
   writeFileSync("README.md", readme.slice(0, head) + table + readme.slice(rest));
 }
 

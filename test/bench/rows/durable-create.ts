@@ -1,11 +1,9 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { createInterface } from "node:readline";
-import { initialise, ROOT, serve } from "../../support/product.ts";
+import { join } from "node:path";
+import { initialise, serve } from "../../support/product.ts";
 import { postFor } from "../load.ts";
+import { startRawServer } from "../raw-server.ts";
 import { atLeast, type Figure, median, type Row } from "../row.ts";
 
 const ROUNDS = 5;
@@ -25,7 +23,8 @@ export const durableCreate: Row = {
   async measure(say) {
     const folder = mkdtempSync(join(tmpdir(), "carillon-bench-"));
     const ours = await startOurs(join(folder, "data"));
-    const raw = await startRaw(join(folder, "raw.db"));
+    const server = await startRawServer("raw-create-server", join(folder, "raw.db"));
+    const raw = { ...server, headers: {} };
     const figures: Measured = { ours: [], raw: [], single: [], rawSingle: [], syncs: [] };
     try {
       for (let round = 0; round < ROUNDS; round++) {
@@ -73,18 +72,6 @@ async function startOurs(dataDir: string): Promise<Target> {
   const daemon = await serve(dataDir);
   const headers = { authorization: `Bearer ${token}` };
   return { url: `${daemon.url}/api/v1/users`, headers, stop: () => daemon.end("SIGTERM") };
-}
-
-async function startRaw(file: string): Promise<Target> {
-  const program = resolve(ROOT, "dist/test/bench/raw-create-server.js");
-  const child = spawn(process.execPath, [program, file], { stdio: ["ignore", "pipe", "inherit"] });
-  const [port] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
-  const closed = once(child, "close");
-  const stop = (): Promise<unknown> => {
-    child.kill("SIGTERM");
-    return closed;
-  };
-  return { url: `http://127.0.0.1:${port}/`, headers: {}, stop };
 }
 
 function syncRate(path: string): number {
