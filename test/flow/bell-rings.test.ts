@@ -30,7 +30,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => scene.end());
 
-const make = async (path: string, body: object): Promise<string> =>
+const make = async (path: string, body: Record<string, unknown>): Promise<string> =>
   (await scene.api().post<{ id: string }>(path, body)).id;
 
 /** A schedule that rings every day at one time, with a message to all devices; answers its id. */
