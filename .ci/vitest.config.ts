@@ -16,8 +16,7 @@ export default defineConfig({
     pool: "forks",
     // The files of a process share its modules, which hold no state: loading the product for each file costs a sixth of the time.
     isolate: false,
-    // One more than the cores of a small machine: some stories wait for sounds to end.
-    maxWorkers: 3,
+    maxWorkers: 2,
     setupFiles: [resolve(root, "test/support/set-up.ts")],
     globalSetup: resolve(import.meta.dirname, "global-setup.ts"),
     testTimeout: 30_000,
