@@ -180,8 +180,10 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   };
   Object.assign(behaviours, bindBehaviours({ ...rules, reportsSite }));
 
-  await store.write((tx) => completeGround(tx, access.systemBy("init")));
-  await store.write((tx) => writeAlarms(tx, access.systemBy("alarms")));
+  await store.write((tx) => {
+    completeGround(tx, access.systemBy("init"));
+    writeAlarms(tx, access.systemBy("alarms"));
+  });
   end("plugins", () => plugins.stop());
   await Promise.all([plugins.start(), sound.ready, speech.start()]);
   end("broadcaster", () => broadcaster.stop());

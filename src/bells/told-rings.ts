@@ -1,21 +1,13 @@
 import type { Clock } from "../base/clock.ts";
 import type { Reader } from "../store/store.ts";
 import type { BellScheduleRow } from "./bell-schedule-behaviour.ts";
-import { type RingState, ringRecords } from "./ring-book.ts";
+import { type Occurrence, type RingState, ringRecords } from "./ring-book.ts";
 import { type CompiledSchedule, ringsOf } from "./rings.ts";
 import { type BellTimes, compileTimetable, timetablesOf } from "./timetables.ts";
 import { DAY_MS } from "./zones.ts";
 
 /** A ring as it is told, with how far it has come. */
-export interface ToldRing {
-  id: string;
-  /** Epoch ms. */
-  at: number;
-  localDate: string;
-  localTime: string;
-  ringListId: string | null;
-  entryId: string | null;
-  messageTemplateId: string | null;
+export interface ToldRing extends Occurrence {
   /** `planned` for what lies further ahead than the planner looks. */
   state: Exclude<RingState, "withdrawn">;
 }
@@ -54,11 +46,14 @@ function compiledOf(row: BellScheduleRow, { reader, times }: RingNeeds): Compile
   return compileTimetable(timetable as NonNullable<typeof timetable>, times);
 }
 
-type Known = Omit<ToldRing, "state">;
-
 /** The rings that a schedule makes in the time given, worked out in slices. */
-async function ringsAhead(compiled: CompiledSchedule, fromMs: number, toMs: number, clock: Clock): Promise<Known[]> {
-  const rings: Known[] = [];
+async function ringsAhead(
+  compiled: CompiledSchedule,
+  fromMs: number,
+  toMs: number,
+  clock: Clock,
+): Promise<Occurrence[]> {
+  const rings: Occurrence[] = [];
   for (let from = fromMs; from < toMs; from += SLICE_MS) {
     for (const { entry, ...ring } of ringsOf(compiled, from, Math.min(from + SLICE_MS, toMs))) {
       rings.push({ ...ring, entryId: entry.id, messageTemplateId: entry.messageTemplateId });
@@ -68,7 +63,7 @@ async function ringsAhead(compiled: CompiledSchedule, fromMs: number, toMs: numb
   return rings;
 }
 
-function toldOf(ring: Known, state: RingState): ToldRing {
+function toldOf(ring: Occurrence, state: RingState): ToldRing {
   const { id, at, localDate, localTime, ringListId, entryId, messageTemplateId } = ring;
   const told = state === "withdrawn" ? "planned" : state;
   return { id, at, localDate, localTime, ringListId, entryId, messageTemplateId, state: told };

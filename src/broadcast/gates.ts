@@ -5,8 +5,8 @@ import { untilAborted } from "./until-aborted.ts";
 
 /** Where messages wait that somebody else times: bells. What was said is not stored: after a restart it is said again. */
 export interface Gates {
-  /** Resolves once the devices of the message may be asked; at once unless it is held back. */
-  released(row: Held, signal: AbortSignal): Promise<void>;
+  /** Resolves once the devices of a message that is held back may be asked. */
+  released(notificationId: string, signal: AbortSignal): Promise<void>;
   /** Calls `listener` with the moment of the first packet once it is known. */
   whenBegun(notificationId: string, listener: (at: number) => void): void;
   release(notificationId: string): void;
@@ -15,7 +15,7 @@ export interface Gates {
   forget(notificationId: string): void;
 }
 
-type Held = Pick<NotificationRow, "id" | "heldUntil" | "t0">;
+type Held = Pick<NotificationRow, "heldUntil" | "t0">;
 
 interface Gate {
   released: Signal;
@@ -40,8 +40,8 @@ export function createGates(events: Events): Gates {
   };
   events.on("notification.stopped", ({ notificationId }) => gates.get(notificationId)?.released.give());
   return {
-    async released(row, signal) {
-      if (isHeld(row)) await untilAborted(gateOf(row.id).released.given, signal);
+    async released(notificationId, signal) {
+      await untilAborted(gateOf(notificationId).released.given, signal);
     },
     whenBegun(notificationId, listener) {
       const gate = gateOf(notificationId);

@@ -2,6 +2,7 @@ import notificationActivities from "../../resources/broadcasts/notification-acti
 import notifications from "../../resources/broadcasts/notifications.ts";
 import { addActivity } from "../activities.ts";
 import type { EngineNeeds } from "../air.ts";
+import { isHeld } from "../gates.ts";
 import { finishRecipients } from "../open-recipients.ts";
 import { advance, type Stage } from "../stage.ts";
 import { untilAborted } from "../until-aborted.ts";
@@ -14,9 +15,12 @@ export const deliver: Stage<EngineNeeds> = {
   name: "deliver",
   async run(notificationId, needs) {
     const row = needs.store.get(notifications, notificationId);
-    if (row) await needs.gates.released(row, needs.signal);
-    // What was held back may have been taken away.
-    if (!needs.store.get(notifications, notificationId)) return;
+    if (!row) return;
+    if (isHeld(row)) {
+      await needs.gates.released(row.id, needs.signal);
+      // What was held back may have been taken away.
+      if (!needs.store.get(notifications, notificationId)) return;
+    }
     const live = await needs.air.take(notificationId);
     const lane = needs.laneOf(live.priority);
     await needs.store.write((tx) => {
