@@ -4,23 +4,20 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { createApiClient } from "../../src/cli/api-client.ts";
 import { initialise, type RunningDaemon, serve } from "../support/product.ts";
-import { pulseIn, startIdle, watched } from "./loop-monitor.ts";
+import { type Pulse, pulseIn, startIdle, watched } from "./loop-monitor.ts";
 
-/** What a run came to; times of the test and the commit apart. */
+/** What a run came to. */
 export interface BulkRun {
   lines: number;
   testSeconds: number;
   commitSeconds: number;
-  /** Tables that the test changed beside those that may keep its traces. */
-  changed: string[];
-  /** Rows found after the kill at half, and after the commit. */
-  afterKill: number;
-  afterCommit: number;
-  /** Longest answer to a urgent message that was sent during the upload. */
+  /** Longest answer to an ordinary write that was sent during the commit. */
   writeMaxMs: number;
-  lagP99Ms: number;
-  lagMaxMs: number;
-  machineLagP99Ms: number;
+  /** The daemon's loop during test and commit; beside it what the machine itself keeps everybody waiting. */
+  pulse: Pulse;
+  machineLagMaxMs: number;
+  /** Promises that were not kept, in words. */
+  broken: string[];
 }
 
 interface Upload {
@@ -29,75 +26,130 @@ interface Upload {
   percentage: number;
 }
 
+interface Log {
+  line: number;
+  resourceCreated: boolean;
+  resourceResponse: string;
+}
+
+/** Uploads, their logs, staging, audit and feed; and what each request leaves that has nothing to do with uploads. */
 const TRACES =
   /^(bulk_upload|store_batches|audit_entries|changes|sqlite_|search_pending|once_keys|user_tokens|.*__search)/;
 const ENDED = ["COMPLETE", "success", "ERROR"];
+/** Device groups that an appliance may have. @source service-api.md, Limits */
+const MOST_GROUPS = 3_500;
 
-/** Uploads `lines` multicast zones: a test, one that is killed at half, and a commit, with writes of others beside it. */
+/**
+ * Uploads `lines` multicast zones: a test, one with a wrong line in its middle, one that is killed at half, and a commit
+ * with writes of others beside it; at last one device group too many.
+ */
 export async function bulk(lines: number, say: (progress: string) => void): Promise<BulkRun> {
   const folder = await mkdtemp(join(tmpdir(), "carillon-bulk-"));
   const data = join(folder, "data");
   const { token } = await initialise(data);
-  const pulse = join(folder, "pulse.json");
+  const pulses: Pulse[] = [];
+  const broken: string[] = [];
+  const expect = (kept: boolean, promise: string): void => {
+    if (!kept) broken.push(promise);
+    say(`${kept ? "kept" : "BROKEN"}: ${promise}`);
+  };
   const idle = await startIdle(join(folder, "idle.json"));
-  const table = new Blob([zones(lines)], { type: "text/tab-separated-values" });
-  let daemon: RunningDaemon = await serve(data, []);
+  let daemon: RunningDaemon = await watched(join(folder, "pulse.json"), () => serve(data, []));
   const again = async (signal: "SIGTERM" | "SIGKILL"): Promise<void> => {
     await daemon.end(signal);
-    daemon = await watched(pulse, () => serve(data, []));
+    daemon = await watched(join(folder, "pulse.json"), () => serve(data, []));
   };
-  const client = () => createApiClient(daemon.url, token);
-  const send = async (testMode: boolean): Promise<string> => {
-    const { id } = await client().post<Upload>("/bulk-uploads", { resourceType: "speakers", testMode });
-    await client().upload(`/bulk-uploads/${id}/file`, table, "zones.tsv");
+  const api = () => createApiClient(daemon.url, token);
+  const send = async (resourceType: string, testMode: boolean, table: string): Promise<string> => {
+    const { id } = await api().post<Upload>("/bulk-uploads", { resourceType, testMode });
+    await api().upload(`/bulk-uploads/${id}/file`, new Blob([table], { type: "text/tab-separated-values" }), "a.tsv");
     return id;
   };
-  let writeMaxMs = 0;
-  const until = async (id: string, isOver: (upload: Upload) => boolean): Promise<Upload> => {
+  const until = async (id: string, isOver: (upload: Upload) => boolean, beside = async () => {}): Promise<Upload> => {
     for (;;) {
-      const began = performance.now();
-      await client().post("/distribution-lists", { name: "Beside", description: id });
-      writeMaxMs = Math.max(writeMaxMs, performance.now() - began);
-      const upload = await client().get<Upload>(`/bulk-uploads/${id}`);
-      if (isOver(upload)) return upload;
-      await new Promise((done) => setTimeout(done, 200));
+      await beside();
+      const upload = await api().get<Upload>(`/bulk-uploads/${id}`);
+      if (isOver(upload) || ENDED.includes(upload.status)) return upload;
+      await pause(200);
     }
   };
-  const hasEnded = ({ status }: Upload): boolean => ENDED.includes(status);
+  const ended = (id: string, beside?: () => Promise<void>): Promise<Upload> => until(id, () => false, beside);
+  const faultsOf = async (id: string): Promise<Log[]> => {
+    const { data: logs } = await api().get<{ data: Log[] }>(`/bulk-uploads/${id}/logs?resourceCreated=false&limit=10`);
+    return logs.filter(({ resourceResponse }) => resourceResponse !== "Created.");
+  };
+  const count = async (family: string): Promise<number> =>
+    (await api().get<{ total: number }>(`/${family}?limit=1`)).total;
+  /** What the daemon's loop does while `work` runs. */
+  const watching = async (work: () => Promise<void>): Promise<void> => {
+    daemon.child.kill("SIGUSR2");
+    await work();
+    await pause(400);
+    pulses.push(await pulseIn(join(folder, "pulse.json")));
+  };
+  const timed = async (work: () => Promise<void>): Promise<number> => {
+    const began = performance.now();
+    await work();
+    return Math.round(performance.now() - began) / 1e3;
+  };
+
   try {
     await daemon.end("SIGTERM");
     const before = hashes(data);
-    daemon = await serve(data, []);
-    let began = performance.now();
-    const tested = await send(true);
-    let upload = await client().get<Upload>(`/bulk-uploads/${tested}`);
-    while (!hasEnded(upload)) {
-      await new Promise((done) => setTimeout(done, 200));
-      upload = await client().get<Upload>(`/bulk-uploads/${tested}`);
-    }
-    const testSeconds = (performance.now() - began) / 1e3;
-    say(`test: ${upload.status} after ${testSeconds.toFixed(1)} s`);
+    daemon = await watched(join(folder, "pulse.json"), () => serve(data, []));
+    const good = zones(lines);
+    let tested = "";
+    const testSeconds = await timed(() =>
+      watching(async () => {
+        tested = await send("speakers", true, good);
+        const { status } = await ended(tested);
+        expect(status === "success", `a test of ${lines} lines ends well`);
+      }),
+    );
     await daemon.end("SIGTERM");
     const changed = [...hashes(data)].filter(([name, text]) => before.get(name) !== text).map(([name]) => name);
-    daemon = await watched(pulse, () => serve(data, []));
+    expect(changed.length === 0, `a test leaves all tables as they were (${changed.join(", ") || "all"})`);
+    daemon = await watched(join(folder, "pulse.json"), () => serve(data, []));
 
-    const killed = await send(false);
-    await until(killed, ({ percentage, status }) => percentage >= 50 || ENDED.includes(status));
+    const middle = Math.floor(lines / 2);
+    const bad = await send("speakers", false, zones(lines, middle));
+    const { status: ofBad } = await ended(bad);
+    const [fault, ...further] = await faultsOf(bad);
+    expect(ofBad === "ERROR" && (await count("devices")) === 0, "one wrong line in the middle: nothing is made");
+    const isTold = fault?.line === middle + 2 && further.length === 0;
+    expect(isTold, `its number and reason are in the logs (${fault?.line}: ${fault?.resourceResponse})`);
+
+    const killed = await send("speakers", false, good);
+    await until(killed, ({ percentage }) => percentage >= 50);
     await again("SIGKILL");
-    const afterKill = await countOf(client());
-    say(`killed at half: ${afterKill} rows after the restart`);
+    expect((await count("devices")) === 0, "killed at half: nothing is made");
 
-    began = performance.now();
-    await client().post(`/bulk-uploads/${tested}/commit`, {});
-    const { status } = await until(tested, hasEnded);
-    const commitSeconds = (performance.now() - began) / 1e3;
-    say(`commit: ${status} after ${commitSeconds.toFixed(1)} s`);
-    const afterCommit = await countOf(client());
-    await new Promise((done) => setTimeout(done, 10_000));
-    const { lagP99Ms, lagMaxMs } = await pulseIn(pulse);
-    const { lagP99Ms: machineLagP99Ms } = await pulseIn(join(folder, "idle.json"));
-    const figures = { testSeconds, commitSeconds, changed, afterKill, afterCommit, writeMaxMs };
-    return { lines, ...figures, lagP99Ms, lagMaxMs, machineLagP99Ms };
+    let writeMaxMs = 0;
+    const beside = async (): Promise<void> => {
+      const began = performance.now();
+      await api().post("/distribution-lists", { name: "Beside" });
+      writeMaxMs = Math.max(writeMaxMs, performance.now() - began);
+    };
+    const commitSeconds = await timed(() =>
+      watching(async () => {
+        await api().post(`/bulk-uploads/${tested}/commit`, {});
+        const { status } = await ended(tested, beside);
+        expect(status === "COMPLETE" && (await count("devices")) === lines, "a commit makes all of them");
+        // Feed, audit and search hear of them afterwards.
+        await pause(Math.max(2_000, lines / 10));
+      }),
+    );
+
+    const groups = await send("device-groups", false, groupsTable(MOST_GROUPS + 1));
+    const { status: ofGroups } = await ended(groups);
+    const [tooMany] = await faultsOf(groups);
+    expect(ofGroups === "ERROR" && (await count("device-groups")) === 0, "one device group too many: none is made");
+    const said = tooMany?.line === MOST_GROUPS + 2 && tooMany.resourceResponse.includes(`Limit of ${MOST_GROUPS}`);
+    expect(said, `the line that passes the limit says so (${tooMany?.line}: ${tooMany?.resourceResponse})`);
+
+    const pulse = worst(pulses);
+    const { lagMaxMs: machineLagMaxMs } = await pulseIn(join(folder, "idle.json"));
+    return { lines, testSeconds, commitSeconds, writeMaxMs, pulse, machineLagMaxMs, broken };
   } finally {
     idle.stop();
     await daemon.end("SIGTERM");
@@ -105,18 +157,30 @@ export async function bulk(lines: number, say: (progress: string) => void): Prom
   }
 }
 
-function zones(count: number): string {
+function pause(ms: number): Promise<void> {
+  return new Promise((done) => setTimeout(done, ms));
+}
+
+function worst(pulses: readonly Pulse[]): Pulse {
+  const most = (name: keyof Pulse): number => Math.max(...pulses.map((pulse) => pulse[name]));
+  return {
+    ...{ lagP99Ms: most("lagP99Ms"), lagMaxMs: most("lagMaxMs"), turnMaxMs: most("turnMaxMs") },
+    ...{ longTurns: most("longTurns"), rssBytes: most("rssBytes") },
+  };
+}
+
+/** A table of `count` zones; at `wrong` one whose description is missing. */
+function zones(count: number, wrong = -1): string {
   const lines = Array.from({ length: count }, (_, at) => {
     const group = `239.${1 + (at >> 16)}.${(at >> 8) & 255}.${at & 255}`;
-    return `zone:Z${at}\tZone ${at}\t${group}\t${5_004 + (at % 2) * 2}\tPCMU`;
+    return `zone:Z${at}\t${at === wrong ? "" : `Zone ${at}`}\t${group}\t${5_004 + (at % 2) * 2}\tPCMU`;
   });
   const head = ["deviceIdentifier", "description", "attributes.Group", "attributes.Port", "attributes.Codec"];
   return [head.join("\t"), ...lines].join("\n");
 }
 
-async function countOf(api: ReturnType<typeof createApiClient>): Promise<number> {
-  const { total } = await api.get<{ total: number }>("/devices?includeTotal=true&limit=1");
-  return total;
+function groupsTable(count: number): string {
+  return ["name\tfilterType", ...Array.from({ length: count }, (_, at) => `Group ${at}\tREJECT`)].join("\n");
 }
 
 /** What each table holds, of an appliance that does not run; those that an upload leaves traces in are left out. */

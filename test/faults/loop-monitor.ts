@@ -6,23 +6,48 @@ export interface Pulse {
   /** 99th percentile of the event loop's delay since the start of the watch, in ms. */
   lagP99Ms: number;
   lagMaxMs: number;
+  /** Most processor time that the main thread took in one turn of its loop, in ms. */
+  turnMaxMs: number;
+  /** Turns that took more than `LONG_TURN_MS`. */
+  longTurns: number;
   rssBytes: number;
 }
 
+/** What one turn of an event loop may take. */
+export const LONG_TURN_MS = 20;
+
 const RESOLUTION_MS = 10;
 
-/** Runs in the watched process, in its main thread, and writes its pulse into the file five times a second. */
+/**
+ * Runs in the watched process, in its main thread, and writes its pulse into the file five times a second; SIGUSR2 begins
+ * anew. The kernel says what the thread has used, whatever else the machine did meanwhile.
+ */
 const WATCH = `
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { writeFileSync, renameSync } from "node:fs";
+import { openSync, readSync, writeFileSync, renameSync } from "node:fs";
 import { isMainThread } from "node:worker_threads";
 const file = process.env.CARILLON_PULSE;
 if (isMainThread && file) {
   const delay = monitorEventLoopDelay({ resolution: ${RESOLUTION_MS} });
   delay.enable();
+  const used = openSync("/proc/self/task/" + process.pid + "/schedstat");
+  const text = Buffer.alloc(80);
+  const usedMs = () => Number(text.toString("latin1", 0, readSync(used, text, 0, 80, 0)).split(" ")[0]) / 1e6;
+  let [before, turnMaxMs, longTurns] = [usedMs(), 0, 0];
+  setInterval(() => {
+    const now = usedMs();
+    turnMaxMs = Math.max(turnMaxMs, now - before);
+    if (now - before > ${LONG_TURN_MS}) longTurns++;
+    before = now;
+  }, 1).unref();
+  process.on("SIGUSR2", () => {
+    delay.reset();
+    [turnMaxMs, longTurns] = [0, 0];
+  });
   setInterval(() => {
     const ms = (ns) => Math.max(0, ns / 1e6 - ${RESOLUTION_MS});
-    const pulse = { lagP99Ms: ms(delay.percentile(99)), lagMaxMs: ms(delay.max), rssBytes: process.memoryUsage.rss() };
+    const lags = { lagP99Ms: ms(delay.percentile(99)), lagMaxMs: ms(delay.max) };
+    const pulse = { ...lags, turnMaxMs, longTurns, rssBytes: process.memoryUsage.rss() };
     writeFileSync(file + ".new", JSON.stringify(pulse));
     renameSync(file + ".new", file);
   }, 200).unref();
