@@ -158,7 +158,8 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const groupCounts = createGroupCounts(counting);
   const activating = { groups: "activation-groups", membershipOf: inActivationGroup };
   const activationCounts = createGroupCounts({ ...counting, ...activating });
-  const endpoint = { ownId: endpointId, health, buildInfo };
+  const siteClock = () => ({ timeZone: zoneFor(store, null), synchronised: measurements.last.clockSynchronised });
+  const endpoint = { ownId: endpointId, health, buildInfo, clock: siteClock };
   const { files } = store;
   const baseUrl = (): string => settings.api.publicUrl?.replace(/\/+$/, "") ?? server.url;
   const policy = createAddressPolicy(settings.network);

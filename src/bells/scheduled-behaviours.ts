@@ -28,9 +28,9 @@ export function scheduledNotificationBehaviour(needs: NextTimeNeeds): Behaviour<
       if (!/^(DTSTART|RRULE)/i.test(after.schedule) && after.schedule.length > MOST_CRON)
         throw invalidValue("schedule", `A cron expression has at most ${MOST_CRON} characters.`);
     },
-    present: (rows) =>
+    present: (rows, { query }) =>
       rows.map(({ schedule, timeZone, disabled }) => ({
-        nextFireTime: disabled ? null : nextTime(schedule, timeZone, needs),
+        ...nextTimes(disabled ? null : schedule, timeZone, query.includeNextFireTimes === true, needs),
         syncId: null,
       })),
   };
@@ -45,19 +45,31 @@ export function clearDevicesScheduleBehaviour(needs: NextTimeNeeds): Behaviour<t
       const cron = readQuartz(after.cronExpression);
       if (typeof cron === "string") throw invalidValue("cronExpression", cron);
     },
-    present(rows) {
+    present(rows, { query }) {
       const zone = needs.times.ownZone();
       return rows.map(({ cronExpression }) => ({
-        nextFireTime: nextTime(cronExpression, zone, needs),
+        ...nextTimes(cronExpression, zone, query.includeNextFireTimes === true, needs),
         syncId: null,
       }));
     },
   };
 }
 
-function nextTime(rule: string, timeZone: string, { clock, times }: NextTimeNeeds): string | null {
-  const repetition = readRepetition(rule);
-  if (typeof repetition === "string") return null;
-  const at = nextInstant(repetition, times.zones.of(timeZone), times.rules ?? DEFAULT_CLOCK_RULES, clock.now());
-  return at === null ? null : new Date(at).toISOString();
+/** own choice */
+const MOST_TIMES = 5;
+
+/** When a rule (null: none) comes next, and with `several` the times after that. */
+function nextTimes(rule: string | null, timeZone: string, several: boolean, { clock, times }: NextTimeNeeds) {
+  const repetition = rule === null ? "" : readRepetition(rule);
+  const found: string[] = [];
+  if (typeof repetition !== "string") {
+    const zone = times.zones.of(timeZone);
+    let at: number | null = clock.now();
+    while (found.length < (several ? MOST_TIMES : 1)) {
+      at = nextInstant(repetition, zone, times.rules ?? DEFAULT_CLOCK_RULES, at);
+      if (at === null) break;
+      found.push(new Date(at).toISOString());
+    }
+  }
+  return { nextFireTime: found[0] ?? null, ...(several ? { nextFireTimes: found } : {}) };
 }

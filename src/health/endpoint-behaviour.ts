@@ -22,13 +22,22 @@ export interface EndpointNeeds {
   ownId(): string;
   health: Health;
   buildInfo(): BuildInfo;
+  clock(): SiteClock;
+}
+
+/** What the appliance's clock is worth. */
+export interface SiteClock {
+  /** Zone that its people live in, such as `Europe/Berlin`. */
+  timeZone: string;
+  /** Whether it follows a reference; null when that is not known. */
+  synchronised: boolean | null;
 }
 
 /**
  * Shows status and software of this appliance on its own endpoint; `includeStatus=false` and `includeBuildInfo=false`
  * leave them out. own choice: shown unless told otherwise. The own endpoint stays.
  */
-export function endpointBehaviour({ ownId, health, buildInfo }: EndpointNeeds): Behaviour<typeof endpoints> {
+export function endpointBehaviour({ ownId, health, buildInfo, clock }: EndpointNeeds): Behaviour<typeof endpoints> {
   return {
     beforeWrite({ op, before, after }) {
       readLicenceFilters(after?.config);
@@ -43,14 +52,14 @@ export function endpointBehaviour({ ownId, health, buildInfo }: EndpointNeeds): 
           ...(query.includeFailoverDetails === true && {
             failoverDetails: shownFailover(failoverStatus(id, { ownId, health })),
           }),
-          ...(query.includeStatus === false ? {} : own ? shown(health) : NOT_KNOWN),
+          ...(query.includeStatus === false ? {} : own ? { ...shown(health), clock: clock() } : NOT_KNOWN),
         };
       });
     },
   };
 }
 
-const NOT_KNOWN = { status: null, redReasons: null, yellowReasons: null, statusLastUpdated: null };
+const NOT_KNOWN = { status: null, redReasons: null, yellowReasons: null, statusLastUpdated: null, clock: null };
 
 function shown(health: Health): Record<string, unknown> {
   const { status, redReasons, yellowReasons, since } = health.report();

@@ -128,6 +128,7 @@ export async function openApi(
         ownId: () => "",
         health: { report: () => ({ status: "GREEN", redReasons: [], yellowReasons: [], since: 0 }) } as never,
         buildInfo: () => ({}) as never,
+        clock: () => ({ timeZone: "Europe/Berlin", synchronised: null }),
       },
       groupCounts: { of: () => new Map(), idle: async () => undefined },
       activationCounts: { of: () => new Map(), idle: async () => undefined },

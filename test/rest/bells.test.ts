@@ -1,5 +1,7 @@
 import ICAL from "ical.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { newId } from "../../src/base/ids.ts";
+import { insertRing } from "../../src/bells/ring-book.ts";
 import devices from "../../src/resources/devices/devices.ts";
 import endpoints from "../../src/resources/devices/endpoints.ts";
 import extensions from "../../src/resources/devices/extensions.ts";
@@ -464,6 +466,29 @@ describe("rings at one instant on one device", () => {
   });
 });
 
+describe("the next rings of all schedules", () => {
+  it("are those that are planned, of schedules that the caller may see", async () => {
+    const id = await schedule();
+    const entryId = "01900000-0000-7000-8000-000000000001";
+    const ring = { ...{ ringListId: entryId, entryId, messageTemplateId: templateId }, localDate: "2031-09-01" };
+    const at = Date.parse("2031-09-01T06:00:00Z");
+    await api.store.write((tx) => {
+      insertRing(tx, "bell", id, { ...ring, id: newId(), at: at + 60_000, localTime: "08:01:00" });
+      insertRing(tx, "bell", id, { ...ring, id: newId(), at, localTime: "08:00:00" });
+      insertRing(tx, "bell", newId(), { ...ring, id: newId(), at, localTime: "08:00:00" });
+      insertRing(tx, "message", id, { ...ring, id: newId(), at, localTime: "08:02:00" });
+    });
+    const { body } = await api.call("GET", "/bell-rings");
+    expect(body.data).toMatchObject([
+      { at: "2031-09-01T06:00:00.000Z", state: "planned", bellSchedule: { id }, messageTemplate: { name: "Bell" } },
+      { localTime: "08:01:00" },
+    ]);
+    expect((await api.call("GET", "/bell-rings?limit=1")).body.data).toHaveLength(1);
+    expect((await api.call("GET", "/bell-rings?limit=0")).status).toBe(400);
+    await api.store.write((tx) => void tx.run("DELETE FROM bell_rings"));
+  });
+});
+
 describe("scheduled messages and clearings", () => {
   const post = (json: object) =>
     api.call("POST", "/scheduled-notifications", {
@@ -482,6 +507,15 @@ describe("scheduled messages and clearings", () => {
       json: { name: "Evening", cronExpression: "0 0 18 1 7 ? 2031" },
     });
     expect(clearing.body.nextFireTime).toBe("2031-07-01T16:00:00.000Z");
+    const summer = `/clear-devices-schedules/${clearing.body.id}?includeNextFireTimes=true`;
+    expect((await api.call("GET", summer)).body.nextFireTimes).toEqual(["2031-07-01T16:00:00.000Z"]);
+    const json = { name: "Early", messageTemplateId: templateId, timeZone: "Europe/Berlin" };
+    const path = "/scheduled-notifications?dryRun=true&includeNextFireTimes=true";
+    const early = (await api.call("POST", path, { json: { ...json, schedule: "0 30 2 ? 3 SUN 2031" } })).body;
+    // On the last Sunday the clocks leave out half past two.
+    expect(early.nextFireTimes).toEqual(
+      ["02T01:30", "09T01:30", "16T01:30", "23T01:30", "30T01:00"].map((at) => `2031-03-${at}:00.000Z`),
+    );
   });
 
   it("refuse rules that can't be read", async () => {

@@ -1,4 +1,4 @@
-import { computed, text } from "../../schema/field.ts";
+import { computed, text, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
 /** Times at which devices are cleared. @source decisions.md 10; digest `/v1/clear-devices-schedules` */
@@ -18,6 +18,10 @@ export default defineResource({
     }),
     nextFireTime: computed("own choice: when they are cleared next; null when it is over.", "timestamp", {
       nullable: true,
+    }),
+    nextFireTimes: computed("own choice: the next times, five at most; given with includeNextFireTimes.", "array", {
+      of: timestamp("One of them.", { required: true }),
+      when: "includeNextFireTimes",
     }),
     syncId: computed("Replication marker; equal on both sides once the row is replicated.", "text", {
       nullable: true,

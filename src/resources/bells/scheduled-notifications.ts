@@ -1,4 +1,4 @@
-import { boolean, computed, many, option, ref, text } from "../../schema/field.ts";
+import { boolean, computed, many, option, ref, text, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import { TIME_ZONES } from "./time-zones.ts";
 
@@ -41,6 +41,10 @@ export default defineResource({
     ),
     disabled: boolean("It is not sent until it is enabled again.", { default: false }),
     nextFireTime: computed("When it is sent next; null when disabled or over.", "timestamp", { nullable: true }),
+    nextFireTimes: computed("own choice: the next times, five at most; given with includeNextFireTimes.", "array", {
+      of: timestamp("One of them.", { required: true }),
+      when: "includeNextFireTimes",
+    }),
     syncId: computed("Replication marker; equal on both sides once the row is replicated.", "text", {
       nullable: true,
     }),

@@ -43,6 +43,13 @@ export default defineResource({
     status: computed("Health in one word: GREEN, YELLOW or RED.", "text", STATUS),
     redReasons: computed("What makes the status RED, in words.", "array", { of: REASON, ...STATUS }),
     yellowReasons: computed("What makes the status YELLOW, in words.", "array", { of: REASON, ...STATUS }),
+    clock: computed("own choice: what its clock is worth.", "object", {
+      of: {
+        timeZone: text("Zone that its people live in.", { required: true }),
+        synchronised: boolean("Whether it follows a reference; null when that is not known."),
+      },
+      ...STATUS,
+    }),
     failoverDetails: computed("How it stands to the appliance that would take its place.", "object", {
       of: FAILOVER_STATUS,
       nullable: true,

@@ -1,4 +1,5 @@
 import { invalidValue, notFound } from "../../base/errors.ts";
+import { nearRings } from "../../bells/near-rings.ts";
 import { overlapsOf } from "../../bells/overlaps.ts";
 import { ringPage } from "../../bells/ring-pages.ts";
 import { timetablesOf } from "../../bells/timetables.ts";
@@ -49,6 +50,10 @@ const OVERLAP = {
   devices: integer("How many devices are to ring twice.", SURE),
 };
 
+const NAMED = { id: uuid("Its id.", SURE), name: text("Its name.", SURE) };
+const { state: _state, ...NEAR_RING } = RING;
+const DEFAULT_NEAR = 20;
+
 /** The rings of a schedule, past and to come. @source bells.md, Proof; own choice: a week from now unless asked, at most 366 days */
 export const bellRingActions: readonly Action[] = [
   {
@@ -89,6 +94,31 @@ export const bellRingActions: readonly Action[] = [
       const { previous, next } = page;
       const total = query.includeTotal === false ? {} : { total: rings.length };
       return json({ ...total, partial: data.length < rings.length, previous, next, data });
+    },
+  },
+  {
+    method: "get",
+    at: "bell-rings",
+    doc: "The next rings of all schedules that the caller may see, as far ahead as they are planned: two days at least.",
+    query: { limit: integer("Most rings.", { min: 1, max: MOST_ROWS, default: DEFAULT_NEAR }) },
+    answers: {
+      kind: "members",
+      fields: {
+        data: computed("Rings in order of time.", "array", {
+          of: {
+            ...NEAR_RING,
+            state: option("How far it has come.", ["planned", "prepared", "armed", "started"], SURE),
+            bellSchedule: computed("Its schedule.", "object", { of: NAMED }),
+            messageTemplate: computed("The message that it sends.", "object", { of: NAMED, nullable: true }),
+          },
+        }),
+      },
+    },
+    // Whose schedules may be seen is what limits it.
+    permission: "anyone",
+    async handle({ needs, by, query }) {
+      const rings = nearRings(needs.store, by.scope, needs.clock.now(), limitOf(query) ?? DEFAULT_NEAR);
+      return json({ data: rings.map((ring) => ({ ...ring, at: new Date(ring.at).toISOString() })) });
     },
   },
   {
