@@ -44,6 +44,7 @@ import {
 } from "../inputs/rule-behaviours.ts";
 import { bulkUploadBehaviour } from "../loaders/bulk-behaviour.ts";
 import { loadDefinitionBehaviour } from "../loaders/load-behaviour.ts";
+import { ruleActionBehaviour } from "../outbound/rule-action-behaviour.ts";
 import { triggerBehaviour } from "../outbound/trigger-behaviour.ts";
 import { apiDeviceBehaviour } from "../places/api-device-behaviour.ts";
 import { buildingBehaviour, floorBehaviour, siteBehaviour, zoneBehaviour } from "../places/place-behaviours.ts";
@@ -94,6 +95,7 @@ import siteRoles from "../resources/places/site-roles.ts";
 import sites from "../resources/places/sites.ts";
 import zones from "../resources/places/zones.ts";
 import notificationProfiles from "../resources/profiles/notification-profiles.ts";
+import ruleActions from "../resources/scenarios/rule-actions.ts";
 import scenarioNotifications from "../resources/scenarios/scenario-notifications.ts";
 import scenarios from "../resources/scenarios/scenarios.ts";
 import scimGroups from "../resources/security/scim-groups.ts";
@@ -165,6 +167,7 @@ export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour>
     bind(loadDefinitions, loadDefinitionBehaviour),
     bind(bulkUploads, bulkUploadBehaviour({ catalogue: needs.catalogue, endpointId: endpoint.ownId, baseUrl })),
     bind(triggers, triggerBehaviour(needs)),
+    bind(ruleActions, ruleActionBehaviour(needs.policy)),
     bind(sites, siteBehaviour),
     bind(buildings, buildingBehaviour),
     bind(floors, floorBehaviour),

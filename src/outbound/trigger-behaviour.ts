@@ -55,7 +55,7 @@ function requireSpec(spec: string, catalogue: Catalogue): void {
 }
 
 /** Addresses are judged at once, names when they are called: what they lead to changes. */
-async function refuseAddress(url: string, policy: AddressPolicy): Promise<void> {
+export async function refuseAddress(url: string, policy: AddressPolicy): Promise<void> {
   if (!URL.canParse(url)) return;
   const { hostname, username, password } = new URL(url);
   if (username !== "" || password !== "") throw invalidValue("url", "It must not hold a user name or password.");

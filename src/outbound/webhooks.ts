@@ -171,8 +171,9 @@ async function collect(trigger: Trigger, scope: Scope, line: Line, needs: Webhoo
   return true;
 }
 
-function concerns(entry: WriteEntry, { spec }: Trigger, scope: Scope, needs: WebhookNeeds): boolean {
+function concerns(entry: WriteEntry, { spec, scenarioId }: Trigger, scope: Scope, needs: WebhookNeeds): boolean {
   const row = subjectOf(entry);
+  if (scenarioId !== null && (row.scenarioId !== scenarioId || entry.op !== "create")) return false;
   const { store: reader, catalogue } = needs;
   return isAt(spec, pathsOf(entry.resource, row)) && wasVisible(entry.resource, row, scope, { reader, catalogue });
 }

@@ -24,6 +24,9 @@ export default defineResource({
     }),
     type: option("How it is told: a POST to `url`, signed as Standard Webhooks says.", ["webhook"], { required: true }),
     url: text("Address that is called; redirects are not followed.", { required: true, format: "url", max: 1_000 }),
+    scenarioId: uuid("Scenario whose starts alone are told, of a trigger that belongs to a rule action. own choice.", {
+      readOnly: true,
+    }),
     secret: secret(
       "Key of the signature: `whsec_` and 24 to 64 bytes in base64; made by Carillon when not given. own choice.",
       { createOnly: true, max: 100 },

@@ -4,6 +4,7 @@ import { loadDeclarations, OWN_DECLARATIONS } from "../../../src/app/load-declar
 import { createAddressPolicy } from "../../../src/base/address-policy.ts";
 import { createEvents, type Events } from "../../../src/base/events.ts";
 import { silentLog } from "../../../src/base/log.ts";
+import { ruleActionBehaviour } from "../../../src/outbound/rule-action-behaviour.ts";
 import { triggerBehaviour } from "../../../src/outbound/trigger-behaviour.ts";
 import { createTrigger } from "../../../src/outbound/triggers.ts";
 import { createWebhooks, type Webhooks } from "../../../src/outbound/webhooks.ts";
@@ -53,7 +54,10 @@ export async function openOutbound(allowedTargets: readonly string[] = ["127.0.0
   const events = createEvents(fail);
   const catalogue = createCatalogue(await loadDeclarations([OWN_DECLARATIONS]));
   const policy = createAddressPolicy({ allowedTargets });
-  const behaviours = { triggers: triggerBehaviour({ catalogue, policy }) as unknown as Behaviour };
+  const behaviours = {
+    triggers: triggerBehaviour({ catalogue, policy }) as unknown as Behaviour,
+    "rule-actions": ruleActionBehaviour(policy) as unknown as Behaviour,
+  };
   const store = openStore({
     ...{ dataDir: makeTempDir(), catalogue, behaviours, clock, events, log: silentLog, onFatal: fail },
   });

@@ -1,0 +1,74 @@
+import type { AddressPolicy } from "../base/address-policy.ts";
+import { invalidValue, requiredValue } from "../base/errors.ts";
+import triggers from "../resources/outbound/triggers.ts";
+import type ruleActions from "../resources/scenarios/rule-actions.ts";
+import scenarios from "../resources/scenarios/scenarios.ts";
+import type { RowOf } from "../schema/resource.ts";
+import type { Behaviour, By, Reader, Transaction } from "../store/store.ts";
+import { newSecret } from "./signature.ts";
+import { refuseAddress } from "./trigger-behaviour.ts";
+
+type RuleAction = RowOf<typeof ruleActions>;
+
+const STARTS = "/scenario-notifications/*";
+
+/** An action has a trigger of its own, which is made, changed and deleted with it. */
+export function ruleActionBehaviour(policy: AddressPolicy): Behaviour<typeof ruleActions> {
+  return {
+    async prepare(input) {
+      const { webhook } = (input.action ?? {}) as { webhook?: { url?: unknown } };
+      if (typeof webhook?.url === "string") await refuseAddress(webhook.url, policy);
+    },
+    beforeWrite({ before, after }, tx, by) {
+      if (!after) return;
+      after.name ??= tx.get(scenarios, after.scenarioId)?.name ?? "Scenario";
+      const url = urlOf(after);
+      if (before === null) after.triggerId = triggerOf(after, url, tx, by);
+      else if (after.triggerId && (before.name !== after.name || urlOf(before) !== url)) {
+        tx.update(triggers, after.triggerId, { name: after.name, url }, inner(by));
+      }
+    },
+    afterWrite({ op, before }, tx, by) {
+      if (op === "delete" && before?.triggerId) tx.remove(triggers, before.triggerId, inner(by));
+    },
+    present(rows, { reader, query }) {
+      const withNames = query.includeMatchingResources === true;
+      const names = withNames ? namesOf(rows, reader) : null;
+      return rows.map(({ scenarioId }) => ({
+        rule: { event: "scenario-notifications.created", scenarioId },
+        ...(names
+          ? {
+              ruleResources: [{ type: "scenario", resource: { id: scenarioId, name: names.get(scenarioId) ?? null } }],
+              actionResources: [],
+            }
+          : {}),
+      }));
+    },
+  };
+}
+
+function urlOf({ action }: Pick<RuleAction, "action">): string {
+  const { type, webhook } = action;
+  if (type !== undefined && type !== null && type !== "webhook") throw invalidValue("action.type", "It is webhook.");
+  const url = (webhook as { url?: string | null } | null | undefined)?.url;
+  if (!url) throw requiredValue("action.webhook.url");
+  return url;
+}
+
+function triggerOf({ name, scenarioId }: RuleAction, url: string, tx: Transaction, by: By): string {
+  const input = { name, url, spec: STARTS, type: "webhook", secret: newSecret() };
+  return tx.create(triggers, input, inner(by), { scenarioId }).id;
+}
+
+/** The request that makes an action is the action's, not its trigger's. */
+function inner({ actor, scope }: By): By {
+  return { actor, scope };
+}
+
+function namesOf(rows: readonly RuleAction[], reader: Reader): ReadonlyMap<string, string> {
+  const found = reader.all<{ id: string; name: string }>(
+    "SELECT id, name FROM scenarios WHERE id IN (SELECT value FROM json_each(?))",
+    JSON.stringify([...new Set(rows.map(({ scenarioId }) => scenarioId))]),
+  );
+  return new Map(found.map(({ id, name }) => [id, name]));
+}
