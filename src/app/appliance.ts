@@ -12,7 +12,9 @@ import { type Catalogue, createCatalogue } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import { openStore } from "../store/open-store.ts";
 import type { Behaviour, RoomTable, Store } from "../store/store.ts";
+import { finishRestore } from "./finish-restore.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "./load-declarations.ts";
+import { ownVersion } from "./version.ts";
 
 /** What the data of an appliance is opened with. */
 export interface DataOptions {
@@ -39,7 +41,7 @@ export interface ApplianceData {
 /** Opens the data in `dataDir`, making an empty database where there is none. Throws UpstreamError when it is in use. */
 export function openData(options: DataOptions): ApplianceData {
   const catalogue = createCatalogue(options.declarations);
-  const store = openStore({ ...options, catalogue });
+  const store = openStore({ version: ownVersion(), ...options, catalogue });
   const access = createAccess({ store, catalogue, clock: options.clock, events: options.events });
   return {
     catalogue,
@@ -78,8 +80,9 @@ export function isSetUp(store: Store): boolean {
   return store.count(domains, { parentId: null }) > 0;
 }
 
-/** Throws UpstreamError (about the data directory) when `dataDir` holds no database; makes nothing. */
+/** Throws UpstreamError (about the data directory) when `dataDir` holds no database; ends a restore that was interrupted. */
 export function requireDatabase(dataDir: string): void {
+  finishRestore(dataDir);
   if (!existsSync(join(dataDir, "carillon.db"))) throw notSetUp(dataDir);
 }
 

@@ -58,6 +58,7 @@ import { type Ending, stopInReverse } from "./ending.ts";
 import { createFirstRun } from "./first-run.ts";
 import { completeGround } from "./init.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "./load-declarations.ts";
+import { createOperations, OPERATION_TABLES } from "./operations.ts";
 import { createOrders } from "./orders.ts";
 import { createTelling } from "./outbound.ts";
 import { startServer } from "./server.ts";
@@ -77,6 +78,8 @@ export interface DaemonOptions {
   declarations?: readonly AnyResource[];
   /** The disk failed while writing: the process must end with code 74. Called once. */
   onFatal: (error: unknown) => void;
+  /** Somebody ordered a restart: the daemon must be stopped and started again. */
+  onRestart?: () => void;
 }
 
 /** A running appliance. */
@@ -130,6 +133,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
     ...BELL_TABLES,
     ...ALARM_TABLES,
     ...INPUT_TABLES,
+    ...OPERATION_TABLES,
   ];
   const data = openData({ dataDir, declarations, behaviours, tables, clock, events, log, onFatal: options.onFatal });
   end("data", data.close);
@@ -140,7 +144,9 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   end("server that was never opened", server.stop);
   const measurements = createMeasurements({ store, clock, log, machine: thisMachine(), dataDir });
   const endpointId = (): string => ownEndpoint(store);
-  const sources = [measurements.source, missedBells(store, clock, endpointId), queueFaults(store, clock)];
+  const operations = createOperations({ ...options, clock, events, data, endpointId });
+  const missed = missedBells(store, clock, endpointId);
+  const sources = [measurements.source, missed, queueFaults(store, clock), operations.source];
   const health = watchHealth({ clock, events, reader: store, sources });
   end("health", health.close);
   const speech = createSpeech({ store, engine: createSpeechEngine(clock), by: access.systemBy("speech") });
@@ -199,7 +205,8 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   licensing.start();
   end("inputs", inputs.stop);
   inputs.start();
-  const control = await startControlSocket(dataDir, ordersOf(data, plugins), log);
+  const orders = { ...ordersOf(data, plugins), ...operations.orders };
+  const control = await startControlSocket(dataDir, orders, log);
   end("control socket", control.stop);
   const served = { ...settings, listen: options.listen };
   const signIn = createSignIn({ store, access, clock });
@@ -251,6 +258,8 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
     failover: (id) => failoverStatus(id, endpoint),
     consoleFolder: builtConsoleFolder(),
   });
+  end("operations", operations.stop);
+  await operations.start();
   end("webhooks", webhooks.stop);
   webhooks.start();
   server.open(api.callback(), createUpgrade({ access, settings: served, follow: live.accept }));

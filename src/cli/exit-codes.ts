@@ -1,4 +1,4 @@
-/** How a command ends; the list is part of `carillon --help`. @source sysexits.h for 74 */
+/** How a command ends; the list is part of `carillon --help`. @source sysexits.h for 74 and 75 */
 export const EXIT = {
   /** Done as asked. */
   ok: 0,
@@ -12,6 +12,8 @@ export const EXIT = {
   settings: 4,
   /** The disk failed while writing; the outcome of the last writes is unknown. A restart is safe. */
   disk: 74,
+  /** A restart was ordered, and systemd is to carry it out. */
+  restart: 75,
 } as const;
 
 /** The exit codes in words, for `--help`. */
@@ -21,4 +23,5 @@ export const EXIT_HELP = `Exit codes:
   ${EXIT.usage}   wrong command line
   ${EXIT.dataDirectory}   data directory missing, not set up, already set up, or in use
   ${EXIT.settings}   settings file wrong or unreadable
-  ${EXIT.disk}  the disk failed while writing; restart the daemon`;
+  ${EXIT.disk}  the disk failed while writing; restart the daemon
+  ${EXIT.restart}  a restart was ordered: systemd starts the daemon again`;

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { ownVersion } from "../app/version.ts";
 import { addAudit } from "./audit.ts";
+import { addBackup } from "./backup.ts";
 import { addBells } from "./bells/bells.ts";
 import { addBulk } from "./bulk.ts";
 import { addCampus } from "./campus.ts";
@@ -27,6 +28,7 @@ const COMMANDS: readonly AddCommand[] = [
   addToken,
   addUser,
   addAudit,
+  addBackup,
   addOpenapi,
   addConform,
   addSettings,

@@ -14,7 +14,9 @@ interface ServeOptions {
   config?: string;
 }
 
-const EXIT_OF = { signal: EXIT.ok, disk: EXIT.disk } as const;
+type Why = "signal" | "disk" | "restart";
+
+const EXIT_OF = { signal: EXIT.ok, disk: EXIT.disk, restart: EXIT.restart } as const;
 
 /** `carillon serve`: the daemon, until SIGTERM, SIGINT or a fault of the disk ends it. */
 export function addServe(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
@@ -36,15 +38,21 @@ export function addServe(program: Command, terminal: Terminal, finish: (exitCode
     .action(async ({ data, listen, config }: ServeOptions) => {
       const settings = await readSettings(terminal, config);
       if (typeof settings === "number") return finish(settings);
-      finish(await serve(data, { ...settings, listen: listen ?? settings.listen }, terminal));
+      const served = { ...settings, listen: listen ?? settings.listen };
+      let exitCode = await serve(data, served, terminal);
+      // Nobody else starts it again: systemd says by this word that it does.
+      while (exitCode === EXIT.restart && terminal.env.INVOCATION_ID === undefined) {
+        exitCode = await serve(data, served, terminal);
+      }
+      finish(exitCode);
     });
 }
 
 /** Runs the daemon and gives the exit code. A signal during the start ends it at once: what is committed is safe. */
 async function serve(dataDir: string, settings: Settings, terminal: Terminal): Promise<number> {
   const log = createLog({ level: settings.log.level });
-  let end: (why: "signal" | "disk") => void = () => undefined;
-  const ending = new Promise<"signal" | "disk">((resolve) => {
+  let end: (why: Why) => void = () => undefined;
+  const ending = new Promise<Why>((resolve) => {
     end = resolve;
   });
   const endListening = terminal.onStop((signal) => {
@@ -59,14 +67,14 @@ async function serve(dataDir: string, settings: Settings, terminal: Terminal): P
     await prepareFirstRun(dataDir, systemClock);
     const daemon = await Promise.race([
       ending,
-      startDaemon({ dataDir, listen: settings.listen, settings, log, onFatal }),
+      startDaemon({ dataDir, listen: settings.listen, settings, log, onFatal, onRestart: () => end("restart") }),
     ]);
-    if (daemon === "signal" || daemon === "disk") return EXIT_OF[daemon];
+    if (typeof daemon === "string") return EXIT_OF[daemon];
     const { url, urls } = daemon;
     terminal.out(JSON.stringify({ event: "ready", url, pid: process.pid, urls }));
     tellSetupCode(terminal, dataDir, url);
     const why = await ending;
-    if (why === "signal") await daemon.stop();
+    if (why !== "disk") await daemon.stop();
     return EXIT_OF[why];
   } finally {
     endListening();

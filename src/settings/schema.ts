@@ -1,4 +1,5 @@
 import { isIPv4 } from "node:net";
+import { validate } from "node-cron";
 import { z } from "zod";
 import { isHost, isMulticastRange, isTarget, parseListen } from "./addresses.ts";
 
@@ -15,6 +16,10 @@ const publicUrl = z
   .refine((text) => URL.canParse(text) && new URL(text).username === "" && new URL(text).password === "", {
     error: "must not hold a user name or password",
   });
+
+const cron = z
+  .string()
+  .refine(validate, "must be a cron expression of five or six fields, such as 30 2 * * *");
 
 function isOrigin(text: string): boolean {
   return URL.canParse(text) && new URL(text).origin === text;
@@ -135,6 +140,53 @@ export const settingsSchema = z
           .describe("Which one of two equal local times rings when the clocks go back."),
       })
       .prefault({}),
+    backups: z
+      .strictObject({
+        schedule: z
+          .string()
+          .min(1)
+          .max(100)
+          .nullable()
+          .default("30 2 * * *")
+          .describe(
+            "When a backup is taken and proven, as a cron expression in local time; null = never by itself. backupSchedule in the endpoint's config wins over it.",
+          ),
+        folder: z
+          .string()
+          .min(1)
+          .max(4_096)
+          .nullable()
+          .default(null)
+          .describe("Absolute folder for backups, better on another disk; null = backups in the data directory."),
+        keepDays: z.int().min(1).max(3_650).default(7).describe("Of so many days the newest backup is kept."),
+        keepWeeks: z.int().min(0).max(520).default(4).describe("And of so many weeks."),
+      })
+      .prefault({}),
+    callManagers: z
+      .strictObject({
+        full: cron
+          .nullable()
+          .default("30 2 * * *")
+          .describe("When all phones of the clusters are read anew, as a cron expression in local time; null = only when asked for."),
+        delta: cron
+          .nullable()
+          .default("*/15 * * * *")
+          .describe("When what changed in the clusters' databases is read, and who is registered."),
+        partial: cron.nullable().default("*/2 * * * *").describe("When only who is registered is read."),
+        snmpPort: z.int().min(1).max(65_535).default(161).describe("UDP port at which the nodes answer SNMP."),
+        allowDes: z
+          .boolean()
+          .default(false)
+          .describe("Tries DES with nodes that take neither AES-128 nor AES-256; off because DES is broken."),
+        authorities: z
+          .string()
+          .min(1)
+          .nullable()
+          .default(null)
+          .describe("File with further authorities (PEM) that may have signed the certificates of clusters."),
+      })
+      .prefault({})
+      .describe("How the phones of call managers are read."),
     scenarios: z
       .strictObject({
         syntheticSiteQuestion: z

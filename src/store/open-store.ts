@@ -7,6 +7,7 @@ import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource, RowOf, SystemValues } from "../schema/resource.ts";
 import { createBatches } from "./batches.ts";
 import { cloneRow } from "./clone.ts";
+import { copyDatabase } from "./copy.ts";
 import { openDatabase, openInMemory } from "./database.ts";
 import { createFactPager } from "./fact-pages.ts";
 import { createFileStore } from "./files.ts";
@@ -22,6 +23,7 @@ import { applianceKey, createSecrets } from "./secrets.ts";
 import { createSelects } from "./selects.ts";
 import type { Behaviour, By, RoomTable, SqlValue, Store, Sync, Transaction } from "./store.ts";
 import { buildTables } from "./tables.ts";
+import { noteVersion, refuseNewer } from "./version.ts";
 import { WriteQueue } from "./write-queue.ts";
 import { closedTransaction, createWriter } from "./writer.ts";
 
@@ -33,6 +35,8 @@ export interface StoreOptions {
   catalogue: Catalogue;
   /** Logic bound to resources, by declaration name. Looked up at each use: rooms that need the store are bound later. */
   behaviours?: Readonly<Record<string, Behaviour>>;
+  /** The version of this Carillon, which the database remembers; data that a newer one wrote is refused. */
+  version?: string;
   /** Tables of rooms' own. */
   tables?: readonly RoomTable[];
   clock: Clock;
@@ -49,7 +53,9 @@ export function openStore(options: StoreOptions): Store {
   const tables = buildTables(catalogue);
   // For statements that make rows in bulk.
   db.function("uuid7", { deterministic: false }, () => newId());
+  if (options.version !== undefined) refuseNewer(db, options.version, dataDir);
   migrate(db, tables, options.tables ?? []);
+  if (options.version !== undefined) noteVersion(db, options.version);
   const key = applianceKey(dataDir);
   const secrets = createSecrets(key);
   const selects = createSelects(db, tables);
@@ -167,6 +173,7 @@ export function openStore(options: StoreOptions): Store {
       write((tx) => tx.clone(resource, id, by) as Sync<RowOf<R>>),
     openBatch: batches.open,
     announceBatch: batches.announce,
+    copyTo: (path) => copyDatabase(db, path),
     async close() {
       queue.stop();
       db.close();

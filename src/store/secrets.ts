@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, hash, randomBytes } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { BugError, UpstreamError } from "../base/errors.ts";
@@ -37,10 +37,16 @@ function makeKey(path: string): void {
   closeSync(file);
 }
 
-function readKey(path: string): Buffer {
+/** The key in a file, as `applianceKey` makes it. Throws UpstreamError when it is none, Node's error when it can't be read. */
+export function readKey(path: string): Buffer {
   const key = readFileSync(path);
   if (key.length === KEY_BYTES) return key;
   throw new UpstreamError("starting", `${path} is damaged: ${KEY_BYTES} bytes expected. Restore it from a backup.`);
+}
+
+/** Tells two keys apart and says nothing of either. */
+export function keyFingerprint(key: Buffer): string {
+  return hash("sha256", Buffer.concat([Buffer.from("carillon secret key\n"), key]), "hex").slice(0, 16);
 }
 
 /** Seals texts with AES-256-GCM; the sealed form is base64 of nonce, tag and cipher text after `v1:`. */

@@ -298,6 +298,8 @@ export interface Store extends Reader {
    */
   announceBatch(id: string, by: By, signal?: AbortSignal): Promise<void>;
   behaviourOf(resource: AnyResource): Behaviour;
+  /** Writes a copy of the database to `path`, which must not exist; others read and write meanwhile. */
+  copyTo(path: string): Promise<void>;
   /** Commits what is queued, then closes the file. */
   close(): Promise<void>;
 }

@@ -1,0 +1,52 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** Where a restore that was decided on stands, until it is done. */
+const JOURNAL = "restoring.json";
+
+/** What is put in the place of what; names are relative to the data directory. */
+export interface Replacement {
+  /** Folder with the new. */
+  stage: string;
+  /** Folder for the old. */
+  aside: string;
+  names: readonly string[];
+}
+
+/** Decides on a replacement: from here on it is carried out, also after a crash. */
+export function decideRestore(dataDir: string, replacement: Replacement): void {
+  note(dataDir, { ...replacement, cleared: false });
+  finishRestore(dataDir);
+}
+
+/** Ends what was decided on, where a crash interrupted it; does nothing anywhere else. By one process at a time. */
+export function finishRestore(dataDir: string): void {
+  const journal = join(dataDir, JOURNAL);
+  if (!existsSync(journal)) return;
+  const state = JSON.parse(readFileSync(journal, "utf8")) as Replacement & { cleared: boolean };
+  const { stage, aside, names } = state;
+  if (!state.cleared) {
+    mkdirSync(join(dataDir, aside), { recursive: true, mode: 0o700 });
+    move(names, dataDir, join(dataDir, aside));
+    // What lies in the data directory from now on is new.
+    note(dataDir, { ...state, cleared: true });
+  }
+  move(names, join(dataDir, stage), dataDir);
+  rmSync(join(dataDir, stage), { recursive: true, force: true });
+  rmSync(journal);
+}
+
+/** True while a restore was decided on and is not done. */
+export function isRestoring(dataDir: string): boolean {
+  return existsSync(join(dataDir, JOURNAL));
+}
+
+function move(names: readonly string[], from: string, to: string): void {
+  for (const name of names) if (existsSync(join(from, name))) renameSync(join(from, name), join(to, name));
+}
+
+function note(dataDir: string, state: Replacement & { cleared: boolean }): void {
+  const arriving = join(dataDir, `${JOURNAL}.arriving`);
+  writeFileSync(arriving, JSON.stringify(state), { mode: 0o600, flush: true });
+  renameSync(arriving, join(dataDir, JOURNAL));
+}

@@ -1,0 +1,138 @@
+import { copyFileSync, existsSync, mkdirSync, rmSync } from "node:fs";
+import { basename, join } from "node:path";
+import type { Clock } from "../base/clock.ts";
+import { CallerError, ConflictError, UpstreamError } from "../base/errors.ts";
+import { isNewer } from "../base/versions.ts";
+import { removeFolder, unpackBackup } from "../operations/backup-archive.ts";
+import { type BackupManifest, DATABASE, FOLDERS, MANIFEST } from "../operations/backup-manifest.ts";
+import endpointActivities from "../resources/devices/endpoint-activities.ts";
+import endpoints from "../resources/devices/endpoints.ts";
+import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
+import { openDatabase } from "../store/database.ts";
+import { applianceKey, keyFingerprint, readKey } from "../store/secrets.ts";
+import { openDataOffline } from "./appliance.ts";
+import { decideRestore, finishRestore, isRestoring } from "./finish-restore.ts";
+import { ownVersion } from "./version.ts";
+
+/** How a backup is brought back. */
+export interface RestoreOptions {
+  file: string;
+  dataDir: string;
+  /** File with the secret key, as `key export` wrote it; that of the data directory unless given. */
+  keyFile?: string;
+  /** Goes on without the right key: what was sealed must be entered again. */
+  withoutKey?: boolean;
+  clock: Clock;
+}
+
+/** What was brought back. */
+export interface Restored {
+  takenAt: string;
+  version: string;
+  /** Folder with what was there before; null where nothing was. */
+  aside: string | null;
+  /** Messages that were under way when the backup was taken: they are ended, not sent again. */
+  ended: number;
+}
+
+const SECRET_KEY = "secret-key";
+/** What is replaced, with what SQLite keeps beside the database. */
+const REPLACED = [DATABASE, `${DATABASE}-wal`, `${DATABASE}-shm`, ...FOLDERS];
+
+/**
+ * Puts a backup in the place of the data in `dataDir`, which no daemon may use. The backup is unpacked, checked and
+ * opened before anything is touched; a crash leaves the old data or the new, never a part of each. Throws CallerError for a
+ * backup that is damaged, made by a newer version or sealed with another key; UpstreamError when the data is in use.
+ */
+export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
+  const { file, dataDir, clock } = options;
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  finishRestore(dataDir);
+  requireUnused(dataDir);
+  const stamp = new Date(clock.now()).toISOString().slice(0, 19).replaceAll(":", "");
+  const stage = join(dataDir, `restoring-${stamp}`);
+  try {
+    const { manifest, faults } = await unpackBackup(file, stage);
+    if (faults.length > 0) throw new CallerError("invalid-value", `The backup is damaged: ${faults.join("; ")}`);
+    if (isNewer(manifest.version, ownVersion())) throw newerBackup(manifest);
+    bringKey(options, manifest, stage);
+    const ended = await settleRestored(stage, basename(file), manifest, options);
+    rmSync(join(stage, MANIFEST));
+    const hadData = existsSync(join(dataDir, DATABASE));
+    const aside = `before-restore-${stamp}`;
+    const names = existsSync(join(stage, SECRET_KEY)) ? [...REPLACED, SECRET_KEY] : REPLACED;
+    requireUnused(dataDir);
+    decideRestore(dataDir, { stage: basename(stage), aside, names });
+    const { takenAt, version } = manifest;
+    return { takenAt, version, aside: hadData ? join(dataDir, aside) : null, ended };
+  } finally {
+    if (!isRestoring(dataDir)) await removeFolder(stage);
+  }
+}
+
+/** Ends what must not go on, so that no old message is heard; gives how many messages that were. */
+async function settleRestored(
+  stage: string,
+  file: string,
+  { takenAt, version }: BackupManifest,
+  { clock, withoutKey }: RestoreOptions,
+): Promise<number> {
+  const data = await openDataOffline(stage, clock);
+  const by = data.access.systemBy("restore");
+  try {
+    return await data.store.write((tx) => {
+      const now = clock.now();
+      const ended = tx.run(
+        `UPDATE main.notifications SET expires_at = ? WHERE stage NOT IN ('settled', 'draft') AND aborted_at IS NULL
+         AND (expires_at IS NULL OR expires_at > ?)`,
+        ...[now, now],
+      );
+      // Sealed with the key that is not there.
+      if (withoutKey) tx.run("UPDATE once_keys SET answer = NULL");
+      const endpoint = tx.find(endpoints, { extensionId: ONPREM_EXTENSION_ID }, 1)[0];
+      if (endpoint) {
+        const value = { event: "restored", file, takenAt, version, endedMessages: ended.changes };
+        const about = { extensionId: ONPREM_EXTENSION_ID, endpointId: endpoint.id, type: "log-message" as const };
+        tx.create(endpointActivities, { ...about, value, severity: "warn" }, by);
+      }
+      return ended.changes;
+    });
+  } finally {
+    await data.close();
+  }
+}
+
+function bringKey({ dataDir, keyFile, withoutKey }: RestoreOptions, manifest: BackupManifest, stage: string): void {
+  const own = join(dataDir, SECRET_KEY);
+  const given = keyFile ?? (existsSync(own) ? own : null);
+  const key = given !== null ? readKey(given) : process.env.CREDENTIALS_DIRECTORY ? applianceKey(dataDir) : null;
+  const fits = key !== null && keyFingerprint(key) === manifest.keyFingerprint;
+  if (!fits && !withoutKey) throw wrongKey(given);
+  if (given !== null) copyFileSync(given, join(stage, SECRET_KEY));
+}
+
+/** Throws UpstreamError when a process uses the data; data that can't be opened is what a restore is for. */
+function requireUnused(dataDir: string): void {
+  if (!existsSync(join(dataDir, DATABASE))) return;
+  try {
+    // Closing it also takes what lies in its journal into the one file.
+    openDatabase(dataDir).close();
+  } catch (error) {
+    if (error instanceof UpstreamError && "dataDir" in error.context) throw error;
+  }
+}
+
+function newerBackup({ version }: BackupManifest): ConflictError {
+  return new ConflictError(
+    `The backup was made by Carillon ${version}; this is ${ownVersion()}. Upgrade first: an older one may lose what it does not know.`,
+  );
+}
+
+function wrongKey(given: string | null): CallerError {
+  const which =
+    given === null ? "There is no secret key here" : `${given} is not the key that the backup was sealed with`;
+  return new CallerError(
+    "invalid-value",
+    `${which}. Give the one that was exported with --key FILE, or go on with --without-key: passwords of plugins, call managers and webhooks must then be entered again.`,
+  );
+}

@@ -1,0 +1,108 @@
+import type { Clock } from "../base/clock.ts";
+import type { Events } from "../base/events.ts";
+import type { Log } from "../base/log.ts";
+import endpointActivities from "../resources/devices/endpoint-activities.ts";
+import type { ENDPOINT_ORDER_TYPES } from "../resources/devices/endpoint-activity-types.ts";
+import type { RowOf } from "../schema/resource.ts";
+import type { By, Store } from "../store/store.ts";
+
+type Activity = RowOf<typeof endpointActivities>;
+
+/** The kinds of orders that a client may give to an appliance. */
+export type OrderType = (typeof ENDPOINT_ORDER_TYPES)[number];
+
+/** Carries out one order; what it gives is added to the activity's value. Throws what the activity tells as its failure. */
+export type OrderWork = (activity: Activity) => Promise<Record<string, unknown>>;
+
+/** What orders are carried out with. */
+export interface OrderNeeds {
+  store: Store;
+  clock: Clock;
+  events: Events;
+  log: Log;
+  by: By;
+  endpointId(): string;
+  /** What is carried out here; kinds that are not named are left to whoever follows them. */
+  does: Partial<Record<OrderType, OrderWork>>;
+  /** Kinds that nobody carries out on this appliance: answered at once. */
+  unknown?: readonly OrderType[];
+  /** Ends the process to be started again. */
+  restart(): void;
+}
+
+/**
+ * Carries out the orders that clients give to this appliance, one after the other, also those of an earlier run, and
+ * says of each what became of it. A restart has succeeded once the next run finds the order. @source decisions.md 12
+ */
+export function createEndpointOrders(needs: OrderNeeds): { start(): Promise<void>; stop(): Promise<void> } {
+  const { store, clock, events, log, by, does, unknown = [] } = needs;
+  let stopped = false;
+  let again = false;
+  let running: Promise<void> | null = null;
+  let unsubscribe = (): void => {};
+
+  const isOurs = ({ type }: Activity): boolean =>
+    type === "restart" || type in does || unknown.includes(type as OrderType);
+  const pending = (): Activity[] =>
+    store.find(endpointActivities, { endpointId: needs.endpointId(), state: "pending" }).filter(isOurs);
+
+  async function finish(activity: Activity, state: "success" | "fail", found: Record<string, unknown>): Promise<void> {
+    const value = { ...(activity.value as object | null), ...found, finishedAt: new Date(clock.now()).toISOString() };
+    await store.update(
+      endpointActivities,
+      activity.id,
+      { value, state, severity: state === "fail" ? "error" : "info" },
+      by,
+    );
+  }
+
+  async function carryOut(activity: Activity): Promise<void> {
+    const type = activity.type as OrderType;
+    const work = does[type];
+    if (type === "restart") {
+      stopped = true;
+      log.warn({ activityId: activity.id }, "restarting, as ordered");
+      return needs.restart();
+    }
+    if (!work) return finish(activity, "fail", { reason: "This appliance can't do that." });
+    try {
+      await finish(activity, "success", await work(activity));
+    } catch (error) {
+      log.error({ err: error, activityId: activity.id, type }, "an order failed");
+      await finish(activity, "fail", { reason: error instanceof Error ? error.message : String(error) });
+    }
+  }
+
+  async function run(): Promise<void> {
+    do {
+      again = false;
+      for (const activity of pending()) if (!stopped) await carryOut(activity);
+    } while (again && !stopped);
+  }
+
+  function wake(): void {
+    again = true;
+    if (stopped) return;
+    running ??= run()
+      .catch((error: unknown) => log.error({ err: error }, "orders were not carried out"))
+      .finally(() => {
+        running = null;
+      });
+  }
+
+  return {
+    async start() {
+      const restarts = pending().filter(({ type }) => type === "restart");
+      for (const activity of restarts) await finish(activity, "success", {});
+      unsubscribe = events.on("row.changed", ({ resource, op }) => {
+        if (resource === endpointActivities.name && op === "create") wake();
+      });
+      wake();
+    },
+    async stop() {
+      stopped = true;
+      unsubscribe();
+      await running;
+    },
+  };
+}

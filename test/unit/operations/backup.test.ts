@@ -1,0 +1,170 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { type ApplianceData, openDataOffline } from "../../../src/app/appliance.ts";
+import { finishRestore } from "../../../src/app/finish-restore.ts";
+import { initAppliance } from "../../../src/app/init.ts";
+import { restoreBackup } from "../../../src/app/restore.ts";
+import { systemClock } from "../../../src/base/clock.ts";
+import { backupName, superfluous, takenAtOf } from "../../../src/operations/backup-manifest.ts";
+import { proveBackup, takeBackup } from "../../../src/operations/take-backup.ts";
+import users from "../../../src/resources/people/users.ts";
+import { TEST_ADMIN } from "../../support/daemon.ts";
+import { makeTempDir } from "../../support/temp-dir.ts";
+
+const SOUND = Buffer.from("a recording, as far as this test is concerned ".repeat(200));
+const SHA = createHash("sha256").update(SOUND).digest("hex");
+
+let dataDir: string;
+let folder: string;
+let backup: string;
+
+const take = (data: ApplianceData, version = "0.0.1", signal?: AbortSignal) =>
+  takeBackup(folder, { store: data.store, dataDir, version, now: Date.now(), ...(signal && { signal }) });
+
+async function withData<T>(where: string, use: (data: ApplianceData) => Promise<T>): Promise<T> {
+  const data = await openDataOffline(where, systemClock);
+  try {
+    return await use(data);
+  } finally {
+    await data.close();
+  }
+}
+
+const addUser = (where: string, name: string) =>
+  withData(where, ({ store, access }) => store.create(users, { name, type: "anonymous" }, access.systemBy("test")));
+
+const namesIn = (where: string) => withData(where, async ({ store }) => store.find(users, {}).map(({ name }) => name));
+
+beforeAll(async () => {
+  dataDir = makeTempDir();
+  folder = makeTempDir();
+  await initAppliance(dataDir, TEST_ADMIN, systemClock);
+  mkdirSync(join(dataDir, "files", SHA.slice(0, 2)), { recursive: true });
+  writeFileSync(join(dataDir, "files", SHA.slice(0, 2), SHA), SOUND);
+  await addUser(dataDir, "Before");
+  backup = (await withData(dataDir, (data) => take(data))).path;
+});
+
+describe("a backup", () => {
+  it("holds database and files, not the key, and is proven whole", async () => {
+    const { faults, manifest } = await proveBackup(backup, makeTempDir());
+    expect(faults).toEqual([]);
+    expect(manifest.files.map(({ path }) => path)).toEqual(["carillon.db", `files/${SHA.slice(0, 2)}/${SHA}`]);
+    expect(manifest.rows).toMatchObject({ users: 2 });
+    expect(readFileSync(backup).includes(readFileSync(join(dataDir, "secret-key")))).toBe(false);
+  });
+
+  it("tells which file one flipped bit is in", async () => {
+    const bytes = readFileSync(backup);
+    const damaged = join(makeTempDir(), "damaged.tar");
+    const inSound = bytes.indexOf(SOUND) + 777;
+    const inDatabase = bytes.indexOf("SQLite format 3") + 5_000;
+    for (const [at, name] of [
+      [inSound, SHA],
+      [inDatabase, "carillon.db"],
+    ] as const) {
+      const copy = Buffer.from(bytes);
+      copy[at] = (copy[at] as number) ^ 4;
+      writeFileSync(damaged, copy);
+      const { faults } = await proveBackup(damaged, makeTempDir());
+      expect(faults.join("\n")).toContain(name);
+    }
+    writeFileSync(damaged, bytes.subarray(0, bytes.length / 2));
+    expect((await proveBackup(damaged, makeTempDir())).faults).not.toEqual([]);
+  });
+
+  it("that is broken off leaves the last good one and nothing else", async () => {
+    const before = readdirSync(folder);
+    await withData(dataDir, async (data) => {
+      await expect(take(data, "0.0.1", AbortSignal.abort())).rejects.toThrow();
+    });
+    mkdirSync(join(folder, ".working-left-by-a-killed-process"));
+    await withData(dataDir, async (data) => {
+      await expect(take(data, "0.0.1", AbortSignal.abort())).rejects.toThrow();
+    });
+    expect(readdirSync(folder)).toEqual(before);
+  });
+
+  it("says what was damaged on the appliance itself", async () => {
+    const path = join(dataDir, "files", SHA.slice(0, 2), SHA);
+    writeFileSync(path, Buffer.concat([SOUND.subarray(1), Buffer.from("!")]));
+    const elsewhere = makeTempDir();
+    const { faults } = await withData(dataDir, ({ store }) =>
+      takeBackup(elsewhere, { store, dataDir, version: "0.0.1", now: 0 }),
+    );
+    writeFileSync(path, SOUND);
+    expect(faults).toEqual([expect.stringContaining(`${SHA} is damaged on this appliance`)]);
+  });
+});
+
+describe("a restore", () => {
+  it("brings back what was saved and keeps the rest aside", async () => {
+    await addUser(dataDir, "After");
+    const { aside, ended } = await restoreBackup({ file: backup, dataDir, clock: systemClock });
+    expect(ended).toBe(0);
+    expect(await namesIn(dataDir)).toEqual(["Administrator", "Before"]);
+    expect(existsSync(join(aside as string, "carillon.db"))).toBe(true);
+    expect(readFileSync(join(dataDir, "files", SHA.slice(0, 2), SHA))).toEqual(SOUND);
+    expect(readdirSync(dataDir).filter((name) => name.startsWith("restoring"))).toEqual([]);
+  });
+
+  it("refuses a newer version's, another key's and a damaged one, and changes nothing", async () => {
+    const newer = (await withData(dataDir, (data) => take(data, "99.0.0"))).path;
+    const before = readdirSync(dataDir).sort();
+    await expect(restoreBackup({ file: newer, dataDir, clock: systemClock })).rejects.toThrow("99.0.0");
+    const damaged = join(makeTempDir(), "damaged.tar");
+    writeFileSync(damaged, readFileSync(backup).subarray(0, 40_000));
+    await expect(restoreBackup({ file: damaged, dataDir, clock: systemClock })).rejects.toThrow("damaged");
+    expect(readdirSync(dataDir).sort()).toEqual(before);
+
+    const empty = join(makeTempDir(), "new");
+    await expect(restoreBackup({ file: backup, dataDir: empty, clock: systemClock })).rejects.toThrow("--without-key");
+    expect(readdirSync(empty)).toEqual([]);
+    const keyFile = join(dataDir, "secret-key");
+    await restoreBackup({ file: backup, dataDir: empty, keyFile, clock: systemClock });
+    expect(await namesIn(empty)).toEqual(["Administrator", "Before"]);
+    expect(readFileSync(join(empty, "secret-key"))).toEqual(readFileSync(keyFile));
+  });
+
+  it("is refused while the data is in use", async () => {
+    await withData(dataDir, async () => {
+      await expect(restoreBackup({ file: backup, dataDir, clock: systemClock })).rejects.toThrow("Another process");
+    });
+  });
+
+  it.each([false, true])("that was cut off is ended at the next start (old data moved: %s)", (cleared) => {
+    const dir = makeTempDir();
+    mkdirSync(join(dir, "stage"));
+    mkdirSync(join(dir, "aside"));
+    writeFileSync(join(dir, "stage", "carillon.db"), "new");
+    writeFileSync(join(dir, cleared ? "aside" : ".", "carillon.db"), "old");
+    const names = ["carillon.db", "files"];
+    writeFileSync(join(dir, "restoring.json"), JSON.stringify({ stage: "stage", aside: "aside", names, cleared }));
+    finishRestore(dir);
+    expect(readFileSync(join(dir, "carillon.db"), "utf8")).toBe("new");
+    expect(readFileSync(join(dir, "aside", "carillon.db"), "utf8")).toBe("old");
+    expect(readdirSync(dir).sort()).toEqual(["aside", "carillon.db"]);
+  });
+});
+
+describe("backups that are kept", () => {
+  const day = 86_400_000;
+  const at = (days: number, hour: number) => days * day + hour * 3_600_000;
+
+  it("are the newest of seven days and of four weeks", () => {
+    const nightly = Array.from({ length: 60 }, (_, night) => at(20_000 + night, 2));
+    const gone = superfluous([...nightly, at(20_059, 1)], { days: 7, weeks: 4 });
+    const kept = nightly.filter((each) => !gone.includes(each)).map((each) => Math.floor(each / day) - 20_000);
+    // 20000 + 53 is the first of the last seven; 20055 is a Sunday, 48 and 41 the ones before; the week under way counts.
+    expect(kept.slice(-7)).toEqual([53, 54, 55, 56, 57, 58, 59]);
+    expect(kept.length).toBe(9);
+    expect(gone).toContain(at(20_059, 1));
+  });
+
+  it("are named by their moment", () => {
+    expect(takenAtOf(backupName(1_700_000_000_000))).toBe(1_700_000_000_000);
+    expect(takenAtOf("carillon.tar")).toBeNull();
+  });
+});
