@@ -2,27 +2,23 @@ import { invalidValue } from "../base/errors.ts";
 import type devices from "../resources/devices/devices.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { Behaviour } from "../store/store.ts";
+import { type Claim, createAttributeCheck } from "./attribute-rules.ts";
 import { createLicenceCheck } from "./licence-filters.ts";
 
 /** Name of the plugin that claims a kind of device by its identifier; null when none does. */
 export type FindProvider = (type: string, deviceIdentifier: string) => string | null;
-
-/** A kind of device that a plugin serves: those whose identifiers fit the pattern. */
-export interface Claim {
-  type: string;
-  identifier: string;
-}
 
 type Device = RowOf<typeof devices>;
 
 /**
  * Gives a device its provider when it is made or named anew (claimed by nobody: CallerError for `type`) and its icopId
  * with every write: the MAC address of speakers and desktop notifiers that have one, else the identifier. The licence
- * filters of its appliance say with every write whether it is licensed. Shows the appliance as `endpoint {id, name}` with includeEndpointDetails.
+ * filters of its appliance say with every write whether it is licensed. Its plugin says what its attributes must be. Shows the appliance as `endpoint {id, name}` with includeEndpointDetails.
  * @source interfaces.md, Extensions, endpoints, devices
  */
 export function deviceBehaviour(findProvider: FindProvider, claims: () => readonly Claim[]): Behaviour<typeof devices> {
   const includes = createLicenceCheck();
+  const requireAttributes = createAttributeCheck(claims);
   return {
     beforeWrite({ before, after }, tx) {
       if (!after) return;
@@ -34,6 +30,7 @@ export function deviceBehaviour(findProvider: FindProvider, claims: () => readon
         if (provider === null) throw invalidValue("type", unserved(after, claims()));
         after.provider = provider;
       }
+      requireAttributes(after, before);
       const { deviceIdentifier, description, type } = after;
       const attributes = after.attributes as Record<string, string>;
       const device = { pk: 0, icopId, deviceIdentifier, description, type, attributes };

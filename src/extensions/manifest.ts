@@ -80,12 +80,27 @@ function listOf(check: Check): Check {
 }
 
 function checkClaim(value: unknown): string | null {
-  const { type, identifier } = (value ?? {}) as Record<string, unknown>;
+  const { type, identifier, attributes } = (value ?? {}) as Record<string, unknown>;
   if (!(DEVICE_TYPES as readonly string[]).includes(type as string))
     return `needs a type, one of ${DEVICE_TYPES.join(", ")}`;
   if (typeof identifier !== "string" || identifier === "" || identifier.length > LONGEST_PATTERN)
     return `needs an identifier, a pattern of at most ${LONGEST_PATTERN} characters`;
-  return isPattern(identifier) ? null : `has an identifier that is no RE2 pattern: ${identifier}`;
+  if (!isPattern(identifier)) return `has an identifier that is no RE2 pattern: ${identifier}`;
+  return attributes === undefined ? null : checkRules(attributes);
+}
+
+function checkRules(value: unknown): string | null {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return "has attributes that are no object";
+  const wrong = Object.entries(value).find(([, rule]) => !isRule(rule));
+  return wrong ? `asks of ${wrong[0]} what is neither from and to, values, nor pattern and words` : null;
+}
+
+function isRule(rule: unknown): boolean {
+  const { from, to, values, pattern, words } = (rule ?? {}) as Record<string, unknown>;
+  if (values !== undefined) return Array.isArray(values) && values.every((each) => typeof each === "string");
+  if (pattern === undefined) return Number.isInteger(from) && Number.isInteger(to);
+  const isShort = typeof pattern === "string" && pattern.length <= LONGEST_PATTERN;
+  return isShort && isPattern(pattern) && typeof words === "string" && words !== "";
 }
 
 function isPattern(text: string): boolean {

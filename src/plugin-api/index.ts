@@ -197,6 +197,17 @@ export function definePlugin<const F extends ConfigFields>(definition: PluginDef
   return definition;
 }
 
+/** What an attribute of a device must be: a whole number within bounds, one of some words, or a text of a form. */
+export type AttributeRule =
+  | { from: number; to: number }
+  | { values: readonly string[] }
+  | {
+      /** Linear-time pattern. */
+      pattern: string;
+      /** What fits it, after "It is": `an address such as 239.1.2.3`. */
+      words: string;
+    };
+
 /** `plugin.json`: what the core knows of a plugin without starting it. */
 export interface PluginManifest {
   name: string;
@@ -206,8 +217,12 @@ export interface PluginManifest {
   extensionType: "device" | "device-filter" | "endpoint-proxy" | "collaboration" | "report";
   /** User device type it serves, for type `device`. */
   deviceType?: string;
-  /** Devices it is the provider of; `identifier` is a linear-time pattern. */
-  claims: { type: "phones" | "speakers" | "plugins" | "idns"; identifier: string }[];
+  /** Devices it is the provider of; `identifier` is a linear-time pattern, `attributes` what theirs must be where given. */
+  claims: {
+    type: "phones" | "speakers" | "plugins" | "idns";
+    identifier: string;
+    attributes?: Record<string, AttributeRule>;
+  }[];
   /** Items without outcome at once. */
   window: number;
   /** Started when nothing is configured. */

@@ -33,6 +33,10 @@ describe("a manifest", () => {
     [{ claims: {} }, "claims must be a list."],
     [{ claims: [null] }, "claims [0] needs a type"],
     [{ claims: [{ type: "phones" }] }, "claims [0] needs an identifier"],
+    [
+      { claims: [{ type: "phones", identifier: "a", attributes: { Port: { from: 1 } } }] },
+      "claims [0] asks of Port what is neither from and to, values, nor pattern and words.",
+    ],
     [{ claims: [{ type: "phones", identifier: "(" }] }, "claims [0] has an identifier that is no RE2 pattern: (."],
     [{ claims: [{ type: "phones", identifier: "(a)\\1" }] }, "no RE2 pattern"],
     [{ window: 0 }, "window must be a whole number from 1 to 4096."],

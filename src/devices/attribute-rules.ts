@@ -1,0 +1,52 @@
+import { RE2JS } from "re2js";
+import { invalidValue } from "../base/errors.ts";
+import type { AttributeRule } from "../plugin-api/index.ts";
+
+/** A kind of device that a plugin serves: those whose identifiers fit the pattern, with what it asks of their attributes. */
+export interface Claim {
+  type: string;
+  identifier: string;
+  attributes?: Readonly<Record<string, AttributeRule>>;
+}
+
+/** A device, as far as claims look at it. */
+export interface ClaimedDevice {
+  type: string;
+  deviceIdentifier: string;
+  attributes: unknown;
+}
+
+/**
+ * Makes the check of what a device's plugin asks of its attributes; what was stored before is not asked again. Throws
+ * invalid-value naming the attribute.
+ */
+export function createAttributeCheck(
+  claims: () => readonly Claim[],
+): (device: ClaimedDevice, before: ClaimedDevice | null) => void {
+  const patterns = new Map<string, RE2JS>();
+  const matches = (pattern: string, text: string): boolean => {
+    const compiled = patterns.get(pattern) ?? RE2JS.compile(pattern);
+    patterns.set(pattern, compiled);
+    return compiled.matcher(text).find();
+  };
+  return (device, before) => {
+    const given = device.attributes as Record<string, string>;
+    const known = (before?.attributes ?? {}) as Record<string, string>;
+    for (const { type, identifier, attributes } of claims()) {
+      if (!attributes || type !== device.type || !matches(identifier, device.deviceIdentifier)) continue;
+      for (const [name, rule] of Object.entries(attributes)) {
+        const value = given[name];
+        if (value === undefined || value === known[name]) continue;
+        const words = faultOf(rule, value, matches);
+        if (words !== null) throw invalidValue(`attributes.${name}`, words);
+      }
+    }
+  };
+}
+
+function faultOf(rule: AttributeRule, value: string, matches: (p: string, t: string) => boolean): string | null {
+  if ("values" in rule) return rule.values.includes(value) ? null : `It is one of ${rule.values.join(", ")}.`;
+  if ("pattern" in rule) return matches(rule.pattern, value) ? null : `It is ${rule.words}.`;
+  const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN;
+  return number >= rule.from && number <= rule.to ? null : `It is a whole number from ${rule.from} to ${rule.to}.`;
+}
