@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { buildClient } from "./client.mjs";
 import { filesBelow, fingerprint, say } from "./tree.mjs";
@@ -12,17 +12,18 @@ const CONSOLE_FOLDER = "src/console/web";
  * @typedef {"main" | "harness"} Part
  */
 
-/** @type {Record<Part, {project: string, folders: string[], files: string[]}>} */
+/**
+ * What a part is built from.
+ * @type {Record<Part, {folders: string[], files: string[]}>}
+ */
 const PARTS = {
   main: {
-    project: "tsconfig.json",
     folders: ["src", "plugins"],
-    files: ["tsconfig.json", "package.json", "package-lock.json", ".ci/setup/client.mjs"],
+    files: ["package.json", "package-lock.json", ".ci/setup/bundle.mjs", ".ci/setup/client.mjs"],
   },
   harness: {
-    project: ".ci/tsconfig.harness.json",
-    folders: ["src", "plugins", "test/bench", "test/faults", "test/support"],
-    files: ["tsconfig.json", ".ci/tsconfig.harness.json", "package.json", "package-lock.json"],
+    folders: ["src", "plugins", "test/bench", "test/faults", "test/sim", "test/support"],
+    files: ["package.json", "package-lock.json", ".ci/setup/bundle.mjs"],
   },
 };
 
@@ -69,27 +70,26 @@ function consoleStamp(root) {
 }
 
 /**
- * Compiles `part` into dist/, builds the console, copies the plugins' manifests and removes what has lost its source.
- * Returns false when the compiler found faults; they are on stderr, and no stamp is written.
+ * Bundles the product, and the harness when `part` asks for it, into dist/; builds the client and the console and copies
+ * the plugins' manifests. Types are not looked at: `npm run check` does that. Returns false when a source can't be read;
+ * the reason is on stderr, and no stamp is written.
  * @param {string} root
  * @param {Part} part
  */
 export function build(root, part) {
-  // Taken before compiling, so that an edit made meanwhile leaves the stamp stale.
+  // Taken before building, so that an edit made meanwhile leaves the stamp stale.
   /** @type {Part[]} */
   const parts = part === "harness" ? ["main", "harness"] : ["main"];
   const stamps = Object.fromEntries(parts.map((each) => [each, fingerprint(root, sourcesOf(root, each))]));
   say(`set-up: building ${part === "main" ? "src and plugins" : "src, plugins and test harness"} …`);
-  const tsc = join(root, "node_modules/typescript-7/bin/tsc");
-  const args = [tsc, "-p", join(root, PARTS[part].project)];
-  const result = spawnSync(process.execPath, args, { cwd: root, stdio: ["ignore", 2, 2] });
-  // The compiler writes its output in spite of faults, and tests run on it.
-  copyManifests(root);
-  if (result.status !== 0) {
-    say("set-up: the compiler found faults");
+  const bundle = join(import.meta.dirname, "bundle.mjs");
+  for (const each of parts) {
+    const { status } = spawnSync(process.execPath, [bundle, root, each], { cwd: root, stdio: ["ignore", 2, 2] });
+    if (status === 0) continue;
+    say("set-up: there are faults in the sources");
     return false;
   }
-  prune(root);
+  copyManifests(root);
   // The console is typed by the client.
   if (!buildClient(root)) return false;
   writeFileSync(stampPath(root), JSON.stringify({ ...readStamps(root), ...stamps }));
@@ -108,26 +108,18 @@ function sourcesOf(root, part) {
   return [...found.filter((file) => /\.(ts|json)$/.test(file)), ...files.map((file) => join(root, file))];
 }
 
-/** @param {string} root */
+/** Also forgets plugins that are gone. @param {string} root */
 function copyManifests(root) {
-  for (const file of filesBelow(join(root, "plugins"))) {
-    if (!file.endsWith("/plugin.json")) continue;
-    const target = join(root, "dist", relative(root, file));
-    mkdirSync(dirname(target), { recursive: true });
-    copyFileSync(file, target);
+  const names = filesBelow(join(root, "plugins"))
+    .filter((file) => file.endsWith("/plugin.json"))
+    .map((file) => relative(root, file));
+  for (const old of filesBelow(join(root, "dist/plugins"))) {
+    const name = relative(join(root, "dist"), old);
+    if (name.endsWith("/plugin.json") && !names.includes(name)) rmSync(old);
   }
-}
-
-/**
- * Removes built files whose source is gone, so that a deleted declaration or plugin is not found any more.
- * @param {string} root
- */
-function prune(root) {
-  for (const folder of ["src", "plugins", "test"]) {
-    for (const file of filesBelow(join(root, "dist", folder))) {
-      const source = join(root, relative(join(root, "dist"), file)).replace(/\.js(\.map)?$/, ".ts");
-      if (!existsSync(source)) rmSync(file);
-    }
+  for (const name of names) {
+    mkdirSync(dirname(join(root, "dist", name)), { recursive: true });
+    copyFileSync(join(root, name), join(root, "dist", name));
   }
 }
 

@@ -1,35 +1,26 @@
-import { readdirSync } from "node:fs";
 import { basename, extname } from "node:path";
 import { BugError } from "../base/errors.ts";
 import type { AnyResource } from "../schema/resource.ts";
 
+/** Modules by their paths, loaded when they are asked for. */
+export type Modules = () => Promise<Readonly<Record<string, unknown>>>;
+
 /** The declarations that Carillon brings along. */
-export const OWN_DECLARATIONS = new URL("../resources/", import.meta.url);
+export const OWN_DECLARATIONS: Modules = async () => (await import("./own-declarations.ts")).OWN_DECLARATIONS;
 
 /**
- * The declarations below `folders` (file URLs): the default export of each file, which is named as its resource. Files
- * without a default export hold shared parts of declarations and are passed over.
+ * The declarations among modules: the default export of each file, which is named as its resource. Files without a
+ * default export hold shared parts of declarations and are passed over.
  */
-export async function loadDeclarations(folders: readonly URL[]): Promise<AnyResource[]> {
-  const found: AnyResource[] = [];
-  for (const url of folders.flatMap(modulesBelow)) {
-    const exported = (await import(url.href)) as { default?: AnyResource };
-    if (exported.default === undefined) continue;
-    const name = basename(url.pathname, extname(url.pathname));
-    if (exported.default.name !== name)
-      throw new BugError("A declaration stands in a file of its name.", { file: name });
-    found.push(exported.default);
-  }
-  return found;
-}
-
-/** Compiled modules, or their sources where those are run. */
-function modulesBelow(folder: URL): URL[] {
-  const base = new URL(folder.href.replace(/\/?$/, "/"));
-  return readdirSync(folder, { withFileTypes: true })
-    .sort((a, b) => (a.name < b.name ? -1 : 1))
-    .flatMap((entry) => {
-      if (entry.isDirectory()) return modulesBelow(new URL(`${entry.name}/`, base));
-      return /(?<!\.d)\.(js|ts)$/.test(entry.name) ? [new URL(entry.name, base)] : [];
+export async function loadDeclarations(sources: readonly Modules[]): Promise<AnyResource[]> {
+  const loaded = await Promise.all(sources.map((load) => load()));
+  return loaded
+    .flatMap((modules) => Object.entries(modules))
+    .flatMap(([path, module]) => {
+      const resource = (module as { default?: AnyResource }).default;
+      if (resource === undefined) return [];
+      if (resource.name !== basename(path, extname(path)))
+        throw new BugError("A declaration stands in a file of its name.", { file: path });
+      return [resource];
     });
 }

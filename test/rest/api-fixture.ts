@@ -10,7 +10,7 @@ import { createAlarms } from "../../src/alarms/alarms.ts";
 import { createDetectors } from "../../src/alarms/detectors.ts";
 import { ALARM_TABLES } from "../../src/alarms/room-tables.ts";
 import { bindBehaviours } from "../../src/app/behaviours.ts";
-import { loadDeclarations, OWN_DECLARATIONS } from "../../src/app/load-declarations.ts";
+import { loadDeclarations, type Modules, OWN_DECLARATIONS } from "../../src/app/load-declarations.ts";
 import { createTelling, type Telling } from "../../src/app/outbound.ts";
 import { startServer } from "../../src/app/server.ts";
 import { createAreas } from "../../src/areas/areas.ts";
@@ -94,7 +94,8 @@ export interface ApiFixture {
 export async function openApi(
   dataDir: string,
   options: {
-    folders?: readonly URL[];
+    /** Declarations beside those of Carillon. */
+    declarations?: Modules;
     behaviours?: Readonly<Record<string, Behaviour>>;
     /** Replaces the decision of who may do and see what. */
     compile?: CompileScope;
@@ -112,7 +113,10 @@ export async function openApi(
   };
   const clock = systemClock;
   const events = createEvents(fail);
-  const declarations = await loadDeclarations([OWN_DECLARATIONS, ...(options.folders ?? [])]);
+  const declarations = await loadDeclarations([
+    OWN_DECLARATIONS,
+    ...(options.declarations ? [options.declarations] : []),
+  ]);
   const catalogue = createCatalogue(declarations);
   const policy = createAddressPolicy({ allowedTargets: options.allowedTargets ?? [] });
   const bells = createBellTimes({ ownZone: () => "Europe/Berlin" });

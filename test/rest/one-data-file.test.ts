@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Modules } from "../../src/app/load-declarations.ts";
 import type { AnyResource } from "../../src/schema/resource.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { type ApiFixture, openApi } from "./api-fixture.ts";
@@ -46,12 +47,12 @@ function source(path: string): string {
 }
 
 /** A folder with the one file, as a start of the appliance scans it. */
-async function declare(folder: string, more = ""): Promise<{ url: URL; resource: AnyResource }> {
+async function declare(folder: string, more = ""): Promise<{ modules: Modules; resource: AnyResource }> {
   mkdirSync(folder, { recursive: true });
   const path = join(folder, "lost-things.ts");
   writeFileSync(path, declaration(more));
-  const resource = ((await import(pathToFileURL(path).href)) as { default: AnyResource }).default;
-  return { url: pathToFileURL(`${folder}/`), resource };
+  const module = (await import(pathToFileURL(path).href)) as { default: AnyResource };
+  return { modules: async () => ({ [path]: module }), resource: module.default };
 }
 
 const root = makeTempDir();
@@ -63,7 +64,7 @@ mkdirSync(dataDir);
 describe("a resource that is one data file", () => {
   let api: ApiFixture;
   beforeAll(async () => {
-    api = await openApi(dataDir, { folders: [first.url] });
+    api = await openApi(dataDir, { declarations: first.modules });
   });
   afterAll(() => api.close());
 
@@ -144,7 +145,7 @@ describe("a resource that is one data file", () => {
 describe("the next start with one more field", () => {
   let api: ApiFixture;
   beforeAll(async () => {
-    api = await openApi(dataDir, { folders: [second.url] });
+    api = await openApi(dataDir, { declarations: second.modules });
   });
   afterAll(() => api.close());
 

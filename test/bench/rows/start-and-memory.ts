@@ -69,7 +69,7 @@ async function startOurs(dataDir: string): Promise<Start> {
 
 async function startBare(file: string): Promise<Start> {
   const began = performance.now();
-  const program = resolve(ROOT, "dist/test/bench/bare-koa.js");
+  const program = resolve(ROOT, "dist/test/bench/bare-koa-server.js");
   const child = spawn(process.execPath, [program, file], { stdio: ["ignore", "pipe", "inherit"] });
   await once(createInterface({ input: child.stdout }), "line");
   const ms = performance.now() - began;

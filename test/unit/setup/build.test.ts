@@ -1,27 +1,17 @@
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { join } from "node:path";
+import { execFileSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { build, built } from "../../../.ci/setup/build.mjs";
 import { filesBelow, fingerprint, root } from "../../../.ci/setup/tree.mjs";
 import { makeTempDir } from "../../support/temp-dir.ts";
 
-/** A small repository of its own that compiles with the real settings. */
+/** A small repository of its own that is built with the real settings. */
 function makeRepository(files: Record<string, string>): string {
   const folder = makeTempDir();
-  for (const name of ["package.json", "package-lock.json", "tsconfig.json"]) {
-    copyFileSync(join(root, name), join(folder, name));
-  }
   mkdirSync(join(folder, ".ci/setup"), { recursive: true });
-  for (const name of [".ci/tsconfig.harness.json", ".ci/setup/client.mjs"]) {
+  for (const name of ["package.json", "package-lock.json", ".ci/setup/bundle.mjs", ".ci/setup/client.mjs"]) {
     copyFileSync(join(root, name), join(folder, name));
   }
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
@@ -35,38 +25,62 @@ function put(folder: string, path: string, text: string): void {
 }
 
 const PRODUCT = {
-  "src/base/a.ts": "export const a = 1;\n",
+  "src/base/a.ts": "export const a: number = 1;\n",
+  "src/main.ts": `import { a } from "./base/a.ts";\nconsole.log(a, import.meta.url);\n`,
   "src/plugin-api/index.ts": "export const door = 1;\n",
   "plugins/x/index.ts": `import { door } from "#plugin-api";\nexport default door;\n`,
   "plugins/x/plugin.json": `{"name":"x"}`,
 };
 
+/** What a built program prints. */
+function run(folder: string, program: string): string {
+  return execFileSync(process.execPath, [join(folder, "dist", program)], { encoding: "utf8" });
+}
+
 describe("build", () => {
-  it("compiles sources, copies manifests and is current until a source changes", () => {
+  it("bundles what is started, copies manifests and is current until a source changes", () => {
     const folder = makeRepository(PRODUCT);
     expect(built(folder, "main")).toBe(false);
     expect(build(folder, "main")).toBe(true);
     expect(built(folder, "main")).toBe(true);
-    expect(readFileSync(join(folder, "dist/plugins/x/index.js"), "utf8")).toContain(`from "#plugin-api"`);
     expect(existsSync(join(folder, "dist/plugins/x/plugin.json"))).toBe(true);
+    expect(run(folder, "src/main.js")).toBe(`1 ${pathToFileURL(join(folder, "dist/src/main.js")).href}\n`);
     put(folder, "src/base/b.ts", "export const b = 2;\n");
     expect(built(folder, "main")).toBe(false);
+  });
+
+  it("lets code that is shared know the place of its source, and a folder's modules be found", () => {
+    const place = "export const place = import.meta.url;\n";
+    const all = `export const all = import.meta.glob("../resources/*.ts", { eager: true });\n`;
+    const prints = (path: string): string =>
+      `import { place } from "${path}/base/place.ts";\nimport { all } from "${path}/base/all.ts";\nconsole.log(place, Object.keys(all).length);\n`;
+    const folder = makeRepository({
+      "src/base/place.ts": place,
+      "src/base/all.ts": all,
+      "src/resources/one.ts": "export default 1;\n",
+      "src/resources/two.ts": "export default 2;\n",
+      "src/main.ts": prints("."),
+      "src/campus/main.ts": prints(".."),
+    });
+    expect(build(folder, "main")).toBe(true);
+    const printed = `${pathToFileURL(join(folder, "dist/src/base/place.js")).href} 2\n`;
+    expect([run(folder, "src/main.js"), run(folder, "src/campus/main.js")]).toEqual([printed, printed]);
   });
 
   it("removes what has lost its source", () => {
     const folder = makeRepository(PRODUCT);
     build(folder, "main");
     rmSync(join(folder, "plugins/x"), { recursive: true });
-    renameSync(join(folder, "src/base/a.ts"), join(folder, "src/base/b.ts"));
+    renameSync(join(folder, "src/main.ts"), join(folder, "src/other-worker.ts"));
     expect(built(folder, "main")).toBe(false);
     build(folder, "main");
-    const files = filesBelow(join(folder, "dist/src/base")).map((file) => file.slice(file.lastIndexOf("/") + 1));
-    expect(files.sort()).toEqual(["b.js", "b.js.map"]);
+    const programs = filesBelow(join(folder, "dist/src")).map((file) => relative(join(folder, "dist/src"), file));
+    expect(programs.filter((file) => file.endsWith(".js")).sort()).toEqual(["other-worker.js", "plugin-api/index.js"]);
     expect(existsSync(join(folder, "dist/plugins/x/plugin.json"))).toBe(false);
   });
 
-  it("stays stale when the compiler finds faults", () => {
-    const folder = makeRepository({ "src/base/a.ts": "export const a: string = 1;\n" });
+  it("stays stale when a source can't be read", () => {
+    const folder = makeRepository({ "src/main.ts": `import { gone } from "./gone.ts";\nconsole.log(gone);\n` });
     expect(build(folder, "main")).toBe(false);
     expect(built(folder, "main")).toBe(false);
   });
@@ -79,7 +93,7 @@ describe("build", () => {
     put(folder, "test/bench/main.ts", `import { load } from "../support/load.ts";\nconsole.log(load);\n`);
     expect([built(folder, "main"), built(folder, "harness")]).toEqual([true, false]);
     expect(build(folder, "harness")).toBe(true);
-    expect(existsSync(join(folder, "dist/test/support/load.js"))).toBe(true);
+    expect(run(folder, "test/bench/main.js")).toBe("1\n");
   });
 });
 
