@@ -29,13 +29,11 @@ import { serverBehaviour } from "../call-manager/server-behaviour.ts";
 import { activationGroupBehaviour } from "../devices/activation-group-behaviour.ts";
 import { deviceBehaviour } from "../devices/device-behaviour.ts";
 import { deviceGroupBehaviour } from "../devices/group-behaviour.ts";
-import type { GroupCounts } from "../devices/group-counts.ts";
 import { userDeviceBehaviour } from "../devices/user-device-behaviour.ts";
 import { collaborationGroupBehaviour } from "../extensions/collaboration-behaviour.ts";
 import type { PluginHost } from "../extensions/plugin-host.ts";
 import { endpointActivityBehaviour } from "../health/endpoint-activity-behaviour.ts";
 import { type EndpointNeeds, endpointBehaviour } from "../health/endpoint-behaviour.ts";
-import { failoverStatus } from "../health/failover-status.ts";
 import {
   callRedirectBehaviour,
   dialingConfigurationBehaviour,
@@ -108,6 +106,7 @@ import { scenarioNotificationBehaviour } from "../scenarios/sent-events.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { Behaviour, By, FileStore } from "../store/store.ts";
+import type { Registry } from "./registry.ts";
 
 /** What behaviours are made of. */
 export interface BehaviourNeeds {
@@ -120,8 +119,9 @@ export interface BehaviourNeeds {
   bells: BellTimes;
   /** Plans of bells follow what is written. */
   planner: Planner;
-  groupCounts: GroupCounts;
-  activationCounts: GroupCounts;
+  registry: Pick<Registry, "groupCounts" | "activationCounts">;
+  /** Whether an appliance could activate devices now. */
+  isReachable(endpointId: string): boolean;
   plugins: Pick<PluginHost, "manifests" | "findProvider" | "profileSchema" | "extensionBehaviour">;
   /** Scenarios with a location report a question about the site. */
   reportsSite: boolean;
@@ -133,7 +133,7 @@ export interface BehaviourNeeds {
 
 /** The one table that binds a resource to what it does beyond being stored. */
 export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour> {
-  const { clock, endpoint, groupCounts, plugins, baseUrl } = needs;
+  const { clock, endpoint, registry, plugins, baseUrl, isReachable } = needs;
   const files = (): FileStore => needs.files;
   const claims = () => plugins.manifests.flatMap((manifest) => manifest.claims);
   return table([
@@ -143,14 +143,8 @@ export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour>
     bind(areasOfInterest, areaBehaviour),
     bind(boundaryTriggers, boundaryTriggerBehaviour),
     bind(devices, deviceBehaviour(plugins.findProvider, claims)),
-    bind(deviceGroups, deviceGroupBehaviour(groupCounts)),
-    bind(
-      activationGroups,
-      activationGroupBehaviour({
-        counts: needs.activationCounts,
-        isReachable: (endpointId) => failoverStatus(endpointId, endpoint).state !== "unreachable",
-      }),
-    ),
+    bind(deviceGroups, deviceGroupBehaviour(registry.groupCounts)),
+    bind(activationGroups, activationGroupBehaviour({ counts: registry.activationCounts, isReachable })),
     bind(callmgrClusters, clusterBehaviour(needs.policy)),
     bind(callmgrOnpremServers, serverBehaviour(needs.policy)),
     bind(alarms, alarmBehaviour),

@@ -20,8 +20,6 @@ import { createCampaigns } from "../broadcast/campaigns.ts";
 import { createBroadcaster } from "../broadcast/create-broadcaster.ts";
 import { BROADCAST_TABLES } from "../broadcast/room-tables.ts";
 import { createSpeech, type Speech } from "../broadcast/speech.ts";
-import { inActivationGroup } from "../devices/activation-groups.ts";
-import { createGroupCounts } from "../devices/group-counts.ts";
 import { createLicensing } from "../devices/licensing.ts";
 import { builtPluginFolder, ownPluginFolder } from "../extensions/installed-plugins.ts";
 import { createPluginHost, PLUGIN_TABLES, type PluginHost } from "../extensions/plugin-host.ts";
@@ -53,6 +51,7 @@ import type { Settings } from "../settings/schema.ts";
 import type { Behaviour, Store } from "../store/store.ts";
 import { type ApplianceData, isSetUp, notSetUp, openData, requireDatabase } from "./appliance.ts";
 import { bindBehaviours } from "./behaviours.ts";
+import { createCallManagers } from "./call-managers.ts";
 import { startControlSocket } from "./control-socket.ts";
 import { type Ending, stopInReverse } from "./ending.ts";
 import { createFirstRun } from "./first-run.ts";
@@ -61,6 +60,7 @@ import { loadDeclarations, OWN_DECLARATIONS } from "./load-declarations.ts";
 import { createOperations, OPERATION_TABLES } from "./operations.ts";
 import { createOrders } from "./orders.ts";
 import { createTelling } from "./outbound.ts";
+import { createRegistry, type Registry } from "./registry.ts";
 import { startServer } from "./server.ts";
 import { ownAddresses, type Sound, startSound } from "./sound.ts";
 import { ownVersion } from "./version.ts";
@@ -149,23 +149,21 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const sources = [measurements.source, missed, queueFaults(store, clock), operations.source];
   const health = watchHealth({ clock, events, reader: store, sources });
   end("health", health.close);
+  const siteClock = () => ({ timeZone: zoneFor(store, null), synchronised: measurements.last.clockSynchronised });
+  const endpoint = { ownId: endpointId, health, buildInfo, clock: siteClock };
   const speech = createSpeech({ store, engine: createSpeechEngine(clock), by: access.systemBy("speech") });
+  const isReachable = (id: string): boolean => failoverStatus(id, endpoint).state !== "unreachable";
+  const registry = createRegistry({ store, clock, events, log, isReachable });
+  end("registry", registry.stop);
   // Set below: no plugin runs before it is made.
   let inputs: Inputs;
   const takeInput = (plugin: string, input: unknown): Promise<void> => inputs.take(plugin, input);
-  const channels = joinChannels({ ...options, clock, events, data, sound, speech, endpointId, takeInput });
+  const channels = joinChannels({ ...options, clock, events, data, sound, speech, registry, endpointId, takeInput });
   const { plugins, broadcaster } = channels;
   const reportsSite = settings.scenarios.syntheticSiteQuestion;
   const scenarios = createScenarios({ store, catalogue, clock, broadcaster, reportsSite });
   const startScenario = scenarios.start;
   inputs = createInputs({ store, clock, log, broadcaster, startScenario, endpointId, by: access.systemBy("inputs") });
-  const onError = (error: unknown): void => log.error({ err: error }, "devices of groups were not counted");
-  const counting = { reader: store, clock, events, onError };
-  const groupCounts = createGroupCounts(counting);
-  const activating = { groups: "activation-groups", membershipOf: inActivationGroup };
-  const activationCounts = createGroupCounts({ ...counting, ...activating });
-  const siteClock = () => ({ timeZone: zoneFor(store, null), synchronised: measurements.last.clockSynchronised });
-  const endpoint = { ownId: endpointId, health, buildInfo, clock: siteClock };
   const { files } = store;
   const baseUrl = (): string => settings.api.publicUrl?.replace(/\/+$/, "") ?? server.url;
   const policy = createAddressPolicy(settings.network);
@@ -178,8 +176,8 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
     endpoint,
     bells,
     planner,
-    groupCounts,
-    activationCounts,
+    registry,
+    isReachable,
     plugins,
     policy,
     baseUrl,
@@ -228,6 +226,10 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const loaders = createLoaders({ ...loading, events, schedule: cronSchedule, loadsDir });
   end("loaders", loaders.stop);
   await loaders.start();
+  const managing = { store, clock, log, events, settings, schedule: cronSchedule, by: access.systemBy("call-manager") };
+  const phoneCache = createCallManagers({ ...managing, endpointId });
+  end("phone cache", phoneCache.stop);
+  phoneCache.start();
   const telling = createTelling({ data, clock, events, log, policy, endpointId });
   const { eventStream, webhooks, live } = telling;
   const api = createApi({
@@ -239,6 +241,8 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
       log,
       broadcaster,
       plugins,
+      memberships: registry.memberships,
+      activations: registry.activations,
       signIn,
       oauth,
       firstRun,
@@ -253,6 +257,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
     },
     bulkUploads,
     loaders,
+    phoneCache,
     scenarios,
     settings: served,
     failover: (id) => failoverStatus(id, endpoint),
@@ -279,6 +284,7 @@ interface ChannelNeeds {
   log: Log;
   sound: Sound;
   speech: Speech;
+  registry: Registry;
   endpointId(): string;
   /** Stores what a plugin tells from outside. */
   takeInput(plugin: string, input: unknown): Promise<void>;
@@ -286,7 +292,7 @@ interface ChannelNeeds {
 
 /** Makes the two that need each other: the plugin host reports to the broadcaster, which gives it deliveries. */
 function joinChannels(needs: ChannelNeeds): { plugins: PluginHost; broadcaster: Broadcaster } {
-  const { data, settings, clock, events, log, sound, speech, endpointId } = needs;
+  const { data, settings, clock, events, log, sound, speech, registry, endpointId } = needs;
   const { store, access } = data;
   // Set below: no plugin runs before both are made.
   let broadcaster: Broadcaster;
@@ -302,6 +308,7 @@ function joinChannels(needs: ChannelNeeds): { plugins: PluginHost; broadcaster: 
   });
   broadcaster = createBroadcaster({
     ...{ store, clock, events, log, endpointId, providers: plugins },
+    ...{ memberships: registry.memberships, activations: registry.activations },
     ...{ audio: sound.audio, speech, streamer: sound.streamer, addresses: sound.addresses },
     interfaceAddress: sound.interfaceAddress,
     ttl: settings.audio.ttl,

@@ -5,6 +5,8 @@
 export interface EventMap {
   /** A row was committed; told after COMMIT. `resource` is the declaration's name. */
   "row.changed": { seq: number; resource: string; id: string; op: "create" | "update" | "delete" };
+  /** Very many rows of these resources came into sight at once; `row.changed` of each follows later. */
+  "batch.shown": { resources: string[] };
   /** A notification was accepted and waits for the pipeline. */
   "notification.accepted": { notificationId: string; priority: number };
   /** Somebody ended a notification before its time. */

@@ -1,5 +1,5 @@
 import type { Clock } from "../base/clock.ts";
-import { groupMembers } from "../devices/device-groups.ts";
+import type { Memberships } from "../devices/memberships.ts";
 import type { RingListEntry } from "../resources/bells/bell-parts.ts";
 import bellSchedules from "../resources/bells/bell-schedules.ts";
 import messageTemplates from "../resources/messages/message-templates.ts";
@@ -30,6 +30,7 @@ export interface OverlapNeeds {
   clock: Clock;
   times: BellTimes;
   sight: Sight;
+  memberships: Pick<Memberships, "members">;
 }
 
 interface Placed {
@@ -131,12 +132,12 @@ function keysInSight(reader: Reader, sight: Sight, ownId: string): number[] {
 }
 
 /** Counts the devices that two rings share; members of groups are found once. */
-function sharedDevices({ reader, clock }: OverlapNeeds) {
+function sharedDevices({ reader, memberships }: OverlapNeeds) {
   const known = new Map<string, Promise<ReadonlySet<number>>>();
   const membersOf = (entry: RingListEntry): Promise<ReadonlySet<number>> => {
     const groups = groupsOf(reader, entry);
     const key = groups.join();
-    const members = known.get(key) ?? groupMembers({ reader, clock }, groups).then((pks) => new Set(pks));
+    const members = known.get(key) ?? memberships.members(groups).then((pks) => new Set(pks));
     known.set(key, members);
     return members;
   };

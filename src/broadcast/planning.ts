@@ -17,8 +17,11 @@ const PROVIDERS = `WITH RECURSIVE named(name) AS (
 const COLUMNS = `id, created_at, updated_at, notification_pk, device_pk, user_device_pk, user_pk, endpoint_pk,
   device_identifier, name, type, provider, level, reason, attempt, priority, late, planned_at, ended_at, not_after`;
 
+/** Devices that another appliance than the one that serves them activates, with its key; 0 where none can be reached. */
+export type ActivatedElsewhere = readonly (readonly [device: number, endpoint: number])[];
+
 /**
- * Why nothing is sent to a device `d` that the appliance `acting` serves, as two columns, null where nothing is wrong:
+ * Why nothing is sent to a device `d` that the appliance `acting` activates, as two columns, null where nothing is wrong:
  * `skipped` for what is out of use, not licensed or left out by the profile, `failed` for what is another appliance's or whose plugin is gone
  * or off. Takes our endpoint's key; needs the table `troubles`. own choice: which is which
  */
@@ -26,10 +29,15 @@ function verdict(acting: string): string {
   return `CASE WHEN d.defunct = 1 THEN 'The device is marked as out of use.'
       WHEN d.is_licensed = 0 THEN 'The licence does not include the device.'
       ELSE (SELECT words FROM troubles WHERE troubles.provider = d.provider AND skips) END AS skipped,
-    CASE WHEN ${acting} <> ? THEN 'The device belongs to an appliance that is not connected.'
+    CASE WHEN ${acting} = 0 THEN 'None of the appliances that may activate the device can be reached.'
+      WHEN ${acting} <> ? THEN 'The device belongs to an appliance that is not connected.'
       WHEN d.provider IS NULL THEN 'No plugin serves the device.'
       ELSE (SELECT words FROM troubles WHERE troubles.provider = d.provider AND NOT skips) END AS failed`;
 }
+
+const ELSEWHERE = `elsewhere(device, endpoint) AS MATERIALIZED (
+  SELECT value ->> 0, value ->> 1 FROM json_each(?))`;
+const ACTING = "coalesce((SELECT endpoint FROM elsewhere WHERE device = d.pk), d.endpoint_pk)";
 
 const TROUBLES = `troubles(provider, words, skips) AS MATERIALIZED (
   SELECT key, value ->> 'words', value ->> 'skips' FROM json_each(?))`;
@@ -65,7 +73,8 @@ export function insertDeviceDeliveries(
     `INSERT OR IGNORE INTO deliveries (${COLUMNS})
      WITH ${TROUBLES},
      seen AS (
-       SELECT d.*, coalesce(t.endpoint, d.endpoint_pk) AS acting, ${verdict("coalesce(t.endpoint, d.endpoint_pk)")}
+       SELECT d.*, coalesce(nullif(t.endpoint, 0), d.endpoint_pk) AS acting,
+         ${verdict("coalesce(t.endpoint, d.endpoint_pk)")}
        FROM broadcast_targets t JOIN devices d ON d.pk = t.device
        WHERE t.notification = ? AND t.device > ? AND t.device <= ?
      )
@@ -106,12 +115,12 @@ export interface ForeseenDevice {
 export function foreseeDevices(
   reader: Reader,
   devicePks: readonly number[],
-  { ours, troubles }: { ours: number; troubles: ProviderTroubles },
+  { ours, troubles, elsewhere }: { ours: number; troubles: ProviderTroubles; elsewhere: ActivatedElsewhere },
 ): ForeseenDevice[] {
   return reader.all<ForeseenDevice & Record<string, string | number | null>>(
-    `WITH ${TROUBLES},
+    `WITH ${TROUBLES}, ${ELSEWHERE},
      seen AS (
-       SELECT d.*, ${verdict("d.endpoint_pk")} FROM devices d WHERE d.pk IN (SELECT value FROM json_each(?))
+       SELECT d.*, ${verdict(ACTING)} FROM devices d WHERE d.pk IN (SELECT value FROM json_each(?))
      )
      SELECT id, description AS name, type, coalesce(skipped, failed) AS words,
        CASE WHEN failures > 0 THEN 'It did not answer the last message.'
@@ -120,9 +129,16 @@ export function foreseeDevices(
          WHERE n.stage IN ('deliver', 'collect') AND l.ended_at IS NULL) AS busy
      FROM seen`,
     troubles,
+    JSON.stringify(elsewhere),
     ours,
     JSON.stringify(devicePks),
   );
+}
+
+/** Devices of appliances, by internal key, that a settled message has not reached. */
+export function missedDevices(reader: Reader, row: NotificationRow, before: number): number[] {
+  const sql = `SELECT device_pk AS pk FROM deliveries WHERE pk IN (${ENDED_SHORT} AND device_pk IS NOT NULL)`;
+  return reader.all<{ pk: number }>(sql, row.pk, before).map(({ pk }) => pk);
 }
 
 /** What opening rows again needs to know. */
@@ -130,6 +146,7 @@ export interface ReopenNeeds {
   ours: number;
   troubles: ProviderTroubles;
   providers: Providers;
+  elsewhere: ActivatedElsewhere;
   /** Rows that ended before are opened; epoch ms. */
   before: number;
 }
@@ -150,16 +167,17 @@ export function reopenDeviceDeliveries(
   most: number,
   needs: ReopenNeeds,
 ): number {
-  const { ours, troubles, before } = needs;
+  const { ours, troubles, elsewhere, before } = needs;
   return tx.run(
-    `WITH ${TROUBLES},
+    `WITH ${TROUBLES}, ${ELSEWHERE},
      seen AS (
-       SELECT l.pk AS row, d.provider AS carrier, ${verdict("d.endpoint_pk")}
+       SELECT l.pk AS row, d.provider AS carrier, ${verdict(ACTING)}
        FROM deliveries l JOIN devices d ON d.pk = l.device_pk
        WHERE l.pk IN (${ENDED_SHORT} AND device_pk IS NOT NULL LIMIT ?)
      )
      UPDATE deliveries ${OPEN_AGAIN} FROM seen WHERE pk = seen.row`,
     troubles,
+    JSON.stringify(elsewhere),
     ours,
     row.pk,
     before,

@@ -1,5 +1,4 @@
 import type { Clock } from "../base/clock.ts";
-import { groupMembers } from "../devices/device-groups.ts";
 import type { Reader } from "../store/store.ts";
 import type { NotificationRow } from "./compose.ts";
 import { type ForeseenDevice, foreseeDevices, troublesOfProviders } from "./planning.ts";
@@ -27,7 +26,10 @@ export interface Preview {
 }
 
 /** What a preview needs. */
-export type PreviewNeeds = Pick<StageNeeds, "store" | "clock" | "log" | "providers" | "audio" | "endpointId">;
+export type PreviewNeeds = Pick<
+  StageNeeds,
+  "store" | "clock" | "log" | "providers" | "audio" | "endpointId" | "memberships" | "activations"
+>;
 
 /** Rows looked at in one turn: some 2 ms. */
 const PIECE = 500;
@@ -80,11 +82,13 @@ async function foreseeUsers(row: NotificationRow, preview: Preview, { store, clo
 
 async function foreseeGroups(row: NotificationRow, preview: Preview, needs: PreviewNeeds): Promise<void> {
   const { store, clock } = needs;
-  const pks = await groupMembers({ reader: store, clock }, row.deviceGroupIds);
+  const pks = await needs.memberships.members(row.deviceGroupIds);
   const ours = endpointKey(store, needs.endpointId());
   const troubles = troublesOfProviders(store, needs.providers, row);
   for (let at = 0; at < pks.length; at += PIECE) {
-    for (const device of foreseeDevices(store, pks.slice(at, at + PIECE), { ours, troubles })) tell(device, preview);
+    const piece = pks.slice(at, at + PIECE);
+    const elsewhere = await needs.activations.elsewhere(piece);
+    for (const device of foreseeDevices(store, piece, { ours, troubles, elsewhere })) tell(device, preview);
     await turn(clock);
   }
 }

@@ -3,6 +3,8 @@ import type { AudioWorker } from "../audio/audio-worker.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Events } from "../base/events.ts";
 import type { Log } from "../base/log.ts";
+import type { Activations } from "../devices/activation-groups.ts";
+import type { Memberships } from "../devices/memberships.ts";
 import type { By, Store, Transaction } from "../store/store.ts";
 import type { Providers } from "./providers.ts";
 import type { Speech } from "./speech.ts";
@@ -25,6 +27,10 @@ export interface StageNeeds {
   providers: Providers;
   /** Absent where nothing speaks. */
   speech?: Pick<Speech, "of">;
+  /** Which devices groups have. */
+  memberships: Pick<Memberships, "members">;
+  /** Which appliance activates which devices. */
+  activations: Pick<Activations, "elsewhere">;
   audio: Pick<AudioWorker, "prepare">;
   addresses: AddressPool;
   /** The pipeline itself as actor of what it writes. */

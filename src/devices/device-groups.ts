@@ -1,47 +1,14 @@
 import { invalidValue } from "../base/errors.ts";
 import type { FilterableDevice } from "./device-filter.ts";
-import { type CompiledGroup, compileGroups } from "./group-definition.ts";
+import type { CompiledGroup } from "./group-definition.ts";
 import {
   compileAdHocGroup,
   compileStoredGroups,
-  type DeviceLine,
   type DeviceSelection,
-  deviceOf,
   type GroupNeeds,
-  loadGroups,
   scanDevices,
 } from "./group-scan.ts";
-
-/**
- * Internal keys of the distinct devices that are in at least one of the groups, ascending; defunct ones are left out.
- * Takes its time in slices, so it may be asked for any number of devices.
- */
-export async function groupMembers(needs: GroupNeeds, groupIds: readonly string[]): Promise<number[]> {
-  const groups = compileStoredGroups(needs.reader, groupIds);
-  if (groups.length === 0) return [];
-  return matching(needs, (device) => groups.some((group) => group.contains(device)));
-}
-
-const GROUPS_AT_ONCE = 50;
-
-/** Ids of the groups that a device is in, in slices; empty for an unknown one, and for one that is defunct. */
-export async function groupsOfDevice({ reader, clock }: GroupNeeds, deviceId: string): Promise<string[]> {
-  const line = reader.one<DeviceLine>(
-    `SELECT pk, icop_id, device_identifier, description, type, attributes FROM devices
-     WHERE id = ? AND defunct IS NOT 1`,
-    deviceId,
-  );
-  if (!line) return [];
-  const device = deviceOf(line);
-  const ids = reader.all<{ id: string }>("SELECT id FROM device_groups").map(({ id }) => id);
-  const found: string[] = [];
-  for (let at = 0; at < ids.length; at += GROUPS_AT_ONCE) {
-    const groups = compileGroups(loadGroups(reader, ids.slice(at, at + GROUPS_AT_ONCE)));
-    for (const id of ids.slice(at, at + GROUPS_AT_ONCE)) if (groups.get(id)?.contains(device)) found.push(id);
-    await new Promise<void>((resolve) => clock.soon(resolve));
-  }
-  return found;
-}
+import type { Memberships } from "./memberships.ts";
 
 /** What a list of devices may be restricted by, as query parameters or JSON; texts that hold JSON are read. */
 export interface DeviceQuery {
@@ -57,6 +24,7 @@ export interface DeviceQuery {
 
 /** What a query needs; `sees` says whether the asker may know of a group. */
 export interface QueryNeeds extends GroupNeeds {
+  memberships: Pick<Memberships, "members">;
   sees(groupId: string): boolean;
 }
 
@@ -67,7 +35,14 @@ export interface QueryNeeds extends GroupNeeds {
  */
 export async function devicesMatching(needs: QueryNeeds, query: DeviceQuery): Promise<number[] | null> {
   const tests: ((device: FilterableDevice) => boolean)[] = [];
-  if (given(query.deviceGroupId)) tests.push(inGroup(storedGroup(needs, query.deviceGroupId)));
+  if (given(query.deviceGroupId)) {
+    const group = storedGroup(needs, query.deviceGroupId);
+    if (query.includeDefunct === true) tests.push(inGroup(group));
+    else {
+      const members = new Set(await needs.memberships.members([String(query.deviceGroupId)]));
+      tests.push(({ pk }) => members.has(pk));
+    }
+  }
   if (given(query.deviceGroup)) {
     tests.push(inGroup(compileAdHocGroup(needs, record(query.deviceGroup, "deviceGroup"))));
   }

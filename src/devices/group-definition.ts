@@ -96,7 +96,8 @@ export function compileGroups(groups: ReadonlyMap<string, GroupDefinition>): Rea
   return compiled;
 }
 
-function compileGroup(group: GroupDefinition, others: ReadonlyMap<string, CompiledGroup>): CompiledGroup {
+/** Compiles one group; its base groups are looked for among `others` when it is asked, so that these may change. */
+export function compileGroup(group: GroupDefinition, others: ReadonlyMap<string, CompiledGroup>): CompiledGroup {
   const passes = compileFilters(group);
   const additions = new Set(group.additionIds.map(fold));
   const exclusions = new Set(group.exclusionIds.map(fold));
@@ -104,19 +105,21 @@ function compileGroup(group: GroupDefinition, others: ReadonlyMap<string, Compil
     group.baseDeviceGroupIds.length === 0
       ? () => true
       : (device) => group.baseDeviceGroupIds.some((id) => others.get(id)?.contains(device) ?? false);
-  const decide: DevicePredicate = (device) => {
-    const icopId = fold(device.icopId);
-    if (exclusions.has(icopId)) return false;
-    return additions.has(icopId) || (inBase(device) && passes(device));
-  };
-  const last = { pk: -1, answer: false };
+  const isNamed = (ids: ReadonlySet<string>, device: FilterableDevice): boolean =>
+    ids.size > 0 && ids.has(fold(device.icopId));
+  const decide: DevicePredicate = (device) =>
+    !isNamed(exclusions, device) && (isNamed(additions, device) || (inBase(device) && passes(device)));
+  let last: FilterableDevice | null = null;
+  let answer = false;
   return {
     contains(device) {
-      if (last.pk === device.pk) return last.answer;
+      // By the object, not by its key: a device that was read again may have changed.
+      if (last === device) return answer;
       // Set before deciding: a circle of bases comes back here and finds no member.
-      Object.assign(last, { pk: device.pk, answer: false });
-      last.answer = decide(device);
-      return last.answer;
+      last = device;
+      answer = false;
+      answer = decide(device);
+      return answer;
     },
   };
 }

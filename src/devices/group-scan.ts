@@ -10,11 +10,14 @@ export interface GroupNeeds {
 }
 
 /** Longest stretch of evaluation before other work gets its turn, ms. @source interfaces.md, Writing and reading */
-const SLICE_MS = 8;
+export const SLICE_MS = 8;
 const ROWS_PER_READ = 200;
+/** The columns of `DeviceLine`. */
+export const DEVICE_COLUMNS = "pk, id, icop_id, device_identifier, description, type, attributes";
 /** The columns of a device that filters look at. */
 export interface DeviceLine {
   pk: number;
+  id: string;
   icop_id: string | null;
   device_identifier: string;
   description: string;
@@ -22,7 +25,8 @@ export interface DeviceLine {
   attributes: string | null;
 }
 
-interface GroupLine {
+/** A group as it is stored; `bases` is a JSON list of ids. */
+export interface GroupLine {
   id: string;
   filter_type: string | null;
   logical_expression: string | null;
@@ -48,7 +52,8 @@ export function loadGroups(reader: Reader, ids: readonly string[]): Map<string, 
   return new Map(lines.map((line) => [line.id, definitionOf(line)]));
 }
 
-function definitionOf(line: GroupLine): GroupDefinition {
+/** What a stored group means. */
+export function definitionOf(line: GroupLine): GroupDefinition {
   return readGroup({
     filterType: line.filter_type,
     logicalExpression: line.logical_expression,
@@ -60,7 +65,7 @@ function definitionOf(line: GroupLine): GroupDefinition {
 }
 
 /** A list or object that a column holds as JSON; null where it holds none. */
-export function fromJson(text: string | null): unknown {
+function fromJson(text: string | null): unknown {
   return text === null ? null : JSON.parse(text);
 }
 
@@ -98,10 +103,11 @@ export async function scanDevices(
   }
 }
 
-function readDevices(reader: Reader, after: number, { includeDefunct }: DeviceSelection): DeviceLine[] {
+/** The next devices behind a key, in order of their keys. */
+export function readDevices(reader: Reader, after: number, { includeDefunct }: DeviceSelection): DeviceLine[] {
   const living = includeDefunct ? "" : "AND defunct IS NOT 1";
   return reader.all<DeviceLine>(
-    `SELECT pk, icop_id, device_identifier, description, type, attributes FROM devices
+    `SELECT ${DEVICE_COLUMNS} FROM devices
      WHERE pk > ? ${living} ORDER BY pk LIMIT ?`,
     after,
     ROWS_PER_READ,

@@ -10,6 +10,9 @@ import type { Broadcaster } from "../broadcast/broadcaster.ts";
 import type { Campaigns } from "../broadcast/campaigns.ts";
 import type { SchemaOf } from "../broadcast/profile-settings.ts";
 import type { Speech } from "../broadcast/speech.ts";
+import type { PhoneCache } from "../call-manager/phone-cache.ts";
+import type { Activations } from "../devices/activation-groups.ts";
+import type { Memberships } from "../devices/memberships.ts";
 import type { FailoverStatus } from "../health/failover-status.ts";
 import type { HealthReport } from "../health/health.ts";
 import type { Metrics } from "../health/metrics.ts";
@@ -56,9 +59,14 @@ export interface ApiNeeds {
     /** At most `limit` of the newest lines after number `after` of its log, oldest first; null without a plugin. */
     log(extensionId: string, limit: number, after: number): readonly (object & { seq: number; at: number })[] | null;
   };
+  /** Which devices groups have. */
+  memberships: Memberships;
+  /** Which appliance activates which devices. */
+  activations: Activations;
   campaigns: Campaigns;
   bulkUploads: BulkUploads;
   loaders: Loaders;
+  phoneCache: Pick<PhoneCache, "state" | "update" | "test">;
   areas: Areas;
   alarms: Pick<Alarms, "setByHand">;
   /** How the appliance is. */

@@ -114,8 +114,9 @@ export function ringsSeen({ bells }: Pick<ApiNeeds, "bells">) {
 /** What a rehearsal did to the rings, as answers tell it. */
 export async function ringMoves(
   written: readonly Rehearsed<{ schedules: WrittenSchedules }>[],
-  { needs: { store, clock, bells }, by }: Pick<ApiRequest, "needs" | "by">,
+  { needs: { store, clock, bells, memberships }, by }: Pick<ApiRequest, "needs" | "by">,
 ): Promise<object> {
+  const looking = { reader: store, clock, times: bells, memberships, sight: by.scope };
   const { compared, partial } = comparedBy(written, store, bells);
   const difference = await ringDifference(compared, { clock, times: bells, partial });
   const found: Overlap[] = [];
@@ -123,7 +124,7 @@ export async function ringMoves(
     if (!after) continue;
     const fromMs = beginOf([after], clock.now());
     const span = { fromMs, toMs: fromMs + WARNING_MS };
-    found.push(...(await overlapsOf(after, span, { reader: store, clock, times: bells, sight: by.scope })));
+    found.push(...(await overlapsOf(after, span, looking)));
   }
   const overlaps = { count: found.length, first: found.slice(0, 100).map(overlapInApiForm) };
   return { ...inApiForm(difference), overlaps };

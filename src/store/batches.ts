@@ -130,6 +130,7 @@ export function createBatches(needs: BatchNeeds): Batches {
         await write((tx) => {
           dropViews();
           db.prepare("UPDATE store_batches SET shown = 1 WHERE id = ?").run(id);
+          tx.emit("batch.shown", { resources: [...next.keys()] });
           alongside?.(tx);
         });
         end();

@@ -12,6 +12,7 @@ import { ALARM_TABLES } from "../../src/alarms/room-tables.ts";
 import { bindBehaviours } from "../../src/app/behaviours.ts";
 import { loadDeclarations, type Modules, OWN_DECLARATIONS } from "../../src/app/load-declarations.ts";
 import { createTelling, type Telling } from "../../src/app/outbound.ts";
+import { createRegistry } from "../../src/app/registry.ts";
 import { startServer } from "../../src/app/server.ts";
 import { createAreas } from "../../src/areas/areas.ts";
 import { AREA_TABLES } from "../../src/areas/room-tables.ts";
@@ -134,8 +135,11 @@ export async function openApi(
         buildInfo: () => ({}) as never,
         clock: () => ({ timeZone: "Europe/Berlin", synchronised: null }),
       },
-      groupCounts: { of: () => new Map(), idle: async () => undefined },
-      activationCounts: { of: () => new Map(), idle: async () => undefined },
+      registry: {
+        groupCounts: { of: () => new Map(), idle: async () => undefined },
+        activationCounts: { of: () => new Map(), idle: async () => undefined },
+      },
+      isReachable: () => false,
       bells,
       plugins: { manifests: [], findProvider: () => "ip-phones", profileSchema: () => null, extensionBehaviour: {} },
       baseUrl: () => "http://localhost",
@@ -200,7 +204,12 @@ export async function openApi(
     reportsSite: (options.needs?.settings ?? defaultSettings()).scenarios.syntheticSiteQuestion,
   });
   await bulkUploads.start();
+  const failover: ApiNeeds["failover"] = (id) =>
+    failoverStatus(id, { ownId: () => "", health: { startedAt: 0 } as never });
+  const isReachable = (id: string): boolean => failover(id).state !== "unreachable";
+  const { memberships, activations } = createRegistry({ store, clock, events, log, isReachable });
   const api = createApi({
+    ...{ memberships, activations },
     scenarios,
     catalogue,
     store,
@@ -232,7 +241,7 @@ export async function openApi(
     speech: createSpeech({ store, engine: createSpeechEngine(clock), by: system }),
     signIn: createSignIn({ store, access, clock }),
     oauth,
-    failover: (id) => failoverStatus(id, { ownId: () => "", health: { startedAt: 0 } as never }),
+    failover,
     firstRun: { needed: () => false, setUp: async () => "" },
     consoleFolder: pathToFileURL(join(dataDir, "console/")),
     ...options.needs,

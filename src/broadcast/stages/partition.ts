@@ -3,11 +3,15 @@ import { writeInSlices } from "../slices.ts";
 import { advance, type Stage } from "../stage.ts";
 import { nextTargets } from "../targets.ts";
 
-/** Says which appliance reaches each device: the one that serves it. What is not ours ends at `queue`, in words. */
+/**
+ * Says which appliance activates each device: the first reachable one of the device's activation group, else the one that
+ * serves it; 0 where none can be reached. What is not ours ends at `queue`, in words. @source decisions.md 11
+ */
 export const partition: Stage = {
   name: "partition",
   async run(notificationId, needs) {
-    const row = needs.store.get(notifications, notificationId);
+    const { store, activations } = needs;
+    const row = store.get(notifications, notificationId);
     if (!row) return;
     const lane = needs.laneOf(row.priorityLevel ?? 5);
     let after = 0;
@@ -24,6 +28,23 @@ export const partition: Stage = {
       after = range.upTo;
       return range.count;
     });
-    await needs.store.write((tx) => advance(tx, notificationId, "prepare"), lane);
+    const targets = store.all<{ device: number }>(
+      "SELECT device FROM broadcast_targets WHERE notification = ?",
+      row.pk,
+    );
+    const elsewhere = await activations.elsewhere(targets.map(({ device }) => device));
+    let done = 0;
+    await writeInSlices(needs, lane, (tx, most) => {
+      const piece = elsewhere.slice(done, done + most);
+      tx.run(
+        `UPDATE broadcast_targets SET endpoint = x.value ->> 1 FROM json_each(?) x
+         WHERE notification = ? AND device = x.value ->> 0`,
+        JSON.stringify(piece),
+        row.pk,
+      );
+      done += piece.length;
+      return piece.length;
+    });
+    await store.write((tx) => advance(tx, notificationId, "prepare"), lane);
   },
 };

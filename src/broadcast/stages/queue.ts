@@ -5,6 +5,7 @@ import {
   insertDeviceDeliveries,
   insertGroupDeliveries,
   insertUserDeliveries,
+  missedDevices,
   reopenDeviceDeliveries,
   reopenUserDeliveries,
   troublesOfProviders,
@@ -65,7 +66,8 @@ async function queueDevices(row: NotificationRow, needs: StageNeeds, lane: Lane)
 async function reopenRows(row: NotificationRow, before: number, needs: StageNeeds, lane: Lane): Promise<void> {
   const { store, providers } = needs;
   const ours = endpointKey(store, needs.endpointId());
-  const given = { ours, troubles: troublesOfProviders(store, providers, row), providers, before };
+  const elsewhere = await needs.activations.elsewhere(missedDevices(store, row, before));
+  const given = { ours, troubles: troublesOfProviders(store, providers, row), providers, elsewhere, before };
   await writeInSlices(needs, lane, (tx, most) => reopenDeviceDeliveries(tx, row, most, given));
   await writeInSlices(needs, lane, (tx, most) => reopenUserDeliveries(tx, row, most, given));
 }

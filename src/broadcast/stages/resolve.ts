@@ -1,4 +1,3 @@
-import { groupMembers } from "../../devices/device-groups.ts";
 import notifications from "../../resources/broadcasts/notifications.ts";
 import type { NotificationRow } from "../compose.ts";
 import { hasFewUsers, writeRecipients } from "../recipients.ts";
@@ -31,7 +30,7 @@ export const resolve: Stage = {
 
 async function writeTargets(row: NotificationRow, needs: StageNeeds, lane: Lane): Promise<void> {
   if (row.deviceGroupIds.length === 0 || !sendingProfileOf(row).reachesDevices) return;
-  const devices = await groupMembers({ reader: needs.store, clock: needs.clock }, row.deviceGroupIds);
+  const devices = await needs.memberships.members(row.deviceGroupIds);
   let done = 0;
   await writeInSlices(needs, lane, (tx, most) => {
     const piece = devices.slice(done, done + most);

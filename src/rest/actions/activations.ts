@@ -1,13 +1,22 @@
-import { type Activation, activationGroupsOf, activationOf } from "../../devices/activation-groups.ts";
+import type { Activation } from "../../devices/activation-groups.ts";
 import activationGroups from "../../resources/devices/activation-groups.ts";
 import devices from "../../resources/devices/devices.ts";
-import { text, uuid } from "../../schema/field.ts";
+import { boolean, computed, text, uuid } from "../../schema/field.ts";
 import { type Action, json, visibleRow } from "../action.ts";
 
 const ACTIVATION = {
   activationGroupId: uuid("The group that the device is in; null when none describes it."),
+  activationGroupName: text("What people call the group.", { max: 140 }),
   endpointId: uuid("The appliance that would activate it; null when none can be reached."),
+  endpointName: text("What people call the appliance."),
   reason: text("Why that one.", { required: true, max: 1_000 }),
+  candidates: computed("The appliances that may activate it, in the order in which they are tried.", "array", {
+    of: {
+      endpointId: uuid("Its id.", { required: true }),
+      endpointName: text("What people call it."),
+      reachable: boolean("It could activate the device now.", { required: true }),
+    },
+  }),
 } satisfies Record<keyof Activation, unknown>;
 
 /** Which appliance activates a device. @source decisions.md 11; digest `/v1/devices/{deviceId}/activation-groups` */
@@ -20,7 +29,7 @@ export const activationActions: readonly Action[] = [
     answers: { kind: "list", resource: activationGroups },
     async handle(request) {
       const { id } = visibleRow(request, devices, request.params.deviceId ?? "");
-      return request.list(activationGroups, { ids: activationGroupsOf(request.needs.store, id) });
+      return request.list(activationGroups, { ids: await request.needs.activations.groupsOf(id) });
     },
   },
   {
@@ -30,11 +39,8 @@ export const activationActions: readonly Action[] = [
     doc: "Which appliance would activate a device now, and why.",
     answers: { kind: "members", fields: ACTIVATION },
     async handle(request) {
-      const { store, failover } = request.needs;
       const device = visibleRow(request, devices, request.params.deviceId ?? "");
-      const [first = ""] = activationGroupsOf(store, device.id);
-      const isReachable = (endpointId: string): boolean => failover(endpointId).state !== "unreachable";
-      return json(activationOf(store.get(activationGroups, first), device.endpointId, isReachable));
+      return json(await request.needs.activations.of(device));
     },
   },
 ];

@@ -142,7 +142,8 @@ export const bellRingActions: readonly Action[] = [
       const span = spanIn(request, MOST_OVERLAP_DAYS);
       const [timetable] = timetablesOf(needs.store, [row], needs.bells);
       if (!timetable) throw notFound();
-      const looking = { reader: needs.store, clock: needs.clock, times: needs.bells, sight: by.scope };
+      const { store: reader, clock, bells: times, memberships } = needs;
+      const looking = { reader, clock, times, memberships, sight: by.scope };
       const data = (await overlapsOf(timetable, span, looking)).map(overlapInApiForm);
       return json({ total: data.length, data });
     },

@@ -1,5 +1,5 @@
 import { notFound } from "../../base/errors.ts";
-import { type DeviceQuery, devicesMatching, groupMembers } from "../../devices/device-groups.ts";
+import { type DeviceQuery, devicesMatching } from "../../devices/device-groups.ts";
 import deviceGroups from "../../resources/devices/device-groups.ts";
 import devices from "../../resources/devices/devices.ts";
 import endpoints from "../../resources/devices/endpoints.ts";
@@ -80,9 +80,8 @@ export const deviceActions: readonly Action[] = [
     doc: "Lists the devices that a group chooses now.",
     answers: { kind: "list", resource: devices },
     async handle(request) {
-      const { store, clock } = request.needs;
       const { id } = visibleRow(request, deviceGroups, request.params.deviceGroupId ?? "");
-      return request.list(devices, { pks: await groupMembers({ reader: store, clock }, [id]), pksOf: id });
+      return request.list(devices, { pks: await request.needs.memberships.members([id]), pksOf: id });
     },
   },
 ];
@@ -98,7 +97,7 @@ async function listDevices(
   within: Readonly<Record<string, string>>,
   filters: NonNullable<PageQuery["filters"]> = [],
 ) {
-  const { store, clock } = request.needs;
+  const { store, clock, memberships } = request.needs;
   const { deviceGroupId, deviceGroup, types, icopIds, attributes, name, includeDefunct, defunct } = request.query;
   const withDefunct = includeDefunct === true || defunct === "true";
   const query: DeviceQuery = {
@@ -111,7 +110,7 @@ async function listDevices(
     includeDefunct: withDefunct,
   };
   const sees = (groupId: string): boolean => store.get(deviceGroups, groupId, request.by.scope) !== null;
-  const pks = await devicesMatching({ reader: store, clock, sees }, query);
+  const pks = await devicesMatching({ reader: store, clock, memberships, sees }, query);
   const restriction = filters.length === 0 ? { within } : { within, filters };
   return request.list(devices, { ...restriction, ...(pks === null ? {} : { pks, pksOf: JSON.stringify(query) }) });
 }

@@ -1,7 +1,6 @@
 import { invalidValue, notFound } from "../../base/errors.ts";
 import { STAGES } from "../../broadcast/stage.ts";
 import { usersInside } from "../../devices/area-presence.ts";
-import { groupsOfDevice } from "../../devices/device-groups.ts";
 import notificationRecipients from "../../resources/broadcasts/notification-recipients.ts";
 import { NOTIFICATION_SOURCES } from "../../resources/broadcasts/notification-sources.ts";
 import notifications from "../../resources/broadcasts/notifications.ts";
@@ -113,9 +112,8 @@ export const listFilterActions: readonly Action[] = [
     doc: "Lists the groups that a device is in.",
     answers: { kind: "list", resource: deviceGroups },
     async handle(request) {
-      const { store, clock } = request.needs;
       const { id } = visibleRow(request, devices, request.params.deviceId ?? "");
-      return request.list(deviceGroups, { ids: await groupsOfDevice({ reader: store, clock }, id) });
+      return request.list(deviceGroups, { ids: await request.needs.memberships.groupsOf(id) });
     },
   },
 ];

@@ -1,5 +1,6 @@
 import { ALARM_TABLES } from "../../../src/alarms/room-tables.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "../../../src/app/load-declarations.ts";
+import { createRegistry } from "../../../src/app/registry.ts";
 import { AREA_TABLES } from "../../../src/areas/room-tables.ts";
 import { type AddressPool, createAddressPool } from "../../../src/audio/address-pool.ts";
 import type { ProgrammeSpec } from "../../../src/audio/audio-worker.ts";
@@ -123,6 +124,13 @@ export async function openBroadcasts(
       deliver: () => fail("nothing is delivered here"),
       stop: () => fail("nothing is stopped here"),
     },
+    ...createRegistry({
+      store,
+      clock: realClock ?? clock,
+      events,
+      log: silentLog,
+      isReachable: (id) => id === endpointId,
+    }),
     audio: { prepare: prepareInline },
     addresses: smallPool(clock),
     by,

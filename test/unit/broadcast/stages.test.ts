@@ -9,6 +9,7 @@ import deliveries from "../../../src/resources/broadcasts/deliveries.ts";
 import notificationActivities from "../../../src/resources/broadcasts/notification-activities.ts";
 import notificationRecipients from "../../../src/resources/broadcasts/notification-recipients.ts";
 import notifications from "../../../src/resources/broadcasts/notifications.ts";
+import activationGroups from "../../../src/resources/devices/activation-groups.ts";
 import devices from "../../../src/resources/devices/devices.ts";
 import endpoints from "../../../src/resources/devices/endpoints.ts";
 import extensions from "../../../src/resources/devices/extensions.ts";
@@ -184,6 +185,28 @@ describe("queue", () => {
     ]);
     expect(ledger(row.id).every(({ endedAt }) => endedAt === FAKE_START)).toBe(true);
     expect(ledger(row.id)[1]?.endpointId).toBe(elsewhere);
+  });
+
+  it("calls a device only where its activation group lets this appliance do so", async () => {
+    const { endpointId } = fixture;
+    const away = (await fixture.create(endpoints, { extensionId: ONPREM_EXTENSION_ID, name: "Away" })).id;
+    for (const identifier of ["SEP1", "SEP2", "SEP3"]) await fixture.phone(identifier);
+    const activates = (
+      name: string,
+      priority: number,
+      endpointIds: readonly string[],
+      additionIds: readonly string[],
+    ) => fixture.create(activationGroups, { name, priority, endpointIds, additionIds });
+    await activates("Away first", 1, [away, endpointId], ["SEP1"]);
+    await activates("Away alone", 2, [away], ["SEP1", "SEP2"]);
+    const groupId = await fixture.group("All", ["SEP1", "SEP2", "SEP3"]);
+    const row = await fixture.send({ subject: "S", deviceGroupIds: [groupId] });
+    await fixture.run(row.id);
+    expect(ledger(row.id).map(({ deviceIdentifier, level, reason }) => [deviceIdentifier, level, reason])).toEqual([
+      ["SEP1", "planned", null],
+      ["SEP2", "failed", "None of the appliances that may activate the device can be reached."],
+      ["SEP3", "planned", null],
+    ]);
   });
 
   it("keeps devices for a plugin that is being started again, and fails those of one that is gone", async () => {

@@ -1,0 +1,120 @@
+/** Kinds of devices that groups count, in the order of their masks. */
+export const COUNTED_KINDS = ["phones", "speakers", "idns", "plugins"] as const;
+
+/** A set of devices by their places, 32 to a word; grows as it is filled. */
+export interface DeviceSet {
+  words: Uint32Array;
+}
+
+const FIRST_WORDS = 64;
+
+/** Makes an empty set. */
+export function emptySet(): DeviceSet {
+  return { words: new Uint32Array(FIRST_WORDS) };
+}
+
+/** Puts the device of a place in, or takes it out. */
+export function setMember(set: DeviceSet, place: number, isMember: boolean): void {
+  const word = place >>> 5;
+  if (word >= set.words.length) {
+    if (!isMember) return;
+    const words = new Uint32Array(Math.max(word + 1, set.words.length * 2));
+    words.set(set.words);
+    set.words = words;
+  }
+  const before = set.words[word] as number;
+  set.words[word] = isMember ? before | (1 << (place & 31)) : before & ~(1 << (place & 31));
+}
+
+/** Whether the device of a place is in the set. */
+export function hasMember({ words }: DeviceSet, place: number): boolean {
+  return (((words[place >>> 5] ?? 0) >>> (place & 31)) & 1) === 1;
+}
+
+/** What is in at least one of the sets. */
+export function unionOf(sets: readonly DeviceSet[]): DeviceSet {
+  const words = new Uint32Array(sets.reduce((most, set) => Math.max(most, set.words.length), 0));
+  for (const set of sets) {
+    for (let at = 0; at < set.words.length; at++) words[at] = (words[at] as number) | (set.words[at] as number);
+  }
+  return { words };
+}
+
+/** What is in a set and not in another. */
+export function differenceOf(set: DeviceSet, other: DeviceSet): DeviceSet {
+  return { words: set.words.map((word, at) => word & ~(other.words[at] ?? 0)) };
+}
+
+/** How many devices of `mask` are in the set. */
+export function countIn({ words }: DeviceSet, mask: DeviceSet): number {
+  let count = 0;
+  for (let at = 0; at < words.length && at < mask.words.length; at++) {
+    count += onesIn((words[at] as number) & (mask.words[at] as number));
+  }
+  return count;
+}
+
+/** Ones in 32 bits, by adding neighbours. */
+function onesIn(word: number): number {
+  const pairs = word - ((word >>> 1) & 0x55555555);
+  const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);
+  return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
+}
+
+/** Where devices have their places in sets; a place is given anew once its device is gone. */
+export interface DevicePlaces {
+  /** The place of a device, made unless it has one. */
+  take(device: { id: string; pk: number; type: string }): number;
+  /** Undefined for a device that has none. */
+  find(id: string): number | undefined;
+  /** To be called once the device is in no set any more. */
+  free(id: string): void;
+  /** Internal keys of a set's devices, ascending. */
+  keysOf(set: DeviceSet): number[];
+  /** The place of a device by its internal key. */
+  placeOf(pk: number): number | undefined;
+  /** All devices of a kind. */
+  ofKind(kind: (typeof COUNTED_KINDS)[number]): DeviceSet;
+}
+
+/** Makes places for no devices yet. */
+export function createPlaces(): DevicePlaces {
+  const places = new Map<string, number>();
+  const byKey = new Map<number, number>();
+  const keys: number[] = [];
+  const free: number[] = [];
+  const kinds = COUNTED_KINDS.map(emptySet);
+  const setKind = (place: number, type: string | null): void => {
+    for (const [at, kind] of COUNTED_KINDS.entries()) setMember(kinds[at] as DeviceSet, place, kind === type);
+  };
+  return {
+    take({ id, pk, type }) {
+      const place = places.get(id) ?? free.pop() ?? keys.length;
+      places.set(id, place);
+      byKey.set(pk, place);
+      keys[place] = pk;
+      setKind(place, type);
+      return place;
+    },
+    find: (id) => places.get(id),
+    free(id) {
+      const place = places.get(id);
+      if (place === undefined) return;
+      places.delete(id);
+      byKey.delete(keys[place] as number);
+      setKind(place, null);
+      free.push(place);
+    },
+    keysOf({ words }) {
+      const found: number[] = [];
+      for (let at = 0; at < words.length; at++) {
+        for (let word = words[at] as number; word !== 0; word &= word - 1) {
+          found.push(keys[at * 32 + (31 - Math.clz32(word & -word))] as number);
+        }
+      }
+      return found.sort((one, other) => one - other);
+    },
+    placeOf: (pk) => byKey.get(pk),
+    ofKind: (kind) => kinds[COUNTED_KINDS.indexOf(kind)] as DeviceSet,
+  };
+}
