@@ -264,7 +264,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
     consoleFolder: builtConsoleFolder(),
   });
   end("operations", operations.stop);
-  await operations.start();
+  await operations.start({ report: health.report, url: server.url });
   end("webhooks", webhooks.stop);
   webhooks.start();
   server.open(api.callback(), createUpgrade({ access, settings: served, follow: live.accept }));

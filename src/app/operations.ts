@@ -1,10 +1,13 @@
+import { join } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import type { Events } from "../base/events.ts";
 import type { Log } from "../base/log.ts";
-import type { HealthSource } from "../health/health.ts";
+import type { Health, HealthSource } from "../health/health.ts";
 import { cronSchedule } from "../loaders/cron.ts";
 import { createBackups } from "../operations/backups.ts";
+import type { DaemonState } from "../operations/doctor.ts";
 import { createEndpointOrders, type OrderType } from "../operations/endpoint-orders.ts";
+import { bundleName, collectLogs, thinOutBundles } from "../operations/log-bundle.ts";
 import { OPERATION_MARKS } from "../operations/marks.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { ApplianceData } from "./appliance.ts";
@@ -33,7 +36,8 @@ export interface Operations {
   source: HealthSource;
   /** What commands may order of it. */
   orders: Readonly<Record<string, Order>>;
-  start(): Promise<void>;
+  /** `report` is how the appliance is, `url` where it is reached. */
+  start(running: { report: Health["report"]; url: string }): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -47,6 +51,11 @@ export function createOperations(needs: OperationNeeds): Operations {
   const common = { store, clock, events, log, endpointId };
   const version = ownVersion();
   const backups = createBackups({ ...common, dataDir, version, settings: settings.backups, schedule: cronSchedule });
+  let running: { report: Health["report"]; url: string } | null = null;
+  const state = (): DaemonState => {
+    const { status = "GREEN", reasons = [] } = running?.report() ?? {};
+    return { version, url: running?.url ?? "", status, reasons };
+  };
   const orders = createEndpointOrders({
     ...common,
     by: access.systemBy("operations"),
@@ -55,14 +64,26 @@ export function createOperations(needs: OperationNeeds): Operations {
         const { path, bytes, manifest } = await backups.take();
         return { file: path, bytes, files: manifest.files.length, takenAt: manifest.takenAt };
       },
+      "collect-logs": async () => {
+        const folder = join(dataDir, "bundles");
+        const file = join(folder, bundleName(clock.now()));
+        const { bytes } = await collectLogs(dataDir, file, { settings, state: state() });
+        thinOutBundles(folder);
+        return { file, bytes };
+      },
     },
     unknown: UNKNOWN,
     restart: () => needs.onRestart?.(),
   });
   return {
     source: backups.source,
-    orders: createBackupOrders(backups.take, clock),
-    async start() {
+    orders: {
+      ...createBackupOrders(backups.take, clock),
+      /** `{}` -> DaemonState. */
+      state: async () => state(),
+    },
+    async start(now) {
+      running = now;
       await backups.start();
       await orders.start();
     },

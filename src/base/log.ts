@@ -21,8 +21,13 @@ export function createLog(options: { level?: string; stream?: DestinationStream 
       // An error becomes plain after `formatters.log`.
       serializers: { err: (error: Error) => redactedError(stdSerializers.err(error)) },
     },
-    options.stream ?? pino.destination({ dest: 2, sync: true }),
+    options.stream ?? stderrLog(),
   );
+}
+
+/** Where the log goes unless told otherwise. */
+export function stderrLog(): DestinationStream {
+  return pino.destination({ dest: 2, sync: true });
 }
 
 /** `values` with "[redacted]" under the names that secrets have, three levels deep. */

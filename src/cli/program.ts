@@ -7,8 +7,10 @@ import { addBulk } from "./bulk.ts";
 import { addCampus } from "./campus.ts";
 import { addConform } from "./conform.ts";
 import { addDemo } from "./demo.ts";
+import { addDoctor } from "./doctor.ts";
 import { EXIT, EXIT_HELP } from "./exit-codes.ts";
 import { addInit } from "./init.ts";
+import { addLogs } from "./logs.ts";
 import { addOpenapi } from "./openapi.ts";
 import { addPlugin } from "./plugin/plugin.ts";
 import { addServe } from "./serve.ts";
@@ -29,6 +31,8 @@ const COMMANDS: readonly AddCommand[] = [
   addUser,
   addAudit,
   addBackup,
+  addDoctor,
+  addLogs,
   addOpenapi,
   addConform,
   addSettings,

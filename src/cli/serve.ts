@@ -1,8 +1,11 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { Command } from "commander";
 import { startDaemon } from "../app/daemon.ts";
 import { prepareFirstRun, readSetupCode } from "../app/first-run.ts";
 import { systemClock } from "../base/clock.ts";
-import { createLog } from "../base/log.ts";
+import { createLog, stderrLog } from "../base/log.ts";
+import { type LogFiles, openLogFiles } from "../operations/log-files.ts";
 import type { Settings } from "../settings/schema.ts";
 import { EXIT } from "./exit-codes.ts";
 import { readSettings } from "./settings.ts";
@@ -41,7 +44,7 @@ export function addServe(program: Command, terminal: Terminal, finish: (exitCode
       const served = { ...settings, listen: listen ?? settings.listen };
       let exitCode = await serve(data, served, terminal);
       // Nobody else starts it again: systemd says by this word that it does.
-      while (exitCode === EXIT.restart && terminal.env.INVOCATION_ID === undefined) {
+      while (exitCode === EXIT.restart && terminal.env.NOTIFY_SOCKET === undefined) {
         exitCode = await serve(data, served, terminal);
       }
       finish(exitCode);
@@ -50,7 +53,9 @@ export function addServe(program: Command, terminal: Terminal, finish: (exitCode
 
 /** Runs the daemon and gives the exit code. A signal during the start ends it at once: what is committed is safe. */
 async function serve(dataDir: string, settings: Settings, terminal: Terminal): Promise<number> {
-  const log = createLog({ level: settings.log.level });
+  const lines = toStderrAnd(() => files);
+  let files: LogFiles | null = null;
+  const log = createLog({ level: settings.log.level, stream: lines });
   let end: (why: Why) => void = () => undefined;
   const ending = new Promise<Why>((resolve) => {
     end = resolve;
@@ -65,6 +70,8 @@ async function serve(dataDir: string, settings: Settings, terminal: Terminal): P
   };
   try {
     await prepareFirstRun(dataDir, systemClock);
+    // What is no appliance, or a folder by mistake, gets no files.
+    if (existsSync(join(dataDir, "carillon.db"))) files = openLogFiles(dataDir);
     const daemon = await Promise.race([
       ending,
       startDaemon({ dataDir, listen: settings.listen, settings, log, onFatal, onRestart: () => end("restart") }),
@@ -78,7 +85,19 @@ async function serve(dataDir: string, settings: Settings, terminal: Terminal): P
     return EXIT_OF[why];
   } finally {
     endListening();
+    files?.close();
   }
+}
+
+/** Lines go to stderr, for the journal or a terminal, and to the files that `carillon logs` reads. */
+function toStderrAnd(files: () => LogFiles | null): { write(line: string): void } {
+  const stderr = stderrLog();
+  return {
+    write(line) {
+      stderr.write(line);
+      files()?.write(line);
+    },
+  };
 }
 
 /** The code goes to people alone: what is no terminal may be kept as a log. */

@@ -10,10 +10,11 @@ import { type Terminal, tellFault } from "./terminal.ts";
 export function addSettings(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
   const settings = program
     .command("settings")
+    .alias("config")
     .description("Check a settings file, or print what settings there are.")
     .addHelpText(
       "after",
-      "\nExample:\n  carillon settings check carillon.yaml\n  carillon settings show carillon.yaml",
+      "\n`carillon config` is the same.\n\nExample:\n  carillon config check carillon.yaml\n  carillon settings show carillon.yaml",
     );
   settings
     .command("check")

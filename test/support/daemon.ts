@@ -36,6 +36,8 @@ export interface TestDaemonOptions {
   onLog?(line: string): void;
   /** An earlier test daemon, stopped meanwhile, whose data is used again. */
   after?: Pick<TestDaemon, "dataDir" | "first">;
+  /** Told of an ordered restart. */
+  onRestart?(): void;
   /** Changes the new data before the daemon starts on it. */
   prepare?(dataDir: string): void;
 }
@@ -54,6 +56,7 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
     onFatal: (error) => {
       throw error;
     },
+    ...(options.onRestart ? { onRestart: options.onRestart } : {}),
   });
   return { ...daemon, dataDir, first, call: apiCaller(daemon.url, first.token) };
 }

@@ -1,0 +1,43 @@
+import { existsSync } from "node:fs";
+import type { Command } from "commander";
+import { sendOrder } from "../app/control-socket.ts";
+import { ownVersion } from "../app/version.ts";
+import { type DaemonState, examine } from "../operations/doctor.ts";
+import { EXIT } from "./exit-codes.ts";
+import { readSettings } from "./settings.ts";
+import type { Terminal } from "./terminal.ts";
+
+const MARKS = { good: "ok", warning: "warning", fault: "FAULT" } as const;
+
+/** `carillon doctor`: looks at everything that may keep an appliance from working, and says what to do next. */
+export function addDoctor(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
+  program
+    .command("doctor")
+    .description("Look at what may keep the appliance from working, and say what to do next.")
+    .requiredOption("--data <dir>", "the appliance's data")
+    .option("--config <file>", "settings file (YAML)")
+    .option("--json", "print one line of JSON")
+    .addHelpText(
+      "after",
+      "\nExample:\n  carillon doctor --data /var/lib/carillon --config /etc/carillon/carillon.yaml\n\nExit code 1 when there is a fault.",
+    )
+    .action(async ({ data, config, json }: { data: string; config?: string; json?: true }) => {
+      const settings = await readSettings(terminal, config);
+      if (typeof settings === "number") return finish(settings);
+      const findings = await examine({ dataDir: data, settings, daemon: await daemonOf(data), version: ownVersion() });
+      if (json) terminal.out(JSON.stringify(findings));
+      else
+        for (const { check, state, found, next } of findings) {
+          terminal.out(`${MARKS[state].padEnd(8)} ${check}: ${found}`);
+          if (next !== null) terminal.out(`         → ${next}`);
+        }
+      finish(findings.some(({ state }) => state === "fault") ? EXIT.failure : EXIT.ok);
+    });
+}
+
+/** What the daemon on this data says of itself; null when none answers. */
+export async function daemonOf(dataDir: string): Promise<DaemonState | null> {
+  if (!existsSync(dataDir)) return null;
+  const answer = await sendOrder(dataDir, { order: "state", args: {} });
+  return answer ? (answer.result as DaemonState) : null;
+}

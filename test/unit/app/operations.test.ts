@@ -1,0 +1,75 @@
+import { existsSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sendOrder } from "../../../src/app/control-socket.ts";
+import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/onprem.ts";
+import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
+import { runCommand } from "../cli/run-command.ts";
+
+interface Activity {
+  id: string;
+  type: string;
+  state: string;
+  value: Record<string, unknown> | null;
+}
+
+let daemon: TestDaemon;
+let activities: string;
+let restarts = 0;
+
+const onRestart = () => void restarts++;
+
+async function finished(id: string): Promise<Activity> {
+  for (;;) {
+    const { body } = await daemon.call<Activity>("GET", `${activities}/${id}`);
+    if (body.state !== "pending") return body;
+  }
+}
+
+const order = async (type: string) => (await daemon.call<Activity>("POST", activities, { type })).body;
+
+beforeAll(async () => {
+  daemon = await startTestDaemon({ onRestart });
+  activities = `/extensions/${ONPREM_EXTENSION_ID}/endpoints/${daemon.first.endpointId}/activities`;
+});
+afterAll(() => daemon.stop());
+
+describe("orders to the appliance", () => {
+  it("take a backup and collect the log, and say what became of it", async () => {
+    const [backup, logs] = await Promise.all([order("backup"), order("collect-logs")]);
+    const taken = await finished(backup.id);
+    expect(taken).toMatchObject({ state: "success", value: { bytes: expect.any(Number), files: 1 } });
+    expect(existsSync(String(taken.value?.file))).toBe(true);
+    const collected = await finished(logs.id);
+    expect(collected.state).toBe("success");
+    expect(existsSync(String(collected.value?.file))).toBe(true);
+  });
+
+  it("restart it: done once the next run is there", async () => {
+    const { id } = await order("restart");
+    while (restarts === 0) await daemon.call("GET", "/session");
+    expect((await daemon.call<Activity>("GET", `${activities}/${id}`)).body.state).toBe("pending");
+    await daemon.stop();
+    daemon = await startTestDaemon({ after: daemon, onRestart });
+    expect((await finished(id)).state).toBe("success");
+    expect(restarts).toBe(1);
+  });
+});
+
+describe("commands beside the running daemon", () => {
+  it("say how it is", async () => {
+    const { result } = (await sendOrder(daemon.dataDir, { order: "state", args: {} })) as { result: object };
+    expect(result).toMatchObject({ url: daemon.url, status: "GREEN", reasons: [] });
+    const { out } = await runCommand(["doctor", "--data", daemon.dataDir, "--json"]);
+    const findings = JSON.parse(out[0] as string) as { check: string; state: string; found: string }[];
+    expect(findings).toContainEqual(expect.objectContaining({ check: "Daemon", state: "good" }));
+    const { exitCode } = await runCommand(["doctor", "--data", `${daemon.dataDir}/nothing`]);
+    expect(exitCode).toBe(1);
+  });
+
+  it("take a backup through it, into any folder", async () => {
+    const { exitCode, out, err } = await runCommand(["backup", "--data", daemon.dataDir, "--json"]);
+    expect([exitCode, err]).toEqual([0, []]);
+    expect(JSON.parse(out[0] as string)).toMatchObject({ faults: [] });
+    expect(err.join("")).toBe("");
+  });
+});

@@ -1,0 +1,66 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { extract } from "tar";
+import { describe, expect, it } from "vitest";
+import { createLog } from "../../../src/base/log.ts";
+import { collectLogs } from "../../../src/operations/log-bundle.ts";
+import { logPaths, openLogFiles } from "../../../src/operations/log-files.ts";
+import { readable, tailOfLog } from "../../../src/operations/log-lines.ts";
+import { masked } from "../../../src/operations/masking.ts";
+import { makeTempDir } from "../../support/temp-dir.ts";
+
+describe("secrets in lines", () => {
+  it.each([
+    ['{"msg":"x","password":"hunter2"}', "hunter2"],
+    ['{"msg":"{\\"axlPassword\\":\\"hunter2\\"}"}', "hunter2"],
+    ["Authorization: Bearer abcdefghij", "abcdefghij"],
+    ['{"token":"carillon_abcdefghijklmnop"}', "abcdefghijklmnop"],
+    ["GET /api/authorize?code=abcdef&access_token=ghijkl", "ghijkl"],
+    ["http://user:hunter2@10.0.0.1/", "hunter2"],
+    ["v1:QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo=", "QUJDREVG"],
+    ["-----BEGIN PRIVATE KEY-----\nMIGHAgEAM\n-----END", "MIGHAgEAM"],
+  ])("are masked: %s", (line, secret) => {
+    expect(masked(line)).toContain("[masked]");
+    expect(masked(line)).not.toContain(secret);
+  });
+
+  it("leave other words alone", () => {
+    const line = '{"level":30,"msg":"the tokens of 3 users were listed","notificationId":"0190b7c2"}';
+    expect(masked(line)).toBe(line);
+  });
+});
+
+describe("the log in files", () => {
+  it("begins a new file when one is full, keeps six, and shows its last lines over their borders", async () => {
+    const dataDir = makeTempDir();
+    for (let run = 0; run < 8; run++) {
+      const files = openLogFiles(dataDir, 300);
+      const log = createLog({ stream: files });
+      for (let line = 0; line < 5; line++) log[line === 4 ? "warn" : "info"]({ run }, `line ${run}.${line}`);
+      files.close();
+    }
+    expect(readdirSync(join(dataDir, "logs")).length).toBeLessThanOrEqual(6);
+    const tail = await tailOfLog(dataDir, 3);
+    expect(tail.map((line) => JSON.parse(line).msg)).toEqual(["line 7.2", "line 7.3", "line 7.4"]);
+    const warnings = await tailOfLog(dataDir, 2, { level: "warn", since: 0 });
+    expect(warnings.map((line) => JSON.parse(line).msg)).toEqual(["line 6.4", "line 7.4"]);
+    expect(await tailOfLog(dataDir, 9, { text: "LINE 7.1" })).toHaveLength(1);
+    expect(readable(warnings[1] as string)).toMatch(/^\d{4}-\d\d-\d\d [\d:.]{12} warn {2}line 7\.4 {2}\{"run":7\}$/);
+  });
+
+  it("is collected without secrets", async () => {
+    const dataDir = makeTempDir();
+    await mkdir(join(dataDir, "logs"));
+    writeFileSync(logPaths(dataDir)[0] as string, '{"level":40,"msg":"refused","password":"hunter2"}\n');
+    const target = join(makeTempDir(), "bundle.tar.gz");
+    await collectLogs(dataDir, target, { state: { snmpCommunity: "hunter2", status: "GREEN" } });
+    const into = makeTempDir();
+    await extract({ file: target, cwd: into });
+    expect(readdirSync(into).sort()).toEqual(["carillon.log", "state.json"]);
+    for (const name of readdirSync(into)) {
+      expect(readFileSync(join(into, name), "utf8")).toContain("[masked]");
+      expect(readFileSync(join(into, name), "utf8")).not.toContain("hunter2");
+    }
+  });
+});
