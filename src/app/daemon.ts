@@ -20,6 +20,7 @@ import { createCampaigns } from "../broadcast/campaigns.ts";
 import { createBroadcaster } from "../broadcast/create-broadcaster.ts";
 import { BROADCAST_TABLES } from "../broadcast/room-tables.ts";
 import { createSpeech, type Speech } from "../broadcast/speech.ts";
+import type { PhoneCache } from "../call-manager/phone-cache.ts";
 import { createLicensing } from "../devices/licensing.ts";
 import { builtPluginFolder, ownPluginFolder } from "../extensions/installed-plugins.ts";
 import { createPluginHost, PLUGIN_TABLES, type PluginHost } from "../extensions/plugin-host.ts";
@@ -144,7 +145,10 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   end("server that was never opened", server.stop);
   const measurements = createMeasurements({ store, clock, log, machine: thisMachine(), dataDir });
   const endpointId = (): string => ownEndpoint(store);
-  const operations = createOperations({ ...options, clock, events, data, endpointId });
+  // Set below: orders are carried out once all runs.
+  let phoneCache: PhoneCache;
+  const rebuildPhones = () => phoneCache.rebuild();
+  const operations = createOperations({ ...options, clock, events, data, endpointId, rebuildPhones });
   const missed = missedBells(store, clock, endpointId);
   const sources = [measurements.source, missed, queueFaults(store, clock), operations.source];
   const health = watchHealth({ clock, events, reader: store, sources });
@@ -227,7 +231,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   end("loaders", loaders.stop);
   await loaders.start();
   const managing = { store, clock, log, events, settings, schedule: cronSchedule, by: access.systemBy("call-manager") };
-  const phoneCache = createCallManagers({ ...managing, endpointId });
+  phoneCache = createCallManagers({ ...managing, endpointId });
   end("phone cache", phoneCache.stop);
   phoneCache.start();
   const telling = createTelling({ data, clock, events, log, policy, endpointId });

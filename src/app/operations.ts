@@ -6,7 +6,7 @@ import type { Health, HealthSource } from "../health/health.ts";
 import { cronSchedule } from "../loaders/cron.ts";
 import { createBackups } from "../operations/backups.ts";
 import type { DaemonState } from "../operations/doctor.ts";
-import { createEndpointOrders, type OrderType } from "../operations/endpoint-orders.ts";
+import { createEndpointOrders, type OrderType, type OrderWork } from "../operations/endpoint-orders.ts";
 import { bundleName, collectLogs, thinOutBundles } from "../operations/log-bundle.ts";
 import { OPERATION_MARKS } from "../operations/marks.ts";
 import type { Settings } from "../settings/schema.ts";
@@ -28,6 +28,8 @@ export interface OperationNeeds {
   log: Log;
   endpointId(): string;
   onRestart?: () => void;
+  /** Reads the phones of all call managers anew. */
+  rebuildPhones: OrderWork;
 }
 
 /** Backups, and orders to the appliance. */
@@ -60,6 +62,7 @@ export function createOperations(needs: OperationNeeds): Operations {
     ...common,
     by: access.systemBy("operations"),
     does: {
+      "phone-cache-rebuild": needs.rebuildPhones,
       backup: async () => {
         const { path, bytes, manifest } = await backups.take();
         return { file: path, bytes, files: manifest.files.length, takenAt: manifest.takenAt };

@@ -17,9 +17,7 @@ const publicUrl = z
     error: "must not hold a user name or password",
   });
 
-const cron = z
-  .string()
-  .refine(validate, "must be a cron expression of five or six fields, such as 30 2 * * *");
+const cron = z.string().refine(validate, "must be a cron expression of five or six fields, such as 30 2 * * *");
 
 function isOrigin(text: string): boolean {
   return URL.canParse(text) && new URL(text).origin === text;
@@ -167,7 +165,9 @@ export const settingsSchema = z
         full: cron
           .nullable()
           .default("30 2 * * *")
-          .describe("When all phones of the clusters are read anew, as a cron expression in local time; null = only when asked for."),
+          .describe(
+            "When all phones of the clusters are read anew, as a cron expression in local time; null = only when asked for.",
+          ),
         delta: cron
           .nullable()
           .default("*/15 * * * *")

@@ -27,6 +27,8 @@ import type { Broadcaster } from "../../src/broadcast/broadcaster.ts";
 import { createCampaigns } from "../../src/broadcast/campaigns.ts";
 import { BROADCAST_TABLES } from "../../src/broadcast/room-tables.ts";
 import { createSpeech } from "../../src/broadcast/speech.ts";
+import { createGathering } from "../../src/call-manager/gathering.ts";
+import { createPhoneCache } from "../../src/call-manager/phone-cache.ts";
 import { failoverStatus } from "../../src/health/failover-status.ts";
 import { INPUT_TABLES } from "../../src/inputs/room-tables.ts";
 import { createBulkUploads } from "../../src/loaders/bulk-uploads.ts";
@@ -199,6 +201,13 @@ export async function openApi(
     ...{ store, catalogue, clock, log, turns, system },
     endpointId: () => store.find(endpoints, {}, 1)[0]?.id ?? "",
   });
+  const reader = createGathering({
+    ...{ policy, clock, authorities: null, snmpPort: 161, allowDes: false, onProgress: () => undefined },
+  });
+  const phoneCache = createPhoneCache({
+    ...{ store, clock, log, events, by: system, reader, endpointId, schedule: () => () => undefined },
+    times: { full: null, delta: null, partial: null },
+  });
   const scenarios = createScenarios({
     ...{ store, catalogue, clock, broadcaster },
     reportsSite: (options.needs?.settings ?? defaultSettings()).scenarios.syntheticSiteQuestion,
@@ -229,6 +238,7 @@ export async function openApi(
     campaigns,
     bulkUploads,
     loaders,
+    phoneCache,
     areas,
     bells,
     baseUrl: () => "http://localhost",
@@ -280,6 +290,7 @@ export async function openApi(
       await Promise.all([areas.stop(), alarms.stop()]);
       await bulkUploads.stop();
       await loaders.stop();
+      await phoneCache.stop();
       await server.stop();
       oauth.close();
       access.close();

@@ -20,7 +20,7 @@ export default defineResource({
   idParam: "deviceId",
   scope: "organisation",
   replicate: "C",
-  indexes: [["icopId"], ["type"], ["provider"], ["state"], ["description", "id"]],
+  indexes: [["icopId"], ["type"], ["provider"], ["callManagerCluster"], ["state"], ["description", "id"]],
   fields: {
     extensionId: ref("Extension of the appliance.", "extensions", {
       required: true,
@@ -57,6 +57,7 @@ export default defineResource({
     defunct: boolean("No longer in use: kept for its history, never addressed.", { default: false }),
     isLicensed: boolean("The appliance's licence filters include it.", { readOnly: true, default: true }),
     provider: internal("Name of the plugin that carries deliveries to it.", "text"),
+    callManagerCluster: internal("Cluster of call managers that it was found in, by id.", "text"),
     state: option(
       "own choice: what its last delivery says of it; null while nothing was sent to it. Facts of the ledger, so a change leaves `updatedAt` as it is.",
       DEVICE_STATES,

@@ -1,9 +1,57 @@
+import type { ConnectionTest } from "../../call-manager/connection-test.ts";
+import type { PhoneCacheState } from "../../call-manager/phone-cache.ts";
 import { chooseGatherer } from "../../call-manager/server-behaviour.ts";
 import callmgrClusters from "../../resources/callmgr/callmgr-clusters.ts";
 import callmgrOnpremServers from "../../resources/callmgr/callmgr-onprem-servers.ts";
-import { type Action, visibleRow } from "../action.ts";
+import { boolean, computed, type Field, integer, list, option, text, timestamp } from "../../schema/field.ts";
+import { type Action, type Answer, json, visibleRow } from "../action.ts";
 
-/** What clusters do beyond being rows. @source digest `/v1/callmgr-clusters/{cucmClusterId}/onprem-servers` */
+const WORDS = { max: 10_000 } as const;
+const KINDS = ["full", "delta", "partial"] as const;
+
+const CHECK = {
+  what: option(
+    "axl: the administration interface and its user; nodes: its list of nodes; snmp: one node; risport: the second source of registrations.",
+    ["axl", "nodes", "snmp", "risport"],
+    { required: true },
+  ),
+  host: text("Host that was asked.", { required: true }),
+  ok: boolean("It works.", { required: true }),
+  needed: boolean("The cluster can't be read without it.", { required: true }),
+  code: text("What is wrong, in one word, such as dns, tls, credentials, role or snmp-timeout."),
+  words: text("What was found, or what is wrong and what to do.", { required: true, ...WORDS }),
+  tookMs: integer("Milliseconds it took.", { required: true }),
+};
+
+const CONNECTION_TEST = {
+  ok: boolean("Everything that is needed works.", { required: true }),
+  checks: computed("What was tried, in order; what can't be tried after a failure is not.", "array", { of: CHECK }),
+} satisfies Record<keyof ConnectionTest, unknown>;
+
+const PHONE_CACHE = {
+  state: option(
+    "What it does; elsewhere: another appliance, or none, gathers the phones.",
+    ["idle", "reading", "writing", "failed", "elsewhere"],
+    { required: true },
+  ),
+  kind: option("Kind of the reading under way, or of the last one.", KINDS),
+  startedAt: timestamp("When it began."),
+  endedAt: timestamp("When it ended; null while it is under way."),
+  lastSuccessAt: timestamp("When the phones were brought in line last, since the appliance was started."),
+  nextTryAt: timestamp("When a reading that failed is made again."),
+  rowsRead: integer("Rows that the cluster's database sent so far.", { required: true }),
+  phonesWritten: integer("Phones that were written so far.", { required: true }),
+  phonesToWrite: integer("Phones that are to be written.", { required: true }),
+  phones: integer("Phones of the last reading that succeeded."),
+  registered: integer("How many of them are registered."),
+  code: text("What is wrong, in one word."),
+  reason: text("What is wrong and what to do.", WORDS),
+  warnings: list("What the last reading did without.", text("In words.", { required: true, ...WORDS }), {
+    required: true,
+  }),
+} satisfies Record<keyof PhoneCacheState, Field>;
+
+/** What clusters do beyond being rows. @source digest `/v1/callmgr-clusters/{cucmClusterId}/onprem-servers`; own choice: the test and the phone cache */
 export const callmgrClusterActions: readonly Action[] = [
   {
     method: "post",
@@ -17,4 +65,48 @@ export const callmgrClusterActions: readonly Action[] = [
       return request.show(callmgrOnpremServers, server);
     },
   },
+  {
+    method: "post",
+    at: "callmgr-clusters/{cucmClusterId}/connection-test",
+    doc: "Tries from this appliance everything that reading the cluster needs, and says what is wrong; changes nothing.",
+    answers: { kind: "members", fields: CONNECTION_TEST },
+    async handle(request) {
+      const cluster = visibleRow(request, callmgrClusters, request.params.cucmClusterId ?? "");
+      return json(await request.needs.phoneCache.test(cluster));
+    },
+  },
+  {
+    method: "get",
+    at: "callmgr-clusters/{cucmClusterId}/phone-cache",
+    doc: "How far the phones of the cluster are brought in line, and what keeps them from it.",
+    answers: { kind: "members", fields: PHONE_CACHE },
+    async handle(request) {
+      const cluster = visibleRow(request, callmgrClusters, request.params.cucmClusterId ?? "");
+      return shown(request.needs.phoneCache.state(cluster.id));
+    },
+  },
+  {
+    method: "post",
+    at: "callmgr-clusters/{cucmClusterId}/phone-cache",
+    doc: "Begins to read the phones of the cluster; says at once how it stands.",
+    answers: { kind: "members", fields: PHONE_CACHE },
+    accepts: {
+      kind: option(
+        "How much is read: everything (full unless given), what changed (delta), who is registered (partial).",
+        KINDS,
+      ),
+    },
+    async handle(request) {
+      const cluster = visibleRow(request, callmgrClusters, request.params.cucmClusterId ?? "");
+      const { kind } = request.body as { kind?: (typeof KINDS)[number] | null };
+      return shown(request.needs.phoneCache.update(cluster, kind ?? "full"));
+    },
+  },
 ];
+
+function shown(state: PhoneCacheState): Answer {
+  const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
+  const { startedAt, endedAt, lastSuccessAt, nextTryAt } = state;
+  const times = { startedAt, endedAt, lastSuccessAt, nextTryAt };
+  return json({ ...state, ...Object.fromEntries(Object.entries(times).map(([name, at]) => [name, iso(at)])) });
+}

@@ -1,0 +1,107 @@
+import type { Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import endpointActivities from "../resources/devices/endpoint-activities.ts";
+import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
+import type { By, Store } from "../store/store.ts";
+import { accessOf, type ClusterRow } from "./cluster-access.ts";
+import { ClusterFault } from "./cluster-fault.ts";
+import type { ClusterReader } from "./gathering.ts";
+import { type Written, writePhones } from "./phone-rows.ts";
+import type { ReadingKind, ReadingSummary } from "./reading.ts";
+
+/** What updating the phones of clusters needs. */
+export interface CacheRunNeeds {
+  store: Store;
+  clock: Clock;
+  log: Log;
+  by: By;
+  reader: ClusterReader;
+  /** This appliance's endpoint. */
+  endpointId(): string;
+}
+
+/** What an update came to. */
+export interface CacheRun {
+  summary: ReadingSummary;
+  written: Written;
+}
+
+/** @source service-api.md, endpoint activities */
+const ACTIVITY = {
+  full: "phone-cache-update",
+  delta: "phone-cache-full-delta-update",
+  partial: "phone-cache-partial-update",
+} as const satisfies Record<ReadingKind, string>;
+
+/**
+ * Reads a cluster and brings its phones in line; nothing is written before everything is read. Leaves activities: what was
+ * asked of the cluster (axl-result), and what changed; none where nothing was asked of its database and nothing changed.
+ * Throws ClusterFault.
+ */
+export async function updatePhones(
+  needs: CacheRunNeeds,
+  cluster: ClusterRow,
+  kind: ReadingKind,
+  { signal, onWriting }: { signal: AbortSignal; onWriting(written: number, all: number): void },
+): Promise<CacheRun> {
+  const { store, reader } = needs;
+  const summary = await reader.read(accessOf(cluster, store.secrets), kind);
+  try {
+    refuseEmpty(needs, cluster, summary);
+    onWriting(0, summary.changed);
+    const onWritten = (phones: number): void => onWriting(phones, summary.changed);
+    const written = await writePhones({ ...needs, signal }, cluster, summary, onWritten);
+    await tell(needs, cluster, { summary, written });
+    return { summary, written };
+  } catch (error) {
+    // What could not be written must not count as known.
+    await reader.forget(cluster.id);
+    throw error;
+  }
+}
+
+/** A cluster that had phones and names none has lost something else: its user's rights, or its database. own choice */
+function refuseEmpty({ store }: CacheRunNeeds, cluster: ClusterRow, summary: ReadingSummary): void {
+  if (summary.kind !== "full" || summary.phones > 0) return;
+  const sql = "SELECT 1 AS one FROM devices WHERE call_manager_cluster = ? AND defunct IS NOT 1 LIMIT 1";
+  if (store.one(sql, cluster.id) === null) return;
+  throw new ClusterFault("answer", `${cluster.axlAddress} names no phone at all; those that it had stay as they are.`);
+}
+
+async function tell(needs: CacheRunNeeds, cluster: ClusterRow, { summary, written }: CacheRun): Promise<void> {
+  const { kind, version, requests, rows, tookMs, warnings, registrationSource, phones, registered } = summary;
+  const { made, changed, defunct, refused, refusal } = written;
+  const isNews = made + changed + defunct + refused > 0;
+  if (kind === "full") {
+    const about = { kind, version, requests, rows, tookMs, registrationSource, nodes: summary.nodes, warnings };
+    await addActivity(needs, "axl-result", cluster, about, warnings.length > 0 ? "warn" : "info", "success");
+  }
+  if (kind !== "full" && !isNews) return;
+  const about = { phones, registered, made, changed, defunct, refused, ...(refusal === null ? {} : { refusal }) };
+  await addActivity(needs, ACTIVITY[kind], cluster, about, refused > 0 ? "warn" : "info", "success");
+}
+
+/** Leaves the activities of an update that failed. */
+export async function tellFailure(
+  needs: CacheRunNeeds,
+  cluster: ClusterRow,
+  kind: ReadingKind,
+  { code, message }: ClusterFault,
+): Promise<void> {
+  const about = { kind, code, message };
+  if (!code.startsWith("snmp")) await addActivity(needs, "axl-result", cluster, about, "error", "fail");
+  await addActivity(needs, ACTIVITY[kind], cluster, about, "error", "fail");
+}
+
+async function addActivity(
+  { store, by, endpointId }: CacheRunNeeds,
+  type: string,
+  { id, name }: ClusterRow,
+  about: object,
+  severity: "info" | "warn" | "error",
+  state: "success" | "fail",
+): Promise<void> {
+  const value = { callmgrClusterId: id, callmgrClusterName: name, ...about };
+  const parents = { extensionId: ONPREM_EXTENSION_ID, endpointId: endpointId() };
+  await store.write((tx) => void tx.create(endpointActivities, { ...parents, type, value, severity, state }, by));
+}

@@ -1,0 +1,259 @@
+import type { Timer } from "../base/clock.ts";
+import { ConflictError, UpstreamError } from "../base/errors.ts";
+import type { Events } from "../base/events.ts";
+import callmgrClusters from "../resources/callmgr/callmgr-clusters.ts";
+import callmgrOnpremServers from "../resources/callmgr/callmgr-onprem-servers.ts";
+import { type CacheRunNeeds, tellFailure, updatePhones } from "./cache-run.ts";
+import { accessOf, type ClusterRow, gatheredHere } from "./cluster-access.ts";
+import { asClusterFault, type FaultCode } from "./cluster-fault.ts";
+import type { ConnectionTest } from "./connection-test.ts";
+import type { ReadingProgress } from "./gathering.ts";
+import { endOrphans } from "./phone-rows.ts";
+import type { ReadingKind } from "./reading.ts";
+
+/** Begins to call `work` at the times of a cron expression; the function returned ends it. */
+export type Schedule = (expression: string, work: () => void) => () => void;
+
+/** What the cache is made of. */
+export interface PhoneCacheNeeds extends CacheRunNeeds {
+  events: Events;
+  schedule: Schedule;
+  /** When each kind of reading is made, as cron expressions; null: only when asked for. */
+  times: Readonly<Record<ReadingKind, string | null>>;
+}
+
+/** How the phones of one cluster stand. Times are epoch ms, null where there was none yet. */
+export interface PhoneCacheState {
+  /** `elsewhere`: another appliance, or none, gathers the phones of the cluster. */
+  state: "idle" | "reading" | "writing" | "failed" | "elsewhere";
+  /** Kind of the reading under way, or of the last one. */
+  kind: ReadingKind | null;
+  startedAt: number | null;
+  endedAt: number | null;
+  lastSuccessAt: number | null;
+  /** When a reading that failed is made again. */
+  nextTryAt: number | null;
+  /** Rows that the cluster's database sent so far. */
+  rowsRead: number;
+  /** Phones that were written so far, and how many there are to be written. */
+  phonesWritten: number;
+  phonesToWrite: number;
+  /** Of the last reading that succeeded. */
+  phones: number | null;
+  registered: number | null;
+  code: FaultCode | null;
+  /** What is wrong, for people; null when nothing is. */
+  reason: string | null;
+  /** What the last reading did without. */
+  warnings: readonly string[];
+}
+
+/** The phones of all clusters that this appliance gathers. */
+export interface PhoneCache {
+  /** Reads every cluster once, then by the clock and when a cluster is changed. */
+  start(): void;
+  stop(): Promise<void>;
+  /** Resolves once nothing is being read or written. */
+  idle(): Promise<void>;
+  state(clusterId: string): PhoneCacheState;
+  /** Begins a reading, or notes that one more is wanted. Throws ConflictError where another appliance gathers the phones. */
+  update(cluster: ClusterRow, kind: ReadingKind): PhoneCacheState;
+  /** Reads all clusters anew; how many phones each has. Throws UpstreamError that names those which could not be read. */
+  rebuild(): Promise<Record<string, unknown>>;
+  /** Tries everything that reading the cluster needs; changes nothing. */
+  test(cluster: ClusterRow): Promise<ConnectionTest>;
+  /** Takes how far a reading got. */
+  progress(clusterId: string, progress: ReadingProgress): void;
+}
+
+/** Pauses before a reading that failed is made again, the last one over and over. own choice */
+const PAUSES_MS = [30_000, 60_000, 120_000, 300_000];
+/** A cluster that is changed is read once nothing was changed for so long. */
+const SETTLED_MS = 3_000;
+const ORDER: readonly ReadingKind[] = ["partial", "delta", "full"];
+
+interface Watched {
+  state: PhoneCacheState;
+  running: Promise<void> | null;
+  wanted: ReadingKind | null;
+  failures: number;
+  timer: Timer | null;
+}
+
+/** Makes the cache. One reading of a cluster is under way at a time; clusters don't wait for each other. */
+export function createPhoneCache(needs: PhoneCacheNeeds): PhoneCache {
+  const { store, clock, log, events, reader, endpointId } = needs;
+  const ending = new AbortController();
+  const { signal } = ending;
+  const clusters = new Map<string, Watched>();
+  let endings: (() => void)[] = [];
+  let chain: Promise<unknown> = Promise.resolve();
+
+  function watched(id: string): Watched {
+    const known = clusters.get(id);
+    if (known) return known;
+    const made: Watched = { state: { ...NOTHING }, running: null, wanted: null, failures: 0, timer: null };
+    clusters.set(id, made);
+    return made;
+  }
+
+  function want(id: string, kind: ReadingKind): void {
+    if (signal.aborted) return;
+    const each = watched(id);
+    each.timer?.cancel();
+    each.timer = null;
+    if (each.wanted === null || ORDER.indexOf(kind) > ORDER.indexOf(each.wanted)) each.wanted = kind;
+    each.running ??= run(id, each).finally(() => {
+      each.running = null;
+      if (each.wanted !== null && !signal.aborted) want(id, each.wanted);
+    });
+  }
+
+  async function run(id: string, each: Watched): Promise<void> {
+    while (each.wanted !== null && !signal.aborted) {
+      const kind = each.wanted;
+      each.wanted = null;
+      const cluster = gatheredHere(store, endpointId()).find((row) => row.id === id);
+      if (!cluster) return forget(id);
+      await readOnce(cluster, each, kind);
+    }
+  }
+
+  async function readOnce(cluster: ClusterRow, each: Watched, kind: ReadingKind): Promise<void> {
+    const { phones, registered, lastSuccessAt } = each.state;
+    each.state = { ...each.state, ...STARTED, kind, startedAt: clock.now() };
+    const onWriting = (phonesWritten: number, phonesToWrite: number): void =>
+      void Object.assign(each.state, { state: "writing", phonesWritten, phonesToWrite });
+    try {
+      const { summary } = await updatePhones(needs, cluster, kind, { signal, onWriting });
+      const found = { phones: summary.phones, registered: summary.registered, warnings: summary.warnings };
+      const now = clock.now();
+      Object.assign(each.state, { ...CALM, ...found, kind: summary.kind, endedAt: now, lastSuccessAt: now });
+      each.failures = 0;
+      tellFault(cluster.id, null);
+    } catch (error) {
+      if (signal.aborted) return;
+      await failed(cluster, each, kind, error);
+      Object.assign(each.state, { phones, registered, lastSuccessAt });
+    }
+  }
+
+  async function failed(cluster: ClusterRow, each: Watched, kind: ReadingKind, error: unknown): Promise<void> {
+    const fault = asClusterFault(error, cluster.name);
+    const { code, message } = fault;
+    const pauseMs = PAUSES_MS[Math.min(each.failures, PAUSES_MS.length - 1)] as number;
+    const isNews = each.failures === 0 || each.state.code !== code;
+    each.failures += 1;
+    const now = clock.now();
+    Object.assign(each.state, { state: "failed", code, reason: message, endedAt: now, nextTryAt: now + pauseMs });
+    log.warn({ callmgrClusterId: cluster.id, code, reason: message }, "the phones of a cluster could not be read");
+    tellFault(cluster.id, `The phones of ${cluster.name} could not be read: ${message}`);
+    each.timer = clock.after(pauseMs, () => want(cluster.id, kind), { background: true });
+    if (isNews) await tellFailure(needs, cluster, kind, fault).catch((trouble: unknown) => onError(trouble));
+  }
+
+  function tellFault(code: string, reason: string | null): void {
+    events.emit("fault.changed", { alarm: "phone_cache_update_failed", code, endpointId: null, reason });
+  }
+
+  function forget(id: string): void {
+    const each = clusters.get(id);
+    each?.timer?.cancel();
+    clusters.delete(id);
+    tellFault(id, null);
+    reader.forget(id).catch(onError);
+    if (!store.get(callmgrClusters, id)) chain = chain.then(() => endOrphans({ ...needs, signal }, id)).catch(onError);
+  }
+
+  function onError(error: unknown): void {
+    if (!signal.aborted) log.error({ err: error }, "phones of call managers were not brought in line");
+  }
+
+  function wantAll(kind: ReadingKind): void {
+    for (const { id } of gatheredHere(store, endpointId())) want(id, kind);
+  }
+
+  /** A cluster or its servers were changed; people change one field after the other. */
+  function review(): void {
+    const here = new Map(gatheredHere(store, endpointId()).map((row) => [row.id, row]));
+    for (const id of clusters.keys()) if (!here.has(id)) forget(id);
+    for (const id of here.keys()) {
+      const each = watched(id);
+      each.timer?.cancel();
+      each.timer = clock.after(SETTLED_MS, () => want(id, "full"), { background: true });
+    }
+  }
+
+  async function settled(): Promise<void> {
+    for (;;) {
+      const running = [...clusters.values()].flatMap((each) => each.running ?? []);
+      if (running.length === 0) return;
+      await Promise.all(running);
+    }
+  }
+
+  return {
+    start() {
+      const changed = events.on("row.changed", ({ resource }) => {
+        if (resource === callmgrClusters.name || resource === callmgrOnpremServers.name) review();
+      });
+      const timed = ORDER.flatMap((kind) => {
+        const at = needs.times[kind];
+        return at === null ? [] : [needs.schedule(at, () => wantAll(kind))];
+      });
+      endings = [changed, ...timed];
+      wantAll("full");
+    },
+    async stop() {
+      ending.abort();
+      for (const end of endings) end();
+      for (const { timer } of clusters.values()) timer?.cancel();
+      await reader.close();
+      await settled();
+      await chain;
+    },
+    async idle() {
+      await settled();
+      await chain;
+    },
+    state(clusterId) {
+      const isHere = gatheredHere(store, endpointId()).some(({ id }) => id === clusterId);
+      return isHere ? { ...watched(clusterId).state } : { ...NOTHING, state: "elsewhere" };
+    },
+    update(cluster, kind) {
+      if (!gatheredHere(store, endpointId()).some(({ id }) => id === cluster.id))
+        throw new ConflictError("This appliance does not gather the phones of the cluster.");
+      want(cluster.id, kind);
+      return { ...watched(cluster.id).state };
+    },
+    async rebuild() {
+      wantAll("full");
+      await settled();
+      const gathered = gatheredHere(store, endpointId()).map(({ id, name }) => ({
+        id,
+        name,
+        ...clusters.get(id)?.state,
+      }));
+      const wrong = gathered.flatMap(({ reason = null }) => (reason === null ? [] : [reason]));
+      if (wrong.length > 0) throw new UpstreamError("upstream", wrong.join(" "));
+      return { clusters: gathered.map(({ id, name, phones = null }) => ({ callmgrClusterId: id, name, phones })) };
+    },
+    test: (cluster) => reader.test(accessOf(cluster, store.secrets)),
+    progress(clusterId, { rows }) {
+      const each = clusters.get(clusterId);
+      if (each) each.state.rowsRead = rows;
+    },
+  };
+}
+
+const CALM = { state: "idle", code: null, reason: null, nextTryAt: null, warnings: [] } as const;
+
+const STARTED = {
+  ...{ endedAt: null, nextTryAt: null, rowsRead: 0, phonesWritten: 0, phonesToWrite: 0 },
+  state: "reading",
+} as const;
+
+const NOTHING: PhoneCacheState = {
+  ...{ ...CALM, kind: null, startedAt: null, endedAt: null, lastSuccessAt: null },
+  ...{ rowsRead: 0, phonesWritten: 0, phonesToWrite: 0, phones: null, registered: null },
+};

@@ -1,0 +1,101 @@
+import snmp, { type Varbind } from "net-snmp";
+import { ClusterFault } from "../cluster-fault.ts";
+import type { NodeState, Registration } from "../reading.ts";
+import type { NodeSession } from "./node-session.ts";
+
+/** @source CISCO-CCM-MIB, ciscoCcmMIB */
+const MIB = "1.3.6.1.4.1.9.9.156";
+const START_TIME = `${MIB}.1.5.20.0`;
+const STATE_ID = `${MIB}.1.5.21.0`;
+/** Columns of ccmPhoneTable. @source CISCO-CCM-MIB, ccmPhoneEntry */
+const PHONE_ENTRY = `${MIB}.1.2.1.1`;
+const COLUMNS = { status: 7, registeredAt: 8, name: 20, address: 21 } as const;
+/** ccmPhoneStatus: registered, and partiallyregistered (some of its lines are). */
+const REGISTERED: ReadonlySet<unknown> = new Set([2, 5]);
+/** Rows asked for at once. own choice: with four columns an answer of about 7 KB */
+const REPETITIONS = 50;
+/** own choice: no cluster has so many phones; an agent that goes on and on is ended by it */
+const MOST_ROWS = 100_000;
+
+/** Which state of its table of phones a node is in. Throws ClusterFault; `snmp-answer` when its call manager does not run. */
+export async function readState(session: NodeSession): Promise<NodeState> {
+  const [startTime, stateId] = await session.get([START_TIME, STATE_ID]);
+  if (typeof stateId !== "number")
+    throw new ClusterFault(
+      "snmp-answer",
+      `Node ${session.node} tells nothing about phones: no call manager runs there.`,
+    );
+  return { node: session.node, stateId, startTime: Buffer.isBuffer(startTime) ? startTime.toString("hex") : "" };
+}
+
+/** All phones that a node knows. Throws ClusterFault, whatever was read by then. */
+export async function readPhoneTable(session: NodeSession): Promise<Registration[]> {
+  const columns = Object.values(COLUMNS).map((column) => ({
+    prefix: `${PHONE_ENTRY}.${column}.`,
+    last: `${PHONE_ENTRY}.${column}`,
+    values: new Map<string, Varbind["value"]>(),
+    isOver: false,
+  }));
+  for (;;) {
+    const open = columns.filter(({ isOver }) => !isOver);
+    if (open.length === 0) break;
+    const varbinds = await session.following(
+      open.map(({ last }) => last),
+      REPETITIONS,
+    );
+    if (varbinds.length === 0) break;
+    // The answers stand in the order of the columns, over and over; one that left its column is at its end.
+    varbinds.forEach((varbind, at) => {
+      const column = open[at % open.length] as Column;
+      if (snmp.isVarbindError(varbind) || !varbind.oid.startsWith(column.prefix)) column.isOver = true;
+      else take(column, varbind, session.node);
+    });
+  }
+  const [status, registeredAt, name, address] = columns.map(({ values }) => values);
+  const found: Registration[] = [];
+  for (const [index, value] of name ?? []) {
+    found.push({
+      name: String(value),
+      registered: REGISTERED.has(status?.get(index)),
+      address: addressOf(address?.get(index)),
+      at: timeOf(registeredAt?.get(index)),
+      node: session.node,
+    });
+  }
+  return found;
+}
+
+interface Column {
+  prefix: string;
+  last: string;
+  values: Map<string, Varbind["value"]>;
+  isOver: boolean;
+}
+
+function take(column: Column, { oid, value }: Varbind, node: string): void {
+  if (column.isOver) return;
+  const index = oid.slice(column.prefix.length);
+  if (column.values.has(index))
+    throw new ClusterFault("snmp-answer", `Node ${node} tells the same phone again and again.`);
+  if (column.values.size >= MOST_ROWS)
+    throw new ClusterFault("snmp-answer", `Node ${node} tells more than ${MOST_ROWS} phones.`);
+  column.values.set(index, value);
+  column.last = oid;
+}
+
+/** Four octets as an address; null for anything else and for 0.0.0.0. */
+function addressOf(value: Varbind["value"]): string | null {
+  if (!Buffer.isBuffer(value) || value.length !== 4) return null;
+  const address = [...value].join(".");
+  return address === "0.0.0.0" ? null : address;
+}
+
+/** Epoch ms of a DateAndTime; 0 when it is none. @source RFC 2579, DateAndTime */
+export function timeOf(value: Varbind["value"]): number {
+  if (!Buffer.isBuffer(value) || value.length < 8) return 0;
+  const [year, month, day, hour, minute, second] = [value.readUInt16BE(0), ...value.subarray(2, 7)] as number[];
+  const local = Date.UTC(year ?? 0, (month ?? 1) - 1, day, hour, minute, second);
+  if (value.length < 11) return local;
+  const sign = value[8] === 0x2d ? -1 : 1;
+  return local - sign * ((value[9] ?? 0) * 60 + (value[10] ?? 0)) * 60_000;
+}

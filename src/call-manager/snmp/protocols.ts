@@ -1,0 +1,65 @@
+import { ClusterFault } from "../cluster-fault.ts";
+
+/** How an SNMP version 3 user is known and what its messages are encrypted by. */
+export interface Protocols {
+  authentication: "sha" | "sha224" | "sha256" | "sha384" | "sha512" | "md5";
+  /** `aes256b` as in draft-blumenthal-aes-usm, `aes256r` as in draft-reeder-snmpv3-usm: they stretch short keys in different ways. */
+  encryption: "aes" | "aes256b" | "aes256r" | "des";
+}
+
+/** The usual ones first. own choice: a cluster has no field for them, so they are tried until one is taken. */
+const AUTHENTICATIONS: readonly Protocols["authentication"][] = ["sha", "sha256", "sha512", "sha224", "sha384", "md5"];
+const ENCRYPTIONS: readonly Protocols["encryption"][] = ["aes", "aes256b", "aes256r"];
+
+/** The protocols in words. */
+export function protocolWords({ authentication, encryption }: Protocols): string {
+  const names = { aes: "AES-128", aes256b: "AES-256 (Blumenthal)", aes256r: "AES-256 (Reeder)", des: "DES" };
+  return `${authentication.toUpperCase().replace("SHA", "SHA-").replace(/-$/, "-1")} and ${names[encryption]}`;
+}
+
+/**
+ * Finds the protocols that an agent takes: `attempt` asks it with some and throws what it answers. Throws ClusterFault: what
+ * was refused last when nothing is taken, at once when something else is wrong.
+ */
+export async function findProtocols(
+  attempt: (protocols: Protocols) => Promise<void>,
+  { allowDes, node }: { allowDes: boolean; node: string },
+): Promise<Protocols> {
+  const encryptions = allowDes ? [...ENCRYPTIONS, "des" as const] : ENCRYPTIONS;
+  let refused: ClusterFault | null = null;
+  for (const authentication of AUTHENTICATIONS) {
+    for (const encryption of encryptions) {
+      const fault = await attempt({ authentication, encryption }).then(
+        () => null,
+        (error: unknown) => error as ClusterFault,
+      );
+      if (fault === null) return { authentication, encryption };
+      if (isAboutPassword(fault)) {
+        refused = fault;
+        break;
+      }
+      // An agent that can't decrypt says so, or nothing at all.
+      if (fault.code !== "snmp-encryption" && fault.code !== "snmp-timeout") throw fault;
+      refused = fault;
+      if (fault.code === "snmp-timeout" && encryption === "aes" && authentication === "sha") throw fault;
+    }
+    // The password was taken: other ways to be known are none.
+    if (refused && !isAboutPassword(refused)) throw noEncryption(node, { authentication, allowDes });
+  }
+  const words = `Node ${node} refuses snmpAuthPassword with each of ${AUTHENTICATIONS.join(", ")}.`;
+  throw new ClusterFault("snmp-credentials", words, refused);
+}
+
+function isAboutPassword({ code, message }: ClusterFault): boolean {
+  return code === "snmp-credentials" && message.includes("snmpAuthPassword");
+}
+
+function noEncryption(node: string, given: { authentication: string; allowDes: boolean }): ClusterFault {
+  const des = given.allowDes
+    ? ""
+    : " DES is broken and not tried: let the node use AES, or switch callManagers.allowDes on in the settings.";
+  return new ClusterFault(
+    "snmp-encryption",
+    `Node ${node} refuses snmpEncryptPassword with AES-128 and AES-256.${des}`,
+  );
+}
