@@ -1,4 +1,6 @@
-import axe, { type AxeResults } from "axe-core";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { AxeResults } from "axe-core";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 
 /** A page of the console, with what went wrong on it. */
@@ -8,14 +10,21 @@ export interface ConsolePage {
   readonly faults: string[];
   /** Opens an address of the console and waits until its page is there and at rest. */
   open(path: string): Promise<void>;
+  /** Waits until nothing is asked of the server any more, and what came is drawn. */
+  atRest(): Promise<void>;
   /** What axe finds on the page as it is, by all its rules, by those about colours or by the others, each with the elements it is about. */
   axe(rules?: "colours" | "others"): Promise<string[]>;
 }
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 const AXE_RULES = {
   colours: { runOnly: ["color-contrast"] },
   others: { rules: { "color-contrast": { enabled: false } } },
 };
+
+/** Until what has come is drawn, and what that asks for has been asked for. */
+const TWO_FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))";
 
 /** A window as on a desk. */
 export const WINDOW_SIZE = { width: 1_280, height: 800 };
@@ -39,16 +48,25 @@ export async function newConsolePage(
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) faults.push(message.text());
   });
+  let underWay = 0;
+  page.on("request", () => underWay++);
+  page.on("requestfinished", () => underWay--);
+  page.on("requestfailed", () => underWay--);
+  const atRest = async (): Promise<void> => {
+    for (let quiet = 0; quiet < 3; quiet = underWay > 0 ? 0 : quiet + 1) await page.evaluate(TWO_FRAMES);
+  };
   return {
     page,
     faults,
+    atRest,
     async open(path) {
       await page.goto(`${url}${path}`);
       await page.waitForSelector("h1");
-      await page.waitForLoadState("networkidle");
+      await atRest();
     },
     async axe(rules) {
-      await page.evaluate(`window.axe || (() => { ${axe.source} })()`);
+      // Half a megabyte: sent to each document once.
+      if (!(await page.evaluate("'axe' in window"))) await page.evaluate(AXE);
       const options = JSON.stringify({ resultTypes: ["violations"], ...(rules ? AXE_RULES[rules] : {}) });
       const { violations } = await page.evaluate<AxeResults>(`axe.run(document, ${options})`);
       return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);

@@ -21,7 +21,7 @@ export async function sweepPages(browser: Browser, url: string, swept: readonly 
     for (const tab of tabs) {
       await console.page.getByRole("tab", { name: tab, exact: true }).click();
       await console.page.waitForSelector("[role=tabpanel]:visible");
-      await console.page.waitForLoadState("networkidle");
+      await console.atRest();
       found.push(...(await faultsOf(console, `${path} ${tab}`)));
     }
   }
