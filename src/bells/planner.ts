@@ -1,6 +1,15 @@
 import type { Clock } from "../base/clock.ts";
 import type { Reader, Store, Sync, Transaction } from "../store/store.ts";
-import { dropRing, insertRing, type Occurrence, type OwnerKind, type RingRow, withdrawRing } from "./ring-book.ts";
+import {
+  dropOldRings,
+  dropRing,
+  hasOldRings,
+  insertRing,
+  type Occurrence,
+  type OwnerKind,
+  type RingRow,
+  withdrawRing,
+} from "./ring-book.ts";
 
 /** Where the planner learns when something is due. */
 export interface PlanSource {
@@ -25,7 +34,7 @@ export interface Planner {
   freshen(tx: Transaction, owners: readonly RingRow[]): void;
   /** True while something is to be planned anew. */
   hasStale(): boolean;
-  /** Plans what is stale and what is planned for less than 48 h, nearest first, in slices of some ms. */
+  /** Plans what is stale and what is planned for less than 48 h, nearest first, in slices of some ms; forgets what is long over. */
   extend(signal: AbortSignal): Promise<void>;
 }
 
@@ -54,6 +63,7 @@ export const LATE_LIMIT_MS = 30_000;
 
 const SLICE_MS = 8;
 const MOST_IN_SLICE = 200;
+const MOST_DROPPED = 300;
 
 interface Plan {
   owner: string;
@@ -81,7 +91,6 @@ export function createPlanner(needs: PlannerNeeds): Planner {
       for (const ring of source.occurrences(tx, kind, owner, until, to)) insertRing(tx, kind, owner, ring);
       tx.run("UPDATE bell_plans SET until = ? WHERE owner = ?", to, owner);
     }
-    tx.run("DELETE FROM bell_rings WHERE owner = ? AND at < ? AND open = 0", owner, now - keptMs);
   };
 
   const anew = (tx: Transaction, { owner, kind, until }: Plan, now: number, gone = false): void => {
@@ -117,6 +126,9 @@ export function createPlanner(needs: PlannerNeeds): Planner {
       return done as Sync<number>;
     });
 
+  const forget = (): Promise<number> =>
+    store.write((tx) => dropOldRings(tx, clock.now() - keptMs, MOST_DROPPED) as Sync<number>);
+
   return {
     replan(tx, kind, owner, gone = false) {
       const now = clock.now();
@@ -150,8 +162,9 @@ export function createPlanner(needs: PlannerNeeds): Planner {
     hasStale: () => store.all(STALE, 1).length > 0,
     async extend(signal) {
       while (!signal.aborted && nextPlans(store, clock.now(), 1).length > 0) {
-        if ((await slice()) === 0) return;
+        if ((await slice()) === 0) break;
       }
+      while (!signal.aborted && hasOldRings(store, clock.now() - keptMs)) await forget();
     },
   };
 }
@@ -166,7 +179,7 @@ function nextPlans(reader: Pick<Reader, "all">, now: number, most = MOST_IN_SLIC
 
 /** Plans for what came into being without them. */
 function adopt(tx: Transaction, source: PlanSource, now: number): void {
-  const sql =
-    "INSERT INTO bell_plans (owner, kind, until, stale, made) VALUES (?, ?, ?, 1, 0) ON CONFLICT (owner) DO NOTHING";
-  for (const { id, kind } of source.owners(tx)) tx.run(sql, id, kind, now);
+  const sql = "INSERT INTO bell_plans (owner, kind, until, stale, made) VALUES (?, ?, ?, 1, 0)";
+  const known = new Set(tx.all<{ owner: string }>("SELECT owner FROM bell_plans").map(({ owner }) => owner));
+  for (const { id, kind } of source.owners(tx)) if (!known.has(id)) tx.run(sql, id, kind, now);
 }

@@ -58,10 +58,18 @@ const ROWS = `SELECT ${COLUMNS} FROM bell_rings WHERE pk IN (SELECT value FROM j
 const NEAR = "SELECT state, min(at) AS at FROM bell_rings WHERE open = 1 AND at <= ? GROUP BY state";
 const NEXT = "SELECT min(at) AS at FROM bell_rings WHERE open = 1 AND at > ?";
 const INSERT = `INSERT INTO bell_rings
-  (id, kind, owner, ring_list, entry, template, local_date, local_time, at, state, open, asked)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'planned', 1, 0) ON CONFLICT DO NOTHING`;
+  (pk, id, kind, owner, ring_list, entry, template, local_date, local_time, at, state, open, asked)
+  VALUES ((SELECT coalesce(max(pk), ?) + 1 FROM bell_rings WHERE pk >= ? AND pk < ?),
+    ?, ?, ?, ?, ?, ?, ?, ?, ?, 'planned', 1, 0) ON CONFLICT (owner, local_date, local_time, entry) DO NOTHING`;
 const RECORDS = `SELECT ${COLUMNS}, late_ms AS lateMs, cause, note FROM bell_rings
   WHERE owner = ? AND at >= ? AND at < ? AND state <> 'withdrawn' ORDER BY at, id LIMIT ?`;
+
+const STARTED = `SELECT ${COLUMNS} FROM bell_rings WHERE state = 'started' ORDER BY at, id`;
+
+/** All rings that were started and are not known to have sounded. */
+export function startedRings(reader: Reader): RingRow[] {
+  return reader.all<RingRow>(STARTED);
+}
 
 /** Keys of the open rings of one state that are due by an instant, the earliest first. */
 export function dueKeys(reader: Reader, state: OpenState, by: number, most: number): number[] {
@@ -93,7 +101,26 @@ export function ringRecords(reader: Reader, owner: string, fromMs: number, toMs:
 /** Plans a ring; one that is or was there stays as it is. */
 export function insertRing(tx: Transaction, kind: OwnerKind, owner: string, ring: Occurrence): void {
   const { id, ringListId, entryId, messageTemplateId, localDate, localTime, at } = ring;
-  tx.run(INSERT, id, kind, owner, ringListId, entryId ?? "", messageTemplateId, localDate, localTime, at);
+  const from = firstKeyOf(at);
+  const key = [from, from, firstKeyOf(at + 1_000)];
+  tx.run(INSERT, ...key, id, kind, owner, ringListId, entryId ?? "", messageTemplateId, localDate, localTime, at);
+}
+
+/** Room for the keys of a million rings in each second. */
+function firstKeyOf(at: number): number {
+  return Math.floor(at / 1_000) * 1_000_000;
+}
+
+const OVER = "SELECT pk FROM bell_rings WHERE pk < ? AND open = 0 AND at < ? LIMIT ?";
+
+/** True when something is left of rings that were due before an instant and are over. */
+export function hasOldRings(reader: Reader, before: number): boolean {
+  return reader.one(OVER, firstKeyOf(before), before, 1) !== null;
+}
+
+/** Forgets at most so many of them; answers how many. */
+export function dropOldRings(tx: Transaction, before: number, most: number): number {
+  return tx.run(`DELETE FROM bell_rings WHERE pk IN (${OVER})`, firstKeyOf(before), before, most).changes;
 }
 
 /** Moves rings on that are still in the state they were read in; answers those. */
@@ -128,7 +155,7 @@ function moveOn(
 /** Ends all rings that were started by an instant; those that began more than `lateMs` after their time were late. */
 export function endBegun(tx: Transaction, by: number, lateMs: number): void {
   const sql = `UPDATE bell_rings SET state = CASE WHEN late_ms > ? THEN 'late' ELSE 'rung' END, open = 0
-    WHERE open = 1 AND state = 'started' AND at <= ?`;
+    WHERE state = 'started' AND at <= ?`;
   tx.run(sql, lateMs, by);
 }
 

@@ -147,10 +147,11 @@ export function ringsBetween(
 export function ringsOf(compiled: CompiledSchedule, fromMs: number, toMs: number): Ring[] {
   const rings: Ring[] = [];
   const scheduleId = compiled.schedule.id;
+  let [dated, localDate] = [Number.NaN, ""];
   eachRing(compiled, fromMs, toMs, (at, day, { ringListId, entries }, index) => {
     const entry = entries[index];
     if (!entry) return;
-    const localDate = dateOf(day);
+    if (day !== dated) [dated, localDate] = [day, dateOf(day)];
     const id = ringId(scheduleId, entry.id, localDate, entry.time);
     rings.push({ id, at, localDate, localTime: entry.time, scheduleId, ringListId, entry });
   });

@@ -2,7 +2,9 @@ import type { RoomTable } from "../store/store.ts";
 
 /**
  * Rings that are planned, and those that were due lately. Schedule, entry, local date and time make a ring, so that none
- * can be there twice (`entry` is '' for what is no bell); `id` is derived from them; `at` is epoch ms; `open` is 1 until nothing more is to become of it; `asked` once devices were told of it.
+ * can be there twice (`entry` is '' for what is no bell); `id` is derived from them; `at` is epoch ms; `open` is 1 until
+ * nothing more is to become of it; `asked` once devices were told of it. `pk` follows from the instant at which a ring was
+ * planned: those of one instant lie together, and a commit writes few pages.
  */
 const RINGS: RoomTable = {
   name: "bell_rings",
@@ -12,6 +14,7 @@ const RINGS: RoomTable = {
     state TEXT NOT NULL, open INTEGER NOT NULL, asked INTEGER NOT NULL, late_ms INTEGER, cause TEXT, note TEXT,
     UNIQUE (owner, local_date, local_time, entry)) STRICT;
   CREATE INDEX IF NOT EXISTS bell_rings__due ON bell_rings(at) WHERE open = 1;
+  CREATE INDEX IF NOT EXISTS bell_rings__started ON bell_rings(at) WHERE state = 'started';
   CREATE INDEX IF NOT EXISTS bell_rings__missed ON bell_rings(at) WHERE state = 'missed'`,
 };
 

@@ -16,6 +16,7 @@ import {
   type RingRow,
   reviveMissed,
   ringsByKey,
+  startedRings,
   startRings,
   WITHDRAWN_AT,
 } from "./ring-book.ts";
@@ -104,8 +105,7 @@ export function createTicker(needs: TickerNeeds): Ticker {
 
   /** What an ended run had started: it sounded, or the end came first. */
   const settleStarted = async (): Promise<void> => {
-    const rings = dueRings(store, "started", Number.MAX_SAFE_INTEGER, MOST_AT_ONCE);
-    const cut = rings.filter((ring) => !port.hasBegun(ring));
+    const cut = startedRings(store).filter((ring) => !port.hasBegun(ring));
     for (const ring of cut) await port.withdraw(ring);
     if (cut.length > 0) await store.write((tx) => miss(tx, cut, "cut-off"));
   };
@@ -180,6 +180,8 @@ export function createTicker(needs: TickerNeeds): Ticker {
       forget(silent.map(({ ring }) => ring));
       return advanceRings(tx, ready, "prepared");
     });
+    // Those that wait can still be taken away, and their keys given to others.
+    forget(rings.slice(ready.length + silent.length));
     // Somebody wrote the schedule meanwhile.
     const gone = prepared.length === ready.length ? [] : ready.filter((ring) => !prepared.includes(ring));
     forget(gone);

@@ -110,7 +110,9 @@ function print(
     [...zones].sort().map((zone) => [zone, sumOf(certificates.flatMap((each) => each.byZone.get(zone) ?? []))]),
   );
   const findings = certificates.flatMap((each) => each.findings);
-  const { restarts, steps, suspends } = certificates[0] as Certificate;
+  const least = (count: "restarts" | "steps" | "suspends"): number =>
+    Math.min(...certificates.map((each) => each[count]));
+  const [restarts, steps, suspends] = [least("restarts"), least("steps"), least("suspends")];
   if (!json) {
     terminal.out(`Bells from ${dateText(share.fromMs)} to ${dateText(share.toMs - DAY_MS)}, ${zones.size} time zones`);
     terminal.out(`  mishaps      ${restarts} restarts, ${steps} clock steps, ${suspends} suspends`);

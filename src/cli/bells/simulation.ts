@@ -156,6 +156,8 @@ async function run(options: CertifyOptions, clock: SimulatedClock, store: BellSt
       counts.suspends++;
       clock.pass(mishap.forMs);
     } else {
+      // Nothing was going on in which the last one could have fallen.
+      if (limit.crashIn !== Number.POSITIVE_INFINITY) restart();
       downMs = mishap.downMs;
       if (mishap.midway === null) restart();
       else limit.crashIn = mishap.midway;
@@ -184,6 +186,10 @@ async function run(options: CertifyOptions, clock: SimulatedClock, store: BellSt
     account.settle(settleAt);
     options.progress?.(settleAt - fromMs);
     settleAt += DAY_MS;
+  }
+  if (limit.crashIn !== Number.POSITIVE_INFINITY) {
+    restart();
+    await look();
   }
   await process.ticker.stop();
   account.settle(toMs - FARTHEST_MS);
@@ -216,6 +222,7 @@ function frailStore(store: BellStore, mayCrash: () => void): BellStore {
 function countingPort(account: Account, clock: SimulatedClock, mayCrash: () => void): RingPort {
   /** Rings that began lately: after a restart the broadcasts know. */
   const begun = new Map<string, number>();
+  let forgetAt = 50_000;
   return {
     prepare: async () => null,
     arm: () => mayCrash(),
@@ -225,7 +232,9 @@ function countingPort(account: Account, clock: SimulatedClock, mayCrash: () => v
         account.began(ring, clock.now());
         begun.set(ring.id, ring.at);
       }
-      if (begun.size > 50_000) for (const [id, at] of begun) if (at < clock.now() - DAY_MS) begun.delete(id);
+      if (begun.size < forgetAt) return;
+      for (const [id, at] of begun) if (at < clock.now() - DAY_MS) begun.delete(id);
+      forgetAt = begun.size + 50_000;
     },
     withdraw: async () => undefined,
     hasBegun: ({ id }) => begun.has(id),

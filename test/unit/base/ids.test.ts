@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { v5 } from "uuid";
 import { describe, expect, it } from "vitest";
 import { derivedId, isUuid, newId } from "../../../src/base/ids.ts";
 
@@ -15,6 +16,10 @@ describe("ids", () => {
     expect(derivedId("ring", "a", "1")).not.toBe(derivedId("ring", "a", "2"));
     expect(derivedId("x")[14]).toBe("5");
     expect(isUuid(derivedId("x"))).toBe(true);
+    const namespace = "6f0a3c1e-6a55-5c0e-9d58-0d3c6f6b7a11";
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme" }), (fact) => derivedId("a", fact) === v5(`a/${fact}`, namespace)),
+    );
   });
 
   it("takes every RFC 9562 text form in either case", () => {
