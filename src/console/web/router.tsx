@@ -114,6 +114,30 @@ export function createConsoleRouter() {
       lazyRouteComponent(() => import("./pages/look.tsx")),
     ),
     at(
+      "/bells",
+      lazyRouteComponent(() => import("./pages/bells.tsx")),
+    ),
+    at(
+      "/bells/print",
+      lazyRouteComponent(() => import("./pages/bell-print.tsx")),
+    ),
+    at(
+      "/bell-schedules",
+      lazyRouteComponent(() => import("./pages/bell-schedules.tsx")),
+    ),
+    at(
+      "/ring-lists",
+      lazyRouteComponent(() => import("./pages/ring-lists.tsx")),
+    ),
+    at(
+      "/scheduled-messages",
+      lazyRouteComponent(() => import("./pages/scheduled-messages.tsx")),
+    ),
+    at(
+      "/clearings",
+      lazyRouteComponent(() => import("./pages/clearings.tsx")),
+    ),
+    at(
       "/people",
       lazyRouteComponent(() => import("./pages/people.tsx")),
     ),

@@ -23,9 +23,15 @@ export interface ClientNeeds {
 export interface Client {
   get<T>(route: RouteFor<"get">, params?: RouteParams, query?: RouteQuery): Promise<T>;
   /** A file of the API. */
-  bytes(route: RouteFor<"get">, params?: RouteParams): Promise<Blob>;
-  post<T>(route: RouteFor<"post">, params: RouteParams, body: object, headers?: Record<string, string>): Promise<T>;
-  put<T>(route: RouteFor<"put">, params: RouteParams, body: object): Promise<T>;
+  bytes(route: RouteFor<"get">, params?: RouteParams, query?: RouteQuery): Promise<Blob>;
+  post<T>(
+    route: RouteFor<"post">,
+    params: RouteParams,
+    body: object,
+    headers?: Record<string, string>,
+    query?: RouteQuery,
+  ): Promise<T>;
+  put<T>(route: RouteFor<"put">, params: RouteParams, body: object, query?: RouteQuery): Promise<T>;
   /** Sends a table or archive as it is, with its name. */
   putFile<T>(route: RouteFor<"put">, params: RouteParams, file: File): Promise<T>;
   /** `leaving`: the request outlives the page that made it. */
@@ -121,11 +127,11 @@ export function createClient({ fetch, isUnattended, onLoggedOut, domainId = null
   return {
     get: <T>(...[route, params, query]: Parameters<Client["get"]>) =>
       call("GET", addressOf(route, params, query)) as Promise<T>,
-    bytes: async (route, params) => (await ask("GET", addressOf(route, params))).blob(),
-    post: <T>(...[route, params, body, headers]: Parameters<Client["post"]>) =>
-      call("POST", addressOf(route, params), body, headers) as Promise<T>,
-    put: <T>(...[route, params, body]: Parameters<Client["put"]>) =>
-      call("PUT", addressOf(route, params), body) as Promise<T>,
+    bytes: async (route, params, query) => (await ask("GET", addressOf(route, params, query))).blob(),
+    post: <T>(...[route, params, body, headers, query]: Parameters<Client["post"]>) =>
+      call("POST", addressOf(route, params, query), body, headers) as Promise<T>,
+    put: <T>(...[route, params, body, query]: Parameters<Client["put"]>) =>
+      call("PUT", addressOf(route, params, query), body) as Promise<T>,
     putFile: <T>(...[route, params, file]: Parameters<Client["putFile"]>) =>
       call("PUT", addressOf(route, params), file, {
         "Content-Type": tableTypeOf(file.name),

@@ -82,6 +82,8 @@ export type ExtensionRow = RowOf<"Extension"> & { config: Readonly<Record<string
 /** An appliance. */
 export type EndpointRow = RowOf<"Endpoint"> & {
   status: "GREEN" | "YELLOW" | "RED";
+  /** Null of another appliance. */
+  clock: { timeZone: string; synchronised: boolean | null } | null;
   redReasons: readonly string[];
   yellowReasons: readonly string[];
 };

@@ -10,6 +10,7 @@ const SHOWN_IN: Readonly<Record<string, readonly string[]>> = {
   "incident-activities": ["incidents"],
   "bulk-uploads": ["bulk-upload-logs"],
   "alarm-events": ["alarms"],
+  "ring-lists": ["bell-schedules"],
   subscriptions: ["users"],
   "security-group-members": ["users"],
   "security-groups": ["users"],

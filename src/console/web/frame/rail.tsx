@@ -13,6 +13,12 @@ export const PLACES = [
     also: ["/scenarios", "/templates", "/incident-plans", "/confirmation-requests", "/profiles", "/speech"],
   },
   {
+    to: "/bells",
+    word: "rail.bells",
+    icon: "M6 17h12l-1.500-3V10a4.500 4.500 0 00-9 0v4zM10 20h4M12 3v2.500",
+    also: ["/bell-schedules", "/ring-lists", "/scheduled-messages", "/clearings"],
+  },
+  {
     to: "/people",
     word: "rail.people",
     icon: "M12 12a4 4 0 100-8 4 4 0 000 8zM4 21a8 8 0 0116 0",

@@ -58,21 +58,32 @@ export function HealthWord() {
   );
 }
 
+/** The time at the site, its zone, and whether the appliance's clock can be trusted. */
 function TimeOfDay() {
   const now = useNow();
   const { feed } = useConsole();
   const { language, t } = useWords();
-  const time = new Intl.DateTimeFormat(language, { timeStyle: "medium" }).format(now);
-  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const site = useAppliance()?.clock;
+  const timeZone = site?.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const time = new Intl.DateTimeFormat(language, { timeStyle: "medium", timeZone }).format(now);
   const seconds = Math.max(0, Math.round((now - feed.since) / 1_000));
   return (
     <span className="clock">
-      {time}
-      <span className="zone">
-        {" "}
-        {zone} · {feed.live ? t("feed.live", { seconds }) : t("feed.not-live")}
-      </span>
+      {time} {timeZone} <ClockTrust synchronised={site?.synchronised ?? null} />
+      <span className="zone"> · {feed.live ? t("feed.live", { seconds }) : t("feed.not-live")}</span>
     </span>
+  );
+}
+
+function ClockTrust({ synchronised }: { synchronised: boolean | null }) {
+  const { t } = useWords();
+  if (synchronised === null) return <span>{t("clock.unknown")}</span>;
+  return synchronised ? (
+    <span className="clock-good">✓ {t("clock.synchronised")}</span>
+  ) : (
+    <Link to="/system" className="chip warn">
+      ! {t("clock.free")}
+    </Link>
   );
 }
 

@@ -3,6 +3,7 @@ const MEMBERS = [
   ...(["q", "sort", "level", "type", "state", "drill", "open", "follow"] as const),
   ...(["op", "resource", "since", "until", "user", "verb", "thing", "domain"] as const),
   ...(["ongoingOnly", "resourceType", "status"] as const),
+  ...(["view", "day", "schedules"] as const),
 ] as const;
 
 /** The part of the address that says what a list shows: search, order, filters and the open row; absent members are left out. */
@@ -23,7 +24,7 @@ export function readTableSearch(search: Readonly<Record<string, unknown>>): Tabl
 
 /** A field by whose values a list is narrowed, one at a time; the address keeps it. */
 export interface ListFilter {
-  name: Exclude<keyof TableSearch, "q" | "sort" | "open" | "follow">;
+  name: Exclude<keyof TableSearch, "q" | "sort" | "open" | "follow" | "view" | "day" | "schedules">;
   label: string;
   /** `asks`: what the API is asked for where it is not the value itself; an empty text asks for rows without one. */
   choices: readonly { value: string; label: string; asks?: string }[];

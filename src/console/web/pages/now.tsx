@@ -1,5 +1,6 @@
 import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
+import { lazy, Suspense } from "react";
 import type { NotificationRow } from "../api/rows.ts";
 import { countedOf, soundingOf, stateOf } from "../api/sounding.ts";
 import { useLastBroadcasts } from "../api/use-rows.ts";
@@ -13,7 +14,9 @@ import { StopButton } from "../parts/stop-button.tsx";
 import { elapsedText } from "../words/format.ts";
 import { useWords } from "../words/use-words.tsx";
 
-/** Is all well, what sounds, what was sent. */
+const NextBells = lazy(() => import("../bells/next-bells.tsx"));
+
+/** Is all well, what sounds, what rings next, what was sent. */
 export default function NowPage() {
   const { t } = useWords();
   const last = useLastBroadcasts(10);
@@ -29,6 +32,9 @@ export default function NowPage() {
       </div>
       <div className="glance">
         <HealthCard />
+        <Suspense fallback={<section className="card" />}>
+          <NextBells />
+        </Suspense>
         <SoundingCard rows={soundingOf(rows)} />
         <DevicesCard last={rows.find((row) => stateOf(row) !== "going")} />
       </div>

@@ -1,8 +1,8 @@
-import { Button } from "@mantine/core";
 import type { ProfileRow, ProfileSettingRow } from "../api/place-rows.ts";
 import { useChange, useRow, useRows } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
 import { ListPage } from "../list/list-page.tsx";
+import { CloneButton } from "../parts/clone-button.tsx";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { Form } from "../parts/form.tsx";
 import { Chip } from "../parts/level-chip.tsx";
@@ -39,7 +39,10 @@ export default function ProfilesPage() {
           fields={[{ name: "name" }, { name: "isShared", hint: t("lists.shared-hint") }]}
           tabs={[{ id: "settings", label: t("profiles.settings"), content: <Settings notificationProfileId={id} /> }]}
         >
-          <CopyButton notificationProfileId={id} />
+          <CloneButton
+            route="notification-profiles/{notificationProfileId}/clone"
+            params={{ notificationProfileId: id }}
+          />
         </RowSheet>
       )}
     />
@@ -48,29 +51,6 @@ export default function ProfilesPage() {
 
 interface ProfileParams {
   notificationProfileId: string;
-}
-
-function CopyButton({ notificationProfileId }: ProfileParams) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
-  const copy = useChange("notification-profiles", async () => {
-    const made = await client.post<ProfileRow>(
-      "notification-profiles/{notificationProfileId}/clone",
-      { notificationProfileId },
-      {},
-    );
-    say(t("profiles.copied", { name: made.name }));
-  });
-  return (
-    <div className="stack">
-      <div>
-        <Button variant="default" loading={copy.isPending} onClick={() => copy.mutate(undefined)}>
-          {t("profiles.copy")}
-        </Button>
-      </div>
-      <FaultLine error={copy.error} />
-    </div>
-  );
 }
 
 function Settings({ notificationProfileId }: ProfileParams) {

@@ -13,6 +13,14 @@ export const TABS = {
     { to: "/profiles", word: "profiles.title" },
     { to: "/speech", word: "speech.title" },
   ],
+  bells: [
+    { to: "/bells", word: "bells.title" },
+    { to: "/bell-schedules", word: "schedules.title" },
+    { to: "/ring-lists", word: "ring-lists.title" },
+    { to: "/scheduled-messages", word: "scheduled.title" },
+    { to: "/clearings", word: "clearing.title" },
+    { to: "/bells/print", word: "print.title" },
+  ],
   people: [
     { to: "/people", word: "users.title" },
     { to: "/lists", word: "lists.title" },

@@ -1,4 +1,5 @@
 import { alarmsDe } from "./alarms-de.ts";
+import { bellsDe } from "./bells-de.ts";
 import type { WordKey } from "./en.ts";
 import { firstDe } from "./first-de.ts";
 import { identityDe } from "./identity-de.ts";
@@ -24,6 +25,7 @@ export const de: Readonly<Record<WordKey, string>> = {
   ...scenariosDe,
   ...uploadsDe,
   ...alarmsDe,
+  ...bellsDe,
   cancel: "Abbrechen",
   save: "Speichern",
   saved: "Gespeichert.",

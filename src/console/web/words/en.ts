@@ -1,4 +1,5 @@
 import { alarmsEn } from "./alarms-en.ts";
+import { bellsEn } from "./bells-en.ts";
 import { firstEn } from "./first-en.ts";
 import { identityEn } from "./identity-en.ts";
 import { listEn } from "./list-en.ts";
@@ -26,6 +27,7 @@ export const en = {
   ...scenariosEn,
   ...uploadsEn,
   ...alarmsEn,
+  ...bellsEn,
   cancel: "Cancel",
   save: "Save",
   saved: "Saved.",

@@ -1,0 +1,88 @@
+import type { components } from "#client";
+import type { BellScheduleEntry, BellScheduleException } from "../../../resources/bells/bell-parts.ts";
+import type { Named, RowOf } from "./rows.ts";
+
+/** A ring of a ring list, with the names of what it refers to; null where that may not be seen. */
+export interface RingEntry {
+  id: string;
+  time: string;
+  messageTemplateId: string | null;
+  messageTemplate: Named | null;
+  deviceGroupIds: readonly string[];
+  deviceGroups: readonly Named[];
+  distributionListIds: readonly string[];
+  distributionLists: readonly Named[];
+}
+
+/** The rings of one kind of day. */
+export type RingListRow = Omit<RowOf<"RingList">, "entries"> & { entries: readonly RingEntry[] };
+
+/** A day of a schedule's cycle. */
+export type CycleDay = BellScheduleEntry & { ringListName?: string | null };
+
+/** Days that ring otherwise. */
+export type ExceptionRow = Omit<BellScheduleException, "instead"> & { ringListName?: string | null };
+
+/** When which day rings how. */
+export type BellScheduleRow = Omit<RowOf<"BellSchedule">, "bellScheduleEntries" | "bellScheduleExceptions"> & {
+  bellScheduleEntries: readonly CycleDay[];
+  bellScheduleExceptions: readonly ExceptionRow[];
+};
+
+/** How far a ring has come. */
+export type RingState =
+  | "planned"
+  | "prepared"
+  | "armed"
+  | "started"
+  | "rung"
+  | "late"
+  | "missed"
+  | "skipped"
+  | "suspended";
+
+/** A ring of a schedule. */
+export interface ToldRing {
+  id: string;
+  at: string;
+  localDate: string;
+  localTime: string;
+  ringListId: string | null;
+  entryId: string | null;
+  messageTemplateId: string | null;
+  state: RingState;
+}
+
+/** One of the next rings of all schedules. */
+export interface NearRing extends ToldRing {
+  bellSchedule: Named;
+  messageTemplate: Named | null;
+}
+
+/** Days that ring otherwise for once. */
+export type DayChangeRow = Omit<RowOf<"BellSchedulesDayChange">, "schedulesAffected"> & {
+  schedulesAffected: readonly Named[];
+};
+
+/** What a write does to the rings of the next 400 days. */
+export type RingDifference = components["schemas"]["RingDifference"];
+
+/** The answer to a rehearsal. */
+export interface Rehearsed {
+  ringDiff?: RingDifference;
+}
+
+/** Two rings at one instant on the same devices. */
+export type OverlapRow = RingDifference["overlaps"]["first"][number];
+
+/** An address at which a calendar program follows a schedule; `url` is told once. */
+export type FeedRow = RowOf<"BellScheduleFeed"> & { url?: string };
+
+/** A message that is sent at the times of a rule. */
+export type ScheduledRow = RowOf<"ScheduledNotification"> & {
+  messageTemplate?: Named | null;
+  nextFireTimes?: readonly string[];
+};
+
+/** Times at which devices are cleared. */
+export type ClearingRow = RowOf<"ClearDevicesSchedule"> & { nextFireTimes?: readonly string[] };

@@ -1,0 +1,51 @@
+import type { OverlapRow } from "../api/bell-rows.ts";
+import { useRows } from "../api/use-rows.ts";
+import { FaultLine } from "../parts/fault-line.tsx";
+import { useWords } from "../words/use-words.tsx";
+import { dayWords, shortTime } from "./day-names.ts";
+import { useScheduleNames, useTemplateNames } from "./use-bells.ts";
+
+const SHOWN = 5;
+
+/** Warns of rings that come at one instant on the same devices; nothing where there are none. */
+export function Overlaps({ count, overlaps }: { count: number; overlaps: readonly OverlapRow[] }) {
+  const { t, language } = useWords();
+  const shown = overlaps.slice(0, SHOWN);
+  const templates = useTemplateNames(shown.flatMap((each) => [each.messageTemplateId, each.other.messageTemplateId]));
+  const schedules = useScheduleNames(shown.map(({ other }) => other.bellScheduleId));
+  if (count === 0) return null;
+  return (
+    <div className="overlap" role="note">
+      <p>
+        <span aria-hidden="true">! </span>
+        <strong>{t("overlap.count", { n: count })}</strong> {t("overlap.words")}
+      </p>
+      <ul>
+        {shown.map((each) => (
+          <li key={`${each.at} ${each.entryId} ${each.other.entryId}`}>
+            {dayWords(each.localDate, language, "column")}, {shortTime(each.localTime)}:{" "}
+            {t("overlap.pair", {
+              one: templates.get(each.messageTemplateId) ?? "",
+              other: templates.get(each.other.messageTemplateId) ?? "",
+              schedule: schedules.get(each.other.bellScheduleId) ?? "",
+            })}{" "}
+            <small>{t("overlap.devices", { n: each.devices })}</small>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** The warnings of a schedule for the next seven days. */
+export function ScheduleOverlaps({ bellScheduleId }: { bellScheduleId: string }) {
+  const { t } = useWords();
+  const found = useRows<OverlapRow>("bell-schedules/{bellScheduleId}/overlaps", { bellScheduleId });
+  return (
+    <section className="stack">
+      <FaultLine error={found.error} />
+      {found.data?.total === 0 && <p className="soft">{t("overlap.none")}</p>}
+      {found.data && <Overlaps count={found.data.total} overlaps={found.data.data} />}
+    </section>
+  );
+}

@@ -1,0 +1,137 @@
+import { Button } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { readTime, secondsOf } from "../../../bells/local-times.ts";
+import type { Rehearsed, RingListRow } from "../api/bell-rows.ts";
+import { useChange } from "../api/use-rows.ts";
+import { useConsole } from "../console-context.tsx";
+import { FaultLine } from "../parts/fault-line.tsx";
+import { SideSheet } from "../parts/side-sheet.tsx";
+import { useUnsaved } from "../parts/use-unsaved.tsx";
+import { useWords } from "../words/use-words.tsx";
+import { dayWords, shortTime } from "./day-names.ts";
+import { Difference } from "./difference.tsx";
+import { ListenButton } from "./listen-button.tsx";
+import { writtenEntries } from "./ring-entries.ts";
+import { RingStateChip } from "./ring-state.tsx";
+import { TimeField } from "./time-field.tsx";
+import { DRY_RUN, useDifference } from "./use-difference.ts";
+import { type Block, shifted } from "./week-blocks.ts";
+
+interface RingSheetProps {
+  block: Block;
+  /** What it is called. */
+  name: string;
+  /** The ring list that it is of, where that may be seen. */
+  list: RingListRow | null;
+  scheduleNames: ReadonlyMap<string, string>;
+  /** The time to which it was dragged. */
+  to: string | null;
+  onClose(): void;
+}
+
+/** One ring: what, when, how far, by ear; and moved to another time, with what that does before it is saved. */
+export function RingSheet({ block, name, list, scheduleNames, to, onClose }: RingSheetProps) {
+  const { t, language } = useWords();
+  const { localDate, localTime, messageTemplateId, rings } = block;
+  return (
+    <SideSheet title={`${shortTime(localTime)} ${name}`} onClose={onClose}>
+      <div className="stack">
+        <p>{dayWords(localDate, language, "long")}</p>
+        <ul className="plain">
+          {rings.map((ring) => (
+            <li key={ring.id} className="row">
+              <RingStateChip state={ring.state} />
+              <Link to="/bell-schedules" search={{ open: ring.bellScheduleId }}>
+                {scheduleNames.get(ring.bellScheduleId) ?? ""}
+              </Link>
+            </li>
+          ))}
+        </ul>
+        {list && (
+          <p className="soft">
+            {t("ring.of-list")}{" "}
+            <Link to="/ring-lists" search={{ open: list.id }}>
+              {list.name}
+            </Link>
+          </p>
+        )}
+        {messageTemplateId && (
+          <div>
+            <ListenButton messageTemplateId={messageTemplateId} name={name} />
+          </div>
+        )}
+        {list?.permissions.includes("put") && list.entries.some(({ id }) => id === block.entryId) && (
+          <Move block={block} list={list} to={to} onClose={onClose} />
+        )}
+      </div>
+    </SideSheet>
+  );
+}
+
+const ROUTE = "ring-lists/{ringListId}";
+
+/** Another time for the ring, on every day of its ring list. */
+function Move({ block, list, to, onClose }: Pick<RingSheetProps, "block" | "to" | "onClose"> & { list: RingListRow }) {
+  const { t } = useWords();
+  const { client, say } = useConsole();
+  const [time, setTime] = useState(to ?? block.localTime);
+  const params = { ringListId: list.id };
+  const isMoved = readTime(time) !== null && time !== block.localTime;
+  const body = isMoved ? { entries: entriesWith(list, block, time) } : null;
+  const difference = useDifference(body, (asked) => client.put<Rehearsed>(ROUTE, params, asked, DRY_RUN));
+  const move = useChange<object, void>("ring-lists", async (changed) => {
+    await client.put(ROUTE, params, changed);
+    say(
+      t("ring.moved", { time: shortTime(time) }),
+      () => void client.put(ROUTE, params, { entries: writtenEntries(list.entries) }),
+    );
+    onClose();
+  });
+  const unsaved = useUnsaved(isMoved && !move.isPending && !move.isSuccess);
+  return (
+    <form
+      className="stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (body) move.mutate(body);
+      }}
+    >
+      <TimeField
+        label={t("ring.move-to")}
+        description={t("ring.move-hint", { list: list.name })}
+        value={time}
+        autoFocus={to !== null}
+        onChange={setTime}
+      />
+      {isMoved && (
+        <Difference
+          difference={difference.answer?.ringDiff}
+          error={difference.error}
+          isPending={difference.isPending}
+          before={t("difference.counting")}
+        />
+      )}
+      {unsaved}
+      <FaultLine error={move.error} />
+      <div className="savebar">
+        <Button type="submit" loading={move.isPending} disabled={!isMoved}>
+          {t("ring.move")}
+        </Button>
+        {isMoved && (
+          <Button variant="default" onClick={() => setTime(block.localTime)}>
+            {t("discard")}
+          </Button>
+        )}
+      </div>
+    </form>
+  );
+}
+
+/** On a day that is delayed the ring stands elsewhere than in its list: both move by as much. */
+function entriesWith({ entries }: RingListRow, { entryId, localTime }: Block, time: string) {
+  const minutes = (secondsOf(time) - secondsOf(localTime)) / 60;
+  return writtenEntries(entries).map((entry) =>
+    entry.id === entryId ? { ...entry, time: shifted(entry.time, minutes) } : entry,
+  );
+}
