@@ -117,32 +117,94 @@ function faultOf(number: number, detail: string): Error {
   return invalidValue("filters", `Filter ${number}: ${detail}`);
 }
 
+/** The texts of a device that filters ask for, each found once however many filters ask. */
+export interface DeviceTexts {
+  /** Texts of an attribute: at least one. `folded` for comparisons without case. */
+  of(device: FilterableDevice, attribute: string, folded: boolean): readonly string[];
+  /** The test of a pattern, made once for all filters that say the same. */
+  patterns: Map<string, (value: string) => boolean>;
+}
+
+/** Patterns that are remembered; those in use stay, whatever is forgotten. own choice */
+const MOST_PATTERNS = 10_000;
+
+/** Makes a memory of one device, the one that was asked about last. */
+export function createDeviceTexts(): DeviceTexts {
+  let known: FilterableDevice | null = null;
+  const plain = new Map<string, readonly string[]>();
+  const folded = new Map<string, readonly string[]>();
+  return {
+    patterns: new Map(),
+    of(device, attribute, isFolded) {
+      if (known !== device) {
+        known = device;
+        plain.clear();
+        folded.clear();
+      }
+      const memory = isFolded ? folded : plain;
+      const found = memory.get(attribute);
+      if (found) return found;
+      const values = valuesOf(device, attribute);
+      const texts = isFolded ? values.map((value) => value.toLowerCase()) : values;
+      memory.set(attribute, texts);
+      return texts;
+    },
+  };
+}
+
 /**
  * Makes the test of one filter. An attribute with several values matches when one of them does; one that is absent
  * counts as the empty text. own choice: the comparison looks anywhere in the value for MATCHES_REGEX (use ^ and $).
  */
-export function compileFilter(filter: DeviceFilter, number: number): DevicePredicate {
-  const matches = textTest(filter, number);
-  return (device) => valuesOf(device, filter.attribute).some(matches) !== filter.complement;
+export function compileFilter(filter: DeviceFilter, number: number, texts = createDeviceTexts()): DevicePredicate {
+  const { attribute, complement, caseSensitive, comparison } = filter;
+  const matches = textTest(filter, number, texts.patterns);
+  const isFolded = !caseSensitive && comparison !== "MATCHES_REGEX";
+  return (device) => {
+    const values = texts.of(device, attribute, isFolded);
+    const [first] = values;
+    return (values.length === 1 ? matches(first as string) : values.some(matches)) !== complement;
+  };
 }
 
-function textTest(filter: DeviceFilter, number: number): (value: string) => boolean {
-  if (filter.comparison === "MATCHES_REGEX") {
-    const pattern = compilePattern(filter, number);
-    return (value) => pattern.test(value.slice(0, MOST_TESTED));
-  }
-  const fold = filter.caseSensitive ? (value: string) => value : (value: string) => value.toLowerCase();
-  const wanted = fold(filter.value);
+/** The test of a text, in lower case where case does not matter. */
+function textTest(filter: DeviceFilter, number: number, patterns: DeviceTexts["patterns"]): (value: string) => boolean {
+  const wanted = filter.caseSensitive ? filter.value : filter.value.toLowerCase();
   switch (filter.comparison) {
+    case "MATCHES_REGEX":
+      return patternTest(filter, number, patterns);
     case "BEGINS_WITH":
-      return (value) => fold(value).startsWith(wanted);
+      return (value) => value.startsWith(wanted);
     case "CONTAINS":
-      return (value) => fold(value).includes(wanted);
+      return (value) => value.includes(wanted);
     case "ENDS_WITH":
-      return (value) => fold(value).endsWith(wanted);
+      return (value) => value.endsWith(wanted);
     case "EQUALS":
-      return (value) => fold(value) === wanted;
+      return (value) => value === wanted;
   }
+}
+
+/** Patterns are what costs: the last answer stands for other filters that say the same, and for the next such value. */
+function patternTest(
+  filter: DeviceFilter,
+  number: number,
+  patterns: DeviceTexts["patterns"],
+): (value: string) => boolean {
+  const key = `${filter.caseSensitive} ${filter.value}`;
+  const known = patterns.get(key);
+  if (known) return known;
+  const pattern = compilePattern(filter, number);
+  let last: string | null = null;
+  let answer = false;
+  const test = (value: string): boolean => {
+    if (value === last) return answer;
+    answer = pattern.test(value.slice(0, MOST_TESTED));
+    last = value;
+    return answer;
+  };
+  if (patterns.size >= MOST_PATTERNS) patterns.clear();
+  patterns.set(key, test);
+  return test;
 }
 
 function compilePattern(filter: DeviceFilter, number: number): RE2JS {

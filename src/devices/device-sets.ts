@@ -6,11 +6,9 @@ export interface DeviceSet {
   words: Uint32Array;
 }
 
-const FIRST_WORDS = 64;
-
-/** Makes an empty set. */
-export function emptySet(): DeviceSet {
-  return { words: new Uint32Array(FIRST_WORDS) };
+/** Makes an empty set, with room for the first `places`. */
+export function emptySet(places = 0): DeviceSet {
+  return { words: new Uint32Array(Math.max(1, Math.ceil(places / 32))) };
 }
 
 /** Puts the device of a place in, or takes it out. */
@@ -34,8 +32,8 @@ export function hasMember({ words }: DeviceSet, place: number): boolean {
 /** What is in at least one of the sets. */
 export function unionOf(sets: readonly DeviceSet[]): DeviceSet {
   const words = new Uint32Array(sets.reduce((most, set) => Math.max(most, set.words.length), 0));
-  for (const set of sets) {
-    for (let at = 0; at < set.words.length; at++) words[at] = (words[at] as number) | (set.words[at] as number);
+  for (const { words: more } of sets) {
+    for (let at = 0; at < more.length; at++) words[at] = (words[at] as number) | (more[at] as number);
   }
   return { words };
 }
@@ -69,6 +67,8 @@ export interface DevicePlaces {
   find(id: string): number | undefined;
   /** To be called once the device is in no set any more. */
   free(id: string): void;
+  /** Places that were given at some time. */
+  readonly size: number;
   /** Internal keys of a set's devices, ascending. */
   keysOf(set: DeviceSet): number[];
   /** The place of a device by its internal key. */
@@ -83,7 +83,7 @@ export function createPlaces(): DevicePlaces {
   const byKey = new Map<number, number>();
   const keys: number[] = [];
   const free: number[] = [];
-  const kinds = COUNTED_KINDS.map(emptySet);
+  const kinds = COUNTED_KINDS.map(() => emptySet());
   const setKind = (place: number, type: string | null): void => {
     for (const [at, kind] of COUNTED_KINDS.entries()) setMember(kinds[at] as DeviceSet, place, kind === type);
   };
@@ -97,6 +97,9 @@ export function createPlaces(): DevicePlaces {
       return place;
     },
     find: (id) => places.get(id),
+    get size() {
+      return keys.length;
+    },
     free(id) {
       const place = places.get(id);
       if (place === undefined) return;
@@ -112,7 +115,9 @@ export function createPlaces(): DevicePlaces {
           found.push(keys[at * 32 + (31 - Math.clz32(word & -word))] as number);
         }
       }
-      return found.sort((one, other) => one - other);
+      // Places are given in the order of the keys until devices go.
+      const isAscending = found.every((key, at) => at === 0 || key > (found[at - 1] as number));
+      return isAscending ? found : Array.from(Float64Array.from(found).sort());
     },
     placeOf: (pk) => byKey.get(pk),
     ofKind: (kind) => kinds[COUNTED_KINDS.indexOf(kind)] as DeviceSet,

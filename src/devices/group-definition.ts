@@ -1,8 +1,10 @@
 import { invalidValue } from "../base/errors.ts";
 import {
   compileFilter,
+  createDeviceTexts,
   type DeviceFilter,
   type DevicePredicate,
+  type DeviceTexts,
   type FilterableDevice,
   readFilters,
 } from "./device-filter.ts";
@@ -73,10 +75,10 @@ function texts(input: unknown, field: string, most: number): string[] {
  * own choice: OR and AND without a filter take all devices of the base groups, and nothing where there are no base
  * groups, so that a half-finished group never means everybody.
  */
-export function compileFilters(group: GroupDefinition): DevicePredicate {
+export function compileFilters(group: GroupDefinition, texts = createDeviceTexts()): DevicePredicate {
   if (group.filterType === "ACCEPT") return () => true;
   if (group.filterType === "REJECT") return () => false;
-  const tests = group.filters.map((filter, index) => compileFilter(filter, index + 1));
+  const tests = group.filters.map((filter, index) => compileFilter(filter, index + 1, texts));
   if (tests.length === 0) return () => group.baseDeviceGroupIds.length > 0;
   if (group.filterType === "OR") return (device) => tests.some((test) => test(device));
   if (group.filterType === "AND") return (device) => tests.every((test) => test(device));
@@ -92,13 +94,18 @@ export function compileFilters(group: GroupDefinition): DevicePredicate {
  */
 export function compileGroups(groups: ReadonlyMap<string, GroupDefinition>): ReadonlyMap<string, CompiledGroup> {
   const compiled = new Map<string, CompiledGroup>();
-  for (const [id, group] of groups) compiled.set(id, compileGroup(group, compiled));
+  const texts = createDeviceTexts();
+  for (const [id, group] of groups) compiled.set(id, compileGroup(group, compiled, texts));
   return compiled;
 }
 
 /** Compiles one group; its base groups are looked for among `others` when it is asked, so that these may change. */
-export function compileGroup(group: GroupDefinition, others: ReadonlyMap<string, CompiledGroup>): CompiledGroup {
-  const passes = compileFilters(group);
+export function compileGroup(
+  group: GroupDefinition,
+  others: ReadonlyMap<string, CompiledGroup>,
+  texts: DeviceTexts,
+): CompiledGroup {
+  const passes = compileFilters(group, texts);
   const additions = new Set(group.additionIds.map(fold));
   const exclusions = new Set(group.exclusionIds.map(fold));
   const inBase: DevicePredicate =

@@ -72,6 +72,8 @@ function fromJson(text: string | null): unknown {
 /** Which devices are looked at; the defunct ones are left out unless asked for. */
 export interface DeviceSelection {
   includeDefunct?: boolean;
+  /** Rows of one read; 200 unless given. */
+  most?: number;
 }
 
 /** Every device in order of its key; those that appear or go meanwhile may be seen or not. */
@@ -104,13 +106,17 @@ export async function scanDevices(
 }
 
 /** The next devices behind a key, in order of their keys. */
-export function readDevices(reader: Reader, after: number, { includeDefunct }: DeviceSelection): DeviceLine[] {
+export function readDevices(
+  reader: Reader,
+  after: number,
+  { includeDefunct, most = ROWS_PER_READ }: DeviceSelection,
+): DeviceLine[] {
   const living = includeDefunct ? "" : "AND defunct IS NOT 1";
   return reader.all<DeviceLine>(
     `SELECT ${DEVICE_COLUMNS} FROM devices
      WHERE pk > ? ${living} ORDER BY pk LIMIT ?`,
     after,
-    ROWS_PER_READ,
+    most,
   );
 }
 

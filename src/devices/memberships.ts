@@ -51,6 +51,9 @@ interface Telling {
 
 /** Groups asked about one device before looking at the clock. */
 const ASKED_AT_ONCE = 16;
+/** Rows read at once after a pause, and later: many groups take long over few devices. */
+const FIRST_ROWS = 4;
+const MOST_ROWS = 200;
 /** What the sets of all groups may take together; those not used for the longest time go. own choice */
 const MOST_BYTES = 48 * 1_048_576;
 /** Between two slices that nobody waits for. own choice */
@@ -109,8 +112,9 @@ export function createMemberships(needs: MembershipNeeds): Memberships {
   function filling(asked: readonly Entry[]): Step {
     let [after, next] = [0, 0];
     return (until) => {
-      for (;;) {
-        const lines = readDevices(reader, after, {});
+      for (let most = FIRST_ROWS; ; ) {
+        const lines = readDevices(reader, after, { most });
+        most = Math.min(MOST_ROWS, most * 2);
         for (const line of lines) {
           next = ask(line, asked, next, until);
           if (next < asked.length) return false;
@@ -196,21 +200,26 @@ export function createMemberships(needs: MembershipNeeds): Memberships {
   function entryFor(id: string): Entry {
     const known = entries.get(id);
     if (known) return known;
-    const entry: Entry = { group: groups.compiled.get(id) as CompiledGroup, set: emptySet(), isWhole: false };
+    const entry: Entry = {
+      group: groups.compiled.get(id) as CompiledGroup,
+      set: emptySet(places.size),
+      isWhole: false,
+    };
     entries.set(id, entry);
     return entry;
   }
 
   /** Notes what was used, and lets go of what was not. */
   function used(groupIds: readonly string[]): void {
+    let bytes = 0;
+    for (const { set } of entries.values()) bytes += set.words.byteLength;
+    if (bytes < MOST_BYTES / 2) return;
     for (const id of groupIds) {
       const entry = entries.get(id);
       if (!entry) continue;
       entries.delete(id);
       entries.set(id, entry);
     }
-    let bytes = 0;
-    for (const { set } of entries.values()) bytes += set.words.byteLength;
     for (const [id, { set, isWhole }] of entries) {
       if (bytes <= MOST_BYTES || groupIds.includes(id)) break;
       if (!isWhole) continue;

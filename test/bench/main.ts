@@ -8,6 +8,7 @@ import type { Row } from "./row.ts";
 import { areaReport } from "./rows/area-report.ts";
 import { broadcastToManyPhones } from "./rows/broadcast-to-many-phones.ts";
 import { durableCreate } from "./rows/durable-create.ts";
+import { groupMembers } from "./rows/group-members.ts";
 import { phonePush } from "./rows/phone-push.ts";
 import { reading } from "./rows/reading.ts";
 import { rtpPacing } from "./rows/rtp-pacing.ts";
@@ -21,6 +22,7 @@ const ROWS: readonly Row[] = [
   phonePush,
   broadcastToManyPhones,
   rtpPacing,
+  groupMembers,
   startAndMemory,
 ];
 
