@@ -62,7 +62,7 @@ import { createOperations, OPERATION_TABLES } from "./operations.ts";
 import { createOrders } from "./orders.ts";
 import { createTelling } from "./outbound.ts";
 import { createRegistry, type Registry } from "./registry.ts";
-import { startServer } from "./server.ts";
+import { startServing } from "./secure-server.ts";
 import { ownAddresses, type Sound, startSound } from "./sound.ts";
 import { ownVersion } from "./version.ts";
 import { startWatch } from "./watch.ts";
@@ -141,7 +141,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const { store, access, catalogue } = data;
   if (!isSetUp(store)) throw notSetUp(dataDir);
 
-  const server = await startServer(address, clock);
+  const server = await startServing({ dataDir, address, settings, clock, log });
   end("server that was never opened", server.stop);
   const measurements = createMeasurements({ store, clock, log, machine: thisMachine(), dataDir });
   const endpointId = (): string => ownEndpoint(store);
@@ -150,7 +150,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const rebuildPhones = () => phoneCache.rebuild();
   const operations = createOperations({ ...options, clock, events, data, endpointId, rebuildPhones });
   const missed = missedBells(store, clock, endpointId);
-  const sources = [measurements.source, missed, queueFaults(store, clock), operations.source];
+  const sources = [measurements.source, missed, queueFaults(store, clock), operations.source, server.source];
   const health = watchHealth({ clock, events, reader: store, sources });
   end("health", health.close);
   const siteClock = () => ({ timeZone: zoneFor(store, null), synchronised: measurements.last.clockSynchronised });
@@ -268,7 +268,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
     consoleFolder: builtConsoleFolder(),
   });
   end("operations", operations.stop);
-  await operations.start({ report: health.report, url: server.url });
+  await operations.start({ report: health.report, ...server });
   end("webhooks", webhooks.stop);
   webhooks.start();
   server.open(api.callback(), createUpgrade({ access, settings: served, follow: live.accept }));

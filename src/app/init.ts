@@ -4,6 +4,7 @@ import { newToken } from "../access/tokens.ts";
 import type { Clock } from "../base/clock.ts";
 import { BugError, requiredValue, UpstreamError } from "../base/errors.ts";
 import { derivedId, newId } from "../base/ids.ts";
+import { prepareAuthority } from "../operations/certificates.ts";
 import brandings from "../resources/branding/brandings.ts";
 import endpoints from "../resources/devices/endpoints.ts";
 import extensions from "../resources/devices/extensions.ts";
@@ -50,7 +51,9 @@ export async function initAppliance(dataDir: string, admin: FirstAdmin, clock: C
   try {
     if (isSetUp(data.store)) throw alreadySetUp(dataDir);
     const by = data.access.systemBy("init");
-    return await data.store.write((tx) => writeFirstData(tx, by, { ...admin, passwordHash, now: clock.now() }));
+    const made = await data.store.write((tx) => writeFirstData(tx, by, { ...admin, passwordHash, now: clock.now() }));
+    await prepareAuthority(dataDir, clock.now());
+    return made;
   } finally {
     await data.close();
   }

@@ -39,7 +39,7 @@ export interface Operations {
   /** What commands may order of it. */
   orders: Readonly<Record<string, Order>>;
   /** `report` is how the appliance is, `url` where it is reached. */
-  start(running: { report: Health["report"]; url: string }): Promise<void>;
+  start(running: { reload(): Promise<void>; report: Health["report"]; url: string }): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -53,7 +53,7 @@ export function createOperations(needs: OperationNeeds): Operations {
   const common = { store, clock, events, log, endpointId };
   const version = ownVersion();
   const backups = createBackups({ ...common, dataDir, version, settings: settings.backups, schedule: cronSchedule });
-  let running: { report: Health["report"]; url: string } | null = null;
+  let running: { report: Health["report"]; url: string; reload(): Promise<void> } | null = null;
   const state = (): DaemonState => {
     const { status = "GREEN", reasons = [] } = running?.report() ?? {};
     return { version, url: running?.url ?? "", status, reasons };
@@ -84,6 +84,11 @@ export function createOperations(needs: OperationNeeds): Operations {
       ...createBackupOrders(backups.take, clock),
       /** `{}` -> DaemonState. */
       state: async () => state(),
+      /** `{}` -> null: another certificate is shown. */
+      "tls.reload": async () => {
+        await running?.reload();
+        return null;
+      },
     },
     async start(now) {
       running = now;

@@ -1,4 +1,5 @@
 import { createServer, IncomingMessage, type RequestListener, type Server } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Clock } from "../base/clock.ts";
 import { answerBroken } from "../rest/broken-request.ts";
@@ -25,9 +26,32 @@ export interface MainServer {
   readonly url: string;
   /** Begins to hand requests to `listener`, those that want to leave HTTP to `upgrade`; until then each is answered 503 `starting`. */
   open(listener: RequestListener, upgrade?: UpgradeListener): void;
+  /** Shows another certificate to whoever connects from now on; only for a server with TLS. */
+  showCertificate(shown: ShownCertificate): void;
   /** Refuses new connections, lets requests under way end for a second, then cuts them off. */
   stop(): Promise<void>;
 }
+
+/** What a server with TLS shows; PEM. */
+export interface ShownCertificate {
+  certificate: string;
+  key: string;
+  /** Browsers are told never to come without TLS again, which only a certificate that they trust may do. */
+  strict: boolean;
+}
+
+/** TLS 1.2 with forward secrecy and authenticated encryption, and 1.3. @source RFC 9325 4.2 */
+const MODERN = {
+  minVersion: "TLSv1.2",
+  ciphers: [
+    ...["TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256", "TLS_AES_128_GCM_SHA256"],
+    ...["ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES256-GCM-SHA384"],
+    ...["ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-ECDSA-CHACHA20-POLY1305", "ECDHE-RSA-CHACHA20-POLY1305"],
+  ].join(":"),
+  honorCipherOrder: true,
+} as const;
+/** One year. @source RFC 6797 6.1 */
+const STRICT = "max-age=31536000";
 
 /**
  * A request that leaves HTTP for a WebSocket alone. Clients that would rather speak HTTP/2 offer to leave it too, and must
@@ -44,22 +68,25 @@ class Request extends IncomingMessage {
   }
 }
 
-/** Takes the address at once, so that a taken one is known before anything else is done. Rejects with Node's error. */
-export function startServer({ host, port }: ListenAddress, clock: Clock): Promise<MainServer> {
+/**
+ * Takes the address at once, so that a taken one is known before anything else is done; speaks TLS where a certificate is
+ * given. Rejects with Node's error.
+ */
+export function startServer(
+  { host, port }: ListenAddress,
+  clock: Clock,
+  shown: ShownCertificate | null = null,
+): Promise<MainServer> {
   let listener: RequestListener = answerStarting;
-  const server = createServer(
-    // A client that dribbles its headers is cut off; what a body may take is judged by progress.
-    {
-      headersTimeout: 5_000,
-      requestTimeout: 0,
-      connectionsCheckingInterval: 1_000,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      // The API refuses requests without a host itself, in its own error form.
-      requireHostHeader: false,
-      IncomingMessage: Request,
-    },
-    spread(clock, (request, response) => listener(request, response)),
-  );
+  let strict = shown?.strict === true;
+  const begin = spread(clock, (request, response) => {
+    if (strict) response.setHeader("Strict-Transport-Security", STRICT);
+    listener(request, response);
+  });
+  const secure = shown && createSecureServer({ ...LIMITS, ...secretsOf(shown), ...MODERN }, begin);
+  const server = secure ?? createServer(LIMITS, begin);
+  // Whoever breaks off while greeting, or speaks no TLS, concerns nobody.
+  secure?.on("tlsClientError", () => undefined);
   server.on("clientError", answerBroken);
   server.maxConnections = MAX_CONNECTIONS;
   server.setTimeout(IDLE_MS);
@@ -68,15 +95,34 @@ export function startServer({ host, port }: ListenAddress, clock: Clock): Promis
     server.listen({ host, port }, () => {
       const bound = server.address() as AddressInfo;
       resolve({
-        url: `http://${formatListen({ host: reachable(host), port: bound.port })}`,
+        url: `${secure ? "https" : "http"}://${formatListen({ host: reachable(host), port: bound.port })}`,
         open(next, upgrade) {
           listener = next;
           if (upgrade) server.on("upgrade", upgrade);
+        },
+        showCertificate(next) {
+          strict = next.strict;
+          secure?.setSecureContext({ ...secretsOf(next), ...MODERN });
         },
         stop: () => stop(server, clock),
       });
     });
   });
+}
+
+/** A client that dribbles its headers is cut off; what a body may take is judged by progress. */
+const LIMITS = {
+  headersTimeout: 5_000,
+  requestTimeout: 0,
+  connectionsCheckingInterval: 1_000,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  // The API refuses requests without a host itself, in its own error form.
+  requireHostHeader: false,
+  IncomingMessage: Request,
+};
+
+function secretsOf({ certificate, key }: ShownCertificate): { cert: string; key: string } {
+  return { cert: certificate, key };
 }
 
 /** Begins at most so many requests per turn, in their order; the others wait. */

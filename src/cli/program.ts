@@ -16,6 +16,7 @@ import { addPlugin } from "./plugin/plugin.ts";
 import { addServe } from "./serve.ts";
 import { addSettings } from "./settings.ts";
 import { faultOf, type Terminal, tellFault } from "./terminal.ts";
+import { addTls } from "./tls.ts";
 import { addToken } from "./token.ts";
 import { addUser } from "./user.ts";
 
@@ -31,6 +32,7 @@ const COMMANDS: readonly AddCommand[] = [
   addUser,
   addAudit,
   addBackup,
+  addTls,
   addDoctor,
   addLogs,
   addOpenapi,

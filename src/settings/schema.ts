@@ -138,6 +138,19 @@ export const settingsSchema = z
           .describe("Which one of two equal local times rings when the clocks go back."),
       })
       .prefault({}),
+    tls: z
+      .strictObject({
+        listen: listen
+          .nullable()
+          .default(null)
+          .describe(
+            "HOST:PORT of the API with TLS, such as 0.0.0.0:8443; `listen` then only sends people there. null = without TLS.",
+          ),
+      })
+      .prefault({})
+      .describe(
+        "The certificate comes from an authority that the appliance makes for itself, until `carillon tls install` brings another one.",
+      ),
     backups: z
       .strictObject({
         schedule: z

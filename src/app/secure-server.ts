@@ -1,0 +1,106 @@
+import { existsSync, readFileSync } from "node:fs";
+import type { RequestListener } from "node:http";
+import { hostname } from "node:os";
+import type { Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import type { HealthSource } from "../health/health.ts";
+import { authorityPath, certificateFaults, prepareCertificate, readCertificate } from "../operations/certificates.ts";
+import { formatListen, type ListenAddress, parseListen } from "../settings/addresses.ts";
+import type { Settings } from "../settings/schema.ts";
+import { type MainServer, type ShownCertificate, startServer } from "./server.ts";
+import { ownAddresses } from "./sound.ts";
+
+/** What the servers are started with. */
+export interface ServingNeeds {
+  dataDir: string;
+  /** That of the settings, or of the command line. */
+  address: ListenAddress;
+  settings: Pick<Settings, "tls" | "api" | "listen">;
+  clock: Clock;
+  log: Log;
+}
+
+/** The server of the API, and what belongs to its certificate. */
+export interface Serving extends MainServer {
+  source: HealthSource;
+  /** Shows the certificate that lies in the data directory now. */
+  reload(): Promise<void>;
+}
+
+const DAY_MS = 86_400_000;
+/** Where the certificate of the own authority can be fetched without TLS, by whoever compares its fingerprint. */
+const AUTHORITY_URL = "/carillon-authority.crt";
+
+/** Starts the API's server; with TLS also one that sends people to it. Rejects with Node's error for a taken address. */
+export async function startServing(needs: ServingNeeds): Promise<Serving> {
+  const { dataDir, address, settings, clock, log } = needs;
+  const secureAddress = settings.tls.listen === null ? null : parseListen(settings.tls.listen);
+  if (!secureAddress) {
+    const server = await startServer(address, clock);
+    return { ...server, source: () => [], reload: async () => undefined };
+  }
+  const names = namesOf(settings, [address, secureAddress]);
+  await prepareCertificate(dataDir, names, clock.now());
+  const server = await startServer(secureAddress, clock, shownOf(dataDir));
+  const plain = await startServer(address, clock).catch(async (error: unknown) => {
+    await server.stop();
+    throw error;
+  });
+  const port = Number(new URL(server.url).port || 443);
+  plain.open(sendOn(port, dataDir));
+  const reload = async (): Promise<void> => server.showCertificate(shownOf(dataDir));
+  const renewing = clock.every(DAY_MS, () => {
+    prepareCertificate(dataDir, names, clock.now())
+      .then((isNew) => (isNew ? reload() : undefined))
+      .catch((error: unknown) => log.error({ err: error }, "the certificate was not renewed"));
+  });
+  return {
+    ...server,
+    reload,
+    source: () => certificateFaults(readCertificate(dataDir)?.facts ?? null, clock.now()),
+    async stop() {
+      renewing.cancel();
+      await Promise.all([server.stop(), plain.stop()]);
+    },
+  };
+}
+
+function shownOf(dataDir: string): ShownCertificate {
+  const { certificate = "", key = "", facts } = readCertificate(dataDir) ?? {};
+  return { certificate, key, strict: facts?.origin === "installed" };
+}
+
+/** Everything that the machine is called by. */
+function namesOf({ api }: ServingNeeds["settings"], addresses: readonly ListenAddress[]): string[] {
+  const listened = addresses.map(({ host }) => host).filter((host) => host !== "0.0.0.0" && host !== "::");
+  const given = api.publicUrl === null ? [] : [new URL(api.publicUrl).hostname.replace(/^\[|\]$/g, "")];
+  const all = [...given, ...api.hosts, hostname(), "localhost", ...listened, ...ownAddresses(), "127.0.0.1", "::1"];
+  return [...new Set(all.map((name) => name.toLowerCase()))];
+}
+
+/** Nothing is answered without TLS but where to go. @source decisions.md 2 for 426 */
+function sendOn(port: number, dataDir: string): RequestListener {
+  return (request, response) => {
+    const { method = "", url = "/", headers } = request;
+    if (url === AUTHORITY_URL && existsSync(authorityPath(dataDir))) {
+      response.writeHead(200, { "Content-Type": "application/x-x509-ca-cert" });
+      return response.end(readFileSync(authorityPath(dataDir)));
+    }
+    const host = hostOf(headers.host);
+    if (host !== null && (method === "GET" || method === "HEAD")) {
+      const authority = formatListen({ host, port }).replace(/:443$/, "");
+      response.writeHead(308, { Location: `https://${authority}${url.startsWith("/") ? url : "/"}` });
+      return response.end();
+    }
+    const body = JSON.stringify({ status: 426, type: "upgrade-required", message: `Use https, at port ${port}.` });
+    response.writeHead(426, { "Content-Type": "application/json", Upgrade: "TLS/1.2", Connection: "close" });
+    return response.end(body);
+  };
+}
+
+/** The host of a Host header, without brackets; null for what is none. */
+function hostOf(header: string | undefined): string | null {
+  if (!header || !URL.canParse(`http://${header}/`)) return null;
+  const { hostname: name, pathname, username } = new URL(`http://${header}/`);
+  return pathname === "/" && username === "" ? name.replace(/^\[|\]$/g, "") : null;
+}
