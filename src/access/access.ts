@@ -1,6 +1,5 @@
 import type { Clock } from "../base/clock.ts";
 import type { Events } from "../base/events.ts";
-import { derivedId } from "../base/ids.ts";
 import domains from "../resources/domains/domains.ts";
 import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
@@ -13,6 +12,7 @@ import userPermissions from "../resources/security/user-permissions.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { Store } from "../store/store.ts";
 import { createScopes } from "./compiled-scopes.ts";
+import { builtInProvider } from "./identity-providers.ts";
 import { isLocked, type LockWindow } from "./locks.ts";
 import type { Access, Carrier, Principal } from "./principal.ts";
 import { idleTimeoutMs } from "./session.ts";
@@ -111,7 +111,7 @@ export function createAccess({ store, catalogue, clock, events, compile }: Acces
     scopeOf: scopes.of,
     identityProvider() {
       const rootId = everything.domainId;
-      return rootId === null ? null : { id: derivedId("identity-provider", rootId), name: "built-in" };
+      return rootId === null ? null : builtInProvider(rootId);
     },
     systemBy: (name) => ({ actor: { kind: "system", userId: null, name, address: null }, scope: everything }),
     close() {

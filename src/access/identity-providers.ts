@@ -1,3 +1,4 @@
+import { derivedId } from "../base/ids.ts";
 import users from "../resources/people/users.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { Store } from "../store/store.ts";
@@ -25,6 +26,16 @@ export interface IdentityProvider {
 export interface Verdict {
   user: User | null;
   right: boolean;
+}
+
+/** The provider that keeps passwords here, by the root domain's id. */
+export function builtInProvider(rootId: string): Pick<IdentityProvider, "id" | "name" | "type" | "isDefault"> {
+  return { id: derivedId("identity-provider", rootId), name: "built-in", type: "built-in", isDefault: true };
+}
+
+/** A provider as it is shown. */
+export function shownProvider({ id, name, type, isDefault }: ReturnType<typeof builtInProvider>) {
+  return { id, name, type, isDefault, enabled: true, selfRegistrationEnabled: false };
 }
 
 /** All providers, the default one first; empty before `init`. */

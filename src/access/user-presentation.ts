@@ -2,8 +2,9 @@ import type { Clock } from "../base/clock.ts";
 import subscriptions from "../resources/people/subscriptions.ts";
 import type users from "../resources/people/users.ts";
 import securityGroupMembers from "../resources/security/security-group-members.ts";
-import type { AnyResource } from "../schema/resource.ts";
-import type { Behaviour, Scope, SqlValue } from "../store/store.ts";
+import type { AnyResource, RowOf } from "../schema/resource.ts";
+import type { Behaviour, Reader, Scope, SqlValue } from "../store/store.ts";
+import { builtInProvider, shownProvider } from "./identity-providers.ts";
 import { isLocked } from "./locks.ts";
 import { MEMBERSHIPS } from "./memberships.ts";
 
@@ -32,7 +33,9 @@ interface SubscriptionOfUser {
  * `securityGroups` by name and the `subscriptions` that have not ended, oldest first; two queries a page.
  */
 export function presentUsers(clock: Clock): Present {
-  return (rows, { reader, scope }) => {
+  return (rows, { reader, scope, query }) => {
+    const provider = providerIn(reader);
+    const domains = query.includeDomains === true ? domainsOf(rows, reader, scope) : null;
     const pks = JSON.stringify(rows.map((row) => row.pk));
     const [members, subscribed] = [inSight(scope, securityGroupMembers), inSight(scope, subscriptions)];
     const groups = reader.all<GroupOfUser & Record<string, string | number | null>>(
@@ -59,10 +62,31 @@ export function presentUsers(clock: Clock): Present {
       isLocked: isLocked(row.lock, now),
       fromCloudUserLoader: row.source === "cloud-user-loader",
       fromRegularUserLoader: row.source === "user-loader" || row.source === "sis-loader",
+      providerIdpId: provider?.id ?? null,
+      ...(query.includeIdp === true ? { providerIdp: provider } : {}),
+      ...(domains ? { domains: domains(row) } : {}),
       securityGroups: (groupsOf.get(row.pk) ?? []).map(groupForm),
       subscriptions: (subscriptionsOf.get(row.pk) ?? []).map((subscription) => subscriptionForm(row.id, subscription)),
     }));
   };
+}
+
+/** The one who vouches for all users; null before `init`. */
+function providerIn(reader: Reader): (Record<string, unknown> & { id: string }) | null {
+  const root = reader.one<{ id: string }>("SELECT id FROM domains WHERE parent_pk IS NULL");
+  return root && shownProvider(builtInProvider(root.id));
+}
+
+type UserRow = RowOf<typeof users>;
+
+/** Domains by their name paths, of each user; one query a page. */
+function domainsOf(rows: readonly UserRow[], reader: Reader, scope: Scope): (row: UserRow) => object[] {
+  const idsOf = ({ domainId, alsoIn }: UserRow): string[] => [...(domainId ? [domainId] : []), ...(alsoIn ?? [])];
+  const found = reader.all<{ id: string; name: string; namePath: string | null }>(
+    "SELECT id, name, name_path AS namePath FROM domains WHERE id IN (SELECT value FROM json_each(?)) ORDER BY name_path",
+    JSON.stringify([...new Set(rows.flatMap(idsOf))]),
+  );
+  return (row) => found.filter(({ id }) => idsOf(row).includes(id) && scope.knows(id));
 }
 
 /** The condition of what the acting domain shows over `t`. */

@@ -2,6 +2,7 @@ import type { AudioTarget } from "../plugin-api/index.ts";
 import type notificationActivities from "../resources/broadcasts/notification-activities.ts";
 import type { NOTIFICATION_SOURCES } from "../resources/broadcasts/notification-sources.ts";
 import type notifications from "../resources/broadcasts/notifications.ts";
+import type { StoredFile } from "../schema/field.ts";
 import type { RowOf, SystemValues } from "../schema/resource.ts";
 import type { By, Transaction } from "../store/store.ts";
 import type { Outcome } from "./providers.ts";
@@ -101,6 +102,8 @@ export interface Broadcaster {
   programmeOf(notificationId: string): Promise<Uint8Array | null>;
   /** An alert tone as it is played, 8 kHz 16-bit mono WAV; null for silence. Throws CallerError for a tone there is not. */
   toneAudio(alertTone: string): Promise<Uint8Array | null>;
+  /** A recording by itself as it would be played, 8 kHz 16-bit mono WAV. */
+  recordingAudio(recording: StoredFile): Promise<Uint8Array>;
   /** Reports of the channels; never throws, never waits. */
   takeOutcomes(outcomes: readonly Outcome[]): void;
   /** Sends the message's audio to one more target; resolves when the first packet has left. */

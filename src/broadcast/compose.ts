@@ -77,7 +77,8 @@ export function composeMessage(
   fillPlaces(message, values.customVars, overrules);
   const composed = message as Partial<NotificationRow>;
   if (!composed.subject) throw requiredValue("subject");
-  if (RECIPIENT_FIELDS.every((field) => (composed[field] ?? []).length === 0)) throw nobody();
+  const named = [...RECIPIENT_FIELDS, "additionalDeviceIds"] as const;
+  if (named.every((field) => (composed[field] ?? []).length === 0)) throw nobody();
   return composed;
 }
 

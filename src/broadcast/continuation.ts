@@ -56,7 +56,10 @@ function requireSameDrill({ values, given }: GivenMessage, { drill }: { drill: b
 export function toRecipientsOf(ids: readonly string[], { values, given }: GivenMessage, reader: Reader): GivenMessage {
   const rows = ids.flatMap((id) => reader.get(notifications, id) ?? []);
   const recipients = Object.fromEntries(
-    RECIPIENT_FIELDS.map((field) => [field, [...new Set(rows.flatMap((row) => row[field]))]]),
+    [...RECIPIENT_FIELDS, "additionalDeviceIds" as const].map((field) => [
+      field,
+      [...new Set(rows.flatMap((row) => row[field]))],
+    ]),
   );
   return { values: { ...values, ...recipients }, given };
 }

@@ -11,7 +11,7 @@ import { createEndings } from "./endings.ts";
 import { createGates } from "./gates.ts";
 import { createLedger } from "./ledger.ts";
 import { PIPELINE } from "./pipeline.ts";
-import { programmeOf, toneAudio } from "./programme.ts";
+import { programmeOf, recordingAudio, toneAudio } from "./programme.ts";
 import { openAgain } from "./retry.ts";
 import { createRunner } from "./runner.ts";
 import { laneOf } from "./stage.ts";
@@ -91,6 +91,7 @@ export function createBroadcaster(given: BroadcasterNeeds): Broadcaster {
     confirm: (_provider, recipientId, option) => recordChannelAnswer(recipientId, option, needs.by, needs),
     programmeOf: (notificationId) => programmeOf(notificationId, needs),
     toneAudio: (alertTone) => toneAudio(alertTone, needs),
+    recordingAudio: (recording) => recordingAudio(recording, needs),
     takeOutcomes: desk.takeOutcomes,
     openStream: (_provider, target, notificationId) => desk.openStream(target, notificationId),
   };

@@ -4,6 +4,7 @@ import type { NotificationRow } from "./compose.ts";
 import { type ForeseenDevice, foreseeDevices, troublesOfProviders } from "./planning.ts";
 import { prepareSound } from "./programme.ts";
 import { eachUser, endpointKey } from "./recipients.ts";
+import { devicesMeant } from "./single-devices.ts";
 import type { StageNeeds } from "./stage.ts";
 
 /** Who and what a message would reach. */
@@ -82,7 +83,7 @@ async function foreseeUsers(row: NotificationRow, preview: Preview, { store, clo
 
 async function foreseeGroups(row: NotificationRow, preview: Preview, needs: PreviewNeeds): Promise<void> {
   const { store, clock } = needs;
-  const pks = await needs.memberships.members(row.deviceGroupIds);
+  const pks = await devicesMeant(row, needs);
   const ours = endpointKey(store, needs.endpointId());
   const troubles = troublesOfProviders(store, needs.providers, row);
   for (let at = 0; at < pks.length; at += PIECE) {

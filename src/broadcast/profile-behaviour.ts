@@ -2,9 +2,10 @@ import { ConflictError, type Fault, faulty, notFound } from "../base/errors.ts";
 import { isUuid } from "../base/ids.ts";
 import extensions from "../resources/devices/extensions.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
+import messageTemplates from "../resources/messages/message-templates.ts";
 import notificationProfiles from "../resources/profiles/notification-profiles.ts";
 import type { RowOf } from "../schema/resource.ts";
-import type { Behaviour, By, Reader, Store } from "../store/store.ts";
+import type { Behaviour, By, PresentContext, Reader, Store } from "../store/store.ts";
 import { isObject, type ProfileSchema, type ProfileSetting, type SchemaOf } from "./profile-settings.ts";
 import { ONPREM_SCHEMA } from "./sending-profile.ts";
 
@@ -23,7 +24,27 @@ export function notificationProfileBehaviour(schemaOf: SchemaOf): Behaviour<type
       if (JSON.stringify(after.settings) === JSON.stringify(before?.settings)) return;
       after.settings = checkedSettings(after.settings ?? [], before ? settingsIn(before) : [], tx, schemaOf);
     },
+    present(rows, context) {
+      if (context.query.includeMessageTemplates !== true) return rows.map(() => ({}));
+      const found = templatesOf(rows, context);
+      return rows.map(({ pk }) => ({ messageTemplates: found.get(pk) ?? [] }));
+    },
   };
+}
+
+/** The templates that profiles are for, as far as the asker sees them; one query a page. */
+function templatesOf(rows: readonly ProfileRow[], { reader, scope }: PresentContext) {
+  const visible = scope.visible(messageTemplates);
+  const seen = visible === "all" ? { sql: "1", params: [] } : visible === "none" ? { sql: "0", params: [] } : visible;
+  const lines = reader.all<{ profile: number; id: string; name: string }>(
+    `SELECT t.notification_profile_pk AS profile, t.id, t.name FROM message_templates t
+     WHERE t.notification_profile_pk IN (SELECT value FROM json_each(?)) AND (${seen.sql}) ORDER BY t.name, t.pk`,
+    JSON.stringify(rows.map(({ pk }) => pk)),
+    ...seen.params,
+  );
+  const found = new Map<number, { id: string; name: string }[]>();
+  for (const { profile, ...template } of lines) found.set(profile, [...(found.get(profile) ?? []), template]);
+  return found;
 }
 
 function checkedSettings(

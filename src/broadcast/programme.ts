@@ -3,6 +3,7 @@ import { type Programme, programmeHash } from "../audio/programme.ts";
 import { encodeWav } from "../audio/wav.ts";
 import { CallerError, UpstreamError } from "../base/errors.ts";
 import notifications from "../resources/broadcasts/notifications.ts";
+import type { StoredFile } from "../schema/field.ts";
 import type { FileStore } from "../store/store.ts";
 import type { NotificationRow } from "./compose.ts";
 import { type Configured, sendingProfileOf } from "./sending-profile.ts";
@@ -126,6 +127,16 @@ export async function toneAudio(tone: string, { audio }: Pick<ProgrammeNeeds, "a
   const once = { gapMs: GAP_MS, repetitions: 1, repetitionPauseMs: 0, volumeDb: 0 };
   const programme = await audio.prepare({ ...once, tone, recording: null });
   return programme.packets > 0 ? encodeWav(programme.pcm) : null;
+}
+
+/** A recording by itself as it would be played, 8 kHz 16-bit mono WAV. Rejects with CallerError for one that can't be played. */
+export async function recordingAudio(
+  recording: StoredFile,
+  { audio, store }: Pick<ProgrammeNeeds, "audio" | "store">,
+): Promise<Uint8Array> {
+  const once = { tone: null, gapMs: 0, repetitions: 1, repetitionPauseMs: 0, volumeDb: 0 };
+  const source = { sha256: recording.sha256, read: () => store.files.read(recording) };
+  return encodeWav((await audio.prepare({ ...once, recording: source })).pcm);
 }
 
 /** Absolute path of the picture that goes with a message, null without one. */

@@ -1,7 +1,8 @@
 import { forbidden, invalidValue } from "../base/errors.ts";
 import type bulkUploads from "../resources/uploads/bulk-uploads.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
-import type { Behaviour } from "../store/store.ts";
+import type { Behaviour, Reader } from "../store/store.ts";
+import type { BulkUpload } from "./bulk-run.ts";
 import { mayMake, uploadType } from "./upload-types.ts";
 
 /** What the rules of uploads need. */
@@ -28,6 +29,20 @@ export function bulkUploadBehaviour({ catalogue, endpointId, baseUrl }: UploadRu
       if (!mayMake(uploadType(after.resourceType, catalogue, endpointId()), by.scope)) throw forbidden();
       after.actingDomainId = by.scope.domainId;
     },
-    present: (rows) => rows.map(({ id }) => ({ url: `${baseUrl()}/api/v1/bulk-uploads/${id}/file` })),
+    present(rows, { reader, query }) {
+      const domains = query.includeDomain === true ? domainsOf(rows, reader) : null;
+      return rows.map(({ id, actingDomainId }) => ({
+        url: `${baseUrl()}/api/v1/bulk-uploads/${id}/file`,
+        ...(domains ? { domain: domains.get(actingDomainId ?? "") ?? null } : {}),
+      }));
+    },
   };
+}
+
+function domainsOf(rows: readonly BulkUpload[], reader: Reader): ReadonlyMap<string, { id: string; name: string }> {
+  const found = reader.all<{ id: string; name: string }>(
+    "SELECT id, name FROM domains WHERE id IN (SELECT value FROM json_each(?))",
+    JSON.stringify([...new Set(rows.map(({ actingDomainId }) => actingDomainId))]),
+  );
+  return new Map(found.map((domain) => [domain.id, domain]));
 }

@@ -13,4 +13,16 @@ export const apiDeviceBehaviour: Behaviour<typeof apiDevices> = {
     const whole = requireBelonging({ siteId, buildingId, floorId, zoneId }, tx, (level) => `${level}Id`);
     after.floorId = whole.floorId;
   },
+  present(rows, { reader, scope, query }) {
+    const found = reader.all<{ site: string; id: string; name: string }>(
+      `SELECT s.id AS site, d.id, d.name FROM sites s JOIN domains d ON d.pk = s.domain_pk
+       WHERE s.id IN (SELECT value FROM json_each(?))`,
+      JSON.stringify([...new Set(rows.map(({ siteId }) => siteId))]),
+    );
+    const domains = new Map(found.filter(({ id }) => scope.knows(id)).map(({ site, ...domain }) => [site, domain]));
+    return rows.map(({ siteId }) => {
+      const domain = domains.get(siteId) ?? null;
+      return { domainId: domain?.id ?? null, ...(query.includeDomain === true ? { domain } : {}) };
+    });
+  },
 };

@@ -9,11 +9,13 @@ export interface Nesting {
   /** SQL of the members shown: `t.name`, `t.external_id AS externalId`. */
   members: string;
   order: string;
+  /** SQL over `t` that they fulfil. */
+  only?: string;
 }
 
 /** What lies within each of the places, as far as the asker sees it, in order; one query for all of them. */
 export function nestedIn(
-  { resource, column, members, order }: Nesting,
+  { resource, column, members, order, only = "1" }: Nesting,
   pks: readonly number[],
   { reader, scope }: PresentContext,
 ): (pk: number) => Record<string, unknown>[] {
@@ -22,7 +24,7 @@ export function nestedIn(
   const { sql, params } = visible === "all" ? { sql: "1", params: [] } : visible;
   const lines = reader.all<Record<string, SqlValue>>(
     `SELECT t.${column} AS within, ${members} FROM ${tableOf(resource)} t
-     WHERE t.${column} IN (SELECT value FROM json_each(?)) AND (${sql}) ORDER BY ${order}`,
+     WHERE t.${column} IN (SELECT value FROM json_each(?)) AND ${only} AND (${sql}) ORDER BY ${order}`,
     JSON.stringify(pks),
     ...params,
   );

@@ -10,6 +10,7 @@ import { namesOf } from "./place-names.ts";
 
 const NAMES = "t.id, t.name, t.external_id AS externalId";
 const BUILDINGS: Nesting = { resource: buildings, column: "site_pk", members: NAMES, order: "t.name, t.pk" };
+const EMERGENCY_BUILDINGS: Nesting = { ...BUILDINGS, only: "t.emergency = 1" };
 const FLOORS: Nesting = {
   resource: floors,
   column: "building_pk",
@@ -30,10 +31,14 @@ export const siteBehaviour: Behaviour<typeof sites> = {
     const { query } = context;
     const pks = rows.map(({ pk }) => pk);
     const inside = query.includeBuildings === true ? nestedIn(BUILDINGS, pks, context) : null;
+    const known = query.includeEmergencyBuildings === true ? nestedIn(EMERGENCY_BUILDINGS, pks, context) : null;
     const totals = query.includeBuildingTotal === true ? totalsIn(BUILDINGS, pks, context) : null;
     const players = context.params.siteRoleId === undefined ? null : playersAt(pks, context);
-    return rows.map(({ pk }) => ({
+    return rows.map(({ pk, externalId }) => ({
+      ...(query.includeSources === false ? { sources: undefined } : {}),
+      ...externalSources(externalId, query),
       ...(inside ? { buildings: inside(pk) } : {}),
+      ...(known ? { emergencyBuildings: known(pk) } : {}),
       ...(totals ? { buildingTotal: totals(pk) } : {}),
       ...(players ? { siteRecipientId: players.get(pk) ?? null } : {}),
     }));
@@ -61,6 +66,7 @@ export const buildingBehaviour: Behaviour<typeof buildings> = {
     const parents = parentNames(rows, ["site"], context);
     return rows.map((row, at) => ({
       ...parents[at],
+      ...externalSources(row.externalId, query),
       ...(inside ? { floors: inside(row.pk) } : {}),
       ...(totals ? { floorTotal: totals(row.pk) } : {}),
     }));
@@ -87,6 +93,7 @@ export const floorBehaviour: Behaviour<typeof floors> = {
     const parents = parentNames(rows, ["site", "building"], context);
     return rows.map((row, at) => ({
       ...parents[at],
+      ...externalSources(row.externalId, query),
       ...(inside ? { zones: inside(row.pk).map(withParsedBoundary) } : {}),
       ...(totals ? { zoneTotal: totals(row.pk) } : {}),
     }));
@@ -99,8 +106,17 @@ function withParsedBoundary(zone: Record<string, unknown>): Record<string, unkno
 
 /** Zones show the names of what they lie in where they are asked for. */
 export const zoneBehaviour: Behaviour<typeof zones> = {
-  present: (rows, context) => parentNames(rows, ["site", "building", "floor"], context),
+  present(rows, context) {
+    const parents = parentNames(rows, ["site", "building", "floor"], context);
+    return rows.map(({ externalId }, at) => ({ ...parents[at], ...externalSources(externalId, context.query) }));
+  },
 };
+
+/** What other systems call a place, where that is asked for. */
+function externalSources(externalId: string | null, query: PresentContext["query"]): Record<string, unknown> {
+  if (query.includeExternalSources !== true) return {};
+  return { externalSources: externalId === null ? [] : [{ externalId }] };
+}
 
 /** `siteName`, `buildingName` … of each row with includeParentNames, one query a level. */
 function parentNames(

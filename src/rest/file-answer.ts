@@ -1,24 +1,64 @@
 import { open } from "node:fs/promises";
-import type { StoredFile } from "../schema/field.ts";
+import { invalidValue } from "../base/errors.ts";
+import { boolean, type FileFieldData, option, type StoredFile } from "../schema/field.ts";
 import type { FileStore } from "../store/store.ts";
 import type { Answer } from "./action.ts";
+import type { ApiNeeds } from "./needs.ts";
+import { type Query, singleText } from "./query.ts";
 
 /** Kinds that a browser may show; anything else is saved, so that an uploaded page never runs as ours. */
 const SHOWN = /^(image\/(png|jpeg|gif)|audio\/[\w.+-]+)$/;
 
-/** The bytes of a row's file. Opened before anything is answered: one that is gone from the disk must not look like a cut line. */
-export async function fileAnswer(file: StoredFile, files: FileStore): Promise<Answer> {
+const DOWNLOAD = { download: boolean("It is to be saved instead of shown.", { default: false }) };
+const CONVERT = {
+  convert: option("A recording as it would be played: WAV of 16-bit samples, 8 kHz, mono.", ["pcm"]),
+};
+
+/** What the query of a request for a file field's bytes may say. @source digest, `…/audio`, `…/image` */
+export function fileQuery({ types }: Pick<FileFieldData, "types">) {
+  return isAudio(types) ? { ...DOWNLOAD, ...CONVERT } : DOWNLOAD;
+}
+
+/**
+ * The bytes of a row's file. Opened before anything is answered: one that is gone from the disk must not look like a cut
+ * line. With `download` a browser saves them.
+ */
+export async function fileAnswer(file: StoredFile, files: FileStore, download = false): Promise<Answer> {
   const opened = await open(files.pathOf(file));
-  const disposition = SHOWN.test(file.contentType) ? "inline" : "attachment";
   return {
     type: file.contentType,
     headers: {
       "Content-Length": String(file.size),
-      "Content-Disposition": `${disposition}; filename*=UTF-8''${encodeName(file.fileName)}`,
+      "Content-Disposition": disposition(file, download),
       ETag: `"${file.sha256}"`,
     },
     body: opened.createReadStream(),
   };
+}
+
+/** As `fileAnswer`, as the query's `download` and `convert` ask. Throws invalid-value. */
+export async function askedFile(
+  file: StoredFile,
+  { types }: Pick<FileFieldData, "types">,
+  query: Query,
+  { store, broadcaster }: Pick<ApiNeeds, "store" | "broadcaster">,
+): Promise<Answer> {
+  const download = singleText(query, "download") === "true";
+  const convert = isAudio(types) ? singleText(query, "convert") : null;
+  if (convert === null || convert === "") return fileAnswer(file, store.files, download);
+  if (convert !== "pcm") throw invalidValue("convert", "It is pcm.");
+  const wav = await broadcaster.recordingAudio(file);
+  const headers = { "Content-Length": String(wav.length), "Content-Disposition": disposition(file, download) };
+  return { type: "audio/wav", headers, body: wav };
+}
+
+function isAudio(types: readonly string[]): boolean {
+  return types.every((type) => type.startsWith("audio/"));
+}
+
+function disposition({ contentType, fileName }: StoredFile, download: boolean): string {
+  const kind = SHOWN.test(contentType) && !download ? "inline" : "attachment";
+  return `${kind}; filename*=UTF-8''${encodeName(fileName)}`;
 }
 
 /** Stored names hold no lone surrogates, which could not be encoded. @source RFC 8187 §3.2.1 */

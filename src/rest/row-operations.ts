@@ -6,7 +6,7 @@ import type { AnyResource, Deprecation, ResourcePath } from "../schema/resource.
 import type { Scope, Sync } from "../store/store.ts";
 import { type Answer, type ApiRequest, deleted, type GuardedAction } from "./action.ts";
 import { requireMatch } from "./etag.ts";
-import { fileAnswer } from "./file-answer.ts";
+import { askedFile, fileQuery } from "./file-answer.ts";
 import type { AnswerShape } from "./openapi/answer-shape.ts";
 import type { Presenter, Showing } from "./presenter.ts";
 import { singleText } from "./query.ts";
@@ -176,6 +176,7 @@ function downloads(served: Served, item: string, sees: RowOperation["sees"]): Ro
     method: "get",
     at: `${item}/${name}`,
     doc: `The bytes of ${name}.`,
+    query: fileQuery(field as FileFieldData),
     answers: { kind: "bytes", types: (field as FileFieldData).types },
     ...(sees ? { sees } : {}),
     // A row's file is part of the row.
@@ -183,7 +184,7 @@ function downloads(served: Served, item: string, sees: RowOperation["sees"]): Ro
     async handle(request) {
       const file = rowOf(served, request)[name] as StoredFile | null;
       if (!file) throw notFound();
-      return fileAnswer(file, request.needs.store.files);
+      return askedFile(file, field as FileFieldData, request.query, request.needs);
     },
   }));
 }

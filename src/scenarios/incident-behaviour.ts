@@ -1,5 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import { ConflictError, invalidValue } from "../base/errors.ts";
+import { namePlace } from "../places/place-names.ts";
 import incidentActivities from "../resources/incidents/incident-activities.ts";
 import incidentPlans from "../resources/incidents/incident-plans.ts";
 import incidentResources from "../resources/incidents/incident-resources.ts";
@@ -36,6 +37,7 @@ export const incidentBehaviour: Behaviour<typeof incidents> = {
     const resources = query.includeResources === true ? resourcesOf(reader, incidentResources, rows) : null;
     return rows.map((row) => ({
       notificationCreatedAt: sent.get(row.notificationId ?? "") ?? null,
+      ...(query.includeLocation === true ? { location: namePlace(row, reader) } : {}),
       ...(counts ? { notificationCount: counts.get(row.pk) ?? 0 } : {}),
       ...(resources ? { resources: resources.get(row.id) ?? [] } : {}),
     }));

@@ -109,6 +109,8 @@ export interface JsonField extends Base {
   default?: unknown;
   /** Query flag that asks for it; the resource's `present` behaviour leaves it out otherwise. */
   when?: string;
+  /** Query flag that leaves it out when false, by the same behaviour. */
+  unless?: string;
 }
 /** An uploaded file; read back as its size in bytes (0 = none) beside `<name>Files`, its bytes at `…/{id}/<name>`. */
 export interface FileFieldData extends Base {
@@ -140,8 +142,8 @@ export interface ComputedOptions {
   of?: ScalarField | Readonly<Record<string, Field>>;
   /** True where it may be null. */
   nullable?: boolean;
-  /** Query flag that asks for it. */
-  when?: string;
+  /** Query flags, each of which asks for it. */
+  when?: string | readonly string[];
   /** Query flag that leaves it out when false. */
   unless?: string;
   /** True where only some rows have it. */

@@ -28,7 +28,7 @@ export interface Batches {
 const KEYS = 2_000_000;
 /** Rows that are announced or removed in one transaction, which indexes them for searches too. own choice: 2 to 8 ms of work */
 const ANNOUNCED_AT_ONCE = 25;
-const REMOVED_AT_ONCE = 250;
+const REMOVED_AT_ONCE = 80;
 
 const OWN_TABLE = `CREATE TABLE IF NOT EXISTS store_batches (id TEXT NOT NULL, resource TEXT NOT NULL, first INTEGER NOT NULL,
   last INTEGER NOT NULL, shown INTEGER NOT NULL, PRIMARY KEY (id, resource)) STRICT, WITHOUT ROWID`;

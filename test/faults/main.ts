@@ -7,11 +7,14 @@
  * nor a kill at half, a commit makes them all, and no turn of the daemon's loop takes more than 20 ms of the processor.
  * `npm run faults -- flaps [NUMBER] [--seed S]`: lets faults flap NUMBER times (10000) in virtual time, with 50 crashes of
  * the alarms; events alternate, each action is taken once.
+ * `npm run faults -- clock`: sets the daemon's clock forward and back, stops it and ends it across rings (four minutes;
+ * needs Debian's faketime); each ring is heard once at its time, or late, or written down as missed.
  * The last line has the figures; exit code 1 when a promise was broken.
  */
 import { parseArgs } from "node:util";
 import { flapAlarms } from "./alarm-flaps.ts";
 import { bulk } from "./bulk.ts";
+import { CLOCK_STORIES, libfaketime, playClockStories } from "./clock.ts";
 import { fuzz } from "./fuzz.ts";
 import { killUnderLoad } from "./kills.ts";
 
@@ -45,11 +48,22 @@ if (what === "kills") {
   for (const promise of broken) say(promise);
   process.stdout.write(`${JSON.stringify({ ...figures, broken: broken.length })}\n`);
   process.exitCode = broken.length === 0 ? 0 : 1;
+} else if (what === "clock") {
+  const library = libfaketime();
+  if (!library) fail("Install Debian's faketime first.");
+  const stories = await playClockStories(CLOCK_STORIES, library, say);
+  const broken = stories.reduce((sum, story) => sum + story.broken.length, 0);
+  process.stdout.write(`${JSON.stringify({ stories: stories.length, broken })}\n`);
+  process.exitCode = broken === 0 ? 0 : 1;
 } else {
   usage();
 }
 
 function usage(): never {
-  process.stderr.write("Usage: npm run faults -- kills|fuzz|bulk|flaps [NUMBER] [--seed S]\n");
+  fail("Usage: npm run faults -- kills|fuzz|bulk|flaps|clock [NUMBER] [--seed S]");
+}
+
+function fail(words: string): never {
+  say(words);
   process.exit(2);
 }

@@ -172,8 +172,41 @@ const TEMPLATES: readonly Row[] = [
         imageFiles: [{ size: PNG.length, contentType: "image/png", metadata: { width: 1, height: 1 } }],
         audioHash: expect.stringMatching(/^[0-9a-f]{64}$/),
       });
+      const converted = await call("GET", `/message-templates/${full.id}/audio?convert=pcm&download=true`);
+      expect(converted.status).toBe(200);
+      expect(converted.headers.get("content-length")).toBe(String(44 + 2 * 4_000));
+      expect(converted.headers.get("content-disposition")).toMatch(/^attachment/);
+      const shown = await call("GET", `/message-templates/${full.id}/image`);
+      expect(shown.headers.get("content-disposition")).toMatch(/^inline/);
+      expect(await refusal("GET", `/message-templates/${full.id}/audio?convert=mp3`)).toBe("400 invalid-value convert");
       const cleared = await call("PUT", `/message-templates/${full.id}`, { audio: null });
       expect(cleared.body).toMatchObject({ audio: 0, image: PNG.length });
+    },
+  ],
+  [
+    "additionalDeviceRecipients: single devices by id or identifier, beside all other recipients or alone",
+    async () => {
+      const { extensionId, endpointId } = daemon.first;
+      const input = { type: "speakers", deviceIdentifier: "zone:gym", description: "Gym" };
+      const attributes = { Group: "239.9.9.9", Port: "5004" };
+      const zone = await made(`/extensions/${extensionId}/endpoints/${endpointId}/devices`, { ...input, attributes });
+      const send = (lookupValue: string, type = "ip-speaker") => ({
+        subject: "S",
+        additionalDeviceRecipients: [{ type, lookupValue }],
+      });
+      for (const lookupValue of [zone.id, "zone:gym"]) {
+        const sent = await made("/notifications", send(lookupValue));
+        expect(sent.additionalDeviceIds).toEqual([zone.id]);
+        await eventually(`/notifications/${sent.id}/devices`, ({ data }) =>
+          expect(data.map(({ deviceIdentifier }) => deviceIdentifier)).toEqual(["zone:gym"]),
+        );
+      }
+      const draft = await made("/notifications", { ...send(zone.id), draft: true });
+      expect(draft.progress).toMatchObject({ preview: { devices: { speakers: 1 } } });
+      const at = "400 invalid-value additionalDeviceRecipients[0]";
+      expect(await refusal("POST", "/notifications", send("zone:none"))).toBe(`${at}.lookupValue`);
+      expect(await refusal("POST", "/notifications", send(zone.id, "phone"))).toBe(`${at}.lookupValue`);
+      expect(await refusal("POST", "/notifications", send(zone.id, "lamp"))).toBe(`${at}.type`);
     },
   ],
   [

@@ -18,6 +18,7 @@ import { type PreviewNeeds, writePreview } from "../preview.ts";
 import { profileFor, settingsIn } from "../profile-behaviour.ts";
 import { extensionSettings } from "../profile-settings.ts";
 import { priorityLevelOf, readSendingProfile } from "../sending-profile.ts";
+import { withSingleDevices } from "../single-devices.ts";
 import type { NextStage, StageNeeds } from "../stage.ts";
 
 /** How long an unsent delivery is of use when the message does not expire. @source replication.md, amendment (c) */
@@ -86,7 +87,7 @@ async function makeReady(
 ): Promise<ReadyMessage> {
   const { store } = needs;
   if (input.audio instanceof UploadedFile) inspectWav(await store.files.read(input.audio.file));
-  const read = readMessage(input);
+  const read = withSingleDevices(readMessage(input), store);
   const inherited = inheritedBy(read, store, by, options.incidentId);
   const { sameRecipientsAs } = options;
   const given = sameRecipientsAs ? toRecipientsOf(sameRecipientsAs, read, store) : read;

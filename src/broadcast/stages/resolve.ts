@@ -2,6 +2,7 @@ import notifications from "../../resources/broadcasts/notifications.ts";
 import type { NotificationRow } from "../compose.ts";
 import { hasFewUsers, writeRecipients } from "../recipients.ts";
 import { sendingProfileOf } from "../sending-profile.ts";
+import { devicesMeant } from "../single-devices.ts";
 import { type Lane, writeInSlices } from "../slices.ts";
 import { advance, type Stage, type StageNeeds } from "../stage.ts";
 
@@ -29,8 +30,8 @@ export const resolve: Stage = {
 };
 
 async function writeTargets(row: NotificationRow, needs: StageNeeds, lane: Lane): Promise<void> {
-  if (row.deviceGroupIds.length === 0 || !sendingProfileOf(row).reachesDevices) return;
-  const devices = await needs.memberships.members(row.deviceGroupIds);
+  if (!sendingProfileOf(row).reachesDevices) return;
+  const devices = await devicesMeant(row, needs);
   let done = 0;
   await writeInSlices(needs, lane, (tx, most) => {
     const piece = devices.slice(done, done + most);

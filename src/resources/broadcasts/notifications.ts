@@ -47,6 +47,11 @@ export default defineResource({
     deviceGroupIds: many("Groups whose devices play and show it.", "device-groups", { embed: "deviceGroups" }),
     areaOfInterestIds: many("Areas; whoever is inside gets it.", "areas-of-interest", { embed: "areasOfInterest" }),
     collaborationGroupIds: many("Chat groups that get it.", "collaboration-groups", { embed: "collaborationGroups" }),
+    additionalDeviceIds: many("Single devices that play and show it, too. own choice.", "devices", { maxItems: 1_000 }),
+    additionalDeviceRecipients: json(
+      "The same by what they are called: `[{type, lookupValue}]`. own choice: type is ip-speaker, phone or device; lookupValue is an id or a deviceIdentifier.",
+      { maxBytes: 262_144 },
+    ),
     confirmationRequestId: ref("Answers that recipients choose from.", "confirmation-requests", {
       embed: "confirmationRequest",
       part: true,

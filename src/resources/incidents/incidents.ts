@@ -1,5 +1,6 @@
 import { boolean, computed, ref, text, timestamp, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { SHOWN_LOCATION } from "../scenarios/shown-location.ts";
 import { SHOWN_RESOURCES } from "./incident-resource-fields.ts";
 
 /** Things that happened. @source decisions.md 13; interfaces.md, Log-in and drill; digest `/v1/incidents` */
@@ -30,6 +31,11 @@ export default defineResource({
     buildingId: ref("Building it happens in.", "buildings", { readOnly: true, embed: "building" }),
     floorId: ref("Floor it happens on.", "floors", { readOnly: true, embed: "floor" }),
     zoneId: ref("Zone it happens in.", "zones", { readOnly: true, embed: "zone" }),
+    location: computed("Where it happens, level by level; given with includeLocation.", "object", {
+      of: SHOWN_LOCATION,
+      nullable: true,
+      when: "includeLocation",
+    }),
     endedAt: timestamp("When it ended; null while it goes on.", { readOnly: true }),
     notificationCount: computed("Notifications sent for it.", "integer", { when: "includeNotificationCount" }),
     resources: SHOWN_RESOURCES,

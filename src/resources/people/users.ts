@@ -92,6 +92,31 @@ export default defineResource({
       readOnly: true,
       embed: "loadSource",
     }),
+    providerIdpId: computed("Who vouches for the user at log-in.", "text", { nullable: true }),
+    providerIdp: computed("That one; given with includeIdp.", "object", {
+      of: {
+        id: uuid("Its id.", { required: true }),
+        name: text("Its name.", { required: true }),
+        type: option("built-in: passwords are kept here.", ["built-in"]),
+        isDefault: boolean("Asked for users of whom nobody knows whose they are."),
+        enabled: boolean("Whether users may log in by it."),
+        selfRegistrationEnabled: boolean("Whether it makes users of people who come by themselves."),
+      },
+      nullable: true,
+      when: "includeIdp",
+    }),
+    domains: computed(
+      "Domains that the user is in, as far as the asker knows them; given with includeDomains.",
+      "array",
+      {
+        of: {
+          id: uuid("Its id.", { required: true }),
+          name: text("Its name.", { required: true }),
+          namePath: text("Names from the root to it."),
+        },
+        when: "includeDomains",
+      },
+    ),
     securityGroups: computed("Security groups the user is a member of, by name.", "array", { of: GROUP }),
     subscriptions: computed("The user's subscriptions that have not ended, oldest first.", "array", {
       of: SUBSCRIPTION,

@@ -1,4 +1,4 @@
-import { list, number, object, option, ref, text } from "../../schema/field.ts";
+import { computed, list, number, object, option, ref, text, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
 /** Programs and things that start scenarios from a known place. @source service-api.md, API device; decisions.md 13; digest `/v1/api-devices` */
@@ -22,6 +22,12 @@ export default defineResource({
     buildingId: ref("Building it stands in.", "buildings", { required: true, embed: "building", onDelete: "cascade" }),
     floorId: ref("Floor it stands on.", "floors", { embed: "floor" }),
     zoneId: ref("Zone it stands in.", "zones", { embed: "zone" }),
+    domainId: computed("Domain of its site.", "text", { nullable: true }),
+    domain: computed("That domain; given with includeDomain.", "object", {
+      of: { id: uuid("Its id.", { required: true }), name: text("Its name.", { required: true }) },
+      nullable: true,
+      when: "includeDomain",
+    }),
     pinnedLocation: object("Where it stands exactly.", {
       type: option("Kind of position.", ["Point"]),
       coordinates: list("Longitude and latitude, in degrees.", number("One of the two.", { min: -180, max: 180 }), {

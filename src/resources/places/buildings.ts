@@ -1,6 +1,6 @@
 import { boolean, computed, integer, json, number, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { NESTED } from "./nested.ts";
+import { EXTERNAL_SOURCES, NESTED } from "./nested.ts";
 
 /** Buildings of a site. @source decisions.md 6; digest `/v1/sites/{siteId}/buildings` */
 export default defineResource({
@@ -23,6 +23,7 @@ export default defineResource({
     country: text("Country.", { max: 60 }),
     latitude: number("Degrees north of the equator.", { min: -90, max: 90, unit: "°" }),
     longitude: number("Degrees east of Greenwich.", { min: -180, max: 180, unit: "°" }),
+    externalSources: EXTERNAL_SOURCES,
     boundary: json("Outline of the building, as GeoJSON."),
     emergency: boolean("Emergency services know the building. own choice: false until set.", { default: false }),
     primaryPhone: text("Telephone number of the building.", { max: 40 }),

@@ -1,7 +1,7 @@
 import { computed, file, integer, json, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import { IMAGE_TYPES } from "../messages/attachments.ts";
-import { NESTED } from "./nested.ts";
+import { EXTERNAL_SOURCES, NESTED } from "./nested.ts";
 
 /** Floors of a building, from the lowest up. @source decisions.md 6; digest `/v1/sites/{siteId}/buildings/{buildingId}/floors` */
 export default defineResource({
@@ -39,9 +39,10 @@ export default defineResource({
         type: text("Kind of zone."),
         boundary: json("Outline of the zone; null unless asked for with includeZoneBoundaries."),
       },
-      sometimes: true,
+      when: ["includeZones", "includeZoneBoundaries"],
     }),
     zoneTotal: computed("How many zones it has; given with includeZoneTotal.", "integer", { when: "includeZoneTotal" }),
+    externalSources: EXTERNAL_SOURCES,
     boundary: json("Outline of the floor, as GeoJSON or in parts of the plan."),
   },
   unique: [["buildingId", "externalId"]],

@@ -1,6 +1,6 @@
 import { computed, json, number, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { NESTED } from "./nested.ts";
+import { EXTERNAL_SOURCES, NESTED } from "./nested.ts";
 
 /** Campuses, plants and other places with an address of their own. @source decisions.md 6; digest `/v1/sites` */
 export default defineResource({
@@ -26,14 +26,20 @@ export default defineResource({
     }),
     latitude: number("Degrees north of the equator.", { min: -90, max: 90, unit: "°" }),
     longitude: number("Degrees east of Greenwich.", { min: -180, max: 180, unit: "°" }),
-    sources: json("Where the site was imported from, as the importer wrote it."),
+    sources: json("Where the site was imported from, as the importer wrote it.", { unless: "includeSources" }),
     buildings: computed("Its buildings by name; given with includeBuildings.", "array", {
       of: NESTED,
       when: "includeBuildings",
     }),
+    emergencyBuildings: computed(
+      "Those of its buildings that emergency services know, by name; given with includeEmergencyBuildings.",
+      "array",
+      { of: NESTED, when: "includeEmergencyBuildings" },
+    ),
     buildingTotal: computed("How many buildings it has; given with includeBuildingTotal.", "integer", {
       when: "includeBuildingTotal",
     }),
+    externalSources: EXTERNAL_SOURCES,
     siteRecipientId: computed("Who plays the role there; given below a role.", "text", {
       sometimes: true,
       nullable: true,

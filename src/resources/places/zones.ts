@@ -1,5 +1,6 @@
 import { computed, json, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { EXTERNAL_SOURCES } from "./nested.ts";
 
 /** Parts of a floor, such as rooms. @source decisions.md 6; digest `/v1/sites/{siteId}/buildings/{buildingId}/floors/{floorId}/zones` */
 export default defineResource({
@@ -22,6 +23,7 @@ export default defineResource({
       when: "includeParentNames",
     }),
     floorName: computed("Name of the floor; given with includeParentNames.", "text", { when: "includeParentNames" }),
+    externalSources: EXTERNAL_SOURCES,
     boundary: json("Outline of the zone, in parts of the floor's plan or as GeoJSON."),
   },
   unique: [["floorId", "externalId"]],

@@ -1,4 +1,4 @@
-import { boolean, json, text } from "../../schema/field.ts";
+import { boolean, computed, json, text, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
 /** How messages are shown and played, channel by channel. @source decisions.md 8; digest `/v1/notification-profiles` */
@@ -17,6 +17,10 @@ export default defineResource({
     settings: json("Settings: `[{id (of the extension), disabled, value}]`, checked by each extension.", {
       maxBytes: 262_144,
       default: [],
+    }),
+    messageTemplates: computed("Templates sent with it, by name; given with includeMessageTemplates.", "array", {
+      of: { id: uuid("Its id.", { required: true }), name: text("Its name.", { required: true }) },
+      when: "includeMessageTemplates",
     }),
   },
 });

@@ -70,6 +70,11 @@ export default defineResource({
     startedAt: timestamp("When the reading began.", { readOnly: true }),
     endedAt: timestamp("When it ended.", { readOnly: true }),
     actingDomainId: uuid("Domain that the rows are made in.", { readOnly: true }),
+    domain: computed("That domain; given with includeDomain.", "object", {
+      of: { id: uuid("Its id.", { required: true }), name: text("Its name.", { required: true }) },
+      nullable: true,
+      when: "includeDomain",
+    }),
     fileBytes: internal("Size of the file.", "integer"),
     actor: internal("Who made it, as JSON, to sign the rows of an upload that outlived its process.", "text"),
   },

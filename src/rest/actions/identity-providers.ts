@@ -1,4 +1,4 @@
-import { type IdentityProvider, identityProviders } from "../../access/identity-providers.ts";
+import { type IdentityProvider, identityProviders, shownProvider } from "../../access/identity-providers.ts";
 import { notFound } from "../../base/errors.ts";
 import { boolean, list, option, text, uuid } from "../../schema/field.ts";
 import { type Action, json } from "../action.ts";
@@ -56,6 +56,6 @@ export const identityProviderActions: readonly Action[] = [
   },
 ];
 
-function representation({ id, name, type, isDefault }: IdentityProvider): object {
-  return { id, name, type, isDefault, enabled: true, selfRegistrationEnabled: false, permissions: ["get"] };
+function representation(provider: IdentityProvider): object {
+  return { ...shownProvider(provider), permissions: ["get"] };
 }

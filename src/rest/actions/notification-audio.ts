@@ -2,7 +2,7 @@ import { forbidden, invalidValue, notFound } from "../../base/errors.ts";
 import notifications from "../../resources/broadcasts/notifications.ts";
 import { option } from "../../schema/field.ts";
 import { type Action, type Answer, visibleRow } from "../action.ts";
-import { fileAnswer } from "../file-answer.ts";
+import { askedFile, fileQuery } from "../file-answer.ts";
 import { singleText } from "../query.ts";
 
 /**
@@ -14,7 +14,10 @@ export const notificationAudioActions: readonly Action[] = [
     method: "get",
     at: "notifications/{notificationId}/audio",
     doc: "The recording of a notification, or all that is played.",
-    query: { form: option("Which of them.", ["recording", "programme"], { default: "recording" }) },
+    query: {
+      form: option("Which of them.", ["recording", "programme"], { default: "recording" }),
+      ...fileQuery(notifications.fields.audio),
+    },
     answers: { kind: "bytes", types: ["audio/wav"] },
     // Goes with the row, as the bytes of every file field do.
     permission: "anyone",
@@ -26,7 +29,7 @@ export const notificationAudioActions: readonly Action[] = [
       if (form === "programme") return wavAnswer(await needs.broadcaster.programmeOf(row.id), "programme.wav");
       if (form !== "recording") throw invalidValue("form", "It is recording or programme.");
       if (!row.audio) throw notFound();
-      return fileAnswer(row.audio, needs.store.files);
+      return askedFile(row.audio, notifications.fields.audio, query, needs);
     },
   },
 ];

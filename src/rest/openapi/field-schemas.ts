@@ -21,7 +21,7 @@ export function shownMembers(fields: Readonly<Record<string, Field>>): Members {
 
 /** True for what only some rows or answers hold. */
 export function isOptional(field: Field): boolean {
-  if (field.kind === "json") return field.when !== undefined;
+  if (field.kind === "json") return Boolean(field.when || field.unless);
   return field.kind === "computed" && Boolean(field.when || field.unless || field.sometimes);
 }
 

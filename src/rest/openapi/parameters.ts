@@ -78,7 +78,8 @@ export function showingParameters(resource: AnyResource): Parameter[] {
   const flags = new Map<string, { doc: string; shown: boolean }>();
   for (const { name } of relations(resource)) flags.set(includeOf(name), { doc: `Shows ${name}.`, shown: true });
   for (const [name, { when, unless }] of flagged(resource)) {
-    flags.set(when ?? unless ?? "", { doc: `Shows ${name}.`, shown: when === undefined });
+    const shown = { doc: `Shows ${name}.`, shown: when === undefined };
+    for (const flag of [when ?? unless ?? ""].flat()) flags.set(flag, shown);
   }
   if (resource.scope === "domain") flags.set("includeDomain", { doc: "Shows the home domain.", shown: false });
   const found = [...flags].map(([name, { doc, shown }]) => inQuery(name, doc, { ...FLAG, default: shown }));

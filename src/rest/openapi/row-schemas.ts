@@ -53,7 +53,8 @@ export function rowSchemas(resource: AnyResource, catalogue: Catalogue): Record<
 /** Members that stand in a row only where the query says so. */
 export function flagged(resource: AnyResource): [name: string, field: Pick<ComputedField, "when" | "unless">][] {
   return Object.entries(resource.fields).flatMap(([name, field]) =>
-    (field.kind === "computed" && (field.when || field.unless)) || (field.kind === "json" && field.when)
+    (field.kind === "computed" && (field.when || field.unless)) ||
+    (field.kind === "json" && (field.when || field.unless))
       ? [[name, field] as [string, ComputedField]]
       : [],
   );

@@ -1,0 +1,59 @@
+import { invalidValue, requiredValue } from "../base/errors.ts";
+import type { Reader } from "../store/store.ts";
+import type { GivenMessage, NotificationRow } from "./compose.ts";
+
+/** Kinds of single devices, with the type of device that each of them means; null for any. own choice but for the first */
+const KINDS = { "ip-speaker": "speakers", phone: "phones", device: null } as const;
+const FIELD = "additionalDeviceRecipients";
+/** own choice */
+const MOST = 1_000;
+
+/**
+ * Adds the devices that a sender names one by one to `additionalDeviceIds`. own choice: `lookupValue` is the device's id,
+ * or else its identifier. Throws required, invalid-value naming the entry. @source digest `/v1/notifications`
+ */
+export function withSingleDevices(message: GivenMessage, reader: Reader): GivenMessage {
+  const list = message.values.additionalDeviceRecipients ?? null;
+  if (list === null) return message;
+  if (!Array.isArray(list) || list.length > MOST) throw invalidValue(FIELD, `A list of at most ${MOST} is expected.`);
+  const found = list.map((entry: unknown, at) => deviceOf(entry, `${FIELD}[${at}]`, reader));
+  const additionalDeviceIds = [...new Set([...(message.values.additionalDeviceIds ?? []), ...found])];
+  return {
+    values: { ...message.values, additionalDeviceIds },
+    given: new Set([...message.given, "additionalDeviceIds"]),
+  };
+}
+
+function deviceOf(entry: unknown, at: string, reader: Reader): string {
+  const { type, lookupValue } = (entry ?? {}) as { type?: unknown; lookupValue?: unknown };
+  if (type === undefined) throw requiredValue(`${at}.type`);
+  if (typeof type !== "string" || !Object.hasOwn(KINDS, type))
+    throw invalidValue(`${at}.type`, `It is one of ${Object.keys(KINDS).join(", ")}.`);
+  if (lookupValue === undefined) throw requiredValue(`${at}.lookupValue`);
+  const kind = KINDS[type as keyof typeof KINDS];
+  const named = typeof lookupValue === "string" ? lookupValue : "";
+  const device = reader.one<{ id: string }>(
+    `SELECT id FROM devices WHERE (id = lower(?) OR device_identifier = ? OR icop_id = ?) AND (? IS NULL OR type = ?)
+     ORDER BY id = lower(?) DESC, pk LIMIT 1`,
+    ...[named, named, named, kind, kind, named],
+  );
+  if (!device) throw invalidValue(`${at}.lookupValue`, "There is no such device.");
+  return device.id;
+}
+
+/** Internal keys of all devices of appliances that a message is for: those of its groups, then the single ones, each once. */
+export async function devicesMeant(
+  row: Pick<NotificationRow, "deviceGroupIds" | "additionalDeviceIds">,
+  {
+    store,
+    memberships,
+  }: { store: Reader; memberships: { members(groupIds: readonly string[]): Promise<readonly number[]> } },
+): Promise<readonly number[]> {
+  const ofGroups = row.deviceGroupIds.length === 0 ? [] : await memberships.members(row.deviceGroupIds);
+  if (row.additionalDeviceIds.length === 0) return ofGroups;
+  const single = store.all<{ pk: number }>(
+    "SELECT pk FROM devices WHERE id IN (SELECT value FROM json_each(?))",
+    JSON.stringify(row.additionalDeviceIds),
+  );
+  return [...new Set([...ofGroups, ...single.map(({ pk }) => pk)])];
+}
