@@ -99,11 +99,15 @@ async function run({ requests, seed, say, first, daemon, pulse, machinePulse }: 
     while (next < requests && daemon.child.exitCode === null) {
       const number = next++;
       if (number === Math.floor(requests / 10)) growthFrom = (await pulseIn(pulse)).rssBytes;
-      if (number % 5_000 === 4_999) say(`${number + 1} of ${requests} requests, ${faults.length} faults`);
+      if (number % 5_000 === 4_999) {
+        const megabytes = Math.round((await pulseIn(pulse)).rssBytes / 1e6);
+        say(`${number + 1} of ${requests} requests, ${faults.length} faults, ${megabytes} MB`);
+      }
       const request = make(number, ids);
       if (!endsItself(request, own)) await ask(request);
     }
   };
+  await enablePlugins(daemon.url, first.token);
   await Promise.all(Array.from({ length: CLIENTS }, client));
   for (const request of hostileRequests(first.userId)) await ask(request);
   agent.destroy();
@@ -122,6 +126,20 @@ async function run({ requests, seed, say, first, daemon, pulse, machinePulse }: 
     growthBytes: rssBytes - (growthFrom ?? rssBytes),
     seconds: (Date.now() - began) / 1_000,
   };
+}
+
+/** Every plugin runs from the beginning: a request that switches one on would count its thread as growth. */
+async function enablePlugins(url: string, token: string): Promise<void> {
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  const extensions = await fetch(`${url}/api/v1/extensions`, { headers });
+  for (const { id } of ((await extensions.json()) as { data: { id: string }[] }).data) {
+    const enabled = await fetch(`${url}/api/v1/extensions/${id}`, {
+      method: "PUT",
+      headers,
+      body: JSON.stringify({ disabled: false }),
+    });
+    if (!enabled.ok) throw new Error(`extension ${id} stays off: ${await enabled.text()}`);
+  }
 }
 
 function firstIds({ userId, extensionId, endpointId, domainId }: Initialised): KnownIds {
