@@ -20,8 +20,8 @@ export interface NodeSession {
   readonly node: string;
   /** Values by the given names, null for what the agent does not have. Throws ClusterFault. */
   get(oids: readonly string[]): Promise<(Varbind["value"] | null)[]>;
-  /** What follows each of the names, at most `repetitions` times, as they come. Throws ClusterFault. */
-  following(oids: readonly string[], repetitions: number): Promise<Varbind[]>;
+  /** What follows each of the names, at most `repetitions` values of each. Throws ClusterFault. */
+  following(oids: readonly string[], repetitions: number): Promise<Varbind[][]>;
   close(): void;
 }
 
@@ -56,7 +56,7 @@ export async function openNode(
       new Promise((fulfil, reject) => {
         session.getBulk([...oids], 0, repetitions, (error: Error | null, varbinds?: (Varbind | Varbind[])[]) => {
           if (error || !varbinds) return reject(fail(error ?? new ClusterFault("snmp-answer", node)));
-          fulfil(varbinds.flat());
+          fulfil(varbinds.map((each) => [each].flat()));
         });
       }),
     close() {

@@ -39,16 +39,18 @@ export async function readPhoneTable(session: NodeSession): Promise<Registration
   for (;;) {
     const open = columns.filter(({ isOver }) => !isOver);
     if (open.length === 0) break;
-    const varbinds = await session.following(
+    const answers = await session.following(
       open.map(({ last }) => last),
       REPETITIONS,
     );
-    if (varbinds.length === 0) break;
-    // The answers stand in the order of the columns, over and over; one that left its column is at its end.
-    varbinds.forEach((varbind, at) => {
-      const column = open[at % open.length] as Column;
-      if (snmp.isVarbindError(varbind) || !varbind.oid.startsWith(column.prefix)) column.isOver = true;
-      else take(column, varbind, session.node);
+    open.forEach((column, at) => {
+      const answer = answers[at] ?? [];
+      if (answer.length === 0) column.isOver = true;
+      for (const varbind of answer) {
+        if (column.isOver) break;
+        if (snmp.isVarbindError(varbind) || !varbind.oid.startsWith(column.prefix)) column.isOver = true;
+        else take(column, varbind, session.node);
+      }
     });
   }
   const [status, registeredAt, name, address] = columns.map(({ values }) => values);
@@ -73,7 +75,6 @@ interface Column {
 }
 
 function take(column: Column, { oid, value }: Varbind, node: string): void {
-  if (column.isOver) return;
   const index = oid.slice(column.prefix.length);
   if (column.values.has(index))
     throw new ClusterFault("snmp-answer", `Node ${node} tells the same phone again and again.`);

@@ -36,6 +36,10 @@ describe("settings file", () => {
       audio: { multicastRange: "239.192.16.0/24", emergencyRange: "239.192.17.0/24", ttl: 16 },
       scenarios: { syntheticSiteQuestion: true },
       bells: { gap: "ring-at-end", fold: "first" },
+      callManagers: {
+        ...{ full: "30 2 * * *", delta: "*/15 * * * *", partial: "*/2 * * * *" },
+        ...{ snmpPort: 161, allowDes: false, authorities: null },
+      },
       plugins: {},
     });
   });

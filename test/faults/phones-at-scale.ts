@@ -1,0 +1,63 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startAxlPeer } from "../support/call-manager/axl-peer.ts";
+import { knownCluster } from "../support/call-manager/known-cluster.ts";
+import { startSnmpPeer } from "../support/call-manager/snmp-peer.ts";
+import { initialise, serve } from "../support/product.ts";
+import { type Pulse, pulseIn, startIdle, watched } from "./loop-monitor.ts";
+import { type PhoneRun, type PhoneStory, readPhones, WATCHER } from "./phones.ts";
+
+/** Every way in which an administration interface fails, and how that must be named. */
+const TROUBLES: PhoneStory["troubles"] = [
+  [{ rows: 1_000, spelling: "Suggested row fetch" }, ""],
+  [{ rows: 2_000, spelling: "Suggestive Row Fetch" }, ""],
+  ["503", "busy"],
+  ["401", "credentials"],
+  ["403", "role"],
+  ["404", "not-there"],
+  ["garbage", "answer"],
+  ["cut", "connect"],
+  ["endless", "too-long"],
+  ["never", "timeout"],
+];
+
+/** A run, with the daemon's event loop during it, and what the machine itself keeps everybody waiting. */
+export interface PhoneMeasurement extends PhoneRun {
+  pulse: Pulse;
+  machineLagMaxMs: number;
+}
+
+/** Runs the whole story on a daemon in a process of its own, with real agents. */
+export async function measurePhones(count: number, say: (words: string) => void): Promise<PhoneMeasurement> {
+  const folder = await mkdtemp(join(tmpdir(), "carillon-phones-"));
+  const data = join(folder, "data");
+  const { token, endpointId } = await initialise(data);
+  const cluster = knownCluster(count);
+  const snmp = await startSnmpPeer(cluster, [WATCHER]);
+  const axl = await startAxlPeer(cluster, { nodes: snmp.nodes });
+  const settings = join(folder, "carillon.yaml");
+  const callManagers = `callManagers: {snmpPort: ${snmp.port}, full: null, delta: null, partial: null}\n`;
+  await writeFile(settings, `network: {allowedTargets: [127.0.0.0/8], multicastInterface: 127.0.0.1}\n${callManagers}`);
+  const idle = await startIdle(join(folder, "idle.json"));
+  const pulseFile = join(folder, "pulse.json");
+  const daemon = await watched(pulseFile, () => serve(data, ["--config", settings]));
+  try {
+    // What a daemon does first after its start is not the phones'.
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    daemon.child.kill("SIGUSR2");
+    const scene = { url: daemon.url, token, endpointId, cluster, axl, snmp };
+    const story = { changes: Math.min(500, count / 2), troubles: TROUBLES, withAlarms: true, withSilentNode: true };
+    const run = await readPhones(scene, story, say);
+    return {
+      ...run,
+      pulse: await pulseIn(pulseFile),
+      machineLagMaxMs: (await pulseIn(join(folder, "idle.json"))).lagMaxMs,
+    };
+  } finally {
+    await daemon.end("SIGTERM");
+    idle.stop();
+    await Promise.all([axl.close(), snmp.close()]);
+    await rm(folder, { recursive: true, force: true });
+  }
+}
