@@ -106,6 +106,12 @@ export function profileFor(reader: Reader, id: string | null | undefined): Profi
   return reader.find(notificationProfiles, { default: true }, 1)[0] ?? null;
 }
 
+/** What may be said in profiles, by extension id; extensions of which nothing may be said are left out. */
+export function profileFields(reader: Reader, schemaOf: SchemaOf): Record<string, ProfileSchema["fields"]> {
+  const schemas = reader.find(extensions, {}).map(({ id }) => [id, schemaFor(id, schemaOf)?.fields] as const);
+  return Object.fromEntries(schemas.flatMap(([id, fields]) => (fields ? [[id, fields] as const] : [])));
+}
+
 /** One extension in a profile, as it is shown. */
 export interface ShownSetting extends ProfileSetting {
   name: string;

@@ -13,6 +13,8 @@ export interface ProfileSetting {
 
 /** What a profile may say of one extension. */
 export interface ProfileSchema {
+  /** The settings by name, for forms. */
+  fields: Readonly<Record<string, Field>>;
   /** What is wrong with settings, fields named as in them; unknown names are. */
   faultsOf(value: Readonly<Record<string, unknown>>): Fault[];
   /** All settings: the good ones of `value`, the defaults for the others. */
@@ -33,6 +35,7 @@ export function compileProfileSchema(fields: Readonly<Record<string, Field>>): P
     return [...faults, ...checker.check(value, "create").faults];
   };
   return {
+    fields,
     faultsOf,
     complete(value) {
       // What was good by an earlier version of the extension may not be by this one.

@@ -1,4 +1,6 @@
+import { profileFields } from "../../broadcast/profile-behaviour.ts";
 import { canonicalPath, methodsOf } from "../../schema/catalogue.ts";
+import type { Field } from "../../schema/field.ts";
 import { jsonSchemaOf } from "../../schema/json-schema.ts";
 import type { AnyResource } from "../../schema/resource.ts";
 import { type Action, json } from "../action.ts";
@@ -16,35 +18,41 @@ const TOLD = {
 };
 const SCHEMAS = {
   type: "object",
-  required: ["resources", "extensions"],
+  required: ["resources", "extensions", "profiles"],
   properties: {
     resources: { type: "object", additionalProperties: TOLD },
     extensions: { type: "object", additionalProperties: SCHEMA },
+    profiles: { type: "object", additionalProperties: SCHEMA },
   },
 };
 
 /**
  * What forms and tables are drawn from: each resource by name, and the configuration of each extension with a plugin
- * behind it by the extension's id. Paths lie below `/api/v1`.
+ * behind it by the extension's id, and so what notification profiles may say of it. Paths lie below `/api/v1`.
  */
 export const schemaActions: readonly Action[] = [
   {
     method: "get",
     at: "schema",
-    doc: "What forms and tables are drawn from: JSON Schemas of resources and of extensions' configurations.",
+    doc: "What forms and tables are drawn from: JSON Schemas of resources, of extensions' configurations and of their settings in profiles.",
     answers: { kind: "json", schema: SCHEMAS },
     outsideVersion: true,
     permission: "anyone",
     async handle({ needs }) {
       const resources = Object.fromEntries(needs.catalogue.all.map((resource) => [resource.name, told(resource)]));
-      const configs = Object.entries(needs.plugins.configFields());
+      const { configFields, profileSchema } = needs.plugins;
       return json({
         resources,
-        extensions: Object.fromEntries(configs.map(([id, fields]) => [id, jsonSchemaOf(fields)])),
+        extensions: schemasOf(configFields()),
+        profiles: schemasOf(profileFields(needs.store, profileSchema)),
       });
     },
   },
 ];
+
+function schemasOf(fields: Readonly<Record<string, Readonly<Record<string, Field>>>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).map(([id, each]) => [id, jsonSchemaOf(each)]));
+}
 
 function told(resource: AnyResource): Record<string, unknown> {
   const path = canonicalPath(resource);

@@ -97,6 +97,8 @@ export interface SchemaBook {
   resources: Readonly<Record<string, { path: string; methods: readonly string[]; schema: JsonSchema }>>;
   /** By the extension's id. */
   extensions: Readonly<Record<string, JsonSchema>>;
+  /** What notification profiles may say of an extension, by its id. */
+  profiles: Readonly<Record<string, JsonSchema>>;
 }
 
 /** Makes the door. Cookies are sent by the browser; what changes something carries the console's header. */

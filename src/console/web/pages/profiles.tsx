@@ -1,13 +1,16 @@
+import type { JsonSchema } from "../api/client.ts";
 import type { ProfileRow, ProfileSettingRow } from "../api/place-rows.ts";
-import { useChange, useRow, useRows } from "../api/use-rows.ts";
+import { useChange, useRow, useRows, useSchemas } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
 import { ListPage } from "../list/list-page.tsx";
 import { CloneButton } from "../parts/clone-button.tsx";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { Form } from "../parts/form.tsx";
+import type { FormValues } from "../parts/form-fields.ts";
 import { Chip } from "../parts/level-chip.tsx";
 import { RowSheet } from "../parts/row-sheet.tsx";
 import { useWords } from "../words/use-words.tsx";
+import { settingBody, settingFields } from "./profile-settings.ts";
 import "../parts/lines.css";
 
 /** What messages are sent with, channel by channel. */
@@ -58,26 +61,32 @@ function Settings({ notificationProfileId }: ProfileParams) {
   const settings = useRows<ProfileSettingRow>("notification-profiles/{notificationProfileId}/settings", {
     notificationProfileId,
   });
+  const schemas = useSchemas();
   const row = useRow<ProfileRow>("notification-profiles/{notificationProfileId}", { notificationProfileId });
   const canChange = row.data?.permissions.includes("put") ?? false;
   return (
     <section className="stack">
       <p className="soft">{t("profiles.settings-words")}</p>
-      <FaultLine error={settings.error ?? row.error} />
+      <FaultLine error={settings.error ?? row.error ?? schemas.error} />
       <ul className="plain lined">
-        {settings.data?.data.map((setting) => (
-          <li key={setting.id}>
-            <details>
-              <summary>
-                <span className="row">
-                  <strong>{setting.name}</strong>
-                  <SettingState setting={setting} />
-                </span>
-              </summary>
-              <Setting key={JSON.stringify(setting)} {...{ notificationProfileId, setting, canChange }} />
-            </details>
-          </li>
-        ))}
+        {schemas.data &&
+          settings.data?.data.map((setting) => (
+            <li key={setting.id}>
+              <details>
+                <summary>
+                  <span className="row">
+                    <strong>{setting.name}</strong>
+                    <SettingState setting={setting} />
+                  </span>
+                </summary>
+                <Setting
+                  key={JSON.stringify(setting)}
+                  {...{ notificationProfileId, setting, canChange }}
+                  schema={schemas.data.profiles[setting.id]}
+                />
+              </details>
+            </li>
+          ))}
       </ul>
     </section>
   );
@@ -89,35 +98,34 @@ function SettingState({ setting: { disabled, extension } }: { setting: ProfileSe
   return disabled ? <Chip tone="warn">{t("profiles.off")}</Chip> : <Chip tone="good">{t("profiles.on")}</Chip>;
 }
 
-function Setting({
-  notificationProfileId,
-  setting,
-  canChange,
-}: ProfileParams & { setting: ProfileSettingRow; canChange: boolean }) {
-  const { t } = useWords();
+interface SettingProps extends ProfileParams {
+  setting: ProfileSettingRow;
+  canChange: boolean;
+  /** What may be said of the extension; nothing where there is no such thing. */
+  schema: JsonSchema | undefined;
+}
+
+/** One channel: whether it is used, and its settings, which begin as they are sent with. */
+function Setting({ notificationProfileId, setting, canChange, schema }: SettingProps) {
+  const words = useWords();
   const { client, say } = useConsole();
   const { id: settingId, disabled, value, extension } = setting;
-  const change = useChange("notification-profiles", async (changed: Record<string, unknown>) => {
+  const change = useChange("notification-profiles", async (changed: FormValues) => {
     const route = "notification-profiles/{notificationProfileId}/settings/{settingId}";
-    await client.put(route, { notificationProfileId, settingId }, changed);
-    say(t("saved"));
+    await client.put(route, { notificationProfileId, settingId }, settingBody(changed, value));
+    say(words.t("saved"));
   });
+  const fields = settingFields(schema, words);
   return (
     <div className="stack">
-      {canChange && (
-        <Form
-          fields={[
-            { name: "disabled", kind: "switch" },
-            { name: "value", kind: "json", hint: t("profiles.value-hint") },
-          ]}
-          before={{ disabled, value }}
-          pending={change.isPending}
-          error={change.error}
-          onSave={(changed) => change.mutate(changed)}
-        />
-      )}
-      <h3>{t("profiles.effective")}</h3>
-      <pre className="scroll soft">{JSON.stringify(extension.effectiveConfig, null, 2)}</pre>
+      {fields.length === 0 && <p className="soft">{words.t("profiles.no-settings")}</p>}
+      <Form
+        fields={canChange ? [{ name: "disabled", kind: "switch" }, ...fields] : []}
+        before={{ ...(extension.effectiveConfig as FormValues), disabled }}
+        pending={change.isPending}
+        error={change.error}
+        onSave={(changed) => change.mutate(changed)}
+      />
     </div>
   );
 }

@@ -1,0 +1,35 @@
+import { expect, it } from "vitest";
+import type { JsonSchema } from "../../../../src/console/web/api/client.ts";
+import { settingBody, settingFields } from "../../../../src/console/web/pages/profile-settings.ts";
+
+const words: Record<string, string> = { "setting.volume": "Lautstärke", "setting-value.Low": "Leise" };
+const name = (family: string, value: string): string => words[`${family}.${value}`] ?? value;
+
+it("a channel's settings have the reader's words, and those of others their own hints", () => {
+  const schema = {
+    properties: {
+      volume: { type: "string", enum: ["Low", "Max"], description: "Volume of the devices." },
+      colour: { type: "string", description: "Colour of the lamp." },
+    },
+  } as JsonSchema;
+  expect(settingFields(schema, { name })).toEqual([
+    {
+      name: "volume",
+      kind: "choice",
+      label: "Lautstärke",
+      choices: [
+        { value: "Low", label: "Leise" },
+        { value: "Max", label: "Max" },
+      ],
+    },
+    { name: "colour", kind: "text", label: "colour", hint: "Colour of the lamp." },
+  ]);
+  expect(settingFields(undefined, { name })).toEqual([]);
+});
+
+it("what was changed joins what the profile says, what was emptied leaves it", () => {
+  const before = { volume: "Low", repetitions: 3 };
+  expect(settingBody({ volume: "Max" }, before)).toEqual({ value: { volume: "Max", repetitions: 3 } });
+  expect(settingBody({ volume: null }, before)).toEqual({ value: { repetitions: 3 } });
+  expect(settingBody({ disabled: true }, before)).toEqual({ disabled: true });
+});
