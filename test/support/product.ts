@@ -61,10 +61,14 @@ export async function initialise(dataDir: string): Promise<Initialised> {
   return JSON.parse(stdout) as Initialised;
 }
 
-/** Starts `carillon serve` on a free port and resolves once it is ready. */
-export async function serve(dataDir: string, more: readonly string[] = []): Promise<RunningDaemon> {
+/** Starts `carillon serve` on a free port, with `env` beside what is set here, and resolves once it is ready. */
+export async function serve(
+  dataDir: string,
+  more: readonly string[] = [],
+  env: NodeJS.ProcessEnv = {},
+): Promise<RunningDaemon> {
   const args = [MAIN, "serve", "--data", dataDir, "--listen", "127.0.0.1:0", ...more];
-  const { first, running } = await start(args);
+  const { first, running } = await start(args, env);
   const { url, urls } = JSON.parse(first) as { url: string; urls: Record<string, string> };
   return { ...running, url, urls };
 }
@@ -76,8 +80,12 @@ export async function startCampus(args: readonly string[]): Promise<RunningCampu
   return { ...running, control, devices };
 }
 
-async function start(args: readonly string[]): Promise<{ first: string; running: Running }> {
-  const child = spawn(process.execPath, [...args], { stdio: ["ignore", "pipe", "pipe"] });
+async function start(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<{ first: string; running: Running }> {
+  const stdio: ["ignore", "pipe", "pipe"] = ["ignore", "pipe", "pipe"];
+  const child = spawn(process.execPath, [...args], { stdio, env: { ...process.env, ...env } });
   const log = textOf(child.stderr);
   const lines: string[] = [];
   const closed = once(child, "close") as Promise<[number | null]>;

@@ -1,0 +1,13 @@
+import { expect } from "vitest";
+import { libfaketime, playClockStories } from "../faults/clock.ts";
+import { peer } from "../support/peers.ts";
+
+peer("faketime").it(
+  "rings at its moment after the clock was set an hour forward, and writes down what that leapt over",
+  async () => {
+    const [story] = await playClockStories(["one hour forward"], libfaketime() ?? "", () => undefined);
+    expect(story?.broken).toEqual([]);
+    expect(story?.rings).toHaveLength(2);
+  },
+  60_000,
+);
