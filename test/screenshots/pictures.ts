@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { newConsolePage } from "../support/browser.ts";
 import { logIn, PHONE_SIZE } from "../support/console-pages.ts";
+import { NOW_MS, withNextBells } from "./picture-time.ts";
 
 /** The appliance that is photographed; `ids` are of rows that addresses name in braces. */
 export interface Appliance {
@@ -58,7 +59,7 @@ export const EMPTY: readonly Shot[] = [
 
 /** Every page of a school at work. */
 export const PAGES: readonly Shot[] = [
-  { name: "now", path: "/", wait: ".ring-piece" },
+  { name: "now", path: "/", wait: ".countdown", before: withNextBells },
   { name: "now-cut", path: "/", wait: "text=Connection lost", before: cut },
   { name: "send", path: "/send" },
   { name: "send-template", path: "/send?open={template}" },
@@ -212,8 +213,6 @@ export async function takePictures({ windows, appliance, pages, folder, names, s
   return taken;
 }
 
-/** When all pictures are taken, by the clocks that they show. */
-const NOW_MS = Date.UTC(2026, 2, 3, 8, 15);
 /** How long ago, by those clocks, the appliance's `since` is. */
 const SINCE_MS = 95_000;
 /** Time for what comes in by itself. */

@@ -9,6 +9,7 @@ import { startBrowser } from "../support/browser.ts";
 import { makePlaces } from "../support/places.ts";
 import { ROOT } from "../support/product.ts";
 import { makeSituations, makeTables } from "../support/situations.ts";
+import { BELL_PAGES, makeBellPictures } from "./bell-pages.ts";
 import { makeOffice } from "./office.ts";
 import { type Appliance, EMPTY, openWindows, PAGES, takePictures } from "./pictures.ts";
 import { SITUATION_PAGES } from "./situation-pages.ts";
@@ -55,6 +56,7 @@ describe("pictures", () => {
       ...(await makePlaces(scene.api())),
       ...(await makeSituations(scene.api(), await groupOfAll(scene.api()))),
       ...(await makeTables(scene.api())),
+      ...(await makeBellPictures(scene.api())),
     };
     const going = await scene.send("Bus 12 is late", 600, { body: "Line up at the north door at 15:20." });
     const isSettled = ({ type, level }: LedgerLine) => type === "phones" && ["playing", "failed"].includes(level);
@@ -65,7 +67,7 @@ describe("pictures", () => {
       since: Date.parse(createdAt),
       ids: { ...ids, finished: first.id, going, template: templateId },
     };
-    const taken = await takePictures({ ...options, appliance, pages: [...PAGES, ...SITUATION_PAGES] });
+    const taken = await takePictures({ ...options, appliance, pages: [...PAGES, ...SITUATION_PAGES, ...BELL_PAGES] });
     if (taken.includes(OF_README)) {
       copyFileSync(join(FOLDER, OF_README), join(ROOT, "src/console/pictures/now.png"));
     }

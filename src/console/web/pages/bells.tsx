@@ -28,6 +28,7 @@ import { FaultLine } from "../parts/fault-line.tsx";
 import { RowsChoice } from "../parts/rows-choice.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { useWords } from "../words/use-words.tsx";
+import "../list/list.css";
 import "../bells/bells.css";
 import "../parts/lines.css";
 
