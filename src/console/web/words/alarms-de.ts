@@ -40,7 +40,7 @@ export const alarmsDe: Readonly<Record<keyof typeof alarmsEn, string>> = {
   "alarm.reason-hint": "Nur Ereignisse, deren Gründe diese Worte enthalten; leer: alle.",
   "alarm.everything": "Alles",
   "alarm.reason-with": "Gründe mit „{reason}“",
-  "alarm.for-ever": "bis es entfernt wird",
+  "alarm.for-ever": "bis jemand es entfernt",
   "alarm.until": "bis",
   "alarm.preview":
     "In den letzten 30 Tagen: {n} Ereignis, {withheld} Nachrichten zurückgehalten.|In den letzten 30 Tagen: {n} Ereignisse, {withheld} Nachrichten zurückgehalten.",

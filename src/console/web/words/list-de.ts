@@ -1,6 +1,6 @@
 import type { listEn } from "./list-en.ts";
 
-/** Wörter der Listen und der Zustände von Geräten. */
+/** Words of lists and of the states of devices, in German. */
 export const listDe: Readonly<Record<keyof typeof listEn, string>> = {
   "search.clear": "Suche leeren",
   "table.most": "Gezeigt werden die ersten {n}. Mehr Buchstaben grenzen es ein.",
@@ -19,8 +19,9 @@ export const listDe: Readonly<Record<keyof typeof listEn, string>> = {
   "devices.never": "nie",
   "device-state-words.answering": "Es hat auf die letzte Nachricht geantwortet.",
   "device-state-words.sent":
-    "Unsere Pakete gingen hinaus. Eine Zone kann nicht antworten; was sie spielte, kann niemand beweisen.",
-  "device-state-words.silent": "Es hat nicht geantwortet. Prüfen Sie Strom, Netz und ob es dieses Gerät hier kennt.",
+    "Unsere Datenpakete sind hinausgegangen. Eine Zone kann nicht antworten; ob sie etwas gespielt hat, lässt sich nicht beweisen.",
+  "device-state-words.silent":
+    "Es hat nicht geantwortet. Prüfen Sie Strom und Netz, und ob das Gerät hier angemeldet ist.",
   "device-state-words.untried":
     "Es wurde noch nichts dorthin gesendet, also ist nichts bekannt. Senden Sie einen Test.",
 };
