@@ -1,0 +1,155 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect } from "vitest";
+import { type ApiClient, createApiClient } from "../../src/cli/api-client.ts";
+import { makeBells } from "../support/bells.ts";
+import { startBrowser } from "../support/browser.ts";
+import { openConsole } from "../support/console-pages.ts";
+import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { peer } from "../support/peers.ts";
+
+const { describe, it } = peer("chromium");
+
+const DAY_MS = 86_400_000;
+const dayAt = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+/** A Monday to come; 1970 began on a Thursday. */
+const MONDAY_MS = Math.ceil((Date.now() / DAY_MS - 4) / 7) * 7 * DAY_MS + 11 * DAY_MS;
+const MONDAY = dayAt(MONDAY_MS);
+
+const HOLIDAYS = [
+  ...["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:test", "BEGIN:VEVENT", "UID:1", "SUMMARY:Founders’ day"],
+  `DTSTART;VALUE=DATE:${dayAt(MONDAY_MS + 8 * DAY_MS).replaceAll("-", "")}`,
+  ...["END:VEVENT", "END:VCALENDAR", ""],
+].join("\r\n");
+
+describe("bells in the console", () => {
+  let daemon: TestDaemon;
+  let browser: Browser;
+  let api: ApiClient;
+  let ids: Record<string, string>;
+
+  beforeAll(async () => {
+    daemon = await startTestDaemon();
+    api = createApiClient(daemon.url, daemon.first.token);
+    const all = { name: "Everywhere", filterType: "ACCEPT", filters: [] };
+    const { id: deviceGroupId } = await api.post<{ id: string }>("/device-groups", all);
+    const days = { startDate: dayAt(Date.now() - 30 * DAY_MS), endDate: dayAt(Date.now() + 300 * DAY_MS) };
+    ids = await makeBells(api, { deviceGroupId, ...days });
+    browser = await startBrowser();
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await daemon?.stop();
+  });
+
+  const opened = async (path: string) => {
+    const console = await openConsole(browser, daemon.url);
+    console.page.setDefaultTimeout(5_000);
+    await console.open(path);
+    return console;
+  };
+  const timesOf = async (id: string | undefined) =>
+    (await api.get<{ entries: { time: string }[] }>(`/ring-lists/${id}`)).entries.map(({ time }) => time);
+  const changes = async () =>
+    (await api.get<{ data: { kind: string; minutes: number }[] }>("/bell-schedules-day-changes")).data;
+  const ringAt = (page: Page, day: number, name: RegExp) =>
+    page.locator(".week-day").nth(day).getByRole("button", { name });
+
+  it("moves a ring by keys and by dragging, tells what that does before it is saved, and takes it back", async () => {
+    const { page, axe, faults } = await opened(`/bells?since=${MONDAY}`);
+    await ringAt(page, 0, /^08:00, Lesson bell, To come, 2 schedules/).press("Alt+ArrowDown");
+    const sheet = page.getByRole("dialog");
+    expect(await sheet.getByLabel("Move it to").inputValue()).toMatch(/^08:05/);
+    await sheet.getByText("08:00 becomes 08:05").first().waitFor();
+    expect(await axe()).toEqual([]);
+    await sheet.getByRole("button", { name: "Move the ring" }).click();
+    await page.getByText("The ring is at 08:05 now.").waitFor();
+    await ringAt(page, 0, /^08:05/).waitFor();
+    expect(await timesOf(ids.normal)).toContain("08:05:00");
+    await page.getByRole("button", { name: "Undo" }).click();
+    await ringAt(page, 0, /^08:00/).waitFor();
+    const block = await ringAt(page, 4, /^07:55/).boundingBox();
+    if (!block) throw new Error("no ring");
+    await page.mouse.move(block.x + 20, block.y + 10);
+    await page.mouse.down();
+    // An hour is 84 px high: 15 minutes are 21.
+    await page.mouse.move(block.x + 20, block.y - 11, { steps: 4 });
+    await page.mouse.up();
+    await sheet.getByText("07:55 becomes 07:40").first().waitFor();
+    await sheet.getByRole("button", { name: "Discard changes" }).click();
+    expect(await timesOf(ids.short)).toContain("07:55:00");
+    expect(faults).toEqual([]);
+  }, 20_000);
+
+  it("delays a day of all schools by two hours in four clicks, and undoes it", async () => {
+    const { page, faults } = await opened(`/bells?view=year&since=${MONDAY}&day=${MONDAY}`);
+    await page.locator(`[data-day="${MONDAY}"]`).click();
+    await page.getByRole("button", { name: "Change this day" }).click();
+    await page.getByRole("button", { name: "2 hours" }).click();
+    await page.getByText("22 rings move").waitFor();
+    expect(await changes()).toEqual([]);
+    await page.getByRole("button", { name: "Change the bells" }).click();
+    await page.getByText("2 schedules ring otherwise.").waitFor();
+    expect(await changes()).toMatchObject([{ kind: "delay", minutes: 120 }]);
+    await page.locator(`[data-day="${MONDAY}"].changed`).waitFor();
+    await page.getByRole("button", { name: "Undo" }).click();
+    await page.locator(`[data-day="${MONDAY}"].rings`).press("ArrowRight");
+    await page.locator(`[data-day="${dayAt(MONDAY_MS + DAY_MS)}"]:focus`).waitFor();
+    expect(await changes()).toEqual([]);
+    expect(faults).toEqual([]);
+  }, 20_000);
+
+  it("tells the address of a calendar once, takes holidays from one, and lets a bell be heard", async () => {
+    const { page, faults } = await opened(`/bell-schedules?open=${ids.high}`);
+    await page.getByRole("tab", { name: "Calendars" }).click();
+    await page.getByLabel("Who follows it").fill("Staff room");
+    await page.getByRole("button", { name: "Make an address" }).click();
+    const address = await page.getByLabel("Address to subscribe to").inputValue();
+    expect(await (await fetch(address)).text()).toContain("BEGIN:VCALENDAR");
+    await page.setInputFiles("input[type=file]", {
+      ...{ name: "holidays.ics", mimeType: "text/calendar" },
+      buffer: Buffer.from(HOLIDAYS),
+    });
+    await page.getByText("11 rings go").waitFor();
+    await page.getByRole("button", { name: "Take 1 exception" }).click();
+    await page.getByText("1 exception was taken.").waitFor();
+    const { bellScheduleExceptions } = await api.get<{ bellScheduleExceptions: object[] }>(
+      `/bell-schedules/${ids.high}`,
+    );
+    expect(bellScheduleExceptions).toMatchObject([{ description: "Founders’ day", ringListId: null }]);
+    await page.goto(`${daemon.url}/bells?since=${MONDAY}`);
+    await ringAt(page, 0, /^07:55/).click();
+    await page.getByRole("button", { name: "Listen: First bell" }).click();
+    await page.getByRole("button", { name: "Stop: First bell" }).waitFor();
+    expect((await api.get<{ total: number }>("/notifications")).total).toBe(0);
+    expect(faults).toEqual([]);
+  }, 20_000);
+
+  it("says when a rule comes next, and what is next on the first page", async () => {
+    const { page, open, faults } = await opened(`/clearings?open=${ids.clearing}`);
+    const times = page.getByRole("region", { name: "The next times" }).getByRole("listitem");
+    await times.nth(4).waitFor();
+    await page.getByRole("checkbox", { name: "Mon" }).uncheck();
+    await expect.poll(() => times.allInnerTexts()).not.toContainEqual(expect.stringMatching(/^Monday/));
+    expect(await page.getByLabel("The rule as it is written").inputValue()).toBe("0 0 18 ? * TUE,WED,THU,FRI,SAT,SUN");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved.").waitFor();
+    // Every minute of every day: whenever the test runs, something is next.
+    const entries = Array.from({ length: 24 * 20 }, (_, at) => {
+      const time = `${String(Math.floor(at / 20)).padStart(2, "0")}:${String((at % 20) * 3).padStart(2, "0")}`;
+      return { time, messageTemplateId: ids.first };
+    });
+    const list = await api.post<{ id: string }>("/ring-lists", { name: "Always", entries });
+    await api.post("/bell-schedules", {
+      ...{ name: "Night school", numWeeks: 1, startDate: dayAt(Date.now()), endDate: dayAt(Date.now() + 9 * DAY_MS) },
+      ...{
+        timeZone: "UTC",
+        bellScheduleEntries: [0, 1, 2, 3, 4, 5, 6].map((entryNum) => ({ entryNum, ringListId: list.id })),
+      },
+    });
+    await open("/");
+    await expect.poll(() => page.locator(".countdown").count()).toBe(5);
+    expect(await page.locator("header .clock").innerText()).toMatch(/clock (synchronised|not)/);
+    expect(faults).toEqual([]);
+  }, 20_000);
+});
