@@ -8,6 +8,7 @@ import { createPace } from "./pace.ts";
 import { createPages } from "./pages.ts";
 import { createPhoneClient } from "./phone-exchange.ts";
 import { createPhoneTurns } from "./phone-turns.ts";
+import { probePhone } from "./probe.ts";
 import { createPusher } from "./pusher.ts";
 
 /** Phones at once. @source performance.md 7 */
@@ -35,6 +36,7 @@ export default definePlugin({
     const deliveries = createDeliveries({ clock, outcome: ctx.outcome, turns, ask, pusher, pages });
     ctx.deliver((batch) => deliveries.take(batch));
     ctx.stop((request) => deliveries.stop(request));
+    ctx.probe((device) => probePhone(device, ask));
     ctx.every(SWEEP_MS, () => deliveries.sweep());
     ctx.status("ok");
   },

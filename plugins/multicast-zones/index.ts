@@ -1,6 +1,7 @@
 import { type DeliveryItem, definePlugin, type PluginContext } from "#plugin-api";
 import config from "./config.ts";
 import { readConfiguredZones } from "./configured-zones.ts";
+import { probeZone } from "./probe.ts";
 import { readZoneAddress } from "./zone-address.ts";
 
 type Door = Pick<PluginContext, "stream" | "outcome">;
@@ -13,6 +14,7 @@ export default definePlugin({
       for (const item of batch) void deliver(ctx, item);
     });
     // A zone falls silent when the core ends its stream, and has nothing to tell: no `stop` handler.
+    ctx.probe((device) => probeZone(device, ctx.clock));
     const { devices, faults } = readConfiguredZones(ctx.config.zones);
     if (devices.length > 0) {
       // Zones that exist already must sound even when the configured ones can't be stored.

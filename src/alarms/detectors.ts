@@ -1,4 +1,5 @@
 import type { Health } from "../health/health.ts";
+import { OWN_ALARM } from "../health/own-alarms.ts";
 import { ALARM_IDS, type AlarmType } from "../resources/alarms/alarm-types.ts";
 import alarms from "../resources/alarms/alarms.ts";
 import type { Reader } from "../store/store.ts";
@@ -47,10 +48,11 @@ export function createDetectors(needs: DetectorNeeds): Detector[] {
   return detectors.map(([kinds, everyMs, find]) => ({ alarms: kinds, everyMs, find: (now) => find(now, needs) }));
 }
 
-/** The reasons of the appliance's own health. */
+/** The reasons of the appliance's own health, but for what has an alarm of its own. */
 function healthFaults(_now: number, { health, endpointId }: DetectorNeeds): Finding[] {
   const endpoint = endpointId();
-  return health.report().reasons.map(({ level, code, reason }) => ({
+  const reasons = health.report().reasons.filter(({ code }) => !code.startsWith(OWN_ALARM));
+  return reasons.map(({ level, code, reason }) => ({
     alarm: level === "red" ? "onprem_server_red" : "onprem_server_yellow",
     ...{ endpointId: endpoint, code, reason },
   }));
@@ -103,8 +105,8 @@ function unregisteredSpeakers(_now: number, { reader }: DetectorNeeds): Finding[
   const lines = reader.all<{ endpoint: string; missing: number }>(
     `SELECT e.id AS endpoint, COUNT(*) AS missing FROM devices d JOIN endpoints e ON e.pk = d.endpoint_pk
      WHERE d.type = 'speakers' AND d.defunct IS NOT 1
-       AND COALESCE(d.attributes ->> 'IsRegistered', d.attributes ->> 'IsRegisteredSip') = 'false'
-       AND COALESCE(d.attributes ->> 'IsConfigured', 'true') <> 'false'
+       AND LOWER(COALESCE(d.attributes ->> 'IsRegistered', d.attributes ->> 'IsRegisteredSip')) = 'false'
+       AND LOWER(COALESCE(d.attributes ->> 'IsConfigured', 'true')) <> 'false'
      GROUP BY e.pk`,
   );
   const alarm = reader.get(alarms, ALARM_IDS.speakers_unregistered);

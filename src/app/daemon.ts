@@ -30,7 +30,9 @@ import { watchHealth } from "../health/health.ts";
 import { thisMachine } from "../health/machine.ts";
 import { createMeasurements } from "../health/measurements.ts";
 import { missedBells } from "../health/missed-bells.ts";
+import { otherAlarms } from "../health/own-alarms.ts";
 import { queueFaults } from "../health/queues.ts";
+import { createQuietTests } from "../health/quiet-tests.ts";
 import { createInputs, type Inputs } from "../inputs/inputs.ts";
 import { INPUT_TABLES } from "../inputs/room-tables.ts";
 import { createBulkUploads } from "../loaders/bulk-uploads.ts";
@@ -150,7 +152,14 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const rebuildPhones = () => phoneCache.rebuild();
   const operations = createOperations({ ...options, clock, events, data, endpointId, rebuildPhones });
   const missed = missedBells(store, clock, endpointId);
-  const sources = [measurements.source, missed, queueFaults(store, clock), operations.source, server.source];
+  const quietTests = createQuietTests({
+    ...{ store, clock, log, provenWithinHours: settings.quietTests.provenWithinHours },
+    probe: (provider, device) => plugins.probe(provider, device),
+  });
+  const sources = [
+    ...[measurements.source, missed, queueFaults(store, clock), operations.source, server.source],
+    ...[quietTests.source, otherAlarms(store, endpointId)],
+  ];
   const health = watchHealth({ clock, events, reader: store, sources });
   end("health", health.close);
   const siteClock = () => ({ timeZone: zoneFor(store, null), synchronised: measurements.last.clockSynchronised });
@@ -222,6 +231,12 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   areas.start();
   const watch = startWatch({ store, access, clock, events, log, broadcaster, health, measurements, endpointId });
   end("alarms", watch.stop);
+  const { schedule: testsAt } = settings.quietTests;
+  const stopTesting = testsAt === null ? () => undefined : cronSchedule(testsAt, () => void quietTests.run());
+  end("quiet tests", () => {
+    stopTesting();
+    return quietTests.stop();
+  });
   const loading = { store, clock, log, turns: createTurns(), system: access.systemBy("loaders") };
   const bulkUploads = createBulkUploads({ ...loading, catalogue, endpointId });
   end("uploads", bulkUploads.stop);
@@ -247,6 +262,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
       plugins,
       memberships: registry.memberships,
       activations: registry.activations,
+      quietTests,
       signIn,
       oauth,
       firstRun,
@@ -256,7 +272,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
       bells,
       baseUrl,
       alarms: watch.alarms,
-      watch: { version: ownVersion(), health: health.report, metrics: watch.metrics },
+      watch: { version: ownVersion(), health: health.report, metrics: watch.metrics, series: watch.series },
       speech,
     },
     bulkUploads,

@@ -9,6 +9,7 @@ import type { Health } from "../health/health.ts";
 import { createHealthHistory } from "../health/history.ts";
 import type { Measurements } from "../health/measurements.ts";
 import { createMetrics, type Metrics } from "../health/metrics.ts";
+import { createHealthSeries, type HealthSeries } from "../health/series.ts";
 import type { Store } from "../store/store.ts";
 
 /** What watches over the appliance once it can send messages. */
@@ -24,20 +25,33 @@ export interface WatchNeeds {
   endpointId(): string;
 }
 
+/** What watches. */
+export interface Watch {
+  alarms: Alarms;
+  metrics: Metrics;
+  series: HealthSeries;
+  stop(): Promise<void>;
+}
+
 /** Starts to measure, to write down how the health changes, and to raise alarms. */
-export function startWatch(needs: WatchNeeds): { alarms: Alarms; metrics: Metrics; stop(): Promise<void> } {
+export function startWatch(needs: WatchNeeds): Watch {
   const { store, access, health, measurements, endpointId } = needs;
   const history = createHealthHistory({ ...needs, by: access.systemBy("health") });
   const detectors = createDetectors({ reader: store, health, endpointId });
   const alarms = createAlarms({ ...needs, detectors, by: access.systemBy("alarms") });
   const metrics = createMetrics({ ...needs, reader: store, measured: measurements.last });
+  const residentBytes = (): number => process.memoryUsage.rss();
+  const series = createHealthSeries({ ...needs, measured: measurements.last, residentBytes });
   measurements.start();
+  series.start();
   history.start();
   alarms.start();
   return {
     alarms,
     metrics,
+    series,
     async stop() {
+      series.stop();
       metrics.close();
       history.stop();
       await Promise.all([alarms.stop(), history.idle(), measurements.stop()]);

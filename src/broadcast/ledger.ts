@@ -32,7 +32,8 @@ const UPDATE = `UPDATE deliveries SET level = ?, reason = ?, attempt = ?, late =
   playing_at = ?, proven_at = ?, ended_at = ?, retry_at = ?, updated_at = ? WHERE pk = ?`;
 /** What the last delivery says of its device. */
 const SHOWED = {
-  life: "UPDATE main.devices SET state = 'answering', last_level = ?, last_seen_at = ?, failures = 0 WHERE pk = ?",
+  life: `UPDATE main.devices SET state = 'answering', last_level = ?, last_seen_at = ?, failures = 0, proven_at = ?,
+    proven_by = 'delivery' WHERE pk = ?`,
   packets: "UPDATE main.devices SET state = 'sent', last_level = ?, failures = 0 WHERE pk = ?",
   silence:
     "UPDATE main.devices SET state = 'silent', last_level = ?, failures = coalesce(failures, 0) + 1 WHERE pk = ?",
@@ -133,7 +134,8 @@ function writeRows(tx: Transaction, batch: readonly Delivery[], now: number): vo
 function writeDevice(tx: Transaction, delivery: Delivery, now: number): void {
   const { device, deviceShowed, level } = delivery;
   if (device === null || deviceShowed === null) return;
-  const moments = deviceShowed === "life" ? [acceptedAtOf(delivery, now)] : [];
+  const seenAt = acceptedAtOf(delivery, now);
+  const moments = deviceShowed === "life" ? [seenAt, seenAt] : [];
   tx.run(SHOWED[deviceShowed], level, ...moments, device);
 }
 

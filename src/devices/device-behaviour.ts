@@ -37,16 +37,23 @@ export function deviceBehaviour(findProvider: FindProvider, claims: () => readon
       after.isLicensed = includes(tx, after.endpointId, device);
     },
     present(rows, { reader, query }) {
-      if (query.includeEndpointDetails !== true) return rows.map(() => ({}));
+      const registered = rows.map(({ attributes }) => ({ isRegistered: registrationOf(attributes) }));
+      if (query.includeEndpointDetails !== true) return registered;
       const ids = JSON.stringify([...new Set(rows.map(({ endpointId }) => endpointId))]);
       const lines = reader.all<{ id: string; name: string | null }>(
         "SELECT id, name FROM endpoints WHERE id IN (SELECT value FROM json_each(?))",
         ids,
       );
       const endpoints = new Map(lines.map((line) => [line.id, line]));
-      return rows.map(({ endpointId }) => ({ endpoint: endpoints.get(endpointId) ?? null }));
+      return rows.map(({ endpointId }, at) => ({ ...registered[at], endpoint: endpoints.get(endpointId) ?? null }));
     },
   };
+}
+
+function registrationOf(attributes: unknown): boolean | null {
+  const { IsRegistered, IsRegisteredSip } = (attributes ?? {}) as Record<string, string>;
+  const word = (IsRegistered ?? IsRegisteredSip)?.toLowerCase();
+  return word === "true" ? true : word === "false" ? false : null;
 }
 
 function unserved({ type, deviceIdentifier }: Device, claims: readonly Claim[]): string {

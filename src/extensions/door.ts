@@ -1,6 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import { UpstreamError } from "../base/errors.ts";
-import type { DeliveryItem, PluginDefinition, PluginRequest } from "../plugin-api/index.ts";
+import type { DeliveryItem, PluginDefinition, PluginRequest, ProbeResult } from "../plugin-api/index.ts";
 import { createHostCalls } from "./host-calls.ts";
 import { createOutcomeBatch } from "./outcome-batch.ts";
 import { handleInTime } from "./own-port.ts";
@@ -62,6 +62,14 @@ export function openDoor(link: Link<FromPlugin, ToPlugin>, init: DoorInit, machi
     link.send({ kind: "response", id, response });
   }
 
+  async function probe(id: number, device: DeliveryItem["device"]): Promise<void> {
+    const result = await (made.probe?.(device) ?? NO_PROBE).catch((error: unknown) => {
+      fault(error);
+      return { proof: null, reason: wordsOf(error) };
+    });
+    link.send({ kind: "probed", id, result });
+  }
+
   function receive(message: ToPlugin): void {
     switch (message.kind) {
       case "deliver":
@@ -72,6 +80,9 @@ export function openDoor(link: Link<FromPlugin, ToPlugin>, init: DoorInit, machi
         break;
       case "request":
         void guard(() => respond(message.id, message.request));
+        break;
+      case "probe":
+        void guard(() => probe(message.id, message.device));
         break;
       case "reply":
         calls.reply(message.id, message.value);
@@ -108,6 +119,8 @@ export function openDoor(link: Link<FromPlugin, ToPlugin>, init: DoorInit, machi
     },
   };
 }
+
+const NO_PROBE = Promise.resolve<ProbeResult>({ proof: "untested" });
 
 function faultOf(error: unknown): FromPlugin {
   return { kind: "fault", message: wordsOf(error), stack: error instanceof Error ? (error.stack ?? "") : "" };

@@ -7,6 +7,7 @@ import type {
   PluginManifest,
   PluginRequest,
   PluginResponse,
+  ProbeResult,
   StopRequest,
 } from "../plugin-api/index.ts";
 import type extensions from "../resources/devices/extensions.ts";
@@ -21,6 +22,7 @@ import { createLogTail, type LogTail, type TailedLog, tailLog } from "./log-tail
 import { recordSwitchOff, recordUnreached } from "./plugin-activities.ts";
 import { configFault, createPluginConfig, type PluginConfig } from "./plugin-config.ts";
 import { createPortBook } from "./port-book.ts";
+import { createQuestions, type QuestionRules } from "./questions.ts";
 import { createRedact, type Redact } from "./redaction.ts";
 import { createRouteCalls } from "./route-calls.ts";
 import { type RunState, Supervisor } from "./supervisor.ts";
@@ -31,6 +33,15 @@ const MEMORY_MB = 128;
 /** Why a plugin starts anew though nothing is wrong. */
 const CHANGED = "its configuration was changed";
 const ORDERED = "somebody asked for it";
+
+/** How quiet tests wait. own choice */
+const PROBES: QuestionRules<ProbeResult> = {
+  withinMs: 10_000,
+  most: 1_000,
+  late: { proof: null, reason: "No answer within 10 s." },
+  dropped: { proof: null, reason: "The plugin does not run." },
+  full: { proof: null, reason: "Too many tests at once." },
+};
 
 /** How a plugin runs, in the words of its extension row. */
 export interface PluginStatus {
@@ -58,6 +69,7 @@ export class HostedPlugin {
   readonly #supervisor: Supervisor;
   readonly #handOver;
   readonly #routes;
+  readonly #probes;
   #config: PluginConfig | null = null;
   #configFields: ConfigFields | null = null;
   #profileSchema: ProfileSchema | null = null;
@@ -100,6 +112,7 @@ export class HostedPlugin {
     });
     this.#ports = createPortBook(host.settings.plugins[name]?.listen ?? {}, plugin.manifest.listens);
     this.#routes = createRouteCalls(host.clock, (message) => this.#supervisor.send(message));
+    this.#probes = createQuestions<ProbeResult>(host.clock, PROBES);
   }
 
   get manifest(): PluginManifest {
@@ -199,6 +212,12 @@ export class HostedPlugin {
     return this.running ? this.#routes.ask(request) : null;
   }
 
+  /** Has it test the way to a device. */
+  async probe(device: DeliveryItem["device"]): Promise<ProbeResult> {
+    if (!this.running) return PROBES.dropped;
+    return this.#probes.ask((id) => this.#supervisor.send({ kind: "probe", id, device }));
+  }
+
   /** Tells a changed row to a plugin that watches its kind. */
   tellChange(path: string, id: string, op: "create" | "update" | "delete"): void {
     if (this.#watches.has(path)) this.#supervisor.send({ kind: "change", path, id, op });
@@ -264,6 +283,7 @@ export class HostedPlugin {
     this.#follows.clear();
     this.#handOver.pause();
     this.#routes.drop();
+    this.#probes.drop();
     if (state !== "starting") this.#show(state, words);
     else if (this.#state.state !== "restarting") this.#show("restarting", null);
     if (state === "disabled") this.#log.info({ reason: words }, "plugin does not run");
@@ -302,6 +322,12 @@ export class HostedPlugin {
       case "response":
         this.#routes.answer(message.id, message.response);
         break;
+      case "probed": {
+        const { proof, reason } = message.result;
+        const words = reason === undefined ? {} : { reason: this.#redact(reason) };
+        this.#probes.answer(message.id, { proof, ...words });
+        break;
+      }
       case "log":
         this.#log[message.level](this.#redact(message.values), this.#redact(message.message));
         break;

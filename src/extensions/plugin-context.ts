@@ -42,6 +42,9 @@ export function makeContext(parts: ContextParts): PluginContext {
     stop(handler) {
       made.stop = handler;
     },
+    probe(handler) {
+      made.probe = handler;
+    },
     outcome(deliveryId, level, { reason, retryable } = {}) {
       const details = { ...(reason !== undefined && { reason }), ...(retryable !== undefined && { retryable }) };
       outcomes.add({ deliveryId, level, details, at: clock.now() });

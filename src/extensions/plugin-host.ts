@@ -3,10 +3,12 @@ import { ConflictError } from "../base/errors.ts";
 import type { Providers } from "../broadcast/providers.ts";
 import type {
   ConfigFields,
+  DeliveryItem,
   PluginEvents,
   PluginManifest,
   PluginRequest,
   PluginResponse,
+  ProbeResult,
   StopRequest,
 } from "../plugin-api/index.ts";
 import extensions from "../resources/devices/extensions.ts";
@@ -40,6 +42,8 @@ export interface PluginHost extends Providers {
   readonly manifests: readonly PluginManifest[];
   /** Provider of a device by the manifests' claims; null when nobody claims it. */
   findProvider(type: string, deviceIdentifier: string): string | null;
+  /** Tests the way to a device quietly, by its provider. */
+  probe(provider: string, device: DeliveryItem["device"]): Promise<ProbeResult>;
   /** `{"ip-phones/auth": "http://…"}` of all open own ports. */
   urls(): Record<string, string>;
   /** A request under /x/<plugin>, its prefix cut off; null when no such plugin runs. */
@@ -144,6 +148,7 @@ export function createPluginHost(needs: PluginHostNeeds): PluginHost {
       Object.fromEntries(
         [...plugins].flatMap(([name, { urls }]) => Object.entries(urls).map(([port, url]) => [`${name}/${port}`, url])),
       ),
+    probe: async (provider, device) => (await plugins.get(provider)?.probe(device)) ?? { proof: "untested" },
     route: async (plugin, request) => (await plugins.get(plugin)?.route(request)) ?? null,
     async restart(extensionId, restartedBy) {
       const row = store.get(extensions, extensionId);

@@ -3,6 +3,7 @@ import type {
   PluginContext,
   PluginEvents,
   PluginRequestHandler,
+  ProbeHandler,
   StopRequest,
 } from "../plugin-api/index.ts";
 
@@ -13,6 +14,7 @@ type EventHandler = (payload: PluginEvents[keyof PluginEvents]) => void;
 export interface Registrations {
   deliver: ((batch: DeliveryItem[]) => void) | null;
   stop: ((request: StopRequest) => void) | null;
+  probe: ProbeHandler | null;
   routes: Map<string, PluginRequestHandler>;
   watches: { path: string; handler: ChangeHandler }[];
   follows: { name: keyof PluginEvents; handler: EventHandler }[];
@@ -22,7 +24,7 @@ export interface Registrations {
 
 /** Registrations of a plugin that has not asked for anything. */
 export function noRegistrations(): Registrations {
-  return { deliver: null, stop: null, routes: new Map(), watches: [], follows: [], undo: [] };
+  return { deliver: null, stop: null, probe: null, routes: new Map(), watches: [], follows: [], undo: [] };
 }
 
 /** The handler of the longest registered path that the request's path is or lies below; null when there is none. */

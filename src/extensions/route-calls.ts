@@ -1,6 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { PluginRequest, PluginResponse } from "../plugin-api/index.ts";
 import { HANDLER_MS, MAX_BODY_BYTES } from "./own-port.ts";
+import { createQuestions } from "./questions.ts";
 import type { ToPlugin } from "./wire.ts";
 
 /** Requests under /x/<plugin> that wait for the plugin's answer. */
@@ -19,30 +20,21 @@ const MOST_WAITING = 1_000;
 
 /** Makes the waiting room of one plugin's requests. */
 export function createRouteCalls(clock: Clock, send: (message: ToPlugin) => void): RouteCalls {
-  const waiting = new Map<number, (response: PluginResponse) => void>();
-  let nextId = 1;
-  const answer = (id: number, response: PluginResponse): void => {
-    const settle = waiting.get(id);
-    waiting.delete(id);
-    settle?.(response);
+  const gone = { status: 503 };
+  const rules = {
+    withinMs: HANDLER_MS + GRACE_MS,
+    most: MOST_WAITING,
+    late: { status: 504 },
+    dropped: gone,
+    full: gone,
   };
+  const questions = createQuestions<PluginResponse>(clock, rules);
   return {
     ask(request) {
       if (request.body.byteLength > MAX_BODY_BYTES) return Promise.resolve({ status: 413 });
-      if (waiting.size >= MOST_WAITING) return Promise.resolve({ status: 503 });
-      return new Promise((resolve) => {
-        const id = nextId++;
-        const timer = clock.after(HANDLER_MS + GRACE_MS, () => answer(id, { status: 504 }), { background: true });
-        waiting.set(id, (response) => {
-          timer.cancel();
-          resolve(response);
-        });
-        send({ kind: "request", id, request });
-      });
+      return questions.ask((id) => send({ kind: "request", id, request }));
     },
-    answer,
-    drop() {
-      for (const id of [...waiting.keys()]) answer(id, { status: 503 });
-    },
+    answer: questions.answer,
+    drop: questions.drop,
   };
 }

@@ -5,6 +5,7 @@ import type {
   PluginEvents,
   PluginRequest,
   PluginResponse,
+  ProbeResult,
   StopRequest,
 } from "../plugin-api/index.ts";
 
@@ -42,11 +43,12 @@ export type HostMethod = "stream.open" | "confirm" | "trigger" | "devices.report
 /** Levels of a plugin's log. */
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
-/** From the host to a plugin. `request` is for a route; `reply` and `refusal` answer a `call`. */
+/** From the host to a plugin. `request` is for a route, `probe` a quiet test; `reply` and `refusal` answer a `call`. */
 export type ToPlugin =
   | { kind: "deliver"; items: DeliveryItem[] }
   | { kind: "stop"; request: StopRequest }
   | { kind: "request"; id: number; request: PluginRequest }
+  | { kind: "probe"; id: number; device: DeliveryItem["device"] }
   | { kind: "reply"; id: number; value: unknown }
   | { kind: "refusal"; id: number; message: string }
   | { kind: "change"; path: string; id: string; op: "create" | "update" | "delete" }
@@ -61,6 +63,7 @@ export type FromPlugin =
   | { kind: "outcomes"; notes: OutcomeNote[] }
   | { kind: "call"; id: number; method: HostMethod; args: unknown[] }
   | { kind: "response"; id: number; response: PluginResponse }
+  | { kind: "probed"; id: number; result: ProbeResult }
   | { kind: "log"; level: LogLevel; values: Record<string, unknown>; message: string }
   | { kind: "status"; state: "ok" | "degraded" | "down"; reason: string | null }
   | { kind: "listening"; name: string; url: string; port: number }

@@ -32,7 +32,9 @@ export function createMetrics({ reader, events, health, measured }: MetricNeeds)
       ...{ name: `carillon_${name}`, help, registers },
       collect() {
         const value = read();
-        if (value !== null) this.set(value);
+        // What is not known is left out: a graph would take the 0 for a measurement.
+        if (value === null) this.remove();
+        else this.set(value);
       },
     });
   gauge("health", "0 GREEN, 1 YELLOW, 2 RED.", () => ["GREEN", "YELLOW", "RED"].indexOf(health.report().status));
@@ -40,8 +42,22 @@ export function createMetrics({ reader, events, health, measured }: MetricNeeds)
   gauge("memory_free_bytes", "What the process may still use.", () => measured.memory?.free ?? null);
   gauge("loop_lag_seconds", "How late the event loop is, p99 of 10 s.", () => inSeconds(measured.loopLagMs));
   gauge("write_seconds", "From asking for a write to its COMMIT.", () => inSeconds(measured.writeMs));
+  gauge("clock_synchronised", "1 while the clock follows a reference.", () =>
+    measured.clockSynchronised === null ? null : Number(measured.clockSynchronised),
+  );
+  gauge("database_tables_damaged", "Tables of the database that are not sound.", () => measured.damaged.size);
+  gauge("devices_unproven", "Devices that the last quiet test did not reach.", () => count(reader, UNREACHED));
+  gauge("broadcasts_under_way", "Messages that are not settled.", () => count(reader, UNDER_WAY));
   gauge("alarm_actions_waiting", "Actions of alarms that are still to be taken.", () => count(reader, WAITING_ACTIONS));
   gauge("webhooks_waiting", "Calls of triggers that are still to be made.", () => count(reader, WAITING_CALLS));
+  new Gauge({
+    ...{ name: "carillon_health_reasons", help: "What is not as it should be.", labelNames: ["level"], registers },
+    collect() {
+      const { redReasons, yellowReasons } = health.report();
+      this.set({ level: "red" }, redReasons.length);
+      this.set({ level: "yellow" }, yellowReasons.length);
+    },
+  });
   new Gauge({
     ...{ name: "carillon_alarm_active", help: "1 while the alarm is ACTIVE.", labelNames: ["type"], registers },
     collect() {
@@ -67,6 +83,9 @@ export function createMetrics({ reader, events, health, measured }: MetricNeeds)
 }
 
 const WAITING_ACTIONS = "SELECT COUNT(*) AS n FROM alarm_firings";
+const UNREACHED = "SELECT COUNT(*) AS n FROM devices WHERE defunct IS NOT 1 AND test_fault IS NOT NULL";
+const UNDER_WAY =
+  "SELECT COUNT(*) AS n FROM notifications WHERE stage IN ('resolve', 'partition', 'prepare', 'queue', 'deliver', 'collect')";
 const WAITING_CALLS = "SELECT COUNT(*) AS n FROM trigger_deliveries WHERE state = 'pending'";
 const DEVICES = "SELECT type, COUNT(*) AS n FROM devices WHERE defunct IS NOT 1 GROUP BY type";
 
@@ -77,10 +96,14 @@ function countEvents(events: Events, registers: Registry[]): (() => void)[] {
     "priority",
   ]);
   const settled = counter("notifications_settled_total", "Messages whose last delivery has ended.");
+  const missed = counter("bells_missed_total", "Bells, messages at set times and clearings that did not happen.");
+  const loads = counter("loads_failed_total", "Loads of users that changed nothing.");
   const restarts = counter("plugin_changes_total", "How often a plugin changed its state.", ["plugin", "state"]);
   return [
     events.on("notification.accepted", ({ priority }) => accepted.inc({ priority })),
     events.on("notification.settled", () => settled.inc()),
+    events.on("bell.missed", () => missed.inc()),
+    events.on("load.failed", () => loads.inc()),
     events.on("plugin.changed", ({ plugin, state }) => restarts.inc({ plugin, state })),
   ];
 }

@@ -80,6 +80,18 @@ export interface DeviceReport {
   attributes: Record<string, string>;
 }
 
+/**
+ * What a quiet test of a device found: the device `answered`; the appliance heard itself where the device listens
+ * (`looped`), which says nothing of the device; nothing (null, `reason` in words for people); or it can't be tested.
+ */
+export interface ProbeResult {
+  proof: "answered" | "looped" | "untested" | null;
+  reason?: string;
+}
+
+/** Tests the way to a device without anybody hearing or seeing it; is given up after 10 s. */
+export type ProbeHandler = (device: DeliveryItem["device"]) => Promise<ProbeResult>;
+
 /** A request that arrives at a plugin's own port or route. */
 export interface PluginRequest {
   method: string;
@@ -129,6 +141,8 @@ export interface PluginContext<C = Readonly<Record<string, unknown>>> {
   deliver(handler: (batch: DeliveryItem[]) => void): void;
   /** Takes deliveries that are called off: silence the devices, then report. */
   stop(handler: (request: StopRequest) => void): void;
+  /** Takes quiet tests of its devices, many at once. Without, its devices are not tested. */
+  probe(handler: ProbeHandler): void;
   /** Reports proof; any time, any number of times, levels only ever rise. */
   outcome(deliveryId: number, level: OutcomeLevel, details?: OutcomeDetails): void;
   stream: {

@@ -16,6 +16,8 @@ import type { Memberships } from "../devices/memberships.ts";
 import type { FailoverStatus } from "../health/failover-status.ts";
 import type { HealthReport } from "../health/health.ts";
 import type { Metrics } from "../health/metrics.ts";
+import type { QuietTests } from "../health/quiet-tests.ts";
+import type { HealthSeries } from "../health/series.ts";
 import type { BulkUploads } from "../loaders/bulk-uploads.ts";
 import type { Loaders } from "../loaders/load-definitions.ts";
 import type { EventStream } from "../outbound/event-stream.ts";
@@ -63,6 +65,7 @@ export interface ApiNeeds {
   memberships: Memberships;
   /** Which appliance activates which devices. */
   activations: Activations;
+  quietTests: Pick<QuietTests, "test">;
   campaigns: Campaigns;
   bulkUploads: BulkUploads;
   loaders: Loaders;
@@ -74,6 +77,7 @@ export interface ApiNeeds {
     version: string;
     health(): Pick<HealthReport, "status" | "since">;
     metrics: Pick<Metrics, "text" | "contentType">;
+    series: Pick<HealthSeries, "samples">;
   };
   /** What the local times of bells mean here. */
   bells: BellTimes;

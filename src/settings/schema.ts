@@ -200,6 +200,23 @@ export const settingsSchema = z
       })
       .prefault({})
       .describe("How the phones of call managers are read."),
+    quietTests: z
+      .strictObject({
+        schedule: cron
+          .nullable()
+          .default("30 3 * * *")
+          .describe(
+            "When the ways to all devices are tested without anybody hearing it: minute, hour, day, month, weekday, in local time; null = never by itself.",
+          ),
+        provenWithinHours: z
+          .int()
+          .min(1)
+          .max(8_760)
+          .nullable()
+          .default(48)
+          .describe("A device whose way was not proven for so many hours makes the appliance YELLOW; null = never."),
+      })
+      .prefault({}),
     scenarios: z
       .strictObject({
         syntheticSiteQuestion: z

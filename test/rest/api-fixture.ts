@@ -219,6 +219,7 @@ export async function openApi(
   const { memberships, activations } = createRegistry({ store, clock, events, log, isReachable });
   const api = createApi({
     ...{ memberships, activations },
+    quietTests: { test: async () => ({ testedAt: 1, provenAt: 1, provenBy: "quiet-test", fault: null }) },
     scenarios,
     catalogue,
     store,
@@ -247,6 +248,7 @@ export async function openApi(
       version: "0",
       health: () => ({ status: "GREEN", since: 0 }),
       metrics: { text: async () => "", contentType: "text/plain" },
+      series: { samples: () => [] },
     },
     speech: createSpeech({ store, engine: createSpeechEngine(clock), by: system }),
     signIn: createSignIn({ store, access, clock }),

@@ -65,6 +65,24 @@ export default defineResource({
     ),
     lastLevel: option("own choice: how far its last delivery was proven.", DELIVERY_LEVELS, { readOnly: true }),
     lastSeenAt: timestamp("own choice: when a delivery last brought an answer of it.", { readOnly: true }),
+    isRegistered: computed(
+      "own choice: what its call manager or itself says, by its attributes IsRegistered or IsRegisteredSip; null where nobody says it.",
+      "boolean",
+      { nullable: true },
+    ),
+    provenAt: timestamp("own choice: when the way to it was last proven, by a delivery or a quiet test.", {
+      readOnly: true,
+    }),
+    provenBy: option(
+      "own choice: an answer to a delivery, an answer to a quiet test, or only that the appliance heard itself where the device listens.",
+      ["delivery", "quiet-test", "loopback"],
+      { readOnly: true },
+    ),
+    testedAt: timestamp("own choice: when it was last tested without anybody hearing it.", { readOnly: true }),
+    testFault: text("own choice: why the last quiet test failed; null when it did not.", {
+      readOnly: true,
+      max: 1_000,
+    }),
     failures: integer("own choice: deliveries in a row that it did not answer; known-dead devices are asked last.", {
       readOnly: true,
     }),

@@ -4,9 +4,9 @@ import deviceGroups from "../../resources/devices/device-groups.ts";
 import devices from "../../resources/devices/devices.ts";
 import endpoints from "../../resources/devices/endpoints.ts";
 import extensions from "../../resources/devices/extensions.ts";
-import { boolean, json, text, uuid } from "../../schema/field.ts";
+import { boolean, json, text, timestamp, uuid } from "../../schema/field.ts";
 import type { PageQuery, Store } from "../../store/store.ts";
-import { type Action, type ApiRequest, visibleRow } from "../action.ts";
+import { type Action, type ApiRequest, json as answerJson, visibleRow } from "../action.ts";
 
 const NOT_DEFUNCT = { field: "defunct", op: "eq", value: false } as const;
 
@@ -18,6 +18,13 @@ const DEVICE_FILTERS = {
   icopIds: json("Ids of devices, one or several."),
   attributes: json("Attributes and the values they must have."),
   includeDefunct: boolean("Defunct devices too.", { default: false }),
+};
+
+const QUIET_TEST = {
+  testedAt: timestamp("When it was tested.", { required: true }),
+  provenAt: timestamp("When the way was proven; null when it was not."),
+  provenBy: devices.fields.provenBy,
+  fault: text("Why it was not proven.", { max: 1_000 }),
 };
 
 /** Lists of devices take filters that are computed over groups and attributes. @source service-api.md, /v1/devices and /v1/extensions/{extensionId}/devices */
@@ -74,6 +81,18 @@ export const deviceActions: readonly Action[] = [
     },
   },
   {
+    // own choice: the path.
+    method: "post",
+    at: "devices/{deviceId}/quiet-test",
+    doc: "Tests the way to a device without anybody hearing or seeing it, and tells what was found.",
+    answers: { kind: "members", fields: QUIET_TEST },
+    async handle(request) {
+      const device = visibleRow(request, devices, request.params.deviceId ?? "");
+      const { testedAt, provenAt, provenBy, fault } = await request.needs.quietTests.test(device);
+      return answerJson({ testedAt: isoOf(testedAt), provenAt: isoOf(provenAt), provenBy, fault });
+    },
+  },
+  {
     // own choice: beside `/devices?deviceGroupId=…`, the members of a group under its own path.
     method: "get",
     at: "device-groups/{deviceGroupId}/devices",
@@ -85,6 +104,10 @@ export const deviceActions: readonly Action[] = [
     },
   },
 ];
+
+function isoOf(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString();
+}
 
 /** own choice: an extension with one appliance means that one; null where there are several. */
 function onlyEndpoint(store: Store, extensionId: string): string | null {

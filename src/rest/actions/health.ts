@@ -1,10 +1,21 @@
-import { option, text, timestamp } from "../../schema/field.ts";
+import type { HealthSample } from "../../health/series.ts";
+import { computed, integer, option, text, timestamp } from "../../schema/field.ts";
 import { type Action, json } from "../action.ts";
 
 const SHORT_HEALTH = {
   status: option("In one word.", ["GREEN", "YELLOW", "RED"], { required: true }),
   version: text("Version of the software.", { required: true }),
   since: timestamp("When it last changed.", { required: true }),
+};
+
+const SAMPLE = {
+  at: timestamp("The moment.", { required: true }),
+  health: integer("0 GREEN, 1 YELLOW, 2 RED.", { required: true }),
+  loopLagMs: integer("How late the event loop was in the worst 1 % of its turns, ms; null is not known, as below."),
+  writeMs: integer("From asking for a write to its COMMIT."),
+  diskFreeBytes: integer("What may still be written to the disk."),
+  memoryFreeBytes: integer("What the process may still use."),
+  residentBytes: integer("Memory that the process holds.", { required: true }),
 };
 
 /** How the appliance is, for programs that watch it; also at `/health` and `/metrics`. own choice: all of it */
@@ -23,6 +34,17 @@ export const healthActions: readonly Action[] = [
     },
   },
   {
+    // own choice: the path.
+    method: "get",
+    at: "health-series",
+    doc: "How the appliance was in the last 24 hours, minute by minute, since its last start.",
+    answers: { kind: "members", fields: { samples: computed("Oldest first.", "array", { of: SAMPLE }) } },
+    async handle({ needs }) {
+      const samples = needs.watch.series.samples();
+      return json({ samples: samples.map(sampleInApiForm) });
+    },
+  },
+  {
     method: "get",
     at: "metrics",
     outsideVersion: true,
@@ -34,3 +56,9 @@ export const healthActions: readonly Action[] = [
     },
   },
 ];
+
+function sampleInApiForm(sample: HealthSample): object {
+  const { at, loopLagMs, writeMs } = sample;
+  const whole = (value: number | null): number | null => (value === null ? null : Math.round(value));
+  return { ...sample, at: new Date(at).toISOString(), loopLagMs: whole(loopLagMs), writeMs: whole(writeMs) };
+}
