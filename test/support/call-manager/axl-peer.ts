@@ -1,13 +1,13 @@
 import { execFileSync } from "node:child_process";
 import { X509Certificate } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import { createRequire } from "node:module";
 import type { AddressInfo, Socket } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { listen as serveSoap } from "soap";
-import { makeTempDir } from "../temp-dir.ts";
 import type { ClusterPhone, KnownCluster } from "./known-cluster.ts";
 
 /** What the peer does instead of answering; `rows`: it sends at most so many at once, in either spelling of the refusal. */
@@ -62,7 +62,7 @@ export async function startAxlPeer(
     nodes = ["127.0.0.1"],
   }: { host?: string; port?: number; version?: string; nodes?: readonly string[] } = {},
 ): Promise<AxlPeer> {
-  const folder = makeTempDir();
+  const folder = mkdtempSync(join(tmpdir(), "carillon-cluster-"));
   const [keyFile, certFile] = [join(folder, "key.pem"), join(folder, "cert.pem")];
   const subject = ["-subj", "/CN=publisher", "-addext", `subjectAltName=IP:${host}`];
   execFileSync(
@@ -72,6 +72,7 @@ export async function startAxlPeer(
   );
   const certificate = readFileSync(certFile, "utf8");
   const server = createServer({ key: readFileSync(keyFile), cert: certificate });
+  rmSync(folder, { recursive: true });
   const sockets = new Set<Socket>();
   server.on("secureConnection", (socket: Socket) => {
     sockets.add(socket);

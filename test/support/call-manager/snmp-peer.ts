@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { makeTempDir } from "../temp-dir.ts";
 import type { KnownCluster } from "./known-cluster.ts";
 
 /** An SNMP version 3 user of the agents. */
@@ -98,7 +98,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
 /** Starts an agent for each of two nodes of `cluster`. Throws when snmpd does not begin to answer. */
 export async function startSnmpPeer(cluster: KnownCluster, users: readonly SnmpUser[] = []): Promise<SnmpPeer> {
   const nodes = ["127.0.0.2", "127.0.0.3"];
-  const folder = makeTempDir();
+  const folder = mkdtempSync(join(tmpdir(), "carillon-cluster-"));
   const script = join(folder, "pass-persist.cjs");
   writeFileSync(script, PASS_PERSIST);
   const port = await freePort(nodes);
@@ -129,6 +129,7 @@ export async function startSnmpPeer(cluster: KnownCluster, users: readonly SnmpU
           await gone;
         }),
       );
+      rmSync(folder, { recursive: true, force: true });
     },
   };
 }
