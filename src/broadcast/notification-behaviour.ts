@@ -1,8 +1,9 @@
 import { BugError, ConflictError } from "../base/errors.ts";
+import { floorPlansOf } from "../places/floor-plan.ts";
 import { NOTIFICATION_ACTIVITY_TYPES } from "../resources/broadcasts/activity-types.ts";
 import type notifications from "../resources/broadcasts/notifications.ts";
 import { counterName } from "../resources/broadcasts/progress.ts";
-import type { Behaviour, Reader, Transaction } from "../store/store.ts";
+import type { Behaviour, PresentContext, Reader, Transaction } from "../store/store.ts";
 import type { NotificationRow } from "./compose.ts";
 import { countLevels, readCounts } from "./counts.ts";
 import { presentOwn } from "./own-notifications.ts";
@@ -31,6 +32,7 @@ export const notificationBehaviour: Behaviour<typeof notifications> = {
     const options = answersOf(context.reader, rows);
     const previews = previewsOf(context.reader, rows);
     const own = presentOwn(rows, context);
+    const around = surroundings(rows, context);
     return rows.map((row, at) => {
       const known = counts.get(row.pk) ?? new Map<string, number>();
       const preview = previews.get(row.pk);
@@ -46,11 +48,45 @@ export const notificationBehaviour: Behaviour<typeof notifications> = {
         imageMimeType: row.image?.contentType ?? null,
         // own choice: a continuation is offered for whatever was really sent
         followUpAllowed: !row.draft,
+        ...around[at],
         ...own[at],
       };
     });
   },
 };
+
+/** Where it came from, as far as the query asks: the appliance, and the plan of the floor. */
+function surroundings(rows: readonly NotificationRow[], { reader, query }: PresentContext): Record<string, unknown>[] {
+  const servers = query.includeServer === true ? serversOf(rows, reader) : null;
+  const plans = query.includeFloorPlan === true ? plansOf(rows, reader) : null;
+  return rows.map(({ initiatingEndpointId }, at) => ({
+    ...(servers ? { server: servers.get(initiatingEndpointId ?? "") ?? null } : {}),
+    ...(plans ? { floorPlan: plans[at] } : {}),
+  }));
+}
+
+function serversOf(rows: readonly NotificationRow[], reader: Reader) {
+  const found = reader.all<{ id: string; name: string | null }>(
+    "SELECT id, name FROM endpoints WHERE id IN (SELECT value FROM json_each(?))",
+    JSON.stringify([...new Set(rows.map(({ initiatingEndpointId }) => initiatingEndpointId))]),
+  );
+  return new Map(found.map((server) => [server.id, server]));
+}
+
+function plansOf(rows: readonly NotificationRow[], reader: Reader) {
+  const ids = rows.flatMap(({ scenarioNotificationId }) => scenarioNotificationId ?? []);
+  const found = reader.all<{ id: string; floorId: string | null; zoneId: string | null }>(
+    `SELECT n.id, f.id AS floorId, z.id AS zoneId FROM scenario_notifications n
+     LEFT JOIN floors f ON f.pk = n.floor_pk LEFT JOIN zones z ON z.pk = n.zone_pk
+     WHERE n.id IN (SELECT value FROM json_each(?))`,
+    JSON.stringify([...new Set(ids)]),
+  );
+  const places = new Map(found.map(({ id, ...place }) => [id, place]));
+  return floorPlansOf(
+    rows.map(({ scenarioNotificationId }) => places.get(scenarioNotificationId ?? "") ?? {}),
+    reader,
+  );
+}
 
 function forget(tx: Transaction, pk: number): void {
   for (const { name } of BROADCAST_TABLES) tx.run(`DELETE FROM ${name} WHERE notification = ?`, pk);

@@ -1,14 +1,17 @@
+import { floorPlansOf } from "../places/floor-plan.ts";
 import type scenarioNotifications from "../resources/scenarios/scenario-notifications.ts";
 import type { Behaviour, Reader, SqlValue } from "../store/store.ts";
 
 /** Started scenarios show what was sent for them, with one query a page. */
 export const scenarioNotificationBehaviour: Behaviour<typeof scenarioNotifications> = {
-  present(rows, { reader }) {
+  present(rows, { reader, query }) {
+    const plans = query.includeFloorPlanWithBoundary === true ? floorPlansOf(rows, reader) : null;
     const sent = sentFor(
       rows.map(({ pk }) => pk),
       reader,
     );
-    return rows.map(({ pk, id }) => ({
+    return rows.map(({ pk, id }, at) => ({
+      ...(plans ? { floorPlanImageWithBoundaryFile: plans[at] } : {}),
       events: (sent.get(pk) ?? []).map((notification) => ({
         id: notification.id,
         createdAt: notification.createdAt,

@@ -85,6 +85,18 @@ describe("what lies in a place", () => {
     );
     expect(floor).toMatchObject({ siteName: "Shown", buildingName: "Shown Hall", zoneTotal: 1 });
     expect(floor.zones).toEqual([{ id: zone.id, name: "Lobby", externalId: null, type: null, boundary: null }]);
+    const ofBuilding = { name: "X", emergency: true, externalId: "B-9" };
+    const known = await create(inSite, ofBuilding);
+    expect(await get(`/sites/${site.id}?includeEmergencyBuildings=true&includeExternalSources=true`)).toMatchObject({
+      emergencyBuildings: [{ id: known.id, name: "X" }],
+      externalSources: [],
+      sources: null,
+    });
+    expect(await get(`/sites/${site.id}?includeSources=false`)).not.toHaveProperty("sources");
+    expect(await get(`${inSite}/${known.id}?includeExternalSources=true`)).toMatchObject({
+      externalSources: [{ externalId: "B-9" }],
+    });
+    await api.call("DELETE", `${inSite}/${known.id}`);
     const withBoundary = await get(`${inBuilding}/${ground.id}?includeZoneBoundaries=true`);
     expect(withBoundary.zones).toMatchObject([{ boundary: { points: [1, 2] } }]);
     expect(await get(`${inBuilding}/${ground.id}/zones/${zone.id}?includeParentNames=true`)).toMatchObject({

@@ -46,7 +46,7 @@ beforeAll(async () => {
   const { id: extensionId } = await store.create(extensions, { name: "E", type: "endpoint-proxy" }, system);
   const { id: endpointId } = await store.create(endpoints, { extensionId, name: "Here" }, system);
   const phone = { extensionId, endpointId, type: "phones", description: "Hall" };
-  await store.create(devices, { ...phone, deviceIdentifier: "SEP1" }, system);
+  await store.create(devices, { ...phone, deviceIdentifier: "SEP1" }, system, { lastSeenAt: Date.now() });
   await store.create(devices, { ...phone, deviceIdentifier: "SEP2", defunct: true }, system);
   await store.create(userDevices, { userId: ann, type: "SMS", deviceIdentifier: "+491701" }, system);
 });
@@ -90,6 +90,7 @@ describe("reports", () => {
     expect(await column("notification-recipients", `userId=${api.adminId}`, "subject")).toEqual([]);
     expect(await column("notification-recipients", "endTimestamp=2020-01-01", "subject")).toEqual([]);
     expect(await column("notification-recipients", "beginTimestamp=2020-01-01", "subject")).toHaveLength(2);
+    expect(await column("notification-recipients", "sentLastDays=1", "subject")).toHaveLength(2);
   });
 
   it("tell who has an account", async () => {
@@ -104,6 +105,8 @@ describe("reports", () => {
     expect(await column("users", "isLocked=false", "name")).toEqual(["Admin", FORMULA]);
     expect(await column("users", "passwordResetRequired=true", "name")).toEqual(["Bob"]);
     expect(await column("users", "userTypes[]=application", "name")).toEqual([]);
+    expect(await column("users", `domainId=${api.rootId}`, "name")).toHaveLength(3);
+    expect(await column("users", `domainId=${ann}`, "name")).toEqual([]);
   });
 
   it("tell which devices there are", async () => {
@@ -113,6 +116,7 @@ describe("reports", () => {
     expect(await names("includeEndpointDevices=false")).toEqual(["+491701"]);
     expect(await names("devicesDisabled=true")).toEqual(["SEP2"]);
     expect(await names("devicesUnverified=true")).toEqual(["+491701"]);
+    expect(await names("receivedLastDays=1")).toEqual(["SEP1"]);
     expect(await column("devices", "includeEndpointDevices=false", "owner")).toEqual([FORMULA]);
   });
 
@@ -122,11 +126,13 @@ describe("reports", () => {
       data: [{ notificationId: fire, subject: "Fire", user: FORMULA, words: "-1 lost" }],
     });
     expect(await column("activity", `notificationId=${fire}`, "type")).toEqual(["info"]);
+    expect(await column("activity", "filterSms=true", "type")).toEqual([]);
   });
 
   it.each([
     ["users", "format=xml", "format"],
     ["activity", "type=dance", "type"],
+    ["activity", "sentLastDays=0", "sentLastDays"],
     ["activity", "beginTimestamp=soon", "beginTimestamp"],
     ["notification-recipients", "notificationId=x", "notificationId"],
   ])("of %s refuse %s", async (name, query, field) => {

@@ -10,11 +10,13 @@ import {
   ref,
   text,
   timestamp,
+  uuid,
 } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import { ALERT_TONE_NAMES } from "../messages/alert-tones.ts";
 import { AUDIO_TYPES, IMAGE_TYPES } from "../messages/attachments.ts";
 import { MESSAGE_PRIORITIES, TTS_SPEEDS, TTS_TYPES } from "../messages/speech.ts";
+import { floorPlanField } from "../places/shown-floor-plan.ts";
 import { NOTIFICATION_SOURCES } from "./notification-sources.ts";
 import { OWN_ANSWER } from "./own-answer.ts";
 import { PROGRESS } from "./progress.ts";
@@ -124,6 +126,15 @@ export default defineResource({
       "notifications",
     ),
     followUpAllowed: computed("Whether templates for a continuation are offered.", "boolean"),
+    server: computed("Appliance it was sent from; given with includeServer.", "object", {
+      of: { id: uuid("Its id.", { required: true }), name: text("Its name.") },
+      nullable: true,
+      when: "includeServer",
+    }),
+    floorPlan: floorPlanField(
+      "Plan of the floor where the scenario was started that it belongs to.",
+      "includeFloorPlan",
+    ),
     ...OWN_ANSWER,
     effectiveSettings: internal("JSON of the settings per extension that it is sent with.", "text"),
     stage: internal("Stage of the broadcast that is next, `settled` at the end, `draft` for a preview.", "text"),

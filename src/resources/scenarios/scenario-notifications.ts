@@ -1,5 +1,6 @@
 import { boolean, computed, json, ref, text, timestamp, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { floorPlanField } from "../places/shown-floor-plan.ts";
 
 /** What is shown of a message that was sent. own choice */
 const SENT = {
@@ -52,6 +53,10 @@ export default defineResource({
     floorId: ref("Floor it was started for.", "floors", { readOnly: true }),
     zoneId: ref("Zone it was started for.", "zones", { readOnly: true }),
     incidentId: ref("Incident it started or belongs to.", "incidents", { readOnly: true }),
+    floorPlanImageWithBoundaryFile: floorPlanField(
+      "Plan of the floor it was started for, with the outline of its zone.",
+      "includeFloorPlanWithBoundary",
+    ),
     events: computed("What was sent, in the order of the scenario's messages.", "array", {
       of: {
         id: uuid("Id of the event, that of the notification."),

@@ -1,5 +1,6 @@
+import type { Clock } from "../../base/clock.ts";
 import { invalidValue } from "../../base/errors.ts";
-import { timestamp } from "../../schema/field.ts";
+import { integer, timestamp } from "../../schema/field.ts";
 import type { Filter } from "../../store/store.ts";
 import { idTexts, type Query, singleText } from "../query.ts";
 
@@ -7,10 +8,25 @@ import { idTexts, type Query, singleText } from "../query.ts";
 export const PERIOD = {
   beginTimestamp: timestamp("First moment; included."),
   endTimestamp: timestamp("Moment at which it ends; not included."),
+  sentLastDays: integer("Of the last so many days.", { min: 1, max: 9_999, unit: "d" }),
 };
 
-/** The conditions of a period. Throws invalid-value. */
-export function periodFilters(query: Query): Filter[] {
+/** The conditions of a period, `sentLastDays` among them. Throws invalid-value. */
+export function periodFilters(query: Query, clock: Clock): Filter[] {
+  const since = daysAgo(query, "sentLastDays", clock);
+  const last: Filter[] = since === null ? [] : [{ field: "createdAt", op: "gte", value: since }];
+  return [...last, ...boundsOf(query)];
+}
+
+/** Epoch ms of so many days ago; null when the query does not say. Throws invalid-value. */
+export function daysAgo(query: Query, name: string, clock: Clock): number | null {
+  const text = singleText(query, name);
+  if (!text) return null;
+  if (!/^\d{1,4}$/.test(text) || text === "0") throw invalidValue(name, "It is 1 to 9999 days.");
+  return clock.now() - Number(text) * 86_400_000;
+}
+
+function boundsOf(query: Query): Filter[] {
   const bounds = { beginTimestamp: "gte", endTimestamp: "lt" } as const;
   return Object.entries(bounds).flatMap(([name, op]) => {
     const text = singleText(query, name);

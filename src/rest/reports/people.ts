@@ -23,8 +23,8 @@ export const recipientReport: Report = {
     userId: uuid("This user."),
     ...PERIOD,
   },
-  sources(query, { store }) {
-    const shared: Filter[] = periodFilters(query);
+  sources(query, { store, clock }) {
+    const shared: Filter[] = periodFilters(query, clock);
     const [userId] = idsGiven(query, "userId") ?? [];
     if (userId) shared.push({ field: "userId", op: "eq", value: userId });
     const ids = idsGiven(query, "notificationId");
@@ -70,6 +70,9 @@ export const userReport: Report = {
   description: "Who has an account, and how it is.",
   columns: ["id", "name", "email", "type", "isLocked", "passwordResetRequired", "selfRegistered", "createdAt"],
   query: {
+    domainId: uuid("In this domain."),
+    distributionListId: uuid("On this list."),
+    securityGroupId: uuid("In this group."),
     distributionListIds: list("On one of these lists.", ID),
     securityGroupIds: list("In one of these groups.", ID),
     userTypes: list("Of one of these types.", option("A type.", USER_TYPES)),
@@ -105,6 +108,8 @@ function userFilters(query: Query): Filter[] {
   const types = query.userTypes === undefined ? [] : [query.userTypes].flat();
   if (types.length > 0) filters.push({ field: "type", op: "in", value: types.map(String) });
   const reset = flagGiven(query, "passwordResetRequired");
+  const [domainId] = idsGiven(query, "domainId") ?? [];
+  if (domainId) filters.push({ field: "domainId", op: "eq", value: domainId });
   if (reset !== null) filters.push({ field: "passwordResetRequired", op: "eq", value: reset });
   return filters;
 }

@@ -3,10 +3,10 @@ import { derivedId } from "../../base/ids.ts";
 import notificationActivities from "../../resources/broadcasts/notification-activities.ts";
 import devices from "../../resources/devices/devices.ts";
 import userDevices from "../../resources/people/user-devices.ts";
-import { boolean, option, uuid } from "../../schema/field.ts";
+import { boolean, integer, option, uuid } from "../../schema/field.ts";
 import type { Filter, Reader } from "../../store/store.ts";
 import { type Query, singleText } from "../query.ts";
-import { flagGiven, idsGiven, PERIOD, periodFilters } from "./parameters.ts";
+import { daysAgo, flagGiven, idsGiven, PERIOD, periodFilters } from "./parameters.ts";
 import { isoText, type Report, type Source, source } from "./report.ts";
 
 /** Phones, speakers and zones of appliances, and devices of users. */
@@ -30,18 +30,30 @@ export const deviceReport: Report = {
     includeEndpointDevices: boolean("Devices of appliances.", { default: true }),
     includeUserDevices: boolean("Devices of users.", { default: true }),
     devicesDisabled: boolean("Only those out of use or switched off, or only the others."),
+    receivedLastDays: integer("Devices of appliances that answered in the last so many days.", {
+      min: 1,
+      max: 9_999,
+      unit: "d",
+    }),
     devicesUnverified: boolean("Devices of users that are not proven to be theirs, or that are."),
   },
-  sources(query, { store }) {
+  sources(query, { store, clock }) {
+    const seenSince = daysAgo(query, "receivedLastDays", clock);
+    const seen: Filter[] = seenSince === null ? [] : [{ field: "lastSeenAt", op: "gte", value: seenSince }];
     const disabled = flagGiven(query, "devicesDisabled");
     const unverified = flagGiven(query, "devicesUnverified");
     const found: Source[] = [];
     if (query.includeEndpointDevices !== false && unverified === null) {
       found.push(
-        source({ resource: devices, restriction: { filters: equal("defunct", disabled) }, lines: deviceLines }),
+        source({
+          resource: devices,
+          restriction: { filters: [...equal("defunct", disabled), ...seen] },
+          lines: deviceLines,
+        }),
       );
     }
-    if (query.includeUserDevices !== false) {
+    // own choice: when devices of users answered last is not known.
+    if (query.includeUserDevices !== false && seenSince === null) {
       const filters = [...equal("disabled", disabled), ...equal("verified", unverified === null ? null : !unverified)];
       const lines = (rows: readonly UserDeviceRow[]) => userDeviceLines(store, rows);
       found.push(source({ resource: userDevices, restriction: { filters }, lines }));
@@ -86,20 +98,24 @@ export const activityReport: Report = {
     notificationId: uuid("Of this message."),
     userId: uuid("Of this user."),
     type: option("Of this type.", notificationActivities.fields.type.values),
+    filterSms: boolean("Only what happened to text messages. own choice."),
     ...PERIOD,
   },
-  sources(query, { store }) {
-    const filters = periodFilters(query);
+  sources(query, { store, clock }) {
+    const filters = periodFilters(query, clock);
     for (const field of ["notificationId", "userId"]) {
       const [id] = idsGiven(query, field) ?? [];
       if (id) filters.push({ field, op: "eq", value: id });
     }
     const type = typeGiven(query);
+    if (flagGiven(query, "filterSms")) filters.push({ field: "type", op: "in", value: OF_SMS });
     if (type) filters.push({ field: "type", op: "eq", value: type });
     const lines = (rows: readonly ActivityRow[]) => activityLines(store, rows);
     return [source({ resource: notificationActivities, restriction: { filters }, lines })];
   },
 };
+
+const OF_SMS = notificationActivities.fields.type.values.filter((type) => type.startsWith("sms-"));
 
 function typeGiven(query: Query): string | null {
   const type = singleText(query, "type");
