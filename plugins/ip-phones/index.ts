@@ -4,6 +4,7 @@ import { createAuthentication } from "./authentication.ts";
 import config from "./config.ts";
 import { createCredentials } from "./credentials.ts";
 import { createDeliveries } from "./deliveries.ts";
+import { createForeignPushes } from "./foreign-pushes.ts";
 import { createPace } from "./pace.ts";
 import { createPages } from "./pages.ts";
 import { createPhoneClient } from "./phone-exchange.ts";
@@ -16,6 +17,8 @@ const PACE = { least: 64, start: 512, most: 1_024 };
 /** Questions about sound at once, beside the pushes. */
 const QUESTIONS = 512;
 const SWEEP_MS = 60_000;
+/** Call managers, whose `nextAuthenticationUrl` decides about pushes of others. */
+const CLUSTERS = "callmgr-clusters";
 
 /** Desk phones: text, image and multicast sound by push; phones ask the own port whether they may obey. */
 export default definePlugin({
@@ -24,7 +27,18 @@ export default definePlugin({
     const { clock, log } = ctx;
     const password = ctx.config.pushPassword ?? randomBytes(24).toString("base64url");
     const credentials = createCredentials(ctx.config.pushUser, password);
-    const authentication = createAuthentication(credentials);
+    const foreign = createForeignPushes(ctx);
+    const authentication = createAuthentication(credentials, foreign);
+    const learn = async (): Promise<void> => {
+      const clusters = await ctx.resources.list(CLUSTERS);
+      foreign.setUrls(
+        clusters.flatMap(({ nextAuthenticationUrl: url }) => (typeof url === "string" && url !== "" ? [url] : [])),
+      );
+    };
+    const learnAgain = (): void =>
+      void learn().catch((error: unknown) => log.warn({ error: String(error) }, "clusters are not known"));
+    ctx.resources.watch(CLUSTERS, learnAgain);
+    await learn();
     const pages = createPages(() => ctx.urls.auth ?? "", randomBytes(32));
     const authUrl = await ctx.listen("auth", (request) => pages.respond(request) ?? authentication.respond(request));
     const pace = createPace(clock, PACE);

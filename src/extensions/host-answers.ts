@@ -5,12 +5,15 @@ import type { AudioTarget } from "../plugin-api/index.ts";
 import { takeDeviceReport } from "./device-reports.ts";
 import type { PluginHostNeeds } from "./host-needs.ts";
 import { getState, setState } from "./plugin-state.ts";
+import { listRows } from "./row-lists.ts";
 import type { HostMethod } from "./wire.ts";
 
 /** What answering plugins needs. */
 export interface AnswerNeeds
   extends Pick<PluginHostNeeds, "store" | "by" | "endpointId" | "openStream" | "confirm" | "trigger"> {
   findProvider(type: string, deviceIdentifier: string): string | null;
+  /** Names of the resources that the plugin's manifest grants. */
+  grants: readonly string[];
 }
 
 /** The host's side of a plugin's calls; arguments are checked, since they come from the plugin. */
@@ -29,6 +32,8 @@ export async function answerCall(
       return needs.trigger(plugin, args[0]);
     case "devices.report":
       return takeDeviceReport(plugin, args[0], needs);
+    case "resources.list":
+      return listRows(args[0], needs);
     case "state.get":
       return getState(needs.store, plugin, args[0]);
     case "state.set":

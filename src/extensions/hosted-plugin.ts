@@ -57,7 +57,7 @@ export interface PluginStatus {
 /** What a hosted plugin needs. */
 export interface HostedNeeds {
   host: PluginHostNeeds;
-  answers: AnswerNeeds;
+  answers: Omit<AnswerNeeds, "grants">;
 }
 
 /** One installed plugin: its configuration, its run, and what is outstanding with it. */
@@ -363,7 +363,10 @@ export class HostedPlugin {
     reply: (message: ToPlugin) => void,
   ): Promise<void> {
     try {
-      const value = await answerCall(this.manifest.name, method, args, this.#needs.answers);
+      const value = await answerCall(this.manifest.name, method, args, {
+        ...this.#needs.answers,
+        grants: this.manifest.watches,
+      });
       reply({ kind: "reply", id, value });
     } catch (error) {
       const message = wordsOf(error);

@@ -65,6 +65,7 @@ export function makeContext(parts: ContextParts): PluginContext {
         made.watches.push({ path, handler });
         send({ kind: "watch", path });
       },
+      list: async (path) => (await calls.call("resources.list", path)) as Record<string, unknown>[],
     },
     fetch: (url, options = {}) => policedFetch(url, options, { policy, clock, signal }),
     every: (periodMs, handler) => void clock.every(periodMs, handler),

@@ -81,7 +81,7 @@ export function createPluginHost(needs: PluginHostNeeds): PluginHost {
   for (const words of straySettings(needs.settings, manifests)) log.warn({ setting: words }, "setting without effect");
   let claimed = compileClaims(manifests);
   const findProvider = (type: string, identifier: string): string | null => claimed(type, identifier);
-  const answers: AnswerNeeds = { ...needs, findProvider };
+  const answers: Omit<AnswerNeeds, "grants"> = { ...needs, findProvider };
   const plugins = new Map(
     installed.map((plugin) => [plugin.manifest.name, new HostedPlugin(plugin, { host: needs, answers })]),
   );

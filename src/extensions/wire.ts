@@ -38,7 +38,14 @@ export interface OutcomeNote {
 }
 
 /** The calls a plugin can make of the host. */
-export type HostMethod = "stream.open" | "confirm" | "trigger" | "devices.report" | "state.get" | "state.set";
+export type HostMethod =
+  | "stream.open"
+  | "confirm"
+  | "trigger"
+  | "devices.report"
+  | "resources.list"
+  | "state.get"
+  | "state.set";
 
 /** Levels of a plugin's log. */
 export type LogLevel = "debug" | "info" | "warn" | "error";

@@ -172,6 +172,8 @@ export interface PluginContext<C = Readonly<Record<string, unknown>>> {
   resources: {
     /** Hints that a row of the resource named `path` (`devices`) changed; needs the manifest's grant. */
     watch(path: string, handler: (change: { id: string; op: "create" | "update" | "delete" }) => void): void;
+    /** The rows of a resource that the manifest grants to watch (`callmgr-clusters`), without secrets; at most 1,000. */
+    list(path: string): Promise<Record<string, unknown>[]>;
   };
   /** A single outgoing call under the address policy: no redirects, limits on time and size. */
   fetch(

@@ -1,41 +1,87 @@
 import { describe, expect, it } from "vitest";
 import { createAuthentication } from "../../plugins/ip-phones/authentication.ts";
 import { createCredentials } from "../../plugins/ip-phones/credentials.ts";
+import { createForeignPushes, type ForeignPushes } from "../../plugins/ip-phones/foreign-pushes.ts";
 
 const PHONE = "SEP001122334455";
 
-function open() {
-  const authentication = createAuthentication(createCredentials("bell", "pass"));
-  const ask = (query: Record<string, string>) =>
-    authentication.respond({
-      method: "GET",
-      url: `/auth?${new URLSearchParams(query)}`,
-      headers: {},
-      body: new Uint8Array(),
-      remoteAddress: "10.0.0.9",
-    }).body;
-  return { authentication, ask };
+function open(foreign: Pick<ForeignPushes, "ask"> = { ask: async () => false }) {
+  const authentication = createAuthentication(createCredentials("bell", "pass"), foreign);
+  const request = (query: Record<string, string>) => ({
+    ...{ method: "GET", url: `/auth?${new URLSearchParams(query)}`, headers: {} },
+    ...{ body: new Uint8Array(), remoteAddress: "10.0.0.9" },
+  });
+  const ask = async (query: Record<string, string>) => (await authentication.respond(request(query))).body;
+  return { authentication, ask, request };
 }
 
 describe("what a phone was told of a push", () => {
-  it("is the answer to its last question since the push began", () => {
+  it("is the answer to its last question since the push began", async () => {
     const { authentication, ask } = open();
     authentication.forget(PHONE);
     expect(authentication.verdictFor(PHONE)).toBeNull();
-    expect(ask({ UserID: "bell", Password: "wrong", devicename: PHONE })).toBe("UN-AUTHORIZED");
+    expect(await ask({ UserID: "bell", Password: "wrong", devicename: PHONE })).toBe("UN-AUTHORIZED");
     expect(authentication.verdictFor(PHONE)).toBe(false);
-    expect(ask({ UserID: "bell", Password: "pass", devicename: PHONE })).toBe("AUTHORIZED");
+    expect(await ask({ UserID: "bell", Password: "pass", devicename: PHONE })).toBe("AUTHORIZED");
     expect(authentication.verdictFor(PHONE)).toBe(true);
     authentication.forget(PHONE);
     expect(authentication.verdictFor(PHONE)).toBeNull();
   });
 
-  it("is kept however many names others ask with, of which nothing is kept", () => {
-    const { authentication, ask } = open();
-    for (let n = 0; n < 60_000; n++) ask({ UserID: "bell", Password: "pass", devicename: `SEP-nobody-${n}` });
+  it("is kept however many names others ask with, of which nothing is kept", async () => {
+    const { authentication, ask, request } = open();
+    for (let n = 0; n < 60_000; n++)
+      authentication.respond(request({ UserID: "bell", Password: "pass", devicename: `SEP-nobody-${n}` }));
     expect(authentication.verdictFor("SEP-nobody-0")).toBeNull();
     authentication.forget(PHONE);
-    ask({ UserID: "bell", Password: "pass", devicename: PHONE });
+    await ask({ UserID: "bell", Password: "pass", devicename: PHONE });
     expect(authentication.verdictFor(PHONE)).toBe(true);
+  });
+});
+
+describe("pushes of others", () => {
+  const QUERY = { UserID: "other", Password: "p&w=1 ü", devicename: PHONE };
+
+  function others(answer: (url: URL) => Promise<{ status: number; body: string }>) {
+    const asked: URL[] = [];
+    const foreign = createForeignPushes({
+      fetch: (url) => {
+        asked.push(new URL(url));
+        return answer(new URL(url));
+      },
+    });
+    return { asked, foreign, ...open(foreign) };
+  }
+
+  it("are decided by the clusters, one after the other, who are asked what the phone asked", async () => {
+    const { asked, foreign, ask } = others(async ({ hostname }) => ({
+      status: 200,
+      body: hostname === "b.example" ? "AUTHORIZED" : "UN-AUTHORIZED",
+    }));
+    expect(await ask(QUERY)).toBe("UN-AUTHORIZED");
+    expect(asked).toEqual([]);
+    foreign.setUrls(["http://a.example/auth?site=1", "http://b.example/", "http://b.example/"]);
+    expect(await ask(QUERY)).toBe("AUTHORIZED");
+    expect(asked.map(({ hostname }) => hostname)).toEqual(["a.example", "b.example"]);
+    expect(Object.fromEntries(asked[0]?.searchParams ?? [])).toEqual({ site: "1", ...QUERY });
+  });
+
+  it("are refused when nobody answers, and never keep a phone from ours", async () => {
+    const { foreign, ask, request, authentication } = others(() =>
+      Promise.reject(new Error(`late: ${QUERY.Password}`)),
+    );
+    foreign.setUrls(["http://a.example/"]);
+    expect(await ask(QUERY)).toBe("UN-AUTHORIZED");
+    const stuck = others(() => new Promise(() => undefined));
+    stuck.foreign.setUrls(["http://a.example/"]);
+    for (let n = 0; n < 600; n++) void stuck.ask({ ...QUERY, devicename: `SEP${n}` });
+    await Promise.resolve();
+    expect(await stuck.ask(QUERY)).toBe("UN-AUTHORIZED");
+    const began = performance.now();
+    for (let n = 0; n < 1_000; n++)
+      expect(
+        authentication.respond(request({ UserID: "bell", Password: "pass", devicename: `SEP${n}` })),
+      ).toMatchObject({ body: "AUTHORIZED" });
+    expect(performance.now() - began).toBeLessThan(1_000);
   });
 });

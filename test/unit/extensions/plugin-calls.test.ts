@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import callmgrClusters from "../../../src/resources/callmgr/callmgr-clusters.ts";
 import devices from "../../../src/resources/devices/devices.ts";
 import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/onprem.ts";
-import { itemOf } from "../../plugins/appliance.ts";
+import { itemOf, somebody } from "../../plugins/appliance.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { open, remote } from "./host-fixture.ts";
 
@@ -52,6 +53,21 @@ describe("a plugin's calls", () => {
     expect(await p.ctx().state.get("seen")).toBeUndefined();
     await expect(p.ctx().state.set("big", "x".repeat(65_536))).rejects.toThrow("at most 65536 bytes");
     await expect(p.ctx().state.get("")).rejects.toThrow("1 to 255 characters");
+  });
+
+  it("list rows of what the manifest grants, without secrets", async () => {
+    const [p, q] = [remote(), remote()];
+    const { store } = await open({
+      p: { ...p.plugin, manifest: { watches: ["callmgr-clusters", "devices"] } },
+      q: q.plugin,
+    });
+    const access = { axlAddress: "publisher.example.org", axlUser: "axl", axlPassword: "hunter2", snmpVersion: "2" };
+    await store.create(callmgrClusters, { name: "Campus", ...access, snmpCommunity: "community-1" }, somebody);
+    const rows = await p.ctx().resources.list("callmgr-clusters");
+    expect(rows).toMatchObject([{ name: "Campus", axlUser: "axl", nextAuthenticationUrl: null }]);
+    expect(JSON.stringify(rows)).not.toMatch(/hunter2|community|axlPassword|snmpCommunity/);
+    await expect(p.ctx().resources.list("devices")).rejects.toThrow("does not grant devices");
+    await expect(q.ctx().resources.list("callmgr-clusters")).rejects.toThrow("does not grant callmgr-clusters");
   });
 
   it("report devices: made at first, changed afterwards, own ones only", async () => {
