@@ -292,6 +292,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   end("server", server.stop);
   end("live feed and event stream", telling.stop);
   log.info({ url: server.url, urls: plugins.urls(), dataDir }, "ready");
+  operations.ready();
   return { url: server.url, urls: plugins.urls() };
 }
 

@@ -9,6 +9,8 @@ import type { DaemonState } from "../operations/doctor.ts";
 import { createEndpointOrders, type OrderType, type OrderWork } from "../operations/endpoint-orders.ts";
 import { bundleName, collectLogs, thinOutBundles } from "../operations/log-bundle.ts";
 import { OPERATION_MARKS } from "../operations/marks.ts";
+import { createRuns, OPERATION_RUNS } from "../operations/runs.ts";
+import { createSupervision, systemdTell } from "../operations/supervision.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { ApplianceData } from "./appliance.ts";
 import { createBackupOrders } from "./backup-orders.ts";
@@ -16,7 +18,7 @@ import type { Order } from "./orders.ts";
 import { ownVersion } from "./version.ts";
 
 /** Tables of the room `operations`. */
-export const OPERATION_TABLES = [OPERATION_MARKS];
+export const OPERATION_TABLES = [OPERATION_MARKS, OPERATION_RUNS];
 
 /** What keeps the appliance itself in order. */
 export interface OperationNeeds {
@@ -39,9 +41,14 @@ export interface Operations {
   /** What commands may order of it. */
   orders: Readonly<Record<string, Order>>;
   /** `report` is how the appliance is, `url` where it is reached. */
+  /** Tells systemd, where it started the process, that messages can be sent, and from then on that it lives. */
+  ready(): void;
   start(running: { reload(): Promise<void>; report: Health["report"]; url: string }): Promise<void>;
   stop(): Promise<void>;
 }
+
+/** own choice: nobody reads more at once */
+const MOST_RUNS = 1_000;
 
 /** Orders that nothing on this appliance carries out yet. */
 const UNKNOWN: readonly OrderType[] = [];
@@ -53,11 +60,13 @@ export function createOperations(needs: OperationNeeds): Operations {
   const common = { store, clock, events, log, endpointId };
   const version = ownVersion();
   const backups = createBackups({ ...common, dataDir, version, settings: settings.backups, schedule: cronSchedule });
+  let supervision: ReturnType<typeof createSupervision> | null = null;
   let running: { report: Health["report"]; url: string; reload(): Promise<void> } | null = null;
   const state = (): DaemonState => {
     const { status = "GREEN", reasons = [] } = running?.report() ?? {};
     return { version, url: running?.url ?? "", status, reasons };
   };
+  const runs = createRuns({ store, clock, dataDir, version });
   const orders = createEndpointOrders({
     ...common,
     by: access.systemBy("operations"),
@@ -79,11 +88,13 @@ export function createOperations(needs: OperationNeeds): Operations {
     restart: () => needs.onRestart?.(),
   });
   return {
-    source: backups.source,
+    source: () => [...backups.source(), ...runs.source()],
     orders: {
       ...createBackupOrders(backups.take, clock),
       /** `{}` -> DaemonState. */
       state: async () => state(),
+      /** `{}` -> Run[], the newest first. */
+      runs: async () => runs.last(MOST_RUNS),
       /** `{}` -> null: another certificate is shown. */
       "tls.reload": async () => {
         await running?.reload();
@@ -92,10 +103,21 @@ export function createOperations(needs: OperationNeeds): Operations {
     },
     async start(now) {
       running = now;
+      const how = await runs.start();
+      if (how !== null) log.warn({ how }, "the run before was cut off");
       await backups.start();
       await orders.start();
     },
+    ready() {
+      const tell = systemdTell(process.env, log);
+      if (!tell) return;
+      const watchdogMs = Number(process.env.WATCHDOG_USEC ?? 0) / 1_000;
+      supervision = createSupervision({ store, clock, log, tell, watchdogMs: watchdogMs > 0 ? watchdogMs : null });
+      supervision.ready();
+    },
     async stop() {
+      supervision?.stop();
+      await runs.stop();
       await Promise.all([backups.stop(), orders.stop()]);
     },
   };

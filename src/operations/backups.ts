@@ -89,7 +89,7 @@ export function createBackups(needs: BackupNeeds): Backups {
   }
 
   function take(folder = usual): Promise<BackupReport> {
-    if (taking) return Promise.reject(new ConflictError("A backup is being taken already."));
+    if (taking !== null) return Promise.reject(new ConflictError("A backup is being taken already."));
     taking = run(folder).finally(() => {
       taking = null;
     });

@@ -1,0 +1,87 @@
+import { spawn } from "node:child_process";
+import type { Clock, Timer } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import type { Store } from "../store/store.ts";
+
+/** Says something to whoever started the process: `READY=1`, `WATCHDOG=1`, `STATUS=…`. @source sd_notify(3) */
+export type Tell = (...words: string[]) => void;
+
+/**
+ * Speaks to systemd by its own program, since Node has no datagram sockets of the kind; null without a supervisor.
+ * @source systemd-notify(1)
+ */
+export function systemdTell(env: Readonly<Record<string, string | undefined>>, log: Log): Tell | null {
+  if (env.NOTIFY_SOCKET === undefined) return null;
+  return (...words) => {
+    const child = spawn("systemd-notify", words, { stdio: "ignore" });
+    child.on("error", (error) => log.error({ err: error }, "systemd could not be told"));
+  };
+}
+
+/** What the watchdog is told by. */
+export interface SupervisionNeeds {
+  store: Pick<Store, "write" | "one">;
+  clock: Clock;
+  log: Log;
+  tell: Tell;
+  /** Time within which systemd wants to hear of us, ms; null when it does not. */
+  watchdogMs: number | null;
+}
+
+/** A message or a bell that waits for so long shows that what should take it stands still. own choice */
+const STUCK_MS = 60_000;
+/** What one start did not put right, the next won't: nobody is restarted for it more often than this. own choice */
+const GRACE_MS = 10 * 60_000;
+
+const STUCK = `SELECT
+  (SELECT COUNT(*) FROM notifications WHERE stage IN ('resolve', 'partition', 'prepare', 'queue') AND stage_at < ?) AS sending,
+  (SELECT COUNT(*) FROM (SELECT 1 FROM bell_rings WHERE open = 1 AND at < ? LIMIT 1)) AS bells`;
+
+/**
+ * Tells the supervisor that the appliance runs, and goes on telling as long as its main work gets on: a probe is stored
+ * in the database, no bell that is due and no message waits. Who only turns the event loop is restarted all the same.
+ * @source EN 60849 5.4: the watchdog watches the main routines
+ */
+export function createSupervision(needs: SupervisionNeeds): { ready(): void; stop(): void } {
+  const { store, clock, log, tell, watchdogMs } = needs;
+  const began = clock.monotonicMs();
+  let probing = false;
+  let timer: Timer | null = null;
+
+  function standsStill(): string | null {
+    if (clock.monotonicMs() - began < GRACE_MS) return null;
+    const since = clock.now() - STUCK_MS;
+    const stuck = store.one<{ sending: number; bells: number }>(STUCK, since, since);
+    if (stuck && stuck.sending > 0) return "messages are not being sent";
+    return stuck && stuck.bells > 0 ? "bells that are due do not ring" : null;
+  }
+
+  async function probe(): Promise<void> {
+    // The one before has not come back: the database stands still, and nothing is told.
+    if (probing) return;
+    probing = true;
+    try {
+      await store.write(() => undefined, "emergency");
+      const fault = standsStill();
+      if (fault === null) tell("WATCHDOG=1");
+      else log.error({ fault }, "the watchdog is no longer told: the appliance will be restarted");
+    } catch (error) {
+      // A full disk is not put right by a restart.
+      if ((error as { type?: string }).type === "storage-full") tell("WATCHDOG=1");
+      else log.error({ err: error }, "the watchdog is no longer told");
+    } finally {
+      probing = false;
+    }
+  }
+
+  return {
+    ready() {
+      tell("READY=1", "STATUS=Messages can be sent.");
+      if (watchdogMs !== null) timer = clock.every(watchdogMs / 3, () => void probe());
+    },
+    stop() {
+      timer?.cancel();
+      tell("STOPPING=1");
+    },
+  };
+}

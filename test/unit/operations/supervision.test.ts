@@ -1,0 +1,119 @@
+import { execFileSync } from "node:child_process";
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createEvents } from "../../../src/base/events.ts";
+import { silentLog } from "../../../src/base/log.ts";
+import { createRuns, OPERATION_RUNS } from "../../../src/operations/runs.ts";
+import { createSupervision } from "../../../src/operations/supervision.ts";
+import { createCatalogue } from "../../../src/schema/catalogue.ts";
+import { openStore } from "../../../src/store/open-store.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
+import { peer } from "../../support/peers.ts";
+import { makeTempDir } from "../../support/temp-dir.ts";
+
+describe("the watchdog", () => {
+  function scene() {
+    const clock = createFakeClock();
+    const told: string[] = [];
+    let stuck = { sending: 0, bells: 0 };
+    let answer: (fail?: Error) => void = () => undefined;
+    let holds = false;
+    const store = {
+      write: () =>
+        holds
+          ? new Promise((done, fail) => (answer = (error) => (error ? fail(error) : done(null))))
+          : Promise.resolve(),
+      one: () => stuck,
+    } as unknown as Pick<Store, "write" | "one">;
+    const supervision = createSupervision({
+      ...{ store, clock, log: silentLog, watchdogMs: 3_000 },
+      tell: (...words) => void told.push(...words),
+    });
+    supervision.ready();
+    const kicks = async (ms: number): Promise<number> => {
+      told.length = 0;
+      await clock.advance(ms);
+      return told.filter((word) => word === "WATCHDOG=1").length;
+    };
+    return {
+      kicks,
+      hold: (on: boolean) => (holds = on),
+      answer: (error?: Error) => answer(error),
+      stick: (now: typeof stuck) => (stuck = now),
+    };
+  }
+
+  it("is told while the database answers, also that it is full, and no longer once it does not", async () => {
+    const { kicks, hold, answer } = scene();
+    expect(await kicks(3_000)).toBe(3);
+    hold(true);
+    expect(await kicks(3_000)).toBe(0);
+    answer(Object.assign(new Error("full"), { type: "storage-full" }));
+    expect(await kicks(1)).toBe(1);
+    hold(false);
+    expect(await kicks(3_000)).toBe(3);
+  });
+
+  it("is no longer told when messages or bells stand still, but not right after a start", async () => {
+    for (const stuck of [
+      { sending: 1, bells: 0 },
+      { sending: 0, bells: 1 },
+    ]) {
+      const { kicks, stick } = scene();
+      stick(stuck);
+      expect(await kicks(3_000)).toBe(3);
+      await kicks(600_000);
+      expect(await kicks(3_000)).toBe(0);
+      stick({ sending: 0, bells: 0 });
+      expect(await kicks(3_000)).toBe(3);
+    }
+  });
+});
+
+describe("runs", () => {
+  it("are written down with how they ended, and one that was cut off is told for an hour", async () => {
+    const [dataDir, clock] = [makeTempDir(), createFakeClock()];
+    const events = createEvents((error) => expect.fail(String(error)));
+    const onFatal = (): void => undefined;
+    const options = { dataDir, catalogue: createCatalogue([]), clock, events, log: silentLog, onFatal };
+    const store = openStore({ ...options, inMemory: true, tables: [OPERATION_RUNS] });
+    const run = () => createRuns({ store, clock, dataDir, version: "1.2.3" });
+    const start = async () => {
+      const runs = run();
+      const started = runs.start();
+      await clock.advance(0);
+      return { runs, how: await started };
+    };
+    const first = await start();
+    expect([first.how, first.runs.source()]).toEqual([null, []]);
+    const stopped = first.runs.stop();
+    await clock.advance(0);
+    await stopped;
+    expect((await start()).how).toBeNull();
+    writeFileSync(join(dataDir, "last-end"), "watchdog killed KILL\n");
+    const third = await start();
+    expect(third.how).toBe("watchdog");
+    expect(third.runs.source()).toMatchObject([{ level: "yellow", reason: expect.stringContaining("(watchdog)") }]);
+    expect((await start()).how).toBe("unknown");
+    await clock.advance(3_600_001);
+    expect(third.runs.source()).toEqual([]);
+    expect(third.runs.last(9).map(({ ending }) => ending)).toEqual([null, "unknown", "watchdog", "stopped"]);
+    await store.close();
+  });
+});
+
+peer("systemd-analyze").describe("the units of systemd", () => {
+  it("expose the daemon no more than 1.5", () => {
+    const args = ["security", "--offline=true", "--threshold=15", "--no-pager", "systemd/carillon.service"];
+    expect(execFileSync("systemd-analyze", args, { encoding: "utf8" })).toMatch(
+      /level for carillon.service: 1\.[0-5] OK/,
+    );
+    expect(readdirSync("systemd").sort()).toEqual([
+      "carillon-backup.service",
+      "carillon-backup.timer",
+      "carillon.service",
+    ]);
+  });
+});
