@@ -29,6 +29,9 @@ export interface TickerScene {
   /** Ids of rings that have sounded. */
   begun: Set<string>;
   mute: { until: number; reason: string } | null;
+  /** Local times of rings that can't be made ready, and of those that can't be taken away. */
+  broken: Set<string>;
+  stuck: Set<string>;
   /** As the write of a schedule does. */
   written(): Promise<void>;
   /** Ends the ticker without a word, waits, and starts another on the same data. */
@@ -55,6 +58,7 @@ export async function openTicker(times: readonly string[], start?: number): Prom
   const zones = createZones();
   const scene = {
     ...{ store, clock, told: [], missed: [], begun: new Set<string>(), mute: null, exceptions: [] },
+    ...{ broken: new Set<string>(), stuck: new Set<string>() },
     schedule: {
       ...{ id: "s", timeZone: "UTC", startDate: "2026-01-01", endDate: "2026-12-31", numWeeks: 1 },
       entries: [0, 1, 2, 3, 4, 5, 6].map((entryNum) => ({ entryNum, ringListId: "l" })),
@@ -66,6 +70,7 @@ export async function openTicker(times: readonly string[], start?: number): Prom
   const port: RingPort = {
     async prepare(ring) {
       tell("prepare")(ring);
+      if (scene.broken.has(ring.localTime)) throw new Error("it can't be made ready");
       return ring.entryId?.endsWith("!") ? "nothing there" : null;
     },
     arm: (rings) => rings.forEach(tell("arm")),
@@ -77,6 +82,7 @@ export async function openTicker(times: readonly string[], start?: number): Prom
     },
     async withdraw(ring) {
       tell("withdraw")(ring);
+      if (scene.stuck.has(ring.localTime)) throw new Error("it can't be taken away");
     },
     hasBegun: ({ id }) => scene.begun.has(id),
     silentUntil: () => scene.mute,

@@ -159,3 +159,34 @@ describe("a schedule that is written", () => {
     expect(begun().map((line) => line.slice(0, 14))).toEqual(["begin 08:03:00", "begin 08:05:30"]);
   });
 });
+
+describe("a ring that fails", () => {
+  it("to be made ready keeps no other from ringing, and rings once it can be", async () => {
+    scene = await openTicker(["08:01:00", "08:01:10", "08:02:00"]);
+    scene.broken.add("08:01:00");
+    await scene.clock.advance(64_000);
+    expect(begun().map((line) => line.slice(0, 14))).toEqual([]);
+    scene.broken.clear();
+    for (let second = 0; second < 60; second++) await scene.clock.advance(1_000);
+    expect(begun().map((line) => line.slice(0, 14))).toEqual(["begin 08:01:00", "begin 08:01:10", "begin 08:02:00"]);
+    expect(scene.told.filter((line) => line.startsWith("prepare 08:01:00")).length).toBeLessThan(40);
+  });
+
+  it("to be made ready in time is missed", async () => {
+    scene = await openTicker(["08:01:00", "08:02:00"]);
+    scene.broken.add("08:01:00");
+    await scene.clock.advance(3 * MINUTE);
+    expect(begun().map((line) => line.slice(0, 14))).toEqual(["begin 08:02:00"]);
+    expect(scene.missed.map(({ ring, cause }) => `${ring.localTime} ${cause}`)).toEqual(["08:01:00 overload"]);
+  });
+
+  it("to be taken back keeps no other from ringing", async () => {
+    scene = await openTicker(["08:01:00", "08:02:00"]);
+    scene.stuck.add("08:01:00");
+    await scene.clock.advance(40_000);
+    scene.ringLists = [{ id: "l", entries: [entryAt("08:02:00")] }];
+    await scene.written();
+    await scene.clock.advance(3 * MINUTE);
+    expect(begun().map((line) => line.slice(0, 14))).toEqual(["begin 08:02:00"]);
+  });
+});
