@@ -105,6 +105,7 @@ export function openStore(options: StoreOptions): Store {
       writer.requireChangeable(resource, id, by);
       writer.remove(resource, id, by);
     },
+    apply: writer.apply,
     note: records.note,
     emit: tell,
   };

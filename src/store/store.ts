@@ -69,6 +69,8 @@ export interface By {
   scope: Scope;
   /** The request that this is part of, where it must be carried out once: marked with the first row that is written. */
   once?: Claim;
+  /** The row is another side's, which counted it against limits and knows when it was written. */
+  replicated?: boolean;
 }
 
 /** Something worth an entry of the audit that wrote no row. */
@@ -200,6 +202,11 @@ export interface Transaction extends Reader {
   update<R extends AnyResource>(resource: R, id: string, input: object, by: By, system?: SystemValues<R>): RowOf<R>;
   /** Deletes a row and what cascades from it; each leaves a tombstone. Throws not-found. */
   remove<R extends AnyResource>(resource: R, id: string, by: By): void;
+  /**
+   * Writes a row as another side has it, or removes it (null; one that is not there is fine). Behaviours run. Throws what
+   * `create`, `update` and `remove` throw, and then left nothing.
+   */
+  apply<R extends AnyResource>(resource: R, id: string, row: SystemValues<R> | null, by: By): void;
   /** Copies a row that `by` sees, with the children its declaration names. Throws not-found and all that `create` throws. */
   clone<R extends AnyResource>(resource: R, id: string, by: By): RowOf<R>;
   /** Adds an entry to the audit; writes of rows leave theirs by themselves. */

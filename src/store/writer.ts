@@ -50,6 +50,8 @@ export interface Writer {
   announce(resource: AnyResource, row: AnyRow, by: By): void;
   /** References for which `leave` says so are left as they are: a rehearsal, which is undone. */
   remove(resource: AnyResource, id: string, by: By, leave?: (from: AnyResource, field: string) => boolean): void;
+  /** As `create`, `update` or (with null) `remove`, of a row that another side has; what throws is undone. */
+  apply(resource: AnyResource, id: string, row: object | null, by: By): void;
   /** Throws forbidden unless `by` may change the row in the acting domain; rows that are not there pass. */
   requireChangeable(resource: AnyResource, id: string, by: By): void;
   /** Must be called when anything written was rolled back. */
@@ -71,6 +73,11 @@ interface Statements {
 export function createWriter(options: WriterOptions): Writer {
   const { db, tables, reader, records, clock } = options;
   const statements = new Map<string, Statements>();
+  const savepoint = {
+    begin: db.prepare("SAVEPOINT applied"),
+    undo: db.prepare("ROLLBACK TO applied"),
+    end: db.prepare("RELEASE applied"),
+  };
   /** Rows counted against limits, by table and parent; dropped whenever it could be wrong. */
   const counts = new Map<string, number>();
 
@@ -115,7 +122,7 @@ export function createWriter(options: WriterOptions): Writer {
     behave("beforeWrite", resource, null, after, input, by);
     const seen = viewOf(by, system, null);
     const columns = columnValues(layout, after, seen);
-    checkLimit(layout, after);
+    if (!by.replicated) checkLimit(layout, after);
     const { insert } = statementsOf(layout);
     after.pk = Number(guardUnique(layout, () => insert.run(inOrder(layout, columns), pk)).lastInsertRowid);
     writeLinks(layout, after, seen, null);
@@ -139,16 +146,34 @@ export function createWriter(options: WriterOptions): Writer {
     behave("beforeWrite", resource, before, after, input, by);
     if (JSON.stringify(after) === JSON.stringify(before)) return before;
     // Strictly later, as it names the version of the row for If-Match.
-    after.updatedAt = Math.max(clock.now(), before.updatedAt + 1);
+    if (!by.replicated) after.updatedAt = Math.max(clock.now(), before.updatedAt + 1);
     const seen = viewOf(by, system, before);
     const columns = columnValues(layout, after, seen);
-    if (hasEnded(layout, before)) checkLimit(layout, after);
+    if (hasEnded(layout, before) && !by.replicated) checkLimit(layout, after);
     const { update: change } = statementsOf(layout);
     guardUnique(layout, () => change.run(inOrder(layout, columns), after.pk));
     writeLinks(layout, after, seen, before);
     record(resource, before, after, by);
     behave("afterWrite", resource, before, after, input, by);
     return after;
+  }
+
+  function apply(resource: AnyResource, id: string, row: object | null, by: By): void {
+    const isThere = reader.get(resource, id) !== null;
+    savepoint.begin.run();
+    try {
+      if (row && isThere) update(resource, id, {}, by, row);
+      else if (row) create(resource, {}, by, { ...row, id });
+      else if (isThere) remove(resource, id, by);
+    } catch (error) {
+      // A full disk ends the whole transaction.
+      if (!db.inTransaction) throw error;
+      savepoint.undo.run();
+      savepoint.end.run();
+      forget();
+      throw error;
+    }
+    savepoint.end.run();
   }
 
   function remove(resource: AnyResource, id: string, by: By, leave?: (from: AnyResource, field: string) => boolean) {
@@ -375,17 +400,20 @@ export function createWriter(options: WriterOptions): Writer {
     return typeof end === "number" && end <= clock.now();
   }
 
+  function forget(): void {
+    counts.clear();
+    records.forget();
+  }
+
   return {
     create,
     createHidden,
     announce,
     update,
     remove,
+    apply,
     requireChangeable,
-    forget() {
-      counts.clear();
-      records.forget();
-    },
+    forget,
   };
 }
 

@@ -1,0 +1,89 @@
+import type { Command, CommandFrame, Outcome } from "../frames.ts";
+import { put, scan, type Work } from "../work.ts";
+import { COMMANDS, type IssuedCommand, LINKS } from "./tables.ts";
+
+/** Issues a command to an appliance. */
+export function* issue(endpoint: string, command: Command, at: number): Work<void> {
+  const newest = (yield* scan(COMMANDS, { where: [endpoint], newestFirst: true, limit: 1 }))[0];
+  const cseq = (newest?.cseq ?? 0) + 1;
+  const none = { sentInc: null, outcome: null, saidBy: null };
+  yield* put(COMMANDS, { endpoint, cseq, cid: command.cid, command, open: 1, at, ...none });
+}
+
+/** Takes a command back wherever it was issued. Where it was never sent, that is all; else the appliance says what it did. */
+export function* issueCancel(ref: string, cancel: Omit<Command, "kind" | "ref">, at: number): Work<string[]> {
+  const targets = yield* scan(COMMANDS, { by: "cid", where: [ref] });
+  for (const target of targets) {
+    if (target.open && target.sentInc === null) yield* conclude(target, "cancelled");
+    yield* issue(target.endpoint, { ...cancel, kind: "cancel", ref }, at);
+  }
+  return targets.map(({ endpoint }) => endpoint);
+}
+
+function* conclude(issued: IssuedCommand, outcome: Outcome): Work<void> {
+  yield* put(COMMANDS, { ...issued, open: 0, outcome, saidBy: "hub" });
+}
+
+/**
+ * The next command to send after `after`, and where to go on; noted as sent before it is. One whose time is over is never
+ * sent: what certainly did not arrive is expired.
+ */
+export function* nextCommand(
+  endpoint: string,
+  { after, inc, cmdHw, now }: { after: number; inc: number; cmdHw: number; now: number },
+): Work<{ frame: CommandFrame | null; after: number }> {
+  const open = yield* scan(COMMANDS, { by: "open", where: [endpoint, 1], after, limit: 1 });
+  const issued = open[0];
+  if (!issued) return { frame: null, after };
+  const { cseq, command, sentInc } = issued;
+  const next = { frame: null, after: cseq };
+  // It has arrived, and what becomes of it will be told.
+  if (sentInc === inc && cseq <= cmdHw) return next;
+  if (command.notAfter < now) {
+    yield* conclude(issued, sentInc === null || sentInc === inc ? "expired" : "unknown");
+    return next;
+  }
+  yield* put(COMMANDS, { ...issued, sentInc: inc });
+  return { frame: { t: "cmd", cseq, command }, after: cseq };
+}
+
+/**
+ * An appliance came back as an older copy of itself, which may not remember what it carried out: an announcement is not
+ * repeated for that, an emergency is.
+ */
+export function* settleLostInbox(endpoint: string, inc: number): Work<void> {
+  for (const issued of yield* scan(COMMANDS, { by: "open", where: [endpoint, 1] })) {
+    const { sentInc, command } = issued;
+    if (sentInc === null || sentInc >= inc || command.class === "emergency" || command.kind === "cancel") continue;
+    yield* conclude(issued, "unknown");
+  }
+}
+
+/** Expires what was never sent and is too late by now; for appliances that don't connect. */
+export function* expireUnsent(now: number): Work<number> {
+  let expired = 0;
+  for (const { endpoint } of yield* scan(LINKS)) {
+    for (const issued of yield* scan(COMMANDS, { by: "open", where: [endpoint, 1] })) {
+      if (issued.sentInc !== null || issued.command.notAfter >= now) continue;
+      yield* conclude(issued, "expired");
+      expired += 1;
+    }
+  }
+  return expired;
+}
+
+/** Takes what an appliance says of a command. Returns the other appliances that still wait to hear of it. */
+export function* takeOutcome(endpoint: string, cid: string, outcome: Outcome): Work<string[]> {
+  const all = yield* scan(COMMANDS, { by: "cid", where: [cid] });
+  const own = all.find((each) => each.endpoint === endpoint);
+  const others = all.filter((each) => each.endpoint !== endpoint && each.open).map((each) => each.endpoint);
+  if (outcome === "started") return others;
+  if (own && own.saidBy !== "site") yield* put(COMMANDS, { ...own, open: 0, outcome, saidBy: "site" });
+  return outcome === "done" ? others : [];
+}
+
+/** What became of a command, by appliance; null while it is open. */
+export function* outcomesOf(cid: string): Work<Record<string, Outcome | null>> {
+  const all = yield* scan(COMMANDS, { by: "cid", where: [cid] });
+  return Object.fromEntries(all.map(({ endpoint, outcome }) => [endpoint, outcome]));
+}

@@ -1,0 +1,147 @@
+import { CallerError } from "../../base/errors.ts";
+import { bucketOf, bucketsOf, differing, EMPTY, together } from "../digests.ts";
+import type { Digest, DownPage, DownRow, EditResult, Limits, SnapPage } from "../frames.ts";
+import { get, put, scan, type Work } from "../work.ts";
+import { head } from "./publish.ts";
+import { DECIDED, DIGESTS, type FeedRow, LINKS, ROWS, type SiteLink } from "./tables.ts";
+
+/** What a connection must remember to read on. */
+export interface Cursor {
+  endpoint: string;
+  /** The connection's number: an older one reads nothing more. */
+  sess: number;
+  types: readonly string[];
+  /** Up to where the feed was sent. */
+  at: number;
+  /** Up to where decisions of own edits were told. */
+  told: number;
+  /** The appliance stored what it did not apply yet, or was never told that it has all. */
+  owesMark: boolean;
+  owesDigests: boolean;
+  /** A snapshot under way: at which number it began, and after which key it goes on. */
+  snap: { h0: number; after: string | null } | null;
+}
+
+/** A snapshot that nobody continues holds deletions back for so long. @source replication.md 3 */
+const HOLD_MS = 3600_000;
+
+function holds(link: SiteLink, scope: string | null): boolean {
+  return scope === null || link.scopes === null || link.scopes.includes(scope);
+}
+
+function held(link: SiteLink, { past }: FeedRow): boolean {
+  return past.some((scope) => scope === "*" || holds(link, scope));
+}
+
+/** How a row goes to an appliance; null when it never concerned it. A row that left its part is deleted there. */
+function wireRow(link: SiteLink, row: FeedRow, types: ReadonlySet<string>): DownRow | null {
+  const { type, id, seq, gone, scope, body } = row;
+  if (!types.has(type)) return null;
+  if (!gone && body && holds(link, scope)) return ["p", type, id, seq, body];
+  return holds(link, scope) || held(link, row) ? ["d", type, id, seq] : null;
+}
+
+function withinBytes(rows: readonly FeedRow[], most: number): readonly FeedRow[] {
+  let sum = 0;
+  const over = rows.findIndex(({ body }, at) => {
+    sum += 100 + (body ? JSON.stringify(body).length : 0);
+    return at > 0 && sum > most;
+  });
+  return over === -1 ? rows : rows.slice(0, over);
+}
+
+/**
+ * The next page, null when there is nothing to say. A page that reaches the head of the feed, read in the same
+ * transaction, is a mark: it holds every row that changed since it was sent before.
+ */
+export function* readPage(cursor: Cursor, limits: Limits): Work<DownPage | null> {
+  const [{ seq }, link] = [yield* head(), yield* linkOf(cursor)];
+  const found = yield* scan(ROWS, { by: "feed", after: cursor.at, limit: limits.pageRows });
+  const read = withinBytes(found, limits.pageBytes);
+  const isMark = read.length < limits.pageRows && read.length === found.length;
+  const decided = link.hotHw;
+  if (isMark && cursor.at === seq && !cursor.owesMark && !cursor.owesDigests && decided === cursor.told) return null;
+  const known = new Set(cursor.types);
+  const rows = read.map((row) => wireRow(link, row, known)).filter((row) => row !== null);
+  const to = isMark ? seq : (read.at(-1) as FeedRow).seq;
+  const page: DownPage = { t: "rows", feed: "down.bulk", from: cursor.at, to, rows };
+  if (!isMark) return page;
+  const digests = cursor.owesDigests ? { digests: yield* digestsOf(link, cursor.types) } : {};
+  return { ...page, mark: { decided, results: yield* resultsOf(link, cursor.told, decided), ...digests } };
+}
+
+/** Throws CallerError for a connection that a newer one, or a change of what it may hold, has taken the place of. */
+function* linkOf({ endpoint, sess }: Cursor): Work<SiteLink> {
+  const link = yield* get(LINKS, endpoint);
+  if (link?.sess !== sess) throw new CallerError("conflict", "Another connection took its place.");
+  return link;
+}
+
+function* resultsOf({ endpoint, inc }: SiteLink, after: number, upTo: number): Work<EditResult[]> {
+  const decided = yield* scan(DECIDED, { where: [endpoint, inc], after, upTo });
+  return decided.map(({ uid, result, lost }) => ({ uid, result, lost }));
+}
+
+function* digestsOf(link: SiteLink, types: readonly string[]): Work<Record<string, Digest>> {
+  const digests: Record<string, Digest> = {};
+  for (const type of types) {
+    for (const { scope, count, sum } of yield* scan(DIGESTS, { where: [type] })) {
+      if (holds(link, scope || null)) digests[type] = together(digests[type] ?? EMPTY, { count, sum });
+    }
+  }
+  return digests;
+}
+
+/** The next page of a snapshot: live rows by type and id. What changes meanwhile comes with the feed after it. */
+export function* readSnapPage(cursor: Cursor, limits: Limits): Work<SnapPage> {
+  const { h0, after } = cursor.snap as NonNullable<Cursor["snap"]>;
+  const link = yield* linkOf(cursor);
+  const [lastType = "", lastId = ""] = (after ?? "").split("/");
+  const rows: DownRow[] = [];
+  let key = after;
+  for (const type of cursor.types.filter((each) => each >= lastType)) {
+    const onwards = type === lastType ? { after: lastId } : {};
+    const limit = limits.pageRows - rows.length;
+    const found = yield* scan(ROWS, { by: "live", where: [type, 0], limit, ...onwards });
+    const read = withinBytes(found, limits.pageBytes);
+    for (const row of read) {
+      if (row.body && holds(link, row.scope)) rows.push(["p", row.type, row.id, row.seq, row.body]);
+      key = `${row.type}/${row.id}`;
+    }
+    if (read.length === limit || read.length < found.length || rows.length >= limits.pageRows) {
+      return { t: "snap", h0, from: after, after: key, rows, end: false };
+    }
+  }
+  return { t: "snap", h0, from: after, after: key, rows, end: true };
+}
+
+/** Decides whether an appliance needs all rows anew, and from where. Deletions are held back for it meanwhile. */
+export function* snapshotFor(
+  link: SiteLink,
+  hello: { isSame: boolean; recv: number; fresh: boolean; snap: Cursor["snap"] },
+  now: number,
+): Work<Cursor["snap"]> {
+  const { seq, floor } = yield* head();
+  const { isSame } = hello;
+  const resumed = isSame && !hello.fresh && hello.snap && hello.snap.h0 >= floor ? hello.snap : null;
+  const isOld = !isSame || hello.fresh || hello.snap !== null || hello.recv < floor || hello.recv > seq;
+  const snap = resumed ?? (isOld ? { h0: seq, after: null } : null);
+  yield* put(LINKS, { ...link, hold: snap?.h0 ?? null, holdUntil: snap ? now + HOLD_MS : null });
+  return snap;
+}
+
+/** Rows of those parts of a type in which an appliance differs; null when it does not stand at the head. */
+export function* repairRows(
+  cursor: Cursor,
+  asked: { applied: number; type: string; buckets: readonly Digest[] },
+): Work<{ buckets: number[]; rows: DownRow[] } | null> {
+  const { seq } = yield* head();
+  if (asked.applied !== seq || cursor.at !== seq) return null;
+  const link = yield* linkOf(cursor);
+  const all = yield* scan(ROWS, { by: "live", where: [asked.type, 0] });
+  const live = all.filter(({ scope }) => holds(link, scope));
+  const buckets = differing(bucketsOf(asked.type, live), asked.buckets);
+  const wanted = new Set(buckets);
+  const rows = live.filter(({ id }) => wanted.has(bucketOf(id)));
+  return { buckets, rows: rows.map(({ type, id, seq: at, body }): DownRow => ["p", type, id, at, body ?? {}]) };
+}

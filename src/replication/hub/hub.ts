@@ -1,0 +1,119 @@
+import type { Clock, Timer } from "../../base/clock.ts";
+import type { Command, Frame, Limits, Outcome, Wire } from "../frames.ts";
+import type { ReplicatedTypes } from "../replicated-types.ts";
+import type { Applied, WorkStore } from "../work.ts";
+import { forgetTombstones } from "./clean-up.ts";
+import { expireUnsent, issue, issueCancel, outcomesOf } from "./commands.ts";
+import { type Publication, prepareHub, publish } from "./publish.ts";
+import { createSession, type Session } from "./session.ts";
+import { setScopes } from "./welcome.ts";
+
+/** What the cloud's side is made of. */
+export interface HubNeeds {
+  store: WorkStore;
+  clock: Pick<Clock, "now" | "every">;
+  types: ReplicatedTypes;
+  limits: Limits;
+  newId(): string;
+  onFault(error: unknown): void;
+}
+
+/** The cloud's side for one organisation. Its truth lies in the store: any number of these may serve the same one. */
+export interface Hub {
+  start(): Promise<void>;
+  /** A connection stands; hand its frames to what is returned, and stop that when it ends. */
+  connected(wire: Wire): { frame(frame: Frame): void; closed(): void };
+  /** What became of each row. */
+  publish(rows: readonly Publication[]): Promise<Applied[]>;
+  /** Issues the same command to each endpoint; those of a group have different ranks. */
+  command(issued: readonly { endpoint: string; command: Command }[]): Promise<void>;
+  cancel(ref: string, cancel: Omit<Command, "kind" | "ref">): Promise<void>;
+  outcomes(cid: string): Promise<Record<string, Outcome | null>>;
+  setScopes(endpoint: string, scopes: readonly string[] | null): Promise<void>;
+  /** Has every appliance compare its rows with the cloud's now. */
+  compare(): void;
+  stop(): void;
+}
+
+/** @source own choice: how often unsent commands are looked through, and how often all connections compare digests */
+const EXPIRE_MS = 5_000;
+const COMPARE_MS = 3600_000;
+
+/** Makes the cloud's side. */
+export function createHub(needs: HubNeeds): Hub {
+  const { store, clock, types, limits, onFault } = needs;
+  const sessions = new Map<Session, string | null>();
+  const timers: Timer[] = [];
+  let isStopped = false;
+
+  const guarded = (job: Promise<unknown>): void => void job.catch((error) => !isStopped && onFault(error));
+  const wakeAll = (): void => {
+    for (const session of sessions.keys()) session.wake();
+  };
+
+  function compare(): void {
+    for (const session of sessions.keys()) session.compare();
+    wakeAll();
+  }
+
+  async function look(): Promise<void> {
+    await store.transact(() => expireUnsent(clock.now()));
+    await store.transact(() => forgetTombstones(clock.now()));
+  }
+
+  return {
+    async start() {
+      await store.transact(() => prepareHub(needs.newId()));
+      timers.push(clock.every(EXPIRE_MS, () => guarded(look())));
+      timers.push(clock.every(COMPARE_MS, compare));
+    },
+    connected(wire) {
+      const session: Session = createSession({
+        store,
+        clock,
+        types,
+        limits,
+        wire,
+        onFault,
+        changed: wakeAll,
+        admitted: (endpoint) => sessions.set(session, endpoint),
+        heard(endpoint, cid) {
+          for (const [other, its] of sessions) if (its === endpoint) other.heard(cid);
+        },
+      });
+      sessions.set(session, null);
+      const closed = (): void => {
+        session.stop();
+        sessions.delete(session);
+      };
+      return { frame: session.frame, closed };
+    },
+    async publish(rows) {
+      const applied = await store.transact(() => publish(rows, types));
+      wakeAll();
+      return applied;
+    },
+    async command(issued) {
+      await store.transact(function* () {
+        for (const { endpoint, command } of issued) yield* issue(endpoint, command, clock.now());
+      }, "emergency");
+      wakeAll();
+    },
+    async cancel(ref, cancel) {
+      await store.transact(() => issueCancel(ref, cancel, clock.now()), "emergency");
+      wakeAll();
+    },
+    outcomes: (cid) => store.transact(() => outcomesOf(cid)),
+    async setScopes(endpoint, scopes) {
+      await store.transact(() => setScopes(endpoint, scopes));
+      wakeAll();
+    },
+    compare,
+    stop() {
+      isStopped = true;
+      for (const timer of timers) timer.cancel();
+      for (const session of sessions.keys()) session.stop();
+      sessions.clear();
+    },
+  };
+}

@@ -1,0 +1,33 @@
+import type { Lease } from "../frames.ts";
+import { get, put, type Work } from "../work.ts";
+import { head } from "./publish.ts";
+import { LEASES } from "./tables.ts";
+
+/** @source replication.md 9 */
+const TTL_MS = 15_000;
+/** The cloud gives a lease to another only after its holder, whose clock may be slower, thinks it is over. @source own choice */
+const MARGIN_MS = 1_000;
+
+/**
+ * Renews the leases of groups for the appliance that asks, or gives it those that nobody holds. Each change of the
+ * holder, and each new beginning, has a higher term, by which what an older holder still does can be refused. Not a permission to sound.
+ */
+export function* renewLeases(endpoint: string, groups: readonly string[], now: number): Work<Lease[]> {
+  const leases: Lease[] = [];
+  const { since } = yield* head();
+  for (const group of groups) {
+    const found = yield* get(LEASES, group);
+    if (found && found.holder !== endpoint && found.until > now) {
+      leases.push({ group, holder: found.holder, term: found.term, ttlMs: 0 });
+      continue;
+    }
+    // What was granted before a restore is not known any more, and must have ended.
+    if (found?.holder !== endpoint && now < since + TTL_MS + MARGIN_MS) continue;
+    const isKept = found?.holder === endpoint && found.until > now;
+    // Terms of before a restore are older seconds.
+    const term = isKept ? found.term : Math.max((found?.term ?? 0) + 1, Math.floor(now / 1000));
+    yield* put(LEASES, { group, holder: endpoint, term, until: now + TTL_MS + MARGIN_MS });
+    leases.push({ group, holder: endpoint, term, ttlMs: TTL_MS });
+  }
+  return leases;
+}

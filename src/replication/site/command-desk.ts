@@ -1,0 +1,156 @@
+import type { Clock, Timer } from "../../base/clock.ts";
+import type { Command, Outcome } from "../frames.ts";
+import type { Work, WorkStore } from "../work.ts";
+import type { CloudTime } from "./cloud-time.ts";
+import { type CommandState, moveCommand, reportHeard } from "./inbox.ts";
+
+/** What makes a command heard. Returns what silences it. */
+export type Play = (
+  command: Command,
+  /** `heard` once the first packet is out; `ended` once, unless it was silenced. */
+  on: { heard(): void; ended(result: "done" | "failed"): void },
+) => () => void;
+
+/** What the desk needs. */
+export interface DeskNeeds {
+  store: WorkStore;
+  clock: Pick<Clock, "now" | "monotonicMs" | "after">;
+  time: CloudTime;
+  newId(): string;
+  play: Play;
+  /** Whether another appliance of the group is heard on the local network. */
+  hasContact(): boolean;
+  /** There is something to be sent. */
+  reported(): void;
+  onFault(error: unknown): void;
+}
+
+/** Carries commands out in their time. */
+export interface CommandDesk {
+  /** `old` ones were armed before this process began. */
+  arm(command: Command, old: boolean): void;
+  /** Another appliance is heard with this command. */
+  peerHeard(cid: string): void;
+  silence(cid: string): void;
+  /** The cloud was heard: it is known that this is no older copy, and how late it is. */
+  verified(): void;
+  /** These are settled otherwise. */
+  forget(cids: readonly string[]): void;
+  stop(): void;
+}
+
+/** Rank k waits k times this for a sound of those before it. @source replication.md, amendments */
+const RANK_MS = 3_000;
+/** So often it is looked again at what can't be judged. */
+const AGAIN_MS = 1_000;
+
+interface Waiting {
+  command: Command;
+  old: boolean;
+  /** Monotonic moment of this appliance's turn. */
+  turnAt: number;
+  timer: Timer | null;
+}
+
+/** Makes the desk. */
+export function createCommandDesk(needs: DeskNeeds): CommandDesk {
+  const { store, clock, time } = needs;
+  const waiting = new Map<string, Waiting>();
+  const sounding = new Map<string, () => void>();
+  let isVerified = false;
+
+  const move = async (cid: string, from: CommandState, to: CommandState): Promise<boolean> => {
+    const moved = await store.transact(() => moveCommand(cid, from, to, needs.newId(), clock.now()), "emergency");
+    if (moved) needs.reported();
+    return moved;
+  };
+  const guarded = (job: Promise<unknown>): void => void job.catch(needs.onFault);
+  const isLate = ({ notAfter }: Command): boolean => (time.latest() ?? Number.POSITIVE_INFINITY) > notAfter;
+
+  function lookLater(entry: Waiting, delayMs: number): void {
+    entry.timer?.cancel();
+    entry.timer = clock.after(delayMs, () => look(entry), { background: true });
+  }
+
+  function look(entry: Waiting): void {
+    const { command, old, turnAt } = entry;
+    const { cid } = command;
+    if (waiting.get(cid) !== entry) return;
+    const latest = time.latest();
+    const isRoutine = command.class !== "emergency";
+    const wait = turnAt - clock.monotonicMs();
+    if (latest !== null && latest > command.notAfter) settle(cid, "armed", "expired");
+    // Whether a routine command was carried out by a later copy of this appliance, only the cloud can tell.
+    else if (latest === null || (old && !isVerified && isRoutine)) lookLater(entry, AGAIN_MS);
+    else if (wait > 0) lookLater(entry, Math.ceil(wait));
+    else if (command.rank > 0 && isRoutine && !needs.hasContact()) settle(cid, "armed", "skipped");
+    else {
+      waiting.delete(cid);
+      guarded(begin(command));
+    }
+  }
+
+  function settle(cid: string, from: CommandState, to: Outcome): void {
+    waiting.get(cid)?.timer?.cancel();
+    waiting.delete(cid);
+    guarded(move(cid, from, to));
+  }
+
+  async function begin(command: Command): Promise<void> {
+    const { cid } = command;
+    if (!(await move(cid, "armed", "started"))) return;
+    // The commit took its time, too.
+    if (isLate(command)) {
+      await move(cid, "started", "expired");
+      return;
+    }
+    const stop = needs.play(command, {
+      heard: () => guarded(tellHeard(cid)),
+      ended(result) {
+        if (sounding.delete(cid)) guarded(move(cid, "started", result));
+      },
+    });
+    sounding.set(cid, stop);
+  }
+
+  async function tellHeard(cid: string): Promise<void> {
+    await store.transact((): Work<void> => reportHeard(cid, needs.newId(), clock.now()), "emergency");
+    needs.reported();
+  }
+
+  const lookAtAll = (): void => {
+    for (const entry of [...waiting.values()]) look(entry);
+  };
+
+  return {
+    arm(command, old) {
+      const entry = { command, old, turnAt: clock.monotonicMs() + command.rank * RANK_MS, timer: null };
+      waiting.set(command.cid, entry);
+      look(entry);
+    },
+    peerHeard(cid) {
+      const entry = waiting.get(cid);
+      if (entry && entry.command.rank > 0) settle(cid, "armed", "skipped");
+    },
+    silence(cid) {
+      waiting.get(cid)?.timer?.cancel();
+      waiting.delete(cid);
+      sounding.get(cid)?.();
+      sounding.delete(cid);
+    },
+    verified() {
+      isVerified = true;
+      lookAtAll();
+    },
+    forget(cids) {
+      for (const cid of cids) {
+        waiting.get(cid)?.timer?.cancel();
+        waiting.delete(cid);
+      }
+    },
+    stop() {
+      for (const { timer } of waiting.values()) timer?.cancel();
+      waiting.clear();
+    },
+  };
+}

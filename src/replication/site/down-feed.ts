@@ -1,0 +1,165 @@
+import type { DownPage, DownRow, Limits, SnapPage } from "../frames.ts";
+import type { ReplicatedTypes } from "../replicated-types.ts";
+import { type Applied, type Body, clear, drop, get, put, scan, type Work } from "../work.ts";
+import { settleEdits, showBase } from "./edits.ts";
+import { linkState } from "./link-state.ts";
+import { BASE, type BaseRow, LINK, type LinkState, PARKED, type Parked, STAGE, type Staged } from "./tables.ts";
+
+/** Removals come after all that is put, what refers to others first. */
+const REMOVALS_FROM = 3000;
+/** Rows that wait for others come after the others. */
+const WAITING_FROM = 1000;
+/** So often a row may wait for one that it refers to; then it is refused. */
+const MOST_WAITS = 10;
+
+/** What a frame of the cloud's feed led to. */
+export type Taken = "gap" | "staged" | "marked";
+
+/** Stores a page; it is not to be seen before its mark. Nothing is stored when the page does not follow on. */
+export function* receivePage(page: DownPage, types: ReplicatedTypes): Work<Taken> {
+  const link = yield* linkState();
+  const isSnapping = link.snapTo !== null && link.snapEnded === 0;
+  if (page.from !== link.recv || isSnapping || link.marking) return "gap";
+  yield* stage(page.rows, types);
+  const { mark, to } = page;
+  yield* put(LINK, { ...link, recv: to, marking: mark ? { to } : null, decided: mark?.decided ?? link.decided });
+  if (!mark) return "staged";
+  yield* stageParked();
+  const covered = yield* settleEdits(mark.decided, mark.results);
+  for (const { type, id, body } of covered) yield* stageCovered(type, id, body, types);
+  return "marked";
+}
+
+/** Stores a page of a snapshot. */
+export function* receiveSnapPage(page: SnapPage, types: ReplicatedTypes): Work<Taken> {
+  const link = yield* linkState();
+  if (link.snapTo !== page.h0 || link.snapEnded === 1 || page.from !== link.snapAfter) return "gap";
+  yield* stage(page.rows, types);
+  const ended = page.end ? { snapEnded: 1, recv: page.h0 } : {};
+  yield* put(LINK, { ...link, snapAfter: page.after, ...ended });
+  return "staged";
+}
+
+function* stage(rows: readonly DownRow[], types: ReplicatedTypes): Work<void> {
+  for (const [op, type, id, seq, body] of rows) {
+    const gone = op === "d" ? 1 : 0;
+    const rank = gone ? REMOVALS_FROM - types.rankOf(type) : types.rankOf(type);
+    yield* put(STAGE, { type, id, seq, gone, body: gone ? null : (body ?? null), rank, waits: 0 });
+  }
+}
+
+/** What was refused before may pass now. */
+function* stageParked(): Work<void> {
+  for (const { type, id, seq, body } of yield* scan(PARKED, { limit: 100 })) {
+    if (yield* get(STAGE, type, id)) continue;
+    yield* put(STAGE, { type, id, seq, gone: body ? 0 : 1, body, rank: WAITING_FROM, waits: 0 });
+  }
+}
+
+/** An edit was decided: what was below it is shown again, unless a newer version just came. */
+function* stageCovered(type: string, id: string, body: Body | null, types: ReplicatedTypes): Work<void> {
+  // A resync brings every row that there still is.
+  if ((body && (yield* linkState()).snapTo !== null) || (yield* get(STAGE, type, id))) return;
+  const seq = (yield* get(BASE, type, id))?.seq ?? 0;
+  yield* stage([body ? ["p", type, id, seq, body] : ["d", type, id, seq]], types);
+}
+
+/** Begins a resync, or goes on with it. False when it does not follow on from what is stored. */
+export function* beginSnapshot(resync: { h0: number; after: string | null }): Work<boolean> {
+  const link = yield* linkState();
+  if (resync.after !== null) return link.snapTo === resync.h0 && link.snapAfter === resync.after;
+  yield* clear(STAGE);
+  yield* put(LINK, { ...link, snapTo: resync.h0, snapAfter: null, snapEnded: 0, fresh: 0 });
+  return true;
+}
+
+/** Whether a mark is being applied. */
+export function* isMarking(): Work<boolean> {
+  return (yield* linkState()).marking !== null;
+}
+
+/**
+ * Applies the next rows of a mark that arrived; the last slice makes the appliance equal to the cloud. The order lets no
+ * row refer to one that is not there, also between slices. True when the mark is done.
+ */
+export function* applySlice(types: ReplicatedTypes, limits: Limits): Work<boolean> {
+  const link = yield* linkState();
+  if (!link.marking) return true;
+  const staged = yield* scan(STAGE, { by: "turn", limit: limits.sliceRows });
+  const removalsNext = (staged[0]?.rank ?? REMOVALS_FROM) > REMOVALS_FROM - WAITING_FROM;
+  if (link.snapTo !== null && removalsNext && (yield* sweep(link, limits)) > 0) return false;
+  for (const row of staged) yield* applyStaged(row, link, types);
+  // A small mark is one transaction with its end.
+  if ((yield* scan(STAGE, { limit: 1 })).length > 0 || (link.snapTo !== null && !removalsNext)) return false;
+  yield* finishMark();
+  return true;
+}
+
+function* applyStaged(row: Staged, link: LinkState, types: ReplicatedTypes): Work<void> {
+  const { type, id, seq, gone, body } = row;
+  const gen = link.snapTo === null ? link.gen : link.gen + 1;
+  const applied = yield* showBase(type, id, gone ? null : forNow(row, types));
+  if ((applied === "wait" || isForNow(row)) && row.waits < MOST_WAITS) {
+    yield* put(STAGE, { ...row, rank: WAITING_FROM + row.waits, waits: row.waits + 1 });
+    return;
+  }
+  yield* drop(STAGE, type, id);
+  yield* parkUnlessDone({ type, id, seq, body: gone ? null : body }, applied);
+  if (gone) yield* drop(BASE, type, id);
+  else yield* put(BASE, { type, id, seq, gen, rank: types.rankOf(type) });
+}
+
+/** Rows that swap their names would wait for each other: once, each is written under a name that nobody has. */
+function forNow(row: Staged, types: ReplicatedTypes): Body | null {
+  const field = types.nameField(row.type);
+  return field && row.body && isForNow(row) ? { ...row.body, [field]: row.id } : row.body;
+}
+
+function isForNow({ waits, gone }: Staged): boolean {
+  return gone === 0 && waits === MOST_WAITS - 2;
+}
+
+/** After a snapshot: removes rows that the cloud no longer has. Returns how many. */
+function* sweep(link: LinkState, limits: Limits): Work<number> {
+  const left = yield* scan(BASE, { by: "sweep", where: [link.gen], newestFirst: true, limit: limits.sliceRows });
+  for (const { type, id, seq } of left) {
+    yield* parkUnlessDone({ type, id, seq, body: null }, yield* showBase(type, id, null));
+    yield* drop(BASE, type, id);
+  }
+  return left.length;
+}
+
+/** A row that its table refuses is passed over, and stays in view as such. */
+function* parkUnlessDone(row: Omit<Parked, "reason">, applied: Applied): Work<void> {
+  if (applied === "done") return yield* drop(PARKED, row.type, row.id);
+  const waited = row.body ? "It refers to something that is not there." : "Something here refers to it.";
+  yield* put(PARKED, { ...row, reason: applied === "wait" ? waited : applied.refused });
+}
+
+function* finishMark(): Work<void> {
+  const link = yield* linkState();
+  if (!link.marking) return;
+  const snap = link.snapTo === null ? {} : { gen: link.gen + 1, snapTo: null, snapAfter: null, snapEnded: 0 };
+  yield* put(LINK, { ...link, ...snap, applied: link.marking.to, marking: null });
+}
+
+/** Rows of some parts of a type, as the cloud has them at `at`. False when this appliance stands elsewhere by now. */
+export function* repair(
+  { at, type, rows }: { at: number; type: string; rows: readonly DownRow[] },
+  isInPart: (id: string) => boolean,
+  types: ReplicatedTypes,
+): Work<boolean> {
+  const link = yield* linkState();
+  if (link.applied !== at || link.recv !== at || link.marking || link.snapTo !== null) return false;
+  const there = new Set(rows.map(([, , id]) => id));
+  const surplus = (yield* scan(BASE, { where: [type] })).filter(({ id }) => isInPart(id) && !there.has(id));
+  for (const { id } of surplus) {
+    yield* showBase(type, id, null);
+    yield* drop(BASE, type, id);
+  }
+  for (const [, , id, seq, body] of rows) {
+    const base: BaseRow = { type, id, seq, gen: link.gen, rank: types.rankOf(type) };
+    if ((yield* showBase(type, id, body ?? null)) === "done") yield* put(BASE, base);
+  }
+  return true;
+}

@@ -1,0 +1,115 @@
+import type { Lane, Limits, UpPage, UpRow } from "../frames.ts";
+import { type Body, drop, get, put, scan, type Work } from "../work.ts";
+import { linkState } from "./link-state.ts";
+import { LINK, type LinkState, OUT, type Outgoing } from "./tables.ts";
+
+/** A record to be sent. */
+export interface NewRecord {
+  uid: string;
+  op: "p" | "d";
+  type: string;
+  id: string;
+  body: Body | null;
+  at: number;
+  /** The row's older versions need not arrive. */
+  newestOnly?: boolean;
+}
+
+/** How long a record is kept after it arrived, for a cloud that is restored. @source replication.md, settled questions (e) */
+const KEPT_MS = 30 * 24 * 3600_000;
+
+/** Adds a record to a feed; returns its number. */
+export function* enqueue(lane: Lane, record: NewRecord): Work<number> {
+  const link = yield* linkState();
+  const { newestOnly, ...rest } = record;
+  const freed = newestOnly ? yield* hollowOlder(lane, record.type, record.id) : 0;
+  const oseq = link[`${lane}Seq`] + 1;
+  const bytes = sizeOf(record.body);
+  yield* put(OUT, { ...rest, lane, oseq, live: 1, bytes });
+  yield* put(LINK, { ...link, [`${lane}Seq`]: oseq, outBytes: link.outBytes + bytes - freed });
+  return oseq;
+}
+
+function sizeOf(body: Body | null): number {
+  return 100 + (body ? JSON.stringify(body).length : 0);
+}
+
+/** Number and name stay, as the cloud may have got it and asks for its name. Returns the bytes that became free. */
+function* hollowOlder(lane: Lane, type: string, id: string): Work<number> {
+  let freed = 0;
+  for (const older of yield* scan(OUT, { by: "row", where: [lane, type, id, 1] })) {
+    freed += older.bytes - sizeOf(null);
+    yield* put(OUT, { ...older, op: "hollow", body: null, live: 0, bytes: sizeOf(null) });
+  }
+  return freed;
+}
+
+/** The next page of a feed after what was sent, or null. */
+export function* nextPage(lane: Lane, sent: number, limits: Limits): Work<UpPage | null> {
+  const found = yield* scan(OUT, { where: [lane], after: sent, limit: limits.pageRows });
+  const records = withinBytes(found, limits.pageBytes);
+  const last = records.at(-1);
+  if (!last) return null;
+  const rows = records.filter(({ op }) => op !== "hollow").map(wireRow);
+  return { t: "rows", feed: `up.${lane}`, from: sent, to: last.oseq, tail: last.uid, rows };
+}
+
+function wireRow({ op, type, id, oseq, uid, body }: Outgoing): UpRow {
+  const kind = op as "p" | "d";
+  return body ? [kind, type, id, oseq, uid, body] : [kind, type, id, oseq, uid];
+}
+
+function withinBytes(records: readonly Outgoing[], most: number): Outgoing[] {
+  let sum = 0;
+  const over = records.findIndex(({ bytes }, at) => {
+    sum += bytes;
+    return at > 0 && sum > most;
+  });
+  return records.slice(0, over === -1 ? records.length : over);
+}
+
+/** Notes up to where the cloud has a feed. Older news change nothing. */
+export function* noteAcked(lane: Lane, to: number): Work<void> {
+  const link = yield* linkState();
+  if (to > link[`${lane}Acked`]) yield* put(LINK, { ...link, [`${lane}Acked`]: to });
+}
+
+/** Whether the record at `hw` is the one that the cloud has there. False after a restore. */
+export function* hasTail(link: LinkState, lane: Lane, hw: number, tail: string | null): Work<boolean> {
+  if (hw === 0) return true;
+  if (hw > link[`${lane}Seq`]) return false;
+  const own = yield* get(OUT, lane, hw);
+  return own !== null && own.uid === tail;
+}
+
+/**
+ * Numbers everything that is kept anew from 1, to be sent again. Returns the new numbers by uid and the bytes that are
+ * left.
+ */
+export function* renumber(lane: Lane): Work<{ numbers: Map<string, number>; bytes: number }> {
+  const records = yield* scan(OUT, { where: [lane] });
+  const kept = records.filter(({ op }) => op !== "hollow");
+  const numbers = new Map(kept.map(({ uid }, at) => [uid, at + 1]));
+  for (const { oseq } of records) yield* drop(OUT, lane, oseq);
+  for (const record of kept) yield* put(OUT, { ...record, oseq: numbers.get(record.uid) as number });
+  return { numbers, bytes: kept.reduce((sum, { bytes }) => sum + bytes, 0) };
+}
+
+/**
+ * Forgets what arrived long ago, or, oldest first, what is over `mostBytes`; never the last record that arrived, by which
+ * a restore is found out, nor what did not arrive. At most `limit` records; true when there may be more to forget.
+ */
+export function* forgetArrived(lane: Lane, now: number, mostBytes: number, limit = 500): Work<boolean> {
+  const link = yield* linkState();
+  const arrived = yield* scan(OUT, { where: [lane], upTo: link[`${lane}Acked`] - 1, limit });
+  let { outBytes } = link;
+  let forgotten = 0;
+  for (const { oseq, at, bytes } of arrived) {
+    if (at > now - KEPT_MS && outBytes <= mostBytes) break;
+    yield* drop(OUT, lane, oseq);
+    outBytes -= bytes;
+    forgotten += 1;
+  }
+  if (forgotten > 0) yield* put(LINK, { ...link, outBytes });
+  return forgotten === limit;
+}

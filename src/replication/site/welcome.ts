@@ -1,0 +1,66 @@
+import type { Lane, Welcome } from "../frames.ts";
+import { put, type Work } from "../work.ts";
+import { beginSnapshot } from "./down-feed.ts";
+import { renumberEdits } from "./edits.ts";
+import { disownArmed } from "./inbox.ts";
+import { linkState } from "./link-state.ts";
+import { hasTail, renumber } from "./outbox.ts";
+import { LINK } from "./tables.ts";
+
+const LANES: readonly Lane[] = ["bulk", "hot"];
+
+/**
+ * Compares what the cloud has of this appliance with what it has itself. `restored`: this is an older copy (or a clone),
+ * which has begun a new incarnation and must say hello again. `gap`: the snapshot does not follow on. Counters alone
+ * would not do: after a restore a number is used again for another record, so the names of the last ones are compared.
+ * @source replication.md 6, restore detection
+ */
+export function* acceptWelcome(welcome: Welcome): Work<"live" | "restored" | "gap"> {
+  const link = yield* linkState();
+  let isSame = welcome.inc === link.inc;
+  for (const lane of LANES) {
+    const { hw, tail } = welcome.up[lane];
+    isSame = isSame && (yield* hasTail(link, lane, hw, tail));
+  }
+  if (!isSame) {
+    yield* beginIncarnation(Math.max(welcome.inc, link.inc) + 1);
+    return "restored";
+  }
+  const isNewEpoch = welcome.epoch !== link.epoch;
+  yield* put(LINK, {
+    ...link,
+    epoch: welcome.epoch,
+    // Numbers of commands belong to an epoch: those of a restored cloud begin where its copy ended.
+    cmdHw: isNewEpoch ? 0 : link.cmdHw,
+    bulkAcked: welcome.up.bulk.hw,
+    hotAcked: welcome.up.hot.hw,
+    decided: Math.min(link.decided, welcome.up.hot.hw),
+  });
+  if (!welcome.resync) return "live";
+  return (yield* beginSnapshot(welcome.resync)) ? "live" : "gap";
+}
+
+/**
+ * Tells a restored copy what it is, before its first connection: what it stands ready to do may have been done since, and
+ * only emergencies are done again. A copy that nobody tells finds out by `acceptWelcome`, if anything reached the cloud.
+ */
+export function* adoptRestoredCopy(uidOf: () => string, at: number): Work<void> {
+  yield* disownArmed(uidOf, at);
+  yield* beginIncarnation((yield* linkState()).inc + 1);
+}
+
+function* beginIncarnation(inc: number): Work<void> {
+  const bulk = yield* renumber("bulk");
+  const hot = yield* renumber("hot");
+  yield* renumberEdits(hot.numbers);
+  yield* put(LINK, {
+    ...(yield* linkState()),
+    inc,
+    bulkSeq: bulk.numbers.size,
+    bulkAcked: 0,
+    hotSeq: hot.numbers.size,
+    hotAcked: 0,
+    decided: 0,
+    outBytes: bulk.bytes + hot.bytes,
+  });
+}

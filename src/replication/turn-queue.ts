@@ -1,0 +1,42 @@
+/** Things that are done one after the other, the urgent ones first. */
+export interface TurnQueue {
+  /** Rejects what throws to `onFault` alone; the others go on. */
+  add(job: () => Promise<void>, urgent?: boolean): void;
+  /** What has not begun is forgotten. */
+  stop(): void;
+}
+
+/** Makes a queue: one side of a link does one thing at a time, so that what it read is still so when it writes. */
+export function createTurnQueue(onFault: (error: unknown) => void): TurnQueue {
+  const urgent: (() => Promise<void>)[] = [];
+  const normal: (() => Promise<void>)[] = [];
+  let running = false;
+  let stopped = false;
+
+  async function run(): Promise<void> {
+    if (running) return;
+    running = true;
+    for (let job = urgent.shift() ?? normal.shift(); job; job = urgent.shift() ?? normal.shift()) {
+      try {
+        await job();
+      } catch (error) {
+        if (!stopped) onFault(error);
+      }
+      if (stopped) break;
+    }
+    running = false;
+  }
+
+  return {
+    add(job, first = false) {
+      if (stopped) return;
+      (first ? urgent : normal).push(job);
+      void run();
+    },
+    stop() {
+      stopped = true;
+      urgent.length = 0;
+      normal.length = 0;
+    },
+  };
+}

@@ -1,0 +1,110 @@
+/** A value of a column: texts and whole numbers are kept as they are, everything else as JSON. */
+export type ColumnKind = "text" | "integer" | "json";
+
+/**
+ * A table of replication's own, declared once for every kind of store. `key` and the columns of `indexes` give the
+ * orders in which `scan` can read. Records are plain and never changed in place.
+ */
+export interface Collection<R> {
+  readonly name: string;
+  readonly key: readonly (keyof R & string)[];
+  readonly columns: Readonly<Record<keyof R & string, ColumnKind>>;
+  readonly indexes: Readonly<Record<string, readonly (keyof R & string)[]>>;
+}
+
+/** A part of a key. Texts are ordered by their code units, which all stores must agree on: ids and names in ASCII. */
+export type KeyPart = string | number;
+
+/** Which records a scan reads, in the order of the key or of an index. */
+export interface Range {
+  /** Name of an index; the key unless given. */
+  by?: string;
+  /** Values of the first columns of that order. */
+  where?: readonly KeyPart[];
+  /** The column after those must be greater. */
+  after?: KeyPart;
+  /** The column after those must not be greater. */
+  upTo?: KeyPart;
+  limit?: number;
+  newestFirst?: boolean;
+}
+
+/** A replicated row: field names to inner values, ids for references. */
+export type Body = Readonly<Record<string, unknown>>;
+
+/** What became of a row that was to be written: `wait` for another row that it refers to, or the reason why not. */
+export type Applied = "done" | "wait" | { refused: string };
+
+/** One thing that a piece of work asks of its store. */
+export type Statement =
+  | { do: "get"; of: Collection<never>; key: readonly KeyPart[] }
+  | { do: "put"; of: Collection<never>; record: object }
+  | { do: "drop"; of: Collection<never>; key: readonly KeyPart[] }
+  | { do: "clear"; of: Collection<never> }
+  | { do: "scan"; of: Collection<never>; range: Range }
+  | { do: "row"; type: string; id: string }
+  | { do: "apply"; type: string; id: string; body: Body | null };
+
+/**
+ * Work inside one transaction, as a generator that asks for what it needs: SQLite performs it at once, a database across
+ * a network with pauses. Usage: `const link = yield* get(LINK, "link")`.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: what is sent in follows from the statement, which a generator can't say
+export type Work<T> = Generator<Statement, T, any>;
+
+/** A store that performs work: all of it or nothing; resolves once it is durable. Emergency work goes first. */
+export interface WorkStore {
+  transact<T>(work: () => Work<T>, lane?: "normal" | "emergency"): Promise<T>;
+}
+
+/** Declares a collection. */
+export function collection<R>(
+  name: string,
+  key: readonly (keyof R & string)[],
+  columns: Readonly<Record<keyof R & string, ColumnKind>>,
+  indexes: Readonly<Record<string, readonly (keyof R & string)[]>> = {},
+): Collection<R> {
+  return { name, key, columns, indexes };
+}
+
+/** The record with this key, or null. */
+export function* get<R>(of: Collection<R>, ...key: KeyPart[]): Work<R | null> {
+  return yield { do: "get", of: of as Collection<never>, key };
+}
+
+/** Writes a record in place of the one with its key. */
+export function* put<R extends object>(of: Collection<R>, record: R): Work<void> {
+  yield { do: "put", of: of as unknown as Collection<never>, record };
+}
+
+/** Removes a record; one that is not there is fine. */
+export function* drop<R>(of: Collection<R>, ...key: KeyPart[]): Work<void> {
+  yield { do: "drop", of: of as Collection<never>, key };
+}
+
+/** Removes all records. */
+export function* clear<R>(of: Collection<R>): Work<void> {
+  yield { do: "clear", of: of as Collection<never> };
+}
+
+/** Records in order; all unless `limit` is given. */
+export function* scan<R>(of: Collection<R>, range: Range = {}): Work<R[]> {
+  return yield { do: "scan", of: of as Collection<never>, range };
+}
+
+/** The product's own row as it is shown, null when there is none. */
+export function* shownRow(type: string, id: string): Work<Body | null> {
+  return yield { do: "row", type, id };
+}
+
+/** Writes (or, with null, removes) the product's own row. What a refused row did is undone. */
+export function* applyRow(type: string, id: string, body: Body | null): Work<Applied> {
+  return yield { do: "apply", type, id, body };
+}
+
+/** Performs work at once; for stores that answer without waiting. */
+export function perform<T>(work: Work<T>, answer: (statement: Statement) => unknown): T {
+  let step = work.next();
+  while (!step.done) step = work.next(answer(step.value));
+  return step.value;
+}

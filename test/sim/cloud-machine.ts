@@ -1,0 +1,107 @@
+import type { Limits, Wire } from "../../src/replication/frames.ts";
+import { createHub, type Hub } from "../../src/replication/hub/hub.ts";
+import { beginEpoch } from "../../src/replication/hub/publish.ts";
+import { type FeedRow, ROWS } from "../../src/replication/hub/tables.ts";
+import type { ReplicatedTypes } from "../../src/replication/replicated-types.ts";
+import { type Body, scan } from "../../src/replication/work.ts";
+import type { Dice } from "./dice.ts";
+import type { Figures } from "./figures.ts";
+import { createMachine, type Disk, type Machine } from "./machine.ts";
+import type { End } from "./network.ts";
+import type { Oracle } from "./oracle.ts";
+import type { VirtualTime } from "./virtual-time.ts";
+
+/** What the cloud of the simulation needs. */
+export interface CloudMachineNeeds {
+  disk: Disk;
+  time: VirtualTime;
+  dice: Dice;
+  types: ReplicatedTypes;
+  limits: Limits;
+  oracle: Oracle;
+  figures: Figures;
+  violated(error: unknown): void;
+  /** The process ended: its connections are gone. */
+  crashed(): void;
+  /** A frame came; part of the trace. */
+  came(what: string): void;
+}
+
+/** The cloud of the simulation: the product's own hub, on a machine that may die. */
+export interface CloudMachine {
+  readonly machine: Machine;
+  hub: Hub | null;
+  /** The cloud's end of a new connection, null while it is down. */
+  accept(wire: Wire): End | null;
+  boot(): Promise<void>;
+  backUp(): void;
+  restore(): void;
+  liveRows(type: string): (FeedRow & { body: Body })[];
+}
+
+/** Makes a cloud that is switched off. */
+export function createCloudMachine(needs: CloudMachineNeeds): CloudMachine {
+  const { time, dice, types, limits, oracle, figures, violated } = needs;
+  const backups: { disk: Disk; timeline: ReturnType<Oracle["timeline"]> }[] = [];
+  let mustBeginEpoch = false;
+  const machine = createMachine({
+    time,
+    dice,
+    disk: needs.disk,
+    fault: { skewMs: 0, drift: 0 },
+    committed: oracle.cloudCommitted,
+    crashed() {
+      figures.crashes += 1;
+      needs.crashed();
+      cloud.hub?.stop();
+      cloud.hub = null;
+      time.in(100 + dice.roll() * 3_000, () => void cloud.boot().catch(violated));
+    },
+  });
+
+  const cloud: CloudMachine = {
+    machine,
+    hub: null,
+    async boot() {
+      if (machine.life) return;
+      const { store, clock } = machine.boot();
+      const hub = createHub({ store, clock, types, limits, newId: dice.id, onFault: violated });
+      await hub.start();
+      if (mustBeginEpoch) await store.transact(() => beginEpoch(dice.id(), clock.now()));
+      mustBeginEpoch = false;
+      cloud.hub = hub;
+    },
+    accept(wire) {
+      const { hub } = cloud;
+      const { life } = machine;
+      if (!hub || !life) return null;
+      const session = hub.connected(wire);
+      return {
+        frame(frame) {
+          if (!life.isAlive) return;
+          needs.came(frame.t);
+          session.frame(frame);
+        },
+        closed: () => life.isAlive && session.closed(),
+      };
+    },
+    backUp() {
+      if (mustBeginEpoch || !cloud.hub) return;
+      backups.push({ disk: machine.disk.copy(), timeline: oracle.timeline() });
+      if (backups.length > 3) backups.shift()?.disk.close();
+    },
+    restore() {
+      const backup = backups.length > 0 ? dice.pick(backups) : null;
+      if (!backup) return;
+      figures.cloudRestores += 1;
+      machine.crash();
+      machine.disk.close();
+      machine.disk = backup.disk.copy();
+      oracle.cloudRestored(backup.timeline);
+      mustBeginEpoch = true;
+    },
+    liveRows: (type) =>
+      machine.disk.peek(() => scan(ROWS, { by: "live", where: [type, 0] })) as (FeedRow & { body: Body })[],
+  };
+  return cloud;
+}

@@ -1,0 +1,50 @@
+/** What happened in a run, or in many. */
+export interface Figures {
+  cuts: number;
+  crashes: number;
+  resyncs: number;
+  siteRestores: number;
+  cloudRestores: number;
+  diskErrors: number;
+  floorJumps: number;
+  commands: number;
+  cancels: number;
+  sounded: number;
+  localSends: number;
+  edits: number;
+  publications: number;
+  mismatches: number;
+  frames: number;
+  gaps: number;
+  marks: number;
+  onDisk: number;
+}
+
+/** Nothing happened. */
+export function noFigures(): Figures {
+  return {
+    cuts: 0,
+    crashes: 0,
+    resyncs: 0,
+    siteRestores: 0,
+    cloudRestores: 0,
+    diskErrors: 0,
+    floorJumps: 0,
+    commands: 0,
+    cancels: 0,
+    sounded: 0,
+    localSends: 0,
+    edits: 0,
+    publications: 0,
+    mismatches: 0,
+    frames: 0,
+    gaps: 0,
+    marks: 0,
+    onDisk: 0,
+  };
+}
+
+/** Adds one run to many. */
+export function addFigures(to: Figures, more: Figures): void {
+  for (const name of Object.keys(more) as (keyof Figures)[]) to[name] += more[name];
+}

@@ -1,0 +1,179 @@
+import type { Command } from "../../src/replication/frames.ts";
+import { forgetTombstones } from "../../src/replication/hub/clean-up.ts";
+import { BASE } from "../../src/replication/site/tables.ts";
+import { scan } from "../../src/replication/work.ts";
+import type { CloudMachine } from "./cloud-machine.ts";
+import { cloudWrite } from "./cloud-writes.ts";
+import type { Dice } from "./dice.ts";
+import type { Figures } from "./figures.ts";
+import type { Disk } from "./machine.ts";
+import type { Network } from "./network.ts";
+import { type Issued, SCOPES } from "./oracle.ts";
+import type { SiteMachine } from "./site-machine.ts";
+import type { VirtualTime } from "./virtual-time.ts";
+
+/** All that can be done to a simulated world. */
+export interface World {
+  dice: Dice;
+  time: VirtualTime;
+  figures: Figures;
+  cloud: CloudMachine;
+  sites: readonly { site: SiteMachine; network: Network; backups: { disk: Disk; at: number }[] }[];
+  lan: { isUp: boolean };
+  issued: Map<string, Issued>;
+  violated(error: unknown): void;
+}
+
+/** Does one thing to the world: people write and send, machines and networks fail. */
+export function happen(world: World): void {
+  const { dice, time, figures, cloud, lan } = world;
+  const one = dice.pick(world.sites);
+  const { site, network, backups } = one;
+  const chances: readonly (readonly [weight: number, fn: () => unknown])[] = [
+    [20, () => publish(world)],
+    [7, () => edit(world, site)],
+    [8, () => report(world, site)],
+    [4, () => setPanel(world, site)],
+    [12, () => command(world)],
+    [3, () => cancel(world)],
+    [3, () => network.cut()],
+    [
+      2,
+      () => {
+        network.isUp = dice.happens(0.6);
+        if (!network.isUp) network.cut();
+      },
+    ],
+    [
+      2,
+      () => {
+        network.bandwidth = dice.pick([0.5, 5, 100, 1000]);
+        network.latencyMs = dice.pick([1, 5, 50, 400]);
+      },
+    ],
+    [1, () => Object.assign(lan, { isUp: !lan.isUp })],
+    [2, () => Object.assign(site.machine, { crashIn: 1 + dice.below(12) })],
+    [2, () => Object.assign(cloud.machine, { crashIn: 1 + dice.below(12) })],
+    [0.5, () => site.machine.crash()],
+    [
+      0.5,
+      () => {
+        figures.diskErrors += 1;
+        site.machine.crashIn = 1;
+      },
+    ],
+    [
+      1,
+      () => {
+        backups.push({ disk: site.machine.disk.copy(), at: time.now() });
+        if (backups.length > 3) backups.shift()?.disk.close();
+      },
+    ],
+    [1, () => cloud.backUp()],
+    [
+      0.3,
+      () => {
+        const backup = backups.length > 0 ? dice.pick(backups) : null;
+        if (!backup) return;
+        figures.siteRestores += 1;
+        site.restore(backup, dice.happens(0.5));
+      },
+    ],
+    [0.4, () => cloud.restore()],
+    [
+      1,
+      () => {
+        figures.floorJumps += 1;
+        const kept = dice.below(20_000);
+        void cloud.machine.life?.store.transact(() => forgetTombstones(time.now(), kept)).catch(world.violated);
+      },
+    ],
+    [0.5, () => void cloud.hub?.setScopes(site.watched.name, dice.pick(SCOPES)).catch(world.violated)],
+    [0.2, () => site.rot()],
+    [0.5, () => cloud.hub?.compare()],
+  ];
+  let left = dice.roll() * chances.reduce((sum, [weight]) => sum + weight, 0);
+  const chosen = chances.find(([weight]) => {
+    left -= weight;
+    return left < 0;
+  });
+  chosen?.[1]();
+}
+
+function publish({ dice, time, figures, cloud, violated }: World): void {
+  figures.publications += 1;
+  const rows = Array.from({ length: dice.happens(0.2) ? 4 : 1 }, () => cloudWrite(cloud, dice, time.now())).flat();
+  void cloud.hub?.publish(rows).catch(violated);
+}
+
+function report({ dice, figures }: World, site: SiteMachine): void {
+  figures.localSends += 1;
+  const id = dice.id();
+  site.write("reports", id, () => ({ id, note: "seen" }));
+}
+
+function setPanel({ dice }: World, site: SiteMachine): void {
+  const id = `${site.watched.name}-${dice.below(3)}`;
+  site.write("panels", id, () => (dice.happens(0.2) ? null : { id, note: `p${dice.below(1e6)}` }));
+}
+
+function edit({ dice, figures }: World, site: SiteMachine): void {
+  const rows = site.machine.disk.peek(() => scan(BASE)).filter(({ type }) => type !== "people");
+  figures.edits += 1;
+  if (rows.length === 0 || dice.happens(0.15)) {
+    const id = dice.id();
+    const body = { id, name: `Room ${dice.below(12)}`, note: "made here" };
+    return site.write("rooms", id, () => body);
+  }
+  const row = dice.pick(rows);
+  if (dice.happens(0.15)) return site.write(row.type, row.id, () => null);
+  const field = row.type === "lists" ? dice.pick(["note", "word"]) : "note";
+  const [value, isFewer] = [`s${dice.below(1e6)}`, dice.happens(0.3)];
+  site.write(row.type, row.id, (before) => {
+    if (!before) return null;
+    const members = (before.personIds ?? []) as string[];
+    return { ...before, ...(isFewer && members.length > 0 ? { personIds: members.slice(1) } : {}), [field]: value };
+  });
+}
+
+function command({ dice, time, figures, cloud, sites, issued, violated }: World): void {
+  const { hub } = cloud;
+  const { life } = cloud.machine;
+  if (!hub || !life) return;
+  const names = sites.map(({ site }) => site.watched.name);
+  const isEmergency = dice.happens(0.5);
+  const isGroup = dice.happens(0.5);
+  if (dice.happens(0.5)) names.reverse();
+  const endpoints = isGroup ? names : names.slice(0, 1);
+  const cid = dice.id();
+  const lasts = isEmergency ? 2_000 + dice.roll() * 60_000 : 1_000 + dice.roll() * 20_000;
+  const notAfter = Math.round(time.now() + lasts);
+  const kind = "broadcast" as const;
+  const shared = { cid, kind, class: isEmergency ? ("emergency" as const) : ("routine" as const), notAfter };
+  const ranked = endpoints.map((endpoint, rank) => {
+    const command: Command = { ...shared, rank, term: 0, ref: null, body: {} };
+    return { endpoint, command };
+  });
+  figures.commands += endpoints.length;
+  // Known before it is certain: it may be carried out before the cloud knows that it was issued.
+  const [first] = ranked;
+  if (first) issued.set(cid, { command: first.command, group: isGroup ? endpoints : [], cancelledAt: null });
+  void hub.command(ranked).catch(violated);
+}
+
+function cancel({ dice, time, figures, cloud, issued, violated }: World): void {
+  const open = [...issued.values()].slice(-8).filter(({ cancelledAt }) => cancelledAt === null);
+  if (!cloud.hub || open.length === 0) return;
+  const target = dice.pick(open);
+  target.cancelledAt = time.now();
+  figures.cancels += 1;
+  const own = {
+    cid: dice.id(),
+    class: "emergency" as const,
+    notAfter: time.now() + 3_600_000,
+    rank: 0,
+    term: 0,
+    body: {},
+  };
+  void cloud.hub.cancel(target.command.cid, own).catch(violated);
+}

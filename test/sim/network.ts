@@ -1,0 +1,107 @@
+import { createFrameLanes } from "../../src/replication/frame-lanes.ts";
+import type { Frame, Wire } from "../../src/replication/frames.ts";
+import type { Dice } from "./dice.ts";
+import type { VirtualTime } from "./virtual-time.ts";
+
+/** One end of a connection, as the process behind it takes part. */
+export interface End {
+  frame(frame: Frame): void;
+  /** This end learns that the connection is gone, maybe long after. */
+  closed(code: string): void;
+}
+
+/** What the network saw. */
+export interface NetworkFigures {
+  cuts: number;
+  frames: number;
+  /** Connections that a side closed since a frame did not follow on. */
+  gaps: number;
+}
+
+/** The network between an appliance and the cloud. */
+export interface Network {
+  isUp: boolean;
+  /** Bytes a ms. */
+  bandwidth: number;
+  latencyMs: number;
+  /** Connects two ends; `attach` gives each its wire. */
+  connect(attach: (site: Wire, cloud: Wire) => { site: End; cloud: End }): void;
+  /** What is on its way is lost; each end learns of it at a time of its own. So it is, too, when a process ends. */
+  cut(): void;
+}
+
+/** Rough, since writing each frame out would take most of the time. */
+function sizeOf(frame: Frame): number {
+  return frame.t === "rows" || frame.t === "snap" || frame.t === "repair" ? 150 + frame.rows.length * 200 : 150;
+}
+
+function isBulk(frame: Frame): boolean {
+  return frame.t === "snap" || frame.t === "repair" || (frame.t === "rows" && frame.feed !== "up.hot");
+}
+
+/** Makes it. `violated` is told when a command waits for bulk that was not yet on its way. */
+export function createNetwork(
+  time: VirtualTime,
+  dice: Dice,
+  figures: NetworkFigures,
+  violated: (what: string) => void,
+): Network {
+  let cutCurrent: (() => void) | null = null;
+
+  const network: Network = {
+    isUp: true,
+    bandwidth: 1000,
+    latencyMs: 5,
+    connect(attach) {
+      cutCurrent?.();
+      let isUp = true;
+      let ends: { site: End; cloud: End } | null = null;
+
+      const over = (code: string, isQuick: boolean): void => {
+        if (!isUp) return;
+        isUp = false;
+        if (code === "gap") figures.gaps += 1;
+        for (const end of [ends?.site, ends?.cloud]) {
+          const isHalfOpen = !isQuick && dice.happens(0.05);
+          time.in(isHalfOpen ? dice.roll() * 45_000 : dice.roll() * 300, () => end?.closed(code));
+        }
+      };
+      const pipe = (to: () => End | undefined): Wire => {
+        let bulkStarted = 0;
+        let arrives = 0;
+        const queuedAt = new Map<Frame, number>();
+        const lanes = createFrameLanes({
+          transmit(frame, done) {
+            if (frame.t === "cmd" && bulkStarted > (queuedAt.get(frame) ?? 0))
+              violated("I9: a command waited for bulk");
+            if (isBulk(frame)) bulkStarted += 1;
+            figures.frames += 1;
+            const takes = sizeOf(frame) / network.bandwidth;
+            arrives = Math.max(arrives, time.now() + takes + network.latencyMs * (0.5 + dice.roll()));
+            time.in(takes, () => isUp && done());
+            time.at(arrives, () => isUp && to()?.frame(frame));
+          },
+          close: (code) => over(code, true),
+        });
+        return {
+          send(frame) {
+            if (frame.t === "cmd") queuedAt.set(frame, bulkStarted);
+            lanes.send(frame);
+          },
+          close: lanes.close,
+        };
+      };
+      ends = attach(
+        pipe(() => ends?.cloud),
+        pipe(() => ends?.site),
+      );
+      cutCurrent = () => over("cut", false);
+    },
+    cut() {
+      if (cutCurrent) figures.cuts += 1;
+      cutCurrent?.();
+      cutCurrent = null;
+    },
+  };
+  return network;
+}

@@ -1,0 +1,260 @@
+import type { Command, Lease } from "../../src/replication/frames.ts";
+import {
+  COMMANDS,
+  DECIDED,
+  type DecidedEdit,
+  type FeedRow,
+  HEAD,
+  type Head,
+  LINKS,
+  ROWS,
+  type SiteLink,
+} from "../../src/replication/hub/tables.ts";
+import { INBOX, type Kept } from "../../src/replication/site/inbox.ts";
+import { BASE, EDITS, LINK, type LinkState, PARKED, SHADOW } from "../../src/replication/site/tables.ts";
+import { type Body, get, scan, shownRow } from "../../src/replication/work.ts";
+import type { AnyResource } from "../../src/schema/resource.ts";
+import type { Disk, Machine, Performed } from "./machine.ts";
+import { CATALOGUE } from "./resources.ts";
+
+/** A broken promise. */
+export class Violation extends Error {}
+
+/** What the oracle remembers of an appliance. */
+export interface Watched {
+  name: string;
+  machine: Machine;
+  link: LinkState | null;
+  /** Rows were taken from its disk behind its back. */
+  isRotten: boolean;
+  sounded: Map<string, number[]>;
+  restoredAt: number;
+  /** Restored as an image of the disk, of which the copy was not told. */
+  rawRestoredAt: number;
+  diedAt: number;
+  bornAt: number;
+  armed: Map<string, number>;
+  cancelled: Map<string, number>;
+  /** Facts that were made here; those lost with the disk are taken out. */
+  facts: Map<string, number>;
+  edits: Set<string>;
+  leases: Map<string, { term: number; until: number; since: number }>;
+}
+
+/** The state of the cloud's feed that the oracle keeps beside it. */
+interface Timeline {
+  epoch: string;
+  bySeq: FeedRow[];
+  facts: Map<string, number>;
+  decided: Map<string, string>;
+}
+
+/** Watches commits and sounds, and says when a promise is broken. */
+export interface Oracle {
+  cloudCommitted(performed: readonly Performed[]): void;
+  siteCommitted(site: Watched, performed: readonly Performed[]): void;
+  sounded(site: Watched, command: Command): void;
+  /** `leftMs`: for so long the appliance takes itself for the holder. */
+  leased(site: Watched, lease: Lease, leftMs: number, others: readonly Watched[]): void;
+  /** To be kept with a backup of the cloud, and given back with it. */
+  timeline(): Timeline;
+  cloudRestored(to: Timeline): void;
+  /** After all faults are over. */
+  settled(cloud: Machine, sites: readonly Watched[], issued: ReadonlyMap<string, Issued>): void;
+  readonly marks: number;
+  readonly resyncs: number;
+}
+
+/** A command as it was issued. */
+export interface Issued {
+  command: Command;
+  /** Appliances in order of rank; empty for a command of one. */
+  group: readonly string[];
+  cancelledAt: number | null;
+}
+
+/** What an appliance may have been given. */
+export const SCOPES: readonly (readonly string[] | null)[] = [null, ["north"], ["south"]];
+
+function holds(scopes: readonly string[] | null, scope: string | null): boolean {
+  return scope === null || scopes === null || scopes.includes(scope);
+}
+
+/** A row's fields alone, as text, for comparing. */
+function essence(type: string, body: Body | null): string {
+  if (!body) return "";
+  const { fields } = CATALOGUE.byName(type) as AnyResource;
+  return JSON.stringify(Object.keys(fields).map((name) => body[name] ?? null));
+}
+
+/** Makes the oracle; it tells `violated` of each broken promise. `now` is true time. */
+export function createOracle(now: () => number, violated: (violation: Violation) => void): Oracle {
+  let timeline: Timeline = { epoch: "", bySeq: [], facts: new Map(), decided: new Map() };
+  let marks = 0;
+  let resyncs = 0;
+  let cloudRestoredAt = 0;
+
+  const fail = (what: string): void => violated(new Violation(what));
+
+  function expected(upTo: number, scopes: readonly string[] | null): Map<string, FeedRow> {
+    const rows = new Map<string, FeedRow>();
+    for (const row of timeline.bySeq) {
+      if (row && row.seq <= upTo) rows.set(`${row.type}/${row.id}`, row);
+    }
+    for (const [key, row] of rows) if (row.gone || !holds(scopes, row.scope)) rows.delete(key);
+    return rows;
+  }
+
+  function difference(disk: Disk, upTo: number, scopes: readonly string[] | null): string | null {
+    const wanted = expected(upTo, scopes);
+    const base = disk.peek(() => scan(BASE));
+    const parked = new Set(disk.peek(() => scan(PARKED)).map(({ type, id }) => `${type}/${id}`));
+    for (const { type, id, seq } of base) {
+      const row = wanted.get(`${type}/${id}`);
+      if (!row) return `${type}/${id} is there and should not be`;
+      if (row.seq !== seq) return `${type}/${id} is of ${seq}, not of ${row.seq}`;
+      wanted.delete(`${type}/${id}`);
+      if (parked.has(`${type}/${id}`)) continue;
+      const shadow = disk.peek(() => get(SHADOW, type, id));
+      const shown = shadow ? shadow.body : disk.peek(() => shownRow(type, id));
+      if (essence(type, shown) !== essence(type, row.body))
+        return `${type}/${id} is shown as ${essence(type, shown)}, not ${essence(type, row.body)} (${shadow ? "shadow" : "row"})`;
+    }
+    const [missing] = wanted.keys();
+    return missing ? `${missing} is missing` : null;
+  }
+
+  function checkMark(site: Watched, applied: number): void {
+    marks += 1;
+    if (site.isRotten || site.link?.epoch?.split("/")[0] !== timeline.epoch) return;
+    const { disk } = site.machine;
+    // Which of them held when the mark was read, only the cloud knows.
+    const differences = SCOPES.map((scopes) => difference(disk, applied, scopes));
+    if (!differences.includes(null)) fail(`I2: ${site.name} at mark ${applied}: ${differences[0]}`);
+  }
+
+  return {
+    get marks() {
+      return marks;
+    },
+    get resyncs() {
+      return resyncs;
+    },
+    cloudCommitted(performed) {
+      for (const { statement, answer } of performed) {
+        if (statement.do === "apply" && answer === "done" && statement.type === "reports" && statement.body) {
+          timeline.facts.set(statement.id, (timeline.facts.get(statement.id) ?? 0) + 1);
+        }
+        if (statement.do !== "put") continue;
+        const name = statement.of.name;
+        if (name === ROWS.name) {
+          const row = statement.record as FeedRow;
+          timeline.bySeq[row.seq] = row;
+        } else if (name === HEAD.name) timeline.epoch = (statement.record as Head).epoch;
+        else if (name === DECIDED.name) {
+          const { uid, result } = statement.record as DecidedEdit;
+          const before = timeline.decided.get(uid);
+          if (before !== undefined && before !== result) fail(`I6: ${uid} was decided twice`);
+          timeline.decided.set(uid, result);
+        }
+      }
+    },
+    siteCommitted(site, performed) {
+      let applied: number | null = null;
+      const wasMarking = site.link?.marking != null;
+      for (const { statement } of performed) {
+        if (statement.do === "put" && statement.of.name === LINK.name) {
+          const link = statement.record as LinkState;
+          if (site.link?.marking && !link.marking) applied = link.applied;
+          if (link.snapTo !== null && site.link?.snapTo === null) resyncs += 1;
+          site.link = link;
+        } else if (statement.do === "put" && statement.of.name === INBOX.name) {
+          const { cid, state } = statement.record as Kept;
+          if (state === "armed" && !site.armed.has(cid)) site.armed.set(cid, now());
+          if (state === "cancelled") site.cancelled.set(cid, now());
+        } else if ((statement.do === "put" || statement.do === "drop") && statement.of.name === BASE.name) {
+          if (!wasMarking && !site.isRotten) fail(`I2: rows of ${site.name} changed without a mark`);
+        }
+      }
+      if (applied !== null) checkMark(site, applied);
+    },
+    sounded(site, command) {
+      const { cid, notAfter } = command;
+      if (now() > notAfter) fail(`I3: ${site.name} sounded ${cid} ${now() - notAfter} ms too late`);
+      const cancelled = site.cancelled.get(cid);
+      if (cancelled !== undefined && site.restoredAt <= cancelled)
+        fail(`I3: ${site.name} sounded ${cid} though cancelled`);
+      const before = site.sounded.get(cid) ?? [];
+      const last = before.at(-1);
+      site.sounded.set(cid, [...before, now()]);
+      if (last === undefined) return;
+      const wasRestored = site.rawRestoredAt > last || (site.restoredAt > last && cloudRestoredAt > last);
+      if (command.class === "emergency" ? site.diedAt < last : !wasRestored) {
+        fail(`I3: ${site.name} sounded ${cid} (${command.class}) again`);
+      }
+    },
+    leased(site, lease, leftMs, others) {
+      if (lease.holder !== site.name || leftMs <= 0) return;
+      const known = [site, ...others].flatMap(({ leases }) => leases.get(lease.group) ?? []);
+      if (known.some(({ term }) => term > lease.term)) fail(`leases: the term of ${lease.group} fell`);
+      const holds = others.find(({ leases, diedAt }) => {
+        const held = leases.get(lease.group);
+        return held && held.until > now() && diedAt < held.since;
+      });
+      if (holds) fail(`leases: ${holds.name} and ${site.name} hold ${lease.group}`);
+      site.leases.set(lease.group, { term: lease.term, until: now() + leftMs, since: now() });
+    },
+    timeline: () => ({
+      epoch: timeline.epoch,
+      bySeq: [...timeline.bySeq],
+      facts: new Map(timeline.facts),
+      decided: new Map(timeline.decided),
+    }),
+    cloudRestored(to) {
+      // Until the copy begins an epoch of its own, what appliances still hold is of another time.
+      timeline = { epoch: "", bySeq: [...to.bySeq], facts: new Map(to.facts), decided: new Map(to.decided) };
+      cloudRestoredAt = now();
+    },
+    settled(cloud, sites, issued) {
+      const head = cloud.disk.peek(() => get(HEAD, "head")) as Head;
+      for (const site of sites) {
+        const { disk } = site.machine;
+        const link = disk.peek(() => get(LINK, "link")) as LinkState;
+
+        if (link.applied !== head.seq) fail(`I1: ${site.name} stands at ${link.applied}, the cloud at ${head.seq}`);
+        const { scopes } = cloud.disk.peek(() => get(LINKS, site.name)) as SiteLink;
+        const differs = difference(disk, head.seq, scopes);
+        if (differs) fail(`I1: ${site.name}: ${differs}`);
+        const parked = disk.peek(() => scan(PARKED));
+        if (parked.length > 0) fail(`I5: ${site.name} could not write ${JSON.stringify(parked[0])}`);
+        const open = disk.peek(() => scan(EDITS, { by: "open", where: ["pending"] }));
+        if (open.length > 0) fail(`I6: ${site.name} never learnt what became of ${open[0]?.uid}`);
+        if (link.bulkAcked !== link.bulkSeq || link.hotAcked !== link.hotSeq) fail(`I4: ${site.name} did not send all`);
+        for (const fact of site.facts.keys()) {
+          if (timeline.facts.get(fact) !== 1)
+            fail(`I4: ${fact} of ${site.name} is in the cloud ${timeline.facts.get(fact) ?? 0} times`);
+        }
+        for (const uid of site.edits)
+          if (!timeline.decided.has(uid)) fail(`I6: ${uid} of ${site.name} was never decided`);
+      }
+      for (const { endpoint, cid, outcome, open } of cloud.disk.peek(() => scan(COMMANDS))) {
+        const site = sites.find(({ name }) => name === endpoint) as Watched;
+        if (open || !outcome) fail(`I8: nothing is known of ${cid} at ${endpoint}`);
+        const command = issued.get(cid);
+        if (outcome === "done" && command && command.command.kind !== "cancel" && !site.sounded.has(cid)) {
+          fail(`I3: ${cid} at ${endpoint} is said to be done and never sounded`);
+        }
+      }
+      for (const [cid, { command, group, cancelledAt }] of issued) {
+        if (command.class !== "emergency" || group.length === 0 || cancelledAt !== null) continue;
+        if (sites.some((site) => site.sounded.has(cid))) continue;
+        for (const site of sites) {
+          const at = site.armed.get(cid);
+          const turn = (at ?? 0) + 3_000 * group.indexOf(site.name) + 500;
+          const wasThere = at !== undefined && site.bornAt < at && turn < command.notAfter && site.diedAt < at;
+          if (wasThere) fail(`I11: ${site.name} was there and nobody sounded ${cid}`);
+        }
+      }
+    },
+  };
+}

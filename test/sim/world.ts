@@ -1,0 +1,101 @@
+import type { Limits } from "../../src/replication/frames.ts";
+import { replicatedTypes } from "../../src/replication/replicated-types.ts";
+import { createCloudMachine } from "./cloud-machine.ts";
+import { createDice } from "./dice.ts";
+import { type Figures, noFigures } from "./figures.ts";
+import type { Disk } from "./machine.ts";
+import { happen, type World } from "./mishaps.ts";
+import { createNetwork, type Network } from "./network.ts";
+import { createOracle, Violation } from "./oracle.ts";
+import { CATALOGUE } from "./resources.ts";
+import { createSiteMachine, type SiteMachine } from "./site-machine.ts";
+import { createVirtualTime } from "./virtual-time.ts";
+
+/** What came of a run. `trace` is the same for the same seed. */
+export interface Run {
+  figures: Figures;
+  violation: string | null;
+  trace: number;
+}
+
+/** Few rows a page, so that pages, slices and windows are crossed all the time. */
+const SMALL: Limits = { pageRows: 4, pageBytes: 64 * 1024, credit: 3, sliceRows: 3 };
+/** After all faults are over: long enough for every command to be over, too. */
+const HEALING_MS = 150_000;
+
+/** Runs one seed: two appliances and a cloud, and `steps` things that happen to them. */
+export async function runSeed(seed: number, steps: number, makeDisk: () => Disk): Promise<Run> {
+  const dice = createDice(seed);
+  const time = createVirtualTime();
+  const types = replicatedTypes(CATALOGUE);
+  const figures = noFigures();
+  const run: Run = { figures, violation: null, trace: 0 };
+  const came = (what: string): void => {
+    for (const char of `${what}@${time.now()}`) run.trace = (Math.imul(run.trace, 31) + char.charCodeAt(0)) >>> 0;
+  };
+  const violated = (error: unknown): void => {
+    if (error instanceof Violation) run.violation ??= error.message;
+    else run.violation ??= error instanceof Error ? String(error.stack) : String(error);
+  };
+  const oracle = createOracle(time.now, violated);
+  const shared = { time, dice, types, limits: SMALL, oracle, figures, violated };
+  const lan = { isUp: true };
+  const all: SiteMachine[] = [];
+  const networks = new Map<SiteMachine, Network>();
+  const cut = (site: SiteMachine): void => networks.get(site)?.cut();
+  const cloud = createCloudMachine({ ...shared, disk: makeDisk(), came, crashed: () => all.forEach(cut) });
+  const dial = (site: SiteMachine): void => {
+    const network = networks.get(site) as Network;
+    if (!network.isUp || !cloud.hub) return;
+    network.connect((own, other) => {
+      const end = cloud.accept(other);
+      site.attach(own);
+      return { site: site.end(own), cloud: end ?? { frame() {}, closed() {} } };
+    });
+  };
+  for (const name of ["site-a", "site-b"]) {
+    const site = createSiteMachine({ ...shared, name, disk: makeDisk(), lan, sites: all, dial, crashed: cut });
+    all.push(site);
+    networks.set(
+      site,
+      createNetwork(time, dice, figures, (what) => violated(new Violation(what))),
+    );
+  }
+  const sites = all.map((site) => ({ site, network: networks.get(site) as Network, backups: [] }));
+  const world: World = { dice, time, figures, cloud, sites, lan, issued: new Map(), violated };
+
+  void cloud.boot().catch(violated);
+  for (const site of all) site.boot();
+  for (let step = 0; step < steps && !run.violation; step += 1) {
+    happen(world);
+    // Now and then nothing happens for long.
+    await time.run(time.now() + (dice.happens(0.01) ? dice.roll() * 60_000 : dice.roll() * 150));
+  }
+  if (!run.violation) await heal(world);
+  if (!run.violation)
+    oracle.settled(
+      cloud.machine,
+      all.map(({ watched }) => watched),
+      world.issued,
+    );
+  figures.marks = oracle.marks;
+  figures.resyncs = oracle.resyncs;
+  for (const { site, backups } of world.sites) for (const { disk } of [...backups, site.machine]) disk.close();
+  cloud.machine.disk.close();
+  return run;
+}
+
+/** Everything works again, and is given its time. */
+async function heal({ time, cloud, sites, lan }: World): Promise<void> {
+  lan.isUp = true;
+  cloud.machine.crashIn = null;
+  for (const { site, network } of sites) {
+    site.machine.crashIn = null;
+    Object.assign(network, { isUp: true, bandwidth: 1000, latencyMs: 5 });
+  }
+  // What was lost from a disk is found by comparing, at the second time by a resync.
+  for (let turn = 0; turn < 3; turn += 1) {
+    await time.run(time.now() + HEALING_MS / 3);
+    if (turn < 2) cloud.hub?.compare();
+  }
+}
