@@ -79,5 +79,5 @@ export const BELL_PAGES: readonly Shot[] = [
   { name: "bell-ring-list", path: "/ring-lists?open={normal}", wait: ".entry input" },
   { name: "bell-scheduled", path: "/scheduled-messages?open={scheduled}", wait: "[role=dialog] .card li" },
   { name: "bell-clearing", path: "/clearings?open={clearing}", wait: "[role=dialog] .card li" },
-  { name: "bell-sheets", path: "/bells/print", wait: ".bell-print tbody tr" },
+  { name: "bell-sheets", path: "/bell-print", wait: ".bell-print tbody tr" },
 ];

@@ -13,6 +13,7 @@ import { BELL_PAGES, makeBellPictures } from "./bell-pages.ts";
 import { makeOffice } from "./office.ts";
 import { type Appliance, EMPTY, openWindows, PAGES, takePictures } from "./pictures.ts";
 import { SITUATION_PAGES } from "./situation-pages.ts";
+import { WATCH_PAGES } from "./watch-pages.ts";
 
 /** Where the pictures go; the README's own goes to its room. */
 const FOLDER = join(ROOT, "dist/pictures");
@@ -67,7 +68,11 @@ describe("pictures", () => {
       since: Date.parse(createdAt),
       ids: { ...ids, finished: first.id, going, template: templateId },
     };
-    const taken = await takePictures({ ...options, appliance, pages: [...PAGES, ...SITUATION_PAGES, ...BELL_PAGES] });
+    const taken = await takePictures({
+      ...options,
+      appliance,
+      pages: [...PAGES, ...SITUATION_PAGES, ...BELL_PAGES, ...WATCH_PAGES],
+    });
     if (taken.includes(OF_README)) {
       copyFileSync(join(FOLDER, OF_README), join(ROOT, "src/console/pictures/now.png"));
     }

@@ -13,7 +13,7 @@ import { SideSheet } from "../parts/side-sheet.tsx";
 import { useUnsaved } from "../parts/use-unsaved.tsx";
 import { useWords } from "../words/use-words.tsx";
 import { bodyOfChange, CHANGE_KINDS, type ChangeDraft, newDraft } from "./change-draft.ts";
-import { Difference } from "./difference.tsx";
+import { Difference, DifferenceLine } from "./difference.tsx";
 import { TimeField } from "./time-field.tsx";
 import { DRY_RUN, useDifference } from "./use-difference.ts";
 
@@ -71,6 +71,7 @@ export function ChangeSheet({ day, bellScheduleIds, onClose }: ChangeSheetProps)
           <Button type="submit" loading={saving.isPending} disabled={!made || Boolean(difference.error)}>
             {t("change.save")}
           </Button>
+          {made && difference.answer?.ringDiff && <DifferenceLine difference={difference.answer.ringDiff} />}
         </div>
       </form>
     </SideSheet>

@@ -14,13 +14,14 @@ export function changeWords(change: DayChangeRow, { t, language }: Pick<Words, "
   return likeDate ? t("change.words-like", { day: dayWords(likeDate, language, "long") }) : t("change.words-list");
 }
 
-/** The days of a change or exception in words. */
+/** Days from the first to the last in words; `short` tells the year, `column` the day of the week. */
 export function spanWords(
   { startDate, endDate }: { startDate: string; endDate: string | null },
   language: Words["language"],
+  style: "column" | "short" = "column",
 ): string {
-  const first = dayWords(startDate, language, "column");
-  return endDate === null || endDate === startDate ? first : `${first} – ${dayWords(endDate, language, "column")}`;
+  const first = dayWords(startDate, language, style);
+  return endDate === null || endDate === startDate ? first : `${first} – ${dayWords(endDate, language, style)}`;
 }
 
 /** What is changed in a ring list on some days, in words: `delay 60` and its kin. */

@@ -31,12 +31,12 @@ export function Difference({ difference, error, isPending, before, ofMany = true
 
 function Counted({ difference, ofMany }: { difference: RingDifference; ofMany: boolean }) {
   const { t } = useWords();
-  const { added, removed, moved, schedules, partial, overlaps } = difference;
+  const { added, removed, moved, partial, overlaps } = difference;
   const names = useNames(difference, ofMany);
   if (added.count + removed.count + moved.count === 0) {
     return (
       <>
-        <p>{t("difference.none")}</p>
+        <DifferenceLine difference={difference} />
         <Overlaps count={overlaps.count} overlaps={overlaps.first} />
       </>
     );
@@ -51,14 +51,8 @@ function Counted({ difference, ofMany }: { difference: RingDifference; ofMany: b
   );
   return (
     <>
-      <p className="reach-line">
-        {moved.count > 0 && <strong>{t("difference.moved", { n: moved.count })}</strong>}
-        {removed.count > 0 && <strong>{t("difference.removed", { n: removed.count })}</strong>}
-        {added.count > 0 && <strong>{t("difference.added", { n: added.count })}</strong>}
-        {schedules > 1 && <span>{t("difference.schedules", { n: schedules })}</span>}
-      </p>
+      <DifferenceLine difference={difference} />
       {partial && <p className="soft">{t("difference.partial")}</p>}
-      <Overlaps count={overlaps.count} overlaps={overlaps.first} />
       <ul className="plain difference-rings">
         {moved.first
           .slice(0, SHOWN)
@@ -73,7 +67,23 @@ function Counted({ difference, ofMany }: { difference: RingDifference; ofMany: b
         {added.first.slice(0, SHOWN).map((each) => ring(each, "+", shortTime(each.localTime)))}
       </ul>
       <More hidden={[moved, removed, added].reduce((sum, { count }) => sum + Math.max(0, count - SHOWN), 0)} />
+      <Overlaps count={overlaps.count} overlaps={overlaps.first} />
     </>
+  );
+}
+
+/** A difference in one line, such as beside the button that saves it. */
+export function DifferenceLine({ difference }: { difference: RingDifference }) {
+  const { t } = useWords();
+  const { added, removed, moved, schedules } = difference;
+  if (added.count + removed.count + moved.count === 0) return <p className="reach-line">{t("difference.none")}</p>;
+  return (
+    <p className="reach-line">
+      {moved.count > 0 && <strong>{t("difference.moved", { n: moved.count })}</strong>}
+      {removed.count > 0 && <strong>{t("difference.removed", { n: removed.count })}</strong>}
+      {added.count > 0 && <strong>{t("difference.added", { n: added.count })}</strong>}
+      {schedules > 1 && <span>{t("difference.schedules", { n: schedules })}</span>}
+    </p>
   );
 }
 

@@ -7,19 +7,26 @@ import { useScheduleNames, useTemplateNames } from "./use-bells.ts";
 
 const SHOWN = 5;
 
+interface OverlapsProps {
+  count: number;
+  overlaps: readonly OverlapRow[];
+  /** The pairs are shown without being asked for. */
+  isOpen?: boolean;
+}
+
 /** Warns of rings that come at one instant on the same devices; nothing where there are none. */
-export function Overlaps({ count, overlaps }: { count: number; overlaps: readonly OverlapRow[] }) {
+export function Overlaps({ count, overlaps, isOpen = false }: OverlapsProps) {
   const { t, language } = useWords();
   const shown = overlaps.slice(0, SHOWN);
   const templates = useTemplateNames(shown.flatMap((each) => [each.messageTemplateId, each.other.messageTemplateId]));
   const schedules = useScheduleNames(shown.map(({ other }) => other.bellScheduleId));
   if (count === 0) return null;
   return (
-    <div className="overlap" role="note">
-      <p>
+    <details className="overlap" {...(isOpen ? { open: true } : {})}>
+      <summary>
         <span aria-hidden="true">! </span>
         <strong>{t("overlap.count", { n: count })}</strong> {t("overlap.words")}
-      </p>
+      </summary>
       <ul>
         {shown.map((each) => (
           <li key={`${each.at} ${each.entryId} ${each.other.entryId}`}>
@@ -33,7 +40,7 @@ export function Overlaps({ count, overlaps }: { count: number; overlaps: readonl
           </li>
         ))}
       </ul>
-    </div>
+    </details>
   );
 }
 
@@ -45,7 +52,7 @@ export function ScheduleOverlaps({ bellScheduleId }: { bellScheduleId: string })
     <section className="stack">
       <FaultLine error={found.error} />
       {found.data?.total === 0 && <p className="soft">{t("overlap.none")}</p>}
-      {found.data && <Overlaps count={found.data.total} overlaps={found.data.data} />}
+      {found.data && <Overlaps count={found.data.total} overlaps={found.data.data} isOpen />}
     </section>
   );
 }

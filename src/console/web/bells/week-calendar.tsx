@@ -24,7 +24,11 @@ interface WeekCalendarProps {
 export function WeekCalendar({ days, blocks, ...given }: WeekCalendarProps) {
   const { t } = useWords();
   const hours = hoursOf(blocks);
-  const style = { "--hours": hours.end - hours.first, "--hour": `${HOUR_PX}px` } as CSSProperties;
+  const style = {
+    "--hours": hours.end - hours.first,
+    "--hour": `${HOUR_PX}px`,
+    "--block": `${BLOCK_PX - 2}px`,
+  } as CSSProperties;
   return (
     <section className="week" aria-label={t("bells.week")} style={style}>
       <div className="week-hours" aria-hidden="true">
@@ -100,7 +104,7 @@ function RingBlock({ block, nextAt, nameOf, mayMove, onOpen }: RingBlockProps) {
       className={`ring-block ${ringTone(state)}`}
       data-state={state}
       data-dragged={drag.minutes !== 0}
-      style={{ height: BLOCK_PX - 2, ...(drag.minutes === 0 ? {} : { translate: `0 ${drag.offset}px` }) }}
+      {...(drag.minutes === 0 ? {} : { style: { translate: `0 ${drag.offset}px` } })}
       aria-label={[shortTime(time), what, name("ring-state", state), many].filter(Boolean).join(", ")}
       title={[shortTime(time), what, name("ring-state", state), many].filter(Boolean).join(" · ")}
       {...(mayMove(block) ? { "aria-keyshortcuts": "Alt+ArrowUp Alt+ArrowDown" } : {})}

@@ -16,7 +16,7 @@ export const PLACES = [
     to: "/bells",
     word: "rail.bells",
     icon: "M6 17h12l-1.500-3V10a4.500 4.500 0 00-9 0v4zM10 20h4M12 3v2.500",
-    also: ["/bell-schedules", "/ring-lists", "/scheduled-messages", "/clearings"],
+    also: ["/bell-schedules", "/ring-lists", "/scheduled-messages", "/clearings", "/bell-print"],
   },
   {
     to: "/people",

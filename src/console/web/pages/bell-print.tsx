@@ -56,7 +56,7 @@ function Sheet({ schedule }: { schedule: BellScheduleRow }) {
     <article className="card bell-print">
       <h2>{schedule.name}</h2>
       <p>
-        {t("print.zone", { zone: schedule.timeZone ?? site })} · {spanWords(schedule, language)}
+        {t("print.zone", { zone: schedule.timeZone ?? site })} · {spanWords(schedule, language, "short")}
       </p>
       <FaultLine error={lists.error} />
       {kinds.length === 0 && <p>{t("print.nothing")}</p>}

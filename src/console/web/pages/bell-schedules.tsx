@@ -32,7 +32,7 @@ export default function BellSchedulesPage() {
       none={t("schedules.none")}
       route="bell-schedules"
       columns={[
-        { id: "span", head: t("schedules.days"), width: "2fr", cell: (row) => spanWords(row, language) },
+        { id: "span", head: t("schedules.days"), width: "2fr", cell: (row) => spanWords(row, language, "short") },
         { id: "weeks", head: t("field.numWeeks"), width: "7rem", cell: (row) => String(row.numWeeks) },
         {
           id: "zone",
@@ -55,7 +55,7 @@ function ScheduleLinks({ id }: { id: string }) {
       <Link to="/bells" search={{ schedules: id }}>
         {t("bells.title")}
       </Link>
-      <Link to="/bells/print" search={{ schedules: id }}>
+      <Link to="/bell-print" search={{ schedules: id }}>
         {t("print.title")}
       </Link>
     </span>
@@ -121,7 +121,7 @@ function ScheduleSheet({ bellScheduleId, onClose }: { bellScheduleId: string; on
     >
       <div className="row">
         <CloneButton route="bell-schedules/{bellScheduleId}/clone" params={{ bellScheduleId }} />
-        <Link to="/bells/print" search={{ schedules: bellScheduleId }}>
+        <Link to="/bell-print" search={{ schedules: bellScheduleId }}>
           {t("print.title")}
         </Link>
       </div>

@@ -152,6 +152,7 @@ function Year({ from, today, schedules, onDay }: ViewProps) {
 
 function Week({ from, today, schedules, onDay }: ViewProps) {
   const { t, name } = useWords();
+  const now = useNow();
   const days = weekOf(from);
   const [first = from, last = from] = [days[0], days[6]];
   const found = useRings(schedules, first, last);
@@ -172,7 +173,7 @@ function Week({ from, today, schedules, onDay }: ViewProps) {
       {found.isPartial && <p className="soft">{t("bells.partial")}</p>}
       <WeekCalendar
         {...{ days, today, blocks, nameOf, noteOf, onDay }}
-        nextAt={nextInstantOf(found.rings, useNow())}
+        nextAt={first > today ? null : nextInstantOf(found.rings, now)}
         mayMove={(block) => listOf(block)?.permissions.includes("put") ?? false}
         onOpen={(block, to) => setOpened({ block, to })}
       />

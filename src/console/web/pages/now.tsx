@@ -32,25 +32,27 @@ export default function NowPage() {
       </div>
       <div className="glance">
         <HealthCard />
-        <Suspense fallback={<section className="card" />}>
-          <NextBells />
-        </Suspense>
         <SoundingCard rows={soundingOf(rows)} />
         <DevicesCard last={rows.find((row) => stateOf(row) !== "going")} />
       </div>
-      <section className="card">
-        <h2>{t("now.last")}</h2>
-        {!last.isLoading && rows.length === 0 && (
-          <p className="soft">
-            {t("now.last-none")} <Link to="/welcome">{t("now.try")}</Link>
-          </p>
-        )}
-        <ul className="plain">
-          {rows.map((row) => (
-            <LastBroadcast key={row.id} row={row} />
-          ))}
-        </ul>
-      </section>
+      <div className="glance-more">
+        <Suspense fallback={<section className="card" />}>
+          <NextBells />
+        </Suspense>
+        <section className="card">
+          <h2>{t("now.last")}</h2>
+          {!last.isLoading && rows.length === 0 && (
+            <p className="soft">
+              {t("now.last-none")} <Link to="/welcome">{t("now.try")}</Link>
+            </p>
+          )}
+          <ul className="plain">
+            {rows.map((row) => (
+              <LastBroadcast key={row.id} row={row} />
+            ))}
+          </ul>
+        </section>
+      </div>
     </div>
   );
 }

@@ -69,7 +69,7 @@ export const bellsDe: Readonly<Record<keyof typeof bellsEn, string>> = {
   "overlap.words":
     "Dieselben Geräte sollen zugleich zweimal läuten; die weniger dringende Nachricht wartet oder entfällt.",
   "overlap.pair": "„{one}“ und „{other}“ von {schedule}",
-  "overlap.devices": "{n} Gerät|{n} Geräte",
+  "overlap.devices": "({n} Gerät)|({n} Geräte)",
   "overlap.none": "In den nächsten sieben Tagen überschneidet sich auf keinem Gerät etwas.",
   "change.title": "Einen Tag ändern",
   "change.this-day": "Diesen Tag ändern",

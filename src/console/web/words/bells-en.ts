@@ -66,7 +66,7 @@ export const bellsEn = {
   "overlap.count": "{n} overlap.|{n} overlaps.",
   "overlap.words": "The same devices are to ring twice at once; the lesser message waits or is left out.",
   "overlap.pair": "“{one}” and “{other}” of {schedule}",
-  "overlap.devices": "{n} device|{n} devices",
+  "overlap.devices": "({n} device)|({n} devices)",
   "overlap.none": "No two rings of the next seven days meet on the same device.",
   "change.title": "Change a day",
   "change.this-day": "Change this day",
