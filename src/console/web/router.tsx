@@ -118,7 +118,7 @@ export function createConsoleRouter() {
       lazyRouteComponent(() => import("./pages/bells.tsx")),
     ),
     at(
-      "/bells/print",
+      "/bell-print",
       lazyRouteComponent(() => import("./pages/bell-print.tsx")),
     ),
     at(

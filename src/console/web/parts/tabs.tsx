@@ -19,7 +19,7 @@ export const TABS = {
     { to: "/ring-lists", word: "ring-lists.title" },
     { to: "/scheduled-messages", word: "scheduled.title" },
     { to: "/clearings", word: "clearing.title" },
-    { to: "/bells/print", word: "print.title" },
+    { to: "/bell-print", word: "print.title" },
   ],
   people: [
     { to: "/people", word: "users.title" },
