@@ -73,6 +73,7 @@ const PLAN_EVERY_MS = 60_000;
 /** Rings are prepared for so long between two looks at what is due. */
 const PREPARE_FOR_MS = 20;
 const MOST_AT_ONCE = 1_000;
+const TRY_AGAIN_MS = 1_000;
 
 /** Makes the ticker; nothing happens before `start`. */
 export function createTicker(needs: TickerNeeds): Ticker {
@@ -84,8 +85,11 @@ export function createTicker(needs: TickerNeeds): Ticker {
   let planning: Promise<void> | null = null;
   let plannedAt = Number.NEGATIVE_INFINITY;
   let first = true;
+  let hasFailed = false;
   /** Rings that are on their way, by key. */
   const known = new Map<number, RingRow>();
+  /** Rings that could not be made ready, by key, and when that is tried again. */
+  const resting = new Map<number, number>();
 
   const isTooLate = ({ at }: RingRow, now: number): boolean => now - at > LATE_LIMIT_MS;
 
@@ -106,8 +110,27 @@ export function createTicker(needs: TickerNeeds): Ticker {
   /** What an ended run had started: it sounded, or the end came first. */
   const settleStarted = async (): Promise<void> => {
     const cut = startedRings(store).filter((ring) => !port.hasBegun(ring));
-    for (const ring of cut) await port.withdraw(ring);
+    for (const ring of cut) await takeBack(ring);
     if (cut.length > 0) await store.write((tx) => miss(tx, cut, "cut-off"));
+  };
+
+  /** What can't be taken away must not keep others from ringing: nobody lets it sound. */
+  const takeBack = (ring: RingRow): Promise<void> =>
+    port
+      .withdraw(ring)
+      .catch((error: unknown) => log.error({ err: error, ringId: ring.id }, "a ring was not taken back"));
+
+  /** As `port.prepare`; undefined when it failed and is to be tried again. */
+  const tryToPrepare = async (ring: RingRow): Promise<string | null | undefined> => {
+    try {
+      const note = await port.prepare(ring);
+      resting.delete(ring.pk);
+      return note;
+    } catch (error) {
+      log.error({ err: error, ringId: ring.id }, "a ring could not be made ready");
+      resting.set(ring.pk, clock.monotonicMs() + TRY_AGAIN_MS);
+      return undefined;
+    }
   };
 
   const miss = (tx: Transaction, rings: readonly RingRow[], cause: MissCause): void => {
@@ -132,21 +155,27 @@ export function createTicker(needs: TickerNeeds): Ticker {
   };
 
   const forget = (rings: readonly RingRow[]): void => {
-    for (const { pk } of rings) known.delete(pk);
+    for (const { pk } of rings) {
+      known.delete(pk);
+      resting.delete(pk);
+    }
   };
 
-  /** Rings of a state whose time has come; those that are too late are ended. */
-  const due = async (state: OpenState, cause: MissCause): Promise<RingRow[]> => {
+  /** Rings of a state whose time has come, and how many were ended because they are too late. */
+  const due = async (state: OpenState, cause: MissCause): Promise<{ rings: RingRow[]; missed: number }> => {
     const now = clock.now();
     const rings = readRings(dueKeys(store, state, now + AHEAD_MS[state], MOST_AT_ONCE), state);
     const late = rings.filter((ring) => isTooLate(ring, now));
-    if (late.length === 0) return rings;
-    if (state !== "planned") for (const ring of late) await port.withdraw(ring);
+    if (late.length === 0) return { rings: rested(rings), missed: 0 };
+    if (state !== "planned") for (const ring of late) await takeBack(ring);
     await store.write((tx) => miss(tx, late, cause));
     forget(late);
     log.error({ rings: late.length, cause }, "rings were missed");
-    return rings.filter((ring) => !late.includes(ring));
+    return { rings: rested(rings.filter((ring) => !late.includes(ring))), missed: late.length };
   };
+
+  const rested = (rings: RingRow[]): RingRow[] =>
+    resting.size === 0 ? rings : rings.filter(({ pk }) => (resting.get(pk) ?? 0) <= clock.monotonicMs());
 
   const start = async (rings: readonly RingRow[]): Promise<void> => {
     const now = clock.now();
@@ -162,16 +191,18 @@ export function createTicker(needs: TickerNeeds): Ticker {
     const isFresh = !planner.hasStale();
     if (!isFresh) await store.write((tx) => planner.freshen(tx, found));
     const now = clock.now();
-    const rings = isFresh ? found : dueRings(store, "planned", now + PREPARE_AHEAD_MS, MOST_AT_ONCE);
+    const rings = isFresh ? found : rested(dueRings(store, "planned", now + PREPARE_AHEAD_MS, MOST_AT_ONCE));
     const began = clock.monotonicMs();
     const ready: RingRow[] = [];
+    let looked = 0;
     const silent: { ring: RingRow; state: "skipped" | "suspended"; note: string }[] = [];
     for (const ring of rings) {
+      looked++;
       const mute = port.silentUntil(ring.owner, now);
       const isMuted = mute !== null && ring.at < mute.until;
-      const note = isMuted ? mute.reason : await port.prepare(ring);
+      const note = isMuted ? mute.reason : await tryToPrepare(ring);
       if (note === null) ready.push(ring);
-      else silent.push({ ring, state: isMuted ? "suspended" : "skipped", note });
+      else if (note !== undefined) silent.push({ ring, state: isMuted ? "suspended" : "skipped", note });
       // Others are due meanwhile.
       if (clock.monotonicMs() - began > PREPARE_FOR_MS) break;
     }
@@ -181,15 +212,15 @@ export function createTicker(needs: TickerNeeds): Ticker {
       return advanceRings(tx, ready, "prepared");
     });
     // Those that wait can still be taken away, and their keys given to others.
-    forget(rings.slice(ready.length + silent.length));
+    forget(rings.slice(looked));
     // Somebody wrote the schedule meanwhile.
     const gone = prepared.length === ready.length ? [] : ready.filter((ring) => !prepared.includes(ring));
     forget(gone);
-    for (const ring of gone) await port.withdraw({ ...ring, state: "prepared" });
+    for (const ring of gone) await takeBack({ ...ring, state: "prepared" });
   };
 
   const withdraw = async (rings: readonly RingRow[]): Promise<void> => {
-    for (const ring of rings) await port.withdraw(ring);
+    for (const ring of rings) await takeBack(ring);
     forget(rings);
     await store.write((tx) => {
       for (const { pk } of rings) dropRing(tx, pk);
@@ -202,7 +233,7 @@ export function createTicker(needs: TickerNeeds): Ticker {
 
   const end = (): Promise<void> => store.write((tx) => endBegun(tx, clock.now() - SOUNDS_AFTER_MS, LATE_MS));
 
-  /** The most urgent thing that is due; false when nothing is. */
+  /** The most urgent thing that is due; false when nothing is, or nothing that can be done now. */
   const step = async (cause: MissCause): Promise<boolean> => {
     const now = clock.now();
     const near = nextRings(store, now + PREPARE_AHEAD_MS);
@@ -211,7 +242,7 @@ export function createTicker(needs: TickerNeeds): Ticker {
     if (isDue("armed")) await withRings(start, "armed", cause);
     else if (isDue("prepared")) await withRings(arm, "prepared", cause);
     else if (isDue("withdrawn")) await withdraw(dueRings(store, "withdrawn", WITHDRAWN_AT, MOST_AT_ONCE));
-    else if (isDue("planned")) await withRings(prepare, "planned", cause);
+    else if (isDue("planned") && (await withRings(prepare, "planned", cause))) return true;
     else if (isDue("started")) await end();
     else return false;
     return true;
@@ -221,9 +252,10 @@ export function createTicker(needs: TickerNeeds): Ticker {
     act: (rings: RingRow[]) => Promise<void>,
     state: OpenState,
     cause: MissCause,
-  ): Promise<void> => {
-    const rings = await due(state, cause);
+  ): Promise<boolean> => {
+    const { rings, missed } = await due(state, cause);
     if (rings.length > 0) await act(rings);
+    return rings.length + missed > 0;
   };
 
   const look = async (): Promise<void> => {
@@ -250,6 +282,14 @@ export function createTicker(needs: TickerNeeds): Ticker {
 
   const failed = (error: unknown): void => log.error({ err: error }, "bells: a look failed");
 
+  /** Until the next look; what failed is tried again soon, not at once. */
+  const restMs = (): number => {
+    const next = nextLook();
+    if (next === null) return LOOK_EVERY_MS;
+    const least = resting.size > 0 || hasFailed ? START_AHEAD_MS : 1;
+    return Math.min(LOOK_EVERY_MS, Math.max(least, next - clock.now()));
+  };
+
   const wake = (): void => {
     timer?.cancel();
     // What is due does not wait for it.
@@ -258,14 +298,16 @@ export function createTicker(needs: TickerNeeds): Ticker {
       .finally(() => {
         planning = null;
       });
+    hasFailed = false;
     looking ??= look()
-      .catch(failed)
+      .catch((error: unknown) => {
+        hasFailed = true;
+        failed(error);
+      })
       .finally(() => {
         looking = null;
         if (ending.signal.aborted) return;
-        const next = nextLook();
-        const restMs = next === null ? LOOK_EVERY_MS : Math.min(LOOK_EVERY_MS, Math.max(1, next - clock.now()));
-        timer = clock.after(restMs, wake, { background: true });
+        timer = clock.after(restMs(), wake, { background: true });
       });
   };
 

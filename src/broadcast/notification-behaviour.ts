@@ -6,17 +6,18 @@ import { counterName } from "../resources/broadcasts/progress.ts";
 import type { Behaviour, PresentContext, Reader, Transaction } from "../store/store.ts";
 import type { NotificationRow } from "./compose.ts";
 import { countLevels, readCounts } from "./counts.ts";
+import { isHeld } from "./gates.ts";
 import { presentOwn } from "./own-notifications.ts";
 import { BROADCAST_TABLES } from "./room-tables.ts";
 
 /**
- * What notifications do beyond being stored: only the broadcaster makes them, one that is being sent can't be deleted,
- * and they show what became of them. A page costs a fixed number of queries, however many people were reached.
+ * What notifications do beyond being stored: only the broadcaster makes them, one that is being sent can't be deleted but
+ * by the appliance that holds it back, and they show what became of them. A page costs a fixed number of queries, however many people were reached.
  */
 export const notificationBehaviour: Behaviour<typeof notifications> = {
-  beforeWrite({ op, before, after }) {
+  beforeWrite({ op, before, after }, _tx, { actor }) {
     if (op === "create" && after?.stage === null) throw new BugError("A notification is made by the broadcaster.");
-    if (op === "delete" && before && before.stage !== "settled" && before.stage !== "draft") {
+    if (op === "delete" && before && !isOver(before) && !(isHeld(before) && actor.kind === "system")) {
       throw new ConflictError("The message is still being sent: end it first.");
     }
   },
@@ -145,4 +146,8 @@ function progressOf(row: NotificationRow, known: ReadonlyMap<string, number>): R
   const past = all - (devices.planned ?? 0);
   if (row.stage !== "settled") progress.percentComplete = all === 0 ? 0 : Math.min(99, Math.floor((100 * past) / all));
   return progress;
+}
+
+function isOver({ stage }: NotificationRow): boolean {
+  return stage === "settled" || stage === "draft";
 }
