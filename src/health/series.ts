@@ -56,6 +56,7 @@ export function createHealthSeries({ clock, health, measured, residentBytes }: S
   return {
     start() {
       timer = clock.every(EVERY_MS, take);
+      take();
     },
     stop: () => timer?.cancel(),
     samples: () => [...ring.slice(next), ...ring.slice(0, next)],

@@ -82,6 +82,22 @@ export function createConsoleRouter() {
       lazyRouteComponent(() => import("./pages/device-groups.tsx")),
     ),
     at(
+      "/activation-groups",
+      lazyRouteComponent(() => import("./pages/activation-groups.tsx")),
+    ),
+    at(
+      "/clusters",
+      lazyRouteComponent(() => import("./pages/clusters.tsx")),
+    ),
+    at(
+      "/system-health",
+      lazyRouteComponent(() => import("./pages/health.tsx")),
+    ),
+    at(
+      "/backups",
+      lazyRouteComponent(() => import("./pages/backups.tsx")),
+    ),
+    at(
       "/profiles",
       lazyRouteComponent(() => import("./pages/profiles.tsx")),
     ),

@@ -64,6 +64,58 @@ export interface FilterInput {
 /** A set of devices. */
 export type GroupRow = RowOf<"DeviceGroup"> & { filters: readonly FilterInput[] | null };
 
+/** Which appliance calls which devices. */
+export type ActivationGroupRow = Omit<GroupRow, "endpointIds"> & RowOf<"ActivationGroup">;
+
+/** Who would call a device now. */
+export interface Activation {
+  activationGroupName: string | null;
+  endpointName: string | null;
+  endpointId: string | null;
+  reason: string;
+  candidates: readonly { endpointId: string; endpointName: string | null; reachable: boolean }[];
+}
+
+/** What a quiet test found. */
+export interface QuietTest {
+  testedAt: string;
+  provenAt: string | null;
+  fault: string | null;
+}
+
+/** A cluster of call managers. */
+export type ClusterRow = RowOf<"CallmgrCluster">;
+
+/** How an appliance serves a cluster. */
+export type ClusterServerRow = RowOf<"CallmgrOnpremServer">;
+
+/** What a test of a cluster found. */
+export interface ConnectionTest {
+  ok: boolean;
+  checks: readonly { what: string; host: string; ok: boolean; needed: boolean; words: string; tookMs: number }[];
+}
+
+/** How far the phones of a cluster are read. */
+export interface PhoneCache {
+  state: string;
+  lastSuccessAt: string | null;
+  phones: number | null;
+  registered: number | null;
+  reason: string | null;
+  warnings: readonly string[];
+}
+
+/** How the appliance was at a moment. */
+export interface HealthSample {
+  at: string;
+  health: number;
+  loopLagMs: number | null;
+  writeMs: number | null;
+  diskFreeBytes: number | null;
+  memoryFreeBytes: number | null;
+  residentBytes: number;
+}
+
 /** An account. */
 export type UserRow = RowOf<"User">;
 

@@ -83,6 +83,11 @@ export function useStop() {
 
 /** This appliance; undefined until it is known. */
 export function useAppliance(): EndpointRow | undefined {
+  return useAppliances()[0];
+}
+
+/** All appliances that are known, this one first. */
+export function useAppliances(): readonly EndpointRow[] {
   const proxies = useRows<ExtensionRow>("extensions", {}, { type: "endpoint-proxy" });
   const extensionId = proxies.data?.data.find(({ name }) => name === "onprem")?.id;
   const endpoints = useRows<EndpointRow>(
@@ -91,5 +96,5 @@ export function useAppliance(): EndpointRow | undefined {
     {},
     { enabled: extensionId !== undefined },
   );
-  return endpoints.data?.data[0];
+  return endpoints.data?.data ?? [];
 }

@@ -4,6 +4,8 @@ import { DeviceStateChip } from "../parts/device-state.tsx";
 import { LevelChip } from "../parts/level-chip.tsx";
 import { Moment } from "../parts/moment.tsx";
 import { SideSheet } from "../parts/side-sheet.tsx";
+import { ProvenWay } from "../watch/proven-way.tsx";
+import { WhoActivates } from "../watch/who-activates.tsx";
 import { useWords } from "../words/use-words.tsx";
 
 /** Where a device is reached: a phone's IP address, a zone's multicast group and port. */
@@ -24,6 +26,9 @@ export function DeviceSheet({ id, onClose }: { id: string; onClose: () => void }
         </div>
         <p>{t(`device-state-words.${row.state ?? "untried"}`)}</p>
         <Proof row={row} />
+        <ProvenWay row={row} />
+        <h2>{t("activation.who")}</h2>
+        <WhoActivates deviceId={row.id} />
         <dl className="facts">
           <Fact name={t("field.type")} value={name("type", row.type)} />
           <Fact name={t("field.deviceIdentifier")} value={row.deviceIdentifier} />

@@ -37,7 +37,9 @@ export const TABS = {
   ],
   system: [
     { to: "/system", word: "system.overview" },
+    { to: "/system-health", word: "graphs.title" },
     { to: "/alarms", word: "alarm.title" },
+    { to: "/backups", word: "backup.title" },
     { to: "/look", word: "branding.title" },
     { to: "/bulk-uploads", word: "upload.title" },
     { to: "/load-definitions", word: "load.title" },
@@ -47,6 +49,8 @@ export const TABS = {
   devices: [
     { to: "/devices", word: "devices.title" },
     { to: "/device-groups", word: "groups.title" },
+    { to: "/activation-groups", word: "activation.title" },
+    { to: "/clusters", word: "cluster.title" },
     { to: "/inputs", word: "inputs.title" },
     { to: "/places", word: "places.title" },
     { to: "/site-roles", word: "roles.title" },

@@ -9,7 +9,8 @@ export interface ChartLine {
   label: string;
   colour: string;
   dash: readonly number[];
-  values: readonly number[];
+  /** Null where nothing is known. */
+  values: readonly (number | null)[];
 }
 
 interface TimeChartProps {
@@ -20,13 +21,15 @@ interface TimeChartProps {
   seconds: readonly number[];
   /** What the moments are called. */
   when: string;
+  /** How a moment is written; as seconds unless given. */
+  moment?(seconds: number): string;
   lines: readonly ChartLine[];
 }
 
 const HEIGHT_PX = 200;
 
 /** Numbers that grow with time, as steps. What it shows must also stand in a table, since a canvas can't be read out. */
-export default function TimeChart({ label, unit, seconds, when, lines }: TimeChartProps) {
+export default function TimeChart({ label, unit, seconds, when, lines, moment = inSeconds }: TimeChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot | null>(null);
   const { colorScheme } = useMantineColorScheme();
@@ -38,7 +41,7 @@ export default function TimeChart({ label, unit, seconds, when, lines }: TimeCha
   useEffect(() => {
     const box = place.current;
     if (!box) return;
-    const made = new UPlot(optionsFor(box, { unit, when, lines }), latest.current, box);
+    const made = new UPlot(optionsFor(box, { unit, when, lines, moment }), latest.current, box);
     plot.current = made;
     const watcher = new ResizeObserver(() => made.setSize({ width: box.clientWidth, height: HEIGHT_PX }));
     watcher.observe(box);
@@ -52,9 +55,13 @@ export default function TimeChart({ label, unit, seconds, when, lines }: TimeCha
   return <div className="chart" ref={place} role="img" aria-label={label} />;
 }
 
+function inSeconds(seconds: number): string {
+  return `${Math.round(seconds * 10) / 10} s`;
+}
+
 function optionsFor(
   box: HTMLElement,
-  { unit, when, lines }: Pick<TimeChartProps, "unit" | "when" | "lines">,
+  { unit, when, lines, moment }: Pick<Required<TimeChartProps>, "unit" | "when" | "lines" | "moment">,
 ): UPlot.Options {
   const style = getComputedStyle(box);
   const colourOf = (name: string): string => style.getPropertyValue(name);
@@ -66,11 +73,11 @@ function optionsFor(
     cursor: { drag: { x: false, y: false } },
     scales: { x: { time: false }, y: { range: (_plot, _min, max) => [0, Math.max(1, max * 1.05)] } },
     axes: [
-      { ...axis, values: (_plot, marks) => marks.map((mark) => `${mark} s`) },
+      { ...axis, values: (_plot, marks) => marks.map(moment) },
       { ...axis, label: unit, labelSize: 20, size: 44, values: (_plot, marks) => marks.map(isWhole) },
     ],
     series: [
-      { label: when, value: (_plot, value) => (value === null ? "–" : `${value.toFixed(1)} s`) },
+      { label: when, value: (_plot, value) => (value === null ? "–" : moment(value)) },
       ...lines.map((line) => ({
         label: line.label,
         stroke: colourOf(line.colour),

@@ -11,6 +11,7 @@ import { sendDe } from "./send-de.ts";
 import { systemDe } from "./system-de.ts";
 import { thingsDe } from "./things-de.ts";
 import { uploadsDe } from "./uploads-de.ts";
+import { watchDe } from "./watch-de.ts";
 
 /** The catalogue in German. */
 export const de: Readonly<Record<WordKey, string>> = {
@@ -25,6 +26,7 @@ export const de: Readonly<Record<WordKey, string>> = {
   ...scenariosDe,
   ...uploadsDe,
   ...alarmsDe,
+  ...watchDe,
   ...bellsDe,
   cancel: "Abbrechen",
   save: "Speichern",

@@ -10,6 +10,7 @@ import { sendEn } from "./send-en.ts";
 import { systemEn } from "./system-en.ts";
 import { thingsEn } from "./things-en.ts";
 import { uploadsEn } from "./uploads-en.ts";
+import { watchEn } from "./watch-en.ts";
 
 /**
  * The catalogue: every word of the console, in English. `{name}` stands for a value; `one|many` are chosen by `{n}`.
@@ -27,6 +28,7 @@ export const en = {
   ...scenariosEn,
   ...uploadsEn,
   ...alarmsEn,
+  ...watchEn,
   ...bellsEn,
   cancel: "Cancel",
   save: "Save",

@@ -1,0 +1,63 @@
+import { Button } from "@mantine/core";
+import type { EndpointActivityRow } from "../api/identity-rows.ts";
+import { useAppliance, useChange, useRows } from "../api/use-rows.ts";
+import { useConsole } from "../console-context.tsx";
+import { FaultLine } from "../parts/fault-line.tsx";
+import { Chip } from "../parts/level-chip.tsx";
+import { Moment } from "../parts/moment.tsx";
+import { Tabs } from "../parts/tabs.tsx";
+import { useWords } from "../words/use-words.tsx";
+import "../parts/lines.css";
+
+const ROUTE = "extensions/{extensionId}/endpoints/{endpointId}/activities";
+const MOST_SHOWN = 50;
+
+/** What became of the backups that were ordered here. */
+export default function BackupsPage() {
+  const { t, name } = useWords();
+  const { client, say } = useConsole();
+  const appliance = useAppliance();
+  const params = { extensionId: appliance?.extensionId ?? "", endpointId: appliance?.id ?? "" };
+  const query = { type: "backup", sort: "-createdAt", limit: MOST_SHOWN };
+  const found = useRows<EndpointActivityRow>(ROUTE, params, query, { enabled: appliance !== undefined });
+  const order = useChange<void, void>("endpoint-activities", async () => {
+    await client.post(ROUTE, params, { type: "backup" });
+    say(t("backup.ordered"));
+  });
+  const rows = found.data?.data ?? [];
+  return (
+    <div className="page">
+      <Tabs of="system" />
+      <div className="head">
+        <h1>{t("backup.title")}</h1>
+        <span className="space" />
+        <Button loading={order.isPending} disabled={!appliance} onClick={() => order.mutate()}>
+          {t("backup.now")}
+        </Button>
+      </div>
+      <p className="soft">{t("backup.words")}</p>
+      <FaultLine error={found.error ?? order.error} />
+      {found.data && rows.length === 0 && <p>{t("backup.none")}</p>}
+      <ul className="plain lined" aria-live="polite">
+        {rows.map((row) => (
+          <li key={row.id} className="row">
+            <Chip tone={row.state === "success" ? "good" : row.state === "fail" ? "bad" : "warn"}>
+              {name("backup-state", row.state ?? "pending")}
+            </Chip>
+            <Moment at={row.createdAt} />
+            <span className="grow soft">{wordsOf(row.value)}</span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+const MIB = 1_048_576;
+
+/** Where it lies and how large it is, or why there is none. */
+function wordsOf(value: unknown): string {
+  const { file, bytes, reason, error } = (value ?? {}) as Record<string, unknown>;
+  if (typeof file === "string") return `${file}, ${(Number(bytes) / MIB).toFixed(1)} MiB`;
+  return String(reason ?? error ?? "");
+}

@@ -1,0 +1,107 @@
+import { lazy, Suspense } from "react";
+import type { HealthSample } from "../api/rows.ts";
+import { useFollowing, useRow } from "../api/use-rows.ts";
+import { FaultLine } from "../parts/fault-line.tsx";
+import { HealthCard } from "../parts/health-card.tsx";
+import { Tabs } from "../parts/tabs.tsx";
+import type { ChartLine } from "../parts/time-chart.tsx";
+import { useWords } from "../words/use-words.tsx";
+
+const TimeChart = lazy(() => import("../parts/time-chart.tsx"));
+const MIB = 1_048_576;
+const SHOWN_IN_TABLE = 60;
+
+/** How the appliance is and was in the last day. */
+export default function HealthPage() {
+  const { t } = useWords();
+  const series = useRow<{ samples: readonly HealthSample[] }>("health-series");
+  useFollowing("health-series");
+  const samples = series.data?.samples ?? [];
+  const line = (name: string, label: string, look: Pick<ChartLine, "colour" | "dash">, of: ValueOf): ChartLine => ({
+    ...{ name, label, ...look },
+    values: samples.map(of),
+  });
+  const pace = [
+    line("lag", t("graphs.lag"), { colour: "--accent", dash: [] }, ({ loopLagMs }) => loopLagMs),
+    line("write", t("graphs.write"), { colour: "--good", dash: [6, 3] }, ({ writeMs }) => writeMs),
+  ];
+  const room = [
+    line("disk", t("graphs.disk"), { colour: "--good", dash: [] }, ({ diskFreeBytes }) => inMib(diskFreeBytes)),
+    line("memory", t("graphs.memory"), { colour: "--accent", dash: [6, 3] }, ({ memoryFreeBytes }) =>
+      inMib(memoryFreeBytes),
+    ),
+    line("resident", t("graphs.resident"), { colour: "--bad", dash: [2, 3] }, ({ residentBytes }) =>
+      inMib(residentBytes),
+    ),
+  ];
+  return (
+    <div className="page">
+      <Tabs of="system" />
+      <h1>{t("graphs.title")}</h1>
+      <HealthCard />
+      <p className="soft">{t("graphs.words")}</p>
+      <FaultLine error={series.error} />
+      {series.data && samples.length === 0 && <p role="status">{t("graphs.none")}</p>}
+      {samples.length > 0 && (
+        <>
+          <Graph title={t("graphs.pace")} unit={t("graphs.ms")} samples={samples} lines={pace} />
+          <Graph title={t("graphs.room")} unit={t("graphs.mib")} samples={samples} lines={room} />
+        </>
+      )}
+    </div>
+  );
+}
+
+type ValueOf = (sample: HealthSample) => number | null;
+
+interface GraphProps {
+  title: string;
+  unit: string;
+  samples: readonly HealthSample[];
+  lines: readonly ChartLine[];
+}
+
+function Graph({ title, unit, samples, lines }: GraphProps) {
+  const { t, language } = useWords();
+  const format = new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit" });
+  const moment = (seconds: number): string => format.format(new Date(seconds * 1_000));
+  const seconds = samples.map(({ at }) => Date.parse(at) / 1_000);
+  const shown = samples.map((_, index) => index).slice(-SHOWN_IN_TABLE);
+  return (
+    <section className="card">
+      <h2>{title}</h2>
+      <Suspense fallback={<div className="chart" />}>
+        <TimeChart label={title} when={t("graphs.when")} {...{ unit, seconds, lines, moment }} />
+      </Suspense>
+      <details>
+        <summary>{t("graphs.table")}</summary>
+        <div className="scroll">
+          <table className="numbers">
+            <thead>
+              <tr>
+                <th scope="col">{t("graphs.when")}</th>
+                {lines.map(({ name, label }) => (
+                  <th key={name} scope="col">{`${label}, ${unit}`}</th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {shown.map((index) => (
+                <tr key={seconds[index]}>
+                  <th scope="row">{moment(seconds[index] ?? 0)}</th>
+                  {lines.map(({ name, values }) => (
+                    <td key={name}>{values[index] ?? "–"}</td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </details>
+    </section>
+  );
+}
+
+function inMib(bytes: number | null): number | null {
+  return bytes === null ? null : Math.round(bytes / MIB);
+}
