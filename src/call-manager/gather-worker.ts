@@ -5,11 +5,13 @@ import { BugError } from "../base/errors.ts";
 import { asClusterFault } from "./cluster-fault.ts";
 import type { GatherCall, GatherReply, GatherSettings } from "./gather-messages.ts";
 import { createGathering } from "./gathering.ts";
+import { allowSingleDes } from "./snmp/single-des.ts";
 
 /** Reads clusters in a thread of its own: answers of many megabytes are parsed here. */
 const port = parentPort;
 if (!port) throw new BugError("gather-worker is the entry of a thread");
 const { allowedTargets, ...settings } = workerData as GatherSettings;
+if (settings.allowDes) allowSingleDes();
 const reply = (message: GatherReply): void => port.postMessage(message);
 const reader = createGathering({
   ...settings,

@@ -10,6 +10,9 @@ import { checkHost } from "./cluster-behaviour.ts";
 
 type Server = RowOf<typeof callmgrOnpremServers>;
 
+/** What needs CTI, which there is none of. */
+const CTI = ["jtapiPhoneActivationEnabled", "jtapiStaticTerminalsEnabled", "makeCtiConnection"] as const;
+
 /**
  * Call managers that may be called; the first appliance of a cluster gathers its phones, the next one once it is gone. Whoever wants phones to be
  * activated over CTI is told, each time, that they are not.
@@ -31,7 +34,7 @@ export function serverBehaviour(policy: AddressPolicy): Behaviour<typeof callmgr
         const [next] = tx.find(callmgrOnpremServers, { cucmClusterId: before.cucmClusterId }, 1);
         if (next) tx.update(callmgrOnpremServers, next.id, {}, by, { isPhoneGatherer: true });
       }
-      if (after?.jtapiPhoneActivationEnabled && !before?.jtapiPhoneActivationEnabled) tellOfCti(after, tx, by);
+      if (after && CTI.some((field) => after[field] && !before?.[field])) tellOfCti(after, tx, by);
     },
   };
 }
@@ -40,7 +43,7 @@ function tellOfCti(server: Server, tx: Transaction, by: By): void {
   const endpoint = tx.get(endpoints, server.endpointId);
   const cluster = tx.get(callmgrClusters, server.cucmClusterId);
   if (!endpoint || !cluster) return;
-  const message = `Phones of ${cluster.name} can't be activated over CTI (JTAPI): they are activated over HTTP.`;
+  const message = `Phones of ${cluster.name} can't be reached over CTI (JTAPI), which Carillon does not have: they are activated over HTTP.`;
   const about = { type: "log-message", severity: "warn", value: { message, callmgrClusterId: cluster.id } };
   const system: By = { ...by, actor: { ...by.actor, kind: "system" } };
   tx.create(endpointActivities, { extensionId: endpoint.extensionId, endpointId: endpoint.id, ...about }, system);

@@ -5,6 +5,7 @@ import { addBackup } from "./backup.ts";
 import { addBells } from "./bells/bells.ts";
 import { addBulk } from "./bulk.ts";
 import { addCampus } from "./campus.ts";
+import { addClusters } from "./clusters.ts";
 import { addConform } from "./conform.ts";
 import { addDemo } from "./demo.ts";
 import { addDoctor } from "./doctor.ts";
@@ -40,6 +41,7 @@ const COMMANDS: readonly AddCommand[] = [
   addSettings,
   addBulk,
   addBells,
+  addClusters,
   addPlugin,
   addCampus,
 ];

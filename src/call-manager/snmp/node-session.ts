@@ -4,8 +4,10 @@ import { ClusterFault } from "../cluster-fault.ts";
 import type { SnmpAccess } from "../reading.ts";
 import { type Protocols, protocolWords } from "./protocols.ts";
 
-const TIMEOUT_MS = 3_000;
-const RETRIES = 1;
+/** How long an agent is waited for, and how often it is asked once more. */
+const PATIENCE = { timeout: 3_000, retries: 1 };
+/** An agent that is known to answer, and does not when it can't decrypt. */
+const IMPATIENCE = { timeout: 1_000, retries: 0 };
 
 /** What asking nodes needs. */
 export interface SnmpNeeds {
@@ -25,18 +27,20 @@ export interface NodeSession {
   close(): void;
 }
 
-/** Opens a session; `protocols` are those of version 3. Throws ClusterFault `dns`. */
+/** Opens a session; `protocols` are those of version 3, `isTrial` true where they are guessed. Throws ClusterFault `dns`. */
 export async function openNode(
   node: string,
   access: SnmpAccess,
   protocols: Protocols | null,
   needs: SnmpNeeds,
+  isTrial = false,
 ): Promise<NodeSession> {
   const { policy, signal, port } = needs;
   const { address, family } = await policy.choose(node).catch((error: Error) => {
     throw new ClusterFault("dns", error.message, error);
   });
-  const options = { port, timeout: TIMEOUT_MS, retries: RETRIES, transport: family === 6 ? "udp6" : "udp4" } as const;
+  const patience = isTrial ? IMPATIENCE : PATIENCE;
+  const options = { port, ...patience, transport: family === 6 ? "udp6" : "udp4" } as const;
   const session = open(address, access, protocols, options);
   // Without a listener the library's own trouble would end the thread.
   (session as unknown as NodeJS.EventEmitter).on("error", () => undefined);

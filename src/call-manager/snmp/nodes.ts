@@ -41,11 +41,12 @@ export function createNodes(access: SnmpAccess, needs: NodesNeeds): Nodes {
     if (access.version === 2) return null;
     const known = protocols.get(node);
     if (known) return known;
-    const attempt = async (each: Protocols): Promise<void> => {
-      const session = await openNode(node, access, each, needs);
+    const attempt = async (each: Protocols, isFirst: boolean): Promise<void> => {
+      const session = await openNode(node, access, each, needs, !isFirst);
       await readState(session).finally(() => session.close());
     };
-    const found = await findProtocols(attempt, { allowDes: needs.allowDes, node });
+    const [likely = null] = protocols.values();
+    const found = await findProtocols(attempt, { allowDes: needs.allowDes, node, likely });
     protocols.set(node, found);
     return found;
   }

@@ -18,44 +18,41 @@ export function protocolWords({ authentication, encryption }: Protocols): string
 }
 
 /**
- * Finds the protocols that an agent takes: `attempt` asks it with some and throws what it answers. Throws ClusterFault: what
- * was refused last when nothing is taken, at once when something else is wrong.
+ * Finds the protocols that an agent takes: `attempt` asks it with some and throws what it answers; `likely` are tried
+ * first. Throws ClusterFault: what was refused last when nothing is taken, at once when something else is wrong.
  */
 export async function findProtocols(
-  attempt: (protocols: Protocols) => Promise<void>,
-  { allowDes, node }: { allowDes: boolean; node: string },
+  attempt: (protocols: Protocols, isFirst: boolean) => Promise<void>,
+  { allowDes, node, likely }: { allowDes: boolean; node: string; likely: Protocols | null },
 ): Promise<Protocols> {
+  const faultOf = (protocols: Protocols, isFirst: boolean): Promise<ClusterFault | null> =>
+    attempt(protocols, isFirst).then(
+      () => null,
+      (error: unknown) => error as ClusterFault,
+    );
+  if (likely && (await faultOf(likely, true)) === null) return likely;
   const encryptions = allowDes ? [...ENCRYPTIONS, "des" as const] : ENCRYPTIONS;
-  let refused: ClusterFault | null = null;
   for (const authentication of AUTHENTICATIONS) {
     for (const encryption of encryptions) {
-      const fault = await attempt({ authentication, encryption }).then(
-        () => null,
-        (error: unknown) => error as ClusterFault,
-      );
+      const isFirst = authentication === "sha" && encryption === "aes";
+      const fault = await faultOf({ authentication, encryption }, isFirst);
       if (fault === null) return { authentication, encryption };
-      if (isAboutPassword(fault)) {
-        refused = fault;
-        break;
-      }
-      // An agent that can't decrypt says so, or nothing at all.
-      if (fault.code !== "snmp-encryption" && fault.code !== "snmp-timeout") throw fault;
-      refused = fault;
-      if (fault.code === "snmp-timeout" && encryption === "aes" && authentication === "sha") throw fault;
+      if (isAboutPassword(fault)) break;
+      // An agent that can't decrypt says so, or nothing at all; one that says nothing to the first question is not there.
+      if (fault.code !== "snmp-encryption" && (fault.code !== "snmp-timeout" || isFirst)) throw fault;
+      if (encryption === encryptions.at(-1)) throw noEncryption(node, allowDes);
     }
-    // The password was taken: other ways to be known are none.
-    if (refused && !isAboutPassword(refused)) throw noEncryption(node, { authentication, allowDes });
   }
   const words = `Node ${node} refuses snmpAuthPassword with each of ${AUTHENTICATIONS.join(", ")}.`;
-  throw new ClusterFault("snmp-credentials", words, refused);
+  throw new ClusterFault("snmp-credentials", words);
 }
 
 function isAboutPassword({ code, message }: ClusterFault): boolean {
   return code === "snmp-credentials" && message.includes("snmpAuthPassword");
 }
 
-function noEncryption(node: string, given: { authentication: string; allowDes: boolean }): ClusterFault {
-  const des = given.allowDes
+function noEncryption(node: string, allowDes: boolean): ClusterFault {
+  const des = allowDes
     ? ""
     : " DES is broken and not tried: let the node use AES, or switch callManagers.allowDes on in the settings.";
   return new ClusterFault(

@@ -1,0 +1,94 @@
+import type { Command } from "commander";
+import { sleep, systemClock } from "../base/clock.ts";
+import { type ApiClient, createApiClient, listAll } from "./api-client.ts";
+import { EXIT } from "./exit-codes.ts";
+import { type Terminal, tellFault } from "./terminal.ts";
+
+interface ClusterOptions {
+  url: string;
+  token?: string;
+  kind?: string;
+}
+
+interface Cluster {
+  id: string;
+  name: string;
+}
+
+interface ConnectionTest {
+  ok: boolean;
+  checks: { what: string; ok: boolean; needed: boolean; words: string; tookMs: number }[];
+}
+
+interface PhoneCache {
+  state: "idle" | "reading" | "writing" | "failed" | "elsewhere";
+  phones: number | null;
+  registered: number | null;
+  reason: string | null;
+  rowsRead: number;
+  phonesWritten: number;
+  phonesToWrite: number;
+}
+
+const LOOK_EVERY_MS = 500;
+
+/** `carillon clusters`: tries the connection to a cluster of call managers, and has its phones read. */
+export function addClusters(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
+  const clusters = program.command("clusters").description("Call managers: try the connection, read the phones.");
+  const add = (name: string, description: string, example: string): Command =>
+    clusters
+      .command(`${name} <cluster>`)
+      .description(description)
+      .option("--url <url>", "the appliance", terminal.env.CARILLON_URL ?? "http://127.0.0.1:8080")
+      .option("--token <token>", "token to ask it with; better give CARILLON_TOKEN in the environment")
+      .addHelpText("after", `\nExample:\n  carillon clusters ${example}\n\nA cluster is named by its name or its id.`);
+  const asking =
+    (work: (api: ApiClient, cluster: Cluster, options: ClusterOptions, terminal: Terminal) => Promise<boolean>) =>
+    async (name: string, { token = terminal.env.CARILLON_TOKEN, ...options }: ClusterOptions): Promise<void> => {
+      const next = "Add --token or CARILLON_TOKEN.";
+      if (!token) return finish(tellFault(terminal, { exitCode: EXIT.usage, message: "clusters needs a token", next }));
+      const api = createApiClient(options.url, token);
+      const cluster = (await listAll<Cluster>(api, "/callmgr-clusters")).find(
+        (row) => row.name === name || row.id === name,
+      );
+      if (!cluster)
+        return finish(tellFault(terminal, { exitCode: EXIT.failure, message: `There is no cluster ${name}.` }));
+      finish((await work(api, cluster, options, terminal)) ? EXIT.ok : EXIT.failure);
+    };
+  add("test", "Try everything that reading the cluster needs, and say what is wrong.", "test Campus").action(
+    asking(test),
+  );
+  add("read", "Read the phones of the cluster and follow it to its end.", "read Campus --kind delta")
+    .option("--kind <kind>", "full: everything; delta: what changed; partial: who is registered", "full")
+    .action(asking(read));
+}
+
+async function test(api: ApiClient, { id }: Cluster, _options: ClusterOptions, terminal: Terminal): Promise<boolean> {
+  const tried = await api.post<ConnectionTest>(`/callmgr-clusters/${id}/connection-test`, {});
+  for (const { what, ok, needed, words, tookMs } of tried.checks) {
+    const mark = ok ? "ok" : needed ? "FAILED" : "not there";
+    terminal.err(`${mark.padEnd(9)} ${what.padEnd(8)} ${words} (${tookMs} ms)`);
+  }
+  terminal.out(JSON.stringify(tried));
+  return tried.ok;
+}
+
+async function read(api: ApiClient, { id }: Cluster, { kind }: ClusterOptions, terminal: Terminal): Promise<boolean> {
+  const path = `/callmgr-clusters/${id}/phone-cache`;
+  let now = await api.post<PhoneCache>(path, { kind });
+  let said = "";
+  while (now.state === "reading" || now.state === "writing") {
+    await sleep(systemClock, LOOK_EVERY_MS);
+    now = await api.get<PhoneCache>(path);
+    const words =
+      now.state === "writing"
+        ? `${now.phonesWritten} of ${now.phonesToWrite} phones written`
+        : `${now.rowsRead} rows read`;
+    if (words !== said && now.state !== "idle") terminal.err(words);
+    said = words;
+  }
+  if (now.reason !== null) terminal.err(now.reason);
+  else terminal.err(`${now.phones} phones, ${now.registered} of them registered`);
+  terminal.out(JSON.stringify(now));
+  return now.state === "idle";
+}
