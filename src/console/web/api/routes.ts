@@ -48,7 +48,7 @@ export const ROUTES = {
     resource: "callmgr-onprem-servers",
     methods: ["get", "put", "delete"],
   },
-  "health-series": { resource: "health-series", methods: ["get"] },
+  "health-series": { resource: "system-health-events", methods: ["get"] },
   "device-groups": { resource: "device-groups", methods: ["get", "post"] },
   "device-groups/{deviceGroupId}": { resource: "device-groups", methods: ["get", "put", "delete"] },
   "distribution-lists": { resource: "distribution-lists", methods: ["get", "post"] },
