@@ -79,7 +79,7 @@ function Month({ month, today, schedules, focused, onKeyDown, onFocus, onDay }: 
   const title = monthWords(month, language);
   return (
     <section className="year-month" aria-label={title}>
-      <h3>{title}</h3>
+      <h2>{title}</h2>
       <div className="year-grid">
         {weekdayNames(language, "narrow").map((letter, at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: letters come twice, places don't
