@@ -27,8 +27,6 @@ export interface Session {
   name: string;
   /** True: this is an appliance. */
   isOnprem: boolean;
-  /** own choice: true while no licence says otherwise. */
-  isLicenseValid: boolean;
   /** Minutes. */
   idleTimeout: number;
   idleTimeoutCustom: boolean;
@@ -47,7 +45,6 @@ export function describeSession(store: Store, access: Access, principal: Princip
     email,
     name,
     isOnprem: true,
-    isLicenseValid: true,
     idleTimeout: idleTimeout ?? IDLE_TIMEOUT_MIN,
     idleTimeoutCustom: idleTimeout !== null,
   };

@@ -272,6 +272,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
       bells,
       baseUrl,
       alarms: watch.alarms,
+      licence: operations.licence,
       watch: { version: ownVersion(), health: health.report, metrics: watch.metrics, series: watch.series },
       speech,
     },

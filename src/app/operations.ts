@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Clock } from "../base/clock.ts";
+import { invalidValue } from "../base/errors.ts";
 import type { Events } from "../base/events.ts";
 import type { Log } from "../base/log.ts";
 import type { Health, HealthSource } from "../health/health.ts";
@@ -7,6 +8,7 @@ import { cronSchedule } from "../loaders/cron.ts";
 import { createBackups } from "../operations/backups.ts";
 import type { DaemonState } from "../operations/doctor.ts";
 import { createEndpointOrders, type OrderType, type OrderWork } from "../operations/endpoint-orders.ts";
+import { createLicence, type Licence } from "../operations/licence.ts";
 import { bundleName, collectLogs, thinOutBundles } from "../operations/log-bundle.ts";
 import { OPERATION_MARKS } from "../operations/marks.ts";
 import { createRuns, OPERATION_RUNS } from "../operations/runs.ts";
@@ -38,6 +40,7 @@ export interface OperationNeeds {
 export interface Operations {
   /** What of it is not as it should be. */
   source: HealthSource;
+  licence: Licence;
   /** What commands may order of it. */
   orders: Readonly<Record<string, Order>>;
   /** `report` is how the appliance is, `url` where it is reached. */
@@ -66,6 +69,7 @@ export function createOperations(needs: OperationNeeds): Operations {
     const { status = "GREEN", reasons = [] } = running?.report() ?? {};
     return { version, url: running?.url ?? "", status, reasons };
   };
+  const licence = createLicence({ ...common, keys: settings.trust.licences });
   const runs = createRuns({ store, clock, dataDir, version });
   const orders = createEndpointOrders({
     ...common,
@@ -89,7 +93,15 @@ export function createOperations(needs: OperationNeeds): Operations {
   });
   return {
     source: () => [...backups.source(), ...runs.source()],
+    licence,
     orders: {
+      /** `{}`, for `install` `{document}` -> LicenceState. */
+      "licence.show": async () => licence.state(),
+      "licence.remove": () => licence.remove(),
+      "licence.install": async ({ document }) => {
+        if (typeof document !== "string") throw invalidValue("document");
+        return licence.install(document);
+      },
       ...createBackupOrders(backups.take, clock),
       /** `{}` -> DaemonState. */
       state: async () => state(),
@@ -105,6 +117,7 @@ export function createOperations(needs: OperationNeeds): Operations {
       running = now;
       const how = await runs.start();
       if (how !== null) log.warn({ how }, "the run before was cut off");
+      licence.start();
       await backups.start();
       await orders.start();
     },
@@ -117,6 +130,7 @@ export function createOperations(needs: OperationNeeds): Operations {
     },
     async stop() {
       supervision?.stop();
+      licence.stop();
       await runs.stop();
       await Promise.all([backups.stop(), orders.stop()]);
     },

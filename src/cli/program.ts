@@ -11,6 +11,7 @@ import { addDemo } from "./demo.ts";
 import { addDoctor } from "./doctor.ts";
 import { EXIT, EXIT_HELP } from "./exit-codes.ts";
 import { addInit } from "./init.ts";
+import { addLicence } from "./licence.ts";
 import { addLogs } from "./logs.ts";
 import { addOpenapi } from "./openapi.ts";
 import { addPlugin } from "./plugin/plugin.ts";
@@ -34,6 +35,7 @@ const COMMANDS: readonly AddCommand[] = [
   addAudit,
   addBackup,
   addTls,
+  addLicence,
   addDoctor,
   addLogs,
   addOpenapi,

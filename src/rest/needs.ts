@@ -20,6 +20,7 @@ import type { QuietTests } from "../health/quiet-tests.ts";
 import type { HealthSeries } from "../health/series.ts";
 import type { BulkUploads } from "../loaders/bulk-uploads.ts";
 import type { Loaders } from "../loaders/load-definitions.ts";
+import type { Licence } from "../operations/licence.ts";
 import type { EventStream } from "../outbound/event-stream.ts";
 import type { ConfigFields, PluginRequest, PluginResponse } from "../plugin-api/index.ts";
 import type { Scenarios } from "../scenarios/scenarios.ts";
@@ -72,6 +73,8 @@ export interface ApiNeeds {
   phoneCache: Pick<PhoneCache, "state" | "update" | "test">;
   areas: Areas;
   alarms: Pick<Alarms, "setByHand">;
+  /** What the appliance's licence covers. */
+  licence: Pick<Licence, "state" | "isValid">;
   /** How the appliance is. */
   watch: {
     version: string;

@@ -19,6 +19,8 @@ const publicUrl = z
 
 const cron = z.string().refine(validate, "must be a cron expression of five or six fields, such as 30 2 * * *");
 
+const signingKey = z.string().regex(/^[A-Za-z0-9+/]{43}=$/, "must be base64 of 32 bytes");
+
 function isOrigin(text: string): boolean {
   return URL.canParse(text) && new URL(text).origin === text;
 }
@@ -151,6 +153,21 @@ export const settingsSchema = z
       .describe(
         "The certificate comes from an authority that the appliance makes for itself, until `carillon tls install` brings another one.",
       ),
+    trust: z
+      .strictObject({
+        licences: z
+          .array(signingKey)
+          .max(20)
+          .default([])
+          .describe("Public keys of those whose licence documents count."),
+        upgrades: z
+          .array(signingKey)
+          .max(20)
+          .default([])
+          .describe("Public keys of those whose upgrades are installed."),
+      })
+      .prefault({})
+      .describe("Ed25519 public keys, base64 of their 32 bytes."),
     backups: z
       .strictObject({
         schedule: z

@@ -14,12 +14,15 @@
  * administration interface fail in every way.
  * `npm run faults -- systemd`: runs the shipped service under a systemd of its own (as root), sends a broadcast through
  * it, lets it hang and kills it: it works again within 10 s, and that is written down.
+ * `npm run faults -- disk-full`: fills the disk under a running daemon (as root): writes are refused with 507, reads go
+ * on, the alarm is active before, and within 5 s of the space's return all works again.
  * The last line has the figures; exit code 1 when a promise was broken.
  */
 import { parseArgs } from "node:util";
 import { flapAlarms } from "./alarm-flaps.ts";
 import { bulk } from "./bulk.ts";
 import { CLOCK_STORIES, libfaketime, playClockStories } from "./clock.ts";
+import { fillDisk } from "./disk-full.ts";
 import { fuzz } from "./fuzz.ts";
 import { killUnderLoad } from "./kills.ts";
 import { LONG_TURN_MS } from "./loop-monitor.ts";
@@ -75,12 +78,18 @@ if (what === "kills") {
   const { hangMs, crashMs, endings, reached, devices } = run;
   const written = endings[0] === "watchdog" && endings[1] === "signal KILL";
   process.exitCode = hangMs <= 10_000 && crashMs <= 10_000 && written && reached === devices ? 0 : 1;
+} else if (what === "disk-full") {
+  const full = await fillDisk(say);
+  process.stdout.write(`${JSON.stringify(full)}\n`);
+  const { refused, reads, readsAsked, alarmed, recoveredMs, lost, survived } = full;
+  const kept = refused.join() === "507 storage-full" && reads === readsAsked && alarmed && lost === 0 && survived;
+  process.exitCode = kept && recoveredMs >= 0 && recoveredMs <= 5_000 ? 0 : 1;
 } else {
   usage();
 }
 
 function usage(): never {
-  fail("Usage: npm run faults -- kills|fuzz|bulk|flaps|phones|clock|systemd [NUMBER] [--seed S]");
+  fail("Usage: npm run faults -- kills|fuzz|bulk|flaps|phones|clock|systemd|disk-full [NUMBER] [--seed S]");
 }
 
 function fail(words: string): never {

@@ -35,6 +35,8 @@ import { createBulkUploads } from "../../src/loaders/bulk-uploads.ts";
 import { createLoaders, type Schedule } from "../../src/loaders/load-definitions.ts";
 import { LOAD_TABLES } from "../../src/loaders/load-steps.ts";
 import { createTurns } from "../../src/loaders/turns.ts";
+import { createLicence } from "../../src/operations/licence.ts";
+import { OPERATION_MARKS } from "../../src/operations/marks.ts";
 import endpoints from "../../src/resources/devices/endpoints.ts";
 import domains from "../../src/resources/domains/domains.ts";
 import users from "../../src/resources/people/users.ts";
@@ -161,6 +163,7 @@ export async function openApi(
       ...BELL_TABLES,
       ...ALARM_TABLES,
       ...INPUT_TABLES,
+      OPERATION_MARKS,
     ],
     dataDir,
     catalogue,
@@ -244,6 +247,7 @@ export async function openApi(
     bells,
     baseUrl: () => "http://localhost",
     alarms,
+    licence: createLicence({ store, clock, events, log, keys: [] }),
     watch: {
       version: "0",
       health: () => ({ status: "GREEN", since: 0 }),

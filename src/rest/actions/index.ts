@@ -24,6 +24,7 @@ import { healthActions } from "./health.ts";
 import { identityProviderActions } from "./identity-providers.ts";
 import { incidentRecordActions } from "./incident-records.ts";
 import { incidentActions } from "./incidents.ts";
+import { licenceActions } from "./licence.ts";
 import { listFilterActions } from "./list-filters.ts";
 import { loadDefinitionActions } from "./load-definitions.ts";
 import { notificationActivityActions } from "./notification-activities.ts";
@@ -82,6 +83,7 @@ const FIXED: readonly Action[] = [
   ...callmgrClusterActions,
   ...alarmRowActions,
   ...healthActions,
+  ...licenceActions,
   ...endpointActivityActions,
   ...failoverStatusActions,
   ...extensionActions,

@@ -41,7 +41,9 @@ export const sessionActions: readonly Action[] = [
     answers: { kind: "members", fields: SESSION },
     permission: "anyone",
     async handle({ needs, principal }) {
-      return json({ ...describeSession(needs.store, needs.access, principal), permissions: ["get", "delete"] });
+      const isLicenseValid = needs.licence.isValid();
+      const session = describeSession(needs.store, needs.access, principal);
+      return json({ ...session, isLicenseValid, permissions: ["get", "delete"] });
     },
   },
   {

@@ -17,6 +17,7 @@ type Served = {
  */
 export const ROUTES = {
   session: { resource: "session", methods: ["get", "delete"] },
+  licence: { resource: "devices", methods: ["get"] },
   "session/domains": { resource: "domains", methods: ["get"] },
   notifications: { resource: "notifications", methods: ["get", "post"] },
   "notifications/{notificationId}": { resource: "notifications", methods: ["get", "delete"] },

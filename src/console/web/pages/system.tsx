@@ -7,6 +7,7 @@ import { HealthCard } from "../parts/health-card.tsx";
 import { SideSheet } from "../parts/side-sheet.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { useWords } from "../words/use-words.tsx";
+import { LicenceCounts } from "./licence-counts.tsx";
 import { LicenceFilters } from "./licence-filters.tsx";
 import { PluginSheet, PluginState, RestartButton } from "./plugin-sheet.tsx";
 import "../parts/lines.css";
@@ -48,6 +49,7 @@ export default function SystemPage() {
       </section>
       <section className="card">
         <h2>{t("licence.title")}</h2>
+        <LicenceCounts />
         <p className="soft">{t("licence.words")}</p>
         <div>
           <Button variant="default" onClick={() => show(LICENCES)}>

@@ -1,0 +1,68 @@
+import { readFileSync } from "node:fs";
+import type { Command } from "commander";
+import { sendOrder } from "../app/control-socket.ts";
+import { CallerError, UpstreamError } from "../base/errors.ts";
+import type { LicenceState } from "../operations/licence.ts";
+import type { Terminal } from "./terminal.ts";
+
+interface LicenceOptions {
+  data: string;
+  json?: true;
+}
+
+/** `carillon licence show | install | remove`, by the running daemon. */
+export function addLicence(program: Command, terminal: Terminal): void {
+  const licence = program
+    .command("licence")
+    .description("The licence document; without one everything is unlimited. No message is ever held back by it.")
+    .addHelpText("after", "\nExample:\n  carillon licence show --data /var/lib/carillon");
+  const add = (name: string, description: string, example: string): Command =>
+    licence
+      .command(name)
+      .description(description)
+      .requiredOption("--data <dir>", "the appliance's data, with its daemon running")
+      .option("--json", "print one line of JSON")
+      .addHelpText("after", `\nExample:\n  carillon licence ${example} --data /var/lib/carillon`);
+  add("show", "Say what it covers and what is in use.", "show").action(async ({ data, json }: LicenceOptions) =>
+    tell(terminal, await order(data, "licence.show", {}), json),
+  );
+  add(
+    "install",
+    "Take a signed document; its maker's key must be among trust.licences of the settings.",
+    "install acme.licence",
+  )
+    .argument("<file>", "signed document (JSON)")
+    .action(async (file: string, { data, json }: LicenceOptions) =>
+      tell(terminal, await order(data, "licence.install", { document: read(file) }), json),
+    );
+  add("remove", "Do without a document again.", "remove").action(async ({ data, json }: LicenceOptions) =>
+    tell(terminal, await order(data, "licence.remove", {}), json),
+  );
+}
+
+async function order(dataDir: string, name: string, args: Record<string, unknown>): Promise<LicenceState> {
+  const answer = await sendOrder(dataDir, { order: name, args });
+  if (answer) return answer.result as LicenceState;
+  throw new UpstreamError("starting", `No daemon runs on ${dataDir}: start it first.`, { dataDir });
+}
+
+function tell(terminal: Terminal, state: LicenceState, json: true | undefined): void {
+  if (json) {
+    terminal.out(JSON.stringify(state));
+    return;
+  }
+  const { licence, counts, violations } = state;
+  const until = licence?.expiresAt ? `until ${licence.expiresAt.slice(0, 10)}` : "for ever";
+  terminal.out(licence ? `${licence.id} of ${licence.holder}, ${until}` : "Community: everything is unlimited.");
+  for (const { kind, used, limit } of counts)
+    terminal.out(`${kind.padEnd(9)} ${used}${limit === null ? "" : ` of ${limit}`}`);
+  for (const { reason } of violations) terminal.err(reason);
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    throw new CallerError("invalid-value", `${path} can't be read.`);
+  }
+}

@@ -1,0 +1,40 @@
+import { createPublicKey, type KeyObject, verify } from "node:crypto";
+import { CallerError } from "../base/errors.ts";
+
+/**
+ * Reads a signed document: `{"payload": "<base64 of JSON>", "signature": "<base64, Ed25519 over the payload's bytes>"}`.
+ * Throws CallerError for what is none, and for one that none of `keys` signed. @source RFC 8032
+ */
+export function readSigned(text: string, keys: readonly string[]): unknown {
+  let payload: Buffer;
+  let signature: Buffer;
+  try {
+    const document = JSON.parse(text) as Record<"payload" | "signature", unknown>;
+    [payload, signature] = [bytesOf(document.payload), bytesOf(document.signature)];
+  } catch {
+    throw refused("It is no signed document.");
+  }
+  if (keys.length === 0) throw refused("No key is trusted: name its maker's public key in the settings.");
+  if (!keys.some((key) => verify(null, payload, publicKey(key), signature)))
+    throw refused("None of the trusted keys signed it.");
+  try {
+    return JSON.parse(payload.toString("utf8"));
+  } catch {
+    throw refused("What was signed can't be read.");
+  }
+}
+
+/** A public key as settings name it: base64 of its 32 bytes. @source RFC 8410 for the prefix */
+export function publicKey(base64: string): KeyObject {
+  const der = Buffer.concat([Buffer.from("302a300506032b6570032100", "hex"), Buffer.from(base64, "base64")]);
+  return createPublicKey({ key: der, format: "der", type: "spki" });
+}
+
+function bytesOf(value: unknown): Buffer {
+  if (typeof value !== "string" || !/^[A-Za-z0-9+/]+={0,2}$/.test(value)) throw refused("It is no signed document.");
+  return Buffer.from(value, "base64");
+}
+
+function refused(message: string): CallerError {
+  return new CallerError("invalid-value", message);
+}
