@@ -21,11 +21,13 @@ export function ruleActionBehaviour(policy: AddressPolicy): Behaviour<typeof rul
     },
     beforeWrite({ before, after }, tx, by) {
       if (!after) return;
-      after.name ??= tx.get(scenarios, after.scenarioId)?.name ?? "Scenario";
       const url = urlOf(after);
-      if (before === null) after.triggerId = triggerOf(after, url, tx, by);
-      else if (after.triggerId && (before.name !== after.name || urlOf(before) !== url)) {
-        tx.update(triggers, after.triggerId, { name: after.name, url }, inner(by));
+      const ofScenario = tx.get(scenarios, after.scenarioId)?.name ?? "Scenario";
+      if (before === null) {
+        after.name ??= ofScenario;
+        after.triggerId = triggerOf(after, url, tx, by);
+      } else if (after.triggerId && (before.name !== after.name || urlOf(before) !== url)) {
+        tx.update(triggers, after.triggerId, { name: after.name ?? ofScenario, url }, inner(by));
       }
     },
     afterWrite({ op, before }, tx, by) {
@@ -55,9 +57,10 @@ function urlOf({ action }: Pick<RuleAction, "action">): string {
   return url;
 }
 
-function triggerOf({ name, scenarioId }: RuleAction, url: string, tx: Transaction, by: By): string {
+/** It has the action's own id. */
+function triggerOf({ id, name, scenarioId }: RuleAction, url: string, tx: Transaction, by: By): string {
   const input = { name, url, spec: STARTS, type: "webhook", secret: newSecret() };
-  return tx.create(triggers, input, inner(by), { scenarioId }).id;
+  return tx.create(triggers, input, inner(by), { id, scenarioId }).id;
 }
 
 /** The request that makes an action is the action's, not its trigger's. */

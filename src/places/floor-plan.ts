@@ -4,14 +4,16 @@ import type { Place } from "./levels.ts";
 /** The plan of the floor that each place names, with the outline of its zone; null where there is none. One query. */
 export function floorPlansOf(places: readonly Partial<Place>[], reader: Reader): (Record<string, unknown> | null)[] {
   const ids = places.flatMap(({ floorId, zoneId }) => [floorId, zoneId].filter((id) => id));
+  const wanted = JSON.stringify([...new Set(ids)]);
   const lines = reader.all<Record<string, string | null>>(
     `SELECT f.id, f.name, s.id AS site, b.id AS building, f.floor_plan_image ->> 'contentType' AS contentType,
        f.image_origins AS origins, f.boundary, NULL AS zone
      FROM floors f JOIN buildings b ON b.pk = f.building_pk JOIN sites s ON s.pk = f.site_pk
-     WHERE f.floor_plan_image IS NOT NULL AND f.id IN (SELECT value FROM json_each(?1))
+     WHERE f.floor_plan_image IS NOT NULL AND f.id IN (SELECT value FROM json_each(?))
      UNION ALL SELECT f.id, NULL, NULL, NULL, NULL, NULL, z.boundary, z.id FROM zones z JOIN floors f ON f.pk = z.floor_pk
-     WHERE z.id IN (SELECT value FROM json_each(?1))`,
-    JSON.stringify([...new Set(ids)]),
+     WHERE z.id IN (SELECT value FROM json_each(?))`,
+    wanted,
+    wanted,
   );
   const floors = new Map(lines.filter(({ zone }) => zone === null).map((line) => [line.id, line]));
   const outlines = new Map(lines.filter(({ zone }) => zone !== null).map((line) => [line.zone, line.boundary]));

@@ -7,6 +7,7 @@ import incidentResources from "../resources/incidents/incident-resources.ts";
 import incidents from "../resources/incidents/incidents.ts";
 import type { Behaviour, Reader } from "../store/store.ts";
 import { copyResources, resourcesOf } from "./incident-resources.ts";
+import { checkRosterStep, rosteringFor } from "./incident-roster.ts";
 import { type IncidentRow, ongoingOf } from "./incident-start.ts";
 
 /**
@@ -22,6 +23,7 @@ export const incidentBehaviour: Behaviour<typeof incidents> = {
     }
     after.name ??= plan?.name ?? "Incident";
     after.startedById ??= by.actor.userId;
+    after.rostering = rosteringFor(plan);
   },
   afterWrite({ op, after }, tx, by) {
     if (op !== "create" || !after) return;
@@ -53,6 +55,7 @@ export function incidentActivityBehaviour(clock: Clock): Behaviour<typeof incide
       if (after.type === "start-incident" && !isFirst(tx, after.incidentId)) {
         throw invalidValue("type", "An incident starts once.");
       }
+      if (after.type === "roster-status") checkRosterStep(after, tx);
       if (after.type !== "end-incident") return;
       if (tx.get(incidents, after.incidentId)?.endedAt !== null) throw new ConflictError("The incident has ended.");
       tx.update(incidents, after.incidentId, {}, { actor: by.actor, scope: by.scope }, { endedAt: clock.now() });

@@ -7,6 +7,7 @@ import { tableOf } from "../schema/catalogue.ts";
 import type { RowBase, RowOf } from "../schema/resource.ts";
 import { UploadedFile } from "../schema/uploaded-file.ts";
 import type { Behaviour, By, Reader, Transaction } from "../store/store.ts";
+import { requireRosterRoles, rosterRoles } from "./incident-roster.ts";
 
 type ResourceRow = RowOf<typeof incidentPlanResources> | RowOf<typeof incidentResources>;
 type ResourceFamily = typeof incidentPlanResources | typeof incidentResources;
@@ -23,11 +24,18 @@ export function resourceBehaviourOf<R extends ResourceFamily>(_family: R): Behav
   };
 }
 
-/** Plans show their files and links where they are asked for. */
+/** Plans name roles that there are, and show these, their files and links where they are asked for. */
 export const incidentPlanBehaviour: Behaviour<typeof incidentPlans> = {
-  present(rows, { reader, query }) {
+  beforeWrite({ after, given }, tx, by) {
+    if (after && given.has("rostering")) requireRosterRoles(after, tx, by);
+  },
+  present(rows, { reader, query, scope }) {
     const resources = query.includeResources === true ? resourcesOf(reader, incidentPlanResources, rows) : null;
-    return rows.map(({ id }) => (resources ? { resources: resources.get(id) ?? [] } : {}));
+    const roles = query.includeRostering === true ? rosterRoles(rows, reader, scope) : null;
+    return rows.map(({ id }, at) => ({
+      ...roles?.[at],
+      ...(resources ? { resources: resources.get(id) ?? [] } : {}),
+    }));
   },
 };
 

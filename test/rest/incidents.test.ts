@@ -101,6 +101,49 @@ describe("an incident plan", () => {
 });
 
 describe("an incident", () => {
+  it("accounts for who plays a role of its plan at its site", async () => {
+    const [ann, bob] = [await api.user("Ann"), await api.user("Bob")];
+    const list = await post("/distribution-lists", { name: "Wing" });
+    await post(`/users/${bob.id}/subscriptions`, { distributionListId: list.id });
+    const role = await post("/site-roles", { name: "Staff" });
+    const site = await post("/sites", { name: "West" });
+    const players = { siteRoleId: role.id, userIds: [ann.id], distributionListIds: [list.id] };
+    await post(`/sites/${site.id}/recipients`, players);
+    const rostering = { type: "roll-call", statuses: ["safe", "missing"], locations: ["Gym"] };
+    const roles = { rosterMemberSiteRoleIds: [role.id] };
+    expect(
+      await post("/incident-plans", { name: "X", rostering: { rosterMemberSiteRoleIds: [NOTHING] } }),
+    ).toMatchObject({
+      errors: [{ field: "rostering.rosterMemberSiteRoleIds" }],
+    });
+    const plan = await newPlan({ rostering: { ...rostering, ...roles } });
+    expect(await get(`/incident-plans/${plan}?includeRostering=true`)).toMatchObject({
+      rosterMemberSiteRoles: [{ id: role.id, name: "Staff" }],
+      rosterManagerSiteRoles: [],
+    });
+    const incident = await post("/incidents", { incidentPlanId: plan });
+    expect(incident.rostering).toEqual(rostering);
+    const at = `/incidents/${incident.id}`;
+    await post(`${at}/site`, { siteId: site.id });
+    const say = (details: object) => post(`${at}/activities`, { type: "roster-status", details });
+    expect(await say({ userId: ann.id, status: "missing" })).toMatchObject({ details: { message: "Ann: missing" } });
+    expect(await say({ userId: ann.id, status: "safe", location: "Gym" })).toMatchObject({ type: "roster-status" });
+    expect((await get(`${at}/roster`)).data).toMatchObject([
+      { userId: ann.id, name: "Ann", status: "safe", location: "Gym", at: expect.stringMatching(/Z$/) },
+      { userId: bob.id, name: "Bob", status: null, location: null, at: null },
+    ]);
+    for (const [field, details] of [
+      ["details.userId", { userId: NOTHING, status: "safe" }],
+      ["details.status", { userId: ann.id, status: "fine" }],
+      ["details.location", { userId: ann.id, status: "safe", location: "Moon" }],
+    ] as const) {
+      expect(await say(details)).toMatchObject({ status: 400, errors: [{ field }] });
+    }
+    const plain = await post("/incidents", { name: "Plain" });
+    const step = { type: "roster-status", details: { userId: ann.id, status: "safe" } };
+    expect(await post(`/incidents/${plain.id}/activities`, step)).toMatchObject({ status: 409 });
+  });
+
   it("is started, placed, noted and ended once; those that go on can be listed", async () => {
     const made = await post("/incidents", { name: "Smoke" });
     expect(made).toMatchObject({ name: "Smoke", drill: false, endedAt: null, startedBy: { id: api.adminId } });

@@ -21,6 +21,13 @@ export const SAMPLE_TABLE = {
   "incident-plan-resources.type": "hyperlink",
   "incident-resources.type": "hyperlink",
   "incident-activities.type": "note",
+  "incident-plans.rostering": {
+    type: "roll-call",
+    statuses: ["safe", "missing"],
+    locations: ["Gym"],
+    rosterMemberSiteRoleIds: [],
+    rosterManagerSiteRoleIds: [],
+  },
   "scenarios.confirmationPin": "1234",
   "scenarios.locationVariable": "where",
   "scenarios.messages": {

@@ -15,6 +15,7 @@ import { UNKNOWN_ID } from "../support/sample-values.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { type ApiFixture, openApi, type Sending } from "./api-fixture.ts";
 import { expectError } from "./resource-suite.ts";
+import { PNG } from "./uploads.ts";
 
 let api: ApiFixture;
 let endpointId: string;
@@ -329,6 +330,34 @@ describe("where a scenario is started", () => {
     expect((await started({ scenarioId: id, fields: WHAT, initiationDevice: device })).siteId).toBe(other.site.id);
     const both = { initiationDevice: { lookupValue: button.externalId }, location: { site: { id: other.site.id } } };
     expect((await started({ scenarioId: id, fields: WHAT, ...both })).siteId).toBe(other.site.id);
+  });
+
+  it("shows the plan of its floor with the outline of its zone where a flag asks for it", async () => {
+    const { scenario, site, hall } = await scene();
+    const floors = `/sites/${site.id}/buildings/${hall.id}/floors`;
+    const form = [
+      ["name", "Ground"],
+      ["floorPlanImage", new Blob([PNG])],
+    ] as const;
+    const floor = (await api.call("POST", floors, { multipart: form })).body;
+    const zone = await create(`${floors}/${floor.id}/zones`, { name: "Lobby", boundary: { points: [1] } });
+    const { id } = await scenario({ defaultZoneId: zone.id });
+    const made = await started({ scenarioId: id, fields: WHAT });
+    const plan = {
+      floorId: floor.id,
+      floorName: "Ground",
+      contentType: "image/png",
+      url: `/api/v1${floors}/${floor.id}/floorPlanImage`,
+      imageOrigins: null,
+      boundary: { points: [1] },
+    };
+    const at = `/scenario-notifications/${made.id}`;
+    const { body } = await api.call("GET", `${at}?includeFloorPlanWithBoundary=true`);
+    expect(body.floorPlanImageWithBoundaryFile).toEqual(plan);
+    expect((await api.call("GET", at)).body).not.toHaveProperty("floorPlanImageWithBoundaryFile");
+    const sent = `/notifications/${made.events[0].id}`;
+    const shown = (await api.call("GET", `${sent}?includeFloorPlan=true&includeServer=true`)).body;
+    expect(shown).toMatchObject({ floorPlan: plan, server: { id: endpointId, name: "A" } });
   });
 
   it("is told on after the place is gone", async () => {

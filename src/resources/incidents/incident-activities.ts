@@ -12,11 +12,21 @@ export default defineResource({
   fields: {
     incidentId: ref("Incident it belongs to.", "incidents", { required: true, createOnly: true, onDelete: "cascade" }),
     type: option(
-      "What was done. own choice: note and all-clear beside the documented words; start-incident is written by Carillon alone.",
-      ["start-incident", "all-clear", "note", "end-incident", "incident-escalated", "escalated-incident-linked"],
+      "What was done. own choice: note, all-clear and roster-status beside the documented words; start-incident is written by Carillon alone.",
+      [
+        "start-incident",
+        "all-clear",
+        "note",
+        "roster-status",
+        "end-incident",
+        "incident-escalated",
+        "escalated-incident-linked",
+      ],
       { required: true, createOnly: true },
     ),
-    details: json("More about it; `subject` and `body` of an all-clear are the words that are sent."),
+    details: json(
+      "More about it; `subject` and `body` of an all-clear are the words that are sent, `userId`, `status` and `location` of a roster-status say how somebody is.",
+    ),
     userId: ref("Who did it; null for Carillon itself.", "users", { readOnly: true, embed: "user" }),
     notificationId: uuid("The message that was sent with it, of an all-clear.", { readOnly: true }),
   },

@@ -1,6 +1,12 @@
-import { boolean, many, text } from "../../schema/field.ts";
+import { boolean, computed, many, text, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import { SHOWN_RESOURCES } from "./incident-resource-fields.ts";
+import { PLAN_ROSTERING } from "./rostering.ts";
+
+const ROLES = {
+  of: { id: uuid("Its id.", { required: true }), name: text("Its name.", { required: true }) },
+  when: "includeRostering",
+};
 
 /** What is done when something happens. @source decisions.md 13; digest `/v1/incident-plans` */
 export default defineResource({
@@ -28,6 +34,9 @@ export default defineResource({
       "message-templates",
       { embed: "messageTemplates", dependents: "incident-plan-quick-access", maxItems: 200 },
     ),
+    rostering: PLAN_ROSTERING,
+    rosterMemberSiteRoles: computed("Roles of who is accounted for; given with includeRostering.", "array", ROLES),
+    rosterManagerSiteRoles: computed("Roles of who accounts for them; given with includeRostering.", "array", ROLES),
     resources: SHOWN_RESOURCES,
   },
 });

@@ -2,6 +2,7 @@ import { boolean, computed, ref, text, timestamp, uuid } from "../../schema/fiel
 import { defineResource } from "../../schema/resource.ts";
 import { SHOWN_LOCATION } from "../scenarios/shown-location.ts";
 import { SHOWN_RESOURCES } from "./incident-resource-fields.ts";
+import { INCIDENT_ROSTERING } from "./rostering.ts";
 
 /** Things that happened. @source decisions.md 13; interfaces.md, Log-in and drill; digest `/v1/incidents` */
 export default defineResource({
@@ -38,6 +39,7 @@ export default defineResource({
     }),
     endedAt: timestamp("When it ended; null while it goes on.", { readOnly: true }),
     notificationCount: computed("Notifications sent for it.", "integer", { when: "includeNotificationCount" }),
+    rostering: INCIDENT_ROSTERING,
     resources: SHOWN_RESOURCES,
   },
 });

@@ -1,14 +1,23 @@
 import { Readable } from "node:stream";
 import incidents from "../../resources/incidents/incidents.ts";
 import { namesOf, recordOf } from "../../scenarios/incident-record.ts";
+import { rosterOf } from "../../scenarios/incident-roster.ts";
 import { messagesOf, timelineOf } from "../../scenarios/incident-timeline.ts";
-import { computed, text } from "../../schema/field.ts";
+import { computed, text, timestamp, uuid } from "../../schema/field.ts";
 import { type Action, type ApiRequest, json, visibleRow } from "../action.ts";
 import { RECORD, recordJson, TIMELINE_ENTRY, timelineShown } from "../incident-json.ts";
 import { RECORD_PAGE_HEADERS, recordPage } from "../incident-page.ts";
 import { zoneFor } from "../local-time.ts";
 import { singleText } from "../query.ts";
 
+const ROSTER_ENTRY = {
+  userId: uuid("The person.", { required: true }),
+  name: text("The person's name."),
+  status: text("What was said last; null for nothing yet."),
+  location: text("Where the person is, as far as that was said."),
+  at: timestamp("When it was said."),
+};
+const iso = (at: number): string => new Date(at).toISOString();
 const ZONE = { timeZone: text("Zone of local times; the appliance's unless given.", { max: 100 }) };
 
 /**
@@ -32,6 +41,20 @@ export const incidentRecordActions: readonly Action[] = [
         entries.map(({ userId }) => userId),
       );
       return json({ data: timelineShown(entries, users) });
+    },
+  },
+  {
+    method: "get",
+    at: "incidents/{incidentId}/roster",
+    doc: "Who is accounted for, by name, and who is still to be: a roster-status step says how somebody is.",
+    answers: {
+      kind: "members",
+      fields: { data: computed("The people, at most 5000.", "array", { of: ROSTER_ENTRY }) },
+    },
+    async handle(request) {
+      const { store, clock } = request.needs;
+      const data = rosterOf(incidentOf(request), store, clock.now());
+      return json({ data: data.map(({ at, ...entry }) => ({ ...entry, at: at === null ? null : iso(at) })) });
     },
   },
   {

@@ -183,6 +183,7 @@ export const scenariosDe: Readonly<Record<keyof typeof scenariosEn, string>> = {
   "step.start-incident": "Begann",
   "step.end-incident": "Endete",
   "step.all-clear": "Entwarnung",
+  "step.roster-status": "Gemeldet",
   "step.note": "Notiz",
   "step.incident-escalated": "Eskaliert",
   "step.escalated-incident-linked": "Verknüpft",

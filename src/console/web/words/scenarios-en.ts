@@ -180,6 +180,7 @@ export const scenariosEn = {
   "step.start-incident": "Began",
   "step.end-incident": "Ended",
   "step.all-clear": "All-clear",
+  "step.roster-status": "Accounted for",
   "step.note": "Note",
   "step.incident-escalated": "Escalated",
   "step.escalated-incident-linked": "Linked",
