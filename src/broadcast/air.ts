@@ -130,6 +130,7 @@ async function beginAgain(row: NotificationRow, { store, clock, laneOf, endpoint
 async function makeLive(row: NotificationRow, how: Resumption, needs: AirNeeds): Promise<LiveBroadcast> {
   const { clock, store, desk, laneOf } = needs;
   const lane = laneOf(row.priorityLevel ?? 5);
+  const isBell = row.notificationSource === "bell-schedule";
   const target = pooledTarget(row, needs.ttl);
   const moment = (column: "t0" | "stream_ended_at", at: number): void => {
     store
@@ -153,7 +154,8 @@ async function makeLive(row: NotificationRow, how: Resumption, needs: AirNeeds):
     shared: sharedItem(row, row.notAfter ?? row.createdAt, imagePathOf(row, store.files)),
     settingsFor: settingsByProvider(row, needs.providers),
     // A bell that is heard late tells the wrong time.
-    mayWait: row.notificationSource !== "bell-schedule" && sendingProfileOf(row).queueingAllowed,
+    mayWait: !isBell && sendingProfileOf(row).queueingAllowed,
+    rank: isBell ? (sendingProfileOf(row).priority ?? 5) : null,
     soundsAt: row.heldUntil,
     held: isHeld(row),
     givenUp: !sounds,

@@ -13,6 +13,8 @@ export interface DeliveryOwner {
   readonly id: string;
   /** Waits for a device that another message holds, instead of being skipped. */
   readonly mayWait: boolean;
+  /** How urgent a bell is among bells, 1 most; null for anything else. */
+  readonly rank: number | null;
   /** Epoch ms at which it is to sound; null for what sounds as soon as can be. */
   readonly soundsAt: number | null;
   /** Nobody is to be asked any more. */

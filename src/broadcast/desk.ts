@@ -2,7 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import { UpstreamError } from "../base/errors.ts";
 import type { Events } from "../base/events.ts";
 import type { Log } from "../base/log.ts";
-import type { BusyTable } from "../devices/busy.ts";
+import { type BusyTable, isMoreUrgent } from "../devices/busy.ts";
 import type { AudioTarget, DeliveryItem } from "../plugin-api/index.ts";
 import type { Reader } from "../store/store.ts";
 import type { Delivery } from "./delivery.ts";
@@ -62,7 +62,7 @@ export function createDesk(needs: DeskNeeds): Desk {
     const address = addressOf(target);
     const other = lives.get(senders.get(address) ?? "");
     if (other && other !== live && other.sound && !other.sound.over) {
-      if (other.priority <= live.priority) {
+      if (!isMoreUrgent(live, other)) {
         throw new UpstreamError("upstream", "Another message, no less urgent, is sent there.", { address });
       }
       other.sound.endTarget(target);

@@ -93,7 +93,7 @@ export function createDispatcher(needs: DispatcherNeeds): Dispatcher {
     if (delivery.device === null || !delivery.owner.takesDevice(delivery)) return true;
     const { pk, device, priority, owner } = delivery;
     const mayWait = owner.mayWait && !delivery.reached;
-    const verdict = busy.claim({ deliveryId: pk, device, priority, mayWait });
+    const verdict = busy.claim({ deliveryId: pk, device, priority, rank: owner.rank, mayWait });
     if (verdict.kind === "preempts") preempt(verdict.deliveryId, preempted);
     if (verdict.kind === "waits") {
       delivery.place = "held";

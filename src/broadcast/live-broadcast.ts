@@ -43,6 +43,7 @@ export function createLiveBroadcast(needs: LiveNeeds): LiveBroadcast {
     id: shared.notificationId,
     priority: shared.priority,
     mayWait: needs.mayWait,
+    rank: needs.rank,
     soundsAt: needs.soundsAt,
     sound,
     get closed() {

@@ -18,6 +18,8 @@ export interface LiveNeeds {
   /** What the message's settings say of a provider. */
   settingsFor(provider: string): DeliveryItem["settings"];
   mayWait: boolean;
+  /** How urgent a bell is among bells, 1 most; null for anything else. */
+  rank: number | null;
   /** Epoch ms at which it is to sound; null for what sounds as soon as can be. */
   soundsAt: number | null;
   /** Its sound waits until it is told when to begin. */

@@ -1,10 +1,16 @@
+/** How urgent something is. */
+export interface Urgency {
+  /** 0 highest … 9 lowest. @source interfaces.md, Priorities */
+  priority: number;
+  /** Of bells, 1 highest: among equal priorities, the more urgent one of two bells comes first. @source bells.md, Running */
+  rank?: number | null;
+}
+
 /** A delivery that wants a device for itself. */
-export interface Claim {
+export interface Claim extends Urgency {
   deliveryId: number;
   /** Internal key of the device. */
   device: number;
-  /** 0 highest … 9 lowest. @source interfaces.md, Priorities */
-  priority: number;
   /** Waits when the device is busy, instead of being skipped. */
   mayWait: boolean;
 }
@@ -54,7 +60,7 @@ export function createBusyTable(): BusyTable {
       }
       const { holder } = entry;
       if (holder.deliveryId === claim.deliveryId) return { kind: "free" };
-      if (claim.priority < holder.priority) {
+      if (isMoreUrgent(claim, holder)) {
         entry.holder = claim;
         return { kind: "preempts", deliveryId: holder.deliveryId };
       }
@@ -77,4 +83,10 @@ export function createBusyTable(): BusyTable {
       return entries.size;
     },
   };
+}
+
+/** True when one takes from the other what both want. */
+export function isMoreUrgent(one: Urgency, other: Urgency): boolean {
+  if (one.priority !== other.priority) return one.priority < other.priority;
+  return typeof one.rank === "number" && typeof other.rank === "number" && one.rank < other.rank;
 }
