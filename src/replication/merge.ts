@@ -39,9 +39,10 @@ function canonical(value: unknown): string {
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join()}}`;
 }
 
-/** The whole row's hash, times of writing left out. */
+/** The whole row's hash, times of writing and what is not set left out. */
 function rowHash(body: Body): string {
-  return valueHash(Object.fromEntries(Object.entries(body).filter(([name]) => !FOLLOWING.has(name))));
+  const set = Object.entries(body).filter(([name, value]) => !FOLLOWING.has(name) && value !== null);
+  return valueHash(Object.fromEntries(set));
 }
 
 /** What one write changed, as an edit; null when it changed nothing. One of the two is given. `idLists` are lists of ids. */

@@ -99,7 +99,7 @@ export function createMachine({ time, dice, disk, fault, committed, crashed }: M
         if (isLast) machine.crash();
         return life.isAlive ? value : never;
       }
-      if (machine.crashes > 0) machine.disk = machine.disk.reopened(life.clock);
+      machine.disk = machine.disk.reopened(life.clock);
       machine.life = life;
       return life;
     },

@@ -123,10 +123,14 @@ function edit({ dice, figures }: World, site: SiteMachine): void {
   if (rows.length === 0 || dice.happens(0.15)) {
     const id = dice.id();
     const body = { id, name: `Room ${dice.below(12)}`, note: "made here" };
-    return site.write("rooms", id, () => body);
+    site.write("rooms", id, () => body);
+    return;
   }
   const row = dice.pick(rows);
-  if (dice.happens(0.15)) return site.write(row.type, row.id, () => null);
+  if (dice.happens(0.15)) {
+    site.write(row.type, row.id, () => null);
+    return;
+  }
   const field = row.type === "lists" ? dice.pick(["note", "word"]) : "note";
   const [value, isFewer] = [`s${dice.below(1e6)}`, dice.happens(0.3)];
   site.write(row.type, row.id, (before) => {

@@ -2,9 +2,9 @@ import type { Frame, Limits, Wire } from "../../src/replication/frames.ts";
 import type { ReplicatedTypes } from "../../src/replication/replicated-types.ts";
 import { recordLocalWrite } from "../../src/replication/site/local-writes.ts";
 import { createSite, type Site } from "../../src/replication/site/site.ts";
-import { BASE } from "../../src/replication/site/tables.ts";
+import { BASE, LINK } from "../../src/replication/site/tables.ts";
 import { adoptRestoredCopy } from "../../src/replication/site/welcome.ts";
-import { applyRow, type Body, drop, scan, shownRow } from "../../src/replication/work.ts";
+import { applyRow, type Body, drop, get, scan, shownRow } from "../../src/replication/work.ts";
 import type { Dice } from "./dice.ts";
 import type { Figures } from "./figures.ts";
 import { createMachine, type Disk, type Machine } from "./machine.ts";
@@ -168,11 +168,12 @@ export function createSiteMachine(needs: SiteMachineNeeds): SiteMachine {
     },
     restore(backup, told) {
       machine.crash();
+      machine.disk.close();
       machine.disk = backup.disk.copy();
       watched.restoredAt = time.now();
       if (!told) watched.rawRestoredAt = time.now();
       mustAdopt = told;
-      watched.link = null;
+      watched.link = machine.disk.peek(() => get(LINK, "link"));
       for (const [fact, at] of watched.facts) if (at > backup.at) watched.facts.delete(fact);
       watched.edits.clear();
     },

@@ -4,6 +4,7 @@ import { createCloudMachine } from "./cloud-machine.ts";
 import { createDice } from "./dice.ts";
 import { type Figures, noFigures } from "./figures.ts";
 import type { Disk } from "./machine.ts";
+import { createMemoryDisk } from "./memory-disk.ts";
 import { happen, type World } from "./mishaps.ts";
 import { createNetwork, type Network } from "./network.ts";
 import { createOracle, Violation } from "./oracle.ts";
@@ -83,6 +84,11 @@ export async function runSeed(seed: number, steps: number, makeDisk: () => Disk)
   for (const { site, backups } of world.sites) for (const { disk } of [...backups, site.machine]) disk.close();
   cloud.machine.disk.close();
   return run;
+}
+
+/** The same on disks in memory. */
+export function runOnMemory(seed: number, steps: number): Promise<Run> {
+  return runSeed(seed, steps, () => createMemoryDisk(CATALOGUE));
 }
 
 /** Everything works again, and is given its time. */

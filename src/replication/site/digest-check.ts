@@ -1,6 +1,6 @@
 import { bucketsOf, EMPTY, hashOf, shifted } from "../digests.ts";
 import type { Digest } from "../frames.ts";
-import { get, put, scan, type Work } from "../work.ts";
+import { put, scan, type Work } from "../work.ts";
 import { linkState } from "./link-state.ts";
 import { BASE, LINK } from "./tables.ts";
 
@@ -29,7 +29,8 @@ export function* differingTypes(types: readonly string[], theirs: Readonly<Recor
 export function* noteMismatch(now: number): Work<boolean> {
   const link = yield* linkState();
   const isAgain = link.mismatchAt !== null && now - link.mismatchAt < AGAIN_WITHIN_MS;
-  const found = yield* get(LINK, "link");
-  if (found) yield* put(LINK, { ...found, mismatchAt: now, fresh: isAgain ? 1 : found.fresh });
+  // After a resync it begins with a repair again: rows that never fit must not come for ever.
+  const noted = isAgain ? { mismatchAt: null, fresh: 1 } : { mismatchAt: now };
+  yield* put(LINK, { ...link, ...noted });
   return isAgain;
 }

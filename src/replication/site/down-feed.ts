@@ -50,8 +50,14 @@ function* stage(rows: readonly DownRow[], types: ReplicatedTypes): Work<void> {
 
 /** What was refused before may pass now. */
 function* stageParked(): Work<void> {
+  const isResync = (yield* linkState()).snapTo !== null;
   for (const { type, id, seq, body } of yield* scan(PARKED, { limit: 100 })) {
     if (yield* get(STAGE, type, id)) continue;
+    if (body && isResync) {
+      // It is not in the cloud any more.
+      yield* drop(PARKED, type, id);
+      continue;
+    }
     yield* put(STAGE, { type, id, seq, gone: body ? 0 : 1, body, rank: WAITING_FROM, waits: 0 });
   }
 }

@@ -1,5 +1,5 @@
 import type { Lane, Welcome } from "../frames.ts";
-import { put, type Work } from "../work.ts";
+import { get, put, type Work } from "../work.ts";
 import { beginSnapshot } from "./down-feed.ts";
 import { renumberEdits } from "./edits.ts";
 import { disownArmed } from "./inbox.ts";
@@ -45,8 +45,10 @@ export function* acceptWelcome(welcome: Welcome): Work<"live" | "restored" | "ga
  * only emergencies are done again. A copy that nobody tells finds out by `acceptWelcome`, if anything reached the cloud.
  */
 export function* adoptRestoredCopy(uidOf: () => string, at: number): Work<void> {
+  const link = yield* get(LINK, "link");
+  if (!link) return;
   yield* disownArmed(uidOf, at);
-  yield* beginIncarnation((yield* linkState()).inc + 1);
+  yield* beginIncarnation(link.inc + 1);
 }
 
 function* beginIncarnation(inc: number): Work<void> {

@@ -1,0 +1,30 @@
+import { COMMANDS, CONFLICTS, DECIDED, DIGESTS, HEAD, LEASES, LINKS, NAMES, ROWS, SITE_ROWS } from "./hub/tables.ts";
+import { INBOX } from "./site/inbox.ts";
+import { BASE, EDITS, LINK, OUT, PARKED, SHADOW, STAGE } from "./site/tables.ts";
+import type { Collection } from "./work.ts";
+
+/** All that an appliance keeps for the link. */
+export const SITE_COLLECTIONS = [
+  LINK,
+  STAGE,
+  BASE,
+  SHADOW,
+  OUT,
+  EDITS,
+  PARKED,
+  INBOX,
+] as unknown as Collection<never>[];
+
+/** All that the cloud keeps for its links. */
+export const HUB_COLLECTIONS = [
+  HEAD,
+  ROWS,
+  LINKS,
+  COMMANDS,
+  DECIDED,
+  CONFLICTS,
+  SITE_ROWS,
+  DIGESTS,
+  NAMES,
+  LEASES,
+] as unknown as Collection<never>[];

@@ -1,0 +1,148 @@
+import { ConflictError } from "../base/errors.ts";
+import type { Catalogue } from "../schema/catalogue.ts";
+import type { By, Reader, RoomTable, SqlValue, Store, Transaction } from "../store/store.ts";
+import {
+  type Applied,
+  type Body,
+  type Collection,
+  type ColumnKind,
+  perform,
+  type Range,
+  type Statement,
+  type Work,
+  type WorkStore,
+} from "./work.ts";
+
+/** Replication's work on the product's own database. */
+export interface SqliteWork extends WorkStore {
+  /** Performs work that only reads, at once. */
+  peek<T>(work: () => Work<T>): T;
+}
+
+const SQL_KINDS: Readonly<Record<ColumnKind, string>> = { text: "TEXT", integer: "ANY", json: "TEXT" };
+
+function quoted(columns: readonly string[]): string {
+  return columns.map((column) => `"${column}"`).join(", ");
+}
+
+/** The tables that hold the collections. Whole numbers may be times with digits below one ms. */
+export function tablesOf(collections: readonly Collection<never>[]): RoomTable[] {
+  return collections.map(({ name, key, columns, indexes }) => {
+    const parts = Object.entries(columns as Record<string, ColumnKind>).map(
+      ([column, kind]) => `"${column}" ${SQL_KINDS[kind]}`,
+    );
+    const table = `CREATE TABLE IF NOT EXISTS ${name} (${parts.join(", ")}, PRIMARY KEY (${quoted(key)})) STRICT, WITHOUT ROWID;`;
+    const made = Object.entries<readonly string[]>(indexes).map(
+      ([index, of]) => `CREATE INDEX IF NOT EXISTS ${name}__${index} ON ${name}(${quoted(of)});`,
+    );
+    return { name, sql: [table, ...made].join("\n") };
+  });
+}
+
+/** Binds work to the database: each piece is one write of the store. `by` acts for the other side. */
+export function createSqliteWork(store: Store, catalogue: Catalogue, by: By): SqliteWork {
+  const replicated: By = { ...by, replicated: true };
+  return {
+    transact: (work, lane) =>
+      store.write((tx) => perform(work(), (statement) => answer(statement, tx, tx)) as never, lane),
+    peek: (work) => perform(work(), (statement) => answer(statement, store, null)),
+  };
+
+  function answer(statement: Statement, reader: Reader, tx: Transaction | null): unknown {
+    switch (statement.do) {
+      case "get": {
+        const { name, key } = statement.of;
+        const where = key.map((column) => `"${column}" = ?`).join(" AND ");
+        const found = reader.one(`SELECT * FROM ${name} WHERE ${where}`, ...statement.key);
+        return found && decoded(statement.of, found);
+      }
+      case "scan":
+        return scan(statement.of, statement.range, reader);
+      case "row":
+        return shown(statement.type, statement.id, reader);
+    }
+    if (!tx) return null;
+    switch (statement.do) {
+      case "put": {
+        const { name, columns } = statement.of;
+        const names = Object.keys(columns);
+        const marks = names.map(() => "?").join(", ");
+        const values = encoded(statement.of, statement.record as Record<string, unknown>);
+        return tx.run(`INSERT OR REPLACE INTO ${name} (${quoted(names)}) VALUES (${marks})`, ...values);
+      }
+      case "drop": {
+        const { name, key } = statement.of;
+        const where = key.map((column) => `"${column}" = ?`).join(" AND ");
+        return tx.run(`DELETE FROM ${name} WHERE ${where}`, ...statement.key);
+      }
+      case "clear":
+        return tx.run(`DELETE FROM ${statement.of.name}`);
+      case "apply":
+        return apply(statement.type, statement.id, statement.body, tx);
+    }
+  }
+
+  function scan(of: Collection<never>, range: Range, reader: Reader): unknown[] {
+    const { by: index, where = [], after, upTo, limit, newestFirst } = range;
+    const order: readonly string[] = index ? (of.indexes[index] as readonly string[]) : of.key;
+    const conditions = where.map((_, at) => `"${order[at]}" = ?`);
+    const params: SqlValue[] = [...where];
+    const next = `"${order[where.length]}"`;
+    if (after !== undefined) {
+      conditions.push(`${next} > ?`);
+      params.push(after);
+    }
+    if (upTo !== undefined) {
+      conditions.push(`${next} <= ?`);
+      params.push(upTo);
+    }
+    const columns = [...new Set([...order, ...of.key])].map((column) => `"${column}"${newestFirst ? " DESC" : ""}`);
+    const condition = conditions.length > 0 ? ` WHERE ${conditions.join(" AND ")}` : "";
+    const sql = `SELECT * FROM ${of.name}${condition} ORDER BY ${columns.join(", ")} LIMIT ?`;
+    return reader.all(sql, ...params, limit ?? -1).map((found) => decoded(of, found));
+  }
+
+  /** What is sealed here can't be opened elsewhere, and never leaves. */
+  function shown(type: string, id: string, reader: Reader): Body | null {
+    if (!catalogue.has(type)) return null;
+    const resource = catalogue.byName(type);
+    const row = reader.get(resource, id) as Record<string, unknown> | null;
+    if (!row) return null;
+    const kept = Object.entries(row).filter(([name]) => name !== "pk" && resource.fields[name]?.kind !== "secret");
+    return Object.fromEntries(kept);
+  }
+
+  function apply(type: string, id: string, body: Body | null, tx: Transaction): Applied {
+    if (!catalogue.has(type)) return { refused: `There are no ${type} here.` };
+    try {
+      tx.apply(catalogue.byName(type), id, body as never, replicated);
+      return "done";
+    } catch (error) {
+      return reasonOf(error);
+    }
+  }
+}
+
+/** Names that are taken and references that lead nowhere may be right a few rows later. */
+function reasonOf(error: unknown): Applied {
+  const { type, message } = error as { type?: string; message: string };
+  if (error instanceof ConflictError || type === "invalid-value") return "wait";
+  // Carillon's own faults and those of the disk are no fault of the row.
+  if (type === undefined || type === "bug") throw error;
+  return { refused: message };
+}
+
+function encoded({ columns }: Collection<never>, record: Record<string, unknown>): SqlValue[] {
+  return Object.entries(columns as Record<string, ColumnKind>).map(([name, kind]) => {
+    const value = record[name] ?? null;
+    return kind === "json" && value !== null ? JSON.stringify(value) : (value as SqlValue);
+  });
+}
+
+function decoded({ columns }: Collection<never>, found: Record<string, SqlValue>): Record<string, unknown> {
+  const record: Record<string, unknown> = { ...found };
+  for (const [name, kind] of Object.entries(columns as Record<string, ColumnKind>)) {
+    if (kind === "json" && record[name] !== null) record[name] = JSON.parse(record[name] as string);
+  }
+  return record;
+}

@@ -1,0 +1,102 @@
+/** A bug that is put into a copy of the product's code, to prove that the simulation finds it. */
+export interface PlantedBug {
+  name: string;
+  /** Below src/replication. */
+  file: string;
+  /** Each text stands there once, and is replaced. */
+  changes: readonly (readonly [text: string, by: string])[];
+}
+
+/** What must be caught. */
+export const PLANTED_BUGS: readonly PlantedBug[] = [
+  {
+    name: "rows-without-staging",
+    file: "site/down-feed.ts",
+    changes: [
+      ["marking: mark ? { to } : null", "marking: { to }"],
+      ['if (!mark) return "staged";', 'if (!mark) return "marked";'],
+    ],
+  },
+  {
+    name: "no-de-duplication-of-commands",
+    file: "site/inbox.ts",
+    changes: [
+      ["const known = yield* get(INBOX, command.cid);", "const known = null as Kept | null;"],
+      ["if (cseq <= link.cmdHw) {", "if (cseq < 0) {"],
+    ],
+  },
+  { name: "no-restore-detection", file: "site/welcome.ts", changes: [["if (!isSame) {", "if (link.inc < 0) {"]] },
+  {
+    name: "restore-detection-by-counters",
+    file: "site/outbox.ts",
+    changes: [["return own !== null && own.uid === tail;", "return true;"]],
+  },
+  {
+    name: "no-expiry",
+    file: "site/command-desk.ts",
+    changes: [
+      ["if (latest !== null && latest > command.notAfter)", "if (latest !== null && latest < 0)"],
+      ["if (isLate(command)) {", "if (isLate(command) && false) {"],
+    ],
+  },
+  {
+    name: "no-look-at-the-time-after-the-commit",
+    file: "site/command-desk.ts",
+    changes: [["if (isLate(command)) {", "if (isLate(command) && false) {"]],
+  },
+  {
+    name: "no-mark-owed-on-resume",
+    file: "hub/welcome.ts",
+    changes: [["owesMark: hello.applied < hello.recv || snap !== null,", "owesMark: false,"]],
+  },
+  {
+    name: "no-sweep-after-a-snapshot",
+    file: "site/down-feed.ts",
+    changes: [["if (link.snapTo !== null && removalsNext &&", "if (link.snapTo === -1 && removalsNext &&"]],
+  },
+  {
+    name: "floor-not-raised",
+    file: "hub/clean-up.ts",
+    changes: [["if (last && last.seq > state.floor)", "if (last && last.seq < 0)"]],
+  },
+  {
+    name: "facts-taken-twice",
+    file: "hub/up-feed.ts",
+    changes: [['if (known && (cls === "D" || known.endpoint !== endpoint)) return;', ""]],
+  },
+  {
+    name: "edits-decided-twice",
+    file: "hub/up-feed.ts",
+    changes: [["if (earlier) return", "if (earlier && !earlier.uid) return"]],
+  },
+  {
+    name: "commands-overtake-each-other",
+    file: "site/site.ts",
+    changes: [["live.early.push(frame);", "turns.add(() => onFrame(wire, frame));"]],
+  },
+  {
+    name: "started-after-a-crash-is-forgotten",
+    file: "site/inbox.ts",
+    changes: [
+      [
+        'yield* scan(INBOX, { by: "state", where: ["started"] })',
+        'yield* scan(INBOX, { by: "state", where: ["never"] })',
+      ],
+    ],
+  },
+  {
+    name: "routine-repeated-after-a-crash",
+    file: "site/inbox.ts",
+    changes: [['command?.class === "emergency" ? "armed" : "interrupted"', 'command ? "armed" : "interrupted"']],
+  },
+  {
+    name: "parts-changed-without-a-new-epoch",
+    file: "hub/welcome.ts",
+    changes: [["`${epoch}/${given}`", "`${epoch}/${given * 0}`"]],
+  },
+  {
+    name: "bulk-before-commands",
+    file: "frame-lanes.ts",
+    changes: [["const frame = hot.shift() ?? bulk.shift();", "const frame = bulk.shift() ?? hot.shift();"]],
+  },
+];

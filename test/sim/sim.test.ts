@@ -1,0 +1,37 @@
+import { describe, expect, it } from "vitest";
+import { noFigures } from "./figures.ts";
+import { PLANTED_BUGS, type PlantedBug } from "./planted-bugs.ts";
+import { createSqliteDisks } from "./sqlite-disk.ts";
+import { simulationWith } from "./with-bug.ts";
+import { runOnMemory, runSeed } from "./world.ts";
+
+const ROOT = new URL("../../", import.meta.url).pathname;
+
+describe("the simulation", () => {
+  it("finds no broken promise in some seeds", async () => {
+    for (const seed of [1, 2, 18, 43, 48]) {
+      expect({ seed, violation: (await runOnMemory(seed, 100)).violation }).toEqual({ seed, violation: null });
+    }
+  });
+
+  it("runs a seed the same way each time, and another one differently", async () => {
+    const [one, again, other] = [await runOnMemory(7, 40), await runOnMemory(7, 40), await runOnMemory(8, 40)];
+    expect(again).toEqual(one);
+    expect(other.trace).not.toBe(one.trace);
+    expect(one.figures).not.toEqual(noFigures());
+  });
+
+  it("finds none on real files either", async () => {
+    const disks = createSqliteDisks();
+    const { violation, figures } = await runSeed(10, 40, disks.make);
+    disks.remove();
+    expect(violation).toBeNull();
+    expect(figures.crashes + figures.marks).toBeGreaterThan(0);
+  });
+
+  it("finds a planted bug", async () => {
+    const [staging] = PLANTED_BUGS as [PlantedBug];
+    const runPlanted = await simulationWith(staging, ROOT);
+    expect((await runPlanted(1, 200)).violation).toMatch(/^I2: /);
+  });
+});

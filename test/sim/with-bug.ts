@@ -1,0 +1,39 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { rolldown } from "rolldown";
+import type { PlantedBug } from "./planted-bugs.ts";
+import type { runOnMemory } from "./world.ts";
+
+/** The simulation with everything that it imports of the product, of which one file has the bug. Throws when its text is gone. */
+export async function simulationWith(bug: PlantedBug, root: string): Promise<typeof runOnMemory> {
+  const target = resolve(root, "src/replication", bug.file);
+  let planted = 0;
+  const plant = (code: string, id: string): string | null => {
+    if (id !== target) return null;
+    let text = code;
+    for (const [found, by] of bug.changes) {
+      if (text.split(found).length !== 2) throw new Error(`${bug.name}: "${found}" does not stand once in ${bug.file}`);
+      text = text.replace(found, () => by);
+    }
+    planted += 1;
+    return text;
+  };
+  const built = await rolldown({
+    input: resolve(root, "test/sim/world.ts"),
+    platform: "node",
+    external: [/^[^./]/],
+    plugins: [{ name: "plant", transform: { handler: plant, order: "pre" } }],
+    logLevel: "silent",
+  });
+  const folder = mkdtempSync(join(root, "node_modules/.sim-"));
+  try {
+    await built.write({ dir: folder, format: "esm", entryFileNames: "world.mjs" });
+    await built.close();
+    if (planted !== 1) throw new Error(`${bug.name}: ${bug.file} is no part of the simulation`);
+    const module: { runOnMemory: typeof runOnMemory } = await import(pathToFileURL(join(folder, "world.mjs")).href);
+    return module.runOnMemory;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
