@@ -6,6 +6,7 @@
 import { parseArgs } from "node:util";
 import type { Row } from "./row.ts";
 import { areaReport } from "./rows/area-report.ts";
+import { bells } from "./rows/bells.ts";
 import { broadcastToManyPhones } from "./rows/broadcast-to-many-phones.ts";
 import { durableCreate } from "./rows/durable-create.ts";
 import { groupMembers } from "./rows/group-members.ts";
@@ -22,6 +23,7 @@ const ROWS: readonly Row[] = [
   phonePush,
   broadcastToManyPhones,
   rtpPacing,
+  bells,
   groupMembers,
   startAndMemory,
 ];
