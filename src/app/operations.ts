@@ -53,8 +53,8 @@ export interface Operations {
 /** own choice: nobody reads more at once */
 const MOST_RUNS = 1_000;
 
-/** Orders that nothing on this appliance carries out yet. */
-const UNKNOWN: readonly OrderType[] = [];
+/** A new version is installed by somebody at the machine: `carillon upgrade`. */
+const UNKNOWN: readonly OrderType[] = ["upgrade", "upgrade-all"];
 
 /** Makes them; nothing runs before `start`. */
 export function createOperations(needs: OperationNeeds): Operations {

@@ -5,6 +5,7 @@ import { CallerError, ConflictError, UpstreamError } from "../base/errors.ts";
 import { isNewer } from "../base/versions.ts";
 import { removeFolder, unpackBackup } from "../operations/backup-archive.ts";
 import { type BackupManifest, DATABASE, FOLDERS, MANIFEST } from "../operations/backup-manifest.ts";
+import { keepOwner } from "../operations/ownership.ts";
 import endpointActivities from "../resources/devices/endpoint-activities.ts";
 import endpoints from "../resources/devices/endpoints.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
@@ -62,6 +63,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
     const aside = `before-restore-${stamp}`;
     const names = existsSync(join(stage, SECRET_KEY)) ? [...REPLACED, SECRET_KEY] : REPLACED;
     requireUnused(dataDir);
+    keepOwner(stage, dataDir);
     decideRestore(dataDir, { stage: basename(stage), aside, names });
     const { takenAt, version } = manifest;
     return { takenAt, version, aside: hadData ? join(dataDir, aside) : null, ended };

@@ -43,13 +43,21 @@ function addTake(program: Command, terminal: Terminal): void {
     .addHelpText("after", `\nExample:\n  carillon backup --data data --to /mnt/backups\n\n${ABOUT_KEY}`)
     .action(async ({ data, to, json }: { data: string; to?: string; json?: true }) => {
       const args = to === undefined ? {} : { to: resolve(to) };
-      let progress = (await giveOrder(data, "backup.take", args, systemClock)) as Progress;
-      while (!progress.finished) progress = (await giveOrder(data, "backup.wait", {}, systemClock)) as Progress;
-      const report = progress.report as BackupReport;
+      const report = await takenBackup((order, more) => giveOrder(data, order, more, systemClock), args);
       if (json) return terminal.out(JSON.stringify(shortened(report)));
       terminal.out(report.path);
       terminal.err(`${inWords(report)}. ${ABOUT_KEY}`);
     });
+}
+
+/** Orders a backup and waits until it is proven. */
+export async function takenBackup(
+  order: (name: string, args: Record<string, unknown>) => Promise<unknown>,
+  args: { to?: string } = {},
+): Promise<BackupReport> {
+  let progress = (await order("backup.take", args)) as Progress;
+  while (!progress.finished) progress = (await order("backup.wait", {})) as Progress;
+  return progress.report as BackupReport;
 }
 
 function addVerify(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {

@@ -20,6 +20,7 @@ import { addSettings } from "./settings.ts";
 import { faultOf, type Terminal, tellFault } from "./terminal.ts";
 import { addTls } from "./tls.ts";
 import { addToken } from "./token.ts";
+import { addUpgrade } from "./upgrade.ts";
 import { addUser } from "./user.ts";
 
 /** Adds one command to the program; `finish` takes the exit code it ended with. */
@@ -36,6 +37,7 @@ const COMMANDS: readonly AddCommand[] = [
   addBackup,
   addTls,
   addLicence,
+  addUpgrade,
   addDoctor,
   addLogs,
   addOpenapi,

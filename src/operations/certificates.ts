@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { createSecureContext } from "node:tls";
 import { CallerError, UpstreamError } from "../base/errors.ts";
 import type { CertificateAndKey } from "./make-certificate.ts";
+import { keepOwner } from "./ownership.ts";
 
 /** What a certificate says. */
 export interface CertificateFacts {
@@ -164,4 +165,5 @@ function writePair(dataDir: string, which: keyof typeof FILES, pair: Certificate
     const path = join(folder, FILES[which][part]);
     renameSync(`${path}.new`, path);
   }
+  keepOwner(folder, dataDir);
 }

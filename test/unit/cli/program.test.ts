@@ -27,6 +27,8 @@ const COMMANDS = [
   "restore",
   "key",
   "key export",
+  "upgrade",
+  "upgrade-pack",
   "licence",
   "licence show",
   "licence install",

@@ -1,0 +1,88 @@
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { promisify } from "node:util";
+import type { Command } from "commander";
+import { giveOrder } from "../app/offline.ts";
+import { restoreBackup } from "../app/restore.ts";
+import { type Service, upgrade } from "../app/upgrade.ts";
+import { systemClock } from "../base/clock.ts";
+import { CallerError } from "../base/errors.ts";
+import { packUpgrade } from "../operations/upgrade-bundle.ts";
+import { takenBackup } from "./backup.ts";
+import { daemonOf } from "./doctor.ts";
+import { EXIT } from "./exit-codes.ts";
+import { readSettings } from "./settings.ts";
+import type { Terminal } from "./terminal.ts";
+
+interface UpgradeArguments {
+  data: string;
+  root: string;
+  config?: string;
+  unit: string;
+  json?: true;
+}
+
+const run = promisify(execFile);
+
+/** `carillon upgrade FILE` and, for those who make versions, `carillon upgrade-pack`. */
+export function addUpgrade(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
+  program
+    .command("upgrade")
+    .description(
+      "Install a signed version beside the running one, switch over, and go back by itself if it is not well.",
+    )
+    .argument("<file>", "upgrade, signed by one of trust.upgrades of the settings")
+    .requiredOption("--data <dir>", "the appliance's data")
+    .option("--root <dir>", "folder with versions/ and the link current", "/opt/carillon-versions")
+    .option("--config <file>", "settings file (YAML)")
+    .option("--unit <name>", "systemd service of the daemon", "carillon")
+    .option("--json", "print one line of JSON")
+    .addHelpText(
+      "after",
+      "\nExample:\n  carillon upgrade carillon-0.2.0.tgz --data /var/lib/carillon --config /etc/carillon/carillon.yaml\n\n" +
+        "The service runs from <root>/current. A backup is taken first; a version that is not well within a minute\n" +
+        "makes way for the old one, with the data as they were. Exit code 1 then.",
+    )
+    .action(async (file: string, { data, root, config, unit, json }: UpgradeArguments) => {
+      const settings = await readSettings(terminal, config);
+      if (typeof settings === "number") return finish(settings);
+      const keys = settings.trust.upgrades;
+      const service = serviceOf(data, unit);
+      const options = { file, root, keys, service, clock: systemClock, say: terminal.err };
+      const done = await upgrade(options);
+      terminal.out(json ? JSON.stringify(done) : `${done.rolledBack ? done.from : done.to} runs.`);
+      finish(done.rolledBack ? EXIT.failure : EXIT.ok);
+    });
+  program
+    .command("upgrade-pack")
+    .description("Make a signed upgrade of a built version, for those who hand out versions.")
+    .argument("<folder>", "the version: package.json, dist, node_modules …")
+    .requiredOption("--key <file>", "private key (PEM, Ed25519)")
+    .requiredOption("--to <file>", "upgrade to be made (.tgz)")
+    .addHelpText("after", "\nExample:\n  carillon upgrade-pack build --key maker.pem --to carillon-0.2.0.tgz")
+    .action(async (folder: string, { key, to }: { key: string; to: string }) => {
+      const { version, files } = await packUpgrade(folder, read(key), to);
+      terminal.out(`${to}: ${version}, ${Object.keys(files).length} files`);
+    });
+}
+
+function serviceOf(dataDir: string, unit: string): Service {
+  const systemctl = async (verb: string): Promise<void> => void (await run("systemctl", [verb, unit]));
+  return {
+    stop: () => systemctl("stop"),
+    start: () => systemctl("start"),
+    state: () => daemonOf(dataDir),
+    backup: async () => (await takenBackup((order, args) => giveOrder(dataDir, order, args, systemClock))).path,
+    async restore(file) {
+      await restoreBackup({ file, dataDir, clock: systemClock });
+    },
+  };
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    throw new CallerError("invalid-value", `${path} can't be read.`);
+  }
+}

@@ -1,0 +1,124 @@
+import { createHash, createPrivateKey, sign } from "node:crypto";
+import {
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+} from "node:fs";
+import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { create, extract, type ReadEntry } from "tar";
+import { CallerError } from "../base/errors.ts";
+import { newId } from "../base/ids.ts";
+import { readSigned } from "./signed-document.ts";
+
+/** What a bundle says of itself, signed: every file of the version with its SHA-256 (hex). */
+export interface UpgradeBundle {
+  version: string;
+  files: Record<string, string>;
+}
+
+/** Name of the signed list within the archive, and beside the unpacked version. */
+const LIST = "bundle.json";
+const CONTENT = "carillon";
+
+/** Packs the folder of a built version (it has a package.json) into `target`, signed by a private key (PEM, Ed25519). */
+export async function packUpgrade(folder: string, keyPem: string, target: string): Promise<UpgradeBundle> {
+  const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { version: string };
+  const files: Record<string, string> = {};
+  for (const path of filesBelow(folder, "")) files[path] = await hashOf(join(folder, path));
+  const payload = Buffer.from(JSON.stringify({ version, files } satisfies UpgradeBundle));
+  const signature = sign(null, payload, createPrivateKey(keyPem));
+  const stage = join(dirname(target), `.working-${newId()}`);
+  await mkdir(stage, { recursive: true });
+  try {
+    const list = { payload: payload.toString("base64"), signature: signature.toString("base64") };
+    await writeFile(join(stage, LIST), JSON.stringify(list));
+    symlinkSync(folder, join(stage, CONTENT));
+    const paths = [LIST, ...Object.keys(files).map((path) => `${CONTENT}/${path}`)];
+    const packing = create({ cwd: stage, gzip: true, portable: true, follow: true, strict: true }, paths);
+    await pipeline(packing, createWriteStream(join(stage, "whole"), { flush: true }));
+    await rename(join(stage, "whole"), target);
+  } finally {
+    await rm(stage, { recursive: true, force: true });
+  }
+  return { version, files };
+}
+
+/**
+ * Unpacks a bundle into `<versions>/<its version>` and answers that version. The folder is there whole or not at all.
+ * Throws CallerError for a bundle that no trusted key signed, and for one whose files are not what was signed; what `check`
+ * throws for its version comes before anything is replaced.
+ */
+export async function unpackUpgrade(
+  file: string,
+  versions: string,
+  keys: readonly string[],
+  check: (version: string) => void,
+): Promise<string> {
+  const stage = join(versions, `.working-${newId()}`);
+  await mkdir(stage, { recursive: true, mode: 0o755 });
+  try {
+    await pipeline(
+      createReadStream(file),
+      extract({ cwd: stage, strict: true, preserveOwner: false, filter: isPlain }),
+    ).catch(() => {
+      throw refused("It is no archive that can be read.");
+    });
+    if (!existsSync(join(stage, LIST))) throw refused("It holds no signed list.");
+    const { version, files } = parseBundle(readSigned(readFileSync(join(stage, LIST), "utf8"), keys));
+    check(version);
+    const found = existsSync(join(stage, CONTENT)) ? filesBelow(join(stage, CONTENT), "") : [];
+    const stranger = found.find((path) => files[path] === undefined);
+    if (stranger !== undefined) throw refused(`${stranger} is not among what was signed.`);
+    for (const [path, sha256] of Object.entries(files)) {
+      const whole = join(stage, CONTENT, path);
+      if (!found.includes(path) || (await hashOf(whole)) !== sha256) throw refused(`${path} is not what was signed.`);
+    }
+    await rm(join(versions, version), { recursive: true, force: true });
+    await rename(join(stage, CONTENT), join(versions, version));
+    return version;
+  } finally {
+    await rm(stage, { recursive: true, force: true });
+  }
+}
+
+function parseBundle(value: unknown): UpgradeBundle {
+  const { version, files } = (value ?? {}) as Partial<UpgradeBundle>;
+  const known =
+    typeof version === "string" &&
+    /^\d+\.\d+\.\d+[\w.-]*$/.test(version) &&
+    typeof files === "object" &&
+    files !== null;
+  if (!known) throw refused("Its signed list can't be read.");
+  return { version, files };
+}
+
+function isPlain(_path: string, entry: unknown): boolean {
+  const { type } = entry as ReadEntry;
+  return type === "File" || type === "Directory";
+}
+
+/** Links within the folder are followed to files; a loop can't be, as links to folders are left out. */
+function filesBelow(root: string, folder: string): string[] {
+  return readdirSync(join(root, folder)).flatMap((name) => {
+    const path = folder === "" ? name : `${folder}/${name}`;
+    const kind = lstatSync(join(root, path));
+    if (kind.isDirectory()) return filesBelow(root, path);
+    return kind.isFile() ? [path] : [];
+  });
+}
+
+async function hashOf(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(path), hash);
+  return hash.digest("hex");
+}
+
+function refused(message: string): CallerError {
+  return new CallerError("invalid-value", `The upgrade is refused. ${message}`);
+}

@@ -1,0 +1,114 @@
+import { generateKeyPairSync } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Service, upgrade } from "../../../src/app/upgrade.ts";
+import { systemClock } from "../../../src/base/clock.ts";
+import { packUpgrade } from "../../../src/operations/upgrade-bundle.ts";
+import { makeTempDir } from "../../support/temp-dir.ts";
+
+const maker = generateKeyPairSync("ed25519");
+const key = maker.publicKey.export({ type: "spki", format: "der" }).subarray(-32).toString("base64");
+const pem = maker.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+
+function version(folder: string, number: string): string {
+  mkdirSync(join(folder, "dist"), { recursive: true });
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ version: number }));
+  writeFileSync(join(folder, "dist/main.js"), `run(${JSON.stringify(number)})`);
+  return folder;
+}
+
+/** A machine whose daemon is the version that `current` leads to; `illness` is what the new one suffers from. */
+function machine(illness: "none" | "red" | "dead") {
+  const root = makeTempDir();
+  version(join(root, "versions/0.1.0"), "0.1.0");
+  symlinkSync("versions/0.1.0", join(root, "current"));
+  const steps: string[] = [];
+  let runs = true;
+  const service: Service = {
+    stop: async () => {
+      steps.push("stop");
+      runs = false;
+    },
+    start: async () => {
+      steps.push("start");
+      runs = true;
+    },
+    async state() {
+      const { version: own } = JSON.parse(readFileSync(join(root, "current/package.json"), "utf8"));
+      const isIll = own !== "0.1.0" && illness !== "none";
+      if (!runs || (isIll && illness === "dead")) return null;
+      return { version: own, url: "", status: isIll ? "RED" : "GREEN", reasons: [] };
+    },
+    backup: async () => {
+      steps.push("backup");
+      return "the-backup";
+    },
+    restore: async (file) => void steps.push(`restore ${file}`),
+  };
+  const run = (file: string, keys = [key]) =>
+    upgrade({ file, root, keys, service, clock: systemClock, say: () => undefined, patienceMs: 50 });
+  return { root, steps, run };
+}
+
+let bundle: string;
+beforeAll(async () => {
+  bundle = join(makeTempDir(), "carillon.tgz");
+  await packUpgrade(version(makeTempDir(), "0.2.0"), pem, bundle);
+});
+
+describe("an upgrade", () => {
+  it("takes a backup, switches over and leaves the old version beside the new one", async () => {
+    const { root, steps, run } = machine("none");
+    expect(await run(bundle)).toEqual({ from: "0.1.0", to: "0.2.0", rolledBack: false });
+    expect(steps).toEqual(["backup", "stop", "start"]);
+    expect(readlinkSync(join(root, "current"))).toBe("versions/0.2.0");
+    expect(readdirSync(join(root, "versions")).sort()).toEqual(["0.1.0", "0.2.0"]);
+  });
+
+  it.each(["red", "dead"] as const)(
+    "goes back, with the data as they were, from a version that is %s",
+    async (illness) => {
+      const { root, steps, run } = machine(illness);
+      expect(await run(bundle)).toMatchObject({ rolledBack: true });
+      expect(steps).toEqual(["backup", "stop", "start", "stop", "restore the-backup", "start"]);
+      expect(readlinkSync(join(root, "current"))).toBe("versions/0.1.0");
+    },
+  );
+
+  it("is refused when it is not signed, changed, older or cut off, before anything is touched", async () => {
+    const { root, steps, run } = machine("none");
+    const stranger = generateKeyPairSync("ed25519").publicKey.export({ type: "spki", format: "der" }).subarray(-32);
+    await expect(run(bundle, [stranger.toString("base64")])).rejects.toThrow("None of the trusted keys");
+    await expect(run(bundle, [])).rejects.toThrow("No key is trusted");
+    const older = join(makeTempDir(), "older.tgz");
+    await packUpgrade(version(makeTempDir(), "0.0.9"), pem, older);
+    await expect(run(older)).rejects.toThrow("not newer");
+    const cut = join(makeTempDir(), "cut.tgz");
+    writeFileSync(cut, readFileSync(bundle).subarray(0, 200));
+    await expect(run(cut)).rejects.toThrow("refused");
+    expect(steps).toEqual([]);
+    expect(readlinkSync(join(root, "current"))).toBe("versions/0.1.0");
+  });
+
+  it("is refused when a file is not what was signed", async () => {
+    const { create, extract } = await import("tar");
+    const { steps, run } = machine("none");
+    const folder = makeTempDir();
+    await extract({ file: bundle, cwd: folder });
+    const forge = async (change: () => void): Promise<string> => {
+      change();
+      const file = join(makeTempDir(), "forged.tgz");
+      await create({ file, cwd: folder, gzip: true }, readdirSync(folder));
+      return file;
+    };
+    const added = await forge(() => writeFileSync(join(folder, "carillon/dist/more.js"), "run()"));
+    await expect(run(added)).rejects.toThrow("dist/more.js is not among");
+    const changed = await forge(() => {
+      writeFileSync(join(folder, "carillon/dist/main.js"), "steal()");
+      writeFileSync(join(folder, "carillon/dist/more.js"), "");
+    });
+    await expect(run(changed)).rejects.toThrow("is not");
+    expect(steps).toEqual([]);
+  });
+});
