@@ -9,6 +9,7 @@ import { createAddressPolicy } from "../../../src/base/address-policy.ts";
 import { systemClock } from "../../../src/base/clock.ts";
 import { createGathering } from "../../../src/call-manager/gathering.ts";
 import type { ClusterAccess, SnmpAccess } from "../../../src/call-manager/reading.ts";
+import { createReadingThread } from "../../../src/call-manager/reading-thread.ts";
 import { type AxlPeer, schemaFolder, startAxlPeer } from "../../support/call-manager/axl-peer.ts";
 import { type KnownCluster, knownCluster } from "../../support/call-manager/known-cluster.ts";
 import { COMMUNITY, type SnmpPeer, type SnmpUser, startSnmpPeer } from "../../support/call-manager/snmp-peer.ts";
@@ -121,6 +122,11 @@ peer("snmpd").describe("reading a cluster", () => {
       ok: false,
       words: expect.stringContaining("DES"),
     });
+    const settings = { allowedTargets: ["127.0.0.0/8"], authorities: axl.certificate, snmpPort: snmp.port };
+    const thread = createReadingThread({ ...settings, allowDes: true }, () => undefined);
+    const allowed = await thread.test(access({ fingerprint: null }, version3("old")));
+    await thread.close();
+    expect(allowed).toMatchObject({ ok: true });
   });
 
   it("goes on with a session that has ended", async () => {
