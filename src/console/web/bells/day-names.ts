@@ -11,11 +11,6 @@ export function dayIn(timeZone: string, at: number): string {
   return new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short" }).format(at);
 }
 
-/** The time of day, `HH:mm:ss`, that it is at an instant (epoch ms) in a zone. */
-export function timeIn(timeZone: string, at: number): string {
-  return new Intl.DateTimeFormat("sv-SE", { timeZone, timeStyle: "medium" }).format(at);
-}
-
 /** A `YYYY-MM-DD` in words: `long` names the day of the week too. */
 export function dayWords(day: string, language: Language, style: "long" | "short" | "column"): string {
   const formats: Record<typeof style, Intl.DateTimeFormatOptions> = {
