@@ -64,6 +64,7 @@ export const SAMPLE_TABLE = {
   "activation-groups.filters": [
     { attribute: "Name", comparison: "EQUALS", value: "a", complement: false, caseSensitive: true },
   ],
+  "callmgr-clusters.axlFingerprint": Array(32).fill("AB").join(":"),
   "callmgr-clusters.axlAddress": "publisher.example.org",
   "callmgr-clusters.capfAddress": "publisher.example.org",
   "callmgr-clusters.tftpAddress": "192.0.2.5:69",
