@@ -22,7 +22,7 @@ const TROUBLES: PhoneStory["troubles"] = [
   ["never", "timeout"],
 ];
 
-/** A run, with the daemon's event loop during it, and what the machine itself keeps everybody waiting. */
+/** A run, with the daemon's event loop during the first reading, and what the machine itself keeps everybody waiting. */
 export interface PhoneMeasurement extends PhoneRun {
   pulse: Pulse;
   machineLagMaxMs: number;
@@ -44,20 +44,29 @@ export async function measurePhones(count: number, say: (words: string) => void)
   const daemon = await watched(pulseFile, () => serve(data, ["--config", settings]));
   try {
     // What a daemon does first after its start is not the phones'.
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
-    daemon.child.kill("SIGUSR2");
-    const scene = { url: daemon.url, token, endpointId, cluster, axl, snmp };
+    await pause(3_000);
+    let pulse: Pulse | null = null;
+    const watching = async <T>(work: () => Promise<T>): Promise<T> => {
+      daemon.child.kill("SIGUSR2");
+      const done = await work();
+      await pause(400);
+      pulse = await pulseIn(pulseFile);
+      say(JSON.stringify(pulse));
+      return done;
+    };
+    const scene = { url: daemon.url, token, endpointId, cluster, axl, snmp, watching };
     const story = { changes: Math.min(500, count / 2), troubles: TROUBLES, withAlarms: true, withSilentNode: true };
     const run = await readPhones(scene, story, say);
-    return {
-      ...run,
-      pulse: await pulseIn(pulseFile),
-      machineLagMaxMs: (await pulseIn(join(folder, "idle.json"))).lagMaxMs,
-    };
+    const { lagMaxMs: machineLagMaxMs } = await pulseIn(join(folder, "idle.json"));
+    return { ...run, pulse: pulse ?? (await pulseIn(pulseFile)), machineLagMaxMs };
   } finally {
     await daemon.end("SIGTERM");
     idle.stop();
     await Promise.all([axl.close(), snmp.close()]);
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -17,6 +17,8 @@ export interface PhoneScene {
   cluster: KnownCluster;
   axl: AxlPeer;
   snmp: SnmpPeer;
+  /** Watches the daemon while `work` runs. */
+  watching?<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /** What a run does. */
@@ -96,7 +98,8 @@ export async function readPhones(
   const test = await api.post<{ ok: boolean; checks: { what: string }[] }>(`${path}/connection-test`, {});
   expect(test.ok && test.checks.length === 5, "the connection test finds nothing wrong, with both nodes");
   let began = performance.now();
-  let last = await read("full");
+  const { watching = (work) => work() } = scene;
+  let last = await watching(() => read("full"));
   run.firstReadingMs = Math.round(performance.now() - began);
   const registered = [...cluster.phones.values()].filter((each) => each.registered).length;
   expect(last.phones === cluster.phones.size && last.registered === registered, `all ${run.phones} phones are read`);

@@ -5,7 +5,7 @@ import { createSoapCaller, type SoapAnswer, type SoapNeeds } from "./soap-call.t
 import { asElement, type Element, escaped, soapBody, textOf } from "./xml.ts";
 
 /** Releases of the schema, newest first. @source AXL schemas 11.0 to 15.0 */
-export const AXL_VERSIONS = ["15.0", "14.0", "12.5", "12.0", "11.5", "11.0"] as const;
+const AXL_VERSIONS = ["15.0", "14.0", "12.5", "12.0", "11.5", "11.0"] as const;
 const DEFAULT_PORT = 8_443;
 /** Pauses before a call is made again that the cluster was too busy for. own choice: the alarm must follow within a minute */
 const BUSY_PAUSES_MS = [1_000, 3_000];
@@ -130,13 +130,13 @@ export function createAxlClient(access: AxlAccess, needs: AxlNeeds): AxlClient {
 }
 
 /** Host and port of `host`, `host:port`, `[address]:port` or a bare IPv6 address. */
-export function hostAndPort(address: string): { host: string; port: number } {
+function hostAndPort(address: string): { host: string; port: number } {
   const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(address) ?? [];
   return { host: bracketed ?? plain ?? address, port: port === undefined ? DEFAULT_PORT : Number(port) };
 }
 
 /** A request. Elements are unqualified inside the operation's. @source AXL schemas */
-export function envelopeOf(version: string, operation: string, args: string): string {
+function envelopeOf(version: string, operation: string, args: string): string {
   const namespace = `http://www.cisco.com/AXL/API/${version}`;
   return (
     '<?xml version="1.0" encoding="UTF-8"?>' +

@@ -92,7 +92,7 @@ function addressOf(value: Varbind["value"]): string | null {
 }
 
 /** Epoch ms of a DateAndTime; 0 when it is none. @source RFC 2579, DateAndTime */
-export function timeOf(value: Varbind["value"]): number {
+function timeOf(value: Varbind["value"]): number {
   if (!Buffer.isBuffer(value) || value.length < 8) return 0;
   const [year, month, day, hour, minute, second] = [value.readUInt16BE(0), ...value.subarray(2, 7)] as number[];
   const local = Date.UTC(year ?? 0, (month ?? 1) - 1, day, hour, minute, second);
