@@ -65,8 +65,9 @@ export function hoursOf(blocks: readonly Pick<Block, "localTime">[]): Hours {
   return { first: Math.min(USUAL.first, ...hours), end: Math.max(USUAL.end, ...hours.map((hour) => hour + 1)) };
 }
 
-/** Height of an hour, and of a block, in px. */
+/** Height of an hour in px. */
 export const HOUR_PX = 84;
+/** Height of a block with the gap below it, in px. */
 export const BLOCK_PX = 26;
 
 /** Where the blocks of one day stand, in px below the first hour: at their time, or below the block before. */
