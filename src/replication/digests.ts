@@ -4,7 +4,7 @@ import type { Digest } from "./frames.ts";
 /** Sums are kept below this, so that adding two stays exact. */
 const MODULUS = 2 ** 48;
 /** How many parts a type's rows are split into to find where two sides differ. */
-export const BUCKETS = 256;
+const BUCKETS = 256;
 
 /** The digest of no rows. */
 export const EMPTY: Digest = { count: 0, sum: 0 };

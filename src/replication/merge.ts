@@ -27,7 +27,7 @@ const FOLLOWING: ReadonlySet<string> = new Set(["id", "createdAt", "updatedAt"])
 const WHOLE = "*";
 
 /** A hash of any JSON value, the same whatever the order of its members. */
-export function valueHash(value: unknown): string {
+function valueHash(value: unknown): string {
   return createHash("sha256").update(canonical(value)).digest("hex").slice(0, 16);
 }
 

@@ -1,5 +1,7 @@
 import { ConflictError } from "../base/errors.ts";
-import type { Catalogue } from "../schema/catalogue.ts";
+import { type Catalogue, tableOf } from "../schema/catalogue.ts";
+import type { AnyResource } from "../schema/resource.ts";
+import { layOut } from "../store/layout.ts";
 import type { By, Reader, RoomTable, SqlValue, Store, Transaction } from "../store/store.ts";
 import {
   type Applied,
@@ -112,10 +114,26 @@ export function createSqliteWork(store: Store, catalogue: Catalogue, by: By): Sq
     return Object.fromEntries(kept);
   }
 
+  /** Whether a cloud-owned row still refers to it. */
+  function isHeld(resource: AnyResource, id: string, reader: Reader): boolean {
+    return catalogue.inbound(resource).some(({ from, field }) => {
+      if (from.replicate !== "A" && from.replicate !== "B") return false;
+      const { table, links, columnOf } = layOut(from, catalogue);
+      const link = links.find((each) => each.field === field);
+      const holder = link ? `${link.table} WHERE target` : `main.${table} WHERE "${columnOf(field)?.name}"`;
+      return (
+        reader.one(`SELECT 1 FROM ${holder} = (SELECT pk FROM ${tableOf(resource)} WHERE id = ?) LIMIT 1`, id) !== null
+      );
+    });
+  }
+
   function apply(type: string, id: string, body: Body | null, tx: Transaction): Applied {
     if (!catalogue.has(type)) return { refused: `There are no ${type} here.` };
+    const resource = catalogue.byName(type);
+    // Whoever deletes a row deletes, or changes, what depends on it, and sends that too.
+    if (!body && isHeld(resource, id, tx)) return "wait";
     try {
-      tx.apply(catalogue.byName(type), id, body as never, replicated);
+      tx.apply(resource, id, body as never, replicated);
       return "done";
     } catch (error) {
       return reasonOf(error);

@@ -65,7 +65,4 @@ const reports = defineResource({
 });
 
 /** What a simulated organisation consists of: one resource of each kind that replication tells apart. */
-export const RESOURCES = { rooms, people, lists, panels, reports };
-
-/** The same, checked against each other. */
-export const CATALOGUE = createCatalogue(Object.values(RESOURCES));
+export const CATALOGUE = createCatalogue([rooms, people, lists, panels, reports]);

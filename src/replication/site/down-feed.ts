@@ -79,11 +79,6 @@ export function* beginSnapshot(resync: { h0: number; after: string | null }): Wo
   return true;
 }
 
-/** Whether a mark is being applied. */
-export function* isMarking(): Work<boolean> {
-  return (yield* linkState()).marking !== null;
-}
-
 /**
  * Applies the next rows of a mark that arrived; the last slice makes the appliance equal to the cloud. The order lets no
  * row refer to one that is not there, also between slices. True when the mark is done.
