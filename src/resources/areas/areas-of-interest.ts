@@ -12,7 +12,7 @@ export default defineResource({
   paths: [{ at: "areas-of-interest" }],
   idParam: "areaOfInterestId",
   scope: "organisation",
-  replicate: "A",
+  replicate: "B",
   limit: { most: 20 },
   fields: {
     name: text("What people call the area.", { required: true, min: 1, max: 140 }),

@@ -8,7 +8,7 @@ export default defineResource({
   paths: [{ at: "areas-of-interest/{areaOfInterestId}/boundary-triggers" }],
   idParam: "boundaryTriggerId",
   scope: "organisation",
-  replicate: "A",
+  replicate: "B",
   fields: {
     areaOfInterestId: ref("Area whose edge is watched.", "areas-of-interest", {
       required: true,

@@ -13,7 +13,7 @@ export default defineResource({
   paths: [{ at: "callmgr-clusters" }],
   idParam: "cucmClusterId",
   scope: "organisation",
-  replicate: "A",
+  replicate: "B",
   fields: {
     name: text("What people call the cluster.", { required: true, min: 1 }),
     snmpVersion: option(

@@ -13,7 +13,7 @@ export default defineResource({
   paths: [{ at: "callmgr-clusters/{cucmClusterId}/onprem-servers" }],
   idParam: "onpremServerId",
   scope: "organisation",
-  replicate: "A",
+  replicate: "B",
   fields: {
     cucmClusterId: ref("The cluster.", "callmgr-clusters", { required: true, createOnly: true, onDelete: "cascade" }),
     endpointId: ref("The appliance.", "endpoints", { required: true, embed: "endpoint", onDelete: "cascade" }),
