@@ -8,6 +8,7 @@ import { cronSchedule } from "../loaders/cron.ts";
 import { createBackups } from "../operations/backups.ts";
 import type { DaemonState } from "../operations/doctor.ts";
 import { createEndpointOrders, type OrderType, type OrderWork } from "../operations/endpoint-orders.ts";
+import { callOutside, createHeartbeat } from "../operations/heartbeat.ts";
 import { createLicence, type Licence } from "../operations/licence.ts";
 import { bundleName, collectLogs, thinOutBundles } from "../operations/log-bundle.ts";
 import { OPERATION_MARKS } from "../operations/marks.ts";
@@ -70,6 +71,8 @@ export function createOperations(needs: OperationNeeds): Operations {
     return { version, url: running?.url ?? "", status, reasons };
   };
   const licence = createLicence({ ...common, keys: settings.trust.licences });
+  const isWell = (): boolean => state().status !== "RED";
+  const heartbeat = createHeartbeat({ clock, log, settings: settings.heartbeat, isWell, call: callOutside });
   const runs = createRuns({ store, clock, dataDir, version });
   const orders = createEndpointOrders({
     ...common,
@@ -92,7 +95,7 @@ export function createOperations(needs: OperationNeeds): Operations {
     restart: () => needs.onRestart?.(),
   });
   return {
-    source: () => [...backups.source(), ...runs.source()],
+    source: () => [...backups.source(), ...runs.source(), ...heartbeat.source()],
     licence,
     orders: {
       /** `{}`, for `install` `{document}` -> LicenceState. */
@@ -118,6 +121,7 @@ export function createOperations(needs: OperationNeeds): Operations {
       const how = await runs.start();
       if (how !== null) log.warn({ how }, "the run before was cut off");
       licence.start();
+      heartbeat.start();
       await backups.start();
       await orders.start();
     },
@@ -131,6 +135,7 @@ export function createOperations(needs: OperationNeeds): Operations {
     async stop() {
       supervision?.stop();
       licence.stop();
+      heartbeat.stop();
       await runs.stop();
       await Promise.all([backups.stop(), orders.stop()]);
     },

@@ -25,7 +25,7 @@ export function readSigned(text: string, keys: readonly string[]): unknown {
 }
 
 /** A public key as settings name it: base64 of its 32 bytes. @source RFC 8410 for the prefix */
-export function publicKey(base64: string): KeyObject {
+function publicKey(base64: string): KeyObject {
   const der = Buffer.concat([Buffer.from("302a300506032b6570032100", "hex"), Buffer.from(base64, "base64")]);
   return createPublicKey({ key: der, format: "der", type: "spki" });
 }

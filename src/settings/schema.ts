@@ -153,6 +153,17 @@ export const settingsSchema = z
       .describe(
         "The certificate comes from an authority that the appliance makes for itself, until `carillon tls install` brings another one.",
       ),
+    heartbeat: z
+      .strictObject({
+        url: publicUrl
+          .nullable()
+          .default(null)
+          .describe(
+            "Address outside that is called (GET) while the appliance is not red, so that somebody notices a dead one; null = none.",
+          ),
+        everySeconds: z.int().min(5).max(3_600).default(30).describe("How often."),
+      })
+      .prefault({}),
     trust: z
       .strictObject({
         licences: z
