@@ -1,14 +1,17 @@
 import type { Page } from "playwright-core";
 import type { Shot } from "./pictures.ts";
 
-const who = (page: Page) => page.getByRole("textbox", { name: "Who would call this device?" }).fill("Room 1");
+const who = async (page: Page) => {
+  await page.getByRole("textbox", { name: "Who would call this device?" }).fill("Room 1");
+  await page.getByText("the appliance that serves it activates it").waitFor();
+};
 
 /** Pages about health, backups, call managers and who calls which device. */
 export const WATCH_PAGES: readonly Shot[] = [
-  { name: "health", path: "/system-health", wait: ".chart canvas" },
-  { name: "backups", path: "/backups", wait: "h1" },
-  { name: "activation", path: "/activation-groups", wait: "h1", act: who },
-  { name: "activation-new", path: "/activation-groups?open=new", wait: "[role=dialog] input" },
-  { name: "clusters", path: "/clusters", wait: "h1" },
-  { name: "cluster-new", path: "/clusters?open=new", wait: "[role=dialog] input" },
+  { name: "watch-health", path: "/system-health", wait: ".chart canvas" },
+  { name: "watch-backups", path: "/backups", wait: "h1" },
+  { name: "watch-activation", path: "/activation-groups", wait: "h1", act: who },
+  { name: "watch-activation-new", path: "/activation-groups?open=new", wait: "[role=dialog] input" },
+  { name: "watch-clusters", path: "/clusters", wait: "h1" },
+  { name: "watch-cluster-new", path: "/clusters?open=new", wait: "[role=dialog] input" },
 ];
