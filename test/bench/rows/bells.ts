@@ -14,9 +14,9 @@ import { atMost, type Figure, median, percentile, type Row } from "../row.ts";
 const ROUNDS = 5;
 const SCHEDULES = 3_500;
 const YEAR_GOAL_MS = 2_000;
-const RINGS = 15;
-/** Longer than the tone, so that no ring waits for the one before. */
-const EVERY_MS = 3_000;
+const RINGS = 10;
+/** A device is wanted 2 s before the ring: the one before is over by then. */
+const EVERY_MS = 5_000;
 const AHEAD_MS = 4_000;
 const CLIENTS = 16;
 const IDLE_GOAL_MS = 20;
