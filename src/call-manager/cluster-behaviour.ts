@@ -11,7 +11,7 @@ const NEEDED = {
   "3": ["snmpUsername", "snmpAuthPassword", "snmpEncryptPassword"],
 } as const satisfies Record<string, readonly (keyof RowOf<typeof callmgrClusters>)[]>;
 
-const FINGERPRINT = /^[0-9a-f]{2}(:[0-9a-f]{2}){31}$/i;
+const FINGERPRINT = /^([0-9a-f]{2}:?){31}[0-9a-f]{2}$/i;
 
 /** Clusters have what their version of SNMP needs, and name hosts that may be called. Shows the appliances that serve them. */
 export function clusterBehaviour(policy: AddressPolicy): Behaviour<typeof callmgrClusters> {
@@ -20,7 +20,7 @@ export function clusterBehaviour(policy: AddressPolicy): Behaviour<typeof callmg
       for (const field of ["axlAddress", "capfAddress", "tftpAddress"]) await checkHost(field, input[field], policy);
       const { nextAuthenticationUrl: url, axlFingerprint: fingerprint } = input;
       if (typeof fingerprint === "string" && fingerprint !== "" && !FINGERPRINT.test(fingerprint))
-        throw invalidValue("axlFingerprint", "It is 32 pairs of hex digits with colons in between.");
+        throw invalidValue("axlFingerprint", "It is 32 pairs of hex digits, with or without colons in between.");
       if (typeof url !== "string" || !URL.canParse(url)) return;
       await refuseHost("nextAuthenticationUrl", new URL(url).hostname, policy);
     },

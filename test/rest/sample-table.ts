@@ -66,6 +66,7 @@ export const SAMPLE_TABLE = {
   ],
   "callmgr-clusters.axlFingerprint": Array(32).fill("AB").join(":"),
   "callmgr-clusters.axlAddress": "publisher.example.org",
+  "callmgr-clusters.axlFingerprint": "A1".repeat(32),
   "callmgr-clusters.capfAddress": "publisher.example.org",
   "callmgr-clusters.tftpAddress": "192.0.2.5:69",
   "callmgr-onprem-servers.cmAddress": "192.0.2.5, [2001:db8::5]:2748, cti.example.org",

@@ -133,11 +133,15 @@ function openSecurely(needs: SoapNeeds, address: ResolvedAddress): Promise<TLSSo
 function mistrust(socket: TLSSocket, fingerprint: string | null): string | null {
   const shown = socket.getPeerCertificate().fingerprint256 ?? "";
   if (fingerprint !== null) {
-    if (shown.toLowerCase() === fingerprint.toLowerCase()) return null;
+    if (bare(shown) === bare(fingerprint)) return null;
     return `is another one than axlFingerprint says. It shows SHA-256 ${shown}`;
   }
   if (socket.authorized) return null;
   return `is not trusted (${socket.authorizationError}). If it is the right one, set axlFingerprint to ${shown}`;
+}
+
+function bare(fingerprint: string): string {
+  return fingerprint.replaceAll(":", "").toLowerCase();
 }
 
 const NO_CONNECTION: Readonly<Record<string, string>> = {
