@@ -102,7 +102,7 @@ export function createOperations(needs: OperationNeeds): Operations {
       "licence.show": async () => licence.state(),
       "licence.remove": () => licence.remove(),
       "licence.install": async ({ document }) => {
-        if (typeof document !== "string") throw invalidValue("document");
+        if (typeof document !== "string") throw invalidValue("document", "It is a text.");
         return licence.install(document);
       },
       ...createBackupOrders(backups.take, clock),
