@@ -77,7 +77,7 @@ export interface DeviceSelection {
 }
 
 /** Every device in order of its key; those that appear or go meanwhile may be seen or not. */
-export function* everyDevice(reader: Reader, selection: DeviceSelection = {}): Generator<FilterableDevice, void> {
+function* everyDevice(reader: Reader, selection: DeviceSelection = {}): Generator<FilterableDevice, void> {
   for (let after = 0; ; ) {
     const lines = readDevices(reader, after, selection);
     for (const line of lines) yield deviceOf(line);
