@@ -32,9 +32,9 @@ interface Log {
   resourceResponse: string;
 }
 
-/** Uploads, their logs, staging, audit and feed; and what each request leaves that has nothing to do with uploads. */
+/** Uploads, their logs, staging, audit and feed; and what each request and each start leaves that has nothing to do with uploads. */
 const TRACES =
-  /^(bulk_upload|store_batches|audit_entries|changes|sqlite_|search_pending|once_keys|user_tokens|.*__search)/;
+  /^(bulk_upload|store_batches|audit_entries|changes|sqlite_|search_pending|once_keys|user_tokens|operation_runs|.*__search)/;
 const ENDED = ["COMPLETE", "success", "ERROR"];
 /** Device groups that an appliance may have. @source service-api.md, Limits */
 const MOST_GROUPS = 3_500;
