@@ -64,7 +64,6 @@ export const SAMPLE_TABLE = {
   "activation-groups.filters": [
     { attribute: "Name", comparison: "EQUALS", value: "a", complement: false, caseSensitive: true },
   ],
-  "callmgr-clusters.axlFingerprint": Array(32).fill("AB").join(":"),
   "callmgr-clusters.axlAddress": "publisher.example.org",
   "callmgr-clusters.axlFingerprint": "A1".repeat(32),
   "callmgr-clusters.capfAddress": "publisher.example.org",
