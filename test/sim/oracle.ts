@@ -182,7 +182,7 @@ export function createOracle(now: () => number, violated: (violation: Violation)
       const { cid, notAfter } = command;
       if (now() > notAfter) fail(`I3: ${site.name} sounded ${cid} ${now() - notAfter} ms too late`);
       const cancelled = site.cancelled.get(cid);
-      if (cancelled !== undefined && site.restoredAt <= cancelled)
+      if (cancelled !== undefined && cancelled < now() && site.restoredAt <= cancelled)
         fail(`I3: ${site.name} sounded ${cid} though cancelled`);
       const before = site.sounded.get(cid) ?? [];
       const last = before.at(-1);

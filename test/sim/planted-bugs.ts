@@ -40,14 +40,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     ],
   },
   {
-    name: "no-look-at-the-time-after-the-commit",
-    file: "site/command-desk.ts",
-    changes: [["if (isLate(command)) {", "if (isLate(command) && false) {"]],
-  },
-  {
     name: "no-mark-owed-on-resume",
     file: "hub/welcome.ts",
     changes: [["owesMark: hello.applied < hello.recv || snap !== null,", "owesMark: false,"]],
+  },
+  {
+    name: "no-mark-after-a-full-page",
+    file: "hub/session.ts",
+    changes: [["cursor.owesMark = !page.mark;", "cursor.owesMark &&= !page.mark;"]],
   },
   {
     name: "no-sweep-after-a-snapshot",
@@ -92,7 +92,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "parts-changed-without-a-new-epoch",
     file: "hub/welcome.ts",
+    // biome-ignore-start lint/suspicious/noTemplateCurlyInString: it is text of a program
     changes: [["`${epoch}/${given}`", "`${epoch}/${given * 0}`"]],
+    // biome-ignore-end lint/suspicious/noTemplateCurlyInString: it is text of a program
   },
   {
     name: "bulk-before-commands",

@@ -102,6 +102,6 @@ async function heal({ time, cloud, sites, lan }: World): Promise<void> {
   // What was lost from a disk is found by comparing, at the second time by a resync.
   for (let turn = 0; turn < 3; turn += 1) {
     await time.run(time.now() + HEALING_MS / 3);
-    if (turn < 2) cloud.hub?.compare();
+    if (turn < 2 && sites.some(({ site }) => site.watched.isRotten)) cloud.hub?.compare();
   }
 }

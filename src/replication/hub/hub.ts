@@ -59,6 +59,8 @@ export function createHub(needs: HubNeeds): Hub {
   async function look(): Promise<void> {
     await store.transact(() => expireUnsent(clock.now()));
     await store.transact(() => forgetTombstones(clock.now()));
+    // What another node wrote, and what was written just before this one was told.
+    wakeAll();
   }
 
   return {

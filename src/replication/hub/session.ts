@@ -87,9 +87,10 @@ export function createSession(needs: SessionNeeds): Session {
     const page = await store.transact(() => readPage(cursor, limits));
     if (!page || !isOpen) return false;
     cursor.at = page.to;
+    // A full page may end at the head of the feed.
+    cursor.owesMark = !page.mark;
     if (page.mark) {
       cursor.told = page.mark.decided;
-      cursor.owesMark = false;
       cursor.owesDigests = false;
     }
     inFlight += 1;

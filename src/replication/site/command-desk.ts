@@ -57,6 +57,8 @@ export function createCommandDesk(needs: DeskNeeds): CommandDesk {
   const { store, clock, time } = needs;
   const waiting = new Map<string, Waiting>();
   const sounding = new Map<string, () => void>();
+  /** Between the decision to start and the first sound. */
+  const beginning = new Set<string>();
   let isVerified = false;
 
   const move = async (cid: string, from: CommandState, to: CommandState): Promise<boolean> => {
@@ -98,7 +100,10 @@ export function createCommandDesk(needs: DeskNeeds): CommandDesk {
 
   async function begin(command: Command): Promise<void> {
     const { cid } = command;
-    if (!(await move(cid, "armed", "started"))) return;
+    beginning.add(cid);
+    const isStarted = await move(cid, "armed", "started");
+    // A cancel may have come while it was committed.
+    if (!beginning.delete(cid) || !isStarted) return;
     // The commit took its time, too.
     if (isLate(command)) {
       await move(cid, "started", "expired");
@@ -135,6 +140,7 @@ export function createCommandDesk(needs: DeskNeeds): CommandDesk {
     silence(cid) {
       waiting.get(cid)?.timer?.cancel();
       waiting.delete(cid);
+      beginning.delete(cid);
       sounding.get(cid)?.();
       sounding.delete(cid);
     },

@@ -9,6 +9,8 @@ import { BASE, type BaseRow, LINK, type LinkState, PARKED, type Parked, STAGE, t
 const REMOVALS_FROM = 3000;
 /** Rows that wait for others come after the others. */
 const WAITING_FROM = 1000;
+/** What still waits is tried once more after the removals, which may have freed its name. */
+const LAST = 4000;
 /** So often a row may wait for one that it refers to; then it is refused. */
 const MOST_WAITS = 10;
 
@@ -101,7 +103,11 @@ function* applyStaged(row: Staged, link: LinkState, types: ReplicatedTypes): Wor
   const gen = link.snapTo === null ? link.gen : link.gen + 1;
   const applied = yield* showBase(type, id, gone ? null : forNow(row, types));
   if ((applied === "wait" || isForNow(row)) && row.waits < MOST_WAITS) {
-    yield* put(STAGE, { ...row, rank: WAITING_FROM + row.waits, waits: row.waits + 1 });
+    yield* put(STAGE, {
+      ...row,
+      rank: row.waits === MOST_WAITS - 1 ? LAST : WAITING_FROM + row.waits,
+      waits: row.waits + 1,
+    });
     return;
   }
   yield* drop(STAGE, type, id);
