@@ -52,7 +52,13 @@ export function addClusters(program: Command, terminal: Terminal, finish: (exitC
         (row) => row.name === name || row.id === name,
       );
       if (!cluster)
-        return finish(tellFault(terminal, { exitCode: EXIT.failure, message: `There is no cluster ${name}.` }));
+        return finish(
+          tellFault(terminal, {
+            exitCode: EXIT.failure,
+            message: `There is no cluster ${name}.`,
+            next: "The console lists them at /clusters.",
+          }),
+        );
       finish((await work(api, cluster, options, terminal)) ? EXIT.ok : EXIT.failure);
     };
   add("test", "Try everything that reading the cluster needs, and say what is wrong.", "test Campus").action(

@@ -92,7 +92,7 @@ peer("snmpd").describe("reading a cluster", () => {
     expect(named).toEqual([...cluster.phones.values()].filter(({ node }) => node === 0).map(({ name }) => name));
   });
 
-  it.each([
+  it.each<[string, Partial<ClusterAccess["axl"]>, string]>([
     ["the user", { user: "nobody" }, "credentials"],
     ["the password", { password: "wrong" }, "credentials"],
     ["the certificate", { fingerprint: Array(32).fill("00").join(":") }, "tls"],
