@@ -97,6 +97,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     // biome-ignore-end lint/suspicious/noTemplateCurlyInString: it is text of a program
   },
   {
+    name: "leases-at-once-after-a-restore",
+    file: "hub/leases.ts",
+    changes: [["if (!isKept && now < since", "if (found?.holder !== endpoint && now < since"]],
+  },
+  {
     name: "bulk-before-commands",
     file: "frame-lanes.ts",
     changes: [["const frame = hot.shift() ?? bulk.shift();", "const frame = bulk.shift() ?? hot.shift();"]],

@@ -21,9 +21,9 @@ export function* renewLeases(endpoint: string, groups: readonly string[], now: n
       leases.push({ group, holder: found.holder, term: found.term, ttlMs: 0 });
       continue;
     }
-    // What was granted before a restore is not known any more, and must have ended.
-    if (found?.holder !== endpoint && now < since + TTL_MS + MARGIN_MS) continue;
     const isKept = found?.holder === endpoint && found.until > now;
+    // What was granted before a restore, also to another than the copy's holder, is not known any more and must have ended.
+    if (!isKept && now < since + TTL_MS + MARGIN_MS) continue;
     // Terms of before a restore are older seconds.
     const term = isKept ? found.term : Math.max((found?.term ?? 0) + 1, Math.floor(now / 1000));
     yield* put(LEASES, { group, holder: endpoint, term, until: now + TTL_MS + MARGIN_MS });

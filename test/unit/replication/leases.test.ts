@@ -1,0 +1,40 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { renewLeases } from "../../../src/replication/hub/leases.ts";
+import { beginEpoch, prepareHub } from "../../../src/replication/hub/publish.ts";
+import { createMemoryStore, type MemoryStore } from "../../sim/memory-store.ts";
+import { CATALOGUE } from "../../sim/resources.ts";
+
+const START = 1_768_000_000_000;
+
+describe("leases of groups", () => {
+  let cloud: MemoryStore;
+  beforeEach(() => {
+    cloud = createMemoryStore(CATALOGUE);
+    cloud.perform(() => prepareHub("first"));
+  });
+  const ask = (endpoint: string, seconds: number) =>
+    cloud.perform(() => renewLeases(endpoint, ["group"], START + seconds * 1000))[0];
+
+  it("are kept while they are renewed, and given to another after the holder thinks they are over", () => {
+    const first = ask("a", 0);
+    expect(first).toMatchObject({ holder: "a", ttlMs: 15_000 });
+    expect(ask("a", 10)).toEqual(first);
+    expect(ask("b", 25)).toEqual({ ...first, ttlMs: 0 });
+    const next = ask("b", 27);
+    expect(next).toMatchObject({ holder: "b", ttlMs: 15_000 });
+    expect(next?.term).toBeGreaterThan(first?.term as number);
+  });
+
+  it("are given to nobody after a restore until those that the copy does not know of are over", () => {
+    ask("a", 0);
+    const copy = cloud.copy();
+    const lost = ask("b", 20);
+    cloud = copy;
+    cloud.perform(() => beginEpoch("second", START + 25_000));
+    expect(ask("a", 26)).toBeUndefined();
+    expect(ask("b", 27)).toBeUndefined();
+    const next = ask("a", 42);
+    expect(next).toMatchObject({ holder: "a", ttlMs: 15_000 });
+    expect(next?.term).toBeGreaterThan(lost?.term as number);
+  });
+});
