@@ -1,5 +1,5 @@
 import type { Reader } from "../store/store.ts";
-import { differenceOf, emptySet, hasMember, unionOf } from "./device-sets.ts";
+import { type DeviceSet, differenceOf, emptySet, hasMember, unionOf } from "./device-sets.ts";
 import { countedDevices, type DeviceCounts } from "./group-counts.ts";
 import type { GroupNeeds } from "./group-scan.ts";
 import type { GroupSets, Memberships } from "./memberships.ts";
@@ -44,12 +44,31 @@ export interface Activations {
    * appliance that does, 0 where none that may can be reached.
    */
   elsewhere(devices: readonly number[]): Promise<[device: number, endpoint: number][]>;
+  /**
+   * Internal keys, ascending, of the devices that are in a group that `chosen` means; with `anyRank` of all that such a
+   * group describes. The group `except` counts as if there were none. Defunct devices are in no group.
+   */
+  inGroups(
+    chosen: (group: RankedGroup) => boolean,
+    options?: { anyRank?: boolean; except?: string },
+  ): Promise<number[]>;
+}
+
+/** An activation group in the order of groups. */
+export interface RankedGroup {
+  pk: number;
+  id: string;
+  priority: number;
+  /** The appliances that may activate its devices. */
+  endpointIds: readonly string[];
 }
 
 /** A group in the order of priority. */
 interface Ranked {
+  pk: number;
   id: string;
   name: string;
+  priority: number;
   candidates: (Candidate & { pk: number })[];
 }
 
@@ -91,6 +110,20 @@ export function createActivations(needs: ActivationNeeds): Activations {
       }
       return found;
     },
+    async inGroups(chosen, { anyRank = false, except } = {}) {
+      const groups = ranked().filter(({ id }) => id !== except);
+      return described.whenKnown(idsOf(groups), ({ of, places }) => {
+        const found: DeviceSet[] = [];
+        let taken = emptySet();
+        for (const { candidates, ...group } of groups) {
+          const set = of(group.id) ?? emptySet();
+          const endpointIds = candidates.map(({ endpointId }) => endpointId);
+          if (chosen({ ...group, endpointIds })) found.push(anyRank ? set : differenceOf(set, taken));
+          taken = unionOf([taken, set]);
+        }
+        return places.keysOf(unionOf(found));
+      });
+    },
   };
 }
 
@@ -122,17 +155,22 @@ function rankedGroups({ reader, isReachable }: ActivationNeeds): Ranked[] {
   const groups = new Map<string, Ranked>();
   const reachable = new Map<string, boolean>();
   for (const line of reader.all<{
+    key: number;
     id: string;
     name: string;
+    priority: number;
     pk: number | null;
     endpoint: string | null;
     called: string | null;
   }>(
-    `SELECT g.id, g.name, e.pk, e.id AS endpoint, e.name AS called FROM activation_groups g
+    `SELECT g.pk AS key, g.id, g.name, g.priority, e.pk, e.id AS endpoint, e.name AS called FROM activation_groups g
      LEFT JOIN activation_groups__endpoint_ids l ON l.owner = g.pk LEFT JOIN endpoints e ON e.pk = l.target
      ORDER BY g.priority, g.pk, l.position`,
   )) {
-    const group = groups.get(line.id) ?? { id: line.id, name: line.name, candidates: [] };
+    const group = groups.get(line.id) ?? {
+      ...{ pk: line.key, id: line.id, name: line.name, priority: line.priority },
+      candidates: [],
+    };
     groups.set(line.id, group);
     if (line.pk === null || line.endpoint === null) continue;
     const known = reachable.get(line.endpoint) ?? isReachable(line.endpoint);

@@ -50,7 +50,8 @@ export function deviceBehaviour(findProvider: FindProvider, claims: () => readon
   };
 }
 
-function registrationOf(attributes: unknown): boolean | null {
+/** What its call manager or itself says of a device, by its attributes; null where nobody says it. */
+export function registrationOf(attributes: unknown): boolean | null {
   const { IsRegistered, IsRegisteredSip } = (attributes ?? {}) as Record<string, string>;
   const word = (IsRegistered ?? IsRegisteredSip)?.toLowerCase();
   return word === "true" ? true : word === "false" ? false : null;

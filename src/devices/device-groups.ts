@@ -1,5 +1,6 @@
 import { invalidValue } from "../base/errors.ts";
-import type { FilterableDevice } from "./device-filter.ts";
+import { registrationOf } from "./device-behaviour.ts";
+import type { DevicePredicate, FilterableDevice } from "./device-filter.ts";
 import type { CompiledGroup } from "./group-definition.ts";
 import {
   compileAdHocGroup,
@@ -20,6 +21,10 @@ export interface DeviceQuery {
   name?: unknown;
   /** True shows defunct devices too, in whatever group they would be. */
   includeDefunct?: unknown;
+  /** False leaves out speakers whose attribute IsConfigured says that they are not set up yet. */
+  includeNonConfiguredSpeakers?: unknown;
+  /** False leaves out speakers that are known not to be registered. */
+  includeUnregisteredSpeakers?: unknown;
 }
 
 /** What a query needs; `sees` says whether the asker may know of a group. */
@@ -30,12 +35,16 @@ export interface QueryNeeds extends GroupNeeds {
 
 /**
  * Internal keys of the devices that a query means, ascending; null when it restricts nothing. Conditions add up; each
- * member of `attributes` must equal the device's. Throws CallerError naming the parameter at fault.
+ * member of `attributes` must equal the device's, and `more` must hold. Throws CallerError naming the parameter at fault.
  * @source service-api.md, /v1/devices
  */
-export async function devicesMatching(needs: QueryNeeds, query: DeviceQuery): Promise<number[] | null> {
-  const tests: ((device: FilterableDevice) => boolean)[] = [];
-  if (given(query.deviceGroupId)) {
+export async function devicesMatching(
+  needs: QueryNeeds,
+  query: DeviceQuery,
+  more: readonly DevicePredicate[] = [],
+): Promise<number[] | null> {
+  const tests = [...more, ...speakerTests(query)];
+  if (isGiven(query.deviceGroupId)) {
     const group = storedGroup(needs, query.deviceGroupId);
     if (query.includeDefunct === true) tests.push(inGroup(group));
     else {
@@ -43,24 +52,24 @@ export async function devicesMatching(needs: QueryNeeds, query: DeviceQuery): Pr
       tests.push(({ pk }) => members.has(pk));
     }
   }
-  if (given(query.deviceGroup)) {
-    tests.push(inGroup(compileAdHocGroup(needs, record(query.deviceGroup, "deviceGroup"))));
+  if (isGiven(query.deviceGroup)) {
+    tests.push(inGroup(compileAdHocGroup(needs, objectOf(query.deviceGroup, "deviceGroup"))));
   }
-  if (given(query.types)) {
+  if (isGiven(query.types)) {
     const types = new Set(texts(query.types, "types"));
     tests.push((device) => types.has(device.type));
   }
-  if (given(query.icopIds)) {
+  if (isGiven(query.icopIds)) {
     const icopIds = new Set(texts(query.icopIds, "icopIds").map((id) => id.toLowerCase()));
     tests.push((device) => icopIds.has(device.icopId.toLowerCase()));
   }
-  if (given(query.attributes)) {
-    const wanted = Object.entries(record(query.attributes, "attributes")).map(
+  if (isGiven(query.attributes)) {
+    const wanted = Object.entries(objectOf(query.attributes, "attributes")).map(
       ([name, value]) => [name, attributeText(value)] as const,
     );
     tests.push((device) => wanted.every(([name, text]) => attributeText(device.attributes[name]) === text));
   }
-  if (given(query.name)) {
+  if (isGiven(query.name)) {
     // own choice: devices have no field of that name; what people call one is its description or its attribute Name.
     tests.push((device) => device.description === query.name || device.attributes.Name === query.name);
   }
@@ -69,11 +78,18 @@ export async function devicesMatching(needs: QueryNeeds, query: DeviceQuery): Pr
   return matching(needs, (device) => tests.every((test) => test(device)), selection);
 }
 
-async function matching(
-  needs: GroupNeeds,
-  test: (device: FilterableDevice) => boolean,
-  selection: DeviceSelection = {},
-): Promise<number[]> {
+function speakerTests(query: DeviceQuery): DevicePredicate[] {
+  const tests: DevicePredicate[] = [];
+  if (query.includeNonConfiguredSpeakers === false) {
+    tests.push(({ attributes }) => attributeText(attributes.IsConfigured).toLowerCase() !== "false");
+  }
+  if (query.includeUnregisteredSpeakers === false) {
+    tests.push(({ attributes }) => registrationOf(attributes) !== false);
+  }
+  return tests.map((test) => (device) => device.type !== "speakers" || test(device));
+}
+
+async function matching(needs: GroupNeeds, test: DevicePredicate, selection: DeviceSelection = {}): Promise<number[]> {
   const pks: number[] = [];
   const visit = (device: FilterableDevice): void => {
     if (test(device)) pks.push(device.pk);
@@ -82,7 +98,7 @@ async function matching(
   return pks;
 }
 
-function inGroup(group: CompiledGroup): (device: FilterableDevice) => boolean {
+function inGroup(group: CompiledGroup): DevicePredicate {
   return (device) => group.contains(device);
 }
 
@@ -92,7 +108,8 @@ function storedGroup(needs: QueryNeeds, id: unknown): CompiledGroup {
   return group;
 }
 
-function given(value: unknown): boolean {
+/** Whether a parameter is there and not empty. */
+export function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null && value !== "";
 }
 
@@ -111,7 +128,8 @@ function attributeText(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-function record(value: unknown, field: string): Record<string, unknown> {
+/** The object that a parameter is, or holds as JSON. Throws CallerError for `field`. */
+export function objectOf(value: unknown, field: string): Record<string, unknown> {
   const read = fromText(value, field);
   if (typeof read !== "object" || read === null || Array.isArray(read))
     throw invalidValue(field, "An object is expected.");

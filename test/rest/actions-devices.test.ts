@@ -213,3 +213,70 @@ describe("attachments of an extension", () => {
     expect((await api.call("GET", at)).body.total).toBe(0);
   });
 });
+
+describe("lists of devices by who activates them", () => {
+  let [hall, all, other] = ["", "", ""];
+  const found = (values: Record<string, unknown>) => names(`/devices?${query(values)}`);
+
+  beforeAll(async () => {
+    other = (await api.call("GET", `/extensions/${extensionId}/endpoints?name=Site%20B`)).body.data[0].id;
+    const phones = { attribute: "type", comparison: "EQUALS", value: "phones", complement: false, caseSensitive: true };
+    const group = (name: string, priority: number, endpointIds: string[], rest: object) =>
+      post("/activation-groups", { name, priority, endpointIds, ...rest });
+    hall = (await group("Room 1", 1, [other], { filterType: "REJECT", additionIds: ["SEP1"] })).id;
+    all = (await group("Phones", 2, [endpointId], { filters: [phones], exclusionIds: ["SEP3"] })).id;
+  });
+
+  it("heed that a device is in one group", async () => {
+    expect(await found({ activationGroupId: hall })).toEqual(["SEP1"]);
+    expect(await found({ activationGroupId: all })).toEqual(["SEP2"]);
+    expect(await found({ activationGroupId: all, disregardPriority: "true" })).toEqual(["SEP1", "SEP2"]);
+    expect(await found({ onlyUnallocated: "true" })).toEqual(["zone:hall", "SEP3"]);
+    expect(await found({ onlyUnallocated: "true", types: ["phones"] })).toEqual(["SEP3"]);
+  });
+
+  it("tell what an appliance may activate", async () => {
+    expect(await found({ endpointIdToBeReachableBy: other })).toEqual(["SEP1", "SEP3"]);
+    expect(await found({ endpointIdToBeReachableBy: endpointId })).toEqual(["SEP2", "zone:hall"]);
+    expect(await found({ endpointIdToBeReachableBy: endpointId, disregardPriority: "true" })).toEqual([
+      ...["SEP1", "SEP2", "zone:hall"],
+    ]);
+  });
+
+  it("try a group out before it is stored", async () => {
+    const activationGroup = { filterType: "ACCEPT" };
+    const everything = ["SEP1", "SEP2", "zone:hall", "SEP3"];
+    expect(await found({ activationGroup })).toEqual(everything);
+    expect(await found({ activationGroup: { ...activationGroup, priority: 0 } })).toEqual(everything);
+    expect(await found({ activationGroup: { ...activationGroup, priority: 1 } })).toEqual(everything.slice(1));
+    expect(await found({ activationGroup: { ...activationGroup, priority: 2 } })).toEqual(everything.slice(2));
+    expect(await found({ activationGroup: { ...activationGroup, priority: 2, id: all } })).toEqual(everything.slice(1));
+  });
+
+  it("refuse what is no group and no appliance", async () => {
+    for (const [name, value] of [
+      ["activationGroupId", NOBODY],
+      ["activationGroup", "x"],
+      ["activationGroup", { priority: "high" }],
+      ["endpointIdToBeReachableBy", NOBODY],
+    ] as const) {
+      const { status, body } = await api.call("GET", `/devices?${query({ [name]: value })}`);
+      expect([name, status, body.errors?.[0]?.field]).toEqual([name, 400, name]);
+    }
+    const { token } = await api.user("Fay", "get /devices/*");
+    expect((await api.call("GET", `/devices?activationGroupId=${hall}`, { token })).status).toBe(400);
+  });
+
+  it("leave out speakers that are not set up, or not registered", async () => {
+    const at = `/extensions/${extensionId}/endpoints/${endpointId}/devices`;
+    const speaker = (deviceIdentifier: string, attributes: object) =>
+      post(at, { deviceIdentifier, type: "speakers", description: deviceIdentifier, attributes });
+    await speaker("new", { IsConfigured: "false" });
+    await speaker("lost", { IsRegisteredSip: "false" });
+    await api.call("PUT", at, { json: { id: (await speaker("up", {})).id, attributes: { IsRegistered: true } } });
+    const speakers = (values: object) => found({ types: ["speakers"], ...values });
+    expect(await speakers({})).toEqual(["zone:hall", "new", "lost", "up"]);
+    expect(await speakers({ includeNonConfiguredSpeakers: "false" })).toEqual(["zone:hall", "lost", "up"]);
+    expect(await speakers({ includeUnregisteredSpeakers: "false" })).toEqual(["zone:hall", "new", "up"]);
+  });
+});

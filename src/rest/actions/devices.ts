@@ -1,10 +1,13 @@
 import { notFound } from "../../base/errors.ts";
-import { type DeviceQuery, devicesMatching } from "../../devices/device-groups.ts";
+import { activationTests } from "../../devices/activation-query.ts";
+import { devicesMatching } from "../../devices/device-groups.ts";
+import activationGroups from "../../resources/devices/activation-groups.ts";
 import deviceGroups from "../../resources/devices/device-groups.ts";
 import devices from "../../resources/devices/devices.ts";
 import endpoints from "../../resources/devices/endpoints.ts";
 import extensions from "../../resources/devices/extensions.ts";
 import { boolean, json, text, timestamp, uuid } from "../../schema/field.ts";
+import type { AnyResource } from "../../schema/resource.ts";
 import type { PageQuery, Store } from "../../store/store.ts";
 import { type Action, type ApiRequest, json as answerJson, visibleRow } from "../action.ts";
 
@@ -18,6 +21,23 @@ const DEVICE_FILTERS = {
   icopIds: json("Ids of devices, one or several."),
   attributes: json("Attributes and the values they must have."),
   includeDefunct: boolean("Defunct devices too.", { default: false }),
+  includeNonConfiguredSpeakers: boolean("False leaves out speakers that are not set up yet, by IsConfigured.", {
+    default: true,
+  }),
+  includeUnregisteredSpeakers: boolean("False leaves out speakers that are known not to be registered.", {
+    default: true,
+  }),
+  activationGroupId: uuid("Activation group whose devices are listed."),
+  activationGroup: json(
+    "An activation group that is not stored, as their fields: with a priority, what groups ahead of it would leave to it; with an id, in place of the stored one.",
+  ),
+  disregardPriority: boolean("Devices that an activation group describes, whatever other group they are in.", {
+    default: false,
+  }),
+  endpointIdToBeReachableBy: uuid(
+    "Appliance that may activate the devices: one that their activation group names, or that serves them when they are in none.",
+  ),
+  onlyUnallocated: boolean("Devices that are in no activation group.", { default: false }),
 };
 
 const QUIET_TEST = {
@@ -120,20 +140,14 @@ async function listDevices(
   within: Readonly<Record<string, string>>,
   filters: NonNullable<PageQuery["filters"]> = [],
 ) {
-  const { store, clock, memberships } = request.needs;
-  const { deviceGroupId, deviceGroup, types, icopIds, attributes, name, includeDefunct, defunct } = request.query;
-  const withDefunct = includeDefunct === true || defunct === "true";
-  const query: DeviceQuery = {
-    deviceGroupId,
-    deviceGroup,
-    types,
-    icopIds,
-    attributes,
-    name,
-    includeDefunct: withDefunct,
-  };
-  const sees = (groupId: string): boolean => store.get(deviceGroups, groupId, request.by.scope) !== null;
-  const pks = await devicesMatching({ reader: store, clock, memberships, sees }, query);
+  const { store, clock, memberships, activations } = request.needs;
+  const asked: Record<string, unknown> = {};
+  for (const name of Object.keys(DEVICE_FILTERS)) asked[name] = request.query[name];
+  asked.includeDefunct = asked.includeDefunct === true || request.query.defunct === "true";
+  const seeing = (resource: AnyResource) => (id: string) => store.get(resource, id, request.by.scope) !== null;
+  const needs = { reader: store, clock, memberships, activations };
+  const more = await activationTests({ ...needs, sees: seeing(activationGroups) }, asked);
+  const pks = await devicesMatching({ ...needs, sees: seeing(deviceGroups) }, asked, more);
   const restriction = filters.length === 0 ? { within } : { within, filters };
-  return request.list(devices, { ...restriction, ...(pks === null ? {} : { pks, pksOf: JSON.stringify(query) }) });
+  return request.list(devices, { ...restriction, ...(pks === null ? {} : { pks, pksOf: JSON.stringify(asked) }) });
 }
