@@ -11,8 +11,10 @@ export type EndLevel = "failed" | "skipped" | "expired";
 /** The broadcast on air that a delivery belongs to. */
 export interface DeliveryOwner {
   readonly id: string;
-  /** Waits for a device that another message holds, instead of being skipped. */
+  /** Waits for a device that another message holds, instead of being skipped; a bell does until its moment. */
   readonly mayWait: boolean;
+  /** True when a delivery takes its device from something less urgent. */
+  mayPreempt(delivery: Delivery): boolean;
   /** How urgent a bell is among bells, 1 most; null for anything else. */
   readonly rank: number | null;
   /** Epoch ms at which it is to sound; null for what sounds as soon as can be. */

@@ -32,6 +32,9 @@ const MOST_ITEMS = 200;
 /** Priorities 0..9, each with a lane for those that are likely to answer and one for the others. */
 const LANES = 20;
 
+const EMERGENCY = 0;
+const TAKEN = "A more urgent message took the device.";
+
 interface Channel {
   /** First in, first out; `heads` counts those taken. */
   lanes: Delivery[][];
@@ -93,8 +96,12 @@ export function createDispatcher(needs: DispatcherNeeds): Dispatcher {
     if (delivery.device === null || !delivery.owner.takesDevice(delivery)) return true;
     const { pk, device, priority, owner } = delivery;
     const mayWait = owner.mayWait && !delivery.reached;
-    const verdict = busy.claim({ deliveryId: pk, device, priority, rank: owner.rank, mayWait });
+    const { rank } = owner;
+    // Of two bells it is decided as soon as both ask.
+    const mayPreempt = owner.mayPreempt(delivery) || typeof busy.holder(device)?.rank === "number";
+    const verdict = busy.claim({ deliveryId: pk, device, priority, rank, mayWait, mayPreempt });
     if (verdict.kind === "preempts") preempt(verdict.deliveryId, preempted);
+    if (verdict.kind === "preempts" && priority === EMERGENCY) endWaitingBells(device);
     if (verdict.kind === "waits") {
       delivery.place = "held";
       owner.asked(delivery);
@@ -108,7 +115,15 @@ export function createDispatcher(needs: DispatcherNeeds): Dispatcher {
     const victim = needs.find(deliveryPk);
     if (!victim) return;
     preempted.push(victim);
-    victim.owner.end(victim, "skipped", "A more urgent message took the device.");
+    victim.owner.end(victim, "skipped", TAKEN);
+  };
+
+  /** An emergency silences bells, also when its own sound is over before their moment. */
+  const endWaitingBells = (device: number): void => {
+    for (const { deliveryId } of busy.waiting(device)) {
+      const bell = needs.find(deliveryId);
+      if (bell && bell.owner.rank !== null) bell.owner.end(bell, "skipped", TAKEN);
+    }
   };
 
   const hand = (provider: string, channel: Channel, batch: readonly Delivery[]): void => {

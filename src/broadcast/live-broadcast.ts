@@ -3,7 +3,7 @@ import type { Delivery, DeliveryOwner, ReachedDevice } from "./delivery.ts";
 import { endDelivery, endWithSound, expectExpiry, halt } from "./live-ends.ts";
 import { restUntilRetry, takeOutcome } from "./live-outcomes.ts";
 import { countAdded, countAsked, countState, expectStart, look, start } from "./live-start.ts";
-import { createLiveState, type LiveNeeds, type LiveState } from "./live-state.ts";
+import { createLiveState, type LiveNeeds, type LiveState, livingOf } from "./live-state.ts";
 import { isReached } from "./proof.ts";
 import type { Sound, SoundTarget } from "./sound.ts";
 
@@ -32,6 +32,9 @@ export interface LiveBroadcast extends DeliveryOwner {
   drop(): void;
 }
 
+/** What sounded before has ended when its last packet is accounted for: a device is free by then. own choice */
+const FREE_WITHIN_MS = 250;
+
 /**
  * Puts a message on air, with no delivery yet. What it knows stands in `live-state.ts`; when the sound begins is decided in
  * `live-start.ts`, what channels say is taken in `live-outcomes.ts`, and deliveries end in `live-ends.ts`.
@@ -42,7 +45,11 @@ export function createLiveBroadcast(needs: LiveNeeds): LiveBroadcast {
   return {
     id: shared.notificationId,
     priority: shared.priority,
-    mayWait: needs.mayWait,
+    get mayWait() {
+      return needs.mayWait || state.moment !== "over";
+    },
+    // A phone takes its time to join; a zone is cut off when it comes to that.
+    mayPreempt: ({ hears }) => state.moment !== "ahead" || hears !== "own",
     rank: needs.rank,
     soundsAt: needs.soundsAt,
     sound,
@@ -70,7 +77,7 @@ export function createLiveBroadcast(needs: LiveNeeds): LiveBroadcast {
     item: (delivery, device) => itemFor(state, delivery, device),
     takeOutcome: (delivery, outcome) => takeOutcome(state, delivery, outcome),
     openZone: (target) => openZone(state, target),
-    begin: (at) => start(state, at),
+    begin: (at) => begin(state, at),
     soundIsOver: () => endWithSound(state),
     halt: (reason) => halt(state, reason),
   };
@@ -96,6 +103,18 @@ function allAdded(state: LiveState): void {
     if (!state.givenUp) expectExpiry(state);
   }
   look(state);
+}
+
+/** What waits for its device asks for it at the moment, and for the last time once what sounded before has ended. */
+function begin(state: LiveState, at: number): void {
+  const { clock } = state;
+  const ask = (moment: LiveState["moment"]): void => {
+    state.moment = moment;
+    for (const delivery of livingOf(state)) if (delivery.place === "held") state.dispatcher.queue(delivery);
+  };
+  start(state, at);
+  ask("here");
+  state.after(Math.max(0, at - clock.now()) + FREE_WITHIN_MS, () => ask("over"));
 }
 
 function itemFor(state: LiveState, delivery: Delivery, device: ReachedDevice): DeliveryItem {

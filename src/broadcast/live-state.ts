@@ -44,6 +44,8 @@ export interface LiveState extends LiveNeeds {
   /** When it was put on air, on the clock that is never set; so is `endsAt`. */
   readonly began: number;
   readonly endsAt: number;
+  /** Whether the moment of what is timed is to come: what is busy may be free by then. */
+  moment: "ahead" | "here" | "over";
   /** All deliveries that there were when it began have been added. */
   complete: boolean;
   soundWasOver: boolean;
@@ -71,6 +73,7 @@ export function createLiveState(needs: LiveNeeds): LiveState {
     finished: createSignal(),
     began,
     endsAt: began + shared.notAfter - clock.now(),
+    moment: needs.held ? "ahead" : "over",
     complete: false,
     soundWasOver: false,
     closed: false,

@@ -13,6 +13,8 @@ export interface Claim extends Urgency {
   device: number;
   /** Waits when the device is busy, instead of being skipped. */
   mayWait: boolean;
+  /** Takes the device from something less urgent. */
+  mayPreempt: boolean;
 }
 
 /** What became of a claim: the device is its own now, at once or after taking it from another; or it waits; or not. */
@@ -30,13 +32,15 @@ export interface BusyTable {
   release(device: number, deliveryId: number): Claim | null;
   /** The delivery that holds a device. */
   holder(device: number): Claim | null;
+  /** Those that wait for a device, the most urgent first. */
+  waiting(device: number): readonly Claim[];
   /** Devices held by somebody. */
   readonly size: number;
 }
 
 interface Entry {
   holder: Claim;
-  /** Best number first; equal ones in order of arrival. */
+  /** The most urgent first; equal ones in order of arrival. */
   waiting: Claim[];
 }
 
@@ -60,14 +64,15 @@ export function createBusyTable(): BusyTable {
       }
       const { holder } = entry;
       if (holder.deliveryId === claim.deliveryId) return { kind: "free" };
-      if (isMoreUrgent(claim, holder)) {
+      if (claim.mayPreempt && isMoreUrgent(claim, holder)) {
         entry.holder = claim;
+        leave(entry, claim.deliveryId);
         return { kind: "preempts", deliveryId: holder.deliveryId };
       }
       if (!claim.mayWait) return { kind: "busy" };
       if (entry.waiting.every((other) => other.deliveryId !== claim.deliveryId)) {
         entry.waiting.push(claim);
-        entry.waiting.sort((a, b) => a.priority - b.priority);
+        entry.waiting.sort((a, b) => Number(isMoreUrgent(b, a)) - Number(isMoreUrgent(a, b)));
       }
       return { kind: "waits" };
     },
@@ -75,14 +80,19 @@ export function createBusyTable(): BusyTable {
       const entry = entries.get(device);
       if (!entry) return null;
       if (entry.holder.deliveryId === deliveryId) return next(device, entry);
-      entry.waiting = entry.waiting.filter((claim) => claim.deliveryId !== deliveryId);
+      leave(entry, deliveryId);
       return null;
     },
     holder: (device) => entries.get(device)?.holder ?? null,
+    waiting: (device) => entries.get(device)?.waiting ?? [],
     get size() {
       return entries.size;
     },
   };
+}
+
+function leave(entry: Entry, deliveryId: number): void {
+  entry.waiting = entry.waiting.filter((claim) => claim.deliveryId !== deliveryId);
 }
 
 /** True when one takes from the other what both want. */
