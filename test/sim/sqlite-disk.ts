@@ -44,8 +44,13 @@ export function createSqliteDisks(): { make(): Disk; remove(): void } {
     };
     const store = openStore({ dataDir: folder, catalogue: CATALOGUE, tables: TABLES, clock, events, log, onFatal });
     const work = createSqliteWork(store, CATALOGUE, BY);
+    let isLost = false;
     const self: Disk = {
-      transact: (job) => work.transact(job),
+      // What a killed process had not yet committed is written when its store is closed, into files that are thrown away.
+      transact: async (job) => {
+        const value = await work.transact(job);
+        return isLost ? new Promise(() => {}) : value;
+      },
       peek: work.peek,
       reopened(next) {
         const image = imageOf(folder);
@@ -54,6 +59,7 @@ export function createSqliteDisks(): { make(): Disk; remove(): void } {
       },
       copy: () => kept(imageOf(folder)),
       close() {
+        isLost = true;
         void store.close();
         rmSync(folder, { recursive: true, force: true });
       },
