@@ -104,6 +104,16 @@ describe("a bell whose zone is taken when it is armed", () => {
     expect(begunAt(ring.id)).toEqual([]);
   });
 
+  it.each(["less", "more"])(
+    "leaves it to the more urgent of two that ring together, the %s urgent armed first",
+    async (first) => {
+      const [other, urgent] = [await bell(3_000, 5), await bell(3_000, 1)];
+      await passTo(other.at + 3_000, ...(first === "less" ? [other, urgent] : [urgent, other]));
+      expect([line(urgent.id)?.level, line(other.id)?.level]).toEqual(["sent", "skipped"]);
+      expect([begunAt(urgent.id), begunAt(other.id).filter((at) => at !== null)]).toEqual([[urgent.at], []]);
+    },
+  );
+
   it("waits behind a more urgent one of the same moment, which alone sounds", async () => {
     const [other, urgent] = [await bell(3_000, 5), await bell(3_000, 1)];
     await passTo(other.at - 2_500);
