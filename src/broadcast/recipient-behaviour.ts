@@ -3,15 +3,15 @@ import type notificationActivities from "../resources/broadcasts/notification-ac
 import type notificationRecipients from "../resources/broadcasts/notification-recipients.ts";
 import type { Behaviour, Reader } from "../store/store.ts";
 
-/** Recipients show how their devices fared where a request asks for it; one query per page. */
+/** Recipients show whether they are still there, and where a request asks for it how their devices fared; one query per page. */
 export const recipientBehaviour: Behaviour<typeof notificationRecipients> = {
   present(rows, { reader, query }) {
-    if (query.includeDevicesSummary !== true) return rows.map(() => ({}));
-    const summaries = summariesOf(
-      reader,
-      rows.map(({ pk }) => pk),
-    );
-    return rows.map(({ pk }) => ({ devicesSummary: summaries.get(pk) ?? {} }));
+    const pks = rows.map(({ pk }) => pk);
+    const summaries = query.includeDevicesSummary === true ? summariesOf(reader, pks) : null;
+    return rows.map(({ pk, userId }) => ({
+      defunct: userId === null,
+      ...(summaries ? { devicesSummary: summaries.get(pk) ?? {} } : {}),
+    }));
   },
 };
 

@@ -2,7 +2,7 @@ import { toneSegments } from "../audio/tones.ts";
 import { inspectWav } from "../audio/wav.ts";
 import type messageTemplates from "../resources/messages/message-templates.ts";
 import { UploadedFile } from "../schema/uploaded-file.ts";
-import type { Behaviour, FileStore } from "../store/store.ts";
+import type { Behaviour, FileStore, Reader } from "../store/store.ts";
 import type { TemplateRow } from "./compose.ts";
 
 /**
@@ -36,17 +36,31 @@ export function templateBehaviour(files: () => FileStore): Behaviour<typeof mess
   };
 }
 
+/** What `inferredMessageType` can be. */
+export const INFERRED_MESSAGE_TYPES = [
+  ...["Text", "Audio", "TextAndAudio", "TextImage", "AudioImage", "TextAndAudioImage"],
+] as const;
+
+/** Internal keys of the templates of a type; of at most 3500 rows without their words. */
+export function templatesOfType(reader: Reader, type: string): number[] {
+  const lines = reader.all<Parameters<typeof inferredMessageType>[0] & { pk: number }>(
+    `SELECT pk, subject <> '' AS subject, body <> '' AS body, audio IS NOT NULL AS audio, image IS NOT NULL AS image,
+       tts_type AS ttsType, alert_tone AS alertTone FROM message_templates`,
+  );
+  return lines.filter((line) => inferredMessageType(line) === type).map(({ pk }) => pk);
+}
+
 /**
  * Text, Audio or TextAndAudio, with Image appended. own choice: the `default` tone, which every message opens with, does
  * not make a message of words one of sound; a tone that was chosen does.
  * @source decisions.md 8
  */
 function inferredMessageType(
-  message: Pick<TemplateRow, "subject" | "body" | "audio" | "image" | "ttsType" | "alertTone">,
+  message: Record<"subject" | "body" | "audio" | "image", unknown> & Pick<TemplateRow, "ttsType" | "alertTone">,
 ): string {
   const text = Boolean(message.subject) || Boolean(message.body);
   const chosenTone = message.alertTone !== "default" && message.alertTone !== "silent";
-  const audio = message.audio !== null || message.ttsType !== "none" || chosenTone;
+  const audio = Boolean(message.audio) || message.ttsType !== "none" || chosenTone;
   const words = !audio ? "Text" : text ? "TextAndAudio" : "Audio";
-  return message.image === null ? words : `${words}Image`;
+  return message.image ? `${words}Image` : words;
 }

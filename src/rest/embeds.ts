@@ -18,6 +18,8 @@ interface Relation {
   key: string;
   /** `includeDistributionLists` */
   flag: string;
+  /** Flag that leaves it out when true; empty for none. */
+  unless: string;
 }
 
 /** Rows read and written in one go; between two the event loop turns. */
@@ -47,7 +49,7 @@ export function compileEmbed(
   return async (rows, query, scope) => {
     const texts = rows.map(() => "");
     for (const relation of relations) {
-      if (query[relation.flag] === false) continue;
+      if (query[relation.flag] === false || query[relation.unless] === "true") continue;
       await addRelation(texts, rows, relation, scope, textsOf);
     }
     if (withDomain && query.includeDomain === true) {
@@ -56,7 +58,7 @@ export function compileEmbed(
         many: false,
         target: needs.catalogue.byName("domains"),
         key: ',"domain":',
-        flag: "",
+        ...{ flag: "", unless: "" },
       };
       await addRelation(texts, rows, relation, scope, textsOf);
     }
@@ -143,7 +145,8 @@ function relationsOf(resource: AnyResource, catalogue: Catalogue): Relation[] {
     const flag = `include${spec.embed[0]?.toUpperCase()}${spec.embed.slice(1)}`;
     const key = `,${JSON.stringify(spec.embed)}:`;
     const target = catalogue.has(spec.to) ? catalogue.byName(spec.to) : null;
-    relations.push({ field, many: spec.kind === "many", target, key, flag });
+    const unless = spec.kind === "ref" ? (spec.embedUnless ?? "") : "";
+    relations.push({ field, many: spec.kind === "many", target, key, flag, unless });
   }
   return relations;
 }

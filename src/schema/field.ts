@@ -71,6 +71,8 @@ export interface RefField extends Base {
   to: string;
   /** Property under which the related row is embedded; absent = never embedded. */
   embed?: string;
+  /** Query flag that, when true, leaves the embedded row out, beside `include<Embed>=false`. */
+  embedUnless?: string;
   /** Name under which the target lists the rows that refer to it by this field: `…/{id}/<dependents>-dependents`. */
   dependents?: string;
   /** What the deletion of the target does here: `clear` the reference, delete this row (`cascade`), or be refused. */

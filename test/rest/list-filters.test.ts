@@ -32,6 +32,12 @@ describe("lists of notifications", () => {
     await expect
       .poll(() => names("/notifications?filterNotificationStatuses=finished", "subject"))
       .toEqual(["Plain", "Asking"]);
+    await made("/message-templates", { ...base, name: "Loud", alertTone: "klaxon" });
+    expect(await names("/message-templates?inferredMessageType=Text")).toEqual(["Plain", "Asking"]);
+    expect(await names("/message-templates?inferredMessageType=TextAndAudio&name=Loud")).toEqual(["Loud"]);
+    expect(await refusal("GET", "/message-templates?inferredMessageType=Dance")).toBe(
+      "400 invalid-value inferredMessageType",
+    );
     const found = (query: string) =>
       names(`/notifications?${query}`, "subject").then((subjects) => subjects.join(", "));
     expect(await found("draftFilter=draft")).toBe("Plain");

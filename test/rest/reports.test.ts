@@ -15,6 +15,8 @@ import { type ApiFixture, openApi } from "./api-fixture.ts";
 const FORMULA = '=HYPERLINK("http://x","y")';
 const at = (report: string) => `/reports/${derivedId("reports", report)}`;
 
+const LICENCE = { phoneFilter: { filters: [{ attribute: "Name", comparison: "EQUALS", value: "SEP1" }] } };
+
 let api: ApiFixture;
 let ann: string;
 let fire: string;
@@ -44,7 +46,7 @@ beforeAll(async () => {
   await store.create(notificationActivities, {}, system, said);
   await store.create(notificationActivities, {}, system, { notificationId: other, type: "abort" });
   const { id: extensionId } = await store.create(extensions, { name: "E", type: "endpoint-proxy" }, system);
-  const { id: endpointId } = await store.create(endpoints, { extensionId, name: "Here" }, system);
+  const { id: endpointId } = await store.create(endpoints, { extensionId, name: "Here", config: LICENCE }, system);
   const phone = { extensionId, endpointId, type: "phones", description: "Hall" };
   await store.create(devices, { ...phone, deviceIdentifier: "SEP1" }, system, { lastSeenAt: Date.now() });
   await store.create(devices, { ...phone, deviceIdentifier: "SEP2", defunct: true }, system);
@@ -116,6 +118,8 @@ describe("reports", () => {
     expect(await names("includeEndpointDevices=false")).toEqual(["+491701"]);
     expect(await names("devicesDisabled=true")).toEqual(["SEP2"]);
     expect(await names("devicesUnverified=true")).toEqual(["+491701"]);
+    expect(await names("devicesExcluded=true")).toEqual(["SEP2"]);
+    expect(await names("devicesExcluded=false")).toEqual(["SEP1", "+491701"]);
     expect(await names("receivedLastDays=1")).toEqual(["SEP1"]);
     expect(await column("devices", "includeEndpointDevices=false", "owner")).toEqual([FORMULA]);
   });

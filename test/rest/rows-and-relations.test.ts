@@ -64,6 +64,19 @@ describe("relations", () => {
     expect(body.domain).toMatchObject({ id: api.rootId, name: "Root" });
   });
 
+  it("show the domains of users and who vouches for them when asked", async () => {
+    const plain = (await api.call("GET", `/users/${api.adminId}`)).body;
+    expect(plain).not.toHaveProperty("domains");
+    expect(plain).not.toHaveProperty("providerIdp");
+    const { body } = await api.call(
+      "GET",
+      `/users/${api.adminId}?includeDomains=true&includeIdp=true&includeDomain=true`,
+    );
+    const root = { id: api.rootId, name: "Root" };
+    expect(body).toMatchObject({ domain: root, domains: [root], providerIdp: { type: "built-in", enabled: true } });
+    expect(body.providerIdp.id).toBe(plain.providerIdpId);
+  });
+
   it("cost one query each, however many rows", async () => {
     const json = { subject: "S", distributionListIds: lists.map(({ id }) => id) };
     for (let at = 0; at < 20; at++) await create("/message-templates", { ...json, name: `T${at}` });
@@ -85,6 +98,43 @@ describe("relations", () => {
     const { body } = await api.call("GET", `/message-templates/${template.id}`, { token });
     expect(body.distributionLists.map(({ name }: { name: string }) => name)).toEqual(["A"]);
     expect(body.confirmationRequest.name).toBe("Safe?");
+  });
+});
+
+describe("who got a message", () => {
+  it("is listed with and without those who are gone, and as far as answers were asked for", async () => {
+    const user = await api.user("Gone");
+    const ask = await create("/confirmation-requests", { name: "Here?", options: ["Yes"] });
+    const sent = async (given: object) => {
+      const { id } = await api.store.create(notifications, { subject: "Fire", ...given }, api.system, {
+        stage: "settled",
+      });
+      await api.store.create(notificationRecipients, { notificationId: id }, api.system, { userId: user.id });
+      return `/notifications/${id}`;
+    };
+    const [plain, asking] = [await sent({}), await sent({ confirmationRequestId: ask.id })];
+    const told = async (at: string) =>
+      (await api.call("GET", at)).body.data.map(({ defunct }: { defunct: boolean }) => defunct);
+    expect(await told(`${plain}/recipients?includeDefunct=false`)).toEqual([false]);
+    expect(await told(`${plain}/recipients?confirmableOnly=true`)).toEqual([]);
+    expect(await told(`${asking}/recipients?confirmableOnly=true`)).toEqual([false]);
+
+    const delivery = { userId: user.id } as object;
+    const notificationId = plain.slice("/notifications/".length);
+    const { id } = await api.store.create(deliveries, { notificationId }, api.system, delivery);
+    for (const at of [`${plain}/devices/${id}`, `${plain}/devices?limit=1`]) {
+      const show = async (query: string) => {
+        const { body } = await api.call("GET", `${at}${at.includes("?") ? "&" : "?"}${query}`);
+        return body.data?.[0] ?? body;
+      };
+      expect(await show("excludeUser=false")).toMatchObject({ userId: user.id, user: { name: "Gone" } });
+      expect(await show("excludeUser=true")).toMatchObject({ userId: user.id });
+      expect(await show("excludeUser=true")).not.toHaveProperty("user");
+    }
+
+    await api.call("DELETE", `/users/${user.id}`);
+    expect(await told(`${plain}/recipients`)).toEqual([true]);
+    expect(await told(`${plain}/recipients?includeDefunct=false`)).toEqual([]);
   });
 });
 

@@ -42,7 +42,11 @@ export default defineResource({
       "collaboration-groups",
       { readOnly: true },
     ),
-    userId: ref("Owner of the device of a user.", "users", { readOnly: true, embed: "user" }),
+    userId: ref("Owner of the device of a user.", "users", {
+      readOnly: true,
+      embed: "user",
+      embedUnless: "excludeUser",
+    }),
     endpointId: ref("Appliance that acts.", "endpoints", { readOnly: true, embed: "endpoint" }),
     deviceIdentifier: text("The device's identifier at that time.", { readOnly: true, max: 4_096 }),
     name: text("The device's description at that time.", { readOnly: true }),

@@ -23,6 +23,7 @@ export default defineResource({
     confirmationResponse: text("The recipient's last answer.", { readOnly: true, max: 140 }),
     confirmationResponseTimestamp: timestamp("When that answer was given.", { readOnly: true }),
     dynamicReply: text("What the recipient was told after answering.", { readOnly: true, max: 600 }),
+    defunct: computed("The recipient's account was deleted since.", "boolean"),
     devicesSummary: computed(
       "Deliveries to the recipient's devices by level; given with includeDevicesSummary.",
       "object",

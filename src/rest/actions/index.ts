@@ -32,6 +32,7 @@ import { notificationAudioActions } from "./notification-audio.ts";
 import { notificationContinuationActions } from "./notification-continuations.ts";
 import { notificationProfileActions } from "./notification-profiles.ts";
 import { notificationProgressActions } from "./notification-progress.ts";
+import { notificationRecipientActions } from "./notification-recipients.ts";
 import { notificationActions } from "./notifications.ts";
 import { oauthActions } from "./oauth.ts";
 import { onPremisesMessageActions } from "./on-premises-messages.ts";
@@ -66,6 +67,7 @@ const FIXED: readonly Action[] = [
   ...notificationAudioActions,
   ...notificationContinuationActions,
   ...notificationProgressActions,
+  ...notificationRecipientActions,
   ...alertToneActions,
   ...notificationProfileActions,
   ...speechActions,

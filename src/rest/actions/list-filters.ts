@@ -1,13 +1,14 @@
 import { invalidValue, notFound } from "../../base/errors.ts";
 import { STAGES } from "../../broadcast/stage.ts";
+import { INFERRED_MESSAGE_TYPES, templatesOfType } from "../../broadcast/template-behaviour.ts";
 import { usersInside } from "../../devices/area-presence.ts";
-import notificationRecipients from "../../resources/broadcasts/notification-recipients.ts";
 import { NOTIFICATION_SOURCES } from "../../resources/broadcasts/notification-sources.ts";
 import notifications from "../../resources/broadcasts/notifications.ts";
 import deviceGroups from "../../resources/devices/device-groups.ts";
 import devices from "../../resources/devices/devices.ts";
 import endpoints from "../../resources/devices/endpoints.ts";
 import extensions from "../../resources/devices/extensions.ts";
+import messageTemplates from "../../resources/messages/message-templates.ts";
 import users from "../../resources/people/users.ts";
 import { boolean, list, option, text, uuid } from "../../schema/field.ts";
 import type { Filter, Reader } from "../../store/store.ts";
@@ -50,23 +51,14 @@ export const listFilterActions: readonly Action[] = [
   },
   {
     method: "get",
-    at: "notifications/{notificationId}/recipients",
-    doc: "Lists who gets a notification.",
-    query: { areaOfInterestId: uuid("Area that they are inside of now.") },
-    answers: { kind: "list", resource: notificationRecipients },
+    at: "message-templates",
+    doc: "Lists templates.",
+    query: { inferredMessageType: option("What a message made from it is.", INFERRED_MESSAGE_TYPES) },
+    answers: { kind: "list", resource: messageTemplates },
     async handle(request) {
-      const { params, needs, query } = request;
-      const { id, pk } = visibleRow(request, notifications, params.notificationId ?? "");
-      const area = idTexts(query, "areaOfInterestId")?.[0]?.toLowerCase();
-      if (area === undefined) return request.list(notificationRecipients, { within: { notificationId: id } });
-      const pks = needs.store
-        .all<{ pk: number }>(
-          `SELECT pk FROM notification_recipients
-           WHERE notification_pk = ? AND user_pk IN (SELECT user FROM area_presence WHERE area = ?)`,
-          ...[pk, area],
-        )
-        .map((row) => row.pk);
-      return request.list(notificationRecipients, { within: { notificationId: id }, pks, pksOf: area });
+      const [type] = valuesOf(request.query, "inferredMessageType", INFERRED_MESSAGE_TYPES);
+      if (type === undefined) return request.list(messageTemplates, {});
+      return request.list(messageTemplates, { pks: templatesOfType(request.needs.store, type), pksOf: type });
     },
   },
   {

@@ -76,7 +76,10 @@ export function queryParameters(fields: Readonly<Record<string, Field>>): Parame
 /** Flags that say what of a row is shown. */
 export function showingParameters(resource: AnyResource): Parameter[] {
   const flags = new Map<string, { doc: string; shown: boolean }>();
-  for (const { name } of relations(resource)) flags.set(includeOf(name), { doc: `Shows ${name}.`, shown: true });
+  for (const { name, unless } of relations(resource)) {
+    flags.set(includeOf(name), { doc: `Shows ${name}.`, shown: true });
+    if (unless) flags.set(unless, { doc: `Leaves out ${name}.`, shown: false });
+  }
   for (const [name, { when, unless }] of flagged(resource)) {
     const shown = { doc: `Shows ${name}.`, shown: when === undefined };
     for (const flag of [when ?? unless ?? ""].flat()) flags.set(flag, shown);

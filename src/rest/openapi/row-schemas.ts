@@ -61,10 +61,15 @@ export function flagged(resource: AnyResource): [name: string, field: Pick<Compu
 }
 
 /** The relations of a resource that are embedded, by the name under which they are. */
-export function relations(resource: AnyResource): { name: string; many: boolean; to: string }[] {
+export function relations(resource: AnyResource): { name: string; many: boolean; to: string; unless: string | null }[] {
   return Object.values(resource.fields).flatMap((field) =>
     (field.kind === "ref" || field.kind === "many") && field.embed
-      ? [{ name: field.embed, many: field.kind === "many", to: field.to }]
+      ? [
+          {
+            ...{ name: field.embed, many: field.kind === "many", to: field.to },
+            unless: field.kind === "ref" ? (field.embedUnless ?? null) : null,
+          },
+        ]
       : [],
   );
 }

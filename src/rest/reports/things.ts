@@ -35,25 +35,30 @@ export const deviceReport: Report = {
       max: 9_999,
       unit: "d",
     }),
+    devicesExcluded: boolean(
+      "own choice: only devices of appliances that the licence filters leave out, or only the others.",
+    ),
     devicesUnverified: boolean("Devices of users that are not proven to be theirs, or that are."),
   },
   sources(query, { store, clock }) {
     const seenSince = daysAgo(query, "receivedLastDays", clock);
     const seen: Filter[] = seenSince === null ? [] : [{ field: "lastSeenAt", op: "gte", value: seenSince }];
     const disabled = flagGiven(query, "devicesDisabled");
+    const excluded = flagGiven(query, "devicesExcluded");
     const unverified = flagGiven(query, "devicesUnverified");
+    const licensed = equal("isLicensed", excluded === null ? null : !excluded);
     const found: Source[] = [];
     if (query.includeEndpointDevices !== false && unverified === null) {
       found.push(
         source({
           resource: devices,
-          restriction: { filters: [...equal("defunct", disabled), ...seen] },
+          restriction: { filters: [...equal("defunct", disabled), ...licensed, ...seen] },
           lines: deviceLines,
         }),
       );
     }
     // own choice: when devices of users answered last is not known.
-    if (query.includeUserDevices !== false && seenSince === null) {
+    if (query.includeUserDevices !== false && seenSince === null && excluded !== true) {
       const filters = [...equal("disabled", disabled), ...equal("verified", unverified === null ? null : !unverified)];
       const lines = (rows: readonly UserDeviceRow[]) => userDeviceLines(store, rows);
       found.push(source({ resource: userDevices, restriction: { filters }, lines }));

@@ -138,9 +138,9 @@ describe("recipients and ledger rows", () => {
       (await fixture.send({ subject: "x", userIds: [userId], deviceGroupIds })).id,
     );
     const people = fixture.store.find(notificationRecipients, { notificationId });
-    expect(shown(recipientBehaviour, people)).toEqual([{}]);
+    expect(shown(recipientBehaviour, people)).toEqual([{ defunct: false }]);
     expect(shown(recipientBehaviour, people, { includeDevicesSummary: true })).toEqual([
-      { devicesSummary: { skipped: 2 } },
+      { defunct: false, devicesSummary: { skipped: 2 } },
     ]);
     const rows = fixture.store.find(deliveries, { notificationId });
     expect(shown(deliveryBehaviour, rows)).toEqual([

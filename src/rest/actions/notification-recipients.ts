@@ -1,0 +1,51 @@
+import notificationRecipients from "../../resources/broadcasts/notification-recipients.ts";
+import notifications from "../../resources/broadcasts/notifications.ts";
+import { boolean, uuid } from "../../schema/field.ts";
+import type { Filter } from "../../store/store.ts";
+import { type Action, type ApiRequest, visibleRow } from "../action.ts";
+import { idTexts, singleText } from "../query.ts";
+
+const ABOUT_RECIPIENTS = {
+  areaOfInterestId: uuid("Area that they are inside of now."),
+  confirmableOnly: boolean("Those who can answer: all where answers were asked for, else nobody."),
+  includeDefunct: boolean("own choice: false leaves out those whose account was deleted since.", { default: true }),
+};
+
+/** Who gets a notification, narrowed by what is no field of theirs. @source digest `/v1/notifications/{notificationId}/recipients` */
+export const notificationRecipientActions: readonly Action[] = [
+  {
+    method: "get",
+    at: "notifications/{notificationId}/recipients",
+    doc: "Lists who gets a notification.",
+    query: ABOUT_RECIPIENTS,
+    answers: { kind: "list", resource: notificationRecipients },
+    async handle(request) {
+      const { params, query } = request;
+      const notification = visibleRow(request, notifications, params.notificationId ?? "");
+      const filters: Filter[] = query.includeDefunct === false ? [{ field: "userId", op: "set", value: true }] : [];
+      return request.list(notificationRecipients, {
+        within: { notificationId: notification.id },
+        filters,
+        ...recipientsMeant(request, notification),
+      });
+    },
+  },
+];
+
+/** Restricts recipients to those in an area and those who can answer, as the query asks. */
+function recipientsMeant(
+  { needs, query }: ApiRequest,
+  { pk, confirmationRequestId }: { pk: number; confirmationRequestId: string | null },
+): { pks?: number[]; pksOf?: string } {
+  if (singleText(query, "confirmableOnly") === "true" && confirmationRequestId === null) {
+    return { pks: [], pksOf: "confirmableOnly" };
+  }
+  const area = idTexts(query, "areaOfInterestId")?.[0]?.toLowerCase();
+  if (area === undefined) return {};
+  const found = needs.store.all<{ pk: number }>(
+    `SELECT pk FROM notification_recipients
+     WHERE notification_pk = ? AND user_pk IN (SELECT user FROM area_presence WHERE area = ?)`,
+    ...[pk, area],
+  );
+  return { pks: found.map((row) => row.pk), pksOf: area };
+}
