@@ -29,15 +29,18 @@ export default definePlugin({
     const credentials = createCredentials(ctx.config.pushUser, password);
     const foreign = createForeignPushes(ctx);
     const authentication = createAuthentication(credentials, foreign);
+    // Own pushes need no cluster, so that phones are reached even while these are not known.
     const learn = async (): Promise<void> => {
-      const clusters = await ctx.resources.list(CLUSTERS);
-      foreign.setUrls(
-        clusters.flatMap(({ nextAuthenticationUrl: url }) => (typeof url === "string" && url !== "" ? [url] : [])),
-      );
+      try {
+        const clusters = await ctx.resources.list(CLUSTERS);
+        foreign.setUrls(
+          clusters.flatMap(({ nextAuthenticationUrl: url }) => (typeof url === "string" && url !== "" ? [url] : [])),
+        );
+      } catch (error) {
+        log.warn({ error: String(error) }, "clusters are not known");
+      }
     };
-    const learnAgain = (): void =>
-      void learn().catch((error: unknown) => log.warn({ error: String(error) }, "clusters are not known"));
-    ctx.resources.watch(CLUSTERS, learnAgain);
+    ctx.resources.watch(CLUSTERS, () => void learn());
     await learn();
     const pages = createPages(() => ctx.urls.auth ?? "", randomBytes(32));
     const authUrl = await ctx.listen("auth", (request) => pages.respond(request) ?? authentication.respond(request));

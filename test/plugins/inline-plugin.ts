@@ -48,13 +48,15 @@ export interface InlineOptions {
   config: Record<string, unknown>;
   /** Names of own ports; they open on loopback. */
   ports?: readonly string[];
+  /** Resources whose rows it may see. */
+  watches?: readonly string[];
   answer?: AnswerCall;
   clock?: Clock;
 }
 
 /** Starts a plugin and resolves when it is active; rejects with what `activate` threw. */
 export async function runInline(plugin: PluginDefinition, options: InlineOptions): Promise<InlinePlugin> {
-  const { config, ports = [], answer = () => undefined, clock = systemClock } = options;
+  const { config, ports = [], watches = [], answer = () => undefined, clock = systemClock } = options;
   const urls: Record<string, string> = {};
   const outcomes: OutcomeNote[] = [];
   const statuses: { state: string; reason: string | null }[] = [];
@@ -118,7 +120,7 @@ export async function runInline(plugin: PluginDefinition, options: InlineOptions
     plugin: "under-test",
     config,
     ports: Object.fromEntries(ports.map((name) => [name, { host: "127.0.0.1", port: 0, publicUrl: null }])),
-    watches: [],
+    watches: [...watches],
     allowedTargets: [],
   };
   const active = new Promise<void>((resolve, reject) => {

@@ -28,7 +28,7 @@ async function stage(...script: readonly Line[]): Promise<Stage> {
   const phone = await startScriptedPhone(...script);
   const clock = createFakeClock();
   const config = { pushUser: "bell", pushPassword: "secret" };
-  const phones = await runInline(plugin, { config, ports: ["auth"], clock });
+  const phones = await runInline(plugin, { config, ports: ["auth"], watches: ["callmgr-clusters"], clock });
   closing.push(phone.stop, phones.close);
   const deliver = (changes: Partial<DeliveryItem> = {}): void =>
     phones.deliver(deliveryTo(phone.device, 1, { audio: SOUND, ...changes }));

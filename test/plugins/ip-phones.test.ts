@@ -28,7 +28,8 @@ function device(index: number): CampusDevice {
 }
 
 async function startPlugin(config: Record<string, unknown> = CONFIG): Promise<InlinePlugin> {
-  const started = await runInline(plugin, { config, ports: ["auth"] });
+  // No cluster is there.
+  const started = await runInline(plugin, { config, ports: ["auth"], watches: ["callmgr-clusters"], answer: () => [] });
   await campus.order("/auth-url", { url: started.urls.auth });
   return started;
 }
@@ -285,7 +286,11 @@ describe("ip-phones and the authentication callback", () => {
   });
 
   it("explains a refusal: the phone asks somebody else", async () => {
-    const other = await runInline(plugin, { config: { ...CONFIG, pushPassword: "other" }, ports: ["auth"] });
+    const other = await runInline(plugin, {
+      config: { ...CONFIG, pushPassword: "other" },
+      ports: ["auth"],
+      watches: ["callmgr-clusters"],
+    });
     await campus.order("/auth-url", { url: other.urls.auth });
     phones.deliver(deliveryTo(device(0), 1));
     const { details } = await phones.outcome(1, "failed");

@@ -7,7 +7,7 @@ import type { Shot } from "./pictures.ts";
 const DAY_MS = 86_400_000;
 /** The same day of the week, years after the clocks of the pictures: what is past rings no more. */
 const AHEAD_MS = 261 * 7 * DAY_MS;
-const STATES = ["rung", "rung", "rung", "late", "rung", "missed", "suspended"];
+const STATES = ["rung", "rung", "rung", "late", "rung", "missed", "skipped"];
 
 interface Told {
   at: string;

@@ -52,7 +52,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "no-sweep-after-a-snapshot",
     file: "site/down-feed.ts",
-    changes: [["if (link.snapTo !== null && removalsNext &&", "if (link.snapTo === -1 && removalsNext &&"]],
+    changes: [["if ((yield* sweep(link, limits)) > 0) return false;", ""]],
   },
   {
     name: "floor-not-raised",

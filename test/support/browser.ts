@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { AxeResults } from "axe-core";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContextOptions, chromium, type Page, type Request } from "playwright-core";
 
 /** A page of the console, with what went wrong on it. */
 export interface ConsolePage {
@@ -22,6 +22,9 @@ const AXE_RULES = {
   colours: { runOnly: ["color-contrast"] },
   others: { rules: { "color-contrast": { enabled: false } } },
 };
+
+/** A page that asks without end is a fault. */
+const MOST_LOOKS = 1_000;
 
 /** Until what has come is drawn, and what that asks for has been asked for. */
 const TWO_FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))";
@@ -48,18 +51,25 @@ export async function newConsolePage(
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) faults.push(message.text());
   });
-  let underWay = 0;
-  page.on("request", () => underWay++);
-  page.on("requestfinished", () => underWay--);
-  page.on("requestfailed", () => underWay--);
+  const underWay = new Set<Request>();
+  page.on("request", (request) => void underWay.add(request));
+  page.on("requestfinished", (request) => void underWay.delete(request));
+  page.on("requestfailed", (request) => void underWay.delete(request));
   const atRest = async (): Promise<void> => {
-    for (let quiet = 0; quiet < 3; quiet = underWay > 0 ? 0 : quiet + 1) await page.evaluate(TWO_FRAMES);
+    // Nothing is drawn later by a page without scripts.
+    if (options.javaScriptEnabled === false) return page.waitForLoadState();
+    for (let quiet = 0, looks = 0; quiet < 3; quiet = underWay.size > 0 ? 0 : quiet + 1) {
+      if (looks++ > MOST_LOOKS) throw new Error(`asked for without end: ${[...underWay].map((one) => one.url())}`);
+      await page.evaluate(TWO_FRAMES);
+    }
   };
   return {
     page,
     faults,
     atRest,
     async open(path) {
+      // What the page before had asked for is not told to have ended.
+      underWay.clear();
       await page.goto(`${url}${path}`);
       await page.waitForSelector("h1");
       await atRest();

@@ -28,7 +28,6 @@ export interface TickerScene {
   missed: { ring: RingRow; cause: MissCause }[];
   /** Ids of rings that have sounded. */
   begun: Set<string>;
-  mute: { until: number; reason: string } | null;
   /** Local times of rings that can't be made ready, and of those that can't be taken away. */
   broken: Set<string>;
   stuck: Set<string>;
@@ -57,7 +56,7 @@ export async function openTicker(times: readonly string[], start?: number): Prom
   });
   const zones = createZones();
   const scene = {
-    ...{ store, clock, told: [], missed: [], begun: new Set<string>(), mute: null, exceptions: [] },
+    ...{ store, clock, told: [], missed: [], begun: new Set<string>(), exceptions: [] },
     ...{ broken: new Set<string>(), stuck: new Set<string>() },
     schedule: {
       ...{ id: "s", timeZone: "UTC", startDate: "2026-01-01", endDate: "2026-12-31", numWeeks: 1 },
@@ -85,7 +84,6 @@ export async function openTicker(times: readonly string[], start?: number): Prom
       if (scene.stuck.has(ring.localTime)) throw new Error("it can't be taken away");
     },
     hasBegun: ({ id }) => scene.begun.has(id),
-    silentUntil: () => scene.mute,
     recordMissed: (_tx, rings, cause) => void scene.missed.push(...rings.map((ring) => ({ ring, cause }))),
   };
   const begin = (): void => {

@@ -40,6 +40,11 @@ describe("settings file", () => {
         ...{ full: "30 2 * * *", delta: "*/15 * * * *", partial: "*/2 * * * *" },
         ...{ snmpPort: 161, allowDes: false, authorities: null },
       },
+      quietTests: { schedule: "30 3 * * *", provenWithinHours: 48 },
+      backups: { folder: null, schedule: "30 2 * * *", keepDays: 7, keepWeeks: 4 },
+      heartbeat: { url: null, everySeconds: 30 },
+      tls: { listen: null },
+      trust: { licences: [], upgrades: [] },
       plugins: {},
     });
   });
