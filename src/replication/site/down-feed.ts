@@ -9,6 +9,8 @@ import { BASE, type BaseRow, LINK, type LinkState, PARKED, type Parked, STAGE, t
 const REMOVALS_FROM = 3000;
 /** Rows that wait for others come after the others. */
 const WAITING_FROM = 1000;
+/** All that is put stands at most here, but for the last try: a resync sweeps before what comes after. */
+const WAITED = REMOVALS_FROM - WAITING_FROM;
 /** What still waits is tried once more after the removals, which may have freed its name. */
 const LAST = 4000;
 /** So often a row may wait for one that it refers to; then it is refused. */
@@ -88,12 +90,17 @@ export function* beginSnapshot(resync: { h0: number; after: string | null }): Wo
 export function* applySlice(types: ReplicatedTypes, limits: Limits): Work<boolean> {
   const link = yield* linkState();
   if (!link.marking) return true;
-  const staged = yield* scan(STAGE, { by: "turn", limit: limits.sliceRows });
-  const removalsNext = (staged[0]?.rank ?? REMOVALS_FROM) > REMOVALS_FROM - WAITING_FROM;
-  if (link.snapTo !== null && removalsNext && (yield* sweep(link, limits)) > 0) return false;
+  const isResync = link.snapTo !== null;
+  const limit = limits.sliceRows;
+  let staged = yield* scan(STAGE, { by: "turn", limit, ...(isResync ? { upTo: WAITED } : {}) });
+  const isSweepDue = isResync && staged.length === 0;
+  if (isSweepDue) {
+    if ((yield* sweep(link, limits)) > 0) return false;
+    staged = yield* scan(STAGE, { by: "turn", limit });
+  }
   for (const row of staged) yield* applyStaged(row, link, types);
   // A small mark is one transaction with its end.
-  if ((yield* scan(STAGE, { limit: 1 })).length > 0 || (link.snapTo !== null && !removalsNext)) return false;
+  if ((yield* scan(STAGE, { limit: 1 })).length > 0 || (isResync && !isSweepDue)) return false;
   yield* finishMark();
   return true;
 }

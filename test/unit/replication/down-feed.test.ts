@@ -1,0 +1,49 @@
+import { describe, expect, it } from "vitest";
+import type { DownRow } from "../../../src/replication/frames.ts";
+import { replicatedTypes } from "../../../src/replication/replicated-types.ts";
+import { applySlice, beginSnapshot, receivePage, receiveSnapPage } from "../../../src/replication/site/down-feed.ts";
+import { prepareLink } from "../../../src/replication/site/link-state.ts";
+import { PARKED } from "../../../src/replication/site/tables.ts";
+import { scan } from "../../../src/replication/work.ts";
+import { createMemoryStore } from "../../sim/memory-store.ts";
+import { CATALOGUE } from "../../sim/resources.ts";
+
+const TYPES = replicatedTypes(CATALOGUE);
+const LIMITS = { pageRows: 10, pageBytes: 64 * 1024, credit: 3, sliceRows: 3 };
+
+function room(id: string, seq: number, name: string): DownRow {
+  return ["p", "rooms", id, seq, { id, name, note: "" }];
+}
+
+describe("rows of the cloud", () => {
+  it("take, in a resync, the names of rows that the cloud no longer has, however the slices fall", () => {
+    const site = createMemoryStore(CATALOGUE);
+    const applyAll = (): void => {
+      while (!site.perform(() => applySlice(TYPES, LIMITS))) {
+        // Each slice is a transaction of its own.
+      }
+    };
+    const mark = { decided: 0, results: [] };
+    site.perform(() => prepareLink("site-a", TYPES.fingerprint));
+    const before = [room("old-1", 1, "Hall"), room("old-2", 2, "Gym")];
+    site.perform(() => receivePage({ t: "rows", feed: "down.bulk", from: 0, to: 2, rows: before, mark }, TYPES));
+    applyAll();
+
+    // The second taker begins to wait a slice later than the first.
+    const rows = [room("a", 1, "Hall"), room("b", 2, "Lobby"), room("c", 3, "Attic"), room("d", 4, "Gym")];
+    site.perform(() => beginSnapshot({ h0: 4, after: null }));
+    const page = { t: "snap", h0: 4, from: null, after: "rooms/d", rows, end: true } as const;
+    site.perform(() => receiveSnapPage(page, TYPES));
+    site.perform(() => receivePage({ t: "rows", feed: "down.bulk", from: 4, to: 4, rows: [], mark }, TYPES));
+    applyAll();
+
+    expect(site.perform(() => scan(PARKED))).toEqual([]);
+    const names = [...site.rows].map(([id, row]) => [id, row.name]).sort();
+    expect(names).toEqual([
+      ["rooms/a", "Hall"],
+      ["rooms/b", "Lobby"],
+      ["rooms/c", "Attic"],
+      ["rooms/d", "Gym"],
+    ]);
+  });
+});
