@@ -46,7 +46,6 @@ export function* calendarText(calendar: Calendar): Generator<string> {
 function ringEvent(ring: ToldRing, { names }: Calendar, stamp: string): string {
   const message = names.get(ring.messageTemplateId ?? "") ?? "Bell";
   const list = names.get(ring.ringListId ?? "");
-  const isOff = ring.state === "skipped" || ring.state === "suspended";
   return lines([
     ["BEGIN", "VEVENT"],
     ["UID", `${ring.id}@carillon`],
@@ -55,7 +54,7 @@ function ringEvent(ring: ToldRing, { names }: Calendar, stamp: string): string {
     ["DURATION", "PT1M"],
     ["SUMMARY", escaped(message)],
     ...(list === undefined ? [] : ([["DESCRIPTION", escaped(list)]] as const)),
-    ["STATUS", isOff ? "CANCELLED" : "CONFIRMED"],
+    ["STATUS", ring.state === "skipped" ? "CANCELLED" : "CONFIRMED"],
     ["TRANSP", "TRANSPARENT"],
     ["END", "VEVENT"],
   ]);

@@ -20,9 +20,9 @@ export interface Occurrence {
 /**
  * How far a ring has come. On the way: `planned`, `prepared` (its message is stored), `armed` (devices are asked),
  * `started` (it sounds, or is about to), `withdrawn` (it is not to ring after all). At the end: `rung`, `late` (by up to
- * the limit), `missed`, `skipped` (there was nothing to send), `suspended`.
+ * the limit), `missed`, `skipped` (there was nothing to send).
  */
-export type RingState = OpenState | "rung" | "late" | "missed" | "skipped" | "suspended";
+export type RingState = OpenState | "rung" | "late" | "missed" | "skipped";
 
 /** States that are not the last one. */
 export type OpenState = "planned" | "prepared" | "armed" | "started" | "withdrawn";
@@ -163,7 +163,7 @@ export function endBegun(tx: Transaction, by: number, lateMs: number): void {
 export function endSilent(
   tx: Transaction,
   pks: readonly number[],
-  state: "missed" | "skipped" | "suspended",
+  state: "missed" | "skipped",
   why: { cause?: MissCause; note?: string },
 ): void {
   for (const pk of pks) {

@@ -81,12 +81,6 @@ export function createRingPort(needs: RingPortNeeds): RingPort {
       if (!message) return false;
       return message.t0 !== null || (message.programmeSha === null && message.stage !== "deliver");
     },
-    silentUntil(owner, now) {
-      const sql =
-        "SELECT until, reason FROM bell_mutes WHERE owner IN (?, '') AND until > ? ORDER BY until DESC LIMIT 1";
-      const mute = store.one<{ until: number; reason: string | null }>(sql, owner, now);
-      return mute && { until: mute.until, reason: mute.reason ?? "The bells are silent for a time." };
-    },
     recordMissed: (tx, rings, cause) => recordMissed(tx, rings, cause, needs),
   };
 }

@@ -37,12 +37,5 @@ const BASIS: RoomTable = {
   sql: "CREATE TABLE IF NOT EXISTS bell_basis (only_one INTEGER PRIMARY KEY, basis TEXT NOT NULL) STRICT",
 };
 
-/** Bells that are silent until an instant (epoch ms); `owner` is '' for all. */
-const MUTES: RoomTable = {
-  name: "bell_mutes",
-  sql: `CREATE TABLE IF NOT EXISTS bell_mutes (
-    owner TEXT PRIMARY KEY, until INTEGER NOT NULL, reason TEXT) STRICT, WITHOUT ROWID`,
-};
-
 /** The room's own tables, to be handed to the store. */
-export const BELL_TABLES: readonly RoomTable[] = [RINGS, PLANS, BASIS, MUTES];
+export const BELL_TABLES: readonly RoomTable[] = [RINGS, PLANS, BASIS];

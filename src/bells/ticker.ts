@@ -33,8 +33,6 @@ export interface RingPort {
   withdraw(ring: RingRow): Promise<void>;
   /** True when the ring, which an earlier run started, is known to have sounded. */
   hasBegun(ring: RingRow): boolean;
-  /** Until when (epoch ms) the bells of a schedule are silent, and why; null when they ring. */
-  silentUntil(owner: string, now: number): { until: number; reason: string } | null;
   /** Records rings that were missed, in the transaction that ends them. */
   recordMissed(tx: Transaction, rings: readonly RingRow[], cause: MissCause): void;
 }
@@ -195,19 +193,17 @@ export function createTicker(needs: TickerNeeds): Ticker {
     const began = clock.monotonicMs();
     const ready: RingRow[] = [];
     let looked = 0;
-    const silent: { ring: RingRow; state: "skipped" | "suspended"; note: string }[] = [];
+    const silent: { ring: RingRow; note: string }[] = [];
     for (const ring of rings) {
       looked++;
-      const mute = port.silentUntil(ring.owner, now);
-      const isMuted = mute !== null && ring.at < mute.until;
-      const note = isMuted ? mute.reason : await tryToPrepare(ring);
+      const note = await tryToPrepare(ring);
       if (note === null) ready.push(ring);
-      else if (note !== undefined) silent.push({ ring, state: isMuted ? "suspended" : "skipped", note });
+      else if (note !== undefined) silent.push({ ring, note });
       // Others are due meanwhile.
       if (clock.monotonicMs() - began > PREPARE_FOR_MS) break;
     }
     const prepared = await store.write((tx) => {
-      for (const { ring, state, note } of silent) endSilent(tx, [ring.pk], state, { note });
+      for (const { ring, note } of silent) endSilent(tx, [ring.pk], "skipped", { note });
       forget(silent.map(({ ring }) => ring));
       return advanceRings(tx, ready, "prepared");
     });

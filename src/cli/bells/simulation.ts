@@ -238,7 +238,6 @@ function countingPort(account: Account, clock: SimulatedClock, mayCrash: () => v
     },
     withdraw: async () => undefined,
     hasBegun: ({ id }) => begun.has(id),
-    silentUntil: () => null,
     recordMissed: (_tx, rings, cause) => {
       for (const ring of rings) account.missed(ring, cause);
     },

@@ -28,7 +28,7 @@ const RING = {
   messageTemplateId: uuid("Message that it sends."),
   state: option(
     "How far it has come.",
-    ["planned", "prepared", "armed", "started", "rung", "late", "missed", "skipped", "suspended"],
+    ["planned", "prepared", "armed", "started", "rung", "late", "missed", "skipped"],
     SURE,
   ),
 };

@@ -30,16 +30,7 @@ export type BellScheduleRow = Omit<RowOf<"BellSchedule">, "bellScheduleEntries" 
 };
 
 /** How far a ring has come. */
-export type RingState =
-  | "planned"
-  | "prepared"
-  | "armed"
-  | "started"
-  | "rung"
-  | "late"
-  | "missed"
-  | "skipped"
-  | "suspended";
+export type RingState = "planned" | "prepared" | "armed" | "started" | "rung" | "late" | "missed" | "skipped";
 
 /** A ring of a schedule. */
 export interface ToldRing {

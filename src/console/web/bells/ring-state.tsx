@@ -15,12 +15,11 @@ const SIGNS: Readonly<Record<ShownRingState, string>> = {
   late: "!",
   missed: "✕",
   skipped: "–",
-  suspended: "‖",
 };
 
 const TONES: Readonly<Record<ShownRingState, string>> = {
   ...{ planned: "", prepared: "", armed: "", next: "", started: "good", rung: "good" },
-  ...{ late: "warn", missed: "bad", skipped: "warn", suspended: "warn" },
+  ...{ late: "warn", missed: "bad", skipped: "warn" },
 };
 
 /** The tone of a state, as chips have it. */

@@ -21,7 +21,7 @@ export interface Block {
 
 /** The worst first. */
 const WORTH: readonly RingState[] = [
-  ...(["missed", "late", "skipped", "suspended", "started", "armed", "prepared", "planned"] as const),
+  ...(["missed", "late", "skipped", "started", "armed", "prepared", "planned"] as const),
   "rung",
 ];
 

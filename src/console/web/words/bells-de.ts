@@ -31,7 +31,6 @@ export const bellsDe: Readonly<Record<keyof typeof bellsEn, string>> = {
   "ring-state.late": "Zu spät geläutet",
   "ring-state.missed": "Ausgefallen",
   "ring-state.skipped": "Nichts zu senden",
-  "ring-state.suspended": "Ausgesetzt",
   "day-mark.outside": "Nicht im Plan",
   "day-mark.silent": "Laut Rhythmus kein Läuten",
   "day-mark.rings": "Läutet wie immer",

@@ -29,7 +29,6 @@ export const bellsEn = {
   "ring-state.late": "Rung late",
   "ring-state.missed": "Missed",
   "ring-state.skipped": "Nothing to send",
-  "ring-state.suspended": "Suspended",
   "day-mark.outside": "Not in the schedule",
   "day-mark.silent": "No bells by the cycle",
   "day-mark.rings": "Rings as always",
