@@ -8,14 +8,16 @@ const SHORT_HEALTH = {
   since: timestamp("When it last changed.", { required: true }),
 };
 
+const BYTES = { max: Number.MAX_SAFE_INTEGER };
+
 const SAMPLE = {
   at: timestamp("The moment.", { required: true }),
   health: integer("0 GREEN, 1 YELLOW, 2 RED.", { required: true }),
   loopLagMs: integer("How late the event loop was in the worst 1 % of its turns, ms; null is not known, as below."),
   writeMs: integer("From asking for a write to its COMMIT."),
-  diskFreeBytes: integer("What may still be written to the disk."),
-  memoryFreeBytes: integer("What the process may still use."),
-  residentBytes: integer("Memory that the process holds.", { required: true }),
+  diskFreeBytes: integer("What may still be written to the disk.", BYTES),
+  memoryFreeBytes: integer("What the process may still use.", BYTES),
+  residentBytes: integer("Memory that the process holds.", { required: true, ...BYTES }),
 };
 
 /** How the appliance is, for programs that watch it; also at `/health` and `/metrics`. own choice: all of it */
