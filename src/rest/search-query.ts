@@ -1,5 +1,6 @@
 import { invalidValue } from "../base/errors.ts";
 import { camelCase } from "../schema/decode.ts";
+import { isSearched } from "../schema/field.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { Filter, Search } from "../store/store.ts";
 import { wordsOf } from "../store/words.ts";
@@ -25,7 +26,9 @@ const MOST_LEVELS = 4;
  * @source decisions.md 1
  */
 export function compileSearchQuery(resource: AnyResource, readFilter: ReadFilter): (query: Query) => Search | null {
-  const searched = new Set(Object.keys(resource.fields).filter((name) => resource.fields[name]?.kind === "text"));
+  const searched = new Set(
+    Object.entries(resource.fields).flatMap(([name, field]) => (isSearched(field) ? [name] : [])),
+  );
 
   function leaf(text: string): Search {
     const colon = text.indexOf(":");

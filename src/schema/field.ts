@@ -26,6 +26,8 @@ export interface TextField extends Base {
   format?: "email" | "color" | "url";
   /** What it must not hold. */
   without?: string;
+  /** False when `q` looks for none of its words; `attribute:value` then asks for it as a whole. */
+  search?: boolean;
   default?: string;
 }
 /** A whole number within `min`..`max`, both included. */
@@ -188,6 +190,11 @@ export interface StoredFile {
 }
 
 type Rest<F> = Partial<Omit<F, "kind" | "doc">>;
+
+/** Whether `q` looks for words in a field. */
+export function isSearched(field: Field): boolean {
+  return field.kind === "text" && field.search !== false;
+}
 
 /** A text field; `max` defaults to 255 characters. */
 export function text<const O extends Rest<TextField>>(doc: string, options: O = {} as O) {

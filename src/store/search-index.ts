@@ -1,5 +1,6 @@
 import type Database from "better-sqlite3";
 import type { Log } from "../base/log.ts";
+import { isSearched } from "../schema/field.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { Column, Layout } from "./layout.ts";
 import type { Tables } from "./tables.ts";
@@ -32,7 +33,7 @@ const MOST_AT_ONCE = 500;
 
 /** The text fields that `q` searches, in the declaration's order. */
 export function searchedColumns(layout: Layout): readonly Column[] {
-  return layout.columns.filter(({ spec }) => spec.kind === "text");
+  return layout.columns.filter(({ spec }) => isSearched(spec));
 }
 
 /** True when the resource's texts are in a full-text index. */

@@ -65,7 +65,7 @@ export const SAMPLE_TABLE = {
     { attribute: "Name", comparison: "EQUALS", value: "a", complement: false, caseSensitive: true },
   ],
   "callmgr-clusters.axlAddress": "publisher.example.org",
-  "callmgr-clusters.axlFingerprint": "A1".repeat(32),
+  "callmgr-clusters.axlFingerprint": Array(32).fill("A1").join(":"),
   "callmgr-clusters.capfAddress": "publisher.example.org",
   "callmgr-clusters.tftpAddress": "192.0.2.5:69",
   "callmgr-onprem-servers.cmAddress": "192.0.2.5, [2001:db8::5]:2748, cti.example.org",

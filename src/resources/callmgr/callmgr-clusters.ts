@@ -29,7 +29,7 @@ export default defineResource({
     axlPassword: secret("Password of the user.", { max: 64 }),
     axlFingerprint: text(
       "own choice: SHA-256 of the certificate that the host must show, as hex with or without colons; without it the certificate must be signed by an authority that the appliance trusts.",
-      { min: 64, max: 95 },
+      { min: 64, max: 95, search: false },
     ),
     axlId: text("Id of the cluster in its own database.", { readOnly: true }),
     nextAuthenticationUrl: text("Who decides about pushes to phones that are not Carillon's.", { format: "url" }),
