@@ -36,6 +36,9 @@ interface Content {
 /** Records of single rings up to this many at once, else one record of all. own choice */
 const MOST_TOLD = 20;
 
+/** Stages of a message whose devices were all asked: what has no sound was shown by then. */
+const HANDED_OVER: ReadonlySet<string> = new Set(["collect", "settle", "settled"]);
+
 /** Rings go out as messages that are held back until their moment. */
 export function createRingPort(needs: RingPortNeeds): RingPort {
   const { store, broadcaster, log, by } = needs;
@@ -79,7 +82,7 @@ export function createRingPort(needs: RingPortNeeds): RingPort {
       if (ring.kind === "clearing") return true;
       const message = messageOf(ring);
       if (!message) return false;
-      return message.t0 !== null || (message.programmeSha === null && message.stage !== "deliver");
+      return message.t0 !== null || (message.programmeSha === null && HANDED_OVER.has(message.stage ?? ""));
     },
     recordMissed: (tx, rings, cause) => recordMissed(tx, rings, cause, needs),
   };

@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { CallerError, UpstreamError } from "../../../src/base/errors.ts";
+import type { RingRow } from "../../../src/bells/ring-book.ts";
+import { createRingPort } from "../../../src/bells/ring-port.ts";
+import type { RingPort } from "../../../src/bells/ticker.ts";
+import bellSchedules from "../../../src/resources/bells/bell-schedules.ts";
+import ringLists from "../../../src/resources/bells/ring-lists.ts";
+import notifications from "../../../src/resources/broadcasts/notifications.ts";
+import endpointActivities from "../../../src/resources/devices/endpoint-activities.ts";
+import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/onprem.ts";
+import messageTemplates from "../../../src/resources/messages/message-templates.ts";
+import { type BroadcastFixture, openBroadcasts } from "../broadcast/broadcast-fixture.ts";
+
+let fixture: BroadcastFixture;
+let port: RingPort;
+let schedule: string;
+let list: string;
+let group: string;
+/** What the broadcaster was told, such as `release <id>`. */
+let told: string[];
+let fault: Error | null;
+let rings = 0;
+
+beforeAll(async () => {
+  fixture = await openBroadcasts();
+  const { create, store, by } = fixture;
+  await fixture.phone("SEP001122334401");
+  const all = await fixture.group("All", ["SEP001122334401"]);
+  group = await fixture.group("Everywhere", ["SEP001122334401"]);
+  const { id: messageTemplateId } = await create(messageTemplates, {
+    name: "Bell",
+    subject: "Bell",
+    deviceGroupIds: [all],
+  });
+  const entry = { id: "own", time: "08:00:00", messageTemplateId, deviceGroupIds: [], distributionListIds: [] };
+  const entries = [entry, { ...entry, id: "instead", deviceGroupIds: [group] }];
+  list = (await create(ringLists, { name: "Normal day", entries })).id;
+  const span = { startDate: "2026-01-01", endDate: "2026-12-31", timeZone: "Etc/UTC", numWeeks: 1 };
+  schedule = (await create(bellSchedules, { name: "Every day", ...span, bellScheduleEntries: [] })).id;
+  const tell = (what: string) => (id: string) => void told.push(`${what} ${id}`);
+  const needs = { store, by, clock: fixture.clock, log: fixture.needs.log, endpointId: () => fixture.endpointId };
+  const broadcaster = {
+    async send(...given: Parameters<typeof fixture.send>) {
+      if (fault) throw fault;
+      return fixture.send(...given);
+    },
+    release: tell("release"),
+    begin: (id: string, at: number) => void told.push(`begin ${id} ${at}`),
+    discard: async (id: string) => void told.push(`discard ${id}`),
+    abort: async (id: string) => void told.push(`abort ${id}`),
+    clearDevices: () => void told.push("clear"),
+  };
+  port = createRingPort({
+    ...needs,
+    broadcaster: {
+      ...broadcaster,
+      send: (input, sender, options) => broadcaster.send(input, options, sender),
+    } as Parameters<typeof createRingPort>[0]["broadcaster"],
+  });
+});
+beforeEach(() => {
+  told = [];
+  fault = null;
+});
+afterAll(() => fixture.close());
+
+const ring = (more: Partial<RingRow> = {}): RingRow => ({
+  ...{ pk: ++rings, id: `01900000-0000-7000-8000-${String(rings).padStart(12, "0")}`, kind: "bell", owner: schedule },
+  ...{ at: fixture.clock.now() + 30_000, localDate: "2026-01-12", localTime: "08:00:00", ringListId: list },
+  ...{ entryId: "own", messageTemplateId: null, state: "planned", asked: 0, ...more },
+});
+const messageOf = ({ id }: RingRow) => fixture.store.get(notifications, id);
+const change = (id: string, columns: string, ...values: (string | number)[]): Promise<void> =>
+  fixture.store.write((tx) => void tx.run(`UPDATE notifications SET ${columns} WHERE id = ?`, ...values, id));
+
+describe("making a ring ready", () => {
+  it("stores its message under the ring's id, held until its moment, once", async () => {
+    const one = ring({ entryId: "instead" });
+    expect([await port.prepare(one), await port.prepare(one)]).toEqual([null, null]);
+    expect(messageOf(one)).toMatchObject({
+      ...{ notificationSource: "bell-schedule", initiationSourceDescription: "Every day" },
+      ...{ heldUntil: one.at, notAfter: one.at + 30_000, deviceGroupIds: [group] },
+    });
+  });
+
+  it("says in words why there is nothing to ring", async () => {
+    const gone = "What it was to ring is no longer there.";
+    for (const more of [{ entryId: "other" }, { ringListId: null }, { kind: "message" as const }]) {
+      expect(await port.prepare(ring(more))).toBe(gone);
+    }
+    fault = new CallerError("invalid", "Nobody is to get it.");
+    expect(await port.prepare(ring())).toBe("Nobody is to get it.");
+    fault = null;
+    const off = ring();
+    await port.prepare(off);
+    await change(off.id, "aborted_at = ?", 1);
+    expect(await port.prepare(off)).toBe("It was called off before.");
+  });
+
+  it("throws what may be over when it is tried again, and needs nothing for a clearing", async () => {
+    fault = new UpstreamError("upstream", "The disk is full.");
+    await expect(port.prepare(ring())).rejects.toThrow("The disk is full.");
+    expect(await port.prepare(ring({ kind: "clearing" }))).toBeNull();
+  });
+});
+
+describe("the moment of a ring", () => {
+  it("has devices asked for the most urgent first, and clears devices where that is due", async () => {
+    const [plain, urgent, emergency] = [ring(), ring(), ring()];
+    for (const each of [plain, urgent, emergency]) await port.prepare(each);
+    const overrides = JSON.stringify({ [ONPREM_EXTENSION_ID]: { priority: 1 } });
+    await change(urgent.id, "effective_settings = NULL, extension_settings_overrides = ?", overrides);
+    await change(emergency.id, "priority_level = ?", 0);
+    port.arm([plain, urgent, ring({ kind: "clearing" }), emergency]);
+    expect(told).toEqual([emergency, urgent, plain].map(({ id }) => `release ${id}`));
+    told = [];
+    port.begin([plain, ring({ kind: "clearing" })]);
+    expect(told).toEqual([`begin ${plain.id} ${plain.at}`, "clear"]);
+  });
+
+  it("has begun once its first packet is known, or its devices were asked where it has no sound", async () => {
+    const one = ring();
+    expect([port.hasBegun(one), port.hasBegun(ring({ kind: "clearing" }))]).toEqual([false, true]);
+    await port.prepare(one);
+    expect(port.hasBegun(one)).toBe(false);
+    const text = ring();
+    await port.prepare(text);
+    await change(text.id, "stage = ?", "collect");
+    expect(port.hasBegun(text)).toBe(true);
+    await change(one.id, "t0 = ?", one.at);
+    expect(port.hasBegun(one)).toBe(true);
+  });
+
+  it("is taken away unseen before devices were asked, ended afterwards", async () => {
+    const one = ring();
+    await port.withdraw(one);
+    expect(told).toEqual([]);
+    await port.prepare(one);
+    await port.withdraw(one);
+    await port.withdraw({ ...one, asked: 1 });
+    expect(told).toEqual([`discard ${one.id}`, `abort ${one.id}`]);
+  });
+});
+
+it("records each missed ring, or all of many in one record", async () => {
+  const missed = () => fixture.store.find(endpointActivities, { type: "scheduled-broadcast-skipped" });
+  const record = (count: number) =>
+    fixture.store.write((tx) =>
+      port.recordMissed(
+        tx,
+        Array.from({ length: count }, () => ring()),
+        "stalled",
+      ),
+    );
+  await record(2);
+  expect(missed().map(({ value }) => value)).toEqual(
+    Array(2).fill(expect.objectContaining({ scheduleId: schedule, reason: "The appliance stood still." })),
+  );
+  await record(21);
+  expect(missed()).toHaveLength(3);
+  expect(missed().map(({ value }) => (value as { rings?: number }).rings)).toContain(21);
+});
