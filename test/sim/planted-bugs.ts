@@ -99,7 +99,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "leases-at-once-after-a-restore",
     file: "hub/leases.ts",
-    changes: [["if (!isKept && now < since", "if (found?.holder !== endpoint && now < since"]],
+    changes: [["if (!isKept && now < since", "if (!isKept && now < 0 * since"]],
   },
   {
     name: "bulk-before-commands",

@@ -92,16 +92,31 @@ export function runOnMemory(seed: number, steps: number): Promise<Run> {
 }
 
 /** Everything works again, and is given its time. */
-async function heal({ time, cloud, sites, lan }: World): Promise<void> {
+async function heal(world: World): Promise<void> {
+  const { time, cloud, sites, lan } = world;
   lan.isUp = true;
   cloud.machine.crashIn = null;
   for (const { site, network } of sites) {
     site.machine.crashIn = null;
     Object.assign(network, { isUp: true, bandwidth: 1000, latencyMs: 5 });
   }
+  await publishLast(world);
   // What was lost from a disk is found by comparing, at the second time by a resync.
   for (let turn = 0; turn < 3; turn += 1) {
     await time.run(time.now() + HEALING_MS / 3);
     if (turn < 2 && sites.some(({ site }) => site.watched.isRotten)) cloud.hub?.compare();
   }
+}
+
+/** A page that ends at the head of the feed, of which the mark is lost now and then, and nothing comes after it. */
+async function publishLast({ dice, time, figures, cloud, sites, violated }: World): Promise<void> {
+  await time.run(time.now() + 5_000);
+  const rows = Array.from({ length: SMALL.pageRows }, () => {
+    const id = dice.id();
+    return { type: "people", id, body: { id, note: "last" }, scope: null, at: time.now() };
+  });
+  figures.publications += 1;
+  void cloud.hub?.publish(rows).catch(violated);
+  await time.run(time.now() + dice.roll() * 30);
+  for (const { network } of sites) if (dice.happens(0.5)) network.cut();
 }
