@@ -1,14 +1,16 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { CallerError, UpstreamError } from "../../../src/base/errors.ts";
+import { invalidValue, UpstreamError } from "../../../src/base/errors.ts";
 import type { RingRow } from "../../../src/bells/ring-book.ts";
 import { createRingPort } from "../../../src/bells/ring-port.ts";
 import type { RingPort } from "../../../src/bells/ticker.ts";
+import type { Broadcaster, SendOptions } from "../../../src/broadcast/broadcaster.ts";
 import bellSchedules from "../../../src/resources/bells/bell-schedules.ts";
 import ringLists from "../../../src/resources/bells/ring-lists.ts";
 import notifications from "../../../src/resources/broadcasts/notifications.ts";
 import endpointActivities from "../../../src/resources/devices/endpoint-activities.ts";
 import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/onprem.ts";
 import messageTemplates from "../../../src/resources/messages/message-templates.ts";
+import type { By } from "../../../src/store/store.ts";
 import { type BroadcastFixture, openBroadcasts } from "../broadcast/broadcast-fixture.ts";
 
 let fixture: BroadcastFixture;
@@ -38,25 +40,17 @@ beforeAll(async () => {
   const span = { startDate: "2026-01-01", endDate: "2026-12-31", timeZone: "Etc/UTC", numWeeks: 1 };
   schedule = (await create(bellSchedules, { name: "Every day", ...span, bellScheduleEntries: [] })).id;
   const tell = (what: string) => (id: string) => void told.push(`${what} ${id}`);
-  const needs = { store, by, clock: fixture.clock, log: fixture.needs.log, endpointId: () => fixture.endpointId };
   const broadcaster = {
-    async send(...given: Parameters<typeof fixture.send>) {
+    send: async (input: Record<string, unknown>, sender: By, options: SendOptions) => {
       if (fault) throw fault;
-      return fixture.send(...given);
+      return fixture.send(input, options, sender);
     },
-    release: tell("release"),
-    begin: (id: string, at: number) => void told.push(`begin ${id} ${at}`),
-    discard: async (id: string) => void told.push(`discard ${id}`),
-    abort: async (id: string) => void told.push(`abort ${id}`),
+    ...{ release: tell("release"), begin: (id: string, at: number) => void told.push(`begin ${id} ${at}`) },
+    ...{ discard: async (id: string) => tell("discard")(id), abort: async (id: string) => tell("abort")(id) },
     clearDevices: () => void told.push("clear"),
-  };
-  port = createRingPort({
-    ...needs,
-    broadcaster: {
-      ...broadcaster,
-      send: (input, sender, options) => broadcaster.send(input, options, sender),
-    } as Parameters<typeof createRingPort>[0]["broadcaster"],
-  });
+  } as unknown as Broadcaster;
+  const { clock, needs, endpointId } = fixture;
+  port = createRingPort({ store, by, clock, log: needs.log, broadcaster, endpointId: () => endpointId });
 });
 beforeEach(() => {
   told = [];
@@ -88,8 +82,8 @@ describe("making a ring ready", () => {
     for (const more of [{ entryId: "other" }, { ringListId: null }, { kind: "message" as const }]) {
       expect(await port.prepare(ring(more))).toBe(gone);
     }
-    fault = new CallerError("invalid", "Nobody is to get it.");
-    expect(await port.prepare(ring())).toBe("Nobody is to get it.");
+    fault = invalidValue("deviceGroupIds", "Nobody is to get it.");
+    expect(await port.prepare(ring())).toBe("Field deviceGroupIds is not valid. Nobody is to get it.");
     fault = null;
     const off = ring();
     await port.prepare(off);
