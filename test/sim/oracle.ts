@@ -237,6 +237,8 @@ export function createOracle(now: () => number, violated: (violation: Violation)
         for (const uid of site.edits)
           if (!timeline.decided.has(uid)) fail(`I6: ${uid} of ${site.name} was never decided`);
       }
+      const isHeld = sites.some(({ leases }) => (leases.get("group")?.until ?? 0) > now());
+      if (!isHeld) fail("leases: nobody holds group though all is well");
       for (const { endpoint, cid, outcome, open } of cloud.disk.peek(() => scan(COMMANDS))) {
         const site = sites.find(({ name }) => name === endpoint) as Watched;
         if (open || !outcome) fail(`I8: nothing is known of ${cid} at ${endpoint}`);

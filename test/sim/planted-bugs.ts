@@ -102,6 +102,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     changes: [["if (!isKept && now < since", "if (!isKept && now < 0 * since"]],
   },
   {
+    name: "leases-renewed-too-late",
+    file: "site/site.ts",
+    changes: [["const RENEW_MS = 5_000;", "const RENEW_MS = 20_000;"]],
+  },
+  {
     name: "bulk-before-commands",
     file: "frame-lanes.ts",
     changes: [["const frame = hot.shift() ?? bulk.shift();", "const frame = bulk.shift() ?? hot.shift();"]],

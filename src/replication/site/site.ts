@@ -50,6 +50,8 @@ export interface Site {
 
 /** @source replication.md 6, liveness */
 const PING_MS = 20_000;
+/** Three times within a lease, so that it is kept though a ping is lost. @source replication.md 9: leases of 15 s */
+const RENEW_MS = 5_000;
 /** @source own choice: what is kept to go up, at most */
 const MOST_OUT_BYTES = 256e6;
 
@@ -72,7 +74,7 @@ export function createSite(needs: SiteNeeds): Site {
   let connection: Connection | null = null;
   let time: CloudTime = createCloudTime(clock, null);
   let desk: CommandDesk | null = null;
-  let pinging: Timer | null = null;
+  const timers: Timer[] = [];
 
   const current = (wire: Wire): Connection | null => (connection?.wire === wire ? connection : null);
   const drop = (wire: Wire, code: string): void => {
@@ -87,7 +89,8 @@ export function createSite(needs: SiteNeeds): Site {
     desk = createCommandDesk({ ...needs, time, reported: wake });
     await applyMark();
     for (const command of await store.transact(() => resumeCommands(needs.newId, clock.now()))) desk.arm(command, true);
-    pinging = clock.every(PING_MS, () => turns.add(tick));
+    timers.push(clock.every(PING_MS, () => turns.add(tick)));
+    timers.push(clock.every(RENEW_MS, () => needs.groups().length > 0 && ping()));
   }
 
   async function applyMark(): Promise<void> {
@@ -100,6 +103,10 @@ export function createSite(needs: SiteNeeds): Site {
     for (const lane of ["bulk", "hot"] as const) {
       await store.transact(() => forgetArrived(lane, clock.now(), MOST_OUT_BYTES));
     }
+    if (needs.groups().length === 0) ping();
+  }
+
+  function ping(): void {
     if (connection?.isLive) connection.wire.send({ t: "ping", t0: clock.monotonicMs(), groups: needs.groups() });
   }
 
@@ -242,7 +249,7 @@ export function createSite(needs: SiteNeeds): Site {
     stop() {
       turns.stop();
       desk?.stop();
-      pinging?.cancel();
+      for (const timer of timers) timer.cancel();
       connection = null;
     },
   };
