@@ -78,9 +78,16 @@ peer("ffmpeg").it(
       const [twice, alarmed, paged] = zones as [Zone, Zone, Zone];
       const template = async (name: string, ...rest: [number, number, Record<string, string>?]): Promise<string> =>
         (await api.post<{ id: string }>("/message-templates", messageTemplate(name, ...rest))).id;
+      const { id: notificationProfileId } = await api.post<{ id: string }>("/notification-profiles", {
+        name: "Urgent",
+        settings: [{ id: ONPREM_EXTENSION_ID, value: { priority: 1 } }],
+      });
       const rings = [
         { messageTemplateId: await template("Other bell", OTHER_BELL, 2), deviceGroupIds: [twice.group] },
-        { messageTemplateId: await template("Bell", BELL, 2, withPriority(1)), deviceGroupIds: [twice.group] },
+        {
+          messageTemplateId: await template("Bell", BELL, 2, { notificationProfileId }),
+          deviceGroupIds: [twice.group],
+        },
         { messageTemplateId: await template("Long bell", BELL, 4), deviceGroupIds: [alarmed.group] },
         { messageTemplateId: await template("Bell in a page", BELL, 1), deviceGroupIds: [paged.group] },
       ];
