@@ -1,25 +1,19 @@
 import type Database from "better-sqlite3";
 import type { Clock } from "../base/clock.ts";
-import {
-  BugError,
-  CallerError,
-  ConflictError,
-  type Fault,
-  faulty,
-  forbidden,
-  LimitError,
-  notFound,
-} from "../base/errors.ts";
+import { BugError, type Fault, faulty, forbidden, notFound } from "../base/errors.ts";
 import { newId } from "../base/ids.ts";
-import { familyOf, followedBy } from "../schema/catalogue.ts";
-import { type Checker, compileChecker, defaultOf } from "../schema/check.ts";
+import { followedBy } from "../schema/catalogue.ts";
+import { defaultOf } from "../schema/check.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import { encode, type Layout } from "./layout.ts";
 import type { Records } from "./records.ts";
+import { createRowLimits } from "./row-limits.ts";
+import { prepareRowStatements, type RowStatements } from "./row-statements.ts";
 import type { AnyRow } from "./rows.ts";
 import type { SearchIndex } from "./search-index.ts";
 import type { Behaviour, By, Once, Reader, Secrets, SqlValue, Transaction } from "./store.ts";
 import type { Tables } from "./tables.ts";
+import { guardHidden, guardUnique, inUse, throwFaults, unseen, wrong } from "./write-faults.ts";
 
 /** What writing rows needs. */
 export interface WriterOptions {
@@ -58,31 +52,19 @@ export interface Writer {
   forget(): void;
 }
 
-interface Statements {
-  /** Takes the values of `columns` in order, which binds many times faster than names do, and `pk` last. */
-  insert: Database.Statement;
-  /** As `insert`, and `pk` last. */
-  update: Database.Statement;
-  columns: readonly string[];
-  remove: Database.Statement;
-  checker: Checker;
-  links: { field: string; clear: Database.Statement; add: Database.Statement }[];
-}
-
 /** Makes the writer. */
 export function createWriter(options: WriterOptions): Writer {
   const { db, tables, reader, records, clock } = options;
-  const statements = new Map<string, Statements>();
+  const statements = new Map<string, RowStatements>();
   const savepoint = {
     begin: db.prepare("SAVEPOINT applied"),
     undo: db.prepare("ROLLBACK TO applied"),
     end: db.prepare("RELEASE applied"),
   };
-  /** Rows counted against limits, by table and parent; dropped whenever it could be wrong. */
-  const counts = new Map<string, number>();
+  const limits = createRowLimits(reader, clock);
 
-  const statementsOf = (layout: Layout): Statements => {
-    const found = statements.get(layout.table) ?? prepareStatements(db, tables, layout);
+  const statementsOf = (layout: Layout): RowStatements => {
+    const found = statements.get(layout.table) ?? prepareRowStatements(db, tables, layout);
     statements.set(layout.table, found);
     return found;
   };
@@ -122,7 +104,7 @@ export function createWriter(options: WriterOptions): Writer {
     behave("beforeWrite", resource, null, after, input, by);
     const seen = viewOf(by, system, null);
     const columns = columnValues(layout, after, seen);
-    if (!by.replicated) checkLimit(layout, after);
+    if (!by.replicated) limits.check(layout, after);
     const { insert } = statementsOf(layout);
     after.pk = Number(guardUnique(layout, () => insert.run(inOrder(layout, columns), pk)).lastInsertRowid);
     writeLinks(layout, after, seen, null);
@@ -149,7 +131,7 @@ export function createWriter(options: WriterOptions): Writer {
     if (!by.replicated) after.updatedAt = Math.max(clock.now(), before.updatedAt + 1);
     const seen = viewOf(by, system, before);
     const columns = columnValues(layout, after, seen);
-    if (hasEnded(layout, before) && !by.replicated) checkLimit(layout, after);
+    if (limits.hasEnded(layout, before) && !by.replicated) limits.check(layout, after);
     const { update: change } = statementsOf(layout);
     guardUnique(layout, () => change.run(inOrder(layout, columns), after.pk));
     writeLinks(layout, after, seen, before);
@@ -186,7 +168,7 @@ export function createWriter(options: WriterOptions): Writer {
     const layout = tables.layout(resource);
     for (const link of statementsOf(layout).links) link.clear.run(row.pk);
     guardHidden(() => statementsOf(layout).remove.run(row.pk));
-    counts.clear();
+    limits.forget();
     record(resource, row, null, by);
     behave("afterWrite", resource, row, null, {}, by);
   }
@@ -369,72 +351,12 @@ export function createWriter(options: WriterOptions): Writer {
     }
   }
 
-  function checkLimit(layout: Layout, row: AnyRow): void {
-    const { limit } = layout.resource;
-    if (!limit || hasEnded(layout, row)) return;
-    const parent = limit.per ? (row[limit.per] as string | null) : null;
-    const key = `${layout.table}|${parent ?? ""}`;
-    let count = counts.get(key) ?? countRows(layout, parent);
-    // Some may have ended since they were counted.
-    if (count >= limit.most && limit.until) count = countRows(layout, parent);
-    if (count >= limit.most) throw new LimitError(limit.most, familyOf(layout.resource));
-    counts.set(key, count + 1);
-  }
-
-  function countRows(layout: Layout, parent: string | null): number {
-    const { per, until } = layout.resource.limit ?? {};
-    const column = per ? layout.columnOf(per) : undefined;
-    const end = until ? layout.columnOf(until)?.name : undefined;
-    const conditions = [
-      ...(column ? [`${column.name} = (SELECT pk FROM ${column.target} WHERE id = ?)`] : []),
-      ...(end ? [`(${end} IS NULL OR ${end} > ?)`] : []),
-    ];
-    const where = conditions.length === 0 ? "" : ` WHERE ${conditions.join(" AND ")}`;
-    const params = [...(column ? [parent] : []), ...(end ? [clock.now()] : [])];
-    return reader.one<{ n: number }>(`SELECT count(*) n FROM main.${layout.table}${where}`, ...params)?.n ?? 0;
-  }
-
-  /** True for a row that no longer counts against its limit. */
-  function hasEnded({ resource }: Layout, row: AnyRow): boolean {
-    const end = resource.limit?.until ? row[resource.limit.until] : null;
-    return typeof end === "number" && end <= clock.now();
-  }
-
   function forget(): void {
-    counts.clear();
+    limits.forget();
     records.forget();
   }
 
-  return {
-    create,
-    createHidden,
-    announce,
-    update,
-    remove,
-    apply,
-    requireChangeable,
-    forget,
-  };
-}
-
-function prepareStatements(db: Database.Database, tables: Tables, layout: Layout): Statements {
-  const names = ["id", "created_at", "updated_at", ...layout.columns.map((column) => column.name)];
-  const domain = tables.domainColumn(layout);
-  if (domain) names.push(domain, "also_in");
-  return {
-    insert: db.prepare(
-      `INSERT INTO main.${layout.table} (${names.join(", ")}, pk) VALUES (${names.map(() => "?").join(", ")}, ?)`,
-    ),
-    update: db.prepare(`UPDATE main.${layout.table} SET ${names.map((name) => `${name} = ?`).join(", ")} WHERE pk = ?`),
-    columns: names,
-    remove: db.prepare(`DELETE FROM main.${layout.table} WHERE pk = ?`),
-    checker: compileChecker(layout.resource.fields),
-    links: layout.links.map((link) => ({
-      field: link.field,
-      clear: db.prepare(`DELETE FROM ${link.table} WHERE owner = ?`),
-      add: db.prepare(`INSERT INTO ${link.table} (owner, position, target) VALUES (?, ?, ?)`),
-    })),
-  };
+  return { create, createHidden, announce, update, remove, apply, requireChangeable, forget };
 }
 
 /** By whose sight a reference of a field is judged; null for nobody's. */
@@ -464,46 +386,6 @@ function mergeObjects(resource: AnyResource, before: AnyRow, values: Record<stri
     merged[name] = { ...(before[name] as object | null), ...(value as object) };
   }
   return merged;
-}
-
-function guardUnique<T>(layout: Layout, write: () => T): T {
-  try {
-    return write();
-  } catch (error) {
-    if ((error as { code?: string }).code !== "SQLITE_CONSTRAINT_UNIQUE") throw error;
-    const column = /\.(\w+)$/.exec((error as Error).message)?.[1];
-    const field = layout.columns.find((candidate) => candidate.name === column)?.field ?? column ?? "id";
-    throw new ConflictError(`Field ${field} is already in use.`, field);
-  }
-}
-
-/** Rows that are still hidden may refer to a row; all others have let go of it. */
-function guardHidden(remove: () => unknown): void {
-  try {
-    remove();
-  } catch (error) {
-    if ((error as { code?: string }).code !== "SQLITE_CONSTRAINT_FOREIGNKEY") throw error;
-    throw new ConflictError("Rows of an upload under way refer to it. Try again once it has ended.");
-  }
-}
-
-function throwFaults(faults: readonly Fault[]): void {
-  if (faults.length > 0) throw faulty(faults);
-}
-
-function wrong(field: string, words: string): Fault {
-  return { field, type: "invalid-value", message: `Field ${field} is not valid. ${words}` };
-}
-
-/** own choice: what is not there and what may not be seen are told in the same words. */
-function unseen(field: string, id: string): Fault {
-  return wrong(field, `There is none with the id ${id}.`);
-}
-
-/** Somebody who does not see all of a family is not told how many of it there are. */
-function inUse(from: AnyResource, holders: number, by: By): CallerError {
-  const words = by.scope.inSight.visible(from) === "all" ? `${holders} of ${familyOf(from)}` : familyOf(from);
-  return new CallerError("conflict", `Still used by ${words}.`);
 }
 
 /** Refuses use after the transaction's end. */

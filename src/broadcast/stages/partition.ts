@@ -1,4 +1,5 @@
 import notifications from "../../resources/broadcasts/notifications.ts";
+import type { Transaction } from "../../store/store.ts";
 import { writeInSlices } from "../slices.ts";
 import { advance, type Stage } from "../stage.ts";
 import { nextTargets } from "../targets.ts";
@@ -34,7 +35,7 @@ export const partition: Stage = {
     );
     const elsewhere = await activations.elsewhere(targets.map(({ device }) => device));
     let done = 0;
-    await writeInSlices(needs, lane, (tx, most) => {
+    const placeElsewhere = (tx: Transaction, most: number): number => {
       const piece = elsewhere.slice(done, done + most);
       tx.run(
         `UPDATE broadcast_targets SET endpoint = x.value ->> 1 FROM json_each(?) x
@@ -44,7 +45,9 @@ export const partition: Stage = {
       );
       done += piece.length;
       return piece.length;
-    });
+    };
+    // Where all is served as usual, no write to the disk stands before the sound.
+    if (elsewhere.length > 0) await writeInSlices(needs, lane, placeElsewhere);
     await store.write((tx) => advance(tx, notificationId, "prepare"), lane);
   },
 };

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadDeclarations, OWN_DECLARATIONS } from "../../../src/app/load-declarations.ts";
-import { type Clock, systemClock } from "../../../src/base/clock.ts";
+import { systemClock } from "../../../src/base/clock.ts";
 import { createEvents, type Events } from "../../../src/base/events.ts";
 import { silentLog } from "../../../src/base/log.ts";
 import { deviceGroupBehaviour } from "../../../src/devices/group-behaviour.ts";
@@ -17,6 +17,7 @@ import { createCatalogue } from "../../../src/schema/catalogue.ts";
 import { fullScope } from "../../../src/store/full-scope.ts";
 import { openStore } from "../../../src/store/open-store.ts";
 import type { Behaviour, By, Store } from "../../../src/store/store.ts";
+import { watchedClock } from "../../support/watched-clock.ts";
 import { atMost, type Figure, median, type Row } from "../row.ts";
 
 const DEVICES = 20_000;
@@ -104,21 +105,6 @@ async function plainLoop(store: Store, ids: string[]): Promise<number> {
   );
   if (members === 0) throw new Error("no group has a device");
   return took * (GROUPS / LOOPED);
-}
-
-/** The clock of the machine, which notes the processor time (ms) between two turns of the event loop. */
-function watchedClock(): { clock: Clock; stretches: number[] } {
-  const stretches: number[] = [];
-  let began = process.cpuUsage();
-  const soon: Clock["soon"] = (fn) => {
-    const { user, system } = process.cpuUsage(began);
-    stretches.push((user + system) / 1_000);
-    setImmediate(() => {
-      began = process.cpuUsage();
-      fn();
-    });
-  };
-  return { clock: { ...systemClock, soon }, stretches };
 }
 
 async function openScene(dataDir: string): Promise<{ store: Store; events: Events; ids: string[] }> {

@@ -14,6 +14,7 @@ import { createCatalogue } from "../../../src/schema/catalogue.ts";
 import { openStore } from "../../../src/store/open-store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
+import { watchedClock } from "../../support/watched-clock.ts";
 import { everybody } from "../store/store-fixture.ts";
 
 const DEVICES = 20_000;
@@ -63,21 +64,6 @@ const FILTERS = [filter("CallManagerDevicePool", "EQUALS", "north"), filter("Nam
 
 /** Even numbers above 2000 that do not end in 0, and the first 2000. */
 const MEMBERS = 2_000 + (DEVICES - 2_000) * (4 / 10);
-
-/** The clock of the machine, which notes the processor time (ms) between two turns of the event loop. */
-function watchedClock(): { clock: Clock; stretches: number[] } {
-  const stretches: number[] = [];
-  let began = process.cpuUsage();
-  const soon: Clock["soon"] = (fn) => {
-    const { user, system } = process.cpuUsage(began);
-    stretches.push((user + system) / 1_000);
-    setImmediate(() => {
-      began = process.cpuUsage();
-      fn();
-    });
-  };
-  return { clock: { ...systemClock, soon }, stretches };
-}
 
 /** The shortest of several longest stretches: what else the machine does only ever makes them longer. */
 async function longestStretch(work: (clock: Clock) => Promise<void>): Promise<{ longestMs: number; turns: number }> {
