@@ -2,6 +2,7 @@ import { TextInput } from "@mantine/core";
 import { useState } from "react";
 import type { ActivationGroupRow, DeviceRow, GroupRow } from "../api/rows.ts";
 import { useRows } from "../api/use-rows.ts";
+import { deviceCountColumns } from "../list/device-count-columns.ts";
 import { ListPage } from "../list/list-page.tsx";
 import { NEW, RowSheet } from "../parts/row-sheet.tsx";
 import { AppliancesField } from "../watch/appliances-field.tsx";
@@ -32,14 +33,7 @@ export default function ActivationGroupsPage() {
           cell: (row) => String(row.priority),
         },
         { id: "order", head: t("field.endpointIds"), width: "2fr", cell: (row) => <Order row={row} /> },
-        { id: "phones", head: t("type.phones"), width: "6rem", named: true, cell: (row) => row.numPhones ?? "–" },
-        {
-          id: "speakers",
-          head: t("type.speakers"),
-          width: "11rem",
-          named: true,
-          cell: (row) => row.numSpeakers ?? "–",
-        },
+        ...deviceCountColumns(t),
       ]}
       sheet={(id, onClose) => <ActivationSheet key={id} id={id} onClose={onClose} />}
     >

@@ -1,9 +1,7 @@
-import { lazy, Suspense } from "react";
 import type { NotificationRow, ProgressPoint } from "../api/rows.ts";
 import { useRow } from "../api/use-rows.ts";
+import { ChartCard } from "../parts/chart-card.tsx";
 import { useWords } from "../words/use-words.tsx";
-
-const TimeChart = lazy(() => import("../parts/time-chart.tsx"));
 
 const LINES = [
   { name: "sent", colour: "--soft", dash: [2, 3] },
@@ -28,44 +26,18 @@ export function Growth({ row }: { row: NotificationRow }) {
   }));
   if (points.length === 0) return null;
   return (
-    <section className="card">
-      <h2>{t("progress.title")}</h2>
-      <Suspense fallback={<div className="chart" />}>
-        <TimeChart
-          label={t("progress.title")}
-          unit={t("progress.devices")}
-          when={t("progress.when")}
-          {...{ seconds, lines }}
-        />
-      </Suspense>
-      <details>
-        <summary>{t("progress.table")}</summary>
-        <div className="scroll">
-          <table className="numbers">
-            <thead>
-              <tr>
-                <th scope="col">{t("progress.seconds")}</th>
-                {lines.map(({ name, label }) => (
-                  <th key={name} scope="col">
-                    {label}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {changesIn(points).map((index) => (
-                <tr key={points[index]?.at}>
-                  <th scope="row">{seconds[index]?.toFixed(1)}</th>
-                  {lines.map(({ name, values }) => (
-                    <td key={name}>{values[index]}</td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      </details>
-    </section>
+    <ChartCard
+      title={t("progress.title")}
+      unit={t("progress.devices")}
+      when={{ picture: t("progress.when"), table: t("progress.seconds") }}
+      table={{
+        title: t("progress.table"),
+        shown: changesIn(points),
+        moment: (at) => at.toFixed(1),
+        head: ({ label }) => label,
+      }}
+      {...{ seconds, lines }}
+    />
   );
 }
 

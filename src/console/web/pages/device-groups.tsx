@@ -1,4 +1,5 @@
 import type { GroupRow } from "../api/rows.ts";
+import { deviceCountColumns } from "../list/device-count-columns.ts";
 import { ListPage } from "../list/list-page.tsx";
 import { useWords } from "../words/use-words.tsx";
 import { GroupEditor } from "./group-editor.tsx";
@@ -16,14 +17,7 @@ export default function DeviceGroupsPage() {
       query={{ includeDeviceCounts: true }}
       columns={[
         { id: "rule", head: t("field.filterType"), width: "1fr", cell: (row) => name("filter-type", row.filterType) },
-        { id: "phones", head: t("type.phones"), width: "6rem", named: true, cell: (row) => row.numPhones ?? "–" },
-        {
-          id: "speakers",
-          head: t("type.speakers"),
-          width: "11rem",
-          named: true,
-          cell: (row) => row.numSpeakers ?? "–",
-        },
+        ...deviceCountColumns(t),
       ]}
       sheet={(id, onClose) => <GroupEditor key={id} id={id} onClose={onClose} />}
     />

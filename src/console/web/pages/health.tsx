@@ -1,13 +1,12 @@
-import { lazy, Suspense } from "react";
 import type { HealthSample } from "../api/rows.ts";
 import { useFollowing, useRow } from "../api/use-rows.ts";
+import { ChartCard } from "../parts/chart-card.tsx";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { HealthCard } from "../parts/health-card.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import type { ChartLine } from "../parts/time-chart.tsx";
 import { useWords } from "../words/use-words.tsx";
 
-const TimeChart = lazy(() => import("../parts/time-chart.tsx"));
 const MIB = 1_048_576;
 const SHOWN_IN_TABLE = 60;
 
@@ -67,39 +66,9 @@ function Graph({ title, unit, samples, lines }: GraphProps) {
   const moment = (seconds: number): string => format.format(new Date(seconds * 1_000));
   const seconds = samples.map(({ at }) => Date.parse(at) / 1_000);
   const shown = samples.map((_, index) => index).slice(-SHOWN_IN_TABLE);
-  return (
-    <section className="card">
-      <h2>{title}</h2>
-      <Suspense fallback={<div className="chart" />}>
-        <TimeChart label={title} when={t("graphs.when")} {...{ unit, seconds, lines, moment }} />
-      </Suspense>
-      <details>
-        <summary>{t("graphs.table")}</summary>
-        <div className="scroll">
-          <table className="numbers">
-            <thead>
-              <tr>
-                <th scope="col">{t("graphs.when")}</th>
-                {lines.map(({ name, label }) => (
-                  <th key={name} scope="col">{`${label}, ${unit}`}</th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {shown.map((index) => (
-                <tr key={seconds[index]}>
-                  <th scope="row">{moment(seconds[index] ?? 0)}</th>
-                  {lines.map(({ name, values }) => (
-                    <td key={name}>{values[index] ?? "–"}</td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      </details>
-    </section>
-  );
+  const when = { picture: t("graphs.when"), table: t("graphs.when") };
+  const table = { title: t("graphs.table"), shown, moment, head: ({ label }: ChartLine) => `${label}, ${unit}` };
+  return <ChartCard {...{ title, unit, when, seconds, lines, moment, table }} />;
 }
 
 function inMib(bytes: number | null): number | null {
