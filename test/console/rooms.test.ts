@@ -10,8 +10,8 @@ import { wavFile } from "../support/wav-file.ts";
 
 const { describe, it } = peer("chromium");
 
-/** Half a minute of silence: long enough to be stopped. */
-const LONG_WAV = wavFile({ rateHz: 8_000, channels: 1, bits: 16 }, Buffer.alloc(30 * 16_000));
+/** Two minutes of silence: long enough to be stopped. */
+const LONG_WAV = wavFile({ rateHz: 8_000, channels: 1, bits: 16 }, Buffer.alloc(120 * 16_000));
 
 describe("the console", () => {
   let daemon: TestDaemon;
@@ -92,7 +92,11 @@ describe("the console", () => {
     await page.waitForSelector("h1 >> text=Fire drill");
     expect(await axe()).toEqual([]);
     await page.click("nav >> text=People");
-    await page.waitForSelector(".strip.drill >> text=DRILL");
+    const strip = page.waitForSelector(".strip.drill >> text=DRILL", { timeout: 20_000 });
+    await strip.catch(async (error: Error) => {
+      const told = await daemon.call("GET", "/notifications?draft=false");
+      throw new Error(`${error.message}: the API says ${JSON.stringify(told.body)}`);
+    });
     await page.locator(".strip").getByRole("button", { name: "Stop Fire drill" }).click();
     await page.waitForSelector("text=Stopped: Fire drill");
     await page.waitForSelector(".strip", { state: "detached" });

@@ -31,7 +31,11 @@ const theme = createTheme({
 });
 
 const queries = new QueryClient({
-  defaultOptions: { queries: { staleTime: 60_000, retry: 1, refetchOnWindowFocus: false } },
+  defaultOptions: {
+    // A browser that thinks itself offline may well reach the appliance, above all on the appliance's own screen.
+    queries: { staleTime: 60_000, retry: 1, refetchOnWindowFocus: false, networkMode: "always" },
+    mutations: { networkMode: "always" },
+  },
 });
 
 const place = document.getElementById("root");

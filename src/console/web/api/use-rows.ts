@@ -8,12 +8,18 @@ import { soundingOf } from "./sounding.ts";
 
 type Readable = RouteFor<"get">;
 
-/** One answer of the API, kept fresh by the live feed; `enabled: false` waits. */
+/** `enabled: false` waits; `refetchInterval` in ms reads again and again, beside what the live feed asks for. */
+interface ReadingOptions {
+  enabled?: boolean;
+  refetchInterval?: number;
+}
+
+/** One answer of the API, kept fresh by the live feed. */
 export function useRow<T>(
   route: Readable,
   params: RouteParams = {},
   query: RouteQuery = {},
-  options: { enabled?: boolean } = {},
+  options: ReadingOptions = {},
 ) {
   const { client } = useConsole();
   return useQuery({
@@ -29,7 +35,7 @@ export function useRows<T>(
   route: Readable,
   params: RouteParams = {},
   query: RouteQuery = {},
-  options: { enabled?: boolean } = {},
+  options: ReadingOptions = {},
 ) {
   return useRow<Page<T>>(route, params, query, options);
 }
@@ -64,13 +70,16 @@ export function useSchemas() {
 }
 
 /** The newest broadcasts, newest first. */
-export function useLastBroadcasts(limit: number) {
-  return useRows<NotificationRow>("notifications", {}, { draft: false, sort: "-createdAt", limit });
+export function useLastBroadcasts(limit: number, options: ReadingOptions = {}) {
+  return useRows<NotificationRow>("notifications", {}, { draft: false, sort: "-createdAt", limit }, options);
 }
+
+/** What sounds must be seen even where a reading failed or a change was not told. own choice */
+const SOUNDING_READ_EVERY_MS = 10_000;
 
 /** Broadcasts that are going on. */
 export function useSounding(): readonly NotificationRow[] {
-  return soundingOf(useLastBroadcasts(10).data?.data ?? []);
+  return soundingOf(useLastBroadcasts(10, { refetchInterval: SOUNDING_READ_EVERY_MS }).data?.data ?? []);
 }
 
 /** Ends a broadcast; all its devices fall silent. */
