@@ -3,7 +3,7 @@ import type { NotificationRow, Reach, TemplateRow } from "../api/rows.ts";
 import { useConsole } from "../console-context.tsx";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { useWords } from "../words/use-words.tsx";
-import { bodyOf, formOf, type Message } from "./send-message.ts";
+import { bodyOf, formOf, type Message, recordingOf } from "./send-message.ts";
 
 interface ReachPreviewProps {
   message: Message;
@@ -93,7 +93,8 @@ function useReach(message: Message, template: TemplateRow | null) {
   });
   const wanted = message.deviceGroupIds.length + message.distributionListIds.length > 0;
   const asked = wanted ? JSON.stringify(bodyOf({ ...message, subject: "–", body: "" }, template, true)) : null;
-  const audio = message.audio && message.audio.size <= MOST_BYTES ? message.audio : null;
+  const recording = recordingOf(message);
+  const audio = recording && recording.size <= MOST_BYTES ? recording : null;
   useEffect(() => {
     if (asked === null) return setState({ reach: null, error: null, pending: false });
     let wantedStill = true;

@@ -5,7 +5,7 @@ import { useRows } from "../api/use-rows.ts";
 import { ToneButton } from "../parts/tone-button.tsx";
 import { RecordingField } from "../recording/recording-field.tsx";
 import { useWords } from "../words/use-words.tsx";
-import type { Message, Part } from "./send-message.ts";
+import { type Message, type Part, recordingOf } from "./send-message.ts";
 
 const ALL = { limit: 1_000, sort: "name" };
 
@@ -69,7 +69,8 @@ export function Sound({ message, template, locked, onChange }: PartProps & { tem
       </div>
       <RecordingField
         key={message.templateId}
-        value={message.audio}
+        value={recordingOf(message)}
+        coming={message.audio === "coming"}
         hint={recordingHint(template, locked("audio"), t)}
         disabled={locked("audio")}
         onChange={(audio) => onChange({ audio })}

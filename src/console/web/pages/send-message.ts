@@ -9,7 +9,8 @@ export interface Message {
   deviceGroupIds: readonly string[];
   distributionListIds: readonly string[];
   confirmationRequestId: string | null;
-  audio: File | null;
+  /** `coming` while it is spoken or read: a message must not go out without the recording that belongs to it. */
+  audio: File | "coming" | null;
   /** Id of the message that this one continues. */
   followUpFor: string | null;
   drill: boolean;
@@ -66,9 +67,15 @@ export function isTouched({ subject, body, audio }: Message, template: TemplateR
   return audio !== null || subject !== (template?.subject ?? "") || body !== (template?.body ?? "");
 }
 
-/** True when there is something to send and somebody to send it to. */
-export function isSendable({ subject, deviceGroupIds, distributionListIds }: Message): boolean {
-  return subject.trim() !== "" && deviceGroupIds.length + distributionListIds.length > 0;
+/** Why a message can't be sent yet, by its word; null when it can: something to send, all of it there, and somebody to send it to. */
+export function whatIsMissing({ subject, audio, deviceGroupIds, distributionListIds }: Message) {
+  if (audio === "coming") return "send.recording-coming";
+  return subject.trim() === "" || deviceGroupIds.length + distributionListIds.length === 0 ? "send.missing" : null;
+}
+
+/** The recording, when it is there. */
+export function recordingOf({ audio }: Message): File | null {
+  return audio === "coming" ? null : audio;
 }
 
 /** The body of the request: what the template keeps is left out, so that the template's word holds. */

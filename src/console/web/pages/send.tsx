@@ -19,12 +19,13 @@ import {
   continuing,
   EMPTY_MESSAGE,
   formOf,
-  isSendable,
   isTouched,
   type Message,
   mayChange,
   messageFrom,
   type Part,
+  recordingOf,
+  whatIsMissing,
 } from "./send-message.ts";
 import { TemplateTiles } from "./template-tiles.tsx";
 import "../parts/input-styles.ts";
@@ -42,7 +43,8 @@ export default function SendPage() {
   const unsaved = useUnsaved(isTouched(message, template) && !sending.isPending && !sending.sent);
   const send = () => {
     const body = bodyOf(message, template, false);
-    sending.send(message.audio ? formOf(body, message.audio) : body, ({ id }) => {
+    const recording = recordingOf(message);
+    sending.send(recording ? formOf(body, recording) : body, ({ id }) => {
       void navigate({ to: "/broadcasts/$notificationId", params: { notificationId: id } });
     });
   };
@@ -139,6 +141,7 @@ interface MessageFormProps extends PartProps {
 function MessageForm({ message, template, sending, locked, onChange, onSend }: MessageFormProps) {
   const words = useWords();
   const { t } = words;
+  const missing = whatIsMissing(message);
   return (
     <form
       className={message.drill ? "card drill-edge" : "card live-edge"}
@@ -175,12 +178,12 @@ function MessageForm({ message, template, sending, locked, onChange, onSend }: M
           size="md"
           color={message.drill ? "yellow" : "red"}
           {...(message.drill ? { className: "drill" } : {})}
-          disabled={!isSendable(message)}
+          disabled={missing !== null}
           loading={sending.isPending}
         >
           {message.drill ? t("send.drill") : t("send.live")}
         </Button>
-        {!isSendable(message) && <span className="soft">{t("send.missing")}</span>}
+        {missing && <span className="soft">{t(missing)}</span>}
       </div>
     </form>
   );

@@ -10,9 +10,11 @@ import { CLIPPED_FROM, meterLevel, SILENT_BELOW, type Waveform, waveformOf, wave
 
 interface RecordingFieldProps {
   value: File | null;
+  /** It is being spoken or read. */
+  coming: boolean;
   hint: string;
   disabled: boolean;
-  onChange(file: File | null): void;
+  onChange(file: File | "coming" | null): void;
 }
 
 /** Longest recording by microphone; own choice: a message that nobody has to listen to for longer. */
@@ -22,20 +24,25 @@ const PIECES = 240;
 type Fault = MicrophoneFault | "file";
 
 /** A recording by file or by microphone, seen and heard before it is sent. */
-export function RecordingField({ value, hint, disabled, onChange }: RecordingFieldProps) {
+export function RecordingField({ value, coming, hint, disabled, onChange }: RecordingFieldProps) {
   const { t } = useWords();
   const [fault, setFault] = useState<Fault | null>(null);
-  const take = (file: File | null) => {
+  const take = (file: File | "coming" | null) => {
     setFault(null);
     onChange(file);
   };
-  const microphone = useMicrophone(take, setFault);
+  const fail = (why: Fault) => {
+    setFault(why);
+    onChange(null);
+  };
+  const microphone = useMicrophone(take, fail);
   const choose = async (file: File | undefined) => {
     if (!file) return;
+    take("coming");
     try {
       take(await asWav(file));
     } catch {
-      setFault("file");
+      fail("file");
     }
   };
   return (
@@ -46,7 +53,12 @@ export function RecordingField({ value, hint, disabled, onChange }: RecordingFie
       </p>
       {!value && !microphone.level && (
         <div className="row">
-          <Button variant="default" disabled={disabled} loading={microphone.asking} onClick={microphone.start}>
+          <Button
+            variant="default"
+            disabled={disabled || coming}
+            loading={microphone.asking}
+            onClick={microphone.start}
+          >
             <MicrophoneSign /> {t("recording.start")}
           </Button>
           <input
@@ -54,7 +66,7 @@ export function RecordingField({ value, hint, disabled, onChange }: RecordingFie
             type="file"
             accept="audio/*"
             aria-describedby="recording-hint"
-            disabled={disabled}
+            disabled={disabled || coming}
             onChange={(event) => void choose(event.currentTarget.files?.[0])}
           />
         </div>
@@ -85,7 +97,7 @@ interface Level {
   clipped: boolean;
 }
 
-function useMicrophone(onFile: (file: File) => void, onFault: (fault: Fault | null) => void) {
+function useMicrophone(onFile: (file: File | "coming" | null) => void, onFault: (fault: Fault) => void) {
   const recording = useRef<Recording | null>(null);
   const [asking, setAsking] = useState(false);
   const [level, setLevel] = useState<Level | null>(null);
@@ -106,17 +118,21 @@ function useMicrophone(onFile: (file: File) => void, onFault: (fault: Fault | nu
     if (seconds >= LONGEST_SECONDS) void finish();
   };
   const start = async () => {
-    onFault(null);
     setAsking(true);
     try {
       recording.current = await recordMicrophone(onPiece);
+      onFile("coming");
       setLevel({ peak: 0, seconds: 0, clipped: false });
     } catch (error) {
       onFault(error instanceof MicrophoneError ? error.fault : "busy");
     }
     setAsking(false);
   };
-  return { asking, level, start: () => void start(), finish: () => void finish(), cancel: () => end()?.cancel() };
+  const cancel = () => {
+    end()?.cancel();
+    onFile(null);
+  };
+  return { asking, level, start: () => void start(), finish: () => void finish(), cancel };
 }
 
 interface MeterProps extends Level {

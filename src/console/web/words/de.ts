@@ -67,6 +67,7 @@ export const de: Readonly<Record<WordKey, string>> = {
   "send.drill": "Übung starten",
   "send.live": "Echt senden …",
   "send.kept": "Graue Felder gehören zur Vorlage.",
+  "send.recording-coming": "Die Aufnahme ist noch nicht fertig.",
   "send.missing": "Es fehlen ein Betreff und jemand, der es bekommt.",
   "broadcast.sent": "Gesendet",
   "broadcast.by": "Von",

@@ -70,6 +70,7 @@ export const en = {
   "send.drill": "Start drill",
   "send.live": "Send live …",
   "send.kept": "Grey fields belong to the template.",
+  "send.recording-coming": "The recording is not ready yet.",
   "send.missing": "A subject and somebody to send it to are missing.",
   "broadcast.sent": "Sent",
   "broadcast.by": "By",

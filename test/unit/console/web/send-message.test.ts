@@ -6,9 +6,10 @@ import {
   continuing,
   EMPTY_MESSAGE,
   formOf,
-  isSendable,
   isTouched,
   messageFrom,
+  recordingOf,
+  whatIsMissing,
 } from "../../../../src/console/web/pages/send-message.ts";
 import { markIn, withMark } from "../../../../src/console/web/parts/form-fields.ts";
 
@@ -31,10 +32,13 @@ const template = {
 
 describe("a message", () => {
   it("is sendable with words and somebody to send them to", () => {
-    expect(isSendable(EMPTY_MESSAGE)).toBe(false);
-    expect(isSendable({ ...EMPTY_MESSAGE, subject: "  ", deviceGroupIds: ["g"] })).toBe(false);
-    expect(isSendable({ ...EMPTY_MESSAGE, subject: "x" })).toBe(false);
-    expect(isSendable({ ...EMPTY_MESSAGE, subject: "x", distributionListIds: ["l"] })).toBe(true);
+    expect(whatIsMissing(EMPTY_MESSAGE)).toBe("send.missing");
+    expect(whatIsMissing({ ...EMPTY_MESSAGE, subject: "  ", deviceGroupIds: ["g"] })).toBe("send.missing");
+    expect(whatIsMissing({ ...EMPTY_MESSAGE, subject: "x" })).toBe("send.missing");
+    const whole = { ...EMPTY_MESSAGE, subject: "x", distributionListIds: ["l"] };
+    expect(whatIsMissing(whole)).toBeNull();
+    expect(whatIsMissing({ ...whole, audio: "coming" })).toBe("send.recording-coming");
+    expect(recordingOf({ ...whole, audio: "coming" })).toBeNull();
   });
 
   it("always says whether it is a drill", () => {
