@@ -11,6 +11,8 @@ export interface Dispatcher {
   queue(delivery: Delivery): void;
   /** The channel has said something of a delivery that was out: its place in the window is free. */
   answered(delivery: Delivery): void;
+  /** The delivery needs its device no more, though its channel has more to say of it. */
+  freed(delivery: Delivery): void;
   /** The delivery has ended: gives back its place and its device. */
   released(delivery: Delivery): void;
   /** Looks again at a channel whose state has changed. */
@@ -175,10 +177,13 @@ export function createDispatcher(needs: DispatcherNeeds): Dispatcher {
       channelOf(delivery.provider).out--;
       schedule(delivery.provider);
     },
+    freed(delivery) {
+      if (delivery.device !== null) pass(busy.release(delivery.device, delivery.pk));
+    },
     released(delivery) {
       dispatcher.answered(delivery);
       delivery.place = "over";
-      if (delivery.device !== null) pass(busy.release(delivery.device, delivery.pk));
+      dispatcher.freed(delivery);
     },
     wake: schedule,
   };

@@ -57,11 +57,16 @@ export function expectExpiry(live: LiveState): void {
   else live.after(Math.min(restMs, LONGEST_TIMER_MS), () => expectExpiry(live));
 }
 
-/** The programme has been sent: phones have some time for their last words. */
+/**
+ * The programme has been sent: phones have some time for their last words. Those that joined are free for what comes next,
+ * which is told to them after the stop; one that has not answered yet may still join.
+ */
 export function endWithSound(live: LiveState): void {
   live.soundWasOver = true;
   const all = livingOf(live);
-  tellStop(live, all.filter(isListening), "ended");
+  const listening = all.filter(isListening);
+  tellStop(live, listening, "ended");
+  for (const delivery of listening) live.dispatcher.freed(delivery);
   const proven = all.filter((delivery) => delivery.playingAt !== null || delivery.hears === "own");
   endAll(live, proven, "expired", tooLateToHear);
   live.after(PROOF_MS, () => {

@@ -123,3 +123,37 @@ describe("a bell whose zone is taken when it is armed", () => {
     expect(line(other.id)?.reason).toContain(urgent.id);
   });
 });
+
+describe("a phone", () => {
+  const PHONE = "SEP001122334455";
+  const phoneLine = (id: string) => scene.air.rows(id).find(({ identifier }) => identifier === PHONE);
+  beforeEach(async () => {
+    await scene.close();
+    scene = await openScene([PHONE]);
+  });
+
+  it("that never proves that it plays is free for the next bell, three seconds later, once the sound is over", async () => {
+    scene.air.channels.manners.set(PHONE, { playsAfterMs: null });
+    const rings = [];
+    for (const nth of [1, 2, 3]) rings.push(await bell(3_000 * nth));
+    await passTo((rings.at(-1)?.at ?? 0) + 2_000, ...rings);
+    expect(rings.map(({ id }) => [phoneLine(id)?.level, phoneLine(id)?.reason])).toEqual(
+      Array(3).fill(["accepted", null]),
+    );
+  });
+
+  it("that is taken before the bell's moment ends it there at once, and the bell with it where nobody else is to hear it", async () => {
+    const ring = await bell(3_000);
+    await passTo(ring.at - 1_500, ring);
+    expect(phoneLine(ring.id)).toMatchObject({ level: "accepted", ended: false });
+    const called = scene.fixture.clock.now();
+    await send(4_000, { priority: "critical" });
+    await passTo(called + 100, ring);
+    expect(scene.air.rows(ring.id).map(({ ended, reason }) => [ended, reason])).toEqual(
+      Array(2).fill([true, "A more urgent message took the device."]),
+    );
+    expect(scene.air.stage(ring.id)).toBe("settled");
+    await passTo(ring.at + 2_000, ring);
+    expect(begunAt(ring.id).filter((at) => at !== null)).toEqual([]);
+  });
+});
