@@ -33,6 +33,16 @@ export interface OverlapNeeds {
   memberships: Pick<Memberships, "members">;
 }
 
+/** What else may be said of a search for overlaps. */
+export interface OverlapOptions {
+  /** Names, as `overlapName` makes them, of overlaps that are not told. */
+  except?: ReadonlySet<string>;
+  /** Schedules that are looked at as they are to become; null for those that go. */
+  instead?: ReadonlyMap<string, Timetable | null>;
+  /** 100 unless given. */
+  most?: number;
+}
+
 interface Placed {
   bellScheduleId: string;
   entry: RingListEntry;
@@ -53,23 +63,31 @@ export async function overlapsOf(
   timetable: Timetable,
   { fromMs, toMs }: { fromMs: number; toMs: number },
   needs: OverlapNeeds,
+  { except = new Set(), instead = new Map(), most = MOST_OVERLAPS }: OverlapOptions = {},
 ): Promise<Overlap[]> {
   const own = ringsByInstant([timetable], fromMs, toMs, needs.times);
   if (own.size === 0) return [];
-  const others = await ringsBeside(timetable, [...own.keys()], needs);
+  const others = await ringsBeside(timetable, [...own.keys()], instead, needs);
   const shared = sharedDevices(needs);
   const found: Overlap[] = [];
   for (const at of [...own.keys()].sort((one, other) => one - other)) {
     const rings = own.get(at) ?? [];
     for (const [index, ring] of rings.entries()) {
       for (const other of [...rings.slice(index + 1), ...(others.get(at) ?? [])]) {
+        const overlap = overlapOf(at, ring, other, 0);
+        if (except.has(overlapName(overlap))) continue;
         const devices = await shared(ring.entry, other.entry);
-        if (devices > 0) found.push(overlapOf(at, ring, other, devices));
-        if (found.length === MOST_OVERLAPS) return found;
+        if (devices > 0) found.push({ ...overlap, devices });
+        if (found.length === most) return found;
       }
     }
   }
   return found;
+}
+
+/** Tells overlaps apart: two rings that meet on a day are the same overlap when both come at another time of that day. */
+export function overlapName({ localDate, bellScheduleId, entryId, other }: Overlap): string {
+  return [localDate, bellScheduleId, entryId, other.bellScheduleId, other.entryId].join(" ");
 }
 
 function overlapOf(at: number, { bellScheduleId, entry, day }: Placed, other: Placed, devices: number): Overlap {
@@ -105,6 +123,7 @@ function ringsByInstant(
 async function ringsBeside(
   { schedule }: Timetable,
   instants: readonly number[],
+  instead: ReadonlyMap<string, Timetable | null>,
   { reader, clock, times, sight }: OverlapNeeds,
 ): Promise<Map<number, Placed[]>> {
   const fromMs = instants.reduce((least, at) => Math.min(least, at));
@@ -114,7 +133,11 @@ async function ringsBeside(
   const keys = keysInSight(reader, sight, schedule.id);
   for (let at = 0; at < keys.length; at += AT_ONCE) {
     const rows = reader.byPks(bellSchedules, keys.slice(at, at + AT_ONCE));
-    for (const [instant, rings] of ringsByInstant(timetablesOf(reader, rows, times), fromMs, toMs, times)) {
+    const timetables = timetablesOf(reader, rows, times).flatMap((held) => {
+      const next = instead.get(held.schedule.id);
+      return next === undefined ? [held] : (next ?? []);
+    });
+    for (const [instant, rings] of ringsByInstant(timetables, fromMs, toMs, times)) {
       if (wanted.has(instant)) beside.set(instant, [...(beside.get(instant) ?? []), ...rings]);
     }
     await new Promise<void>((resolve) => clock.soon(resolve));

@@ -1,5 +1,12 @@
-import { type Overlap, overlapsOf } from "../bells/overlaps.ts";
-import { beginOf, type MovedRing, type RingDifference, ringDifference } from "../bells/ring-difference.ts";
+import { type Overlap, type OverlapNeeds, overlapName, overlapsOf } from "../bells/overlaps.ts";
+import {
+  beginOf,
+  type Compared,
+  type MovedRing,
+  type RingDifference,
+  ringDifference,
+} from "../bells/ring-difference.ts";
+import type { Timetable } from "../bells/timetables.ts";
 import { comparedBy, type WrittenSchedules, writtenSchedules } from "../bells/written-schedules.ts";
 import { boolean } from "../schema/field.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
@@ -55,6 +62,8 @@ const OVERLAP_MEMBERS = {
 
 /** own choice */
 const SCHEDULES_LOOKED_AT = 5;
+/** Overlaps that were there before are known up to so many. own choice */
+const MOST_KNOWN = 10_000;
 const WARNING_MS = 7 * 86_400_000;
 
 /** A warning as answers tell it. */
@@ -78,7 +87,7 @@ export const RING_DIFFERENCE_SCHEMA: JsonSchema = {
     overlaps: counted(OVERLAP_MEMBERS),
   }),
   description:
-    "With dryRun or includeRingDiff: how many schedules were compared, whether there are more (`partial`, own choice: 100 are compared), and which rings come, go and move. `overlaps` warns of rings of the first 5 schedules that, in their next 7 days, come at the instant of another one on the same devices. At most 100 of each are named.",
+    "With dryRun or includeRingDiff: how many schedules were compared, whether there are more (`partial`, own choice: 100 are compared), and which rings come, go and move. `overlaps` warns of rings of the first 5 schedules that, in their next 7 days, come at the instant of another one on the same devices, and did not before. At most 100 of each are named.",
 };
 
 /** True for a write that can move rings. */
@@ -119,15 +128,27 @@ export async function ringMoves(
   const looking = { reader: store, clock, times: bells, memberships, sight: by.scope };
   const { compared, partial } = comparedBy(written, store, bells);
   const difference = await ringDifference(compared, { clock, times: bells, partial });
-  const found: Overlap[] = [];
-  for (const { after } of compared.slice(0, SCHEDULES_LOOKED_AT)) {
-    if (!after) continue;
-    const fromMs = beginOf([after], clock.now());
-    const span = { fromMs, toMs: fromMs + WARNING_MS };
-    found.push(...(await overlapsOf(after, span, looking)));
-  }
+  const found = await newOverlaps(compared, looking);
   const overlaps = { count: found.length, first: found.slice(0, 100).map(overlapInApiForm) };
   return { ...inApiForm(difference), overlaps };
+}
+
+/** Rings that meet once the write is done and did not before. */
+async function newOverlaps(compared: readonly Compared[], looking: OverlapNeeds): Promise<Overlap[]> {
+  const instead = new Map(compared.map(({ before, after }) => [idOf(before ?? after), after]));
+  const found: Overlap[] = [];
+  for (const { before, after } of compared.slice(0, SCHEDULES_LOOKED_AT)) {
+    if (!after) continue;
+    const fromMs = beginOf([after], looking.clock.now());
+    const span = { fromMs, toMs: fromMs + WARNING_MS };
+    const known = before ? await overlapsOf(before, span, looking, { most: MOST_KNOWN }) : [];
+    found.push(...(await overlapsOf(after, span, looking, { except: new Set(known.map(overlapName)), instead })));
+  }
+  return found;
+}
+
+function idOf(timetable: Timetable | null): string {
+  return timetable?.schedule.id ?? "";
 }
 
 function inApiForm({ added, removed, moved, ...rest }: RingDifference): object {

@@ -461,6 +461,17 @@ describe("rings at one instant on one device", () => {
     const json = { name: "New", timeZone: "Europe/London", bellScheduleEntries: daily(await list({})), ...days };
     const foreseen = await api.call("POST", "/bell-schedules?dryRun=true", { json });
     expect(foreseen.body.ringDiff).toMatchObject({ added: { count: 7 }, overlaps: { count: 6, first: { length: 6 } } });
+    // Those that were there before are not new, at whatever time of the day both come.
+    const delay = { kind: "delay", minutes: 60, startDate: "2051-09-04", endDate: "2051-09-05" };
+    const newOnes = async (bellScheduleIds: string[]) => {
+      const answer = await api.call("POST", "/bell-schedules-day-changes?dryRun=true", {
+        json: { ...delay, bellScheduleIds },
+      });
+      const { moved, overlaps } = answer.body.ringDiff;
+      return [moved.count, overlaps.first.map((each: { localTime: string }) => each.localTime)];
+    };
+    expect(await newOnes([own, same])).toEqual([4, ["09:00:00", "09:00:00", "09:00:00", "09:00:00"]]);
+    expect(await newOnes([own])).toEqual([2, ["09:00:00", "09:00:00"]]);
     const wrong = await api.call("GET", `/bell-schedules/${own}/overlaps?from=2051-09-04&to=2051-11-06`);
     expect(wrong.body.errors[0].field).toBe("to");
   });
