@@ -19,6 +19,8 @@ import { ownVersion } from "./version.ts";
 /** What the data of an appliance is opened with. */
 export interface DataOptions {
   dataDir: string;
+  /** See `StoreOptions`. */
+  key?: Buffer;
   declarations: readonly AnyResource[];
   behaviours: Readonly<Record<string, Behaviour>>;
   tables?: readonly RoomTable[];
@@ -56,7 +58,7 @@ export function openData(options: DataOptions): ApplianceData {
 }
 
 /** Opens the data as `openData` does, for one command while no daemon runs: with the rules of access, without plugins. */
-export async function openDataOffline(dataDir: string, clock: Clock): Promise<ApplianceData> {
+export async function openDataOffline(dataDir: string, clock: Clock, key?: Buffer): Promise<ApplianceData> {
   const fail = (error: unknown): never => {
     throw error;
   };
@@ -65,6 +67,7 @@ export async function openDataOffline(dataDir: string, clock: Clock): Promise<Ap
   const bound = accessBehaviours(clock, catalogue);
   return openData({
     dataDir,
+    ...(key && { key }),
     declarations,
     behaviours: Object.fromEntries(bound.map(([resource, behaviour]) => [resource.name, behaviour])),
     clock,

@@ -10,7 +10,9 @@ import endpointActivities from "../resources/devices/endpoint-activities.ts";
 import endpoints from "../resources/devices/endpoints.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
 import { openDatabase } from "../store/database.ts";
+import { forgetKey } from "../store/key-note.ts";
 import { applianceKey, keyFingerprint, readKey } from "../store/secrets.ts";
+import { writtenBy } from "../store/version.ts";
 import { openDataOffline } from "./appliance.ts";
 import { decideRestore, finishRestore, isRestoring } from "./finish-restore.ts";
 import { ownVersion } from "./version.ts";
@@ -21,6 +23,8 @@ export interface RestoreOptions {
   dataDir: string;
   /** File with the secret key, as `key export` wrote it; that of the data directory unless given. */
   keyFile?: string;
+  /** Secret key that the service has as its credential: it is used and stays where it is. */
+  credential?: Buffer;
   /** Goes on without the right key: what was sealed must be entered again. */
   withoutKey?: boolean;
   clock: Clock;
@@ -77,9 +81,10 @@ async function settleRestored(
   stage: string,
   file: string,
   { takenAt, version }: BackupManifest,
-  { clock, withoutKey }: RestoreOptions,
+  { clock, credential, withoutKey }: RestoreOptions,
 ): Promise<number> {
-  const data = await openDataOffline(stage, clock);
+  if (withoutKey) forgetKey(join(stage, DATABASE));
+  const data = await openDataOffline(stage, clock, credential);
   const by = data.access.systemBy("restore");
   try {
     return await data.store.write((tx) => {
@@ -104,13 +109,26 @@ async function settleRestored(
   }
 }
 
-function bringKey({ dataDir, keyFile, withoutKey }: RestoreOptions, manifest: BackupManifest, stage: string): void {
+function bringKey(options: RestoreOptions, manifest: BackupManifest, stage: string): void {
+  const { dataDir, keyFile, credential, withoutKey } = options;
   const own = join(dataDir, SECRET_KEY);
   const given = keyFile ?? (existsSync(own) ? own : null);
-  const key = given !== null ? readKey(given) : process.env.CREDENTIALS_DIRECTORY ? applianceKey(dataDir) : null;
+  const outside = credential ?? (process.env.CREDENTIALS_DIRECTORY ? applianceKey(dataDir) : null);
+  const key = given !== null ? readKey(given) : outside;
   const fits = key !== null && keyFingerprint(key) === manifest.keyFingerprint;
   if (!fits && !withoutKey) throw wrongKey(given);
   if (given !== null) copyFileSync(given, join(stage, SECRET_KEY));
+}
+
+/** True when a newer version than this one has written the data in `dataDir`, which no process may use. */
+export function isBeyondOwn(dataDir: string): boolean {
+  const db = openDatabase(dataDir);
+  try {
+    const wrote = writtenBy(db);
+    return wrote !== null && isNewer(wrote, ownVersion());
+  } finally {
+    db.close();
+  }
 }
 
 /** Throws UpstreamError when a process uses the data; data that can't be opened is what a restore is for. */

@@ -1,5 +1,5 @@
-import { existsSync, readlinkSync, renameSync, rmSync, symlinkSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, readlinkSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import { basename, join } from "node:path";
 import { type Clock, sleep } from "../base/clock.ts";
 import { ConflictError, UpstreamError } from "../base/errors.ts";
 import { isNewer } from "../base/versions.ts";
@@ -8,12 +8,17 @@ import { unpackUpgrade } from "../operations/upgrade-bundle.ts";
 
 /** The service as an upgrade handles it. */
 export interface Service {
+  /** Orders it to be stopped and started again by whoever watches over it; nobody waits for the start. */
+  restart(): Promise<void>;
   stop(): Promise<void>;
+  /** Orders the start and does not wait for it. */
   start(): Promise<void>;
   /** What the daemon says of itself; null while none answers. */
   state(): Promise<DaemonState | null>;
   /** Takes a backup by the running daemon and answers its path. */
   backup(): Promise<string>;
+  /** True when the data can only be used by a later version than the one before; the daemon is stopped. */
+  isBeyond(): Promise<boolean>;
   /** Puts a backup back; the daemon is stopped. */
   restore(file: string): Promise<void>;
 }
@@ -27,8 +32,6 @@ export interface UpgradeOptions {
   service: Service;
   clock: Clock;
   say(progress: string): void;
-  /** How long the new version may take to be well, ms. */
-  patienceMs?: number;
 }
 
 /** What became of it. */
@@ -41,15 +44,18 @@ export interface Upgraded {
 
 /** @source reliability.md 3, T19 */
 const PATIENCE_MS = 60_000;
+/** own choice: what dies right after its start has done so twice by then */
+const STEADY_MS = 10_000;
 const LOOK_EVERY_MS = 500;
 
 /**
  * Unpacks and checks a bundle beside the running version, takes a backup, switches over and looks whether the new version
- * gets well; if not, the old version runs again on its own data. The switch is one rename: whatever ends this command, one
- * whole version is current. Throws CallerError for a bundle that is refused, ConflictError for one that is not newer.
+ * gets well and stays so; if not, the old version runs again, on the data of the backup where the new one has changed
+ * them. The switch is one rename: whatever ends this command, one whole version is current. Throws CallerError for a bundle
+ * that is refused, ConflictError for one that is not newer, UpstreamError when the old version does not get well again.
  */
 export async function upgrade(options: UpgradeOptions): Promise<Upgraded> {
-  const { file, root, keys, service, clock, say } = options;
+  const { file, root, keys, service, say } = options;
   const current = join(root, "current");
   const before = await service.state();
   if (!before || !existsSync(current)) throw notReady(root);
@@ -61,18 +67,32 @@ export async function upgrade(options: UpgradeOptions): Promise<Upgraded> {
   const backup = await service.backup();
   say(`the data are in ${backup}`);
   const old = readlinkSync(current);
-  await service.stop();
   point(current, join("versions", to));
-  await service.start();
-  if (await isWell(service, to, before.status, clock, options.patienceMs ?? PATIENCE_MS)) {
+  await service.restart();
+  if (await isWell(options, to, before.status)) {
+    clearAway(join(root, "versions"), [to, basename(old)]);
     return { from: before.version, to, rolledBack: false };
   }
   say(`${to} did not get well: going back to ${before.version}`);
-  await service.stop();
   point(current, old);
-  await service.restore(backup);
+  await goBack(service, backup, say);
+  if (await isWell(options, before.version, before.status)) return { from: before.version, to, rolledBack: true };
+  throw notWellAgain(before.version, backup);
+}
+
+async function goBack(service: Service, backup: string, say: UpgradeOptions["say"]): Promise<void> {
+  await service.stop();
+  if (await service.isBeyond()) {
+    await service.restore(backup);
+    say("the data are those of the backup again");
+  }
   await service.start();
-  return { from: before.version, to, rolledBack: true };
+}
+
+/** Of earlier versions only the one before is kept. */
+function clearAway(versions: string, kept: readonly string[]): void {
+  for (const name of readdirSync(versions))
+    if (!kept.includes(name)) rmSync(join(versions, name), { recursive: true, force: true });
 }
 
 /** A link is replaced by renaming another one over it, which happens whole or not at all. */
@@ -84,15 +104,19 @@ function point(link: string, target: string): void {
 
 /** Red is no reason to go back where the old version was red already. */
 async function isWell(
-  service: Service,
+  { service, clock }: UpgradeOptions,
   version: string,
   before: DaemonState["status"],
-  clock: Clock,
-  patienceMs: number,
 ): Promise<boolean> {
-  for (const until = clock.monotonicMs() + patienceMs; clock.monotonicMs() < until; ) {
+  const until = clock.monotonicMs() + PATIENCE_MS;
+  let wellSince: number | null = null;
+  while (clock.monotonicMs() < until) {
     const state = await service.state().catch(() => null);
-    if (state?.version === version && (state.status !== "RED" || before === "RED")) return true;
+    const now = clock.monotonicMs();
+    // Without an address it still starts.
+    const isNow = state?.version === version && state.url !== "" && (state.status !== "RED" || before === "RED");
+    wellSince = isNow ? (wellSince ?? now) : null;
+    if (wellSince !== null && now - wellSince >= STEADY_MS) return true;
     await sleep(clock, LOOK_EVERY_MS);
   }
   return false;
@@ -102,5 +126,12 @@ function notReady(root: string): UpstreamError {
   return new UpstreamError(
     "starting",
     `An upgrade needs the running daemon, and ${root}/current, a link to the version that it runs from.`,
+  );
+}
+
+function notWellAgain(version: string, backup: string): UpstreamError {
+  return new UpstreamError(
+    "starting",
+    `${version} was started again and is not well: see its log. The data of before are in ${backup}.`,
   );
 }

@@ -3,11 +3,12 @@ import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
 import type { Command } from "commander";
 import { giveOrder } from "../app/offline.ts";
-import { restoreBackup } from "../app/restore.ts";
+import { isBeyondOwn, restoreBackup } from "../app/restore.ts";
 import { type Service, upgrade } from "../app/upgrade.ts";
 import { systemClock } from "../base/clock.ts";
 import { CallerError } from "../base/errors.ts";
 import { packUpgrade } from "../operations/upgrade-bundle.ts";
+import { readKey } from "../store/secrets.ts";
 import { takenBackup } from "./backup.ts";
 import { daemonOf } from "./doctor.ts";
 import { EXIT } from "./exit-codes.ts";
@@ -40,8 +41,9 @@ export function addUpgrade(program: Command, terminal: Terminal, finish: (exitCo
     .addHelpText(
       "after",
       "\nExample:\n  carillon upgrade carillon-0.2.0.tgz --data /var/lib/carillon --config /etc/carillon/carillon.yaml\n\n" +
-        "The service runs from <root>/current. A backup is taken first; a version that is not well within a minute\n" +
-        "makes way for the old one, with the data as they were. Exit code 1 then.",
+        "The service runs from <root>/current. A backup is taken first; a version that is not well within a minute, and\n" +
+        "for ten seconds, makes way for the old one, which gets the data of the backup if the new one has changed them.\n" +
+        "Exit code 1 then.",
     )
     .action(async (file: string, { data, root, config, unit, json }: UpgradeArguments) => {
       const settings = await readSettings(terminal, config);
@@ -67,14 +69,18 @@ export function addUpgrade(program: Command, terminal: Terminal, finish: (exitCo
 }
 
 function serviceOf(dataDir: string, unit: string): Service {
-  const systemctl = async (verb: string): Promise<void> => void (await run("systemctl", [verb, unit]));
+  const systemctl = async (...words: string[]): Promise<string> => (await run("systemctl", words)).stdout;
   return {
-    stop: () => systemctl("stop"),
-    start: () => systemctl("start"),
+    restart: async () => void (await systemctl("restart", "--no-block", unit)),
+    stop: async () => void (await systemctl("stop", unit)),
+    start: async () => void (await systemctl("start", "--no-block", unit)),
     state: () => daemonOf(dataDir),
     backup: async () => (await takenBackup((order, args) => giveOrder(dataDir, order, args, systemClock))).path,
+    isBeyond: async () => isBeyondOwn(dataDir),
     async restore(file) {
-      await restoreBackup({ file, dataDir, clock: systemClock });
+      const credentials = await systemctl("show", "--property=LoadCredential", "--value", unit);
+      const [, path] = /(?:^|\s)secret-key:(\S+)/.exec(credentials) ?? [];
+      await restoreBackup({ file, dataDir, clock: systemClock, ...(path && { credential: readKey(path) }) });
     },
   };
 }

@@ -1,5 +1,6 @@
 import Database from "better-sqlite3";
 import { newestEntry } from "./audit-chain.ts";
+import { writtenBy } from "./version.ts";
 
 /** Pages copied in one turn of the event loop: about a millisecond. own choice */
 const SLICE_PAGES = 64;
@@ -51,7 +52,6 @@ function factsOf(db: Database.Database): Omit<DatabaseFacts, "faults"> {
   return {
     rows: Object.fromEntries(names.map((name) => [name, count(name)])),
     audit: { number: tail.pk, hash: tail.hash },
-    version:
-      (get("SELECT value FROM store_meta WHERE name = 'version'") as { value: string } | undefined)?.value ?? null,
+    version: writtenBy(db),
   };
 }

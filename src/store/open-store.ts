@@ -11,6 +11,7 @@ import { copyDatabase } from "./copy.ts";
 import { openDatabase, openInMemory } from "./database.ts";
 import { createFactPager } from "./fact-pages.ts";
 import { createFileStore } from "./files.ts";
+import { notedKey, noteKey } from "./key-note.ts";
 import { migrate } from "./migrate.ts";
 import { createOnce } from "./once.ts";
 import { createPager } from "./page.ts";
@@ -19,9 +20,9 @@ import { createReader } from "./reader.ts";
 import { createRecords } from "./records.ts";
 import { createRemoval } from "./removal.ts";
 import { createSearchIndex } from "./search-index.ts";
-import { applianceKey, createSecrets } from "./secrets.ts";
+import { applianceKey, createSecrets, keyFingerprint } from "./secrets.ts";
 import { createSelects } from "./selects.ts";
-import type { Behaviour, By, RoomTable, SqlValue, Store, Sync, Transaction } from "./store.ts";
+import type { Behaviour, By, Recorder, RoomTable, SqlValue, Store, Sync, Transaction } from "./store.ts";
 import { buildTables } from "./tables.ts";
 import { noteVersion, refuseNewer } from "./version.ts";
 import { WriteQueue } from "./write-queue.ts";
@@ -32,11 +33,15 @@ export interface StoreOptions {
   dataDir: string;
   /** For simulations: rows lie in memory and go with the process; files and the key stay in `dataDir`. */
   inMemory?: boolean;
+  /** The secret key where it does not lie with the data; found by `applianceKey` unless given. */
+  key?: Buffer;
   catalogue: Catalogue;
   /** Logic bound to resources, by declaration name. Looked up at each use: rooms that need the store are bound later. */
   behaviours?: Readonly<Record<string, Behaviour>>;
   /** The version of this Carillon, which the database remembers; data that a newer one wrote is refused. */
   version?: string;
+  /** Who takes what is written, if anybody does. Looked up at each write, as it is made later. */
+  recording?: { recorder: Recorder | null };
   /** Tables of rooms' own. */
   tables?: readonly RoomTable[];
   clock: Clock;
@@ -56,7 +61,7 @@ export function openStore(options: StoreOptions): Store {
   if (options.version !== undefined) refuseNewer(db, options.version, dataDir);
   migrate(db, tables, options.tables ?? []);
   if (options.version !== undefined) noteVersion(db, options.version);
-  const key = applianceKey(dataDir);
+  const key = keyOf(options, db);
   const secrets = createSecrets(key);
   const selects = createSelects(db, tables);
   const tokens = createPageTokens(createHmac("sha256", key).update("page tokens").digest());
@@ -83,6 +88,7 @@ export function openStore(options: StoreOptions): Store {
     behaviourOf,
     keyFor: (table) => batches.keyFor(table),
     transaction: () => current ?? closedTransaction(),
+    recorder: () => options.recording?.recorder ?? null,
     changed: (seq, resource, id, op) => tell("row.changed", { seq, resource: resource.name, id, op }),
   });
   const queue = new WriteQueue({
@@ -180,4 +186,16 @@ export function openStore(options: StoreOptions): Store {
       db.close();
     },
   };
+}
+
+/** The key that the data is sealed with; closes the database when it is not there. */
+function keyOf({ key, dataDir }: StoreOptions, db: ReturnType<typeof openDatabase>): Buffer {
+  try {
+    const found = key ?? applianceKey(dataDir, process.env.CREDENTIALS_DIRECTORY, notedKey(db) !== null);
+    noteKey(db, keyFingerprint(found), dataDir);
+    return found;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
 }

@@ -13,13 +13,19 @@ const KEY_BYTES = 32;
 
 /**
  * The appliance's own 32-byte key: the credential `secret-key` of its service where there is one, else a file beside the
- * database that the first call makes. Throws UpstreamError when it is damaged, and for two different ones: what was
- * sealed with the other could not be read. @source systemd.exec(5), LoadCredential
+ * database that the first call makes, unless there are data that were sealed with one. Throws UpstreamError when it is
+ * missing then or damaged, and for two different ones: what was sealed with the other could not be read.
+ * @source systemd.exec(5), LoadCredential
  */
-export function applianceKey(dataDir: string, credentials = process.env.CREDENTIALS_DIRECTORY): Buffer {
+export function applianceKey(
+  dataDir: string,
+  credentials = process.env.CREDENTIALS_DIRECTORY,
+  isSealed = false,
+): Buffer {
   const path = join(dataDir, KEY_NAME);
   const given = credentials === undefined ? null : join(credentials, KEY_NAME);
   if (given === null || !existsSync(given)) {
+    if (isSealed && !existsSync(path)) throw missingKey(path, dataDir);
     if (!existsSync(path)) makeKey(path);
     return readKey(path);
   }
@@ -28,6 +34,11 @@ export function applianceKey(dataDir: string, credentials = process.env.CREDENTI
     throw new UpstreamError("starting", `${path} is another key than the credential ${KEY_NAME}: keep the right one.`);
   }
   return key;
+}
+
+function missingKey(path: string, dataDir: string): UpstreamError {
+  const message = `${path} is missing, with which the data is sealed. Put it back; or, where it is a credential of the service, let the daemon run or say CREDENTIALS_DIRECTORY=… with its folder.`;
+  return new UpstreamError("starting", message, { dataDir });
 }
 
 function makeKey(path: string): void {

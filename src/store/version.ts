@@ -7,14 +7,18 @@ import { isNewer } from "../base/versions.ts";
  * would lose or misread.
  */
 export function refuseNewer(db: Database.Database, own: string, dataDir: string): void {
-  const known = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'store_meta'").get() !== undefined;
-  const wrote = known
-    ? (db.prepare("SELECT value FROM store_meta WHERE name = 'version'").pluck().get() as string | undefined)
-    : undefined;
-  if (wrote === undefined || !isNewer(wrote, own)) return;
+  const wrote = writtenBy(db);
+  if (wrote === null || !isNewer(wrote, own)) return;
   db.close();
   const message = `The data in ${dataDir} was written by Carillon ${wrote}; this is ${own}. Run that version or a later one, or restore a backup of this one.`;
   throw new UpstreamError("starting", message, { dataDir });
+}
+
+/** The latest Carillon that wrote the database; null from before that was noted. */
+export function writtenBy(db: Database.Database): string | null {
+  if (db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'store_meta'").get() === undefined) return null;
+  const found = db.prepare("SELECT value FROM store_meta WHERE name = 'version'").pluck().get();
+  return (found as string | undefined) ?? null;
 }
 
 /** Remembers which Carillon writes from now on. */

@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createHash, randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type ApplianceData, openDataOffline } from "../../../src/app/appliance.ts";
@@ -126,6 +126,20 @@ describe("a restore", () => {
     await restoreBackup({ file: backup, dataDir: empty, keyFile, clock: systemClock });
     expect(await namesIn(empty)).toEqual(["Administrator", "Before"]);
     expect(readFileSync(join(empty, "secret-key"))).toEqual(readFileSync(keyFile));
+  });
+
+  it("needs no key in the data where it is a credential of the service, and none is made there", async () => {
+    const dir = join(makeTempDir(), "data");
+    const keyFile = join(makeTempDir(), "kept-elsewhere");
+    await restoreBackup({ file: backup, dataDir: dir, keyFile: join(dataDir, "secret-key"), clock: systemClock });
+    renameSync(join(dir, "secret-key"), keyFile);
+    await expect(namesIn(dir)).rejects.toThrow("secret-key is missing");
+    await restoreBackup({ file: backup, dataDir: dir, credential: readFileSync(keyFile), clock: systemClock });
+    expect(existsSync(join(dir, "secret-key"))).toBe(false);
+    writeFileSync(join(dir, "secret-key"), randomBytes(32));
+    await expect(namesIn(dir)).rejects.toThrow("not the one that the data");
+    await restoreBackup({ file: backup, dataDir: dir, withoutKey: true, clock: systemClock });
+    expect(await namesIn(dir)).toEqual(["Administrator", "Before"]);
   });
 
   it("is refused while the data is in use", async () => {

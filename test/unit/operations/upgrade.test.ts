@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeF
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Service, upgrade } from "../../../src/app/upgrade.ts";
-import { systemClock } from "../../../src/base/clock.ts";
+import { type Clock, systemClock } from "../../../src/base/clock.ts";
 import { packUpgrade } from "../../../src/operations/upgrade-bundle.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 
@@ -18,14 +18,22 @@ function version(folder: string, number: string): string {
   return folder;
 }
 
-/** A machine whose daemon is the version that `current` leads to; `illness` is what the new one suffers from. */
-function machine(illness: "none" | "red" | "dead") {
+/** What a version may suffer from; `dying` is well once and dead from then on, `starting` never gets ready. */
+type Illness = "none" | "red" | "dead" | "dying" | "starting";
+
+/** A machine whose daemon is the version that `current` leads to; the new one is ill, and has written the data or not. */
+function machine(illness: Illness, wrote = true) {
   const root = makeTempDir();
   version(join(root, "versions/0.1.0"), "0.1.0");
   symlinkSync("versions/0.1.0", join(root, "current"));
   const steps: string[] = [];
   let runs = true;
+  let looks = 0;
   const service: Service = {
+    restart: async () => {
+      steps.push("restart");
+      looks = 0;
+    },
     stop: async () => {
       steps.push("stop");
       runs = false;
@@ -37,9 +45,12 @@ function machine(illness: "none" | "red" | "dead") {
     async state() {
       const { version: own } = JSON.parse(readFileSync(join(root, "current/package.json"), "utf8"));
       const isIll = own !== "0.1.0" && illness !== "none";
-      if (!runs || (isIll && illness === "dead")) return null;
-      return { version: own, url: "", status: isIll ? "RED" : "GREEN", reasons: [] };
+      looks += 1;
+      if (!runs || (isIll && (illness === "dead" || (illness === "dying" && looks > 1)))) return null;
+      const url = isIll && illness === "starting" ? "" : "http://127.0.0.1:8080";
+      return { version: own, url, status: isIll && illness === "red" ? "RED" : "GREEN", reasons: [] };
     },
+    isBeyond: async () => wrote,
     backup: async () => {
       steps.push("backup");
       return "the-backup";
@@ -47,8 +58,22 @@ function machine(illness: "none" | "red" | "dead") {
     restore: async (file) => void steps.push(`restore ${file}`),
   };
   const run = (file: string, keys = [key]) =>
-    upgrade({ file, root, keys, service, clock: systemClock, say: () => undefined, patienceMs: 50 });
+    upgrade({ file, root, keys, service, clock: hurriedClock(), say: () => undefined });
   return { root, steps, run };
+}
+
+/** What is waited for has passed at once. */
+function hurriedClock(): Clock {
+  let now = 0;
+  return {
+    ...systemClock,
+    monotonicMs: () => now,
+    after(ms, work) {
+      now += ms;
+      setImmediate(work);
+      return { cancel: () => undefined };
+    },
+  };
 }
 
 let bundle: string;
@@ -58,23 +83,30 @@ beforeAll(async () => {
 });
 
 describe("an upgrade", () => {
-  it("takes a backup, switches over and leaves the old version beside the new one", async () => {
+  it("takes a backup, switches over and leaves the old version beside the new one, and none before it", async () => {
     const { root, steps, run } = machine("none");
+    version(join(root, "versions/0.0.9"), "0.0.9");
     expect(await run(bundle)).toEqual({ from: "0.1.0", to: "0.2.0", rolledBack: false });
-    expect(steps).toEqual(["backup", "stop", "start"]);
+    expect(steps).toEqual(["backup", "restart"]);
     expect(readlinkSync(join(root, "current"))).toBe("versions/0.2.0");
     expect(readdirSync(join(root, "versions")).sort()).toEqual(["0.1.0", "0.2.0"]);
   });
 
-  it.each(["red", "dead"] as const)(
+  it.each(["red", "dead", "dying", "starting"] as const)(
     "goes back, with the data as they were, from a version that is %s",
     async (illness) => {
       const { root, steps, run } = machine(illness);
       expect(await run(bundle)).toMatchObject({ rolledBack: true });
-      expect(steps).toEqual(["backup", "stop", "start", "stop", "restore the-backup", "start"]);
+      expect(steps).toEqual(["backup", "restart", "stop", "restore the-backup", "start"]);
       expect(readlinkSync(join(root, "current"))).toBe("versions/0.1.0");
     },
   );
+
+  it("leaves the data alone where the new version has not changed them", async () => {
+    const { steps, run } = machine("dead", false);
+    expect(await run(bundle)).toMatchObject({ rolledBack: true });
+    expect(steps).toEqual(["backup", "restart", "stop", "start"]);
+  });
 
   it("is refused when it is not signed, changed, older or cut off, before anything is touched", async () => {
     const { root, steps, run } = machine("none");

@@ -1,0 +1,34 @@
+import Database from "better-sqlite3";
+import { UpstreamError } from "../base/errors.ts";
+
+const NAME = "key";
+
+/** Fingerprint of the key that the data was sealed with; null before it was first noted. */
+export function notedKey(db: Database.Database): string | null {
+  return (db.prepare("SELECT value FROM store_meta WHERE name = ?").pluck().get(NAME) as string | undefined) ?? null;
+}
+
+/**
+ * Notes the key where none was noted. Throws UpstreamError (about the data directory) for another one than was: it could
+ * not read what is sealed, and what it sealed the right one could not.
+ */
+export function noteKey(db: Database.Database, fingerprint: string, dataDir: string): void {
+  const noted = notedKey(db);
+  if (noted === fingerprint) return;
+  if (noted === null) {
+    db.prepare("INSERT INTO store_meta (name, value) VALUES (?, ?)").run(NAME, fingerprint);
+    return;
+  }
+  const message = `The secret key ${fingerprint} is not the one that the data in ${dataDir} is sealed with, ${noted}: bring that one back.`;
+  throw new UpstreamError("starting", message, { dataDir });
+}
+
+/** Lets the database at `path`, which nobody uses, take another key: what is sealed in it can't be read any more. */
+export function forgetKey(path: string): void {
+  const db = new Database(path, { fileMustExist: true });
+  try {
+    db.prepare("DELETE FROM store_meta WHERE name = ?").run(NAME);
+  } finally {
+    db.close();
+  }
+}
