@@ -32,6 +32,8 @@ export interface EventMap {
   "load.failed": { loadDefinitionId: string; loadRunId: string; reason: string };
   /** A bell, a scheduled message or a clearing was due and did not happen; told for the first few that were missed at once. */
   "bell.missed": { ringId: string; scheduleId: string; at: number };
+  /** Something that the other side of replication is to get was written. */
+  "replication.recorded": Record<string, never>;
   /** A plugin stopped, failed or came back. */
   "plugin.changed": { plugin: string; state: "running" | "restarting" | "disabled" | "stopped"; reason: string | null };
 }

@@ -311,6 +311,16 @@ export interface Store extends Reader {
   close(): Promise<void>;
 }
 
+/** A row that was just written or deleted; one of the two is given, or both. Inner values, secrets sealed. */
+export interface Written {
+  resource: AnyResource;
+  before: Readonly<Record<string, unknown>> | null;
+  after: Readonly<Record<string, unknown>> | null;
+}
+
+/** Takes each written row inside its transaction, but those that another side has: what it throws undoes the write. */
+export type Recorder = (written: Written, tx: Transaction, by: By) => void;
+
 /** A table of a room's own, made at start; `sql` is one STRICT `CREATE TABLE IF NOT EXISTS` plus its indexes. */
 export interface RoomTable {
   name: string;

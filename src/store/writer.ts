@@ -11,7 +11,7 @@ import { createRowLimits } from "./row-limits.ts";
 import { prepareRowStatements, type RowStatements } from "./row-statements.ts";
 import type { AnyRow } from "./rows.ts";
 import type { SearchIndex } from "./search-index.ts";
-import type { Behaviour, By, Once, Reader, Secrets, SqlValue, Transaction } from "./store.ts";
+import type { Behaviour, By, Once, Reader, Recorder, Secrets, SqlValue, Transaction } from "./store.ts";
 import type { Tables } from "./tables.ts";
 import { guardHidden, guardUnique, inUse, throwFaults, unseen, wrong } from "./write-faults.ts";
 
@@ -30,6 +30,8 @@ export interface WriterOptions {
   keyFor(table: string): number | null;
   /** The open transaction, handed to behaviours. */
   transaction(): Transaction;
+  /** Who takes what is written; null for nobody. Looked up at each write. */
+  recorder(): Recorder | null;
   /** Tells a changed row after COMMIT. */
   changed(seq: number, resource: AnyResource, id: string, op: "create" | "update" | "delete"): void;
 }
@@ -225,8 +227,9 @@ export function createWriter(options: WriterOptions): Writer {
         target.pk,
       );
       if (spec.onDelete === "refuse" && owners.length > 0) throw inUse(from, owners.length, by);
+      const befores = heldBefore(from, owners, by);
       db.prepare(`DELETE FROM ${link.table} WHERE target = ?`).run(target.pk);
-      for (const { id } of owners) touched(from, id);
+      for (const [at, { id }] of owners.entries()) touched(from, id, befores[at] ?? null, by);
       return;
     }
     const column = layout.columnOf(field);
@@ -234,8 +237,9 @@ export function createWriter(options: WriterOptions): Writer {
     const holders = reader.all<{ id: string }>(`SELECT id FROM ${layout.table} WHERE ${column.name} = ?`, target.pk);
     if (spec.onDelete === "refuse" && holders.length > 0) throw inUse(from, holders.length, by);
     if (spec.onDelete === "clear") {
+      const befores = heldBefore(from, holders, by);
       db.prepare(`UPDATE main.${layout.table} SET ${column.name} = NULL WHERE ${column.name} = ?`).run(target.pk);
-      for (const { id } of holders) touched(from, id);
+      for (const [at, { id }] of holders.entries()) touched(from, id, befores[at] ?? null, by);
     } else if (from.facts) {
       db.prepare(`DELETE FROM main.${layout.table} WHERE ${column.name} = ?`).run(target.pk);
     } else {
@@ -243,12 +247,27 @@ export function createWriter(options: WriterOptions): Writer {
     }
   }
 
-  function touched(resource: AnyResource, id: string): void {
+  /** Rows as they are before a reference is taken out of them; none where nobody asks. */
+  function heldBefore(from: AnyResource, rows: readonly { id: string }[], by: By): (AnyRow | null)[] {
+    return isRecorded(from, by) ? rows.map(({ id }) => reader.get(from, id) as AnyRow | null) : [];
+  }
+
+  function touched(resource: AnyResource, id: string, before: AnyRow | null, by: By): void {
+    if (before) takeRecord(resource, before, reader.get(resource, id) as AnyRow | null, by);
     if (!resource.facts) options.changed(records.feed(resource, id, "update"), resource, id, "update");
+  }
+
+  function isRecorded({ replicate }: AnyResource, by: By): boolean {
+    return !by.replicated && replicate !== "local" && replicate !== "E" && options.recorder() !== null;
+  }
+
+  function takeRecord(resource: AnyResource, before: AnyRow | null, after: AnyRow | null, by: By): void {
+    if (isRecorded(resource, by)) options.recorder()?.({ resource, before, after }, options.transaction(), by);
   }
 
   function record(resource: AnyResource, before: AnyRow | null, after: AnyRow | null, by: By): void {
     if (by.once && after) options.once.mark(by.once, resource.name, after.id);
+    takeRecord(resource, before, after, by);
     if (resource.facts) return;
     options.searchIndex.touch(resource, before, after);
     const op = before === null ? "create" : after === null ? "delete" : "update";
