@@ -120,14 +120,15 @@ function bringKey(options: RestoreOptions, manifest: BackupManifest, stage: stri
   if (given !== null) copyFileSync(given, join(stage, SECRET_KEY));
 }
 
-/** True when a newer version than this one has written the data in `dataDir`, which no process may use. */
+/** True when this version can't use the data in `dataDir`, which no process may use: a newer one has written it, or it broke. */
 export function isBeyondOwn(dataDir: string): boolean {
-  const db = openDatabase(dataDir);
   try {
+    const db = openDatabase(dataDir);
     const wrote = writtenBy(db);
-    return wrote !== null && isNewer(wrote, ownVersion());
-  } finally {
     db.close();
+    return wrote !== null && isNewer(wrote, ownVersion());
+  } catch {
+    return true;
   }
 }
 

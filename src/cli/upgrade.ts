@@ -48,6 +48,8 @@ export function addUpgrade(program: Command, terminal: Terminal, finish: (exitCo
     .action(async (file: string, { data, root, config, unit, json }: UpgradeArguments) => {
       const settings = await readSettings(terminal, config);
       if (typeof settings === "number") return finish(settings);
+      // The daemon must be able to read what root unpacks.
+      process.umask(0o022);
       const keys = settings.trust.upgrades;
       const service = serviceOf(data, unit);
       const options = { file, root, keys, service, clock: systemClock, say: terminal.err };

@@ -1,13 +1,13 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+import { generateKeyPairSync } from "node:crypto";
 import {
   chmodSync,
   chownSync,
-  cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
@@ -17,7 +17,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { sendOrder } from "../../src/app/control-socket.ts";
 import { createApiClient } from "../../src/cli/api-client.ts";
 import { registerDevices } from "../../src/cli/register-devices.ts";
-import { initialise, ROOT, type RunningCampus, startCampus } from "../support/product.ts";
+import { packUpgrade } from "../../src/operations/upgrade-bundle.ts";
+import { initialise, type RunningCampus, startCampus } from "../support/product.ts";
+import { copyVersion, type Machine, startMachine, USER_ID } from "./systemd-machine.ts";
 
 /** What a real systemd made of the service. */
 export interface SystemdRun {
@@ -31,37 +33,41 @@ export interface SystemdRun {
   /** Devices that the service's broadcast was proven to play on, or sent to, of how many. */
   reached: number;
   devices: number;
+  /** What was not as it was promised, in words; empty when all was kept. */
+  broken: string[];
 }
 
-/** A user id that nothing on a machine has by accident. */
-const USER_ID = 64_231;
 const PORT = 18_097;
-const SETTINGS = `listen: 127.0.0.1:${PORT}
-network: {allowedTargets: [127.0.0.0/8], multicastInterface: 127.0.0.1}
-plugins: {ip-phones: {listen: {auth: {host: 127.0.0.1, port: ${PORT + 1}}}}}
-`;
+const OLD = "0.1.0";
 
 /**
- * Runs the service as it is shipped under a systemd of its own (PID 1 of a namespace, hardening and watchdog in force),
- * sends a broadcast through it, lets it hang and kills it. Needs root. Throws an Error where systemd can't be run.
+ * Upgrades, in this order: one that is well, one that ends at once, and one that runs, changes the data and dies after a
+ * while. The last two must make way.
+ */
+const UPGRADES = [
+  { version: "0.2.0", illness: "", stays: true },
+  { version: "0.3.0", illness: "process.exit(1);\n", stays: false },
+  { version: "0.4.0", illness: "setTimeout(() => process.kill(process.pid, 'SIGKILL'), 8_000);\n", stays: false },
+] as const;
+
+/**
+ * Runs the service as it is shipped under a systemd of its own (PID 1 of a namespace, hardening, watchdog and credential
+ * in force), sends a broadcast through it, lets it hang and kills it, takes the further backup and upgrades it. Needs root.
+ * Throws an Error where systemd can't be run.
  */
 export async function underSystemd(say: (progress: string) => void): Promise<SystemdRun> {
   const folder = mkdtempSync(join(tmpdir(), "carillon-systemd-"));
   chmodSync(folder, 0o755);
   const dataDir = join(folder, "state");
   const { token } = await initialise(dataDir);
+  const key = readFileSync(join(dataDir, "secret-key"));
+  rmSync(join(dataDir, "secret-key"));
   giveTo(dataDir, USER_ID);
-  writeUnits(folder);
-  const campus = await startCampus([
-    "--phones",
-    "20",
-    "--zones",
-    "2",
-    "--auth-url",
-    `http://127.0.0.1:${PORT + 1}/auth`,
-  ]);
+  const settings = await prepareVersions(folder);
+  const authUrl = `http://127.0.0.1:${PORT + 1}/auth`;
+  const campus = await startCampus(["--phones", "20", "--zones", "2", "--auth-url", authUrl]);
   const began = performance.now();
-  const machine = startMachine(folder);
+  const machine = startMachine({ folder, settings, key, version: OLD });
   try {
     await answering(token, 30_000);
     const readyMs = Math.round(performance.now() - began);
@@ -76,7 +82,9 @@ export async function underSystemd(say: (progress: string) => void): Promise<Sys
       result: { ending: string | null }[];
     };
     const endings = result.map(({ ending }) => ending).reverse();
-    return { readyMs, hangMs, crashMs, endings, reached, devices: campus.devices.length };
+    const broken = [...(await furtherBackup(machine)), ...(await upgrades(machine, token, say))];
+    if (existsSync(join(dataDir, "secret-key"))) broken.push("the secret key lies in the data");
+    return { readyMs, hangMs, crashMs, endings, reached, devices: campus.devices.length, broken };
   } catch (error) {
     say(machine.log());
     throw error;
@@ -87,71 +95,58 @@ export async function underSystemd(say: (progress: string) => void): Promise<Sys
   }
 }
 
-/** The shipped unit, and nothing else that starts: what sets up a machine would do so to this one. */
-function writeUnits(folder: string): void {
-  const units = join(folder, "units");
-  mkdirSync(units);
-  cpSync(join(ROOT, "systemd/carillon.service"), join(units, "carillon.service"));
-  writeFileSync(join(units, "alone.target"), "[Unit]\nDefaultDependencies=no\nRequires=carillon.service\n");
-  for (const masked of ["sysinit.target", "basic.target"])
-    writeFileSync(join(units, masked), `[Unit]\nDescription=${masked}\nDefaultDependencies=no\n`);
-  mkdirSync(join(folder, "settings"), { mode: 0o755 });
-  writeFileSync(join(folder, "settings/carillon.yaml"), SETTINGS);
-  for (const file of ["passwd", "group"]) {
-    const line = file === "passwd" ? `carillon:x:${USER_ID}:${USER_ID}::/:/bin/false\n` : `carillon:x:${USER_ID}:\n`;
-    writeFileSync(join(folder, file), `${readFileSync(`/etc/${file}`, "utf8")}${line}`);
+/** Lays out the installed version and the signed upgrades; gives the settings, which trust their maker. */
+async function prepareVersions(folder: string): Promise<string> {
+  copyVersion(join(folder, "versions", OLD), OLD);
+  mkdirSync(join(folder, "bundles"));
+  const maker = generateKeyPairSync("ed25519");
+  const pem = maker.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+  for (const { version, illness } of UPGRADES) {
+    const made = copyVersion(join(folder, "making"), version);
+    if (illness !== "") {
+      renameSync(join(made, "dist/src/main.js"), join(made, "dist/src/well.js"));
+      writeFileSync(join(made, "dist/src/main.js"), `${illness}await import("./well.js");\n`);
+    }
+    await packUpgrade(made, pem, join(folder, "bundles", `${version}.tgz`));
+    rmSync(made, { recursive: true });
   }
-}
-
-/**
- * The machine that systemd sees: the program where it is installed, its data, its user, its units; all folders that it
- * could write to are its own, and everything else is read-only.
- */
-function script(folder: string): string {
-  return `set -e
-mount --make-rprivate /
-mount -t proc proc /proc
-mount -t tmpfs tmpfs /mnt
-mkdir -p /mnt/etc /mnt/lib/carillon /mnt/upper /mnt/work
-mount --bind ${folder}/state /mnt/lib/carillon
-cp -a /etc/. /mnt/etc/
-cp ${folder}/passwd ${folder}/group /mnt/etc/
-rm -rf /mnt/etc/systemd/system /mnt/etc/carillon
-cp -r ${folder}/units /mnt/etc/systemd/system
-cp -r ${folder}/settings /mnt/etc/carillon
-mount -t tmpfs tmpfs /opt
-mkdir /opt/carillon
-mount --bind ${ROOT} /opt/carillon
-mount -o remount,bind,ro /opt/carillon
-[ ${process.execPath} = /usr/bin/node ] || mount --bind ${process.execPath} /usr/bin/node
-mount --rbind /mnt/lib /var/lib
-mount --bind /mnt/etc /etc
-for own in /tmp /var/tmp /run /var/log /var/cache; do mount -t tmpfs tmpfs $own; done
-chmod 1777 /tmp /var/tmp
-mount -o remount,bind,ro /
-mount --make-rshared /
-exec /lib/systemd/systemd --system --unit=alone.target --log-target=console --log-level=info --show-status=no
+  const trusted = maker.publicKey.export({ type: "spki", format: "der" }).subarray(-32).toString("base64");
+  return `listen: 127.0.0.1:${PORT}
+network: {allowedTargets: [127.0.0.0/8], multicastInterface: 127.0.0.1}
+plugins: {ip-phones: {listen: {auth: {host: 127.0.0.1, port: ${PORT + 1}}}}}
+trust: {upgrades: ["${trusted}"]}
 `;
 }
 
-function startMachine(folder: string): { log(): string; stop(): Promise<void> } {
-  const child: ChildProcess = spawn(
-    "unshare",
-    ["--fork", "--pid", "--mount", "--uts", "--ipc", "--cgroup", "--kill-child", "bash", "-c", script(folder)],
-    { stdio: ["ignore", "ignore", "pipe"], env: { PATH: process.env.PATH ?? "", container: "carillon" } },
-  );
-  let log = "";
-  child.stderr?.on("data", (part) => {
-    log = `${log}${part}`.slice(-20_000);
-  });
-  const closed = once(child, "close");
-  return {
-    log: () => log,
-    async stop() {
-      child.kill("SIGKILL");
-      await closed;
-    },
-  };
+/** The shipped timer's backup onto another disk. */
+async function furtherBackup(machine: Machine): Promise<string[]> {
+  const { code, output } = await machine.run("systemctl", "start", "carillon-backup.service");
+  if (code !== 0) return [`the further backup failed: ${output}`];
+  const { output: files } = await machine.run("ls", "/var/backups/carillon");
+  return /^carillon-.*\.tar$/.test(files) ? [] : [`the further backup is not there: ${files}`];
+}
+
+/** Installs each of the upgrades and looks which version runs then, and whether users made before are still there. */
+async function upgrades(machine: Machine, token: string, say: (progress: string) => void): Promise<string[]> {
+  const api = createApiClient(`http://127.0.0.1:${PORT}`, token);
+  const broken: string[] = [];
+  let runs: string = OLD;
+  for (const { version, stays } of UPGRADES) {
+    const { id } = await api.post<{ id: string }>("/users", { name: `Before ${version}`, type: "anonymous" });
+    const paths = ["--data", "/var/lib/carillon", "--config", "/etc/carillon/carillon.yaml"];
+    const began = performance.now();
+    const { code, output } = await machine.carillon("upgrade", `/mnt/bundles/${version}.tgz`, ...paths);
+    if (stays) runs = version;
+    say(`${output}\n${version}: ${code} after ${Math.round(performance.now() - began)} ms`);
+    await answering(token, 30_000);
+    const { version: found } = (await fetch(`http://127.0.0.1:${PORT}/api/health`).then((a) => a.json())) as {
+      version: string;
+    };
+    if (found !== runs) broken.push(`after ${version} it is ${found} that runs, not ${runs}`);
+    if ((code === 0) !== stays) broken.push(`the upgrade to ${version} ended with ${code}`);
+    if ((await api.get<{ id: string }>(`/users/${id}`)).id !== id) broken.push(`a user is gone after ${version}`);
+  }
+  return broken;
 }
 
 /** Resolves once the API answers a good request. */
