@@ -20,14 +20,15 @@ export interface CertificateAndKey {
   key: string;
 }
 
-const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
+/** Keys are on the curve P-256 and sign with SHA-256. */
+export const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 const DAY_MS = 86_400_000;
 /** own choice: as long as a box may stand somewhere */
 const AUTHORITY_MS = 20 * 365 * DAY_MS;
 /** The longest that browsers take. @source CA/Browser Forum Baseline Requirements 6.3.2, as of 2020 */
 const LEAF_MS = 397 * DAY_MS;
 /** Clocks of others may be behind. */
-const EARLIER_MS = DAY_MS;
+export const EARLIER_MS = DAY_MS;
 
 /** Makes an authority of the appliance's own, which can sign nothing but servers. */
 export async function makeAuthority(name: string, now: number): Promise<CertificateAndKey> {
@@ -77,28 +78,32 @@ export async function issueCertificate(
   return { certificate: `${pem(certificate)}${authority.certificate}`, key: await keyPem(keys.privateKey) };
 }
 
-function newKeys(): Promise<CryptoKeyPair> {
+/** Makes a pair of keys that may be taken out. */
+export function newKeys(): Promise<CryptoKeyPair> {
   return webcrypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]) as Promise<CryptoKeyPair>;
 }
 
 type CryptoKeyPair = webcrypto.CryptoKeyPair;
 
-async function keyPem(key: webcrypto.CryptoKey): Promise<string> {
+/** A private key as PEM. */
+export async function keyPem(key: webcrypto.CryptoKey): Promise<string> {
   const bytes = Buffer.from(await webcrypto.subtle.exportKey("pkcs8", key)).toString("base64");
   return `-----BEGIN PRIVATE KEY-----\n${bytes.replace(/.{64}(?=.)/g, "$&\n")}\n-----END PRIVATE KEY-----\n`;
 }
 
-function signingKey(text: string): Promise<webcrypto.CryptoKey> {
+/** A private key from PEM, to sign with. */
+export function signingKey(text: string): Promise<webcrypto.CryptoKey> {
   const bytes = Buffer.from(text.replace(/-----[^-]+-----/g, ""), "base64");
   return webcrypto.subtle.importKey("pkcs8", bytes, ALGORITHM, false, ["sign"]);
 }
 
-function pem(certificate: X509Certificate): string {
-  return `${certificate.toString("pem").trimEnd()}\n`;
+/** A certificate, or the request for one, as PEM. */
+export function pem(signed: { toString(format: "pem"): string }): string {
+  return `${signed.toString("pem").trimEnd()}\n`;
 }
 
-/** Positive, as a certificate's number must be. @source RFC 5280 4.1.2.2 */
-function serial(): string {
+/** Number of a new certificate. Positive, as it must be. @source RFC 5280 4.1.2.2 */
+export function serial(): string {
   const bytes = randomBytes(16);
   bytes[0] = ((bytes[0] as number) & 0x7f) | 0x40;
   return bytes.toString("hex");

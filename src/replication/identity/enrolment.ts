@@ -1,0 +1,162 @@
+import { createHash } from "node:crypto";
+import { type Collection, collection, drop, get, put, scan, type Work } from "../work.ts";
+
+/** A code by which one appliance may join, kept as hash. */
+export interface EnrolmentCode {
+  hash: string;
+  /** The appliance that it is for; null for whichever comes. */
+  endpoint: string | null;
+  until: number;
+  /** The key that it was used for. */
+  usedBy: string | null;
+}
+
+/** Codes that were handed out. */
+export const ENROLMENT_CODES: Collection<EnrolmentCode> = collection<EnrolmentCode>(
+  "hub_enrolment",
+  ["hash"],
+  { hash: "text", endpoint: "text", until: "integer", usedBy: "text" },
+  { until: ["until"] },
+);
+
+/** A key that an appliance may show. */
+export interface Identity {
+  keyHash: string;
+  endpoint: string;
+  /** The public key, DER in base64: it proves who signs where TLS is broken up on the way. */
+  publicKey: string;
+  /** Hash of the token for that case. */
+  tokenHash: string;
+  /** Its certificates end by then; epoch ms. */
+  until: number;
+  /** When it was taken away; it is remembered until its certificates end. */
+  revokedAt: number | null;
+}
+
+/** The appliances' keys, also those that were taken away and not yet forgotten. */
+export const IDENTITIES: Collection<Identity> = collection<Identity>(
+  "hub_identity",
+  ["keyHash"],
+  {
+    keyHash: "text",
+    endpoint: "text",
+    publicKey: "text",
+    tokenHash: "text",
+    until: "integer",
+    revokedAt: "integer",
+  },
+  { endpoint: ["endpoint"], token: ["tokenHash"] },
+);
+
+/** What the cloud keeps to know appliances by. */
+export const IDENTITY_COLLECTIONS = [ENROLMENT_CODES, IDENTITIES] as unknown as Collection<never>[];
+
+/** What an appliance shows to be enrolled, with the end of the certificate that it is to get. */
+export interface Enrolling {
+  endpoint: string;
+  publicKey: Buffer;
+  keyHash: string;
+  token: string;
+  until: number;
+}
+
+/** Why a code was not taken. */
+export type CodeRefusal = "unknown" | "used" | "expired" | "other-endpoint";
+
+/** @source replication.md 6 */
+const CODE_MS = 15 * 60_000;
+/** Letters and digits that nobody confuses. @source Crockford's Base32 */
+const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+/** Writes 12 random bytes as a code of 60 bits that people can read out: `7K3Q-F9XM-2TAB`. */
+export function writeCode(random: Buffer): string {
+  const letters = [...random.subarray(0, 12)].map((byte) => ALPHABET[byte & 31]).join("");
+  return letters.replace(/^(.{4})(.{4})(.*)$/, "$1-$2-$3");
+}
+
+/** How a code or token is kept; of a code also as people may type it. */
+export function hashOf(secret: string): string {
+  return createHash("sha256").update(secret).digest("hex");
+}
+
+function codeHash(code: string): string {
+  const plain = code
+    .toUpperCase()
+    .replace(/[^0-9A-Z]/g, "")
+    .replace(/O/g, "0")
+    .replace(/[IL]/g, "1");
+  return hashOf(plain);
+}
+
+/** Hands out a code, good once and for 15 minutes; those that are over are forgotten. */
+export function* offerCode(code: string, endpoint: string | null, now: number): Work<{ until: number }> {
+  for (const old of yield* scan(ENROLMENT_CODES, { by: "until", upTo: now })) yield* drop(ENROLMENT_CODES, old.hash);
+  const until = now + CODE_MS;
+  yield* put(ENROLMENT_CODES, { hash: codeHash(code), endpoint, until, usedBy: null });
+  return { until };
+}
+
+/**
+ * Takes a code and remembers the key that comes with it. The same key may use it again, for an answer that got lost: its
+ * token is then the new one. Nothing is changed where it is refused.
+ */
+export function* redeemCode(code: string, asking: Enrolling, now: number): Work<CodeRefusal | null> {
+  const found = yield* get(ENROLMENT_CODES, codeHash(code));
+  if (!found) return "unknown";
+  if (found.until <= now) return "expired";
+  if (found.usedBy !== null && found.usedBy !== asking.keyHash) return "used";
+  if (found.endpoint !== null && found.endpoint !== asking.endpoint) return "other-endpoint";
+  yield* put(ENROLMENT_CODES, { ...found, usedBy: asking.keyHash });
+  // Whoever enrols anew has lost the old keys, or somebody else has them.
+  yield* revokeIdentities(asking.endpoint, now, asking.keyHash);
+  yield* put(IDENTITIES, identityOf(asking));
+  return null;
+}
+
+/** Takes the next key of an appliance that showed a good one. The one before is good until the new one was seen. */
+export function* renewIdentity(asking: Enrolling, shown: string, now: number): Work<boolean> {
+  if ((yield* whoShows(shown, now)) !== asking.endpoint) return false;
+  yield* put(IDENTITIES, identityOf(asking));
+  return true;
+}
+
+/** Whose key this is; null for one that is unknown, taken away or too old. */
+export function* whoShows(keyHash: string, now: number): Work<string | null> {
+  const found = yield* get(IDENTITIES, keyHash);
+  return found && found.revokedAt === null && found.until > now ? found.endpoint : null;
+}
+
+/** The identity that a token belongs to; null for one that is not good. What signs with its key is the appliance. */
+export function* whoHolds(token: string, now: number): Work<Identity | null> {
+  const [found] = yield* scan(IDENTITIES, { by: "token", where: [hashOf(token)], limit: 1 });
+  return found && found.revokedAt === null && found.until > now ? found : null;
+}
+
+/** A key was seen at work: the appliance's older ones are not needed any more. */
+export function* confirmIdentity(keyHash: string, now: number): Work<void> {
+  const found = yield* get(IDENTITIES, keyHash);
+  if (found && found.revokedAt === null) yield* revokeIdentities(found.endpoint, now, keyHash);
+}
+
+/** Takes all keys of an appliance away, but one; they are on the list of revoked ones until their certificates end. */
+export function* revokeIdentities(endpoint: string, now: number, but: string | null = null): Work<void> {
+  for (const identity of yield* scan(IDENTITIES, { by: "endpoint", where: [endpoint] })) {
+    if (identity.keyHash === but || identity.revokedAt !== null) continue;
+    yield* put(IDENTITIES, { ...identity, revokedAt: now });
+  }
+}
+
+/** Hashes of keys whose certificates would still be good and are not: neighbours must not trust them. */
+export function* revokedKeys(now: number): Work<string[]> {
+  const revoked: string[] = [];
+  for (const { keyHash, revokedAt, until } of yield* scan(IDENTITIES)) {
+    if (until <= now) yield* drop(IDENTITIES, keyHash);
+    else if (revokedAt !== null) revoked.push(keyHash);
+  }
+  return revoked;
+}
+
+function identityOf({ endpoint, publicKey, keyHash, token, until }: Enrolling): Identity {
+  const shown = { keyHash, endpoint, publicKey: publicKey.toString("base64") };
+  return { ...shown, tokenHash: hashOf(token), until, revokedAt: null };
+}

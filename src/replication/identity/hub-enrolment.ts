@@ -1,0 +1,78 @@
+import { randomBytes } from "node:crypto";
+import { CallerError } from "../../base/errors.ts";
+import type { CertificateAndKey } from "../../operations/make-certificate.ts";
+import type { WorkStore } from "../work.ts";
+import { endpointFacts } from "./certificate-facts.ts";
+import { type CodeRefusal, type Enrolling, offerCode, redeemCode, renewIdentity, writeCode } from "./enrolment.ts";
+
+/** What an appliance sends to be enrolled; `request` is PEM. */
+export interface EnrolRequest {
+  code: string;
+  endpoint: string;
+  request: string;
+}
+
+/** What it gets: its certificate and the authority that signed it (PEM), and the token for where TLS is broken up. */
+export interface EnrolAnswer {
+  endpoint: string;
+  certificate: string;
+  authority: string;
+  token: string;
+}
+
+/** What enrolling needs. */
+export interface HubEnrolmentNeeds {
+  store: WorkStore;
+  /** The hub's own authority. */
+  authority: CertificateAndKey;
+  now(): number;
+}
+
+/** The cloud's part in making appliances known. */
+export interface HubEnrolment {
+  /** Makes a code that is good once, for 15 minutes; told once, kept as hash. */
+  offer(endpoint: string | null): Promise<{ code: string; until: number }>;
+  /** Throws CallerError for a code or a request that is not good; nothing is changed then. */
+  enrol(asked: EnrolRequest): Promise<EnrolAnswer>;
+  /** Certificate for the next key of an appliance that shows a good one. Throws CallerError. */
+  renew(endpoint: string, shownKeyHash: string, request: string): Promise<EnrolAnswer>;
+}
+
+const REFUSALS: Readonly<Record<CodeRefusal, string>> = {
+  unknown: "There is no such code.",
+  used: "The code was used before.",
+  expired: "The code is too old.",
+  "other-endpoint": "The code is for another appliance.",
+};
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Makes it; the authority's key stays in here. */
+export function createHubEnrolment({ store, authority, now }: HubEnrolmentNeeds): HubEnrolment {
+  const sign = async (request: string, endpoint: string): Promise<Enrolling & { answer: EnrolAnswer }> => {
+    if (!UUID.test(endpoint)) throw new CallerError("invalid-value", "The id of the appliance is not good.");
+    const { issueEndpointCertificate, requestedKey } = await import("./endpoint-certificate.ts");
+    const certificate = await issueEndpointCertificate(authority, request, endpoint, now());
+    const token = randomBytes(32).toString("base64url");
+    const { keyHash, validTo: until } = endpointFacts(certificate) as NonNullable<ReturnType<typeof endpointFacts>>;
+    const answer = { endpoint, certificate, authority: authority.certificate, token };
+    return { endpoint, publicKey: requestedKey(request), keyHash, token, until, answer };
+  };
+  return {
+    async offer(endpoint) {
+      const code = writeCode(randomBytes(12));
+      return { code, ...(await store.transact(() => offerCode(code, endpoint, now()))) };
+    },
+    async enrol({ code, endpoint, request }) {
+      const { answer, ...asking } = await sign(request, endpoint);
+      const refusal = await store.transact(() => redeemCode(code, asking, now()));
+      if (refusal) throw new CallerError("invalid-value", REFUSALS[refusal]);
+      return answer;
+    },
+    async renew(endpoint, shownKeyHash, request) {
+      const { answer, ...asking } = await sign(request, endpoint);
+      const isTaken = await store.transact(() => renewIdentity(asking, shownKeyHash, now()));
+      if (!isTaken) throw new CallerError("invalid-value", "The key is not that of this appliance.");
+      return answer;
+    },
+  };
+}
