@@ -3,6 +3,7 @@ import { type Catalogue, tableOf } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import { layOut } from "../store/layout.ts";
 import type { By, Reader, RoomTable, SqlValue, Store, Transaction } from "../store/store.ts";
+import { bodyOf } from "./bodies.ts";
 import {
   type Applied,
   type Body,
@@ -19,6 +20,8 @@ import {
 export interface SqliteWork extends WorkStore {
   /** Performs work that only reads, at once. */
   peek<T>(work: () => Work<T>): T;
+  /** Performs work as a part of an open transaction. */
+  within<T>(tx: Transaction, work: Work<T>): T;
 }
 
 const SQL_KINDS: Readonly<Record<ColumnKind, string>> = { text: "TEXT", integer: "ANY", json: "TEXT" };
@@ -47,6 +50,7 @@ export function createSqliteWork(store: Store, catalogue: Catalogue, by: By): Sq
   return {
     transact: (work, lane) =>
       store.write((tx) => perform(work(), (statement) => answer(statement, tx, tx)) as never, lane),
+    within: (tx, work) => perform(work, (statement) => answer(statement, tx, tx)),
     peek: (work) => perform(work(), (statement) => answer(statement, store, null)),
   };
 
@@ -104,14 +108,11 @@ export function createSqliteWork(store: Store, catalogue: Catalogue, by: By): Sq
     return reader.all(sql, ...params, limit ?? -1).map((found) => decoded(of, found));
   }
 
-  /** What is sealed here can't be opened elsewhere, and never leaves. */
   function shown(type: string, id: string, reader: Reader): Body | null {
     if (!catalogue.has(type)) return null;
     const resource = catalogue.byName(type);
     const row = reader.get(resource, id) as Record<string, unknown> | null;
-    if (!row) return null;
-    const kept = Object.entries(row).filter(([name]) => name !== "pk" && resource.fields[name]?.kind !== "secret");
-    return Object.fromEntries(kept);
+    return row && bodyOf(resource, row);
   }
 
   /** Whether a cloud-owned row still refers to it. */

@@ -49,6 +49,16 @@ export function* publish(rows: readonly Publication[], types: ReplicatedTypes): 
   return applied;
 }
 
+/** As `publish`, for rows that this transaction has written already. */
+export function* publishWritten(rows: readonly Publication[], types: ReplicatedTypes): Work<void> {
+  let { seq, ...rest } = yield* head();
+  for (const row of rows) {
+    seq += 1;
+    yield* enter(row, seq, types);
+  }
+  yield* put(HEAD, { ...rest, seq });
+}
+
 function* enter({ type, id, body, scope, at }: Publication, seq: number, types: ReplicatedTypes): Work<void> {
   const before = yield* get(ROWS, type, id);
   if (before && !before.gone) yield* count(before, -1);

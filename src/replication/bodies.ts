@@ -1,0 +1,30 @@
+import type { AnyResource } from "../schema/resource.ts";
+import type { Body } from "./work.ts";
+
+/** When a row was used last is each side's own; it would travel with every request. */
+const OWN: ReadonlySet<string> = new Set(["pk", "lastUsedAt"]);
+
+/**
+ * A row as it travels: inner values, without the internal key. What is sealed here can't be opened elsewhere and never
+ * leaves; the other side keeps what it has in such a field.
+ */
+export function bodyOf(resource: AnyResource, row: Readonly<Record<string, unknown>>): Body {
+  const kept = Object.entries(row).filter(([name, value]) => {
+    const kind = resource.fields[name]?.kind;
+    return !OWN.has(name) && kind !== "secret" && kind !== "computed" && !(kind === "json" && holdsSealed(value));
+  });
+  return Object.fromEntries(kept);
+}
+
+/**
+ * Whether a row concerns the other side at all. own choice: sessions, and tokens that applications were given here, are
+ * good where they were made.
+ */
+export function travels({ name }: AnyResource, row: Readonly<Record<string, unknown>>): boolean {
+  return name !== "user-tokens" || row.kind === "permanent";
+}
+
+/** Free JSON may hold sealed members (a plugin's configuration), known by their form. */
+function holdsSealed(value: unknown): boolean {
+  return value !== null && JSON.stringify(value).includes('"v1:');
+}
