@@ -5,13 +5,13 @@ import {
   type BellScheduleEntry,
   type BellScheduleException,
 } from "../resources/bells/bell-parts.ts";
-import type bellSchedules from "../resources/bells/bell-schedules.ts";
+import bellSchedules from "../resources/bells/bell-schedules.ts";
 import ringLists from "../resources/bells/ring-lists.ts";
 import { compileChecker } from "../schema/check.ts";
 import { readParts } from "../schema/part-lists.ts";
 import type { RowOf } from "../schema/resource.ts";
 import { namedRows, referencesOf, requireReferences } from "../store/part-references.ts";
-import type { Behaviour, Reader } from "../store/store.ts";
+import type { Behaviour, By, Reader, Transaction } from "../store/store.ts";
 import { faultOfSpan, overlap, requireSpan } from "./calendar-days.ts";
 import { inOrderOfTime } from "./exceptions.ts";
 import { changeText, readChange } from "./ring-list-changes.ts";
@@ -116,6 +116,17 @@ export function requireFewExceptions(exceptions: readonly BellScheduleException[
   throw invalidValue("startDate", `The schedule ${name} would have more than ${MOST_EXCEPTIONS} exceptions.`);
 }
 
+/** Gives a schedule other exceptions, which must be in order and not overlap. Throws CallerError when they are too many. */
+export function putExceptions(
+  { id, name }: BellScheduleRow,
+  bellScheduleExceptions: readonly BellScheduleException[],
+  tx: Transaction,
+  by: By,
+): void {
+  requireFewExceptions(bellScheduleExceptions, name);
+  tx.update(bellSchedules, id, {}, by, { bellScheduleExceptions });
+}
+
 function faultsOf(part: BellScheduleException, at: number, parts: readonly BellScheduleException[]): Fault[] {
   const fault = (member: string, words: string): Fault => {
     const field = `${EXCEPTIONS}[${at}].${member}`;
@@ -134,7 +145,8 @@ function faultsOf(part: BellScheduleException, at: number, parts: readonly BellS
   return faults;
 }
 
-const CHANGE_WORDS = "One of delay 60, earlier 30, end 12:30:00, mute 08:00:00 11:00:00.";
+const CHANGE_WORDS =
+  "One of delay 60, earlier 30, end 12:30:00, mute 08:00:00 11:00:00, move <ring of the list> 08:05:00.";
 
 function inOneSpelling(text: string): string {
   const change = readChange(text);

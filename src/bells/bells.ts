@@ -1,10 +1,15 @@
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Broadcaster } from "../broadcast/broadcaster.ts";
-import type { By, Store } from "../store/store.ts";
+import bulkExceptions from "../resources/bells/bell-schedules-bulk-exceptions.ts";
+import dayChanges from "../resources/bells/bell-schedules-day-changes.ts";
+import type { By, Store, Sync } from "../store/store.ts";
+import { exceptionsPlaced } from "./bulk-exceptions.ts";
+import { exceptionsWith, exceptionsWithout } from "./day-change-behaviour.ts";
 import { createPlanSource } from "./plan-source.ts";
 import { createPlanner, type Planner } from "./planner.ts";
 import { createRingPort } from "./ring-port.ts";
+import { type ExceptionChange, finishChange, leftChanges } from "./sliced-changes.ts";
 import { createTicker } from "./ticker.ts";
 import type { BellTimes } from "./timetables.ts";
 import { DEFAULT_CLOCK_RULES } from "./zones.ts";
@@ -43,5 +48,37 @@ export function createBellPlanner({ store, clock, times }: PlanNeeds): Planner {
 export function createBells(needs: BellNeeds): Bells {
   const { store, clock, log, planner } = needs;
   const ticker = createTicker({ store, clock, log, planner, port: createRingPort(needs) });
-  return { start: ticker.start, stop: ticker.stop };
+  const ending = new AbortController();
+  let finishing: Promise<void> = Promise.resolve();
+  return {
+    start() {
+      finishing = finishChanges(needs, ending.signal);
+      ticker.start();
+    },
+    async stop() {
+      ending.abort();
+      await Promise.all([ticker.stop(), finishing]);
+    },
+  };
+}
+
+/** Carries out what an ended process had decided. */
+async function finishChanges({ store, clock, log, by }: BellNeeds, signal: AbortSignal): Promise<void> {
+  for (const { id, resource, back } of leftChanges(store)) {
+    try {
+      const changed = back ? exceptionsWithout(id) : madeBy({ id, resource }, store, by);
+      await finishChange({ id, changed }, by, { store, clock, signal });
+      if (back) await store.write((tx) => void (tx.get(dayChanges, id) && tx.remove(dayChanges, id, by)) as Sync<void>);
+    } catch (error) {
+      if (signal.aborted) return;
+      log.error({ err: error, changeId: id }, "a change of schedules was not carried out");
+    }
+  }
+}
+
+function madeBy({ id, resource }: { id: string; resource: string }, store: Store, by: By): ExceptionChange {
+  const dayChange = resource === dayChanges.name ? store.get(dayChanges, id) : null;
+  if (dayChange) return exceptionsWith(dayChange, store, by);
+  const bulk = resource === bulkExceptions.name ? store.get(bulkExceptions, id) : null;
+  return bulk ? exceptionsPlaced(bulk) : () => null;
 }

@@ -12,7 +12,7 @@ export type DayChange = Span & { id: string; description: string | null } & (
     | { kind: "ring-list"; ringListId: string | null }
     | { kind: "like"; date: string }
     /** Null on a day that stays as it is. */
-    | { kind: "changes"; on(day: string): string | null }
+    | { kind: "changes"; on(day: string, ringListId: string): string | null }
   );
 
 /** How a day rings. */
@@ -51,9 +51,9 @@ function changedPlan(
 ): DayPlan | null {
   if (change.kind === "ring-list") return { ringListId: change.ringListId, ringListChanges: [] };
   if (change.kind === "like") return planOn(change.date);
-  const text = change.on(day);
   // A silent day has nothing that could be changed.
-  if (text === null || before.ringListId === null) return null;
+  const text = before.ringListId === null ? null : change.on(day, before.ringListId);
+  if (text === null) return null;
   return { ringListId: before.ringListId, ringListChanges: [...before.ringListChanges, text] };
 }
 

@@ -21,7 +21,10 @@ export interface PlanSource {
 
 /** Keeps the rings of the next days as rows, so that a restart rings what was planned. */
 export interface Planner {
-  /** Plans anew what one schedule rings, in the transaction that writes it; `gone` takes its rings away. */
+  /**
+   * Plans anew what one schedule rings, in the transaction that writes it; `gone` takes its rings away. Where very many are
+   * written one after the other, most are marked stale instead.
+   */
   replan(tx: Transaction, kind: OwnerKind, owner: string, gone?: boolean): void;
   /** What these are planned from has changed: they are planned anew in slices, and before they next ring. */
   markStale(tx: Transaction, owners: readonly string[]): void;
@@ -64,6 +67,9 @@ export const LATE_LIMIT_MS = 30_000;
 const SLICE_MS = 8;
 const MOST_IN_SLICE = 200;
 const MOST_DROPPED = 300;
+/** Plans made along with writes take at most so much of so much time. own choice */
+const WITH_WRITES_MS = 4;
+const OF_TIME_MS = 20;
 
 interface Plan {
   owner: string;
@@ -78,12 +84,18 @@ const NEAREST_STALE = `SELECT p.owner, p.kind, p.until, p.stale FROM bell_rings 
   WHERE r.open = 1 AND r.state = 'planned' AND r.at <= ? AND p.stale = 1 GROUP BY p.owner LIMIT ?`;
 const SHORT = "SELECT owner, kind, until, stale FROM bell_plans WHERE until < ? LIMIT ?";
 const OPEN = `SELECT pk, id, at, state FROM bell_rings WHERE owner = ? AND open = 1`;
+const MARK = "UPDATE bell_plans SET stale = 1 WHERE owner IN (SELECT value FROM json_each(?))";
+const KEEP_STALE = `INSERT INTO bell_plans (owner, kind, until, stale, made) VALUES (?, ?, ?, 1, 0)
+  ON CONFLICT (owner) DO UPDATE SET stale = 1`;
 const KEEP = `INSERT INTO bell_plans (owner, kind, until, stale, made) VALUES (?, ?, ?, 0, ?)
   ON CONFLICT (owner) DO UPDATE SET until = excluded.until, stale = 0, made = excluded.made`;
 
 /** Makes a planner. */
 export function createPlanner(needs: PlannerNeeds): Planner {
   const { store, clock, source, keptMs = KEPT_MS } = needs;
+  /** What plans have taken of the writes since then, on the clock that is never set. */
+  let withWrites = { since: Number.NEGATIVE_INFINITY, ms: 0 };
+
   /** Rings on from where the plan ended. What is in the past by now was missed: it is for the ticker to say so. */
   const lengthen = (tx: Transaction, { owner, kind, until }: Plan, now: number): void => {
     const to = now + PLAN_TO_MS;
@@ -132,12 +144,19 @@ export function createPlanner(needs: PlannerNeeds): Planner {
   return {
     replan(tx, kind, owner, gone = false) {
       const now = clock.now();
+      const began = clock.monotonicMs();
+      if (began - withWrites.since > OF_TIME_MS) withWrites = { since: began, ms: 0 };
+      if (!gone && withWrites.ms > WITH_WRITES_MS) {
+        tx.run(KEEP_STALE, owner, kind, now);
+        return;
+      }
       const plan = tx.one<Plan>(PLAN, owner) ?? { owner, kind, until: now, stale: 1 };
       anew(tx, plan, now, gone);
       if (gone) tx.run("DELETE FROM bell_plans WHERE owner = ?", owner);
+      withWrites.ms += clock.monotonicMs() - began;
     },
     markStale(tx, owners) {
-      for (const owner of owners) tx.run("UPDATE bell_plans SET stale = 1 WHERE owner = ?", owner);
+      if (owners.length > 0) tx.run(MARK, JSON.stringify(owners));
     },
     review(tx) {
       adopt(tx, source, clock.now());
@@ -179,7 +198,6 @@ function nextPlans(reader: Pick<Reader, "all">, now: number, most = MOST_IN_SLIC
 
 /** Plans for what came into being without them. */
 function adopt(tx: Transaction, source: PlanSource, now: number): void {
-  const sql = "INSERT INTO bell_plans (owner, kind, until, stale, made) VALUES (?, ?, ?, 1, 0)";
   const known = new Set(tx.all<{ owner: string }>("SELECT owner FROM bell_plans").map(({ owner }) => owner));
-  for (const { id, kind } of source.owners(tx)) if (!known.has(id)) tx.run(sql, id, kind, now);
+  for (const { id, kind } of source.owners(tx)) if (!known.has(id)) tx.run(KEEP_STALE, id, kind, now);
 }

@@ -11,8 +11,7 @@ import { readParts } from "../schema/part-lists.ts";
 import type { RowOf } from "../schema/resource.ts";
 import { namedRows, referencesOf, requireReferences } from "../store/part-references.ts";
 import type { Behaviour, By, Reader, Transaction } from "../store/store.ts";
-import { entriesOf, exceptionsOf, withHidden } from "./bell-schedule-behaviour.ts";
-import { putExceptions } from "./chosen-schedules.ts";
+import { entriesOf, exceptionsOf, putExceptions, withHidden } from "./bell-schedule-behaviour.ts";
 import { readTime, timeOf } from "./local-times.ts";
 import { DAY_MS } from "./zones.ts";
 

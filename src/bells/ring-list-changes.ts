@@ -1,21 +1,27 @@
+import { isUuid } from "../base/ids.ts";
 import type { RingListEntry } from "../resources/bells/bell-parts.ts";
 import { readTime, secondsOf, timeOf } from "./local-times.ts";
 
-/** What is changed in a ring list on some days: rings move by minutes, or some do not ring. Times are seconds of the day. */
+/** What is changed in a ring list on some days: rings move, all or one, or some do not ring. Times are seconds of the day. */
 export type RingListChange =
   | { kind: "delay" | "earlier"; minutes: number }
   | { kind: "end"; second: number }
+  | { kind: "move"; entryId: string; second: number }
   | { kind: "mute"; from: number; to: number };
 
 const DAY_S = 86_400;
 
-/** Reads `delay 60`, `earlier 30`, `end 12:30:00` or `mute 08:00:00 11:00:00`; null for anything else. */
+/** Reads `delay 60`, `earlier 30`, `end 12:30:00`, `mute 08:00:00 11:00:00` or `move <entry id> 08:05:00`; null for anything else. */
 export function readChange(text: string): RingListChange | null {
   const [kind, first = "", second, ...rest] = text.trim().split(/\s+/);
   if (rest.length > 0) return null;
   if (kind === "delay" || kind === "earlier") {
     const minutes = /^\d{1,4}$/.test(first) ? Number(first) : 0;
     return second === undefined && minutes >= 1 && minutes < 1_440 ? { kind, minutes } : null;
+  }
+  if (kind === "move") {
+    const moved = readTime(second ?? "");
+    return isUuid(first) && moved !== null ? { kind, entryId: first.toLowerCase(), second: moved } : null;
   }
   const from = readTime(first);
   if (kind === "end") return from !== null && second === undefined ? { kind, second: from } : null;
@@ -27,6 +33,7 @@ export function readChange(text: string): RingListChange | null {
 export function changeText(change: RingListChange): string {
   if (change.kind === "mute")
     return `mute ${timeOf(change.from)} ${change.to === DAY_S ? "24:00:00" : timeOf(change.to)}`;
+  if (change.kind === "move") return `move ${change.entryId} ${timeOf(change.second)}`;
   return change.kind === "end" ? `end ${timeOf(change.second)}` : `${change.kind} ${change.minutes}`;
 }
 
@@ -41,7 +48,7 @@ export function changeRings(entries: readonly RingListEntry[], changes: readonly
     if (!change) continue;
     const last = Math.max(...rings.map(({ second }) => second));
     rings = rings.flatMap(({ entry, second }) => {
-      const moved = changed(second, change, last);
+      const moved = changed({ id: entry.id, second }, change, last);
       return moved === null ? [] : [{ entry, second: moved }];
     });
   }
@@ -49,7 +56,8 @@ export function changeRings(entries: readonly RingListEntry[], changes: readonly
 }
 
 /** The second of the day at which a ring comes then, `last` being the day's last one; null when it does not ring. */
-function changed(second: number, change: RingListChange, last: number): number | null {
+function changed({ id, second }: { id: string; second: number }, change: RingListChange, last: number): number | null {
+  if (change.kind === "move") return id === change.entryId ? change.second : second;
   if (change.kind === "end") return second <= change.second ? second : second === last ? change.second : null;
   if (change.kind === "mute") return second >= change.from && second < change.to ? null : second;
   const moved = second + (change.kind === "delay" ? 60 : -60) * change.minutes;

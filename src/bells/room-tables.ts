@@ -1,4 +1,5 @@
 import type { RoomTable } from "../store/store.ts";
+import { CHANGE_STEPS } from "./sliced-changes.ts";
 
 /**
  * Rings that are planned, and those that were due lately. Schedule, entry, local date and time make a ring, so that none
@@ -38,4 +39,4 @@ const BASIS: RoomTable = {
 };
 
 /** The room's own tables, to be handed to the store. */
-export const BELL_TABLES: readonly RoomTable[] = [RINGS, PLANS, BASIS];
+export const BELL_TABLES: readonly RoomTable[] = [RINGS, PLANS, BASIS, CHANGE_STEPS];

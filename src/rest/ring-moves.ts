@@ -7,7 +7,7 @@ import {
   ringDifference,
 } from "../bells/ring-difference.ts";
 import type { Timetable } from "../bells/timetables.ts";
-import { comparedBy, type WrittenSchedules, writtenSchedules } from "../bells/written-schedules.ts";
+import { comparedBy, noteWrittenSchedules, type WrittenSchedules } from "../bells/written-schedules.ts";
 import { boolean } from "../schema/field.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { type Rehearsed, rehearse } from "../store/rehearsal.ts";
@@ -115,9 +115,8 @@ export async function tellingRings<R extends ApiRequest>(
 
 /** What a rehearsal notes of each row for `ringMoves`. */
 export function ringsSeen({ bells }: Pick<ApiNeeds, "bells">) {
-  return (...[reader, resource, row]: Parameters<Parameters<typeof rehearse>[1]>) => ({
-    schedules: writtenSchedules(reader, resource, row, bells),
-  });
+  const note = noteWrittenSchedules(bells);
+  return (...row: Parameters<Parameters<typeof rehearse>[1]>) => ({ schedules: note(...row) });
 }
 
 /** What a rehearsal did to the rings, as answers tell it. */

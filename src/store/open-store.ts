@@ -156,7 +156,7 @@ export function openStore(options: StoreOptions): Store {
   const batches = createBatches({ db, tables, reader, writer, write });
   const removals = createRemoval({ db, tables, reader, writer, clock, write });
 
-  return {
+  const opened: Store = {
     ...reader,
     files: createFileStore(dataDir),
     secrets,
@@ -166,7 +166,9 @@ export function openStore(options: StoreOptions): Store {
     behaviourOf,
     async create<R extends AnyResource>(resource: R, input: object, by: By, system?: SystemValues<R>) {
       const given = { ...input };
-      await behaviourOf(resource).prepare?.(given, "create", reader);
+      const { createInSlices, prepare } = behaviourOf(resource);
+      if (createInSlices) return (await createInSlices(given, by, opened)) as RowOf<R>;
+      await prepare?.(given, "create", reader);
       return write((tx) => tx.create(resource, given, by, system) as Sync<RowOf<R>>);
     },
     async update<R extends AnyResource>(resource: R, id: string, input: object, by: By, system?: SystemValues<R>) {
@@ -174,7 +176,11 @@ export function openStore(options: StoreOptions): Store {
       await behaviourOf(resource).prepare?.(given, "update", reader);
       return write((tx) => tx.update(resource, id, given, by, system) as Sync<RowOf<R>>);
     },
-    remove: removals.remove as Store["remove"],
+    async remove(resource, id, by, check) {
+      const { removeInSlices } = behaviourOf(resource);
+      if (removeInSlices) await removeInSlices(id, by, opened, check as never);
+      else await removals.remove(resource, id, by, check as never);
+    },
     rehearseRemoval: removals.rehearse as Store["rehearseRemoval"],
     clone: <R extends AnyResource>(resource: R, id: string, by: By) =>
       write((tx) => tx.clone(resource, id, by) as Sync<RowOf<R>>),
@@ -188,6 +194,7 @@ export function openStore(options: StoreOptions): Store {
   };
 }
 
+  return opened;
 /** The key that the data is sealed with; closes the database when it is not there. */
 function keyOf({ key, dataDir }: StoreOptions, db: ReturnType<typeof openDatabase>): Buffer {
   try {

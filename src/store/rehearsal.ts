@@ -63,28 +63,30 @@ export function rehearse<T>(
     });
   }
 
-  return {
-    written,
-    store: {
-      ...store,
-      write,
-      async create<R extends AnyResource>(resource: R, input: object, by: By, system?: object) {
-        const given = { ...input };
-        await store.behaviourOf(resource).prepare?.(given, "create", store);
-        return write((tx) => tx.create(resource, given, by, system as never) as Sync<RowOf<R>>);
-      },
-      async update<R extends AnyResource>(resource: R, id: string, input: object, by: By, system?: object) {
-        const given = { ...input };
-        await store.behaviourOf(resource).prepare?.(given, "update", store);
-        return write((tx) => tx.update(resource, id, given, by, system as never) as Sync<RowOf<R>>);
-      },
-      async remove(resource, id, by, check) {
-        const row = store.get(resource, id) as AnyRow | null;
-        await store.rehearseRemoval(resource, id, by, check as never);
-        written.push({ resource, before: seenAs(store, resource, row), after: null });
-      },
-      clone: <R extends AnyResource>(resource: R, id: string, by: By) =>
-        write((tx) => tx.clone(resource, id, by) as Sync<RowOf<R>>),
+  const rehearsed: Store = {
+    ...store,
+    write,
+    async create<R extends AnyResource>(resource: R, input: object, by: By, system?: object) {
+      const given = { ...input };
+      const { createInSlices, prepare } = store.behaviourOf(resource);
+      if (createInSlices) return (await createInSlices(given, by, rehearsed)) as RowOf<R>;
+      await prepare?.(given, "create", store);
+      return write((tx) => tx.create(resource, given, by, system as never) as Sync<RowOf<R>>);
     },
+    async update<R extends AnyResource>(resource: R, id: string, input: object, by: By, system?: object) {
+      const given = { ...input };
+      await store.behaviourOf(resource).prepare?.(given, "update", store);
+      return write((tx) => tx.update(resource, id, given, by, system as never) as Sync<RowOf<R>>);
+    },
+    async remove(resource, id, by, check) {
+      const { removeInSlices } = store.behaviourOf(resource);
+      if (removeInSlices) return removeInSlices(id, by, rehearsed, check as never);
+      const row = store.get(resource, id) as AnyRow | null;
+      await store.rehearseRemoval(resource, id, by, check as never);
+      written.push({ resource, before: seenAs(store, resource, row), after: null });
+    },
+    clone: <R extends AnyResource>(resource: R, id: string, by: By) =>
+      write((tx) => tx.clone(resource, id, by) as Sync<RowOf<R>>),
   };
+  return { written, store: rehearsed };
 }

@@ -112,6 +112,13 @@ export interface PresentContext {
 export interface Behaviour<R extends AnyResource = AnyResource> {
   /** Slow checks before the transaction (decoding a recording); may change `input`; throws CallerError. */
   prepare?(input: Record<string, unknown>, op: "create" | "update", reader: Reader): Promise<void>;
+  /**
+   * Instead of `prepare` and one write, where a create changes very many other rows: carries it out in slices through
+   * `store`, with all that one write promises.
+   */
+  createInSlices?(input: object, by: By, store: Store): Promise<RowOf<R>>;
+  /** As `createInSlices`, for a removal. */
+  removeInSlices?(id: string, by: By, store: Store, check?: (row: RowOf<R>) => void): Promise<void>;
   /** Inside the transaction, after the field checks, before the row is stored; throws CallerError. */
   beforeWrite?(change: Change<R>, tx: Transaction, by: By): void;
   /** Inside the transaction, after the row is stored. */

@@ -1,10 +1,21 @@
 import ICAL from "ical.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { systemClock } from "../../src/base/clock.ts";
 import { newId } from "../../src/base/ids.ts";
+import { exceptionsWith, exceptionsWithout } from "../../src/bells/day-change-behaviour.ts";
 import { insertRing } from "../../src/bells/ring-book.ts";
+import {
+  type ExceptionChange,
+  finishChange,
+  leftChanges,
+  makeChange,
+  takeChangeBack,
+} from "../../src/bells/sliced-changes.ts";
+import dayChanges from "../../src/resources/bells/bell-schedules-day-changes.ts";
 import devices from "../../src/resources/devices/devices.ts";
 import endpoints from "../../src/resources/devices/endpoints.ts";
 import extensions from "../../src/resources/devices/extensions.ts";
+import type { RowOf } from "../../src/schema/resource.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { type ApiFixture, openApi } from "./api-fixture.ts";
 
@@ -249,6 +260,51 @@ describe("an exception for several schedules", () => {
   });
 });
 
+describe("a change of many schedules", () => {
+  it("goes on after a crash where it was, is taken back likewise, and is seen whole in the end", async () => {
+    const ids: string[] = [];
+    for (let nth = 0; nth < 6; nth++) ids.push(await schedule({ startDate: "2061-09-01", endDate: "2061-12-20" }));
+    const json = {
+      kind: "other-day",
+      startDate: "2061-10-03",
+      ringListId: await ringList("09:00:00"),
+      bellScheduleIds: ids,
+    };
+    const changed = async () => (await Promise.all(ids.map(exceptionsOf))).filter((each) => each.length > 0).length;
+    let moment = 0;
+    const slow = { ...systemClock, monotonicMs: () => (moment += 10) };
+    /** A store that ends after some writes. */
+    const ending = (writes: number) => {
+      let left = writes;
+      const gone = () => Promise.reject(new Error("the process ended"));
+      const write: typeof api.store.write = (fn, lane) => (left-- > 0 ? api.store.write(fn, lane) : gone());
+      return { ...api.store, write };
+    };
+    const kept = { resource: dayChanges, read: exceptionsWith };
+    // The first write is the rehearsal of the row, the second decides.
+    await expect(makeChange(kept, json, api.system, { store: ending(3), clock: slow })).rejects.toThrow();
+    const [left] = leftChanges(api.store);
+    const row = api.store.get(dayChanges, left?.id ?? "") as RowOf<typeof dayChanges>;
+    expect([await changed(), row.schedulesAffected, left?.back]).toEqual(
+      [2, { length: 6 }, false].map((each) => (typeof each === "object" ? expect.objectContaining(each) : each)),
+    );
+    expect((await api.call("DELETE", `/bell-schedules-day-changes/${row.id}`)).status).toBe(409);
+    const finish = (done: ExceptionChange) =>
+      finishChange({ id: row.id, changed: done }, api.system, {
+        store: api.store,
+        clock: slow,
+        signal: new AbortController().signal,
+      });
+    await finish(exceptionsWith(row, api.store, api.system));
+    expect([await changed(), leftChanges(api.store)]).toEqual([6, []]);
+    const back = { resource: dayChanges, id: row.id, changed: exceptionsWithout(row.id) };
+    await expect(takeChangeBack(back, api.system, { store: ending(2), clock: slow })).rejects.toThrow();
+    expect([await changed(), leftChanges(api.store)[0]?.back]).toEqual([4, true]);
+    await finish(exceptionsWithout(row.id));
+    expect([await changed(), leftChanges(api.store)]).toEqual([0, []]);
+  });
+});
+
 describe("a change of the day", () => {
   const change = (json: object) => api.call("POST", "/bell-schedules-day-changes", { json });
 
@@ -323,6 +379,45 @@ describe("a change of the day", () => {
       ["2041-09-23", monday, "end 12:00:00"],
       ["2041-09-30", monday, "mute 08:00:00 24:00:00"],
     ]);
+  });
+
+  it("moves one ring of one day, the difference first", async () => {
+    const list = await ringList("08:00:00", "12:00:00");
+    const bellScheduleEntries = [0, 1, 2, 3, 4].map((entryNum) => ({ entryNum, ringListId: list }));
+    const id = await schedule({ bellScheduleEntries });
+    const other = await schedule({ bellScheduleEntries: [{ entryNum: 0, ringListId: await ringList("08:00:00") }] });
+    const [, noon] = (await api.call("GET", `/ring-lists/${list}`)).body.entries;
+    const json = { kind: "move-ring", entryId: noon.id, until: "12:20", startDate: "2031-10-06" };
+    const all = { ...json, bellScheduleIds: [id, other] };
+    const foreseen = await api.call("POST", "/bell-schedules-day-changes?dryRun=true", { json: all });
+    expect(foreseen.body).toMatchObject({ schedulesAffected: [{ id }], until: "12:20:00" });
+    expect(foreseen.body.ringDiff).toMatchObject({
+      ...{ added: { count: 0 }, removed: { count: 0 }, moved: { count: 1 } },
+      schedules: 1,
+    });
+    expect(foreseen.body.ringDiff.moved.first[0]).toMatchObject({
+      ...{ localDate: "2031-10-06", localTime: "12:00:00", movedTo: { localTime: "12:20:00" } },
+    });
+    expect(await exceptionsOf(id)).toEqual([]);
+    const made = await change(all);
+    const timesOn = async (day: string, next: string) => {
+      const { body } = await api.call("GET", `/bell-schedules/${id}/rings?from=${day}&to=${next}`);
+      return body.data.map((ring: { localTime: string }) => ring.localTime);
+    };
+    expect(await timesOn("2031-10-06", "2031-10-07")).toEqual(["08:00:00", "12:20:00"]);
+    expect(await timesOn("2031-10-07", "2031-10-08")).toEqual(["08:00:00", "12:00:00"]);
+    // The exception can be written back as it is read.
+    const { body } = await api.call("GET", `/bell-schedules/${id}`);
+    const again = await api.call("PUT", `/bell-schedules/${id}`, {
+      json: { bellScheduleExceptions: body.bellScheduleExceptions },
+    });
+    expect(again.status).toBe(200);
+    await api.call("DELETE", `/bell-schedules-day-changes/${made.body.id}`);
+    expect(await timesOn("2031-10-06", "2031-10-07")).toEqual(["08:00:00", "12:00:00"]);
+    expect(await refused("POST", "/bell-schedules-day-changes", { ...all, entryId: id })).toEqual(["entryId"]);
+    expect(await refused("POST", "/bell-schedules-day-changes", { ...all, entryId: null })).toEqual(["entryId"]);
+    expect(await refused("POST", "/bell-schedules-day-changes", { ...all, until: null })).toEqual(["until"]);
+    expect(await refused("POST", "/bell-schedules-day-changes", { ...all, until: "24:00" })).toEqual(["until"]);
   });
 
   it("is refused where it says too little or contradicts itself", async () => {

@@ -35,9 +35,9 @@ export const BELL_SCHEDULE_EXCEPTION = {
   ringListId: ref("How these days ring; null for no bells.", "ring-lists"),
   description: text("Why.", { max: 250 }),
   ringListChanges: list(
-    "own choice: what is changed in the ring list on these days alone, in this order: `delay <minutes>`, `earlier <minutes>`, `end <HH:mm:ss>` (the last ring comes then, others after it do not), `mute <HH:mm:ss> <HH:mm:ss>`.",
-    text("One change.", { min: 1, max: 40 }),
-    { maxItems: 8, default: [] },
+    "own choice: what is changed in the ring list on these days alone, in this order: `delay <minutes>`, `earlier <minutes>`, `end <HH:mm:ss>` (the last ring comes then, others after it do not), `mute <HH:mm:ss> <HH:mm:ss>`, `move <ring of the list> <HH:mm:ss>`.",
+    text("One change.", { min: 1, max: 60 }),
+    { maxItems: 50, default: [] },
   ),
 } as const;
 

@@ -2,7 +2,9 @@ import { boolean, date, integer, json, many, option, ref, text, timestamp, uuid 
 import { defineResource } from "../../schema/resource.ts";
 
 /** What can be done with a day. own choice: the words */
-export const DAY_CHANGE_KINDS = ["delay", "early-dismissal", "other-day", "no-bells", "mute", "mute-hours"] as const;
+export const DAY_CHANGE_KINDS = [
+  ...(["delay", "early-dismissal", "other-day", "no-bells", "mute", "mute-hours", "move-ring"] as const),
+] as const;
 
 /** Days that ring otherwise for once. @source bells.md, Running. own choice: all of it */
 export default defineResource({
@@ -16,7 +18,7 @@ export default defineResource({
   limit: { most: 3_500, until: "endsAt" },
   fields: {
     kind: option(
-      "`delay`: all rings come `minutes` later; `early-dismissal`: the last ring of the day comes at `until`, others after it do not; `other-day`: the days ring as `ringListId` or the day `likeDate`; `no-bells`: nothing rings; `mute`: nothing rings from `from` on the first day until `until` on the last; `mute-hours`: nothing rings between `from` and `until` on each day.",
+      "`delay`: all rings come `minutes` later; `early-dismissal`: the last ring of the day comes at `until`, others after it do not; `other-day`: the days ring as `ringListId` or the day `likeDate`; `no-bells`: nothing rings; `mute`: nothing rings from `from` on the first day until `until` on the last; `mute-hours`: nothing rings between `from` and `until` on each day; `move-ring`: the ring `entryId` of a ring list comes at `until`.",
       DAY_CHANGE_KINDS,
       { required: true, createOnly: true },
     ),
@@ -27,12 +29,16 @@ export default defineResource({
       createOnly: true,
       max: 8,
     }),
-    until: text("Local time of the dismissal, or until which nothing rings, `HH:mm:ss` or `24:00:00`.", {
-      createOnly: true,
-      max: 8,
-    }),
+    until: text(
+      "Local time of the dismissal, or until which nothing rings, or at which a moved ring comes, `HH:mm:ss` or `24:00:00`.",
+      {
+        createOnly: true,
+        max: 8,
+      },
+    ),
     ringListId: ref("How other days ring.", "ring-lists", { createOnly: true }),
     likeDate: date("The day of the same schedule as which other days ring.", { createOnly: true }),
+    entryId: uuid("Which ring of its ring list is moved.", { createOnly: true }),
     description: text("Why; told by the exceptions.", { max: 250, createOnly: true }),
     bellScheduleIds: many("Schedules that are changed; required unless allBellSchedules is true.", "bell-schedules", {
       createOnly: true,

@@ -35,7 +35,7 @@ export default defineResource({
       { maxBytes: 65_536, default: [] },
     ),
     bellScheduleExceptions: json(
-      "Days that ring otherwise: `[{id, startDate, endDate, ringListId, description, ringListChanges}]`, both dates included, no ring list for no bells, none overlapping another. Read in order of time, with `ringListName`. own choice: at most 1000; ringListChanges (`delay 60`, `earlier 30`, `end 12:30:00`, `mute 08:00:00 11:00:00`) change the ring list on these days alone. Those of a day change name it by dayChangeId.",
+      "Days that ring otherwise: `[{id, startDate, endDate, ringListId, description, ringListChanges}]`, both dates included, no ring list for no bells, none overlapping another. Read in order of time, with `ringListName`. own choice: at most 1000; ringListChanges (`delay 60`, `earlier 30`, `end 12:30:00`, `mute 08:00:00 11:00:00`, `move <ring of the list> 08:05:00`) change the ring list on these days alone. Those of a day change name it by dayChangeId.",
       { maxBytes: 1_048_576, default: [] },
     ),
     ringListIds: many("own choice: its ring lists, which can't be deleted while they are.", "ring-lists", {
