@@ -1,14 +1,15 @@
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Command } from "commander";
 import { giveOrder } from "../app/offline.ts";
 import { isBeyondOwn, restoreBackup } from "../app/restore.ts";
 import { type Service, upgrade } from "../app/upgrade.ts";
 import { systemClock } from "../base/clock.ts";
-import { CallerError } from "../base/errors.ts";
+import { CallerError, UpstreamError } from "../base/errors.ts";
 import { packUpgrade } from "../operations/upgrade-bundle.ts";
-import { readKey } from "../store/secrets.ts";
+import { keyFingerprint, readKey } from "../store/secrets.ts";
 import { takenBackup } from "./backup.ts";
 import { daemonOf } from "./doctor.ts";
 import { EXIT } from "./exit-codes.ts";
@@ -71,20 +72,31 @@ export function addUpgrade(program: Command, terminal: Terminal, finish: (exitCo
 }
 
 function serviceOf(dataDir: string, unit: string): Service {
-  const systemctl = async (...words: string[]): Promise<string> => (await run("systemctl", words)).stdout;
+  const systemctl = async (...words: string[]): Promise<void> => void (await run("systemctl", words));
+  const credential = credentialOf(unit);
   return {
-    restart: async () => void (await systemctl("restart", "--no-block", unit)),
-    stop: async () => void (await systemctl("stop", unit)),
-    start: async () => void (await systemctl("start", "--no-block", unit)),
+    restart: () => systemctl("restart", "--no-block", unit),
+    stop: () => systemctl("stop", unit),
+    start: () => systemctl("start", "--no-block", unit),
     state: () => daemonOf(dataDir),
-    backup: async () => (await takenBackup((order, args) => giveOrder(dataDir, order, args, systemClock))).path,
+    async backup() {
+      const { path, manifest } = await takenBackup((order, args) => giveOrder(dataDir, order, args, systemClock));
+      const own = join(dataDir, "secret-key");
+      const key = credential ?? (existsSync(own) ? readKey(own) : null);
+      if (key !== null && keyFingerprint(key) === manifest.keyFingerprint) return path;
+      throw new UpstreamError("starting", "The secret key can't be read here, and without it there is no way back.");
+    },
     isBeyond: async () => isBeyondOwn(dataDir),
     async restore(file) {
-      const credentials = await systemctl("show", "--property=LoadCredential", "--value", unit);
-      const [, path] = /(?:^|\s)secret-key:(\S+)/.exec(credentials) ?? [];
-      await restoreBackup({ file, dataDir, clock: systemClock, ...(path && { credential: readKey(path) }) });
+      await restoreBackup({ file, dataDir, clock: systemClock, ...(credential && { credential }) });
     },
   };
+}
+
+/** The secret key where it is a credential of the running service; null where it lies with the data. @source systemd.exec(5) */
+function credentialOf(unit: string): Buffer | null {
+  const path = join("/run/credentials", /\.service$/.test(unit) ? unit : `${unit}.service`, "secret-key");
+  return existsSync(path) ? readKey(path) : null;
 }
 
 function read(path: string): string {

@@ -2,6 +2,7 @@ import { ConflictError } from "../base/errors.ts";
 import { readLicenceFilters } from "../devices/licence-filters.ts";
 import type endpoints from "../resources/devices/endpoints.ts";
 import type { Behaviour } from "../store/store.ts";
+import { checkEndpointConfig } from "./endpoint-config.ts";
 import { failoverStatus, shownFailover } from "./failover-status.ts";
 import type { Health } from "./health.ts";
 
@@ -41,6 +42,7 @@ export function endpointBehaviour({ ownId, health, buildInfo, clock }: EndpointN
   return {
     beforeWrite({ op, before, after }) {
       readLicenceFilters(after?.config);
+      checkEndpointConfig(after?.config);
       if (op === "delete" && before?.id === ownId())
         throw new ConflictError("An appliance can't delete its own endpoint.");
     },

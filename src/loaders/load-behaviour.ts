@@ -1,7 +1,7 @@
 import { invalidValue } from "../base/errors.ts";
 import type loadDefinitions from "../resources/loads/load-definitions.ts";
+import { isCron } from "../settings/cron.ts";
 import type { Behaviour } from "../store/store.ts";
-import { isCron } from "./cron.ts";
 
 /** A definition has times that exist and a path that stays below its folder. */
 export const loadDefinitionBehaviour: Behaviour<typeof loadDefinitions> = {

@@ -1,7 +1,8 @@
 import { isIPv4 } from "node:net";
-import { validate } from "node-cron";
+import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { isHost, isMulticastRange, isTarget, parseListen } from "./addresses.ts";
+import { isCron } from "./cron.ts";
 
 const listen = z
   .string()
@@ -17,7 +18,7 @@ const publicUrl = z
     error: "must not hold a user name or password",
   });
 
-const cron = z.string().refine(validate, "must be a cron expression of five or six fields, such as 30 2 * * *");
+const cron = z.string().refine(isCron, "must be a cron expression of five or six fields, such as 30 2 * * *");
 
 const signingKey = z.string().regex(/^[A-Za-z0-9+/]{43}=$/, "must be base64 of 32 bytes");
 
@@ -181,10 +182,7 @@ export const settingsSchema = z
       .describe("Ed25519 public keys, base64 of their 32 bytes."),
     backups: z
       .strictObject({
-        schedule: z
-          .string()
-          .min(1)
-          .max(100)
+        schedule: cron
           .nullable()
           .default("30 2 * * *")
           .describe(
@@ -192,8 +190,8 @@ export const settingsSchema = z
           ),
         folder: z
           .string()
-          .min(1)
           .max(4_096)
+          .refine(isAbsolute, "must be absolute")
           .nullable()
           .default(null)
           .describe("Absolute folder for backups, better on another disk; null = backups in the data directory."),

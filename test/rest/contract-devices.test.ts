@@ -86,6 +86,14 @@ const ENDPOINTS: readonly Row[] = [
       const body = { name: "Second", config, devices: { any: [1] }, isCucmMigrated: true };
       const endpoint = await made(`${onprem}/endpoints`, body);
       expect(endpoint).toMatchObject({ ...body, isCucmMigrated: false });
+      for (const config of [
+        { backupSchedule: "at two" },
+        { backupSchedule: "0 61 2 * * ?" },
+        { backupSchedule: 5 },
+        { timeZone: "Europe/Nowhere" },
+        { description: ["no text"] },
+      ])
+        expect([config, await refusal("PUT", self, { config })]).toEqual([config, "400 invalid-value config"]);
       const wrong = { config: { phoneFilter: { filters: Array.from({ length: 201 }, () => [NORTH]) } } };
       expect(await refusal("PUT", `${onprem}/endpoints/${endpoint.id}`, wrong)).toBe("400 invalid-value config");
       expect((await call("DELETE", `${onprem}/endpoints/${endpoint.id}`)).status).toBe(200);

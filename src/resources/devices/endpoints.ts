@@ -22,7 +22,7 @@ export default defineResource({
     name: text("What people call the appliance."),
     devices: json("Free data about its devices, kept as it is given.", { maxBytes: 1_048_576 }),
     config: json(
-      "Settings: backupSchedule, description, timeZone, and phoneFilter, speakerFilter and idnFilter that choose the licensed devices. own choice: each is {filterType, filters, logicalExpression} as in a device group, with at most 200 filters; a list within filters must match whole, and a filter that holds nothing licenses every device of its type.",
+      "Settings: backupSchedule (a cron expression in local time; that of the settings file unless given), description, timeZone, and phoneFilter, speakerFilter and idnFilter that choose the licensed devices. own choice: each is {filterType, filters, logicalExpression} as in a device group, with at most 200 filters; a list within filters must match whole, and a filter that holds nothing licenses every device of its type.",
       { maxBytes: 262_144, default: {} },
     ),
     isCucmMigrated: boolean("The call-manager clusters of the appliance come from the cloud.", {
