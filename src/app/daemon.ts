@@ -15,11 +15,13 @@ import type { Log } from "../base/log.ts";
 import { createBellPlanner, createBells } from "../bells/bells.ts";
 import { BELL_TABLES } from "../bells/room-tables.ts";
 import { createBellTimes } from "../bells/timetables.ts";
+import { createAnswerLinks } from "../broadcast/answer-links.ts";
 import type { Broadcaster } from "../broadcast/broadcaster.ts";
 import { createCampaigns } from "../broadcast/campaigns.ts";
 import { createBroadcaster } from "../broadcast/create-broadcaster.ts";
 import { BROADCAST_TABLES } from "../broadcast/room-tables.ts";
 import { createSpeech, type Speech } from "../broadcast/speech.ts";
+import { CALL_MANAGER_TABLES } from "../call-manager/kept-plan.ts";
 import type { PhoneCache } from "../call-manager/phone-cache.ts";
 import { createLicensing } from "../devices/licensing.ts";
 import { builtPluginFolder, ownPluginFolder } from "../extensions/installed-plugins.ts";
@@ -137,6 +139,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
     ...ALARM_TABLES,
     ...INPUT_TABLES,
     ...OPERATION_TABLES,
+    ...CALL_MANAGER_TABLES,
   ];
   const data = openData({ dataDir, declarations, behaviours, tables, clock, events, log, onFatal: options.onFatal });
   end("data", data.close);
@@ -171,14 +174,15 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   // Set below: no plugin runs before it is made.
   let inputs: Inputs;
   const takeInput = (plugin: string, input: unknown): Promise<void> => inputs.take(plugin, input);
-  const channels = joinChannels({ ...options, clock, events, data, sound, speech, registry, endpointId, takeInput });
+  const baseUrl = (): string => settings.api.publicUrl?.replace(/\/+$/, "") ?? server.url;
+  const joined = { clock, events, data, sound, speech, registry, endpointId, takeInput, baseUrl };
+  const channels = joinChannels({ ...options, ...joined });
   const { plugins, broadcaster } = channels;
   const reportsSite = settings.scenarios.syntheticSiteQuestion;
   const scenarios = createScenarios({ store, catalogue, clock, broadcaster, reportsSite });
   const startScenario = scenarios.start;
   inputs = createInputs({ store, clock, log, broadcaster, startScenario, endpointId, by: access.systemBy("inputs") });
   const { files } = store;
-  const baseUrl = (): string => settings.api.publicUrl?.replace(/\/+$/, "") ?? server.url;
   const policy = createAddressPolicy(settings.network);
   const bells = createBellTimes({ ownZone: () => zoneFor(store, null), rules: settings.bells });
   const planner = createBellPlanner({ store, clock, times: bells });
@@ -226,6 +230,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   end("oauth", oauth.close);
   const firstRun = createFirstRun({ dataDir, store, access, clock, signIn });
   const campaigns = createCampaigns({ store, clock, log, broadcaster, by: access.systemBy("campaigns"), baseUrl });
+  const answerLinks = createAnswerLinks({ store, broadcaster });
   const areas = createAreas({ store, clock, events, log, broadcaster, by: access.systemBy("areas") });
   end("areas", areas.stop);
   areas.start();
@@ -248,7 +253,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const managing = { store, clock, log, events, settings, schedule: cronSchedule, by: access.systemBy("call-manager") };
   phoneCache = createCallManagers({ ...managing, endpointId });
   end("phone cache", phoneCache.stop);
-  phoneCache.start();
+  await phoneCache.start();
   const telling = createTelling({ data, clock, events, log, policy, endpointId });
   const { eventStream, webhooks, live } = telling;
   const api = createApi({
@@ -268,6 +273,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
       firstRun,
       eventStream,
       campaigns,
+      answerLinks,
       areas,
       bells,
       baseUrl,
@@ -310,6 +316,8 @@ interface ChannelNeeds {
   endpointId(): string;
   /** Stores what a plugin tells from outside. */
   takeInput(plugin: string, input: unknown): Promise<void>;
+  /** Where the appliance is reached. */
+  baseUrl(): string;
 }
 
 /** Makes the two that need each other: the plugin host reports to the broadcaster, which gives it deliveries. */
@@ -334,6 +342,7 @@ function joinChannels(needs: ChannelNeeds): { plugins: PluginHost; broadcaster: 
     ...{ audio: sound.audio, speech, streamer: sound.streamer, addresses: sound.addresses },
     interfaceAddress: sound.interfaceAddress,
     ttl: settings.audio.ttl,
+    baseUrl: needs.baseUrl,
     by: access.systemBy("broadcast"),
   });
   return { plugins, broadcaster };

@@ -35,6 +35,11 @@ export const systemClock: Clock = {
   soon: (fn) => void setImmediate(fn),
 };
 
+/** Resolves in a later turn of the event loop: long work lets others come in between. */
+export function nextTurn(clock: Pick<Clock, "soon">): Promise<void> {
+  return new Promise((resolve) => clock.soon(resolve));
+}
+
 /** Resolves after `delayMs` of `clock` time, or rejects with the signal's reason as soon as `signal` aborts. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -6,7 +6,8 @@ import type { By, Store } from "../store/store.ts";
 import { accessOf, type ClusterRow } from "./cluster-access.ts";
 import { ClusterFault } from "./cluster-fault.ts";
 import type { ClusterReader } from "./gathering.ts";
-import { type Written, writePhones } from "./phone-rows.ts";
+import { planPhones } from "./phone-plan.ts";
+import { carryOut, type Written, writePhones } from "./phone-rows.ts";
 import type { ReadingKind, ReadingSummary } from "./reading.ts";
 
 /** What updating the phones of clusters needs. */
@@ -34,7 +35,8 @@ const ACTIVITY = {
 } as const satisfies Record<ReadingKind, string>;
 
 /**
- * Reads a cluster and brings its phones in line; nothing is written before everything is read. Leaves activities: what was
+ * Reads a cluster and brings its phones in line; nothing is written before everything is read, nor before what an earlier
+ * reading found is written to its end. Leaves activities: what was
  * asked of the cluster (axl-result), and what changed; none where nothing was asked of its database and nothing changed.
  * Throws ClusterFault.
  */
@@ -45,12 +47,15 @@ export async function updatePhones(
   { signal, onWriting }: { signal: AbortSignal; onWriting(written: number, all: number): void },
 ): Promise<CacheRun> {
   const { store, reader } = needs;
+  const writing = { ...needs, signal };
+  await carryOut(writing, cluster.id);
   const summary = await reader.read(accessOf(cluster, store.secrets), kind);
   try {
     refuseEmpty(needs, cluster, summary);
-    onWriting(0, summary.changed);
-    const onWritten = (phones: number): void => onWriting(phones, summary.changed);
-    const written = await writePhones({ ...needs, signal }, cluster, summary, onWritten);
+    const plan = await planPhones(writing, cluster, summary);
+    const phones = plan.changes.length + plan.gone.length;
+    onWriting(0, phones);
+    const written = await writePhones(writing, cluster.id, plan, (done) => onWriting(done, phones));
     await tell(needs, cluster, { summary, written });
     return { summary, written };
   } catch (error) {

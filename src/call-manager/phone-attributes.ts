@@ -1,22 +1,24 @@
 import type { GatheredPhone } from "./reading.ts";
 
+/** What becomes of attributes; null takes one away, all others stay. */
+export type AttributeChanges = Readonly<Record<string, string | null>>;
+
 /**
- * The attributes of a phone's device: those that the cluster knows replace what was there, all others stay. A phone that is
- * not registered keeps the address that it had last, since it can often be reached without its call manager, unless a
- * registered phone has that address now (`taken`).
+ * What a cluster says of the attributes of a phone's device. A phone that is not registered keeps the address that it had
+ * last, since it can often be reached without its call manager, unless a registered phone has that address now (`taken`).
  * @source digest, `/v1/devices`, attributes
  */
-export function attributesOf(
+export function attributesTold(
   { phone, registration }: GatheredPhone,
   clusterName: string,
   before: Readonly<Record<string, string>>,
   taken: ReadonlySet<string>,
-): Record<string, string> {
+): AttributeChanges {
   const isRegistered = registration?.registered === true;
   const told = registration?.address ?? null;
   const last = told ?? before.IPAddress ?? null;
   const address = isRegistered ? last : last !== null && taken.has(last) ? null : last;
-  const known: Record<string, string | null> = {
+  return {
     Name: phone.name,
     Description: phone.description,
     MACAddress: phone.name.replace(/^SEP/i, ""),
@@ -31,8 +33,15 @@ export function attributesOf(
     IsRegistered: String(isRegistered),
     IPAddress: address,
   };
+}
+
+/** Attributes as they are afterwards; empty ones are left out. */
+export function withChanges(
+  before: Readonly<Record<string, string>>,
+  changes: AttributeChanges,
+): Record<string, string> {
   const attributes = { ...before };
-  for (const [name, value] of Object.entries(known)) {
+  for (const [name, value] of Object.entries(changes)) {
     if (value === null || value === "") delete attributes[name];
     else attributes[name] = value;
   }

@@ -1,4 +1,4 @@
-import type { Timer } from "../base/clock.ts";
+import { sleep, type Timer } from "../base/clock.ts";
 import { ConflictError, UpstreamError } from "../base/errors.ts";
 import type { Events } from "../base/events.ts";
 import callmgrClusters from "../resources/callmgr/callmgr-clusters.ts";
@@ -8,7 +8,7 @@ import { accessOf, type ClusterRow, gatheredHere } from "./cluster-access.ts";
 import { asClusterFault, type FaultCode } from "./cluster-fault.ts";
 import type { ConnectionTest } from "./connection-test.ts";
 import type { ReadingProgress } from "./gathering.ts";
-import { endOrphans } from "./phone-rows.ts";
+import { endOrphans, takeUpPlans } from "./phone-rows.ts";
 import type { ReadingKind } from "./reading.ts";
 
 /** Begins to call `work` at the times of a cron expression; the function returned ends it. */
@@ -50,8 +50,11 @@ export interface PhoneCacheState {
 
 /** The phones of all clusters that this appliance gathers. */
 export interface PhoneCache {
-  /** Reads every cluster once, then by the clock and when a cluster is changed. */
-  start(): void;
+  /**
+   * Writes to its end what an earlier run kept, reads every cluster once, then by the clock and when a cluster is changed.
+   * Resolves once the former is done, or soon.
+   */
+  start(): Promise<void>;
   stop(): Promise<void>;
   /** Resolves once nothing is being read or written. */
   idle(): Promise<void>;
@@ -68,6 +71,8 @@ export interface PhoneCache {
 
 /** Pauses before a reading that failed is made again, the last one over and over. own choice */
 const PAUSES_MS = [30_000, 60_000, 120_000, 300_000];
+/** A start waits no longer for what an earlier run kept. own choice: some 5,000 phones */
+const TAKEN_UP_MS = 3_000;
 /** A cluster that is changed is read once nothing was changed for so long. */
 const SETTLED_MS = 3_000;
 const ORDER: readonly ReadingKind[] = ["partial", "delta", "full"];
@@ -87,6 +92,7 @@ export function createPhoneCache(needs: PhoneCacheNeeds): PhoneCache {
   const { signal } = ending;
   const clusters = new Map<string, Watched>();
   let endings: (() => void)[] = [];
+  let takenUp: Promise<void> = Promise.resolve();
   let chain: Promise<unknown> = Promise.resolve();
 
   function watched(id: string): Watched {
@@ -110,6 +116,7 @@ export function createPhoneCache(needs: PhoneCacheNeeds): PhoneCache {
   }
 
   async function run(id: string, each: Watched): Promise<void> {
+    await takenUp;
     while (each.wanted !== null && !signal.aborted) {
       const kind = each.wanted;
       each.wanted = null;
@@ -162,7 +169,10 @@ export function createPhoneCache(needs: PhoneCacheNeeds): PhoneCache {
     clusters.delete(id);
     tellFault(id, null);
     reader.forget(id).catch(onError);
-    if (!store.get(callmgrClusters, id)) chain = chain.then(() => endOrphans({ ...needs, signal }, id)).catch(onError);
+    if (store.get(callmgrClusters, id)) return;
+    // What is being written of it comes to its end first.
+    const end = (): Promise<void> => endOrphans({ ...needs, signal }, id);
+    chain = Promise.all([chain, each?.running]).then(end).catch(onError);
   }
 
   function onError(error: unknown): void {
@@ -193,7 +203,8 @@ export function createPhoneCache(needs: PhoneCacheNeeds): PhoneCache {
   }
 
   return {
-    start() {
+    async start() {
+      takenUp = takeUpPlans({ ...needs, signal }).catch(onError);
       const changed = events.on("row.changed", ({ resource }) => {
         if (resource === callmgrClusters.name || resource === callmgrOnpremServers.name) review();
       });
@@ -203,17 +214,20 @@ export function createPhoneCache(needs: PhoneCacheNeeds): PhoneCache {
       });
       endings = [changed, ...timed];
       wantAll("full");
+      const enough = new AbortController();
+      await Promise.race([takenUp, sleep(clock, TAKEN_UP_MS, enough.signal).catch(() => undefined)]);
+      enough.abort();
     },
     async stop() {
       ending.abort();
       for (const end of endings) end();
       for (const { timer } of clusters.values()) timer?.cancel();
       await reader.close();
-      await settled();
+      await Promise.all([settled(), takenUp]);
       await chain;
     },
     async idle() {
-      await settled();
+      await Promise.all([settled(), takenUp]);
       await chain;
     },
     state(clusterId) {

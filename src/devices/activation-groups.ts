@@ -1,3 +1,4 @@
+import { nextTurn } from "../base/clock.ts";
 import type { Reader } from "../store/store.ts";
 import { type DeviceSet, differenceOf, emptySet, hasMember, unionOf } from "./device-sets.ts";
 import { countedDevices, type DeviceCounts } from "./group-counts.ts";
@@ -106,7 +107,7 @@ export function createActivations(needs: ActivationNeeds): Activations {
             if (acting !== endpoint) found.push([pk, acting]);
           }
         });
-        await new Promise<void>((resolve) => clock.soon(resolve));
+        await nextTurn(clock);
       }
       return found;
     },

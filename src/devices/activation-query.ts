@@ -1,3 +1,4 @@
+import { nextTurn } from "../base/clock.ts";
 import { invalidValue } from "../base/errors.ts";
 import type { Activations } from "./activation-groups.ts";
 import type { DevicePredicate } from "./device-filter.ts";
@@ -107,7 +108,7 @@ async function reachableBy(
     for (const { pk } of lines) served.add(pk);
     after = lines.at(-1)?.pk ?? 0;
     if (lines.length < LOOKED_UP_AT_ONCE) break;
-    await new Promise<void>((resolve) => clock.soon(resolve));
+    await nextTurn(clock);
   }
   return (device) => isNamed(device) || (served.has(device.pk) && !isAllocated(device));
 }

@@ -1,4 +1,4 @@
-import type { Clock } from "../base/clock.ts";
+import { type Clock, nextTurn } from "../base/clock.ts";
 import type { Reader } from "../store/store.ts";
 import type { FilterableDevice } from "./device-filter.ts";
 import { type CompiledGroup, compileGroups, type GroupDefinition, readGroup } from "./group-definition.ts";
@@ -98,7 +98,7 @@ export async function scanDevices(
   for (const device of everyDevice(reader, selection)) {
     // Looked at for each device: the patterns of one group may take ms.
     if (clock.monotonicMs() >= sliceEnds) {
-      await new Promise<void>((resolve) => clock.soon(resolve));
+      await nextTurn(clock);
       sliceEnds = clock.monotonicMs() + SLICE_MS;
     }
     visit(device);

@@ -1,4 +1,4 @@
-import type { Clock } from "../base/clock.ts";
+import { type Clock, nextTurn } from "../base/clock.ts";
 import type { Events } from "../base/events.ts";
 import devices from "../resources/devices/devices.ts";
 import type { By, Store } from "../store/store.ts";
@@ -102,7 +102,7 @@ async function relicense(endpoint: EndpointLine, needs: LicensingNeeds, isOver: 
         tx.run("UPDATE main.endpoints SET licensed_by = ? WHERE pk = ?", textOf(endpoint.config), endpoint.pk);
       return last;
     });
-    await new Promise<void>((resolve) => clock.soon(resolve));
+    await nextTurn(clock);
   }
 }
 

@@ -1,3 +1,4 @@
+import { nextTurn } from "../base/clock.ts";
 import type { Events } from "../base/events.ts";
 import { createPlaces, type DevicePlaces, type DeviceSet, emptySet, setMember, unionOf } from "./device-sets.ts";
 import type { CompiledGroup } from "./group-definition.ts";
@@ -72,7 +73,6 @@ export function createMemberships(needs: MembershipNeeds): Memberships {
   let isStopped = false;
 
   const isOver = (until: number): boolean => clock.monotonicMs() >= until;
-  const turn = (): Promise<void> => new Promise((resolve) => clock.soon(resolve));
   const readGroups: Step = (until) =>
     groups.read(
       () => isOver(until),
@@ -236,7 +236,7 @@ export function createMemberships(needs: MembershipNeeds): Memberships {
   async function whenKnown<T>(groupIds: readonly string[], use: (sets: GroupSets) => T): Promise<T> {
     const ids = inLowerCase(groupIds);
     const step = bringUp(ids);
-    while (!step(clock.monotonicMs() + SLICE_MS)) await turn();
+    while (!step(clock.monotonicMs() + SLICE_MS)) await nextTurn(clock);
     return use(known(ids));
   }
 
@@ -251,7 +251,7 @@ export function createMemberships(needs: MembershipNeeds): Memberships {
       return whenKnown(groupIds, (sets) => sets.places.keysOf(unionOf(groupIds.flatMap((id) => sets.of(id) ?? []))));
     },
     async groupsOf(deviceId) {
-      while (!readGroups(clock.monotonicMs() + SLICE_MS)) await turn();
+      while (!readGroups(clock.monotonicMs() + SLICE_MS)) await nextTurn(clock);
       const line = lineOf(deviceId);
       const device = line && deviceOf(line);
       const found: string[] = [];
@@ -259,7 +259,7 @@ export function createMemberships(needs: MembershipNeeds): Memberships {
       for (const [id, group] of [...groups.compiled]) {
         if (device && group.contains(device)) found.push(id);
         if (!isOver(until)) continue;
-        await turn();
+        await nextTurn(clock);
         until = clock.monotonicMs() + SLICE_MS;
       }
       return found;

@@ -6,7 +6,7 @@ import { knownCluster } from "../support/call-manager/known-cluster.ts";
 import { startSnmpPeer } from "../support/call-manager/snmp-peer.ts";
 import { initialise, serve } from "../support/product.ts";
 import { type Pulse, pulseIn, startIdle, watched } from "./loop-monitor.ts";
-import { type PhoneRun, type PhoneStory, readPhones, WATCHER } from "./phones.ts";
+import { cutOffWriting, type PhoneRun, type PhoneStory, readPhones, WATCHER } from "./phones.ts";
 
 /** Every way in which an administration interface fails, and how that must be named. */
 const TROUBLES: PhoneStory["troubles"] = [
@@ -41,7 +41,7 @@ export async function measurePhones(count: number, say: (words: string) => void)
   await writeFile(settings, `network: {allowedTargets: [127.0.0.0/8], multicastInterface: 127.0.0.1}\n${callManagers}`);
   const idle = await startIdle(join(folder, "idle.json"));
   const pulseFile = join(folder, "pulse.json");
-  const daemon = await watched(pulseFile, () => serve(data, ["--config", settings]));
+  let daemon = await watched(pulseFile, () => serve(data, ["--config", settings]));
   try {
     // What a daemon does first after its start is not the phones'.
     await pause(3_000);
@@ -58,6 +58,12 @@ export async function measurePhones(count: number, say: (words: string) => void)
     const story = { changes: Math.min(500, count / 2), troubles: TROUBLES, withAlarms: true, withSilentNode: true };
     const run = await readPhones(scene, story, say);
     const { lagMaxMs: machineLagMaxMs } = await pulseIn(join(folder, "idle.json"));
+    const startAgain = async () => {
+      await daemon.end("SIGKILL");
+      daemon = await serve(data, ["--config", settings]);
+      return daemon;
+    };
+    run.broken.push(...(await cutOffWriting({ ...scene, url: daemon.url }, startAgain)));
     return { ...run, pulse: pulse ?? (await pulseIn(pulseFile)), machineLagMaxMs };
   } finally {
     await daemon.end("SIGTERM");

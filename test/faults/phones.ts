@@ -173,6 +173,33 @@ export async function readPhones(
   }
 }
 
+/** Phones that are told to be elsewhere before the daemon is killed. */
+const CUT_OFF = 2_000;
+
+/**
+ * Kills an appliance while it writes what a reading found, and starts it again while the cluster does not answer: its
+ * phones are as before or as they were found. Gives what was broken.
+ */
+export async function cutOffWriting(
+  { url, token, cluster, axl }: Pick<PhoneScene, "url" | "token" | "cluster" | "axl">,
+  startAgain: () => Promise<{ url: string }>,
+): Promise<string[]> {
+  const api = createApiClient(url, token);
+  const [campus] = await listAll<{ id: string }>(api, "/callmgr-clusters");
+  const moved = [...cluster.phones.values()].slice(0, CUT_OFF);
+  for (const phone of moved) phone.pool = "Cut off";
+  await api.post(`/callmgr-clusters/${campus?.id}/phone-cache`, { kind: "full" });
+  const state = () => api.get<CacheState & { phonesWritten: number }>(`/callmgr-clusters/${campus?.id}/phone-cache`);
+  const last = await until(state, (is) => is.phonesWritten > 0 || is.state === "failed", 180_000);
+  axl.trouble = "503";
+  const again = createApiClient((await startAgain()).url, token);
+  const devices = new Map((await allDevices(again)).map((each) => [each.deviceIdentifier, each]));
+  const pools = new Set(moved.map(({ name }) => devices.get(name)?.attributes.CallManagerDevicePool === "Cut off"));
+  axl.trouble = null;
+  if (last.state !== "writing") return [`the daemon was killed while it was ${last.state}`];
+  return pools.size === 1 ? [] : ["a killed daemon left phones of two readings"];
+}
+
 /** Changes so many phones: descriptions, registrations, pools, one that goes, one that comes; gives their names. */
 function change(cluster: KnownCluster, count: number): Set<string> {
   const names = [...cluster.phones.keys()].slice(0, count - 1);

@@ -23,11 +23,13 @@ import { createEvents } from "../../src/base/events.ts";
 import { createLog, type Log } from "../../src/base/log.ts";
 import { BELL_TABLES } from "../../src/bells/room-tables.ts";
 import { createBellTimes } from "../../src/bells/timetables.ts";
+import { createAnswerLinks } from "../../src/broadcast/answer-links.ts";
 import type { Broadcaster } from "../../src/broadcast/broadcaster.ts";
 import { createCampaigns } from "../../src/broadcast/campaigns.ts";
 import { BROADCAST_TABLES } from "../../src/broadcast/room-tables.ts";
 import { createSpeech } from "../../src/broadcast/speech.ts";
 import { createGathering } from "../../src/call-manager/gathering.ts";
+import { CALL_MANAGER_TABLES } from "../../src/call-manager/kept-plan.ts";
 import { createPhoneCache } from "../../src/call-manager/phone-cache.ts";
 import { failoverStatus } from "../../src/health/failover-status.ts";
 import { INPUT_TABLES } from "../../src/inputs/room-tables.ts";
@@ -164,6 +166,7 @@ export async function openApi(
       ...ALARM_TABLES,
       ...INPUT_TABLES,
       OPERATION_MARKS,
+      ...CALL_MANAGER_TABLES,
     ],
     dataDir,
     catalogue,
@@ -240,6 +243,7 @@ export async function openApi(
     },
     eventStream: telling.eventStream,
     campaigns,
+    answerLinks: createAnswerLinks({ store, broadcaster }),
     bulkUploads,
     loaders,
     phoneCache,

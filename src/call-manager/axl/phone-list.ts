@@ -10,7 +10,7 @@ export interface PageNeeds {
   client: AxlClient;
   clock: Clock;
   signal: AbortSignal;
-  /** Told the rows that were read so far. */
+  /** Told how many rows each answer has. */
   onRows(rows: number): void;
 }
 
@@ -27,12 +27,10 @@ const TAGS = [
 export async function readPhones(needs: PageNeeds): Promise<Map<string, Phone>> {
   const asked = `<searchCriteria>${element("name", "SEP%")}</searchCriteria><returnedTags>${TAGS.map((tag) => `<${tag}/>`).join("")}</returnedTags>`;
   for (let tries = 0; ; tries++) {
-    let rows = 0;
     const phones = await readAll(async (skip, first) => {
       const answer = await needs.client.call("listPhone", asked + element("skip", skip) + element("first", first));
       const page = listOf(answer.phone).map(phoneOf);
-      rows += page.length;
-      needs.onRows(rows);
+      needs.onRows(page.length);
       return page;
     }, needs);
     const byName = new Map(

@@ -21,6 +21,7 @@ import { partition } from "../../../src/broadcast/stages/partition.ts";
 import { prepare } from "../../../src/broadcast/stages/prepare.ts";
 import { queue } from "../../../src/broadcast/stages/queue.ts";
 import { resolve } from "../../../src/broadcast/stages/resolve.ts";
+import { CALL_MANAGER_TABLES } from "../../../src/call-manager/kept-plan.ts";
 import { deviceBehaviour } from "../../../src/devices/device-behaviour.ts";
 import notifications from "../../../src/resources/broadcasts/notifications.ts";
 import deviceGroups from "../../../src/resources/devices/device-groups.ts";
@@ -91,7 +92,7 @@ export async function openBroadcasts(
     dataDir: makeTempDir(),
     catalogue: createCatalogue(await loadDeclarations([OWN_DECLARATIONS])),
     behaviours: { devices: deviceBehaviour(findProvider, () => []) as unknown as Behaviour, ...behaviours },
-    tables: [...BROADCAST_TABLES, ...AREA_TABLES, ...SCENARIO_TABLES, ...ALARM_TABLES],
+    tables: [...BROADCAST_TABLES, ...AREA_TABLES, ...SCENARIO_TABLES, ...ALARM_TABLES, ...CALL_MANAGER_TABLES],
     clock: realClock ?? clock,
     events,
     log: silentLog,
