@@ -36,8 +36,8 @@ export interface Run {
 
 /** Longest work of one transaction. @source interfaces.md, Writing and reading */
 const SLICE_MS = 4;
-/** Bytes that are parsed at once, without a turn for others. own choice: 1 to 4 ms of work */
-const READ_BYTES = 8_192;
+/** Bytes that are parsed at once, without a turn for others. own choice: 1 to 4 ms of work, more before it is compiled */
+const READ_BYTES = 4_096;
 /** Lines that are read ahead of a transaction. own choice */
 const READ_AT_ONCE = 200;
 /** The row tells its progress in steps of so much. own choice: each is an entry of the audit and of the feed */

@@ -21,6 +21,8 @@ export class BrokenTable extends CallerError {
 }
 
 const LONGEST_LINE = 1_048_576;
+/** No pieces are kept ready, which would all be parsed in the same turn of the event loop. */
+const ONE_PIECE = { writableHighWaterMark: 1 };
 
 /**
  * Lines of a table in order, its head line first; blank ones are passed over. `delimiter` is a tab or a comma; cells may
@@ -35,9 +37,14 @@ export async function* readTable(bytes: AsyncIterable<Uint8Array>, delimiter: "\
     relax_quotes: delimiter === "\t",
     skip_empty_lines: true,
     max_record_size: LONGEST_LINE,
+    ...ONE_PIECE,
   });
   let last = 0;
-  const lines = pipeline(Readable.from(texts(bytes, () => last + 1)), parser, () => undefined);
+  const pieces = Readable.from(
+    texts(bytes, () => last + 1),
+    { highWaterMark: 1 },
+  );
+  const lines = pipeline(pieces, parser, () => undefined);
   try {
     for await (const { record, info } of lines as AsyncIterable<Parsed>) {
       last = info.lines;

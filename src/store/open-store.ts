@@ -6,6 +6,7 @@ import type { Log } from "../base/log.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource, RowOf, SystemValues } from "../schema/resource.ts";
 import { createBatches } from "./batches.ts";
+import { createCheckpoint } from "./checkpoint.ts";
 import { cloneRow } from "./clone.ts";
 import { copyDatabase } from "./copy.ts";
 import { openDatabase, openInMemory } from "./database.ts";
@@ -95,6 +96,7 @@ export function openStore(options: StoreOptions): Store {
     db,
     clock,
     beforeCommit: searchIndex.catchUp,
+    checkpoint: createCheckpoint(db),
     onRollback: writer.forget,
     onFatal: options.onFatal,
   });
@@ -192,9 +194,9 @@ export function openStore(options: StoreOptions): Store {
       db.close();
     },
   };
+  return opened;
 }
 
-  return opened;
 /** The key that the data is sealed with; closes the database when it is not there. */
 function keyOf({ key, dataDir }: StoreOptions, db: ReturnType<typeof openDatabase>): Buffer {
   try {

@@ -1,6 +1,7 @@
 import type Database from "better-sqlite3";
 import type { Clock } from "../base/clock.ts";
 import { UpstreamError } from "../base/errors.ts";
+import type { Checkpoint } from "./checkpoint.ts";
 
 /** A write waiting for its group commit. */
 interface Job {
@@ -17,13 +18,15 @@ const GROUP_MS = 8;
 
 /**
  * What the queue needs. `beforeCommit` runs in every transaction but those with an emergency, which nothing may hold up;
- * when it says true, or had to stand back, another one follows, though nobody waits to write. `onRollback` is told when anything was undone; `onFatal` when a commit's outcome is
- * unknown.
+ * when it says true, or had to stand back, another one follows, though nobody waits to write. `checkpoint` gets a turn of
+ * the event loop to itself, unless an emergency waits, and says whether it needed it. `onRollback` is told when anything
+ * was undone; `onFatal` when a commit's outcome is unknown.
  */
 export interface WriteQueueOptions {
   db: Database.Database;
   clock: Clock;
   beforeCommit: () => boolean;
+  checkpoint: Checkpoint;
   onRollback: () => void;
   onFatal: (error: unknown) => void;
 }
@@ -40,6 +43,8 @@ export class WriteQueue {
   readonly #release: Database.Statement;
   readonly #lanes: Record<"emergency" | "normal", Job[]> = { emergency: [], normal: [] };
   #scheduled = false;
+  /** `beforeCommit` has more to do, though nobody waits to write. */
+  #behind = false;
   #closed = false;
   #fatal = false;
 
@@ -74,6 +79,7 @@ export class WriteQueue {
 
   /** Has `beforeCommit` run soon. */
   wake(): void {
+    this.#behind = true;
     if (!this.#closed) this.#schedule();
   }
 
@@ -89,8 +95,9 @@ export class WriteQueue {
     this.#options.clock.soon(() => {
       this.#scheduled = false;
       if (this.#closed) return;
-      this.#drain();
-      if (this.#lanes.emergency.length + this.#lanes.normal.length > 0) this.#schedule();
+      const { emergency, normal } = this.#lanes;
+      if (emergency.length > 0 || !this.#options.checkpoint.run()) this.#drain();
+      if (this.#behind || emergency.length + normal.length > 0 || this.#options.checkpoint.isDue()) this.#schedule();
     });
   }
 
@@ -98,6 +105,7 @@ export class WriteQueue {
     const { clock } = this.#options;
     const jobs: Job[] = [];
     const urgent = this.#lanes.emergency.length > 0;
+    this.#behind = false;
     try {
       this.#begin.run();
       const began = clock.monotonicMs();
@@ -106,9 +114,8 @@ export class WriteQueue {
         this.#runJob(job);
         if (clock.monotonicMs() - began > GROUP_MS) break;
       }
-      const more = urgent || this.#options.beforeCommit();
+      this.#behind = urgent || this.#options.beforeCommit();
       this.#commit.run();
-      if (more) this.wake();
     } catch (error) {
       this.#groupFailed(jobs, error);
       return;

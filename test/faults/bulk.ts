@@ -16,6 +16,8 @@ export interface BulkRun {
   /** The daemon's loop during test and commit; beside it what the machine itself keeps everybody waiting. */
   pulse: Pulse;
   machineLagMaxMs: number;
+  /** What the kernel says a process used at most at once that did nothing: time that was stolen from the machine. */
+  machineTurnMaxMs: number;
   /** Promises that were not kept, in words. */
   broken: string[];
 }
@@ -152,8 +154,8 @@ export async function bulk(lines: number, say: (progress: string) => void): Prom
     expect(said, `the line that passes the limit says so (${tooMany?.line}: ${tooMany?.resourceResponse})`);
 
     const pulse = worst(pulses);
-    const { lagMaxMs: machineLagMaxMs } = await pulseIn(join(folder, "idle.json"));
-    return { lines, testSeconds, commitSeconds, writeMaxMs, pulse, machineLagMaxMs, broken };
+    const { lagMaxMs: machineLagMaxMs, turnMaxMs: machineTurnMaxMs } = await pulseIn(join(folder, "idle.json"));
+    return { lines, testSeconds, commitSeconds, writeMaxMs, pulse, machineLagMaxMs, machineTurnMaxMs, broken };
   } finally {
     idle.stop();
     await daemon.end("SIGTERM");

@@ -1,7 +1,12 @@
 import type Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
+import { type Checkpoint, createCheckpoint } from "../../../src/store/checkpoint.ts";
+import { openDatabase } from "../../../src/store/database.ts";
 import { WriteQueue } from "../../../src/store/write-queue.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
+import { makeTempDir } from "../../support/temp-dir.ts";
+
+const NEVER_DUE: Checkpoint = { isDue: () => false, run: () => false };
 
 /** A database in which no transaction can begin. */
 function closedDoor(code: string) {
@@ -27,6 +32,7 @@ describe("a database in which no transaction can begin", () => {
       db,
       clock,
       beforeCommit: () => false,
+      checkpoint: NEVER_DUE,
       onRollback: () => {},
       onFatal: () => fatals++,
     });
@@ -49,7 +55,14 @@ describe("what runs before each COMMIT", () => {
       steps.push("indexing");
       return false;
     };
-    const queue = new WriteQueue({ db, clock, beforeCommit, onRollback: () => {}, onFatal: () => {} });
+    const queue = new WriteQueue({
+      db,
+      clock,
+      beforeCommit,
+      checkpoint: NEVER_DUE,
+      onRollback: () => {},
+      onFatal: () => {},
+    });
     const written = queue.write(
       () => steps.push("emergency"),
       () => steps.push("done"),
@@ -61,5 +74,55 @@ describe("what runs before each COMMIT", () => {
     const order = steps.filter((step) => ["emergency", "indexing", "done"].includes(step));
     expect(order).toEqual(["emergency", "done", "indexing"]);
     queue.stop();
+  });
+});
+
+describe("what lies in the log", () => {
+  it("is moved into the database by a turn of its own, which an emergency does not wait for", async () => {
+    const db = openDatabase(makeTempDir());
+    db.exec("CREATE TABLE notes (text BLOB)");
+    const note = db.prepare("INSERT INTO notes VALUES (randomblob(100000))");
+    const inLog = () => {
+      const [{ log, checkpointed }] = db.pragma("wal_checkpoint(NOOP)") as [{ log: number; checkpointed: number }];
+      return log - checkpointed;
+    };
+    const clock = createFakeClock();
+    const checkpoint = createCheckpoint(db);
+    const turns: string[] = [];
+    const watched: Checkpoint = {
+      ...checkpoint,
+      run() {
+        const wasDue = checkpoint.run();
+        if (wasDue) turns.push(`moved, ${inLog()} left`);
+        return wasDue;
+      },
+    };
+    const beforeCommit = () => false;
+    const queue = new WriteQueue({
+      db,
+      clock,
+      beforeCommit,
+      checkpoint: watched,
+      onRollback: () => {},
+      onFatal: (error) => expect.fail(String(error)),
+    });
+    const write = (name: string, notes: number, lane: "normal" | "emergency" = "normal") =>
+      queue.write(
+        () => {
+          for (let n = 0; n < notes; n++) note.run();
+        },
+        () => turns.push(name),
+        lane,
+      );
+    const all = [write("few", 2)];
+    await clock.advance(0);
+    expect([turns, checkpoint.isDue()]).toEqual([["few"], false]);
+    all.push(write("many", 45).then(() => void all.push(write("urgent", 1, "emergency"), write("next", 1))));
+    await clock.advance(0);
+    await Promise.all(all);
+    await Promise.all(all);
+    expect(turns).toEqual(["few", "many", "urgent", "next", "moved, 0 left"]);
+    queue.stop();
+    db.close();
   });
 });
