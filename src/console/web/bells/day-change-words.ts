@@ -10,6 +10,7 @@ export function changeWords(change: DayChangeRow, { t, language }: Pick<Words, "
   if (kind === "early-dismissal") return t("change.words-early", times);
   if (kind === "no-bells") return t("change.words-none");
   if (kind === "mute") return t("change.words-mute", times);
+  if (kind === "move-ring") return t("change.words-move", times);
   if (kind === "mute-hours") return t("change.words-mute-hours", times);
   return likeDate ? t("change.words-like", { day: dayWords(likeDate, language, "long") }) : t("change.words-list");
 }
@@ -30,5 +31,6 @@ export function ringListChangeWords(change: string, { t }: Pick<Words, "t">): st
   if (kind === "delay") return t("change.words-delay", { n: Number(first) });
   if (kind === "earlier") return t("change.words-earlier", { n: Number(first) });
   if (kind === "end") return t("change.words-early", { until: shortTime(first) });
+  if (kind === "move") return t("change.words-move", { until: shortTime(second) });
   return t("change.words-mute-hours", { from: shortTime(first), until: shortTime(second) });
 }

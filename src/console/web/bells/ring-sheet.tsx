@@ -1,10 +1,12 @@
 import { Button } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { readTime, secondsOf } from "../../../bells/local-times.ts";
-import type { Rehearsed, RingListRow } from "../api/bell-rows.ts";
+import type { DayChangeRow, Rehearsed, RingListRow } from "../api/bell-rows.ts";
 import { useChange } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
+import { ChoiceBar } from "../parts/choice-bar.tsx";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { SideSheet } from "../parts/side-sheet.tsx";
 import { useUnsaved } from "../parts/use-unsaved.tsx";
@@ -70,36 +72,47 @@ export function RingSheet({ block, name, list, scheduleNames, to, onClose }: Rin
 }
 
 const ROUTE = "ring-lists/{ringListId}";
+const DAY_CHANGES = "bell-schedules-day-changes";
 
-/** Another time for the ring, on every day of its ring list. */
+type Reach = "day" | "list";
+
+/** What is sent: a change of the one day, or other times in the ring list. */
+type Sent = { reach: Reach; body: object };
+
+/** Another time for the ring: on this day alone, or on every day of its ring list. */
 function Move({ block, list, to, onClose }: Pick<RingSheetProps, "block" | "to" | "onClose"> & { list: RingListRow }) {
   const { t } = useWords();
-  const { client, say } = useConsole();
   const [time, setTime] = useState(to ?? block.localTime);
-  const params = { ringListId: list.id };
+  const [reach, setReach] = useState<Reach>("day");
   const isMoved = readTime(time) !== null && time !== block.localTime;
-  const body = isMoved ? { entries: entriesWith(list, block, time) } : null;
-  const difference = useDifference(body, (asked) => client.put<Rehearsed>(ROUTE, params, asked, DRY_RUN));
-  const move = useChange<object, void>("ring-lists", async (changed) => {
-    await client.put(ROUTE, params, changed);
-    say(
-      t("ring.moved", { time: shortTime(time) }),
-      () => void client.put(ROUTE, params, { entries: writtenEntries(list.entries) }),
-    );
-    onClose();
-  });
+  const body = isMoved
+    ? reach === "day"
+      ? dayChangeOf(block, time)
+      : { entries: entriesWith(list, block, time) }
+    : null;
+  const { rehearse, move } = useMoving({ list, time, onClose });
+  const difference = useDifference(body && { reach, body }, rehearse);
   const unsaved = useUnsaved(isMoved && !move.isPending && !move.isSuccess);
   return (
     <form
       className="stack"
       onSubmit={(event) => {
         event.preventDefault();
-        if (body) move.mutate(body);
+        if (body) move.mutate({ reach, body });
       }}
     >
+      <ChoiceBar<Reach>
+        label={t("ring.move-when")}
+        value={reach}
+        choices={[
+          { value: "day", label: t("ring.move-day") },
+          { value: "list", label: t("ring.move-list") },
+        ]}
+        onChange={setReach}
+      />
       <TimeField
         label={t("ring.move-to")}
-        description={t("ring.move-hint", { list: list.name })}
+        description={reach === "day" ? t("ring.move-day-hint") : t("ring.move-hint", { list: list.name })}
         value={time}
         autoFocus={to !== null}
         onChange={setTime}
@@ -126,6 +139,40 @@ function Move({ block, list, to, onClose }: Pick<RingSheetProps, "block" | "to" 
       </div>
     </form>
   );
+}
+
+/** Tells what a move does, and does it; it can be undone. */
+function useMoving({ list, time, onClose }: { list: RingListRow; time: string; onClose(): void }) {
+  const { t } = useWords();
+  const { client, say } = useConsole();
+  const queries = useQueryClient();
+  const params = { ringListId: list.id };
+  const rehearse = ({ reach, body }: Sent): Promise<Rehearsed> =>
+    reach === "list"
+      ? client.put<Rehearsed>(ROUTE, params, body, DRY_RUN)
+      : client.post<Rehearsed>(DAY_CHANGES, {}, body, {}, DRY_RUN);
+  const takeBack = async (dayChangeId: string) => {
+    await client.remove("bell-schedules-day-changes/{dayChangeId}", { dayChangeId });
+    for (const name of ["bell-schedules", DAY_CHANGES]) await queries.invalidateQueries({ queryKey: [name] });
+  };
+  const move = useChange<Sent, void>("ring-lists", async ({ reach, body }) => {
+    const words = t("ring.moved", { time: shortTime(time) });
+    if (reach === "list") {
+      await client.put(ROUTE, params, body);
+      say(words, () => void client.put(ROUTE, params, { entries: writtenEntries(list.entries) }));
+    } else {
+      const { id } = await client.post<DayChangeRow>(DAY_CHANGES, {}, body);
+      for (const name of ["bell-schedules", DAY_CHANGES]) await queries.invalidateQueries({ queryKey: [name] });
+      say(words, () => void takeBack(id));
+    }
+    onClose();
+  });
+  return { rehearse, move };
+}
+
+function dayChangeOf({ localDate, entryId, rings }: Block, until: string): object {
+  const bellScheduleIds = [...new Set(rings.map(({ bellScheduleId }) => bellScheduleId))];
+  return { kind: "move-ring", startDate: localDate, entryId, until, bellScheduleIds };
 }
 
 /** On a day that is delayed the ring stands elsewhere than in its list: both move by as much. */
