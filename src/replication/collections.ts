@@ -1,6 +1,19 @@
-import { COMMANDS, CONFLICTS, DECIDED, DIGESTS, HEAD, LEASES, LINKS, NAMES, ROWS, SITE_ROWS } from "./hub/tables.ts";
+import {
+  COMMANDS,
+  CONFLICTS,
+  DECIDED,
+  DIGESTS,
+  HEAD,
+  LEASES,
+  LINKS,
+  NAMES,
+  ROWS,
+  SITE_ROWS,
+  WAITING,
+} from "./hub/tables.ts";
 import { INBOX } from "./site/inbox.ts";
-import { BASE, EDITS, LINK, OUT, PARKED, SHADOW, STAGE } from "./site/tables.ts";
+import { ACTIVITIES, BASE, EDITS, LINK, OUT, PARKED, SHADOW, STAGE } from "./site/tables.ts";
+import { HUB_FILES, SITE_FILES } from "./wanted-files.ts";
 import type { Collection } from "./work.ts";
 
 /** All that an appliance keeps for the link. */
@@ -13,6 +26,8 @@ export const SITE_COLLECTIONS = [
   EDITS,
   PARKED,
   INBOX,
+  ACTIVITIES,
+  SITE_FILES,
 ] as unknown as Collection<never>[];
 
 /** All that the cloud keeps for its links. */
@@ -27,4 +42,6 @@ export const HUB_COLLECTIONS = [
   DIGESTS,
   NAMES,
   LEASES,
+  WAITING,
+  HUB_FILES,
 ] as unknown as Collection<never>[];

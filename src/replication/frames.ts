@@ -9,6 +9,12 @@ export type DownRow = readonly [op: "p" | "d", type: string, id: string, seq: nu
 /** A record that goes up; `uid` names it for good, whatever its number. */
 export type UpRow = readonly [op: "p" | "d", type: string, id: string, oseq: number, uid: string, body?: Body];
 
+/** What may be on its way in one direction of bulk data before some of it is acknowledged. */
+export interface Credit {
+  frames: number;
+  bytes: number;
+}
+
 /** Where the appliance stands; the first frame of a connection. */
 export interface Hello {
   t: "hello";
@@ -30,6 +36,8 @@ export interface Hello {
   fresh: boolean;
   /** Names of the resources that this version knows. */
   types: readonly string[];
+  /** What the cloud may send before an `ack`. */
+  credit: Credit;
 }
 
 /** What the cloud has of the appliance; the first frame down. */
@@ -43,8 +51,8 @@ export interface Welcome {
   inc: number;
   up: Readonly<Record<Lane, { hw: number; tail: string | null }>>;
   resync: { h0: number; after: string | null } | null;
-  /** Frames that may be sent before an `ack`. */
-  credit: number;
+  /** What the appliance may send before an `ack`. */
+  credit: Credit;
 }
 
 /** What was decided of one edit. `lost` are the fields in which the cloud's value stayed. */
@@ -97,10 +105,35 @@ export interface SnapPage {
   end: boolean;
 }
 
+/** What an appliance can be told to do, beside sounding something. @source service-api.md, endpoint activities */
+export const ORDER_KINDS = [
+  "device-sync",
+  "phone-cache-rebuild",
+  "upgrade",
+  "upgrade-all",
+  "backup",
+  "collect-logs",
+  "restart",
+  "full-resync",
+  "replication-queue-reset",
+  "replication-clean-up",
+] as const;
+
+/** One of them. */
+export type OrderKind = (typeof ORDER_KINDS)[number];
+
+/** A file by its content. */
+export interface FileName {
+  /** SHA-256, hex. */
+  sha256: string;
+  size: number;
+}
+
 /** What is to be done when nobody is there to say it again. @source replication.md 5 */
 export interface Command {
   cid: string;
-  kind: "broadcast" | "cancel" | "admin";
+  kind: "broadcast" | "cancel" | OrderKind;
+  /** Orders are `admin`. */
   class: "emergency" | "routine" | "admin";
   /** Cloud time after which it must not begin, epoch ms. */
   notAfter: number;
@@ -110,6 +143,8 @@ export interface Command {
   /** The command that a cancel takes back. */
   ref: string | null;
   body: Body;
+  /** Files that it sounds, which are fetched before all others. */
+  needs?: readonly FileName[];
 }
 
 /** A command on its way. */
@@ -133,10 +168,26 @@ export type Frame =
   | { t: "heard"; cid: string }
   | { t: "ack"; feed: "down.bulk" | `up.${Lane}`; to: number }
   | { t: "ping"; t0: number; groups: readonly string[] }
-  | { t: "pong"; t0: number; ct: number; leases: readonly Lease[] }
+  | { t: "pong"; t0: number; ct: number; head: number; leases: readonly Lease[] }
   | { t: "digest"; applied: number; type: string; buckets: readonly Digest[] }
   | { t: "repair"; at: number; type: string; buckets: readonly number[]; rows: readonly DownRow[] }
-  | { t: "err"; code: "gap" | "fenced" | "restored" | "refused" };
+  | { t: "need"; sha256: string; from: number }
+  | Chunk
+  | { t: "err"; code: CloseCode; reason?: string };
+
+/** Why a side closed the connection. */
+export type CloseCode = "gap" | "fenced" | "restored" | "refused" | "schema";
+
+/** Bytes of a file, as asked for. */
+export interface Chunk {
+  t: "chunk";
+  sha256: string;
+  at: number;
+  /** Base64; null where the file is not known. */
+  data: string | null;
+  /** Nothing more follows until it is asked for. */
+  last: boolean;
+}
 
 /** Who of a group's appliances is active. A higher term makes all lower ones void. */
 export interface Lease {
@@ -150,11 +201,24 @@ export interface Lease {
 export interface Limits {
   pageRows: number;
   pageBytes: number;
-  /** Frames in flight. @source replication.md, amendments: 8 */
-  credit: number;
+  /** What this side takes before it acknowledges. */
+  credit: Credit;
   /** Rows applied in one transaction. */
   sliceRows: number;
+  /** Bytes of a file in one frame, and frames that answer one request. */
+  chunkBytes: number;
+  chunks: number;
 }
+
+/** @source replication.md 3 and amendments; own choice: files by 48 KiB, which are 64 KiB as base64 */
+export const LIMITS: Limits = {
+  pageRows: 200,
+  pageBytes: 64 * 1024,
+  credit: { frames: 8, bytes: 1024 * 1024 },
+  sliceRows: 200,
+  chunkBytes: 48 * 1024,
+  chunks: 8,
+};
 
 /** One end of a connection, in order and without gaps until it is closed. */
 export interface Wire {

@@ -6,6 +6,8 @@ import type { AnyResource, ReplicationClass } from "../schema/resource.ts";
 export interface ReplicatedTypes {
   /** Names of the resources whose rows the cloud owns, sorted. */
   readonly fromCloud: readonly string[];
+  /** Names of the resources that are state of an appliance, sorted. */
+  readonly stateOfSites: readonly string[];
   /** Changes when any of them is declared differently. */
   readonly fingerprint: string;
   /** Greater than that of any resource its rows refer to, circles aside; below 1000. */
@@ -16,6 +18,8 @@ export interface ReplicatedTypes {
   idLists(type: string): ReadonlySet<string>;
   /** Field whose value no two rows share and that may be changed a little to keep it so; null when there is none. */
   nameField(type: string): string | null;
+  /** Fields that hold files. */
+  filesOf(type: string): readonly string[];
 }
 
 /** Reads it off the declarations. */
@@ -24,19 +28,26 @@ export function replicatedTypes(catalogue: Catalogue): ReplicatedTypes {
   const isFromCloud = ({ replicate }: AnyResource): boolean => replicate === "A" || replicate === "B";
   const fromCloud = catalogue.all.filter(isFromCloud).sort((a, b) => (a.name < b.name ? -1 : 1));
   const find = (type: string): AnyResource | null => (catalogue.has(type) ? catalogue.byName(type) : null);
+  const known = new Map<string, string[]>();
+  const fieldsOf = (type: string, kind: "many" | "file"): string[] => {
+    const key = `${kind}/${type}`;
+    const fields = Object.entries(find(type)?.fields ?? {});
+    const found = known.get(key) ?? fields.flatMap(([name, field]) => (field.kind === kind ? [name] : []));
+    known.set(key, found);
+    return found;
+  };
   const declared = fromCloud.map(({ name, fields }) => [
     name,
     Object.entries(fields).map(([key, { kind }]) => [key, kind]),
   ]);
   return {
     fromCloud: fromCloud.map(({ name }) => name),
+    stateOfSites: catalogue.all.flatMap(({ name, replicate }) => (replicate === "C" ? [name] : [])).sort(),
     fingerprint: createHash("sha256").update(JSON.stringify(declared)).digest("hex").slice(0, 16),
     rankOf: (type) => ranks.get(type) ?? 0,
     classOf: (type) => find(type)?.replicate ?? "local",
-    idLists(type) {
-      const fields = Object.entries(find(type)?.fields ?? {});
-      return new Set(fields.filter(([, { kind }]) => kind === "many").map(([name]) => name));
-    },
+    idLists: (type) => new Set(fieldsOf(type, "many")),
+    filesOf: (type) => fieldsOf(type, "file"),
     nameField(type) {
       const name = find(type)?.fields.name;
       return name?.kind === "text" && name.unique ? "name" : null;

@@ -66,6 +66,12 @@ export function createSqliteWork(store: Store, catalogue: Catalogue, by: By): Sq
         return scan(statement.of, statement.range, reader);
       case "row":
         return shown(statement.type, statement.id, reader);
+      case "ids": {
+        const { type, after, limit } = statement;
+        if (!catalogue.has(type)) return [];
+        const sql = `SELECT id FROM ${tableOf(catalogue.byName(type))} WHERE id > ? ORDER BY id LIMIT ?`;
+        return reader.all<{ id: string }>(sql, after ?? "", limit).map(({ id }) => id);
+      }
     }
     if (!tx) return null;
     switch (statement.do) {

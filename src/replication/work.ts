@@ -43,6 +43,7 @@ export type Statement =
   | { do: "clear"; of: Collection<never> }
   | { do: "scan"; of: Collection<never>; range: Range }
   | { do: "row"; type: string; id: string }
+  | { do: "ids"; type: string; after: string | null; limit: number }
   | { do: "apply"; type: string; id: string; body: Body | null };
 
 /**
@@ -95,6 +96,11 @@ export function* scan<R>(of: Collection<R>, range: Range = {}): Work<R[]> {
 /** The product's own row as it is shown, null when there is none. */
 export function* shownRow(type: string, id: string): Work<Body | null> {
   return yield { do: "row", type, id };
+}
+
+/** Ids of the product's own rows of a resource, in their order, after one of them. */
+export function* productIds(type: string, after: string | null, limit: number): Work<string[]> {
+  return yield { do: "ids", type, after, limit };
 }
 
 /** Writes (or, with null, removes) the product's own row. What a refused row did is undone. */

@@ -44,7 +44,13 @@ export const PACKAGE_OWNERS: readonly { packages: readonly string[]; folders: re
   { packages: ["better-sqlite3", "drizzle-orm"], folders: [/^src\/store\//] },
   {
     packages: ["zod"],
-    folders: [/^src\/schema\//, /^src\/settings\//, /^src\/plugin-api\//, /^plugins\/[^/]+\/config\.ts$/],
+    folders: [
+      /^src\/schema\//,
+      /^src\/settings\//,
+      /^src\/plugin-api\//,
+      /^plugins\/[^/]+\/config\.ts$/,
+      /^src\/replication\/frame-schemas\.ts$/,
+    ],
   },
   { packages: ["koa", "koa-*", "@koa/*"], folders: [/^src\/rest\//] },
   { packages: ["@node-oauth/*"], folders: [/^src\/access\//] },

@@ -27,7 +27,7 @@ function doorsOf(files: SourceTree): string[] {
 
 /** Of the room, but for sockets, certificates and heartbeats: of these the simulation has its own. */
 function isProtocol(path: string): boolean {
-  return path.startsWith("src/replication/") && !path.startsWith("src/replication/link/");
+  return path.startsWith("src/replication/") && !/\/(?:link|identity|failover)\//.test(path);
 }
 
 /** Files of the replication that the entries reach. */

@@ -7,8 +7,9 @@ import { type Body, scan } from "../../src/replication/work.ts";
 import type { Dice } from "./dice.ts";
 import type { Figures } from "./figures.ts";
 import { createMachine, type Disk, type Machine } from "./machine.ts";
+import type { MemoryBlobs } from "./memory-blobs.ts";
 import type { End } from "./network.ts";
-import type { Oracle } from "./oracle.ts";
+import { type Oracle, Violation } from "./oracle.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
 /** What the cloud of the simulation needs. */
@@ -18,6 +19,7 @@ export interface CloudMachineNeeds {
   dice: Dice;
   types: ReplicatedTypes;
   limits: Limits;
+  blobs: MemoryBlobs;
   oracle: Oracle;
   figures: Figures;
   violated(error: unknown): void;
@@ -30,9 +32,10 @@ export interface CloudMachineNeeds {
 /** The cloud of the simulation: the product's own hub, on a machine that may die. */
 export interface CloudMachine {
   readonly machine: Machine;
+  readonly blobs: MemoryBlobs;
   hub: Hub | null;
   /** The cloud's end of a new connection, null while it is down. */
-  accept(wire: Wire): End | null;
+  accept(wire: Wire, name: string): End | null;
   boot(): Promise<void>;
   backUp(): void;
   restore(): void;
@@ -61,21 +64,25 @@ export function createCloudMachine(needs: CloudMachineNeeds): CloudMachine {
 
   const cloud: CloudMachine = {
     machine,
+    blobs: needs.blobs,
     hub: null,
     async boot() {
       if (machine.life) return;
       const { store, clock } = machine.boot();
-      const hub = createHub({ store, clock, types, limits, newId: dice.id, onFault: violated });
+      const hub = createHub({
+        ...{ store, clock, types, limits, blobs: needs.blobs, newId: dice.id, onFault: violated },
+        onBadPeer: (endpoint, reason) => violated(new Violation(`${endpoint}: ${reason}`)),
+      });
       await hub.start();
       if (mustBeginEpoch) await store.transact(() => beginEpoch(dice.id(), clock.now()));
       mustBeginEpoch = false;
       cloud.hub = hub;
     },
-    accept(wire) {
+    accept(wire, name) {
       const { hub } = cloud;
       const { life } = machine;
       if (!hub || !life) return null;
-      const session = hub.connected(wire);
+      const session = hub.connected(wire, name);
       return {
         frame(frame) {
           if (!life.isAlive) return;

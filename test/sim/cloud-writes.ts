@@ -1,6 +1,8 @@
 import type { Publication } from "../../src/replication/hub/publish.ts";
+import type { StoredFile } from "../../src/schema/field.ts";
 import type { CloudMachine } from "./cloud-machine.ts";
 import type { Dice } from "./dice.ts";
+import type { MemoryBlobs } from "./memory-blobs.ts";
 
 const PARTS = ["north", "south"];
 
@@ -21,8 +23,16 @@ export function cloudWrite(cloud: CloudMachine, dice: Dice, at: number): Publica
     word: dice.happens(0.5) ? `w${dice.below(9)}` : null,
     roomId: rooms.length > 0 && dice.happens(0.8) ? dice.pick(rooms).id : null,
     personIds: members.map((person) => person.id),
+    sound: dice.happens(0.2) ? storedFile(cloud.blobs, dice) : (old?.body.sound ?? null),
   };
   return [{ type, id, body: { ...body, ...more }, scope, at }];
+}
+
+/** A new file, as rows hold it. */
+export function storedFile(blobs: MemoryBlobs, dice: Dice): StoredFile {
+  const bytes = Buffer.from(dice.id().repeat(1 + dice.below(3)));
+  const of = { fileName: "a.bin", contentType: "application/octet-stream", metadata: {} };
+  return { sha256: blobs.add(bytes), size: bytes.length, ...of };
 }
 
 /** Names are few, so that they are given from one to the other. */

@@ -164,6 +164,16 @@ export function createMemoryStore(
     switch (statement.do) {
       case "row":
         return rows.all.get(`${statement.type}/${statement.id}`) ?? null;
+      case "ids": {
+        const { type, after, limit } = statement;
+        const ids = [...rows.all.keys()].flatMap((key) =>
+          key.startsWith(`${type}/`) ? [key.slice(type.length + 1)] : [],
+        );
+        return ids
+          .filter((id) => id > (after ?? ""))
+          .sort()
+          .slice(0, limit);
+      }
       case "apply":
         return apply(statement.type, statement.id, statement.body);
       case "get":

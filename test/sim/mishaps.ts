@@ -3,7 +3,7 @@ import { forgetTombstones } from "../../src/replication/hub/clean-up.ts";
 import { BASE } from "../../src/replication/site/tables.ts";
 import { scan } from "../../src/replication/work.ts";
 import type { CloudMachine } from "./cloud-machine.ts";
-import { cloudWrite } from "./cloud-writes.ts";
+import { cloudWrite, storedFile } from "./cloud-writes.ts";
 import type { Dice } from "./dice.ts";
 import type { Figures } from "./figures.ts";
 import type { Disk } from "./machine.ts";
@@ -109,7 +109,8 @@ function publish({ dice, time, figures, cloud, violated }: World): void {
 function report({ dice, figures }: World, site: SiteMachine): void {
   figures.localSends += 1;
   const id = dice.id();
-  site.write("reports", id, () => ({ id, note: "seen" }));
+  const picture = dice.happens(0.2) ? storedFile(site.blobs, dice) : null;
+  site.write("reports", id, () => ({ id, note: "seen", picture }));
 }
 
 function setPanel({ dice }: World, site: SiteMachine): void {

@@ -1,5 +1,5 @@
 import { createCatalogue } from "../../src/schema/catalogue.ts";
-import { many, ref, text } from "../../src/schema/field.ts";
+import { file, json, many, ref, text } from "../../src/schema/field.ts";
 import { defineResource } from "../../src/schema/resource.ts";
 
 const shared = { scope: "organisation" } as const;
@@ -39,6 +39,7 @@ const lists = defineResource({
     word: text("Another one.", { max: 100 }),
     roomId: ref("Where it is.", "rooms", { onDelete: "cascade" }),
     personIds: many("Who is on it.", "people", { maxItems: 20 }),
+    sound: file("How it sounds.", ["*/*"]),
   },
 });
 
@@ -61,8 +62,25 @@ const reports = defineResource({
   paths: [{ at: "reports" }],
   idParam: "reportId",
   replicate: "D",
-  fields: { note: text("A remark.", { max: 100 }) },
+  fields: { note: text("A remark.", { max: 100 }), picture: file("What was seen.", ["*/*"]) },
+});
+
+/** What an appliance does about its link. */
+const activities = defineResource({
+  ...shared,
+  name: "endpoint-activities",
+  doc: "An activity.",
+  paths: [{ at: "endpoint-activities" }],
+  idParam: "activityId",
+  replicate: "D",
+  fields: {
+    site: text("Whose it is.", { max: 100 }),
+    type: text("What was done.", { max: 100 }),
+    state: text("How far it got.", { max: 100 }),
+    severity: text("How much it matters.", { max: 100 }),
+    value: json("Particulars.", { maxBytes: 65_536 }),
+  },
 });
 
 /** What a simulated organisation consists of: one resource of each kind that replication tells apart. */
-export const CATALOGUE = createCatalogue([rooms, people, lists, panels, reports]);
+export const CATALOGUE = createCatalogue([rooms, people, lists, panels, reports, activities]);

@@ -8,6 +8,7 @@ import { applyRow, type Body, drop, get, scan, shownRow } from "../../src/replic
 import type { Dice } from "./dice.ts";
 import type { Figures } from "./figures.ts";
 import { createMachine, type Disk, type Machine } from "./machine.ts";
+import type { MemoryBlobs } from "./memory-blobs.ts";
 import type { End } from "./network.ts";
 import type { Oracle, Watched } from "./oracle.ts";
 import type { VirtualTime } from "./virtual-time.ts";
@@ -25,6 +26,7 @@ export interface SiteMachineNeeds {
   limits: Limits;
   oracle: Oracle;
   lan: { isUp: boolean };
+  blobs: MemoryBlobs;
   /** All appliances, this one too. */
   sites: readonly SiteMachine[];
   /** The process ended: its connection is gone. */
@@ -39,6 +41,7 @@ export interface SiteMachineNeeds {
 export interface SiteMachine {
   readonly watched: Watched;
   readonly machine: Machine;
+  readonly blobs: MemoryBlobs;
   site: Site | null;
   /** What hears from the cloud. */
   end(wire: Wire): End;
@@ -100,6 +103,9 @@ export function createSiteMachine(needs: SiteMachineNeeds): SiteMachine {
       limits: needs.limits,
       endpoint: name,
       newId: dice.id,
+      blobs: needs.blobs,
+      about: { site: name },
+      resumed: () => "done",
       groups: () => ["group"],
       hasContact: () => needs.lan.isUp && needs.sites.some((other) => other !== self && other.site !== null),
       onMark() {},
@@ -111,6 +117,7 @@ export function createSiteMachine(needs: SiteMachineNeeds): SiteMachine {
         const leftMs = (until - life.clock.monotonicMs()) / (1 + machine.fault.drift);
         oracle.leased(watched, lease, leftMs, others);
       },
+      onTrouble() {},
       onFault: needs.violated,
       play(command, on) {
         oracle.sounded(watched, command);
@@ -124,7 +131,10 @@ export function createSiteMachine(needs: SiteMachineNeeds): SiteMachine {
         return () => ending.cancel();
       },
     });
-    if (mustAdopt) await life.store.transact(() => adoptRestoredCopy(dice.id, life.clock.now()));
+    if (mustAdopt)
+      await life.store.transact(() =>
+        adoptRestoredCopy({ types, about: { site: name }, now: life.clock.now(), newId: dice.id }),
+      );
     mustAdopt = false;
     await site.start();
     self.site = site;
@@ -142,6 +152,7 @@ export function createSiteMachine(needs: SiteMachineNeeds): SiteMachine {
   const self: SiteMachine = {
     watched,
     machine,
+    blobs: needs.blobs,
     site: null,
     end(own) {
       const life = machine.life;

@@ -1,9 +1,12 @@
 import type { Limits } from "../../src/replication/frames.ts";
 import { replicatedTypes } from "../../src/replication/replicated-types.ts";
-import { createCloudMachine } from "./cloud-machine.ts";
+import { HUB_FILES, SITE_FILES } from "../../src/replication/wanted-files.ts";
+import { scan } from "../../src/replication/work.ts";
+import { type CloudMachine, createCloudMachine } from "./cloud-machine.ts";
 import { createDice } from "./dice.ts";
 import { type Figures, noFigures } from "./figures.ts";
 import type { Disk } from "./machine.ts";
+import { createMemoryBlobs, nameOf } from "./memory-blobs.ts";
 import { createMemoryDisk } from "./memory-disk.ts";
 import { happen, type World } from "./mishaps.ts";
 import { createNetwork, type Network } from "./network.ts";
@@ -20,7 +23,14 @@ export interface Run {
 }
 
 /** Few rows a page, so that pages, slices and windows are crossed all the time. */
-const SMALL: Limits = { pageRows: 4, pageBytes: 64 * 1024, credit: 3, sliceRows: 3 };
+const SMALL: Limits = {
+  pageRows: 4,
+  pageBytes: 64 * 1024,
+  credit: { frames: 3, bytes: 1_500 },
+  sliceRows: 3,
+  chunkBytes: 16,
+  chunks: 2,
+};
 /** After all faults are over: long enough for every command to be over, too. */
 const HEALING_MS = 150_000;
 
@@ -44,18 +54,26 @@ export async function runSeed(seed: number, steps: number, makeDisk: () => Disk)
   const all: SiteMachine[] = [];
   const networks = new Map<SiteMachine, Network>();
   const cut = (site: SiteMachine): void => networks.get(site)?.cut();
-  const cloud = createCloudMachine({ ...shared, disk: makeDisk(), came, crashed: () => all.forEach(cut) });
+  const cloud = createCloudMachine({
+    ...shared,
+    blobs: createMemoryBlobs(),
+    disk: makeDisk(),
+    came,
+    crashed: () => all.forEach(cut),
+  });
   const dial = (site: SiteMachine): void => {
     const network = networks.get(site) as Network;
     if (!network.isUp || !cloud.hub) return;
     network.connect((own, other) => {
-      const end = cloud.accept(other);
+      const end = cloud.accept(other, site.watched.name);
       site.attach(own);
       return { site: site.end(own), cloud: end ?? { frame() {}, closed() {} } };
     });
   };
   for (const name of ["site-a", "site-b"]) {
-    const site = createSiteMachine({ ...shared, name, disk: makeDisk(), lan, sites: all, dial, crashed: cut });
+    const site = createSiteMachine({
+      ...{ ...shared, name, disk: makeDisk(), blobs: createMemoryBlobs(), lan, sites: all, dial, crashed: cut },
+    });
     all.push(site);
     networks.set(
       site,
@@ -73,17 +91,32 @@ export async function runSeed(seed: number, steps: number, makeDisk: () => Disk)
     await time.run(time.now() + (dice.happens(0.01) ? dice.roll() * 60_000 : dice.roll() * 150));
   }
   if (!run.violation) await heal(world);
-  if (!run.violation)
-    oracle.settled(
-      cloud.machine,
-      all.map(({ watched }) => watched),
-      world.issued,
-    );
+  if (!run.violation) {
+    const watched = all.map((site) => site.watched);
+    oracle.settled(cloud.machine, watched, world.issued);
+    for (const what of await missingFiles(cloud, all)) violated(new Violation(what));
+  }
   figures.marks = oracle.marks;
   figures.resyncs = oracle.resyncs;
   for (const { site, backups } of world.sites) for (const { disk } of [...backups, site.machine]) disk.close();
   cloud.machine.disk.close();
   return run;
+}
+
+/** Files of rows that are on one side alone. */
+async function missingFiles(cloud: CloudMachine, sites: readonly SiteMachine[]): Promise<string[]> {
+  const missing: string[] = [];
+  for (const { machine, blobs, watched } of sites) {
+    for (const { sha256, state } of machine.disk.peek(() => scan(SITE_FILES))) {
+      const held = await blobs.read(sha256, 0, 1_000);
+      if (!held || nameOf(held) !== sha256) missing.push(`files: ${sha256} is ${state} at ${watched.name}`);
+    }
+  }
+  for (const { sha256, state } of cloud.machine.disk.peek(() => scan(HUB_FILES))) {
+    const held = await cloud.blobs.read(sha256, 0, 1_000);
+    if (!held || nameOf(held) !== sha256) missing.push(`files: ${sha256} is ${state} in the cloud`);
+  }
+  return missing;
 }
 
 /** The same on disks in memory. */

@@ -41,23 +41,30 @@ function wireRow(link: SiteLink, row: FeedRow, types: ReadonlySet<string>): Down
   return holds(link, scope) || held(link, row) ? ["d", type, id, seq] : null;
 }
 
-function withinBytes(rows: readonly FeedRow[], most: number): readonly FeedRow[] {
-  let sum = 0;
-  const over = rows.findIndex(({ body }, at) => {
-    sum += 100 + (body ? JSON.stringify(body).length : 0);
-    return at > 0 && sum > most;
-  });
-  return over === -1 ? rows : rows.slice(0, over);
+/** A frame and about how many bytes it has. */
+export interface Sized<F> {
+  frame: F;
+  bytes: number;
+}
+
+function withinBytes(rows: readonly FeedRow[], most: number): { read: readonly FeedRow[]; bytes: number } {
+  let bytes = 0;
+  for (const [at, { body }] of rows.entries()) {
+    const size = 100 + (body ? JSON.stringify(body).length : 0);
+    if (at > 0 && bytes + size > most) return { read: rows.slice(0, at), bytes };
+    bytes += size;
+  }
+  return { read: rows, bytes };
 }
 
 /**
  * The next page, null when there is nothing to say. A page that reaches the head of the feed, read in the same
  * transaction, is a mark: it holds every row that changed since it was sent before.
  */
-export function* readPage(cursor: Cursor, limits: Limits): Work<DownPage | null> {
+export function* readPage(cursor: Cursor, limits: Limits): Work<Sized<DownPage> | null> {
   const [{ seq }, link] = [yield* head(), yield* linkOf(cursor)];
   const found = yield* scan(ROWS, { by: "feed", after: cursor.at, limit: limits.pageRows });
-  const read = withinBytes(found, limits.pageBytes);
+  const { read, bytes } = withinBytes(found, limits.pageBytes);
   const isMark = read.length < limits.pageRows && read.length === found.length;
   const decided = link.hotHw;
   if (isMark && cursor.at === seq && !cursor.owesMark && !cursor.owesDigests && decided === cursor.told) return null;
@@ -65,9 +72,10 @@ export function* readPage(cursor: Cursor, limits: Limits): Work<DownPage | null>
   const rows = read.map((row) => wireRow(link, row, known)).filter((row) => row !== null);
   const to = isMark ? seq : (read.at(-1) as FeedRow).seq;
   const page: DownPage = { t: "rows", feed: "down.bulk", from: cursor.at, to, rows };
-  if (!isMark) return page;
+  if (!isMark) return { frame: page, bytes };
   const digests = cursor.owesDigests ? { digests: yield* digestsOf(link, cursor.types) } : {};
-  return { ...page, mark: { decided, results: yield* resultsOf(link, cursor.told, decided), ...digests } };
+  const mark = { decided, results: yield* resultsOf(link, cursor.told, decided), ...digests };
+  return { frame: { ...page, mark }, bytes };
 }
 
 /** Throws CallerError for a connection that a newer one, or a change of what it may hold, has taken the place of. */
@@ -93,26 +101,28 @@ function* digestsOf(link: SiteLink, types: readonly string[]): Work<Record<strin
 }
 
 /** The next page of a snapshot: live rows by type and id. What changes meanwhile comes with the feed after it. */
-export function* readSnapPage(cursor: Cursor, limits: Limits): Work<SnapPage> {
+export function* readSnapPage(cursor: Cursor, limits: Limits): Work<Sized<SnapPage>> {
   const { h0, after } = cursor.snap as NonNullable<Cursor["snap"]>;
   const link = yield* linkOf(cursor);
   const [lastType = "", lastId = ""] = (after ?? "").split("/");
   const rows: DownRow[] = [];
   let key = after;
+  let sum = 0;
   for (const type of cursor.types.filter((each) => each >= lastType)) {
     const onwards = type === lastType ? { after: lastId } : {};
     const limit = limits.pageRows - rows.length;
     const found = yield* scan(ROWS, { by: "live", where: [type, 0], limit, ...onwards });
-    const read = withinBytes(found, limits.pageBytes);
+    const { read, bytes } = withinBytes(found, limits.pageBytes - sum);
+    sum += bytes;
     for (const row of read) {
       if (row.body && holds(link, row.scope)) rows.push(["p", row.type, row.id, row.seq, row.body]);
       key = `${row.type}/${row.id}`;
     }
     if (read.length === limit || read.length < found.length || rows.length >= limits.pageRows) {
-      return { t: "snap", h0, from: after, after: key, rows, end: false };
+      return { frame: { t: "snap", h0, from: after, after: key, rows, end: false }, bytes: sum };
     }
   }
-  return { t: "snap", h0, from: after, after: key, rows, end: true };
+  return { frame: { t: "snap", h0, from: after, after: key, rows, end: true }, bytes: sum };
 }
 
 /** Decides whether an appliance needs all rows anew, and from where. Deletions are held back for it meanwhile. */

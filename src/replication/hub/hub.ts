@@ -1,11 +1,13 @@
 import type { Clock, Timer } from "../../base/clock.ts";
-import type { Command, Frame, Limits, Outcome, Wire } from "../frames.ts";
+import type { Blobs } from "../blobs.ts";
+import type { Command, Limits, Outcome, Wire } from "../frames.ts";
 import type { ReplicatedTypes } from "../replicated-types.ts";
 import type { Applied, WorkStore } from "../work.ts";
-import { forgetTombstones } from "./clean-up.ts";
+import { forgetSettled, forgetTombstones } from "./clean-up.ts";
 import { expireUnsent, issue, issueCancel, outcomesOf } from "./commands.ts";
 import { type Publication, prepareHub, publish } from "./publish.ts";
 import { createSession, type Session } from "./session.ts";
+import { retryWaiting } from "./up-feed.ts";
 import { setScopes } from "./welcome.ts";
 
 /** What the cloud's side is made of. */
@@ -14,15 +16,21 @@ export interface HubNeeds {
   clock: Pick<Clock, "now" | "every">;
   types: ReplicatedTypes;
   limits: Limits;
+  blobs: Blobs;
   newId(): string;
+  /** An appliance sent what is no frame, or a file that is not what its name says. */
+  onBadPeer(endpoint: string | null, reason: string): void;
   onFault(error: unknown): void;
 }
 
 /** The cloud's side for one organisation. Its truth lies in the store: any number of these may serve the same one. */
 export interface Hub {
   start(): Promise<void>;
-  /** A connection stands; hand its frames to what is returned, and stop that when it ends. */
-  connected(wire: Wire): { frame(frame: Frame): void; closed(): void };
+  /**
+   * A connection stands; hand what arrives to what is returned, as JSON.parse gave it, and stop that when it ends.
+   * `endpoint` is whom it authenticated as.
+   */
+  connected(wire: Wire, endpoint?: string): { frame(value: unknown): void; closed(): void };
   /** What became of each row. */
   publish(rows: readonly Publication[]): Promise<Applied[]>;
   /** Issues the same command to each endpoint; those of a group have different ranks. */
@@ -32,6 +40,8 @@ export interface Hub {
   setScopes(endpoint: string, scopes: readonly string[] | null): Promise<void>;
   /** Has every appliance compare its rows with the cloud's now. */
   compare(): void;
+  /** Something was written into the feed. */
+  wake(): void;
   stop(): void;
 }
 
@@ -59,6 +69,8 @@ export function createHub(needs: HubNeeds): Hub {
   async function look(): Promise<void> {
     await store.transact(() => expireUnsent(clock.now()));
     await store.transact(() => forgetTombstones(clock.now()));
+    await store.transact(() => forgetSettled(clock.now()));
+    await store.transact(() => retryWaiting(clock.now()));
     // What another node wrote, and what was written just before this one was told.
     wakeAll();
   }
@@ -69,18 +81,22 @@ export function createHub(needs: HubNeeds): Hub {
       timers.push(clock.every(EXPIRE_MS, () => guarded(look())));
       timers.push(clock.every(COMPARE_MS, compare));
     },
-    connected(wire) {
+    connected(wire, endpoint) {
       const session: Session = createSession({
         store,
         clock,
         types,
         limits,
+        blobs: needs.blobs,
         wire,
+        endpoint: endpoint ?? null,
         onFault,
+        onBadFrame: needs.onBadPeer,
+        onBadFile: (from, sha256) => needs.onBadPeer(from, `The file ${sha256} is not what its name says.`),
         changed: wakeAll,
-        admitted: (endpoint) => sessions.set(session, endpoint),
-        heard(endpoint, cid) {
-          for (const [other, its] of sessions) if (its === endpoint) other.heard(cid);
+        admitted: (as) => sessions.set(session, as),
+        heard(by, cid) {
+          for (const [other, its] of sessions) if (its === by) other.heard(cid);
         },
       });
       sessions.set(session, null);
@@ -99,6 +115,7 @@ export function createHub(needs: HubNeeds): Hub {
       await store.transact(function* () {
         for (const { endpoint, command } of issued) yield* issue(endpoint, command, clock.now());
       }, "emergency");
+      if (issued.some(({ command }) => command.kind === "replication-clean-up")) guarded(look());
       wakeAll();
     },
     async cancel(ref, cancel) {
@@ -111,6 +128,7 @@ export function createHub(needs: HubNeeds): Hub {
       wakeAll();
     },
     compare,
+    wake: wakeAll,
     stop() {
       isStopped = true;
       for (const timer of timers) timer.cancel();

@@ -1,7 +1,7 @@
 import type { Lease } from "../frames.ts";
 import { get, put, type Work } from "../work.ts";
 import { head } from "./publish.ts";
-import { LEASES } from "./tables.ts";
+import { LEASES, LINKS } from "./tables.ts";
 
 /** @source replication.md 9 */
 const TTL_MS = 15_000;
@@ -10,9 +10,15 @@ const MARGIN_MS = 1_000;
 
 /**
  * Renews the leases of groups for the appliance that asks, or gives it those that nobody holds. Each change of the
- * holder, and each new beginning, has a higher term, by which what an older holder still does can be refused. Not a permission to sound.
+ * holder, and each new beginning, has a higher term, by which what an older holder still does can be refused. Not a
+ * permission to sound. A connection whose place another one took gets null: what it renews, nobody would hear of.
  */
-export function* renewLeases(endpoint: string, groups: readonly string[], now: number): Work<Lease[]> {
+export function* renewLeases(
+  { endpoint, sess }: { endpoint: string; sess: number },
+  groups: readonly string[],
+  now: number,
+): Work<Lease[] | null> {
+  if ((yield* get(LINKS, endpoint))?.sess !== sess) return null;
   const leases: Lease[] = [];
   const { since } = yield* head();
   for (const group of groups) {

@@ -1,12 +1,18 @@
 import type { Clock } from "../../base/clock.ts";
 import { CallerError } from "../../base/errors.ts";
-import type { Frame, Hello, Limits, UpPage, Wire } from "../frames.ts";
+import type { Blobs } from "../blobs.ts";
+import { createFileTransfer, type FileTransfer } from "../file-transfer.ts";
+import { readFrame } from "../frame-schemas.ts";
+import type { Chunk, CloseCode, Frame, Hello, Limits, UpPage, Wire } from "../frames.ts";
 import type { ReplicatedTypes } from "../replicated-types.ts";
+import { createSendWindow, type SendWindow } from "../send-window.ts";
 import { createTurnQueue } from "../turn-queue.ts";
+import { HUB_FILES } from "../wanted-files.ts";
 import type { WorkStore } from "../work.ts";
 import { nextCommand } from "./commands.ts";
 import { readPage, readSnapPage, repairRows } from "./down-feed.ts";
 import { renewLeases } from "./leases.ts";
+import { head } from "./publish.ts";
 import { takePage } from "./up-feed.ts";
 import { type Admission, admit, noteApplied } from "./welcome.ts";
 
@@ -16,19 +22,26 @@ export interface SessionNeeds {
   clock: Pick<Clock, "now">;
   types: ReplicatedTypes;
   limits: Limits;
+  blobs: Blobs;
   wire: Wire;
+  /** Whom the connection authenticated as; null where the hello alone says so. */
+  endpoint: string | null;
   /** Cloud-owned rows changed, or commands were issued. */
   changed(): void;
   /** A command is heard; `endpoint` is another appliance that waits for it. */
   heard(endpoint: string, cid: string): void;
   /** The connection is of this endpoint. */
   admitted(endpoint: string): void;
+  /** What arrived is no frame; the connection is closed with this reason. */
+  onBadFrame(endpoint: string | null, reason: string): void;
+  onBadFile(endpoint: string, sha256: string): void;
   onFault(error: unknown): void;
 }
 
 /** One connection of one appliance. */
 export interface Session {
-  frame(frame: Frame): void;
+  /** Takes what arrived, whatever it is. */
+  frame(value: unknown): void;
   /** There may be something to send. */
   wake(): void;
   heard(cid: string): void;
@@ -46,14 +59,15 @@ export function createSession(needs: SessionNeeds): Session {
     close(isFenced ? "fenced" : "refused");
   });
   let admission: Admission | null = null;
-  let inFlight = 0;
+  let window: SendWindow = createSendWindow({ frames: 0, bytes: 0 });
+  let files: FileTransfer | null = null;
   let lastCommand = 0;
   let isOpen = true;
 
-  const close = (code: "gap" | "fenced" | "restored" | "refused"): void => {
+  const close = (code: CloseCode, reason?: string): void => {
     if (!isOpen) return;
     stop();
-    wire.send({ t: "err", code });
+    wire.send({ t: "err", code, ...(reason ? { reason } : {}) });
     wire.close(code);
   };
   const send = (frame: Frame): void => {
@@ -65,27 +79,35 @@ export function createSession(needs: SessionNeeds): Session {
   };
 
   async function onHello(hello: Hello): Promise<void> {
+    if (needs.endpoint !== null && hello.endpoint !== needs.endpoint)
+      return close("refused", "It is another endpoint.");
     const admitted = await store.transact(() => admit(hello, clock.now(), limits.credit));
     send(admitted.welcome);
     // An older copy of the appliance finds out by the welcome, and comes again.
     if (!admitted.isCurrent) return;
     admission = admitted;
-    needs.admitted(hello.endpoint);
+    window = createSendWindow(hello.credit);
+    const { endpoint } = hello;
+    const onBadFile = (sha256: string): void => needs.onBadFile(endpoint, sha256);
+    files = createFileTransfer({ store, limits, send, onBadFile, blobs: needs.blobs, of: HUB_FILES, holder: endpoint });
+    needs.admitted(endpoint);
     await pump();
+    await files.look();
   }
 
   /** Sends what there is while the appliance takes it; commands wait for no window. */
   async function pump(): Promise<void> {
     await sendCommands();
-    while (isOpen && admission && inFlight < limits.credit) {
+    while (isOpen && admission && window.isOpen()) {
       if (!(await (admission.cursor.snap ? sendSnapPage(admission) : sendPage(admission)))) return;
       await sendCommands();
     }
   }
 
   async function sendPage({ cursor }: Admission): Promise<boolean> {
-    const page = await store.transact(() => readPage(cursor, limits));
-    if (!page || !isOpen) return false;
+    const read = await store.transact(() => readPage(cursor, limits));
+    if (!read || !isOpen) return false;
+    const { frame: page, bytes } = read;
     cursor.at = page.to;
     // A full page may end at the head of the feed.
     cursor.owesMark = !page.mark;
@@ -93,16 +115,16 @@ export function createSession(needs: SessionNeeds): Session {
       cursor.told = page.mark.decided;
       cursor.owesDigests = false;
     }
-    inFlight += 1;
+    window.sent(bytes);
     send(page);
     return true;
   }
 
   async function sendSnapPage({ cursor }: Admission): Promise<boolean> {
-    const page = await store.transact(() => readSnapPage(cursor, limits));
+    const { frame: page, bytes } = await store.transact(() => readSnapPage(cursor, limits));
     cursor.snap = page.end ? null : { h0: page.h0, after: page.after };
     if (page.end) cursor.at = page.h0;
-    inFlight += 1;
+    window.sent(bytes);
     send(page);
     return isOpen;
   }
@@ -121,11 +143,12 @@ export function createSession(needs: SessionNeeds): Session {
   async function onUp(page: UpPage): Promise<void> {
     if (!admission) return;
     const by = { endpoint: admission.cursor.endpoint, sess: admission.welcome.sess };
-    const taken = await store.transact(() => takePage(page, by, types));
+    const taken = await store.transact(() => takePage(page, by, types, clock.now()));
     if (taken.verdict !== "taken") return close(taken.verdict);
     send({ t: "ack", feed: page.feed, to: page.to });
     for (const { endpoint, cid } of taken.heard) needs.heard(endpoint, cid);
     if (taken.published) needs.changed();
+    if (taken.files) await files?.look();
     await pump();
   }
 
@@ -137,12 +160,15 @@ export function createSession(needs: SessionNeeds): Session {
       case "rows":
         return frame.feed === "down.bulk" ? undefined : onUp(frame);
       case "ack":
-        inFlight -= 1;
+        window.taken();
         await store.transact(() => noteApplied(cursor.endpoint, welcome.sess, frame.to, clock.now()));
         return pump();
       case "ping": {
-        const leases = await store.transact(() => renewLeases(cursor.endpoint, frame.groups, clock.now()));
-        return send({ t: "pong", t0: frame.t0, ct: clock.now(), leases });
+        const by = { endpoint: cursor.endpoint, sess: welcome.sess };
+        const leases = await store.transact(() => renewLeases(by, frame.groups, clock.now()));
+        if (!leases) return close("fenced");
+        const { seq } = await store.transact(head);
+        return send({ t: "pong", t0: frame.t0, ct: clock.now(), head: seq, leases });
       }
       case "digest": {
         const found = await store.transact(() => repairRows(cursor, frame));
@@ -150,11 +176,32 @@ export function createSession(needs: SessionNeeds): Session {
         else cursor.owesDigests = true;
         return;
       }
+      case "need":
+      case "chunk":
+        return onFile(frame);
+      case "err":
+        return close("refused");
     }
   }
 
+  async function onFile(frame: Chunk | (Frame & { t: "need" })): Promise<void> {
+    await (frame.t === "chunk" ? files?.chunk(frame) : files?.need(frame.sha256, frame.from));
+  }
+
+  function take(value: unknown): void {
+    if (!isOpen) return;
+    const read = readFrame(value, "site");
+    if ("fault" in read) {
+      needs.onBadFrame(admission?.cursor.endpoint ?? needs.endpoint, read.fault);
+      close("schema", read.fault);
+      return;
+    }
+    const { frame } = read;
+    if (frame) turns.add(() => onFrame(frame));
+  }
+
   return {
-    frame: (frame) => turns.add(() => onFrame(frame)),
+    frame: take,
     wake: () => turns.add(pump, true),
     heard: (cid) => send({ t: "heard", cid }),
     compare() {

@@ -131,13 +131,14 @@ export interface DecidedEdit extends EditResult {
   endpoint: string;
   inc: number;
   oseq: number;
+  at: number;
 }
 
 /** Decisions by the number that the edit had, and by its name, as it may come again under another number. */
 export const DECIDED: Collection<DecidedEdit> = collection<DecidedEdit>(
   "hub_decided",
   ["endpoint", "inc", "oseq"],
-  { endpoint: "text", inc: "integer", oseq: "integer", uid: "text", result: "text", lost: "json" },
+  { endpoint: "text", inc: "integer", oseq: "integer", uid: "text", result: "text", lost: "json", at: "integer" },
   { uid: ["uid", "inc"] },
 );
 
@@ -170,16 +171,37 @@ export interface SiteRow {
   type: string;
   id: string;
   endpoint: string;
+  /** The newest record of it. */
   uid: string;
+  /** The appliance's incarnation that told it last. */
+  inc: number;
 }
 
 /** Rows of the appliances; they themselves lie in the product's tables. */
-export const SITE_ROWS: Collection<SiteRow> = collection<SiteRow>("hub_site_row", ["type", "id"], {
-  type: "text",
-  id: "text",
-  endpoint: "text",
-  uid: "text",
-});
+export const SITE_ROWS: Collection<SiteRow> = collection<SiteRow>(
+  "hub_site_row",
+  ["type", "id"],
+  { type: "text", id: "text", endpoint: "text", uid: "text", inc: "integer" },
+  { site: ["endpoint", "type", "id"] },
+);
+
+/** A row of an appliance that could not be written here, and why. */
+export interface WaitingRow {
+  type: string;
+  id: string;
+  body: Body | null;
+  reason: string;
+  /** When it came. */
+  at: number;
+}
+
+/** Rows of appliances that wait for what they refer to. */
+export const WAITING: Collection<WaitingRow> = collection<WaitingRow>(
+  "hub_waiting",
+  ["type", "id"],
+  { type: "text", id: "text", body: "json", reason: "text", at: "integer" },
+  { age: ["at", "type", "id"] },
+);
 
 /** Count and sum of the live rows of a type in one part of the organisation (`""` for rows of all). */
 export interface ScopeDigest {

@@ -1,10 +1,22 @@
 import type { EditResult, Lane, Outcome, UpPage, UpRow } from "../frames.ts";
 import { type Edit, merged } from "../merge.ts";
 import type { ReplicatedTypes } from "../replicated-types.ts";
-import { applyRow, type Body, get, put, scan, type Work } from "../work.ts";
+import { STATE_TOLD } from "../site/own-state.ts";
+import { filesIn, HUB_FILES, wantFiles } from "../wanted-files.ts";
+import { applyRow, type Body, drop, get, put, scan, type Work } from "../work.ts";
 import { takeOutcome } from "./commands.ts";
 import { publish, withFreeName } from "./publish.ts";
-import { CONFLICTS, type Conflict, DECIDED, LINKS, ROWS, SITE_ROWS, type SiteLink } from "./tables.ts";
+import {
+  CONFLICTS,
+  type Conflict,
+  DECIDED,
+  LINKS,
+  ROWS,
+  SITE_ROWS,
+  type SiteLink,
+  WAITING,
+  type WaitingRow,
+} from "./tables.ts";
 
 /** An edit as it travels. */
 interface EditBody {
@@ -22,6 +34,10 @@ export interface TakenPage {
   /** Whether cloud-owned rows changed. */
   published: boolean;
   heard: { endpoint: string; cid: string }[];
+  /** Whether files may be wanted. */
+  files: boolean;
+  /** When it was taken. */
+  at: number;
 }
 
 /** Takes a page that an appliance sent up, once: all of it and its new position in one transaction. */
@@ -29,10 +45,11 @@ export function* takePage(
   page: UpPage,
   by: { endpoint: string; sess: number },
   types: ReplicatedTypes,
+  at: number,
 ): Work<TakenPage> {
   const link = yield* get(LINKS, by.endpoint);
   const lane: Lane = page.feed === "up.hot" ? "hot" : "bulk";
-  const refused = { published: false, heard: [] };
+  const refused = { published: false, heard: [], files: false, at };
   if (!link || link.sess !== by.sess) return { verdict: "fenced", ...refused };
   if (page.from !== link[`${lane}Hw`]) return { verdict: "gap", ...refused };
   yield* put(LINKS, { ...link, [`${lane}Hw`]: page.to, [`${lane}Tail`]: page.tail });
@@ -44,6 +61,7 @@ export function* takePage(
 function* takeRow(row: UpRow, link: SiteLink, types: ReplicatedTypes, taken: TakenPage): Work<void> {
   const [op, type, id, oseq, uid, body] = row;
   const { endpoint } = link;
+  if (type === STATE_TOLD) return yield* dropUntold(link, types);
   if (type === "outcome") {
     const others = yield* takeOutcome(endpoint, id, body?.outcome as Outcome);
     taken.heard.push(...others.map((other) => ({ endpoint: other, cid: id })));
@@ -52,24 +70,64 @@ function* takeRow(row: UpRow, link: SiteLink, types: ReplicatedTypes, taken: Tak
   if (type === "edit") {
     const result = yield* decideOnce(body as unknown as EditBody, uid, link, types);
     taken.published = true;
-    yield* put(DECIDED, { endpoint, inc: link.inc, oseq, ...result });
+    taken.files = true;
+    yield* put(DECIDED, { endpoint, inc: link.inc, oseq, at: taken.at, ...result });
     return;
   }
-  yield* takeSiteRow({ op, type, id, uid, body: body ?? null }, endpoint, types);
+  yield* takeSiteRow({ op, type, id, uid, body: body ?? null }, link, types, taken);
 }
 
-/** Facts are taken once, whoever sends them again; state is what its appliance says last. */
+/** A record is taken once, whoever sends it again; each row is as its appliance says last. */
 function* takeSiteRow(
   { op, type, id, uid, body }: { op: "p" | "d"; type: string; id: string; uid: string; body: Body | null },
-  endpoint: string,
+  { endpoint, inc }: SiteLink,
   types: ReplicatedTypes,
+  taken: TakenPage,
 ): Work<void> {
   const cls = types.classOf(type);
   if (cls !== "C" && cls !== "D") return;
   const known = yield* get(SITE_ROWS, type, id);
-  if (known && (cls === "D" || known.endpoint !== endpoint)) return;
-  yield* put(SITE_ROWS, { type, id, endpoint, uid });
-  yield* applyRow(type, id, op === "p" ? body : null);
+  if (known && known.endpoint !== endpoint) return;
+  yield* put(SITE_ROWS, { type, id, endpoint, uid, inc });
+  if (known?.uid === uid) return;
+  const files = filesIn(body, types.filesOf(type));
+  yield* wantFiles(HUB_FILES, files, { holder: endpoint, rank: 1 });
+  taken.files ||= files.length > 0;
+  yield* write({ type, id, body: op === "p" ? body : null, at: taken.at });
+}
+
+/** Writes a row of an appliance; one that refers to what is not here waits for it. */
+function* write(row: Omit<WaitingRow, "reason">): Work<boolean> {
+  const applied = yield* applyRow(row.type, row.id, row.body);
+  if (applied === "done") yield* drop(WAITING, row.type, row.id);
+  else yield* put(WAITING, { ...row, reason: applied === "wait" ? "What it refers to is not here." : applied.refused });
+  return applied === "done";
+}
+
+/** @source own choice: as long as appliances keep what arrived */
+const WAITS_MS = 30 * 24 * 3600_000;
+
+/** Tries rows that waited once more, oldest first; those that waited for too long are given up. Returns how many remain. */
+export function* retryWaiting(now: number, limit = 200): Work<number> {
+  let left = 0;
+  for (const { reason: _, ...row } of yield* scan(WAITING, { by: "age", limit })) {
+    if (yield* write(row)) continue;
+    if (row.at < now - WAITS_MS) yield* drop(WAITING, row.type, row.id);
+    else left += 1;
+  }
+  return left;
+}
+
+/** State that an older copy of the appliance does not have any more is gone. */
+function* dropUntold({ endpoint, inc }: SiteLink, types: ReplicatedTypes): Work<void> {
+  for (const type of [...types.stateOfSites].reverse()) {
+    for (const row of yield* scan(SITE_ROWS, { by: "site", where: [endpoint, type] })) {
+      if (row.inc >= inc) continue;
+      yield* drop(SITE_ROWS, type, row.id);
+      yield* drop(WAITING, type, row.id);
+      yield* applyRow(type, row.id, null);
+    }
+  }
 }
 
 /** An edit may come again under another number, from an older copy of the appliance: its decision stands. */
@@ -93,6 +151,7 @@ function* decide(
   const { body, lost, result } = merged(current, edit, wins);
   if (result !== "gone" && body !== current) {
     const named = body && (yield* withFreeName(type, id, body, types));
+    yield* wantFiles(HUB_FILES, filesIn(named, types.filesOf(type)), { holder: endpoint, rank: 1 });
     const [applied] = yield* publish([{ type, id, body: named, scope: row?.scope ?? null, at }], types);
     // It refers to what is gone by now, or others refer to what it deletes.
     if (applied !== "done") return yield* keepConflict({ uid, result: "refused", lost: ["*"] }, shown);

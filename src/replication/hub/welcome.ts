@@ -1,4 +1,4 @@
-import type { Hello, Welcome } from "../frames.ts";
+import type { Credit, Hello, Welcome } from "../frames.ts";
 import { get, put, type Work } from "../work.ts";
 import { settleLostInbox } from "./commands.ts";
 import { type Cursor, snapshotFor } from "./down-feed.ts";
@@ -21,7 +21,7 @@ function newLink(endpoint: string): SiteLink {
 }
 
 /** Lets an appliance in. Each connection gets a higher number, which fences the one before. */
-export function* admit(hello: Hello, now: number, credit: number): Work<Admission> {
+export function* admit(hello: Hello, now: number, credit: Credit): Work<Admission> {
   const found = (yield* get(LINKS, hello.endpoint)) ?? newLink(hello.endpoint);
   const isNewer = hello.inc > found.inc;
   const feeds = isNewer ? { inc: hello.inc, bulkHw: 0, bulkTail: null, hotHw: 0, hotTail: null } : {};

@@ -1,6 +1,7 @@
 import type { Clock, Timer } from "../../base/clock.ts";
 import type { Command, Outcome } from "../frames.ts";
-import type { Work, WorkStore } from "../work.ts";
+import type { Body, Work, WorkStore } from "../work.ts";
+import type { Journal } from "./activities.ts";
 import type { CloudTime } from "./cloud-time.ts";
 import { type CommandState, moveCommand, reportHeard } from "./inbox.ts";
 
@@ -8,7 +9,7 @@ import { type CommandState, moveCommand, reportHeard } from "./inbox.ts";
 export type Play = (
   command: Command,
   /** `heard` once the first packet is out; `ended` once, unless it was silenced. */
-  on: { heard(): void; ended(result: "done" | "failed"): void },
+  on: { heard(): void; ended(result: "done" | "failed", told?: Body): void },
 ) => () => void;
 
 /** What the desk needs. */
@@ -16,7 +17,8 @@ export interface DeskNeeds {
   store: WorkStore;
   clock: Pick<Clock, "now" | "monotonicMs" | "after">;
   time: CloudTime;
-  newId(): string;
+  /** For one transaction. */
+  journal(): Journal;
   play: Play;
   /** Whether another appliance of the group is heard on the local network. */
   hasContact(): boolean;
@@ -61,8 +63,8 @@ export function createCommandDesk(needs: DeskNeeds): CommandDesk {
   const beginning = new Set<string>();
   let isVerified = false;
 
-  const move = async (cid: string, from: CommandState, to: CommandState): Promise<boolean> => {
-    const moved = await store.transact(() => moveCommand(cid, from, to, needs.newId(), clock.now()), "emergency");
+  const move = async (cid: string, from: CommandState, to: CommandState, told?: Body): Promise<boolean> => {
+    const moved = await store.transact(() => moveCommand(cid, from, to, needs.journal(), told), "emergency");
     if (moved) needs.reported();
     return moved;
   };
@@ -111,15 +113,15 @@ export function createCommandDesk(needs: DeskNeeds): CommandDesk {
     }
     const stop = needs.play(command, {
       heard: () => guarded(tellHeard(cid)),
-      ended(result) {
-        if (sounding.delete(cid)) guarded(move(cid, "started", result));
+      ended(result, told) {
+        if (sounding.delete(cid)) guarded(move(cid, "started", result, told));
       },
     });
     sounding.set(cid, stop);
   }
 
   async function tellHeard(cid: string): Promise<void> {
-    await store.transact((): Work<void> => reportHeard(cid, needs.newId(), clock.now()), "emergency");
+    await store.transact((): Work<void> => reportHeard(cid, needs.journal()), "emergency");
     needs.reported();
   }
 

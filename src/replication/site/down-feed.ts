@@ -1,7 +1,11 @@
+import { derivedId } from "../../base/ids.ts";
 import type { DownPage, DownRow, Limits, SnapPage } from "../frames.ts";
 import type { ReplicatedTypes } from "../replicated-types.ts";
+import { filesIn, SITE_FILES, wantFiles } from "../wanted-files.ts";
 import { type Applied, type Body, clear, drop, get, put, scan, type Work } from "../work.ts";
+import { counted, type Journal, type Tallies, tellMark, tellOf } from "./activities.ts";
 import { settleEdits, showBase } from "./edits.ts";
+import { endResyncOrders } from "./inbox.ts";
 import { linkState } from "./link-state.ts";
 import { BASE, type BaseRow, LINK, type LinkState, PARKED, type Parked, STAGE, type Staged } from "./tables.ts";
 
@@ -49,6 +53,7 @@ function* stage(rows: readonly DownRow[], types: ReplicatedTypes): Work<void> {
     const gone = op === "d" ? 1 : 0;
     const rank = gone ? REMOVALS_FROM - types.rankOf(type) : types.rankOf(type);
     yield* put(STAGE, { type, id, seq, gone, body: gone ? null : (body ?? null), rank, waits: 0 });
+    yield* wantFiles(SITE_FILES, filesIn(body, types.filesOf(type)), { holder: "", rank: 1 });
   }
 }
 
@@ -75,37 +80,49 @@ function* stageCovered(type: string, id: string, body: Body | null, types: Repli
 }
 
 /** Begins a resync, or goes on with it. False when it does not follow on from what is stored. */
-export function* beginSnapshot(resync: { h0: number; after: string | null }): Work<boolean> {
+export function* beginSnapshot(resync: { h0: number; after: string | null }, journal: Journal): Work<boolean> {
   const link = yield* linkState();
   if (resync.after !== null) return link.snapTo === resync.h0 && link.snapAfter === resync.after;
   yield* clear(STAGE);
   yield* put(LINK, { ...link, snapTo: resync.h0, snapAfter: null, snapEnded: 0, fresh: 0 });
+  yield* tellResync(journal, link, "pending", { from: resync.h0 });
   return true;
+}
+
+function* tellResync(journal: Journal, link: LinkState, state: "pending" | "success", more: Body): Work<void> {
+  const id = derivedId("resync", link.endpoint, String(link.inc), String(link.gen));
+  yield* tellOf(journal, id, { type: "full-resync", state, severity: "warn", more });
 }
 
 /**
  * Applies the next rows of a mark that arrived; the last slice makes the appliance equal to the cloud. The order lets no
  * row refer to one that is not there, also between slices. True when the mark is done.
  */
-export function* applySlice(types: ReplicatedTypes, limits: Limits): Work<boolean> {
+export function* applySlice(journal: Journal, limits: Limits): Work<boolean> {
   const link = yield* linkState();
   if (!link.marking) return true;
   const isResync = link.snapTo !== null;
+  const tallies = { of: link.tallies };
   const limit = limits.sliceRows;
   let staged = yield* scan(STAGE, { by: "turn", limit, ...(isResync ? { upTo: WAITED } : {}) });
   const isSweepDue = isResync && staged.length === 0;
   if (isSweepDue) {
-    if ((yield* sweep(link, limits)) > 0) return false;
+    if ((yield* sweep(link, limits, tallies)) > 0) return yield* keepTallies(tallies.of);
     staged = yield* scan(STAGE, { by: "turn", limit });
   }
-  for (const row of staged) yield* applyStaged(row, link, types);
+  for (const row of staged) yield* applyStaged(row, link, journal.types, tallies);
   // A small mark is one transaction with its end.
-  if ((yield* scan(STAGE, { limit: 1 })).length > 0 || (isResync && !isSweepDue)) return false;
-  yield* finishMark();
+  if ((yield* scan(STAGE, { limit: 1 })).length > 0 || (isResync && !isSweepDue)) return yield* keepTallies(tallies.of);
+  yield* finishMark(journal, tallies.of);
   return true;
 }
 
-function* applyStaged(row: Staged, link: LinkState, types: ReplicatedTypes): Work<void> {
+function* keepTallies(tallies: Tallies): Work<false> {
+  yield* put(LINK, { ...(yield* linkState()), tallies });
+  return false;
+}
+
+function* applyStaged(row: Staged, link: LinkState, types: ReplicatedTypes, tallies: { of: Tallies }): Work<void> {
   const { type, id, seq, gone, body } = row;
   const gen = link.snapTo === null ? link.gen : link.gen + 1;
   const applied = yield* showBase(type, id, gone ? null : forNow(row, types));
@@ -119,6 +136,8 @@ function* applyStaged(row: Staged, link: LinkState, types: ReplicatedTypes): Wor
   }
   yield* drop(STAGE, type, id);
   yield* parkUnlessDone({ type, id, seq, body: gone ? null : body }, applied);
+  const done = gone ? "deleted" : (yield* get(BASE, type, id)) ? "changed" : "made";
+  tallies.of = counted(tallies.of, type, applied === "done" ? done : "refused");
   if (gone) yield* drop(BASE, type, id);
   else yield* put(BASE, { type, id, seq, gen, rank: types.rankOf(type) });
 }
@@ -134,10 +153,12 @@ function isForNow({ waits, gone }: Staged): boolean {
 }
 
 /** After a snapshot: removes rows that the cloud no longer has. Returns how many. */
-function* sweep(link: LinkState, limits: Limits): Work<number> {
+function* sweep(link: LinkState, limits: Limits, tallies: { of: Tallies }): Work<number> {
   const left = yield* scan(BASE, { by: "sweep", where: [link.gen], newestFirst: true, limit: limits.sliceRows });
   for (const { type, id, seq } of left) {
-    yield* parkUnlessDone({ type, id, seq, body: null }, yield* showBase(type, id, null));
+    const applied = yield* showBase(type, id, null);
+    yield* parkUnlessDone({ type, id, seq, body: null }, applied);
+    tallies.of = counted(tallies.of, type, applied === "done" ? "deleted" : "refused");
     yield* drop(BASE, type, id);
   }
   return left.length;
@@ -150,30 +171,40 @@ function* parkUnlessDone(row: Omit<Parked, "reason">, applied: Applied): Work<vo
   yield* put(PARKED, { ...row, reason: applied === "wait" ? waited : applied.refused });
 }
 
-function* finishMark(): Work<void> {
+function* finishMark(journal: Journal, tallies: Tallies): Work<void> {
   const link = yield* linkState();
   if (!link.marking) return;
+  const { to } = link.marking;
   const snap = link.snapTo === null ? {} : { gen: link.gen + 1, snapTo: null, snapAfter: null, snapEnded: 0 };
-  yield* put(LINK, { ...link, ...snap, applied: link.marking.to, marking: null });
+  yield* put(LINK, { ...link, ...snap, applied: to, marking: null, tallies: {} });
+  yield* tellMark(journal, tallies, to);
+  if (link.snapTo === null) return;
+  yield* tellResync(journal, link, "success", { to });
+  yield* endResyncOrders(journal);
 }
 
 /** Rows of some parts of a type, as the cloud has them at `at`. False when this appliance stands elsewhere by now. */
 export function* repair(
   { at, type, rows }: { at: number; type: string; rows: readonly DownRow[] },
   isInPart: (id: string) => boolean,
-  types: ReplicatedTypes,
+  journal: Journal,
 ): Work<boolean> {
   const link = yield* linkState();
   if (link.applied !== at || link.recv !== at || link.marking || link.snapTo !== null) return false;
   const there = new Set(rows.map(([, , id]) => id));
   const surplus = (yield* scan(BASE, { where: [type] })).filter(({ id }) => isInPart(id) && !there.has(id));
+  let tallies: Tallies = {};
   for (const { id } of surplus) {
     yield* showBase(type, id, null);
     yield* drop(BASE, type, id);
+    tallies = counted(tallies, type, "deleted");
   }
   for (const [, , id, seq, body] of rows) {
-    const base: BaseRow = { type, id, seq, gen: link.gen, rank: types.rankOf(type) };
-    if ((yield* showBase(type, id, body ?? null)) === "done") yield* put(BASE, base);
+    const base: BaseRow = { type, id, seq, gen: link.gen, rank: journal.types.rankOf(type) };
+    const isDone = (yield* showBase(type, id, body ?? null)) === "done";
+    if (isDone) yield* put(BASE, base);
+    tallies = counted(tallies, type, isDone ? "changed" : "refused");
   }
+  yield* tellMark(journal, tallies, at);
   return true;
 }

@@ -1,5 +1,5 @@
 import { BugError } from "../../base/errors.ts";
-import type { Hello } from "../frames.ts";
+import type { Credit, Hello } from "../frames.ts";
 import { get, put, type Work } from "../work.ts";
 import { LINK, type LinkState } from "./tables.ts";
 
@@ -27,11 +27,12 @@ function newLink(endpoint: string, types: string): LinkState {
   const snap = { snapTo: null, snapAfter: null, snapEnded: 0, gen: 1, fresh: 0 };
   const down = { epoch: null, recv: 0, applied: 0, marking: null, cmdHw: 0 };
   const time = { ct: null, ctWall: null, mismatchAt: null };
-  return { id: "link", endpoint, inc: 1, types, ...down, ...feeds, ...snap, ...time };
+  const own = { tallies: {}, telling: null };
+  return { id: "link", endpoint, inc: 1, types, ...down, ...feeds, ...snap, ...time, ...own };
 }
 
 /** The first frame of a connection. */
-export function* makeHello(types: readonly string[]): Work<Hello> {
+export function* makeHello(types: readonly string[], credit: Credit): Work<Hello> {
   const link = yield* linkState();
   const isSnapping = link.snapTo !== null && link.snapEnded === 0;
   return {
@@ -48,5 +49,6 @@ export function* makeHello(types: readonly string[]): Work<Hello> {
     decided: link.decided,
     fresh: link.fresh === 1,
     types,
+    credit,
   };
 }

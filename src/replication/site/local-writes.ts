@@ -17,7 +17,7 @@ export interface LocalWrite {
 
 /**
  * Sends a write up as its class asks: edits of the cloud's configuration are decided there, own state as it is newest,
- * facts once. Belongs into the transaction that wrote the row. Rows of classes E and local never leave; of A only what
+ * facts once, and again when more is known of them. Belongs into the transaction that wrote the row. Rows of classes E and local never leave; of A only what
  * must act at once is ever written here. @source replication.md 4
  */
 export function* recordLocalWrite(write: LocalWrite, types: ReplicatedTypes): Work<void> {
@@ -30,6 +30,6 @@ export function* recordLocalWrite(write: LocalWrite, types: ReplicatedTypes): Wo
     const op = after ? "p" : "d";
     yield* enqueue("bulk", { uid: write.newId(), op, type, id, body: after, at, newestOnly: true });
   } else if (cls === "D" && after) {
-    yield* enqueue("bulk", { uid: write.newId(), op: "p", type, id, body: after, at });
+    yield* enqueue("bulk", { uid: write.newId(), op: "p", type, id, body: after, at, newestOnly: before !== null });
   }
 }

@@ -17,6 +17,8 @@ export interface NewRecord {
 
 /** How long a record is kept after it arrived, for a cloud that is restored. @source replication.md, settled questions (e) */
 const KEPT_MS = 30 * 24 * 3600_000;
+/** What is kept to go up, or to go up again, at most. own choice */
+export const MOST_OUT_BYTES = 256e6;
 
 /** Adds a record to a feed; returns its number. */
 export function* enqueue(lane: Lane, record: NewRecord): Work<number> {
@@ -45,13 +47,14 @@ function* hollowOlder(lane: Lane, type: string, id: string): Work<number> {
 }
 
 /** The next page of a feed after what was sent, or null. */
-export function* nextPage(lane: Lane, sent: number, limits: Limits): Work<UpPage | null> {
+export function* nextPage(lane: Lane, sent: number, limits: Limits): Work<{ frame: UpPage; bytes: number } | null> {
   const found = yield* scan(OUT, { where: [lane], after: sent, limit: limits.pageRows });
   const records = withinBytes(found, limits.pageBytes);
   const last = records.at(-1);
   if (!last) return null;
   const rows = records.filter(({ op }) => op !== "hollow").map(wireRow);
-  return { t: "rows", feed: `up.${lane}`, from: sent, to: last.oseq, tail: last.uid, rows };
+  const frame: UpPage = { t: "rows", feed: `up.${lane}`, from: sent, to: last.oseq, tail: last.uid, rows };
+  return { frame, bytes: records.reduce((sum, { bytes }) => sum + bytes, 0) };
 }
 
 function wireRow({ op, type, id, oseq, uid, body }: Outgoing): UpRow {
@@ -68,11 +71,22 @@ function withinBytes(records: readonly Outgoing[], most: number): Outgoing[] {
   return records.slice(0, over === -1 ? records.length : over);
 }
 
-/** Notes up to where the cloud has a feed. Older news change nothing. */
-export function* noteAcked(lane: Lane, to: number): Work<void> {
+/** Notes up to where the cloud has a feed. Older news change nothing. Returns how many rows of each resource arrived. */
+export function* noteAcked(lane: Lane, to: number): Work<Readonly<Record<string, number>>> {
   const link = yield* linkState();
-  if (to > link[`${lane}Acked`]) yield* put(LINK, { ...link, [`${lane}Acked`]: to });
+  const before = link[`${lane}Acked`];
+  if (to <= before) return {};
+  const arrived: Record<string, number> = {};
+  for (const { op, type, body } of yield* scan(OUT, { where: [lane], after: before, upTo: to })) {
+    const of = type === "edit" ? String(body?.type) : type;
+    if (op !== "hollow" && !UNCOUNTED.has(type)) arrived[of] = (arrived[of] ?? 0) + 1;
+  }
+  yield* put(LINK, { ...link, [`${lane}Acked`]: to });
+  return arrived;
 }
+
+/** What is no row; and activities, which would tell of themselves for ever. */
+const UNCOUNTED: ReadonlySet<string> = new Set(["outcome", "state-told", "endpoint-activities"]);
 
 /** Whether the record at `hw` is the one that the cloud has there. False after a restore. */
 export function* hasTail(link: LinkState, lane: Lane, hw: number, tail: string | null): Work<boolean> {

@@ -1,22 +1,37 @@
 import type { Clock, Timer } from "../../base/clock.ts";
+import { UpstreamError } from "../../base/errors.ts";
+import type { Blobs } from "../blobs.ts";
 import { bucketOf } from "../digests.ts";
+import { createFileTransfer, type FileTransfer } from "../file-transfer.ts";
+import { readFrame } from "../frame-schemas.ts";
 import type { DownPage, Frame, Lane, Lease, Limits, Welcome, Wire } from "../frames.ts";
 import type { ReplicatedTypes } from "../replicated-types.ts";
+import { createSendWindow, type SendWindow } from "../send-window.ts";
 import { createTurnQueue } from "../turn-queue.ts";
-import { put, type WorkStore } from "../work.ts";
+import { SITE_FILES } from "../wanted-files.ts";
+import { type Body, put, scan, type WorkStore } from "../work.ts";
+import { type Journal, sendActivities, tellSent } from "./activities.ts";
 import { type CloudTime, createCloudTime } from "./cloud-time.ts";
 import { type CommandDesk, createCommandDesk, type DeskNeeds } from "./command-desk.ts";
 import { differingTypes, noteMismatch, ownBuckets } from "./digest-check.ts";
 import { applySlice, receivePage, receiveSnapPage, repair, type Taken } from "./down-feed.ts";
-import { disownArmed, receiveCommand, resumeCommands } from "./inbox.ts";
+import { disownArmed, forgetCommands, type Resumed, receiveCommand, resumeCommands } from "./inbox.ts";
 import { linkState, makeHello, prepareLink } from "./link-state.ts";
-import { forgetArrived, nextPage, noteAcked } from "./outbox.ts";
-import { LINK } from "./tables.ts";
+import { forgetArrived, MOST_OUT_BYTES, nextPage, noteAcked } from "./outbox.ts";
+import { doOwnOrder, isOwnOrder, type OwnOrder } from "./own-orders.ts";
+import { tellSlice } from "./own-state.ts";
+import { LINK, PARKED } from "./tables.ts";
 import { acceptWelcome } from "./welcome.ts";
 
 /** What the appliance's side of the link is made of. */
-export interface SiteNeeds extends Pick<DeskNeeds, "play" | "hasContact" | "newId"> {
+export interface SiteNeeds extends Pick<DeskNeeds, "play" | "hasContact"> {
   store: WorkStore;
+  newId(): string;
+  blobs: Blobs;
+  /** What all activities of this appliance have: extension and endpoint. */
+  about: Body;
+  /** What became of an order that was under way when the last process ended. */
+  resumed: Resumed;
   clock: Pick<Clock, "now" | "monotonicMs" | "after" | "every">;
   types: ReplicatedTypes;
   limits: Limits;
@@ -28,6 +43,8 @@ export interface SiteNeeds extends Pick<DeskNeeds, "play" | "hasContact" | "newI
   /** Digests differed in these types; twice lately means that all rows come anew. */
   onMismatch(types: readonly string[], again: boolean): void;
   onLease(lease: Lease, until: number): void;
+  /** What keeps this appliance from being equal to the cloud, in words; null once nothing does. Called when that changes. */
+  onTrouble(reason: string | null): void;
   onFault(error: unknown): void;
 }
 
@@ -37,7 +54,8 @@ export interface Site {
   start(): Promise<void>;
   /** A connection stands. Frames of older ones are forgotten. */
   connected(wire: Wire): void;
-  frame(wire: Wire, frame: Frame): void;
+  /** Takes what arrived, whatever it is. */
+  frame(wire: Wire, value: unknown): void;
   disconnected(wire: Wire): void;
   /** Something was written that goes up. */
   wake(): void;
@@ -52,17 +70,22 @@ export interface Site {
 const PING_MS = 20_000;
 /** Three times within a lease, so that it is kept though a ping is lost. @source replication.md 9: leases of 15 s */
 const RENEW_MS = 5_000;
-/** @source own choice: what is kept to go up, at most */
-const MOST_OUT_BYTES = 256e6;
+/** Connected for so long without being equal is a trouble. @source replication.md 7 */
+const BEHIND_MS = 600_000;
+/** So long a difference of digests is a trouble. @source own choice */
+const DIFFERED_MS = 3600_000;
+/** Commands are remembered as long as the cloud may send them again. @source replication.md 3 */
+const COMMANDS_KEPT_MS = 30 * 24 * 3600_000;
 
 interface Connection {
   wire: Wire;
   askedAt: number;
   isLive: boolean;
-  /** Frames that the cloud takes. */
-  window: number;
+  window: SendWindow;
+  files: FileTransfer | null;
   sent: Record<Lane, number>;
-  inFlight: number;
+  /** Head of the cloud's feed as last told, and since when this appliance does not stand there; monotonic ms. */
+  behindSince: number | null;
   /** Commands that came before the welcome was taken. */
   early: Frame[];
 }
@@ -75,7 +98,9 @@ export function createSite(needs: SiteNeeds): Site {
   let time: CloudTime = createCloudTime(clock, null);
   let desk: CommandDesk | null = null;
   const timers: Timer[] = [];
+  let trouble: string | null = null;
 
+  const journal = (): Journal => ({ types, about: needs.about, now: clock.now(), newId: needs.newId });
   const current = (wire: Wire): Connection | null => (connection?.wire === wire ? connection : null);
   const drop = (wire: Wire, code: string): void => {
     if (current(wire)) connection = null;
@@ -86,15 +111,18 @@ export function createSite(needs: SiteNeeds): Site {
     const link = await store.transact(() => prepareLink(needs.endpoint, types.fingerprint));
     const before = link.ct === null || link.ctWall === null ? null : { ct: link.ct, wall: link.ctWall };
     time = createCloudTime(clock, before);
-    desk = createCommandDesk({ ...needs, time, reported: wake });
+    const play: DeskNeeds["play"] = (command, on) =>
+      isOwnOrder(command) ? ownOrder(command.kind, on) : needs.play(command, on);
+    desk = createCommandDesk({ ...needs, play, journal, time, reported: wake });
     await applyMark();
-    for (const command of await store.transact(() => resumeCommands(needs.newId, clock.now()))) desk.arm(command, true);
+    const armed = await store.transact(() => resumeCommands(journal(), needs.resumed));
+    for (const command of armed) desk.arm(command, true);
     timers.push(clock.every(PING_MS, () => turns.add(tick)));
     timers.push(clock.every(RENEW_MS, () => needs.groups().length > 0 && ping()));
   }
 
   async function applyMark(): Promise<void> {
-    while (!(await store.transact(() => applySlice(types, limits)))) {
+    while (!(await store.transact(() => applySlice(journal(), limits)))) {
       // Each slice is a transaction of its own.
     }
   }
@@ -103,7 +131,41 @@ export function createSite(needs: SiteNeeds): Site {
     for (const lane of ["bulk", "hot"] as const) {
       await store.transact(() => forgetArrived(lane, clock.now(), MOST_OUT_BYTES));
     }
+    await store.transact(() => forgetCommands(clock.now() - COMMANDS_KEPT_MS, 200));
+    await store.transact(() => sendActivities(journal()));
+    await lookForTrouble();
+    await pump();
+    await connection?.files?.look();
     if (needs.groups().length === 0) ping();
+  }
+
+  async function lookForTrouble(): Promise<void> {
+    const { parked, mismatchAt } = await store.transact(function* () {
+      const [first] = yield* scan(PARKED, { limit: 1 });
+      return { parked: first ?? null, mismatchAt: (yield* linkState()).mismatchAt };
+    });
+    const behindSince = connection?.behindSince ?? null;
+    const isBehind = behindSince !== null && clock.monotonicMs() - behindSince > BEHIND_MS;
+    const differs = mismatchAt !== null && (time.latest() ?? clock.now()) - mismatchAt < DIFFERED_MS;
+    const found = parked
+      ? `${parked.type} ${parked.id} of the cloud can't be written here: ${parked.reason}`
+      : isBehind
+        ? "Connected for ten minutes, and still not equal to the cloud."
+        : differs
+          ? "Rows differed from the cloud's and were fetched anew."
+          : null;
+    if (found !== trouble) needs.onTrouble(found);
+    trouble = found;
+  }
+
+  /** Orders that concern the link itself; those for all rows end with the mark of the resync. */
+  function ownOrder(kind: OwnOrder, on: Parameters<DeskNeeds["play"]>[1]): () => void {
+    turns.add(async () => {
+      const told = await doOwnOrder(kind, store, journal());
+      if (told) return on.ended("done", told);
+      if (connection) drop(connection.wire, "restored");
+    });
+    return () => {};
   }
 
   function ping(): void {
@@ -111,7 +173,7 @@ export function createSite(needs: SiteNeeds): Site {
   }
 
   async function sayHello(wire: Wire): Promise<void> {
-    const hello = await store.transact(() => makeHello(types.fromCloud));
+    const hello = await store.transact(() => makeHello(types.fromCloud, limits.credit));
     const live = current(wire);
     if (!live) return;
     live.askedAt = clock.monotonicMs();
@@ -119,19 +181,30 @@ export function createSite(needs: SiteNeeds): Site {
   }
 
   async function onWelcome(live: Connection, welcome: Welcome): Promise<void> {
-    const verdict = await store.transact(() => acceptWelcome(welcome));
+    const verdict = await store.transact(() => acceptWelcome(welcome, journal()));
     if (verdict === "restored") {
-      desk?.forget(await store.transact(() => disownArmed(needs.newId, clock.now())));
+      desk?.forget(await store.transact(() => disownArmed(journal())));
       return drop(live.wire, "restored");
     }
     if (verdict === "gap") return drop(live.wire, "gap");
     await hearTime(welcome.ct, live.askedAt);
     desk?.verified();
     live.sent = { bulk: welcome.up.bulk.hw, hot: welcome.up.hot.hw };
-    live.window = welcome.credit;
+    live.window = createSendWindow(welcome.credit);
+    live.files = createFileTransfer({
+      store,
+      blobs: needs.blobs,
+      of: SITE_FILES,
+      holder: "",
+      limits,
+      send: (frame) => current(live.wire) && live.wire.send(frame),
+      onBadFile: (sha256) =>
+        needs.onFault(new UpstreamError("upstream", `The file ${sha256} is not what its name says.`)),
+    });
     live.isLive = true;
     for (const frame of live.early) turns.add(() => onFrame(live.wire, frame), true);
     await pump();
+    await live.files.look();
   }
 
   async function hearTime(ct: number, askedAt: number): Promise<void> {
@@ -145,13 +218,17 @@ export function createSite(needs: SiteNeeds): Site {
 
   /** Sends what there is while the cloud takes it, the hot feed first. */
   async function pump(): Promise<void> {
+    if (!connection?.isLive) return;
+    while (!(await store.transact(() => tellSlice(journal(), limits)))) {
+      // Each slice is a transaction of its own.
+    }
     for (const lane of ["hot", "bulk"] as const) {
-      for (let live = connection; live?.isLive && live.inFlight < live.window; live = connection) {
+      for (let live: Connection | null = connection; live?.isLive && live.window.isOpen(); live = connection) {
         const page = await store.transact(() => nextPage(lane, (live as Connection).sent[lane], limits));
         if (!page || connection !== live) break;
-        live.sent[lane] = page.to;
-        live.inFlight += 1;
-        live.wire.send(page);
+        live.sent[lane] = page.frame.to;
+        live.window.sent(page.bytes);
+        live.wire.send(page.frame);
       }
     }
   }
@@ -170,6 +247,7 @@ export function createSite(needs: SiteNeeds): Site {
     }
     const to = frame.t === "rows" ? frame.to : frame.h0;
     if (current(live.wire)) live.wire.send({ t: "ack", feed: "down.bulk", to });
+    await live.files?.look();
   }
 
   async function compare(live: Connection, digests: NonNullable<DownPage["mark"]>["digests"] & object): Promise<void> {
@@ -197,31 +275,37 @@ export function createSite(needs: SiteNeeds): Site {
       case "snap":
         return taken(live, frame, await store.transact(() => receiveSnapPage(frame, types)));
       case "cmd": {
-        const { armed, silence } = await store.transact(
-          () => receiveCommand(frame, needs.newId(), clock.now()),
-          "emergency",
-        );
+        const { armed, silence } = await store.transact(() => receiveCommand(frame, journal()), "emergency");
         if (armed) desk?.arm(armed, false);
         if (silence) desk?.silence(silence);
+        if (armed?.needs) await live.files?.look();
         return pump();
       }
       case "heard":
         return desk?.peerHeard(frame.cid);
       case "ack":
-        live.inFlight -= 1;
-        await store.transact(() => noteAcked(frame.feed === "up.hot" ? "hot" : "bulk", frame.to));
+        live.window.taken();
+        await store.transact(function* () {
+          yield* tellSent(journal(), yield* noteAcked(frame.feed === "up.hot" ? "hot" : "bulk", frame.to));
+        });
         return pump();
       case "pong": {
         await hearTime(frame.ct, frame.t0);
         desk?.verified();
+        const { applied } = await store.transact(linkState);
+        live.behindSince = applied < frame.head ? (live.behindSince ?? clock.monotonicMs()) : null;
         for (const lease of frame.leases) needs.onLease(lease, frame.t0 + lease.ttlMs);
         return;
       }
       case "repair": {
         const parts = new Set(frame.buckets);
-        await store.transact(() => repair(frame, (id) => parts.has(bucketOf(id)), types));
+        await store.transact(() => repair(frame, (id) => parts.has(bucketOf(id)), journal()));
         return;
       }
+      case "chunk":
+        return live.files?.chunk(frame);
+      case "need":
+        return live.files?.need(frame.sha256, frame.from);
       case "err":
         return drop(wire, frame.code);
     }
@@ -230,11 +314,21 @@ export function createSite(needs: SiteNeeds): Site {
   return {
     start,
     connected(wire) {
-      connection = { wire, askedAt: 0, isLive: false, window: 0, sent: { bulk: 0, hot: 0 }, inFlight: 0, early: [] };
+      const window = createSendWindow({ frames: 0, bytes: 0 });
+      const sent = { bulk: 0, hot: 0 };
+      connection = { wire, askedAt: 0, isLive: false, window, files: null, sent, behindSince: null, early: [] };
       turns.add(() => sayHello(wire));
     },
-    frame(wire, frame) {
+    frame(wire, value) {
       const live = current(wire);
+      const read = readFrame(value, "hub");
+      if (live && "fault" in read) {
+        wire.send({ t: "err", code: "schema", reason: read.fault });
+        needs.onFault(new UpstreamError("upstream", `The cloud sent what is no frame: ${read.fault}`));
+        return drop(wire, "schema");
+      }
+      const frame = "fault" in read ? null : read.frame;
+      if (!frame) return;
       const isUrgent = frame.t === "cmd" || frame.t === "heard";
       // Commands overtake all else, but neither the welcome nor each other.
       if (live && isUrgent && !live.isLive) live.early.push(frame);

@@ -1,6 +1,7 @@
 import type { EditResult, Lane } from "../frames.ts";
 import type { Edit } from "../merge.ts";
 import { type Body, type Collection, collection } from "../work.ts";
+import type { Tallies } from "./activities.ts";
 
 /** A mark that arrived and is being applied, slice by slice. */
 export interface Marking {
@@ -41,6 +42,10 @@ export interface LinkState {
   types: string;
   /** Bytes of all records that are kept to go up. */
   outBytes: number;
+  /** What became of the rows of the mark that is being applied. */
+  tallies: Tallies;
+  /** Own state that is being told anew, as a whole: the next resource and the last row of it. */
+  telling: { type: string; after: string | null } | null;
 }
 
 /** The one record of where this appliance stands. */
@@ -68,6 +73,8 @@ export const LINK: Collection<LinkState> = collection<LinkState>("repl_link", ["
   mismatchAt: "integer",
   types: "text",
   outBytes: "integer",
+  tallies: "json",
+  telling: "json",
 });
 
 /** A row that came and waits for its mark. `rank` says when its turn is: first what others refer to, removals last. */
@@ -201,4 +208,9 @@ export const PARKED: Collection<Parked> = collection<Parked>("repl_parked", ["ty
   seq: "integer",
   body: "json",
   reason: "text",
+});
+
+/** Activities that changed since they were last sent. */
+export const ACTIVITIES: Collection<{ id: string }> = collection<{ id: string }>("repl_activity", ["id"], {
+  id: "text",
 });

@@ -1,5 +1,6 @@
 import type { Lane, Welcome } from "../frames.ts";
 import { get, put, type Work } from "../work.ts";
+import { type Journal, tell } from "./activities.ts";
 import { beginSnapshot } from "./down-feed.ts";
 import { renumberEdits } from "./edits.ts";
 import { disownArmed } from "./inbox.ts";
@@ -15,7 +16,7 @@ const LANES: readonly Lane[] = ["bulk", "hot"];
  * would not do: after a restore a number is used again for another record, so the names of the last ones are compared.
  * @source replication.md 6, restore detection
  */
-export function* acceptWelcome(welcome: Welcome): Work<"live" | "restored" | "gap"> {
+export function* acceptWelcome(welcome: Welcome, journal: Journal): Work<"live" | "restored" | "gap"> {
   const link = yield* linkState();
   let isSame = welcome.inc === link.inc;
   for (const lane of LANES) {
@@ -36,22 +37,24 @@ export function* acceptWelcome(welcome: Welcome): Work<"live" | "restored" | "ga
     hotAcked: welcome.up.hot.hw,
     decided: Math.min(link.decided, welcome.up.hot.hw),
   });
+  yield* tell(journal, { type: "syncer-startup", state: "success", severity: "info", counts: { times: 1 } });
   if (!welcome.resync) return "live";
-  return (yield* beginSnapshot(welcome.resync)) ? "live" : "gap";
+  return (yield* beginSnapshot(welcome.resync, journal)) ? "live" : "gap";
 }
 
 /**
  * Tells a restored copy what it is, before its first connection: what it stands ready to do may have been done since, and
  * only emergencies are done again. A copy that nobody tells finds out by `acceptWelcome`, if anything reached the cloud.
  */
-export function* adoptRestoredCopy(uidOf: () => string, at: number): Work<void> {
+export function* adoptRestoredCopy(journal: Journal): Work<void> {
   const link = yield* get(LINK, "link");
   if (!link) return;
-  yield* disownArmed(uidOf, at);
+  yield* disownArmed(journal);
   yield* beginIncarnation(link.inc + 1);
 }
 
-function* beginIncarnation(inc: number): Work<void> {
+/** Numbers all that is kept anew, and tells own state as a whole: what is not told again is gone. */
+export function* beginIncarnation(inc: number): Work<void> {
   const bulk = yield* renumber("bulk");
   const hot = yield* renumber("hot");
   yield* renumberEdits(hot.numbers);
@@ -63,6 +66,7 @@ function* beginIncarnation(inc: number): Work<void> {
     hotSeq: hot.numbers.size,
     hotAcked: 0,
     decided: 0,
+    telling: { type: "", after: null },
     outBytes: bulk.bytes + hot.bytes,
   });
 }

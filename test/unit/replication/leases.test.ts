@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { renewLeases } from "../../../src/replication/hub/leases.ts";
 import { beginEpoch, prepareHub } from "../../../src/replication/hub/publish.ts";
+import { setScopes } from "../../../src/replication/hub/welcome.ts";
 import { createMemoryStore, type MemoryStore } from "../../sim/memory-store.ts";
 import { CATALOGUE } from "../../sim/resources.ts";
 
@@ -11,9 +12,10 @@ describe("leases of groups", () => {
   beforeEach(() => {
     cloud = createMemoryStore(CATALOGUE);
     cloud.perform(() => prepareHub("first"));
+    for (const endpoint of ["a", "b"]) cloud.perform(() => setScopes(endpoint, null));
   });
   const ask = (endpoint: string, seconds: number) =>
-    cloud.perform(() => renewLeases(endpoint, ["group"], START + seconds * 1000))[0];
+    cloud.perform(() => renewLeases({ endpoint, sess: 1 }, ["group"], START + seconds * 1000))?.[0];
 
   it("are kept while they are renewed, and given to another after the holder thinks they are over", () => {
     const first = ask("a", 0);
@@ -36,5 +38,15 @@ describe("leases of groups", () => {
     const next = ask("a", 42);
     expect(next).toMatchObject({ holder: "a", ttlMs: 15_000 });
     expect(next?.term).toBeGreaterThan(lost?.term as number);
+  });
+
+  it("are not renewed by a connection whose place another one took", () => {
+    const first = ask("a", 0);
+    cloud.perform(() => setScopes("a", null));
+    expect(cloud.perform(() => renewLeases({ endpoint: "a", sess: 1 }, ["group"], START + 10_000))).toBeNull();
+    expect(cloud.perform(() => renewLeases({ endpoint: "b", sess: 1 }, ["group"], START + 17_000))?.[0]?.holder).toBe(
+      "b",
+    );
+    expect(first?.holder).toBe("a");
   });
 });

@@ -1,0 +1,60 @@
+/** What the activities of a mark are called for rows of a resource. */
+export interface ActivityFamily {
+  /** The activity that accounts for every row of the family. */
+  sync: string;
+  /** Begins the names of those for rows that are made, changed and deleted; null where there are none. */
+  verbs: string | null;
+  /** The activity of a row that was refused; null where the one that accounts for it says so. */
+  skipped: string | null;
+}
+
+const MESSAGE: ActivityFamily = { sync: "message-sync", verbs: "message", skipped: "message-skipped" };
+const OF_MESSAGES: ActivityFamily = { sync: "message-dependency-sync", verbs: null, skipped: "message-skipped" };
+const GROUP: ActivityFamily = { sync: "recipient-group-sync", verbs: "recipient-group", skipped: null };
+const OF_GROUPS: ActivityFamily = { sync: "recipient-group-dependency-sync", verbs: null, skipped: null };
+const SCHEDULE: ActivityFamily = {
+  sync: "scheduled-broadcast-sync",
+  verbs: "scheduled-broadcast",
+  skipped: "scheduled-broadcast-skipped",
+};
+const ACTIVATION: ActivityFamily = { sync: "activation-group-sync", verbs: null, skipped: null };
+const CALL_MANAGER: ActivityFamily = { sync: "onprem-server-broadcast-config-change", verbs: null, skipped: null };
+const DEVICE: ActivityFamily = { sync: "device-sync", verbs: null, skipped: null };
+
+const BY_RESOURCE: Readonly<Record<string, ActivityFamily>> = {
+  "message-templates": MESSAGE,
+  "distribution-lists": GROUP,
+  "device-groups": GROUP,
+  "collaboration-groups": GROUP,
+  subscriptions: GROUP,
+  "bell-schedules": SCHEDULE,
+  "clear-devices-schedules": SCHEDULE,
+  "ring-lists": SCHEDULE,
+  "scheduled-notifications": SCHEDULE,
+  "activation-groups": ACTIVATION,
+  "callmgr-clusters": CALL_MANAGER,
+  "callmgr-onprem-servers": CALL_MANAGER,
+  users: OF_GROUPS,
+  "user-devices": OF_GROUPS,
+  "distribution-list-scim-groups": OF_GROUPS,
+  "scim-groups": OF_GROUPS,
+  "scim-group-members": OF_GROUPS,
+  domains: OF_GROUPS,
+  sites: OF_GROUPS,
+  buildings: OF_GROUPS,
+  floors: OF_GROUPS,
+  zones: OF_GROUPS,
+  "site-recipients": OF_GROUPS,
+  "site-roles": OF_GROUPS,
+  "api-devices": OF_GROUPS,
+};
+
+/**
+ * The activities that account for a resource's rows: state of the site as device-sync, what happened as log-message, and
+ * what has no name of its own in the list as what messages depend on. own choice: which resource belongs where
+ */
+export function familyOf(type: string, cls: string): ActivityFamily {
+  if (cls === "C") return DEVICE;
+  if (cls === "D") return { sync: "log-message", verbs: null, skipped: null };
+  return BY_RESOURCE[type] ?? OF_MESSAGES;
+}
