@@ -121,7 +121,18 @@ export function startMachine(parts: MachineParts): Machine {
   const first = (): string => readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8").trim();
   const run: Machine["run"] = (program, ...args) =>
     new Promise((resolve) => {
-      const into = ["--target", first(), "--mount", "--pid", "--uts", "--ipc", "--cgroup", "--wdns=/", program, ...args];
+      const into = [
+        "--target",
+        first(),
+        "--mount",
+        "--pid",
+        "--uts",
+        "--ipc",
+        "--cgroup",
+        "--wdns=/",
+        program,
+        ...args,
+      ];
       execFile("nsenter", into, { env, timeout: 240_000 }, (error, stdout, stderr) => {
         resolve({ code: error ? Number(error.code ?? 1) : 0, output: `${stdout}${stderr}`.trim() });
       });
