@@ -8,6 +8,7 @@ import type { RowOf } from "../schema/resource.ts";
 import type { By, Store, Sync } from "../store/store.ts";
 import type { Broadcaster } from "./broadcaster.ts";
 import { enrol, findBySms, type Person } from "./enrolment.ts";
+import { openLink, sealLink } from "./sealed-links.ts";
 
 /** What campaigns are made of. */
 export interface CampaignNeeds {
@@ -66,7 +67,6 @@ type ListRow = RowOf<typeof distributionLists>;
 /** own choice: many people may share one address. */
 const FROM_ONE_PLACE = { free: 10, firstMs: 60_000, mostMs: 3_600_000 };
 const LONGEST_BODY = 10_000;
-const LINK_PREFIX = "leave ";
 
 /** Makes the campaigns; attempts are counted as long as the process runs. */
 export function createCampaigns(needs: CampaignNeeds): Campaigns {
@@ -82,7 +82,7 @@ export function createCampaigns(needs: CampaignNeeds): Campaigns {
   }
 
   const subscriptionOf = (token: string): { id: string; row: RowOf<typeof subscriptions> | null } | null => {
-    const id = subscriptionIn(token, store);
+    const id = openLink("leave", token, store);
     return id === null ? null : { id, row: store.get(subscriptions, id) };
   };
 
@@ -174,7 +174,7 @@ export function phoneOf(text: string, field = "from"): string {
 async function welcome(list: ListRow, { userId, subscriptionId }: Enrolled, needs: CampaignNeeds): Promise<void> {
   const text = list.campaign?.welcomeMessage ?? null;
   if (text === null || text === "") return;
-  const link = `\n\n${needs.baseUrl()}/leave/${linkToken(subscriptionId, needs.store)}`;
+  const link = `\n\n${needs.baseUrl()}/leave/${sealLink("leave", subscriptionId, needs.store)}`;
   const body = [...text].slice(0, LONGEST_BODY - link.length).join("") + link;
   // own choice: nothing among the documented sources fits.
   const options = { idempotencyKey: null, requestSha: "", source: "unknown-source" } as const;
@@ -182,20 +182,5 @@ async function welcome(list: ListRow, { userId, subscriptionId }: Enrolled, need
     await needs.broadcaster.send({ subject: list.name, body, userIds: [userId] }, needs.by, options);
   } catch (error) {
     needs.log.error({ err: error, distributionListId: list.id }, "a welcome was not sent");
-  }
-}
-
-/** A text that only this appliance can make, for a link; hexadecimal. */
-function linkToken(subscriptionId: string, { secrets }: Store): string {
-  return Buffer.from(secrets.seal(LINK_PREFIX + subscriptionId).slice("v1:".length), "base64").toString("hex");
-}
-
-function subscriptionIn(token: string, { secrets }: Store): string | null {
-  if (!/^[0-9a-f]{80,400}$/.test(token)) return null;
-  try {
-    const text = secrets.open(`v1:${Buffer.from(token, "hex").toString("base64")}`);
-    return text.startsWith(LINK_PREFIX) ? text.slice(LINK_PREFIX.length) : null;
-  } catch {
-    return null;
   }
 }

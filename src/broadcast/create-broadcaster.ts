@@ -6,7 +6,7 @@ import { recordAnswer, recordChannelAnswer, recordRead } from "./answers.ts";
 import type { Broadcaster } from "./broadcaster.ts";
 import { callOff } from "./call-off.ts";
 import { allClearFor } from "./continuation.ts";
-import { createDesk } from "./desk.ts";
+import { createDesk, type DeskNeeds } from "./desk.ts";
 import { createEndings } from "./endings.ts";
 import { createGates } from "./gates.ts";
 import { createLedger } from "./ledger.ts";
@@ -18,14 +18,15 @@ import { laneOf } from "./stage.ts";
 import { accept, acceptTogether } from "./stages/accept.ts";
 
 /** What the broadcaster is made of; audio worker and streamer are started and stopped by whoever made them. */
-export type BroadcasterNeeds = Omit<AirNeeds, "ledger" | "desk" | "gates" | "signal" | "laneOf">;
+export type BroadcasterNeeds = Omit<AirNeeds, "ledger" | "desk" | "gates" | "signal" | "laneOf"> &
+  Pick<DeskNeeds, "baseUrl">;
 
 /** Makes the broadcaster of an appliance; nothing is sent before `start`. */
 export function createBroadcaster(given: BroadcasterNeeds): Broadcaster {
   const { store, events, log } = given;
   const ending = new AbortController();
   const ledger = createLedger(given);
-  const desk = createDesk({ ...given, reader: store, busy: createBusyTable() });
+  const desk = createDesk({ ...given, busy: createBusyTable() });
   const gates = createGates(events);
   const onAir: AirNeeds = { ...given, ledger, desk, gates, laneOf, signal: ending.signal };
   const needs: EngineNeeds = { ...onAir, air: createAir(onAir) };

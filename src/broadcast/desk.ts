@@ -4,7 +4,8 @@ import type { Events } from "../base/events.ts";
 import type { Log } from "../base/log.ts";
 import { type BusyTable, isMoreUrgent } from "../devices/busy.ts";
 import type { AudioTarget, DeliveryItem } from "../plugin-api/index.ts";
-import type { Reader } from "../store/store.ts";
+import type { Reader, Store } from "../store/store.ts";
+import { answerLink } from "./answer-links.ts";
 import type { Delivery } from "./delivery.ts";
 import { createDispatcher, type Dispatcher } from "./dispatcher.ts";
 import type { LiveBroadcast } from "./live-broadcast.ts";
@@ -30,7 +31,9 @@ export interface Desk {
 
 /** What the desk needs. */
 export interface DeskNeeds {
-  reader: Reader;
+  store: Store;
+  /** Where the appliance is reached. */
+  baseUrl(): string;
   clock: Clock;
   events: Events;
   log: Log;
@@ -51,7 +54,7 @@ export function createDesk(needs: DeskNeeds): Desk {
     providers: needs.providers,
     busy: needs.busy,
     find: (pk) => deliveries.get(pk),
-    items: (batch) => makeItems(batch, needs.reader),
+    items: (batch) => makeItems(batch, needs),
   });
 
   // What a channel holds outlives its runs; what waits for it is looked at again.
@@ -121,41 +124,67 @@ export function createDesk(needs: DeskNeeds): Desk {
 }
 
 /** Reads the batch's devices at the moment they are asked: 200 at once, so that 10,000 need not be held. */
-function makeItems(batch: readonly Delivery[], reader: Reader): (DeliveryItem | null)[] {
-  const devices = read(
-    reader,
+function makeItems(batch: readonly Delivery[], { store, baseUrl }: DeskNeeds): (DeliveryItem | null)[] {
+  const devices = read<DeviceRow>(
+    store,
     DEVICES,
     batch.map(({ device }) => device),
   );
-  const userDevices = read(
-    reader,
+  const userDevices = read<UserDeviceRow>(
+    store,
     USER_DEVICES,
-    batch.map(({ userDevice }) => userDevice),
+    batch.map(({ pk, userDevice }) => (userDevice === null ? null : pk)),
   );
+  const recipientOf = ({
+    recipientId,
+    recipientName,
+    options,
+  }: UserDeviceRow): NonNullable<DeliveryItem["recipient"]> => ({
+    id: recipientId,
+    name: recipientName,
+    answers: options === null ? null : { options: JSON.parse(options), url: answerLink(recipientId, baseUrl(), store) },
+  });
   return batch.map((delivery) => {
-    const row = devices.get(delivery.device ?? 0) ?? userDevices.get(delivery.userDevice ?? 0);
-    if (!row) return null;
-    const { id, deviceIdentifier, attributes } = row;
-    return delivery.owner.item(delivery, { id, deviceIdentifier, attributes: attributesOf(attributes) });
+    const row = devices.get(delivery.device ?? 0);
+    const own = userDevices.get(delivery.pk);
+    if (own) return { ...delivery.owner.item(delivery, deviceOf(own)), recipient: recipientOf(own) };
+    return row ? delivery.owner.item(delivery, deviceOf(row)) : null;
   });
 }
 
 interface DeviceRow {
-  pk: number;
+  /** What was asked for. */
+  key: number;
   id: string;
   deviceIdentifier: string;
+  /** JSON object. */
   attributes: string;
 }
 
-const DEVICES = `SELECT d.pk, d.id, d.device_identifier AS deviceIdentifier, d.attributes
-  FROM json_each(?) asked JOIN devices d ON d.pk = asked.value`;
-const USER_DEVICES = `SELECT d.pk, d.id, coalesce(d.device_identifier, '') AS deviceIdentifier, '{}' AS attributes
-  FROM json_each(?) asked JOIN user_devices d ON d.pk = asked.value`;
+interface UserDeviceRow extends DeviceRow {
+  recipientId: string;
+  recipientName: string | null;
+  /** JSON list; null when the message asks for no answer. */
+  options: string | null;
+}
 
-function read(reader: Reader, sql: string, keys: readonly (number | null)[]): Map<number, DeviceRow> {
+const DEVICES = `SELECT d.pk AS key, d.id, d.device_identifier AS deviceIdentifier, d.attributes
+  FROM json_each(?) asked JOIN devices d ON d.pk = asked.value`;
+const USER_DEVICES = `SELECT l.pk AS key, d.id, coalesce(d.device_identifier, '') AS deviceIdentifier, '{}' AS attributes,
+    r.id AS recipientId, r.name AS recipientName, c.options
+  FROM json_each(?) asked JOIN deliveries l ON l.pk = asked.value JOIN user_devices d ON d.pk = l.user_device_pk
+    JOIN notification_recipients r ON r.notification_pk = l.notification_pk AND r.user_pk = d.user_pk
+    JOIN notifications n ON n.pk = l.notification_pk
+    LEFT JOIN confirmation_requests c ON c.pk = n.confirmation_request_pk`;
+
+function read<T extends DeviceRow>(reader: Reader, sql: string, keys: readonly (number | null)[]): Map<number, T> {
   const known = keys.filter((key) => key !== null);
   if (known.length === 0) return new Map();
-  return new Map(reader.all<DeviceRow>(sql, JSON.stringify(known)).map((row) => [row.pk, row]));
+  return new Map(reader.all<T>(sql, JSON.stringify(known)).map((row) => [row.key, row]));
+}
+
+function deviceOf({ id, deviceIdentifier, attributes }: DeviceRow): DeliveryItem["device"] {
+  return { id, deviceIdentifier, attributes: attributesOf(attributes) };
 }
 
 /** Channels get texts only. */

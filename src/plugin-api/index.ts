@@ -58,6 +58,14 @@ export interface DeliveryItem {
    * only follow it up (look for proof, silence it when told to stop).
    */
   reached?: "sent" | "accepted" | "playing";
+  /** Whose device it is; present for devices of people. */
+  recipient?: {
+    /** For `confirm`. */
+    id: string;
+    name: string | null;
+    /** What the message asks, and the page on which this recipient answers; null when it asks nothing. */
+    answers: { options: readonly string[]; url: string } | null;
+  };
 }
 
 /** Deliveries that are called off, and why. */

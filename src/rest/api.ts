@@ -31,8 +31,8 @@ export interface Api {
 /** The current version within the API. */
 const VERSION_BASE = "/api/v1";
 const PLUGINS = "/x/";
-/** Pages of campaigns and what watching programs ask for, which lie in the API as well. */
-const SHORT = /^\/(?:(?:join|leave)\/|(?:health|metrics)(?:\?|$))/;
+/** Pages of campaigns and answers, and what watching programs ask for, which lie in the API as well. */
+const SHORT = /^\/(?:(?:join|leave|answer)\/|(?:health|metrics)(?:\?|$))/;
 
 /** What is asked before the API, and what lies beside it. */
 interface Pages {

@@ -6,6 +6,7 @@ import type { Areas } from "../areas/areas.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { BellTimes } from "../bells/timetables.ts";
+import type { AnswerLinks } from "../broadcast/answer-links.ts";
 import type { Broadcaster } from "../broadcast/broadcaster.ts";
 import type { Campaigns } from "../broadcast/campaigns.ts";
 import type { SchemaOf } from "../broadcast/profile-settings.ts";
@@ -67,6 +68,7 @@ export interface ApiNeeds {
   /** Which appliance activates which devices. */
   activations: Activations;
   quietTests: Pick<QuietTests, "test">;
+  answerLinks: AnswerLinks;
   campaigns: Campaigns;
   bulkUploads: BulkUploads;
   loaders: Loaders;

@@ -3,6 +3,7 @@ import type { Action } from "../action.ts";
 import { activationActions } from "./activations.ts";
 import { alarmRowActions } from "./alarms.ts";
 import { alertToneActions } from "./alert-tones.ts";
+import { answerActions } from "./answers.ts";
 import { applicationActions } from "./applications.ts";
 import { areaActions } from "./areas.ts";
 import { auditActions } from "./audit.ts";
@@ -90,6 +91,7 @@ const FIXED: readonly Action[] = [
   ...failoverStatusActions,
   ...extensionActions,
   ...auditActions,
+  ...answerActions,
   ...campaignActions,
   ...bulkUploadActions,
   ...loadDefinitionActions,

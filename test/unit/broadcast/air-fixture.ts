@@ -272,6 +272,7 @@ export async function openAir(fixture: BroadcastFixture): Promise<AirFixture> {
       streamer,
       interfaceAddress: "127.0.0.1",
       ttl: 16,
+      baseUrl: () => "https://bells.example.org",
     };
     return createBroadcaster(given);
   };

@@ -1,0 +1,97 @@
+import type { SendMailOptions } from "nodemailer";
+import type { DeliveryItem } from "#plugin-api";
+
+/** The sender, and the language of what stands around a message. */
+export interface Letterhead {
+  from: string;
+  fromName: string;
+  replyTo: string | null;
+  language: "en" | "de";
+}
+
+const WORDS = {
+  en: { drill: "This is a drill.", answer: "Your answer:", image: "Picture of the message", sentBy: "Sent by" },
+  de: { drill: "Dies ist eine Übung.", answer: "Ihre Antwort:", image: "Bild der Nachricht", sentBy: "Gesendet von" },
+} as const;
+
+const PICTURE = "picture";
+
+/** One recipient, never a list of them, and nothing that a header could end with. */
+const ADDRESS = /^[^\s@,;:<>"()[\]\\]{1,64}@[^\s@,;:<>"()[\]\\]{1,255}$/;
+
+/** True for what may be written to: one plain address. */
+export function isAddress(text: string): boolean {
+  return ADDRESS.test(text);
+}
+
+/**
+ * The mail of one delivery: plain text and HTML, which loads nothing from elsewhere, with the picture inside. The same
+ * delivery has the same Message-ID, so that a mailbox shows it once when it is sent again. @source RFC 5322 §3.6.4; RFC 3834 §5
+ */
+export function mailOf(item: DeliveryItem, letterhead: Letterhead): SendMailOptions {
+  const { from, fromName, replyTo } = letterhead;
+  const domain = from.slice(from.lastIndexOf("@") + 1);
+  const name = item.recipient?.name ?? "";
+  return {
+    from: { address: from, name: fromName },
+    to: { address: item.device.deviceIdentifier, name },
+    ...(replyTo === null ? {} : { replyTo }),
+    messageId: `<${item.notificationId}.${item.device.id}@${domain}>`,
+    subject: item.text.subject,
+    text: textOf(item, letterhead),
+    html: htmlOf(item, letterhead),
+    ...(item.imagePath === null
+      ? {}
+      : { attachments: [{ path: item.imagePath, cid: PICTURE, contentDisposition: "inline" }] }),
+    ...(item.class === "emergency" ? { priority: "high" } : {}),
+    headers: { "Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All" },
+  };
+}
+
+function textOf({ text, drill, recipient }: DeliveryItem, { language, fromName }: Letterhead): string {
+  const words = WORDS[language];
+  const answers = recipient?.answers;
+  return [
+    ...(drill ? [words.drill] : []),
+    text.subject,
+    ...(text.body === "" ? [] : [text.body]),
+    ...(answers ? [`${words.answer} ${answers.options.join(" / ")}\n${answers.url}`] : []),
+    `-- \n${words.sentBy} ${fromName}`,
+  ].join("\n\n");
+}
+
+function htmlOf({ text, drill, imagePath, recipient }: DeliveryItem, { language, fromName }: Letterhead): string {
+  const words = WORDS[language];
+  const answers = recipient?.answers;
+  const link = answers ? escaped(answers.url) : "";
+  const buttons = (answers?.options ?? []).map(
+    (option) => `<a href="${link}" style="${BUTTON}">${escaped(option)}</a>`,
+  );
+  const parts = [
+    drill ? `<p style="${DRILL}">${words.drill}</p>` : "",
+    `<h1 style="font-size:22px">${escaped(text.subject)}</h1>`,
+    ...text.body
+      .split(/\n{2,}/)
+      .map((piece) => (piece === "" ? "" : `<p>${escaped(piece).replaceAll("\n", "<br>")}</p>`)),
+    imagePath === null ? "" : `<p><img src="cid:${PICTURE}" alt="${words.image}" style="max-width:100%"></p>`,
+    answers ? `<p>${words.answer}</p><p>${buttons.join(" ")}</p>` : "",
+    `<p style="color:#50586b;font-size:13px">${words.sentBy} ${escaped(fromName)}</p>`,
+  ];
+  return `<!doctype html><html lang="${language}"><head><meta charset="utf-8"><title>${escaped(text.subject)}</title></head><body style="font:16px/1.5 sans-serif">${parts.join("")}</body></html>`;
+}
+
+const BUTTON =
+  "display:inline-block;margin:0 8px 8px 0;padding:12px 20px;border-radius:8px;background:#24408e;color:#ffffff;text-decoration:none";
+const DRILL = "padding:8px 12px;background:#ffd84d;color:#1b2030;font-weight:bold";
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (sign) => ESCAPES[sign] ?? "");
+}

@@ -1,0 +1,63 @@
+import { notFound, requiredValue } from "../base/errors.ts";
+import notificationRecipients from "../resources/broadcasts/notification-recipients.ts";
+import notifications from "../resources/broadcasts/notifications.ts";
+import confirmationRequests from "../resources/confirmations/confirmation-requests.ts";
+import type { Store } from "../store/store.ts";
+import type { Broadcaster } from "./broadcaster.ts";
+import { openLink, sealLink } from "./sealed-links.ts";
+
+/** What a recipient is asked, as the holder of the link may see it. */
+export interface AskedByLink {
+  subject: string;
+  body: string;
+  drill: boolean;
+  /** Answers to choose from, in order. */
+  options: readonly string[];
+  /** The recipient's last answer. */
+  given: string | null;
+}
+
+/** Pages on which recipients answer a message without an account, by a link that nobody can guess. */
+export interface AnswerLinks {
+  /** Null for a text that is none of ours, or whose message or question is gone. */
+  find(token: string): AskedByLink | null;
+  /** Takes the answer. Throws as `Broadcaster.confirm`; not-found as `find` gives null. */
+  answer(token: string, option: string): Promise<void>;
+}
+
+/** The page on which a recipient answers; `recipientId` is the id of the recipient's row. */
+export function answerLink(recipientId: string, baseUrl: string, store: Pick<Store, "secrets">): string {
+  return `${baseUrl}/answer/${sealLink("answer", recipientId, store)}`;
+}
+
+/** Makes the links' other side. own choice: a link is good as long as answers to its message are taken. */
+export function createAnswerLinks({
+  store,
+  broadcaster,
+}: {
+  store: Store;
+  broadcaster: Pick<Broadcaster, "confirm">;
+}): AnswerLinks {
+  const recipientOf = (token: string) => {
+    const id = openLink("answer", token, store);
+    return id === null ? null : store.get(notificationRecipients, id);
+  };
+  return {
+    find(token) {
+      const recipient = recipientOf(token);
+      const message = recipient && store.get(notifications, recipient.notificationId);
+      const request =
+        message?.confirmationRequestId == null ? null : store.get(confirmationRequests, message.confirmationRequestId);
+      if (!recipient || !message || !request) return null;
+      const { subject, body, drill } = message;
+      const given = recipient.confirmationResponse;
+      return { subject: subject ?? "", body: body ?? "", drill, options: request.options, given };
+    },
+    async answer(token, option) {
+      const recipient = recipientOf(token);
+      if (!recipient) throw notFound();
+      if (option === "") throw requiredValue("option");
+      await broadcaster.confirm("link", recipient.id, option);
+    },
+  };
+}

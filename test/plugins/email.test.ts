@@ -1,0 +1,259 @@
+import { createVerify, generateKeyPairSync } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import plugin from "../../plugins/email/index.ts";
+import { isAddress } from "../../plugins/email/mail.ts";
+import { createOutbox } from "../../plugins/email/outbox.ts";
+import type { SendResult } from "../../plugins/email/server.ts";
+import { issueCertificate, makeAuthority } from "../../src/operations/make-certificate.ts";
+import type { DeliveryItem } from "../../src/plugin-api/index.ts";
+import { createFakeClock } from "../support/fake-clock.ts";
+import { makeTempDir } from "../support/temp-dir.ts";
+import { itemOf } from "./appliance.ts";
+import { type InlinePlugin, runInline } from "./inline-plugin.ts";
+import { type MailServerRules, openMailServer, type TestMailServer } from "./mail-server.ts";
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+async function open(rules?: MailServerRules): Promise<TestMailServer> {
+  const server = await openMailServer(rules);
+  closing.push(server.close);
+  return server;
+}
+
+/** As the host hands it over: with all defaults. */
+const USUAL = {
+  host: "127.0.0.1",
+  security: "none",
+  certificateAuthority: null,
+  username: null,
+  password: null,
+  from: "bells@school.example.org",
+  fromName: "North School",
+  replyTo: null,
+  language: "en",
+  connections: 2,
+  dkimSelector: null,
+  dkimPrivateKey: null,
+};
+
+async function run(config: object): Promise<InlinePlugin> {
+  const started = await runInline(plugin, { config: { ...USUAL, ...config } });
+  closing.push(() => started.close());
+  return started;
+}
+
+/** A mail to a person, `of` says what matters to the test. */
+function mailTo(deliveryId: number, address: string, of: Partial<DeliveryItem> = {}): DeliveryItem {
+  const device = { id: `0198f3a0-0000-7000-8000-${String(deliveryId).padStart(12, "0")}`, deviceIdentifier: address };
+  const recipient = { id: "0198f3a0-0000-7000-8000-0000000000aa", name: "Ada Byron", answers: null };
+  return itemOf(deliveryId, { device: { ...device, attributes: {} }, recipient, ...of });
+}
+
+describe("e-mail", () => {
+  it("sends text, picture and a link to answer, which say nothing that was not written", async () => {
+    const server = await open();
+    const email = await run({ port: server.port, replyTo: "office@school.example.org" });
+    const imagePath = join(makeTempDir(), "plan.png");
+    writeFileSync(imagePath, Buffer.from("89504e470d0a1a0a", "hex"));
+    const answers = { options: ["I am safe", '<b>"Help"</b>'], url: "https://bells.example.org/answer/0a1b" };
+    const recipient = { id: "0198f3a0-0000-7000-8000-0000000000aa", name: 'Ada "Countess" Byron, PhD', answers };
+    const text = {
+      subject: "Fire <drill>\r\nBcc: all@example.org",
+      body: "Leave & wait.\n\nThen <come> back.",
+      short: "",
+    };
+    email.deliver(mailTo(1, "ada@example.org", { recipient, text, imagePath, drill: true, class: "emergency" }));
+    await email.outcome(1, "accepted");
+    const [mail] = server.mails;
+    expect(mail?.envelope).toEqual({ from: "bells@school.example.org", to: ["ada@example.org"] });
+    expect(mail?.from).toMatchObject({ address: "bells@school.example.org", name: "North School" });
+    expect(mail?.to).toEqual([{ address: "ada@example.org", name: 'Ada "Countess" Byron, PhD' }]);
+    expect(mail?.replyTo).toMatchObject([{ address: "office@school.example.org" }]);
+    expect(mail?.bcc ?? []).toEqual([]);
+    expect(mail?.subject).toContain("Fire <drill>");
+    expect(mail?.text).toContain("This is a drill.");
+    expect(mail?.text).toContain('I am safe / <b>"Help"</b>\nhttps://bells.example.org/answer/0a1b');
+    expect(mail?.html).toContain("<p>Leave &amp; wait.</p><p>Then &lt;come&gt; back.</p>");
+    expect(mail?.html).toContain("&lt;b&gt;&quot;Help&quot;&lt;/b&gt;");
+    expect(mail?.attachments).toMatchObject([{ contentId: "<picture>", disposition: "inline", mimeType: "image/png" }]);
+    expect(mail?.raw).toMatch(/^Auto-Submitted: auto-generated\r$/m);
+    expect(mail?.raw).toMatch(/^Importance: high\r$/im);
+    expect(mail?.messageId).toBe(
+      "<0190a1b2-0000-7000-8000-000000000001.0198f3a0-0000-7000-8000-000000000001@school.example.org>",
+    );
+    expect(email.statuses.at(-1)).toMatchObject({ state: "ok" });
+  });
+
+  it("tells a refusal for good from one for now, in the server's words, and writes to addresses only", async () => {
+    const server = await open({
+      refuse: (address) =>
+        address.startsWith("gone") ? { code: 550, words: "no such user" } : { code: 451, words: "try later" },
+    });
+    const email = await run({ port: server.port });
+    email.deliver(
+      mailTo(1, "gone@example.org"),
+      mailTo(2, "full@example.org"),
+      mailTo(3, "a@example.org, b@example.org"),
+      mailTo(4, "sent@example.org", { reached: "accepted" }),
+    );
+    const [gone, full, list] = await Promise.all([1, 2, 3].map((each) => email.outcome(each, "failed")));
+    expect(gone).toMatchObject({ details: { reason: expect.stringContaining("no such user"), retryable: false } });
+    expect(full).toMatchObject({ details: { reason: expect.stringContaining("try later"), retryable: true } });
+    expect(list).toMatchObject({ details: { retryable: false } });
+    expect(email.levels(4)).toEqual([]);
+    expect(email.statuses.at(-1)).toMatchObject({ state: "ok" });
+  });
+
+  it("gives everything back that waits for a server that can't be reached", async () => {
+    const server = await open();
+    await server.close();
+    const email = await run({ port: server.port, connections: 1 });
+    email.deliver(...[1, 2, 3].map((each) => mailTo(each, `p${each}@example.org`)));
+    const failed = await Promise.all([1, 2, 3].map((each) => email.outcome(each, "failed")));
+    const details = { reason: expect.stringContaining("can't be reached"), retryable: true };
+    for (const each of failed) expect(each).toMatchObject({ details });
+    expect(email.statuses.at(-1)).toMatchObject({ state: "down" });
+  });
+
+  it("tries nothing for a moment once the server could not be reached, then one mail", async () => {
+    const clock = createFakeClock();
+    const down: SendResult = { taken: false, reason: "down", retryable: true, server: true };
+    const tried: number[] = [];
+    const told: [number, boolean][] = [];
+    let result: SendResult = down;
+    const outbox = createOutbox({
+      clock,
+      connections: 1,
+      send: async ({ deliveryId }) => {
+        tried.push(deliveryId);
+        return result;
+      },
+      onResult: ({ deliveryId }, { taken }) => void told.push([deliveryId, taken]),
+    });
+    outbox.add([mailTo(1, "a@example.org"), mailTo(2, "b@example.org")]);
+    await Promise.resolve();
+    outbox.add([mailTo(3, "c@example.org")]);
+    expect({ tried, told }).toEqual({
+      tried: [1],
+      told: [
+        [1, false],
+        [2, false],
+        [3, false],
+      ],
+    });
+    await clock.advance(5_000);
+    result = { taken: true };
+    outbox.add([mailTo(4, "d@example.org"), mailTo(5, "e@example.org")]);
+    await clock.advance(0);
+    expect(told.slice(3)).toEqual([
+      [4, true],
+      [5, true],
+    ]);
+  });
+
+  it("sends the most urgent first and nothing that was called off", async () => {
+    const server = await open();
+    const email = await run({ port: server.port, connections: 1 });
+    await email.said(({ state }) => state === "ok");
+    email.deliver(
+      mailTo(1, "first@example.org"),
+      mailTo(2, "routine@example.org"),
+      mailTo(3, "urgent@example.org", { priority: 0 }),
+      mailTo(4, "called-off@example.org"),
+    );
+    email.stop("aborted", 4);
+    await server.came(3);
+    expect(server.mails.map(({ envelope }) => envelope.to[0])).toEqual([
+      "urgent@example.org",
+      "first@example.org",
+      "routine@example.org",
+    ]);
+    expect(email.levels(4)).toEqual([]);
+  });
+
+  it("logs in over TLS that it trusts, never in the clear", async () => {
+    const now = Date.now();
+    const authority = await makeAuthority("mail", now);
+    const { certificate: cert, key } = await issueCertificate(authority, ["127.0.0.1"], now);
+    const server = await open({
+      authOptional: false,
+      cert,
+      key,
+      onAuth: ({ username, password }, _session, done) =>
+        username === "bells" && password === "sesame" ? done(null, { user: username }) : done(new Error("no")),
+    });
+    const login = { port: server.port, security: "starttls", username: "bells", password: "sesame" };
+    const trusting = await run({ ...login, certificateAuthority: authority.certificate });
+    trusting.deliver(mailTo(1, "ada@example.org"));
+    await trusting.outcome(1, "accepted");
+    const strange = await run(login);
+    expect(await strange.said(({ state }) => state === "down")).toMatchObject({
+      reason: expect.stringContaining("certificate"),
+    });
+    const wrong = await run({ ...login, password: "guess", certificateAuthority: authority.certificate });
+    expect(await wrong.said(({ state }) => state === "down")).toMatchObject({
+      reason: expect.stringContaining("refused user name and password"),
+    });
+    const plain = await open();
+    const strict = await run({ port: plain.port, security: "starttls" });
+    await strict.said(({ state }) => state === "down");
+    expect(plain.mails).toEqual([]);
+  });
+
+  it("signs mails of its domain, so that who holds the public key can check them", async () => {
+    const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2_048 });
+    const server = await open();
+    const dkimPrivateKey = privateKey.export({ type: "pkcs8", format: "pem" });
+    const email = await run({ port: server.port, dkimSelector: "bells", dkimPrivateKey });
+    email.deliver(mailTo(1, "ada@example.org"));
+    await email.outcome(1, "accepted");
+    const raw = server.mails[0]?.raw ?? "";
+    const header = /^DKIM-Signature: ((?:.|\r\n[ \t])*)/m.exec(raw)?.[1] ?? "";
+    const tags = new Map(
+      header.split(";").map((tag) => {
+        const [name = "", ...value] = tag.split("=");
+        return [name.trim(), value.join("=").replace(/\s/g, "")] as const;
+      }),
+    );
+    expect(Object.fromEntries(tags)).toMatchObject({ d: "school.example.org", s: "bells", a: "rsa-sha256" });
+    const verify = createVerify("sha256").update(signedOf(raw, tags.get("h") ?? "", header));
+    expect(verify.verify(publicKey, tags.get("b") ?? "", "base64")).toBe(true);
+  });
+
+  it("says in words what it lacks", async () => {
+    const none = await run({ host: null });
+    none.deliver(mailTo(1, "ada@example.org"));
+    expect(await none.outcome(1, "failed")).toMatchObject({ details: { reason: "no mail server is set" } });
+    expect(none.statuses).toMatchObject([{ state: "degraded" }]);
+  });
+
+  it.each([
+    ["ada@example.org", true],
+    ["ada+bells@sub.example.org", true],
+    ["ada@example.org,eve@example.org", false],
+    ["Ada <ada@example.org>", false],
+    ["ada@example.org\r\nBcc: eve@example.org", false],
+    ["ada", false],
+    ["", false],
+  ])("takes %j for an address: %s", (text, is) => expect(isAddress(text)).toBe(is));
+});
+
+/** What a signature is over: the headers it names and itself without its value, relaxed. @source RFC 6376 §3.4.2, §3.7 */
+function signedOf(raw: string, names: string, own: string): string {
+  const unfolded = raw.slice(0, raw.indexOf("\r\n\r\n")).replace(/\r\n[ \t]+/g, " ");
+  const headers = new Map(
+    unfolded.split("\r\n").map((line) => {
+      const at = line.indexOf(":");
+      return [line.slice(0, at).toLowerCase(), line.slice(at + 1)] as const;
+    }),
+  );
+  const relaxed = (name: string, value: string): string => `${name}:${value.replace(/\s+/g, " ").trim()}`;
+  const own0 = own.replace(/\r\n[ \t]+/g, " ").replace(/(\bb=)[^;]*$/, "$1");
+  const lines = names.split(":").map((name) => relaxed(name, headers.get(name) ?? ""));
+  return [...lines, relaxed("dkim-signature", own0)].join("\r\n");
+}
