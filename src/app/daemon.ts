@@ -18,6 +18,7 @@ import { createBellTimes } from "../bells/timetables.ts";
 import { createAnswerLinks } from "../broadcast/answer-links.ts";
 import type { Broadcaster } from "../broadcast/broadcaster.ts";
 import { createCampaigns } from "../broadcast/campaigns.ts";
+import { createCanary } from "../broadcast/canary.ts";
 import { createBroadcaster } from "../broadcast/create-broadcaster.ts";
 import { BROADCAST_TABLES } from "../broadcast/room-tables.ts";
 import { createSpeech, type Speech } from "../broadcast/speech.ts";
@@ -153,7 +154,9 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   // Set below: orders are carried out once all runs.
   let phoneCache: PhoneCache;
   const rebuildPhones = () => phoneCache.rebuild();
-  const operations = createOperations({ ...options, clock, events, data, endpointId, rebuildPhones });
+  const canary = createCanary({ store, clock, log, ...sound });
+  const isSilent = (): boolean => canary.isSilent;
+  const operations = createOperations({ ...options, clock, events, data, endpointId, rebuildPhones, isSilent });
   const missed = missedBells(store, clock, endpointId);
   const quietTests = createQuietTests({
     ...{ store, clock, log, provenWithinHours: settings.quietTests.provenWithinHours },
@@ -161,7 +164,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   });
   const sources = [
     ...[measurements.source, missed, queueFaults(store, clock), operations.source, server.source],
-    ...[quietTests.source, otherAlarms(store, endpointId)],
+    ...[quietTests.source, otherAlarms(store, endpointId), canary.source],
   ];
   const health = watchHealth({ clock, events, reader: store, sources });
   end("health", health.close);
@@ -210,6 +213,8 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   await Promise.all([plugins.start(), sound.ready, speech.start()]);
   end("broadcaster", () => broadcaster.stop());
   await broadcaster.start();
+  end("canary", canary.stop);
+  canary.start();
   const bellsBy = access.systemBy("bells");
   const ringing = createBells({ store, clock, log, times: bells, planner, broadcaster, by: bellsBy, endpointId });
   end("bells", ringing.stop);

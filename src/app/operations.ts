@@ -35,6 +35,8 @@ export interface OperationNeeds {
   onRestart?: () => void;
   /** Reads the phones of all call managers anew. */
   rebuildPhones: OrderWork;
+  /** Test broadcasts are not heard. */
+  isSilent(): boolean;
 }
 
 /** Backups, and orders to the appliance. */
@@ -129,7 +131,10 @@ export function createOperations(needs: OperationNeeds): Operations {
       const tell = systemdTell(process.env, log);
       if (!tell) return;
       const watchdogMs = Number(process.env.WATCHDOG_USEC ?? 0) / 1_000;
-      supervision = createSupervision({ store, clock, log, tell, watchdogMs: watchdogMs > 0 ? watchdogMs : null });
+      supervision = createSupervision({
+        ...{ store, clock, log, tell, isSilent: needs.isSilent },
+        watchdogMs: watchdogMs > 0 ? watchdogMs : null,
+      });
       supervision.ready();
     },
     async stop() {

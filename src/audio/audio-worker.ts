@@ -75,6 +75,13 @@ export class AudioWorker {
     return programme;
   }
 
+  /** The next who wants it has it made anew. */
+  forget({ recording, ...layout }: ProgrammeSpec): void {
+    const hash = programmeHash(layout, recording?.sha256 ?? null);
+    this.#programmes.delete(hash);
+    this.#sizes.delete(hash);
+  }
+
   async #make(hash: string, layout: ProgrammeLayout, recording: ProgrammeSpec["recording"]): Promise<Programme> {
     const bytes = recording && (await recording.read());
     if (!this.#running) throw unavailable();

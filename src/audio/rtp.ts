@@ -35,6 +35,13 @@ export function rtpPacket(header: RtpHeader, payload: Uint8Array): Buffer {
   return packet;
 }
 
+/** What a plain packet carries; null for what is none. `payload` is a view. @source RFC 3550 §5.1 */
+export function readRtp(datagram: Buffer): { sequence: number; ssrc: number; payload: Buffer } | null {
+  if (datagram.length < HEADER_BYTES || datagram[0] !== 0x80) return null;
+  const [sequence, ssrc] = [datagram.readUInt16BE(2), datagram.readUInt32BE(8)];
+  return { sequence, ssrc, payload: datagram.subarray(HEADER_BYTES) };
+}
+
 /** The synchronization source of a broadcast: the same after a restart, different between broadcasts. */
 export function ssrcOf(notificationId: string): number {
   return createHash("sha256").update(`ssrc/${notificationId}`).digest().readUInt32BE(0);

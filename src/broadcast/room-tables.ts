@@ -31,5 +31,11 @@ const COUNTS: RoomTable = {
   ) STRICT, WITHOUT ROWID`,
 };
 
+/** The last test broadcast that was stored. */
+const CANARY: RoomTable = {
+  name: "broadcast_canary",
+  sql: "CREATE TABLE IF NOT EXISTS broadcast_canary (one INTEGER PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL) STRICT",
+};
+
 /** The room's own tables, to be handed to the store. */
-export const BROADCAST_TABLES: readonly RoomTable[] = [TARGETS, OPEN_RECIPIENTS, PREVIEWS, COUNTS];
+export const BROADCAST_TABLES: readonly RoomTable[] = [TARGETS, OPEN_RECIPIENTS, PREVIEWS, COUNTS, CANARY];

@@ -20,6 +20,7 @@ describe("the watchdog", () => {
     let stuck = { sending: 0, bells: 0 };
     let answer: (fail?: Error) => void = () => undefined;
     let holds = false;
+    let silent = false;
     const store = {
       write: () =>
         holds
@@ -28,7 +29,7 @@ describe("the watchdog", () => {
       one: () => stuck,
     } as unknown as Pick<Store, "write" | "one">;
     const supervision = createSupervision({
-      ...{ store, clock, log: silentLog, watchdogMs: 3_000 },
+      ...{ store, clock, log: silentLog, watchdogMs: 3_000, isSilent: () => silent },
       tell: (...words) => void told.push(...words),
     });
     supervision.ready();
@@ -42,6 +43,7 @@ describe("the watchdog", () => {
       hold: (on: boolean) => (holds = on),
       answer: (error?: Error) => answer(error),
       stick: (now: typeof stuck) => (stuck = now),
+      hush: (on: boolean) => (silent = on),
     };
   }
 
@@ -56,18 +58,21 @@ describe("the watchdog", () => {
     expect(await kicks(3_000)).toBe(3);
   });
 
-  it("is no longer told when messages or bells stand still, but not right after a start", async () => {
+  it("is no longer told when messages or bells stand still or nothing is heard, but not right after a start", async () => {
     for (const stuck of [
       { sending: 1, bells: 0 },
       { sending: 0, bells: 1 },
     ]) {
-      const { kicks, stick } = scene();
+      const { kicks, stick, hush } = scene();
       stick(stuck);
       expect(await kicks(3_000)).toBe(3);
       await kicks(600_000);
       expect(await kicks(3_000)).toBe(0);
       stick({ sending: 0, bells: 0 });
       expect(await kicks(3_000)).toBe(3);
+      hush(true);
+      expect(await kicks(3_000)).toBe(0);
+      hush(false);
     }
   });
 });

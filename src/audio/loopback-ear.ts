@@ -1,0 +1,37 @@
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { type AddressInfo, isIPv4 } from "node:net";
+import { BugError } from "../base/errors.ts";
+import { PACKET_BYTES, readRtp, rtpOrigin } from "./rtp.ts";
+
+/** Listens to one stream on this machine, as a phone would. */
+export interface LoopbackEar {
+  port: number;
+  /** Resolves once all packets of `payload` have come in whole, whatever their order. */
+  heard: Promise<void>;
+  close(): void;
+}
+
+/** Opens an ear for the stream of an SSRC that sends `payload` once, from its first packet on. */
+export async function openLoopbackEar(address: string, ssrc: number, payload: Uint8Array): Promise<LoopbackEar> {
+  if (!isIPv4(address)) throw new BugError("An ear listens at an IPv4 address.", { address });
+  const socket = createSocket("udp4");
+  const missing = new Set(Array.from({ length: payload.length / PACKET_BYTES }, (_, at) => at));
+  const { sequence: first } = rtpOrigin(ssrc);
+  const heard = new Promise<void>((resolve, reject) => {
+    socket.on("error", reject);
+    socket.on("message", (datagram) => {
+      const packet = readRtp(datagram);
+      if (packet?.ssrc !== ssrc) return;
+      const at = (packet.sequence - first + 0x10000) % 0x10000;
+      const sent = payload.subarray(at * PACKET_BYTES, (at + 1) * PACKET_BYTES);
+      if (Buffer.compare(packet.payload, sent) === 0) missing.delete(at);
+      if (missing.size === 0) resolve();
+    });
+  });
+  // Whoever waits hears of it; nobody does when the stream could not be opened.
+  heard.catch(() => undefined);
+  socket.bind(0, address);
+  await Promise.race([once(socket, "listening"), heard]);
+  return { port: (socket.address() as AddressInfo).port, heard, close: () => socket.close() };
+}
