@@ -16,6 +16,8 @@ export interface Figures {
   mismatches: number;
   frames: number;
   gaps: number;
+  garbled: number;
+  files: number;
   marks: number;
   onDisk: number;
 }
@@ -39,6 +41,8 @@ export function noFigures(): Figures {
     mismatches: 0,
     frames: 0,
     gaps: 0,
+    garbled: 0,
+    files: 0,
     marks: 0,
     onDisk: 0,
   };

@@ -79,6 +79,8 @@ export function happen(world: World): void {
         site.restore(backup, dice.happens(0.5));
       },
     ],
+    [0.3, () => relapse(world, one)],
+    [1, () => network.garble()],
     [0.4, () => cloud.restore()],
     [
       1,
@@ -111,6 +113,32 @@ function report({ dice, figures }: World, site: SiteMachine): void {
   const id = dice.id();
   const picture = dice.happens(0.2) ? storedFile(site.blobs, dice) : null;
   site.write("reports", id, () => ({ id, note: "seen", picture }));
+}
+
+/**
+ * An image of the disk is put back after some of what was written arrived in the cloud; before it is connected again, as
+ * much is written anew: the numbers look right, and the records are others.
+ */
+function relapse(world: World, { site, network }: World["sites"][number]): void {
+  const { dice, time, figures } = world;
+  // What is written next is not in it.
+  const image = { disk: site.machine.disk.copy(), at: time.now() - 0.001 };
+  const reports = (count: number): void => {
+    for (let turn = 0; turn < count; turn += 1) report(world, site);
+  };
+  reports(1 + dice.below(3));
+  time.in(3_000, () => {
+    figures.siteRestores += 1;
+    network.isUp = false;
+    network.cut();
+    site.restore(image, false);
+    image.disk.close();
+    // It has started by then.
+    time.in(6_000, () => reports(2 + dice.below(8)));
+    time.in(8_000, () => {
+      network.isUp = true;
+    });
+  });
 }
 
 function setPanel({ dice }: World, site: SiteMachine): void {

@@ -5,7 +5,8 @@ import type { VirtualTime } from "./virtual-time.ts";
 
 /** One end of a connection, as the process behind it takes part. */
 export interface End {
-  frame(frame: Frame): void;
+  /** Whether anybody was there to take it. */
+  frame(value: unknown): boolean;
   /** This end learns that the connection is gone, maybe long after. */
   closed(code: string): void;
 }
@@ -16,6 +17,8 @@ export interface NetworkFigures {
   frames: number;
   /** Connections that a side closed since a frame did not follow on. */
   gaps: number;
+  /** Frames that arrived as something else. */
+  garbled: number;
 }
 
 /** The network between an appliance and the cloud. */
@@ -28,6 +31,13 @@ export interface Network {
   connect(attach: (site: Wire, cloud: Wire) => { site: End; cloud: End }): void;
   /** What is on its way is lost; each end learns of it at a time of its own. So it is, too, when a process ends. */
   cut(): void;
+  /** The next frame arrives as what is none; whoever gets it must close the connection. */
+  garble(): void;
+}
+
+/** One of its members is of another kind. */
+function garbled(frame: Frame, dice: Dice): unknown {
+  return { ...frame, [dice.pick(Object.keys(frame))]: { other: 1 } };
 }
 
 /** Rough, since writing each frame out would take most of the time. */
@@ -47,6 +57,7 @@ export function createNetwork(
   violated: (what: string) => void,
 ): Network {
   let cutCurrent: (() => void) | null = null;
+  let mustGarble = false;
 
   const network: Network = {
     isUp: true,
@@ -79,7 +90,14 @@ export function createNetwork(
             const takes = sizeOf(frame) / network.bandwidth;
             arrives = Math.max(arrives, time.now() + takes + network.latencyMs * (0.5 + dice.roll()));
             time.in(takes, () => isUp && done());
-            time.at(arrives, () => isUp && to()?.frame(frame));
+            const isGarbled = mustGarble;
+            mustGarble = false;
+            time.at(arrives, () => {
+              if (!isUp) return;
+              const isTaken = to()?.frame(isGarbled ? garbled(frame, dice) : frame);
+              if (isGarbled) figures.garbled += 1;
+              if (isGarbled && isTaken && isUp) violated(`the door: a garbled ${frame.t} was let in`);
+            });
           },
           close: (code) => over(code, true),
         });
@@ -101,6 +119,9 @@ export function createNetwork(
       if (cutCurrent) figures.cuts += 1;
       cutCurrent?.();
       cutCurrent = null;
+    },
+    garble() {
+      mustGarble = true;
     },
   };
   return network;

@@ -8,11 +8,14 @@ import {
   type Head,
   LINKS,
   ROWS,
+  SITE_ROWS,
   type SiteLink,
+  WAITING,
 } from "../../src/replication/hub/tables.ts";
+import { ACTIVITY_TYPE } from "../../src/replication/site/activities.ts";
 import { INBOX, type Kept } from "../../src/replication/site/inbox.ts";
 import { BASE, EDITS, LINK, type LinkState, PARKED, SHADOW } from "../../src/replication/site/tables.ts";
-import { type Body, get, scan, shownRow } from "../../src/replication/work.ts";
+import { type Body, get, productIds, scan, shownRow } from "../../src/replication/work.ts";
 import type { AnyResource } from "../../src/schema/resource.ts";
 import type { Disk, Machine, Performed } from "./machine.ts";
 import { CATALOGUE } from "./resources.ts";
@@ -39,6 +42,8 @@ export interface Watched {
   facts: Map<string, number>;
   edits: Set<string>;
   leases: Map<string, { term: number; until: number; since: number }>;
+  /** Rows that marks wrote or removed. */
+  applied: number;
 }
 
 /** The state of the cloud's feed that the oracle keeps beside it. */
@@ -78,6 +83,33 @@ export const SCOPES: readonly (readonly string[] | null)[] = [null, ["north"], [
 
 function holds(scopes: readonly string[] | null, scope: string | null): boolean {
   return scope === null || scopes === null || scopes.includes(scope);
+}
+
+/** Rows of the appliances' state by id, as text; in the cloud, those of one appliance. */
+function stateOf(disk: Disk, endpoint?: string): [string, string][] {
+  return disk.peek(function* () {
+    const found: [string, string][] = [];
+    for (const id of yield* productIds("panels", null, 1_000)) {
+      if (endpoint !== undefined && (yield* get(SITE_ROWS, "panels", id))?.endpoint !== endpoint) continue;
+      found.push([id, essence("panels", yield* shownRow("panels", id))]);
+    }
+    return found;
+  });
+}
+
+/** How many rows the activities of an appliance tell of, and how many were written by marks and repairs. */
+function accountsOf(site: Watched): { sums: number; applied: number } {
+  const { disk } = site.machine;
+  const activities = disk.peek(function* () {
+    const bodies: Body[] = [];
+    for (const id of yield* productIds(ACTIVITY_TYPE, null, 100_000)) {
+      const body = yield* shownRow(ACTIVITY_TYPE, id);
+      if (body?.site === site.name) bodies.push(body);
+    }
+    return bodies;
+  });
+  const rows = activities.map(({ value }) => Number((value as { rows?: number }).rows ?? 0));
+  return { sums: rows.reduce((sum, each) => sum + each, 0), applied: site.applied };
 }
 
 /** A row's fields alone, as text, for comparing. */
@@ -173,6 +205,7 @@ export function createOracle(now: () => number, violated: (violation: Violation)
           if (state === "armed" && !site.armed.has(cid)) site.armed.set(cid, now());
           if (state === "cancelled") site.cancelled.set(cid, now());
         } else if ((statement.do === "put" || statement.do === "drop") && statement.of.name === BASE.name) {
+          site.applied += 1;
           if (!wasMarking && !site.isRotten) fail(`I2: rows of ${site.name} changed without a mark`);
         }
       }
@@ -237,6 +270,22 @@ export function createOracle(now: () => number, violated: (violation: Violation)
         for (const uid of site.edits)
           if (!timeline.decided.has(uid)) fail(`I6: ${uid} of ${site.name} was never decided`);
       }
+      for (const site of sites) {
+        const own = stateOf(site.machine.disk);
+        const told = new Map(stateOf(cloud.disk, site.name));
+        for (const [id, text] of own) {
+          if (told.get(id) !== text) fail(`state: ${id} of ${site.name} is ${told.get(id)} in the cloud, not ${text}`);
+          told.delete(id);
+        }
+        const [old] = told.keys();
+        if (old) fail(`state: ${old} of ${site.name} is in the cloud alone`);
+        if (!site.isRotten && site.restoredAt === 0) {
+          const { sums, applied } = accountsOf(site);
+          if (sums !== applied) fail(`activities: ${site.name} applied ${applied} rows and tells of ${sums}`);
+        }
+      }
+      const waiting = cloud.disk.peek(() => scan(WAITING));
+      if (waiting.length > 0) fail(`I4: the cloud could not write ${JSON.stringify(waiting[0])}`);
       const isHeld = sites.some(({ leases }) => (leases.get("group")?.until ?? 0) > now());
       if (!isHeld) fail("leases: nobody holds group though all is well");
       for (const { endpoint, cid, outcome, open } of cloud.disk.peek(() => scan(COMMANDS))) {

@@ -111,4 +111,46 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: "frame-lanes.ts",
     changes: [["const frame = hot.shift() ?? bulk.shift();", "const frame = bulk.shift() ?? hot.shift();"]],
   },
+  {
+    name: "frames-taken-unseen",
+    file: "frame-schemas.ts",
+    changes: [["  if (!success) {", "  if (!success && error.issues.length < 0) {"]],
+  },
+  {
+    name: "files-begun-anew-at-the-wrong-place",
+    file: "file-transfer.ts",
+    changes: [
+      ["if (at === arrived) await blobs.append(sha256, at, bytes);", "await blobs.append(sha256, arrived, bytes);"],
+    ],
+  },
+  {
+    name: "files-of-appliances-never-asked-for",
+    file: "hub/up-feed.ts",
+    changes: [["yield* wantFiles(HUB_FILES, files, { holder: endpoint, rank: 1 });", ""]],
+  },
+  {
+    name: "state-of-a-restored-copy-not-told-anew",
+    file: "site/welcome.ts",
+    changes: [['telling: { type: "", after: null },', "telling: null,"]],
+  },
+  {
+    name: "untold-state-kept",
+    file: "hub/up-feed.ts",
+    changes: [["if (row.inc >= inc) continue;", "if (row.inc >= 0) continue;"]],
+  },
+  {
+    name: "rows-accounted-for-twice",
+    file: "site/down-feed.ts",
+    changes: [
+      [
+        "yield* put(LINK, { ...link, ...snap, applied: to, marking: null, tallies: {} });",
+        "yield* put(LINK, { ...link, ...snap, applied: to, marking: null });",
+      ],
+    ],
+  },
+  {
+    name: "windows-never-open-again",
+    file: "send-window.ts",
+    changes: [["sum -= onTheWay.shift() ?? 0;", "onTheWay.shift();"]],
+  },
 ];

@@ -1,4 +1,5 @@
-import type { Frame, Limits, Wire } from "../../src/replication/frames.ts";
+import { UpstreamError } from "../../src/base/errors.ts";
+import type { Limits, Wire } from "../../src/replication/frames.ts";
 import type { ReplicatedTypes } from "../../src/replication/replicated-types.ts";
 import { recordLocalWrite } from "../../src/replication/site/local-writes.ts";
 import { createSite, type Site } from "../../src/replication/site/site.ts";
@@ -88,6 +89,7 @@ export function createSiteMachine(needs: SiteMachineNeeds): SiteMachine {
     facts: new Map(),
     edits: new Set(),
     leases: new Map(),
+    applied: 0,
   };
   let wire: Wire | null = null;
   let mustAdopt = false;
@@ -118,7 +120,10 @@ export function createSiteMachine(needs: SiteMachineNeeds): SiteMachine {
         oracle.leased(watched, lease, leftMs, others);
       },
       onTrouble() {},
-      onFault: needs.violated,
+      onFault(error) {
+        // What is no frame was made so.
+        if (!(error instanceof UpstreamError)) needs.violated(error);
+      },
       play(command, on) {
         oracle.sounded(watched, command);
         figures.sounded += 1;
@@ -157,7 +162,11 @@ export function createSiteMachine(needs: SiteMachineNeeds): SiteMachine {
     end(own) {
       const life = machine.life;
       return {
-        frame: (frame: Frame) => life?.isAlive && self.site?.frame(own, frame),
+        frame(value) {
+          if (!life?.isAlive || !self.site || wire !== own) return false;
+          self.site.frame(own, value);
+          return true;
+        },
         closed() {
           if (!life?.isAlive || wire !== own) return;
           self.site?.disconnected(own);

@@ -7,6 +7,11 @@ import type { runOnMemory } from "./world.ts";
 
 /** The simulation with everything that it imports of the product, of which one file has the bug. Throws when its text is gone. */
 export async function simulationWith(bug: PlantedBug, root: string): Promise<typeof runOnMemory> {
+  return (await moduleWith<{ runOnMemory: typeof runOnMemory }>(bug, root, "test/sim/world.ts")).runOnMemory;
+}
+
+/** As `simulationWith`, for any module that plays a part of the product. */
+export async function moduleWith<M>(bug: PlantedBug, root: string, entry: string): Promise<M> {
   const target = resolve(root, "src/replication", bug.file);
   let planted = 0;
   const plant = (code: string, id: string): string | null => {
@@ -20,7 +25,7 @@ export async function simulationWith(bug: PlantedBug, root: string): Promise<typ
     return text;
   };
   const built = await rolldown({
-    input: resolve(root, "test/sim/world.ts"),
+    input: resolve(root, entry),
     platform: "node",
     external: [/^[^./]/],
     plugins: [{ name: "plant", transform: { handler: plant, order: "pre" } }],
@@ -30,9 +35,8 @@ export async function simulationWith(bug: PlantedBug, root: string): Promise<typ
   try {
     await built.write({ dir: folder, format: "esm", entryFileNames: "world.mjs" });
     await built.close();
-    if (planted !== 1) throw new Error(`${bug.name}: ${bug.file} is no part of the simulation`);
-    const module: { runOnMemory: typeof runOnMemory } = await import(pathToFileURL(join(folder, "world.mjs")).href);
-    return module.runOnMemory;
+    if (planted !== 1) throw new Error(`${bug.name}: ${bug.file} is no part of ${entry}`);
+    return await import(pathToFileURL(join(folder, "world.mjs")).href);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -67,7 +67,7 @@ export async function runSeed(seed: number, steps: number, makeDisk: () => Disk)
     network.connect((own, other) => {
       const end = cloud.accept(other, site.watched.name);
       site.attach(own);
-      return { site: site.end(own), cloud: end ?? { frame() {}, closed() {} } };
+      return { site: site.end(own), cloud: end ?? { frame: () => false, closed() {} } };
     });
   };
   for (const name of ["site-a", "site-b"]) {
@@ -94,6 +94,10 @@ export async function runSeed(seed: number, steps: number, makeDisk: () => Disk)
   if (!run.violation) {
     const watched = all.map((site) => site.watched);
     oracle.settled(cloud.machine, watched, world.issued);
+    figures.files = [cloud.machine, ...all.map((site) => site.machine)].reduce(
+      (sum, { disk }) => sum + filesOn(disk),
+      0,
+    );
     for (const what of await missingFiles(cloud, all)) violated(new Violation(what));
   }
   figures.marks = oracle.marks;
@@ -101,6 +105,10 @@ export async function runSeed(seed: number, steps: number, makeDisk: () => Disk)
   for (const { site, backups } of world.sites) for (const { disk } of [...backups, site.machine]) disk.close();
   cloud.machine.disk.close();
   return run;
+}
+
+function filesOn(disk: Disk): number {
+  return disk.peek(() => scan(SITE_FILES)).length + disk.peek(() => scan(HUB_FILES)).length;
 }
 
 /** Files of rows that are on one side alone. */
