@@ -1,44 +1,23 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { systemClock } from "../../src/base/clock.ts";
-import { silentLog } from "../../src/base/log.ts";
-import type { Broadcaster } from "../../src/broadcast/broadcaster.ts";
-import { laneOf } from "../../src/broadcast/stage.ts";
-import { type AcceptNeeds, acceptTogether } from "../../src/broadcast/stages/accept.ts";
 import notifications from "../../src/resources/broadcasts/notifications.ts";
-import endpoints from "../../src/resources/devices/endpoints.ts";
-import extensions from "../../src/resources/devices/extensions.ts";
-import { ONPREM_EXTENSION_ID } from "../../src/resources/devices/onprem.ts";
 import scenarioNotifications from "../../src/resources/scenarios/scenario-notifications.ts";
 import { SITE_QUESTION_ID } from "../../src/scenarios/questions.ts";
 import { defaultSettings } from "../../src/settings/schema.ts";
 import { UNKNOWN_ID } from "../support/sample-values.ts";
-import { makeTempDir } from "../support/temp-dir.ts";
-import { type ApiFixture, openApi, type Sending } from "./api-fixture.ts";
+import type { ApiFixture, Sending } from "./api-fixture.ts";
 import { expectError } from "./resource-suite.ts";
+import { openStarts, type StartsFixture } from "./starts-fixture.ts";
 import { PNG } from "./uploads.ts";
 
 let api: ApiFixture;
 let endpointId: string;
-
-/** Accepts messages as an appliance does, and sends nothing. */
-const broadcaster = {
-  sendTogether: (messages, by, belong) => acceptTogether(messages, by, belong, acceptNeeds()),
-} as Partial<Broadcaster> as Broadcaster;
-const acceptNeeds = (): AcceptNeeds =>
-  ({ store: api.store, clock: systemClock, log: silentLog, endpointId: () => endpointId, laneOf }) as AcceptNeeds;
+let create: StartsFixture["create"];
 
 beforeAll(async () => {
-  api = await openApi(makeTempDir(), { needs: { broadcaster } });
-  await api.store.create(extensions, { name: "Own", type: "endpoint-proxy" }, api.system, { id: ONPREM_EXTENSION_ID });
-  endpointId = (await api.store.create(endpoints, { name: "A", extensionId: ONPREM_EXTENSION_ID }, api.system)).id;
+  ({ api, endpointId, create } = await openStarts());
 });
 afterAll(() => api.close());
 
-const create = async (path: string, json: object) => {
-  const answer = await api.call("POST", path, { json });
-  expect(answer.text).toContain('"id"');
-  return answer.body;
-};
 const start = (json: object, more: Sending = {}) => api.call("POST", "/scenario-notifications", { json, ...more });
 const started = async (json: object) => {
   const answer = await start(json);
@@ -439,7 +418,7 @@ describe("whoever starts a scenario", () => {
 describe("once the transition is over", () => {
   it("the question about the site is neither reported nor answered", async () => {
     const settings = { ...defaultSettings(), scenarios: { syntheticSiteQuestion: false } };
-    const later = await openApi(makeTempDir(), { needs: { settings, broadcaster } });
+    const { api: later } = await openStarts(settings);
     try {
       const template = (await later.call("POST", "/message-templates", { json: { name: "T", subject: "S" } })).body;
       const json = {
