@@ -3,6 +3,8 @@ import type { Body } from "./work.ts";
 
 /** When a row was used last is each side's own; it would travel with every request. */
 const OWN: ReadonlySet<string> = new Set(["pk", "lastUsedAt"]);
+/** State in rows that everybody has under the same id: what is wrong at one appliance is not wrong at all. */
+const OWN_STATE: Readonly<Record<string, string>> = { alarms: "status" };
 
 /**
  * A row as it travels: inner values, without the internal key. What is sealed here can't be opened elsewhere and never
@@ -11,7 +13,8 @@ const OWN: ReadonlySet<string> = new Set(["pk", "lastUsedAt"]);
 export function bodyOf(resource: AnyResource, row: Readonly<Record<string, unknown>>): Body {
   const kept = Object.entries(row).filter(([name, value]) => {
     const kind = resource.fields[name]?.kind;
-    return !OWN.has(name) && kind !== "secret" && kind !== "computed" && !(kind === "json" && holdsSealed(value));
+    const isOwn = OWN.has(name) || OWN_STATE[resource.name] === name;
+    return !isOwn && kind !== "secret" && kind !== "computed" && !(kind === "json" && holdsSealed(value));
   });
   return Object.fromEntries(kept);
 }

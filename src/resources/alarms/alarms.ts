@@ -2,14 +2,17 @@ import { boolean, computed, json, option, text, timestamp, uuid } from "../../sc
 import { defineResource } from "../../schema/resource.ts";
 import { ALARM_STATUSES, ALARM_TYPES } from "./alarm-types.ts";
 
-/** What the appliance watches of itself. @source service-api.md, Alarm; decisions.md 13; digest `/v1/alarms` */
+/**
+ * What the appliance watches of itself. own choice: what is set of an alarm is set for all appliances of an organisation;
+ * its status is each appliance's own, and its events say where. @source service-api.md, Alarm; decisions.md 13; digest `/v1/alarms`
+ */
 export default defineResource({
   name: "alarms",
   doc: "Something that is watched: ACTIVE while there is a problem.",
   paths: [{ at: "alarms", methods: ["get", "put"] }],
   idParam: "alarmId",
   scope: "organisation",
-  replicate: "C",
+  replicate: "B",
   fields: {
     type: option("What is watched.", ALARM_TYPES, { readOnly: true }),
     status: option("ACTIVE while there is a problem.", ALARM_STATUSES, { readOnly: true, default: "OK" }),
