@@ -9,10 +9,10 @@ import { itemOf, openAppliance, somebody } from "./appliance.ts";
 import type { MutePeer, OpenMutePeer } from "./peer.ts";
 
 const PLUGINS = new URL("../../plugins/", import.meta.url);
-/** Those that are the provider of devices: the others are given nothing to deliver. */
+/** Those that are the provider of devices or serve devices of people: the others are given nothing to deliver. */
 const names = readdirSync(PLUGINS).filter((name) => {
   const manifest = JSON.parse(readFileSync(new URL(`${name}/plugin.json`, PLUGINS), "utf8")) as PluginManifest;
-  return manifest.claims.length > 0;
+  return manifest.claims.length > 0 || manifest.deviceType !== undefined;
 });
 const AUDIO = { group: "239.255.77.1", port: 20_480, codec: "PCMU", ttl: 1, ssrc: 77 } as const;
 /** Levels that nobody may claim of a peer whose taking proves `proves`. */
@@ -31,7 +31,7 @@ describe.each(names)("%s opposite a device that takes everything and stays mute"
     const peer = await openPeer(name, () => host.urls());
     closing.push(() => peer.close());
     await host.start();
-    await store.update(extensions, extensionIdOf(name), { config: peer.config }, somebody);
+    await store.update(extensions, extensionIdOf(name), { config: peer.config, disabled: false }, somebody);
     await until(() => host.state(name) === "running");
 
     host.deliver(name, [itemOf(1, { device: peer.device, audio: AUDIO, notAfter: Date.now() + 60_000 })]);
