@@ -32,6 +32,8 @@ const OFTEN_MS = 5_000;
 const SELDOM_MS = 30_000;
 /** A token that expires so soon is told. @source decisions.md 13 */
 const TOKEN_MS = 14 * 24 * 3_600_000;
+/** Of a threshold. own choice */
+const MARGIN = 0.1;
 /** Findings of one kind. own choice: nobody reads more */
 const MOST_FOUND = 200;
 
@@ -98,7 +100,8 @@ function unknownDevices(_now: number, { reader, endpointId }: DetectorNeeds): Fi
 
 /**
  * Appliances of whose speakers more than the threshold are not registered. own choice: speakers that report no
- * registration, such as multicast zones, and those not yet configured are not expected to be.
+ * registration, such as multicast zones, and those not yet configured are not expected to be. What was too many is over
+ * once a tenth of the threshold less are missing, so that one speaker that comes and goes at the threshold raises it once.
  * @source decisions.md 13
  */
 function unregisteredSpeakers(_now: number, { reader }: DetectorNeeds): Finding[] {
@@ -113,9 +116,12 @@ function unregisteredSpeakers(_now: number, { reader }: DetectorNeeds): Finding[
   const allowed = new Map(
     ((alarm?.alarmThresholds ?? []) as AlarmThreshold[]).map((each) => [each.endpointId, Number(each.threshold)]),
   );
+  const isTold = (endpoint: string): boolean =>
+    reader.one("SELECT 1 FROM alarm_reasons WHERE alarm = ? AND endpoint = ?", ...[alarm?.id ?? "", endpoint]) !== null;
   return lines.flatMap(({ endpoint, missing }) => {
     const threshold = allowed.get(endpoint) ?? 0;
-    if (missing <= threshold) return [];
+    const margin = isTold(endpoint) ? Math.floor(threshold * MARGIN) : 0;
+    if (missing <= threshold - margin) return [];
     const reason = `${missing} speakers are not registered; ${threshold} may be.`;
     return [{ alarm: "speakers_unregistered", endpointId: endpoint, code: "speakers", reason }];
   });

@@ -5,6 +5,7 @@ import alarmActions from "../../../src/resources/alarms/alarm-actions.ts";
 import alarmMutes from "../../../src/resources/alarms/alarm-mutes.ts";
 import { ALARM_IDS } from "../../../src/resources/alarms/alarm-types.ts";
 import alarms from "../../../src/resources/alarms/alarms.ts";
+import devices from "../../../src/resources/devices/devices.ts";
 import loadDefinitions from "../../../src/resources/loads/load-definitions.ts";
 import loadRuns from "../../../src/resources/loads/load-runs.ts";
 import messageTemplates from "../../../src/resources/messages/message-templates.ts";
@@ -209,6 +210,26 @@ describe("alarms", () => {
     await expect(wrong([{ endpointId: scene.endpointId, threshold: -1 }])).rejects.toThrow("threshold");
     await expect(wrong([{ endpointId: ALARM_IDS.token_expiration, threshold: 1 }])).rejects.toThrow("endpointId");
     await expect(wrong([...alarmThresholds, ...alarmThresholds])).rejects.toThrow("alarmThresholds");
+  });
+
+  it("of speakers are over with a margin, which one that comes and goes does not cross", async () => {
+    const ids: string[] = [];
+    for (let at = 0; at < 11; at++) ids.push(await scene.zone(`z${at}`, { attributes: { IsRegistered: "false" } }));
+    const alarmThresholds = [{ endpointId: scene.endpointId, threshold: 10 }];
+    await scene.store.update(alarms, ALARM_IDS.speakers_unregistered, { alarmThresholds }, scene.by);
+    await scene.pass(60_000);
+    expect(scene.statusOf("speakers_unregistered")).toBe("ACTIVE");
+    const set = (at: number, registered: string) =>
+      scene.store.update(devices, ids[at] as string, { attributes: { IsRegistered: registered } }, scene.by);
+    await set(0, "true");
+    await scene.pass(150_000);
+    expect(scene.statusOf("speakers_unregistered")).toBe("ACTIVE");
+    await set(1, "true");
+    await scene.pass(150_000);
+    expect(scene.statusOf("speakers_unregistered")).toBe("OK");
+    await set(1, "false");
+    await scene.pass(150_000);
+    expect(scene.eventsOf("speakers_unregistered")).toHaveLength(2);
   });
 
   it("of tokens that expire within 14 days are over once the token is gone", async () => {
