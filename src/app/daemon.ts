@@ -15,6 +15,7 @@ import type { Log } from "../base/log.ts";
 import { createBellPlanner, createBells } from "../bells/bells.ts";
 import { BELL_TABLES } from "../bells/room-tables.ts";
 import { createBellTimes } from "../bells/timetables.ts";
+import { createYearCheck } from "../bells/year-check.ts";
 import { createAnswerLinks } from "../broadcast/answer-links.ts";
 import type { Broadcaster } from "../broadcast/broadcaster.ts";
 import { createCampaigns } from "../broadcast/campaigns.ts";
@@ -162,8 +163,10 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
     ...{ store, clock, log, provenWithinHours: settings.quietTests.provenWithinHours },
     probe: (provider, device) => plugins.probe(provider, device),
   });
+  const bells = createBellTimes({ ownZone: () => zoneFor(store, null), rules: settings.bells });
+  const yearCheck = createYearCheck({ reader: store, clock, events, log, times: bells });
   const sources = [
-    ...[measurements.source, missed, queueFaults(store, clock), operations.source, server.source],
+    ...[measurements.source, yearCheck.source, missed, queueFaults(store, clock), operations.source, server.source],
     ...[quietTests.source, otherAlarms(store, endpointId), canary.source],
   ];
   const health = watchHealth({ clock, events, reader: store, sources });
@@ -187,7 +190,6 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   inputs = createInputs({ store, clock, log, broadcaster, startScenario, endpointId, by: access.systemBy("inputs") });
   const { files } = store;
   const policy = createAddressPolicy(settings.network);
-  const bells = createBellTimes({ ownZone: () => zoneFor(store, null), rules: settings.bells });
   const planner = createBellPlanner({ store, clock, times: bells });
   const rules = {
     clock,
@@ -219,6 +221,8 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const ringing = createBells({ store, clock, log, times: bells, planner, broadcaster, by: bellsBy, endpointId });
   end("bells", ringing.stop);
   ringing.start();
+  end("check of the next year", yearCheck.stop);
+  yearCheck.start();
   const onLicence = (error: unknown): void => log.error({ err: error }, "licence filters were not applied");
   const licensing = createLicensing({ store, clock, events, by: access.systemBy("devices"), onError: onLicence });
   end("licensing", licensing.stop);

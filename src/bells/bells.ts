@@ -6,6 +6,7 @@ import dayChanges from "../resources/bells/bell-schedules-day-changes.ts";
 import type { By, Store, Sync } from "../store/store.ts";
 import { exceptionsPlaced } from "./bulk-exceptions.ts";
 import { exceptionsWith, exceptionsWithout } from "./day-change-behaviour.ts";
+import { createGapNotes } from "./gap-notes.ts";
 import { createPlanSource } from "./plan-source.ts";
 import { createPlanner, type Planner } from "./planner.ts";
 import { createRingPort } from "./ring-port.ts";
@@ -48,16 +49,18 @@ export function createBellPlanner({ store, clock, times }: PlanNeeds): Planner {
 export function createBells(needs: BellNeeds): Bells {
   const { store, clock, log, planner } = needs;
   const ticker = createTicker({ store, clock, log, planner, port: createRingPort(needs) });
+  const gaps = createGapNotes(needs);
   const ending = new AbortController();
   let finishing: Promise<void> = Promise.resolve();
   return {
     start() {
       finishing = finishChanges(needs, ending.signal);
       ticker.start();
+      gaps.start();
     },
     async stop() {
       ending.abort();
-      await Promise.all([ticker.stop(), finishing]);
+      await Promise.all([ticker.stop(), gaps.stop(), finishing]);
     },
   };
 }

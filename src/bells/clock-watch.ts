@@ -1,12 +1,22 @@
 import type { Clock } from "../base/clock.ts";
 import type { MissCause } from "./ring-book.ts";
 
+/** Time that went on without the appliance, or a clock that went back. */
+export interface ClockGap {
+  /** `forward`: the wall clock alone went on, as it does on a machine that was suspended; `stalled`: both did. */
+  kind: "forward" | "back" | "stalled";
+  /** How long, at least 0. */
+  ms: number;
+}
+
 /** What became of time since the last look. */
 export interface ClockLook {
   /** By how much the wall clock was set, in ms; 0 unless it was. */
   stepMs: number;
   /** Why a ring that is found too late now was not found in time. */
   cause: MissCause;
+  /** Null where nothing was out of the ordinary. */
+  gap: ClockGap | null;
 }
 
 /** The wall clock drifts or is slewed by less than this between two looks. own choice */
@@ -21,10 +31,13 @@ export function createClockWatch(clock: Clock): () => ClockLook {
     const seen = { wall: clock.now(), monotonicMs: clock.monotonicMs() };
     const before = last;
     last = seen;
-    if (!before) return { stepMs: 0, cause: "down" };
+    if (!before) return { stepMs: 0, cause: "down", gap: null };
     const passed = seen.monotonicMs - before.monotonicMs;
     const drift = seen.wall - before.wall - passed;
     const stepMs = Math.abs(drift) > STEP_MS ? drift : 0;
-    return { stepMs, cause: stepMs > 0 ? "clock" : passed > STALL_MS ? "stalled" : "overload" };
+    const isStalled = passed > STALL_MS;
+    const step: ClockGap = { kind: stepMs > 0 ? "forward" : "back", ms: Math.abs(stepMs) };
+    const gap = stepMs !== 0 ? step : isStalled ? ({ kind: "stalled", ms: passed } as const) : null;
+    return { stepMs, cause: stepMs > 0 ? "clock" : isStalled ? "stalled" : "overload", gap };
   };
 }

@@ -98,6 +98,24 @@ export function ringRecords(reader: Reader, owner: string, fromMs: number, toMs:
   return reader.all<RingRecord>(RECORDS, owner, fromMs, toMs, most);
 }
 
+const PLANNED = `SELECT id, local_date AS localDate, local_time AS localTime FROM bell_rings
+  WHERE owner = ? AND at >= ? AND at < ? AND state = 'planned' ORDER BY at, id`;
+
+/** Rings of one owner that are planned and not begun with, from `fromMs` (included) to `toMs` (not included). */
+export function plannedIn(
+  reader: Reader,
+  owner: string,
+  fromMs: number,
+  toMs: number,
+): Pick<Occurrence, "id" | "localDate" | "localTime">[] {
+  return reader.all(PLANNED, owner, fromMs, toMs);
+}
+
+/** True while an owner has no plan, or one that is to be made anew. */
+export function isStalePlan(reader: Reader, owner: string): boolean {
+  return reader.one<{ stale: number }>("SELECT stale FROM bell_plans WHERE owner = ?", owner)?.stale !== 0;
+}
+
 /** Plans a ring; one that is or was there stays as it is. */
 export function insertRing(tx: Transaction, kind: OwnerKind, owner: string, ring: Occurrence): void {
   const { id, ringListId, entryId, messageTemplateId, localDate, localTime, at } = ring;

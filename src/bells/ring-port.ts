@@ -167,7 +167,7 @@ function recordMissed(tx: Transaction, rings: readonly RingRow[], cause: MissCau
 const CAUSES: Readonly<Record<MissCause, string>> = {
   down: "The appliance was not running.",
   stalled: "The appliance stood still.",
-  clock: "The clock was set forward past it.",
+  clock: "The clock went on past it at once: it was set forward, or the machine was suspended.",
   "cut-off": "The appliance ended at the very moment.",
   overload: "The appliance was too busy.",
 };

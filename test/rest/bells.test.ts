@@ -1,7 +1,9 @@
 import ICAL from "ical.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/base/clock.ts";
+import { createEvents } from "../../src/base/events.ts";
 import { newId } from "../../src/base/ids.ts";
+import { silentLog } from "../../src/base/log.ts";
 import { exceptionsWith, exceptionsWithout } from "../../src/bells/day-change-behaviour.ts";
 import { insertRing } from "../../src/bells/ring-book.ts";
 import {
@@ -11,6 +13,8 @@ import {
   makeChange,
   takeChangeBack,
 } from "../../src/bells/sliced-changes.ts";
+import { createYearCheck } from "../../src/bells/year-check.ts";
+import { createZones } from "../../src/bells/zones.ts";
 import dayChanges from "../../src/resources/bells/bell-schedules-day-changes.ts";
 import devices from "../../src/resources/devices/devices.ts";
 import endpoints from "../../src/resources/devices/endpoints.ts";
@@ -569,6 +573,30 @@ describe("rings at one instant on one device", () => {
     expect(await newOnes([own])).toEqual([2, ["09:00:00", "09:00:00"]]);
     const wrong = await api.call("GET", `/bell-schedules/${own}/overlaps?from=2051-09-04&to=2051-11-06`);
     expect(wrong.body.errors[0].field).toBe("to");
+  });
+});
+
+describe("the rings of the next year", () => {
+  it("are looked through by night and soon after a write; what is wrong is a reason", async () => {
+    const days = { startDate: dayFromNow(1), endDate: dayFromNow(10), timeZone: "UTC" };
+    const bellScheduleEntries = [0, 1, 2, 3, 4, 5, 6];
+    const of = (ringListId: string) => bellScheduleEntries.map((entryNum) => ({ entryNum, ringListId }));
+    // The message names nobody, and so does the ring.
+    const id = await schedule({ ...days, bellScheduleEntries: of(await ringList("08:00:00")) });
+    const events = createEvents((error) => {
+      throw error;
+    });
+    const clock: typeof systemClock = { ...systemClock, after: (_delayMs, fn) => systemClock.after(0, fn) };
+    const times = { zones: createZones(), ownZone: () => "UTC" };
+    const check = createYearCheck({ reader: api.store, clock, events, log: silentLog, times });
+    const own = () => check.source().filter(({ code }) => code === `bells-year:${id}`);
+    await check.run();
+    const words = expect.stringMatching(/: 10 rings reach nobody \(the first at 08:00 on /);
+    expect(own()).toEqual([{ level: "yellow", code: `bells-year:${id}`, reason: words }]);
+    await api.call("PUT", `/bell-schedules/${id}`, { json: { bellScheduleEntries: [] } });
+    events.emit("row.changed", { seq: 1, resource: "bell-schedules", id, op: "update" });
+    await expect.poll(own).toEqual([]);
+    await check.stop();
   });
 });
 

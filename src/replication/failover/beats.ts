@@ -1,0 +1,43 @@
+/** What an appliance tells its neighbours each second, and at once when something changes. It says all, so that one may be lost. */
+export interface Beat {
+  endpoint: string;
+  /** Another one after each start of the process. */
+  boot: string;
+  version: string;
+  /** The appliance's wall clock when it was sent, epoch ms. */
+  at: number;
+  /** Groups that it activates, by id, with the term in which it took them. */
+  holds: Readonly<Record<string, number>>;
+  /** How many messages wait for their turn or moment. */
+  armed: number;
+  /** Ids of messages whose first packet is out. */
+  sounding: readonly string[];
+  /** Ids of messages that sounded to their end, of the last minutes. */
+  over: readonly string[];
+}
+
+/** @source replication.md 9 */
+export const BEAT_EVERY_MS = 1_000;
+
+/** More ids than this are no honest beat. own choice */
+const MOST_IDS = 1_000;
+
+/** Reads a beat; null for what is none. Members that are not known are passed over. */
+export function readBeat(text: string): Beat | null {
+  try {
+    const read = JSON.parse(text) as Beat;
+    const isBeat =
+      [read.endpoint, read.boot, read.version].every((name) => typeof name === "string" && name.length <= 100) &&
+      [read.at, read.armed].every(Number.isFinite) &&
+      [read.sounding, read.over].every(areIds) &&
+      areIds(Object.keys(read.holds)) &&
+      Object.values(read.holds).every(Number.isSafeInteger);
+    return isBeat ? read : null;
+  } catch {
+    return null;
+  }
+}
+
+function areIds(ids: readonly unknown[]): boolean {
+  return Array.isArray(ids) && ids.length <= MOST_IDS && ids.every((id) => typeof id === "string" && id.length <= 100);
+}

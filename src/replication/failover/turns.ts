@@ -1,0 +1,192 @@
+import type { Clock } from "../../base/clock.ts";
+import type { Beat } from "./beats.ts";
+import type { Circle, CoverGroup } from "./circle.ts";
+
+/** Whether a message is to sound here now; `stand-down` once another appliance has sounded it. */
+export type Turn = "go" | "wait" | "stand-down";
+
+/** A message that several appliances could sound. */
+export interface Due {
+  id: string;
+  /** Epoch ms at which it is to sound. */
+  at: number;
+  /** The groups that it goes to. None: it is this appliance's alone. */
+  groups: readonly CoverGroup[];
+}
+
+/** What turns need. */
+export interface TurnNeeds {
+  ownId: string;
+  clock: Pick<Clock, "now" | "monotonicMs">;
+  circle: Pick<Circle, "isSettled" | "order" | "neighbour">;
+  /** Nothing and nobody can be reached from here. */
+  isIsolated(): boolean;
+  /** It is sounded although another appliance may have sounded it: why, in words. */
+  doubled(id: string, why: string): void;
+  /** It is sounded in the place of another appliance. */
+  tookOver(id: string): void;
+}
+
+/** Whose turn it is to sound what several appliances have: once if it can be, twice rather than never. */
+export interface Turns {
+  turn(due: Due): Turn;
+  /** Takes what a neighbour says. Answers the ids that are new as sounding or over. */
+  heard(beat: Beat): string[];
+  /** The first packet is out here. */
+  began(id: string): void;
+  /** It was sounded to its end here, or silenced; also when that is all that is known. */
+  ended(id: string): void;
+  /** What neighbours are to be told. */
+  told(): Pick<Beat, "armed" | "sounding" | "over">;
+  /** Something sounds here, or waits for its moment. */
+  isBusy(): boolean;
+}
+
+/** Who sounded and was not heard for so long is gone. own choice: three beats; a takeover within 5 s needs it */
+const GONE_MS = 3_000;
+/** Who comes back may go on with what it sounded before; it has so long. own choice */
+const BACK_MS = 1_000;
+/** A message is of no use so long after its time. @source replication.md 5 */
+const USEFUL_MS = 30_000;
+/** Others are told of what sounded for so long. */
+const REMEMBERED_MS = 180_000;
+
+interface Evidence {
+  kind: "sounding" | "over";
+  /** Monotonic. */
+  at: number;
+  /** The neighbour's run that said so. */
+  boot: string;
+  /** Since when a later run of the neighbour does not say so; monotonic. */
+  lostAt: number | null;
+}
+
+/** Makes it. */
+export function createTurns(needs: TurnNeeds): Turns {
+  const { ownId, clock, circle } = needs;
+  const waiting = new Map<string, number>();
+  /** Those of them whose turn has come: devices may have been asked. */
+  const decided = new Set<string>();
+  const sounding = new Map<string, number>();
+  const over = new Map<string, number>();
+  /** By message, then by neighbour. */
+  const evidence = new Map<string, Map<string, Evidence>>();
+
+  const forgetOld = (): void => {
+    const before = clock.monotonicMs() - REMEMBERED_MS;
+    for (const [id, at] of waiting) {
+      if (at >= before) continue;
+      waiting.delete(id);
+      decided.delete(id);
+    }
+    for (const [id, at] of over) if (at < before) over.delete(id);
+    for (const [id, by] of evidence) if ([...by.values()].every(({ at }) => at < before)) evidence.delete(id);
+  };
+
+  const go = (id: string): Turn => {
+    decided.add(id);
+    return "go";
+  };
+  const standDown = (id: string): Turn => {
+    waiting.delete(id);
+    decided.delete(id);
+    return "stand-down";
+  };
+
+  /** Place of this appliance among those that may act for a group, without some. */
+  const rankIn = (group: CoverGroup, without: ReadonlySet<string>): { rank: number; before: string[] } => {
+    const order = circle.order(group).filter((member) => !without.has(member));
+    const rank = order.indexOf(ownId);
+    return { rank, before: order.slice(0, rank) };
+  };
+
+  /** Ms that this appliance waits for those before it. */
+  const patienceMs = (groups: readonly CoverGroup[], without: ReadonlySet<string>): number =>
+    Math.min(
+      ...groups.map((group) => {
+        const { rank, before } = rankIn(group, without);
+        // A neighbour whose clock is behind is not late.
+        const aheadMs = Math.max(0, ...before.map((member) => circle.neighbour(member)?.aheadMs ?? 0));
+        return rank === 0 ? 0 : rank * group.timeoutMs + Math.min(aheadMs, USEFUL_MS / 2);
+      }),
+    );
+
+  function turn({ id, at, groups }: Due): Turn {
+    if (groups.length === 0 || sounding.has(id)) return "go";
+    const lateMs = clock.now() - at;
+    const heardOf = [...(evidence.get(id) ?? new Map<string, Evidence>())];
+    if (heardOf.some(([, { kind }]) => kind === "over")) return standDown(id);
+    waiting.set(id, clock.monotonicMs());
+    if (heardOf.length > 0) return afterStart(id, groups, heardOf, lateMs);
+    if (!circle.isSettled()) return "wait";
+    if (decided.has(id)) return go(id);
+    const patience = patienceMs(groups, new Set());
+    // Who comes first makes ready before the moment.
+    if (patience > 0 && lateMs < patience) return "wait";
+    if (needs.isIsolated()) return "wait";
+    if (patience > 0) needs.tookOver(id);
+    return go(id);
+  }
+
+  /** Somebody began it, and did not say that it is over. */
+  function afterStart(
+    id: string,
+    groups: readonly CoverGroup[],
+    heardOf: readonly [string, Evidence][],
+    lateMs: number,
+  ): Turn {
+    const goneMs = Math.min(...heardOf.map(([peer, { lostAt }]) => goneSince(peer, lostAt)));
+    if (goneMs < 0) return lateMs >= USEFUL_MS - 1_000 ? standDown(id) : "wait";
+    if (lateMs >= USEFUL_MS) return standDown(id);
+    const patience = patienceMs(groups, new Set(heardOf.map(([peer]) => peer)));
+    if (goneMs < patience || needs.isIsolated()) return "wait";
+    if (!decided.has(id)) {
+      needs.doubled(id, "The appliance that sounded it was not heard any more before its end.");
+      needs.tookOver(id);
+    }
+    return go(id);
+  }
+
+  /** For how long it is known that a neighbour does not go on with what it sounded; negative while it may. */
+  function goneSince(peer: string, lostAt: number | null): number {
+    const silentMs = (circle.neighbour(peer)?.silentMs ?? Number.POSITIVE_INFINITY) - GONE_MS;
+    return lostAt === null ? silentMs : Math.max(silentMs, clock.monotonicMs() - lostAt - BACK_MS);
+  }
+
+  return {
+    turn,
+    heard({ endpoint, boot, sounding: starts, over: ends }) {
+      forgetOld();
+      const now = clock.monotonicMs();
+      for (const by of evidence.values()) {
+        const said = by.get(endpoint);
+        if (said?.kind === "sounding" && said.boot !== boot) said.lostAt ??= now;
+      }
+      const news: string[] = [];
+      const note = (id: string, kind: Evidence["kind"]): void => {
+        const by = evidence.get(id) ?? new Map<string, Evidence>();
+        const said = by.get(endpoint);
+        if (said?.kind === kind && said.boot === boot) return;
+        by.set(endpoint, { kind, at: now, boot, lostAt: null });
+        evidence.set(id, by);
+        if (!said) news.push(id);
+      };
+      for (const id of starts) note(id, "sounding");
+      for (const id of ends) note(id, "over");
+      return news;
+    },
+    began(id) {
+      waiting.delete(id);
+      decided.delete(id);
+      sounding.set(id, clock.monotonicMs());
+    },
+    ended(id) {
+      if (sounding.delete(id)) over.set(id, clock.monotonicMs());
+    },
+    told() {
+      forgetOld();
+      return { armed: waiting.size, sounding: [...sounding.keys()], over: [...over.keys()] };
+    },
+    isBusy: () => waiting.size > 0 || sounding.size > 0,
+  };
+}

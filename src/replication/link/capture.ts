@@ -1,0 +1,89 @@
+import type { Clock } from "../../base/clock.ts";
+import { newId } from "../../base/ids.ts";
+import type { Recorder, Transaction, Written } from "../../store/store.ts";
+import { bodyOf, travels } from "../bodies.ts";
+import { publishWritten } from "../hub/publish.ts";
+import type { ReplicatedTypes } from "../replicated-types.ts";
+import { recordLocalWrite } from "../site/local-writes.ts";
+import { BASE, EDITS } from "../site/tables.ts";
+import type { SqliteWork } from "../sqlite-work.ts";
+import { type Body, get, scan, type Work } from "../work.ts";
+import { requireAllowedHere } from "./owned-rows.ts";
+
+/** What recording needs. */
+export interface CaptureNeeds {
+  work: Pick<SqliteWork, "within">;
+  clock: Pick<Clock, "now">;
+  types: ReplicatedTypes;
+}
+
+/** What was written, as it travels. */
+interface Change {
+  type: string;
+  id: string;
+  before: Body | null;
+  after: Body | null;
+}
+
+/** How far a broadcast is and who was reached is told once it is over, from its rows. @source interfaces.md, Ledger levels */
+const TOLD_AT_END: ReadonlySet<string> = new Set(["deliveries", "notification-recipients"]);
+
+/**
+ * Records what is written on an appliance, in the transaction that writes it, so that it goes up once there is a link. A
+ * row that the cloud never had goes up whole, whatever was changed of it.
+ * Throws what refuses a row that only the cloud may change.
+ */
+export function createSiteRecorder({ work, clock, types }: CaptureNeeds): Recorder {
+  return (written, tx, by) => {
+    const change = changeOf(written);
+    if (!change || TOLD_AT_END.has(change.type)) return;
+    const cls = types.classOf(change.type);
+    if (cls === "A") requireAllowedHere(written, by);
+    // What was true once stays so in the cloud's history.
+    if (written.resource.replicate === "D" && !change.after) return;
+    const isConfiguration = cls === "A" || cls === "B";
+    work.within(tx, record(change, isConfiguration, by.actor.userId ?? by.actor.name));
+    tellAfterCommit(tx);
+  };
+
+  function* record(change: Change, isConfiguration: boolean, actor: string): Work<void> {
+    const isKnown = !isConfiguration || (yield* isKnownToCloud(change));
+    if (!isKnown && !change.after) return;
+    const before = isKnown ? change.before : null;
+    const of = { actor, at: clock.now(), newId };
+    yield* recordLocalWrite({ ...change, ...of, before }, types);
+  }
+}
+
+/** Enters what is written at the cloud into its feed, in the transaction that writes it. */
+export function createHubRecorder({ work, clock, types }: CaptureNeeds): Recorder {
+  return (written, tx) => {
+    const change = changeOf(written);
+    if (!change) return;
+    const cls = types.classOf(change.type);
+    if (cls !== "A" && cls !== "B") return;
+    const { type, id, after } = change;
+    work.within(tx, publishWritten([{ type, id, body: after, scope: null, at: clock.now() }], types));
+    tellAfterCommit(tx);
+  };
+}
+
+function* isKnownToCloud({ type, id }: Change): Work<boolean> {
+  if (yield* get(BASE, type, id)) return true;
+  return (yield* scan(EDITS, { by: "row", where: [type, id, "pending"], limit: 1 })).length > 0;
+}
+
+function tellAfterCommit(tx: Transaction): void {
+  tx.emit("replication.recorded", {});
+}
+
+function changeOf({ resource, before, after }: Written): Change | null {
+  const row = after ?? before;
+  if (!row || !travels(resource, row)) return null;
+  return {
+    type: resource.name,
+    id: row.id as string,
+    before: before && bodyOf(resource, before),
+    after: after && bodyOf(resource, after),
+  };
+}

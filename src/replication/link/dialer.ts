@@ -1,0 +1,152 @@
+import type { IncomingMessage } from "node:http";
+import { WebSocket } from "ws";
+import type { Clock, Timer } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { Wire } from "../frames.ts";
+import { connectionOptions, type HubAddress } from "./hub-address.ts";
+import { createSocketWire, LINK_PROTOCOL, MOST_FRAME_BYTES } from "./socket-wire.ts";
+
+/** How the link is, as people are told. Times are epoch ms. */
+export interface LinkState {
+  state: "connecting" | "connected" | "waiting" | "refused";
+  /** Since when it is so. */
+  since: number;
+  /** When the cloud was heard last; null for never since the start. */
+  connectedAt: number | null;
+  /** Why there is no connection, in words; null while there is one. */
+  reason: string | null;
+}
+
+/** What dialling needs. */
+export interface DialerNeeds {
+  clock: Clock;
+  log: Log;
+  /** Where the cloud is and what is shown there; asked before each try. */
+  address(): HubAddress;
+  /** Between 0 and 1. */
+  random(): number;
+  site: {
+    connected(wire: Wire): void;
+    frame(wire: Wire, value: unknown): void;
+    disconnected(wire: Wire): void;
+  };
+  /** The state is another one. */
+  changed(state: LinkState): void;
+}
+
+/** Keeps one connection to the cloud. */
+export interface Dialer {
+  start(): void;
+  state(): LinkState;
+  /** Ends the present connection; another one follows. For tests and orders. */
+  cut(): void;
+  stop(): void;
+}
+
+/** @source replication.md 6: the first try within 2 s, then within 2^n s up to 60 */
+const FIRST_MS = 2_000;
+const MOST_MS = 60_000;
+/** A connection that stood so long was a good one. @source replication.md 6 */
+const GOOD_MS = 30_000;
+/** Whoever was refused asks once a minute. @source replication.md 6 */
+const REFUSED_MS = 60_000;
+const HANDSHAKE_MS = 15_000;
+
+/** Makes it; the first try is at once, as nobody else begins at that moment because of this one. */
+export function createDialer({ clock, log, address, random, site, changed }: DialerNeeds): Dialer {
+  let state: LinkState = { state: "connecting", since: clock.now(), connectedAt: null, reason: null };
+  let failures = 0;
+  let socket: WebSocket | null = null;
+  let timer: Timer | null = null;
+  let isStopped = false;
+
+  function tell(next: LinkState["state"], reason: string | null): void {
+    if (state.state === next && state.reason === reason) return;
+    const since = state.state === next ? state.since : clock.now();
+    state = { ...state, state: next, since, reason };
+    changed(state);
+  }
+
+  function later(reason: string, isRefused: boolean): void {
+    if (isStopped) return;
+    tell(isRefused ? "refused" : "waiting", reason);
+    const span = Math.min(MOST_MS, FIRST_MS * 2 ** Math.min(failures, 10));
+    failures += 1;
+    const delayMs = isRefused ? REFUSED_MS : random() * span;
+    log.debug({ reason, delayMs }, "the link is down");
+    timer = clock.after(delayMs, dial, { background: true });
+  }
+
+  function dial(): void {
+    if (isStopped) return;
+    if (state.state !== "waiting" && state.state !== "refused") tell("connecting", null);
+    const { url, token, ...secure } = address();
+    const headers = { authorization: `Bearer ${token}` };
+    const opening = new WebSocket(url, [LINK_PROTOCOL], {
+      headers,
+      perMessageDeflate: false,
+      maxPayload: MOST_FRAME_BYTES,
+      handshakeTimeout: HANDSHAKE_MS,
+      ...connectionOptions(url, secure),
+    });
+    socket = opening;
+    let refusal: string | null = null;
+    let hasOpened = false;
+    opening.once("unexpected-response", (_request, response: IncomingMessage) => {
+      const status = response.statusCode ?? 0;
+      response.resume();
+      refusal = status === 401 || status === 403 ? `The cloud does not know this appliance (${status}).` : null;
+      opening.emit("error", new Error(`The cloud answered ${status}.`));
+      opening.terminate();
+    });
+    const failed = (reason: string): void => {
+      if (hasOpened || socket !== opening) return;
+      socket = null;
+      later(refusal ?? reason, refusal !== null);
+    };
+    opening.on("error", (error) => failed(error.message));
+    opening.once("close", (code) => failed(`The connection was closed (${code}).`));
+    opening.once("open", () => {
+      hasOpened = true;
+      if (isStopped) return opening.terminate();
+      hold(opening);
+    });
+  }
+
+  function hold(opened: WebSocket): void {
+    const openedAt = clock.monotonicMs();
+    const wire: Wire = createSocketWire(opened, clock, {
+      frame(value) {
+        if (!state.connectedAt || state.state !== "connected") greeted(value);
+        site.frame(wire, value);
+      },
+      closed(reason) {
+        site.disconnected(wire);
+        if (socket === opened) socket = null;
+        if (clock.monotonicMs() - openedAt >= GOOD_MS) failures = 0;
+        log.info({ reason }, "the link ended");
+        later(`The connection ended: ${reason}.`, false);
+      },
+    });
+    site.connected(wire);
+  }
+
+  /** "Connected" only after the cloud's welcome. @source replication.md 6, session states */
+  function greeted(value: unknown): void {
+    if ((value as { t?: unknown } | null | undefined)?.t !== "welcome") return;
+    state = { ...state, connectedAt: clock.now() };
+    tell("connected", null);
+    log.info("linked to the cloud");
+  }
+
+  return {
+    start: dial,
+    state: () => state,
+    cut: () => socket?.terminate(),
+    stop() {
+      isStopped = true;
+      timer?.cancel();
+      socket?.terminate();
+    },
+  };
+}

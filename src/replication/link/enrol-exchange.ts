@@ -1,0 +1,72 @@
+import { WebSocket } from "ws";
+import type { Clock } from "../../base/clock.ts";
+import { CallerError, UpstreamError } from "../../base/errors.ts";
+import type { EnrolAnswer, EnrolRequest } from "../identity/hub-enrolment.ts";
+import type { Ground } from "./ground.ts";
+import { connectionOptions, linkUrl } from "./hub-address.ts";
+
+/** Spoken by an appliance that is not known yet: one message each way. own choice: on the link's own address, so that one address is open to appliances */
+export const ENROL_PROTOCOL = "carillon-enrol.1";
+
+/** What the cloud answers a good code with. */
+export interface Enrolled extends EnrolAnswer {
+  ground: Ground;
+}
+
+/** Lets an appliance in by its code; throws CallerError in words. */
+export type EnrolmentDesk = (asked: EnrolRequest) => Promise<Enrolled>;
+
+/** Whoever says nothing for so long, or asks more than once, is cut off. own choice */
+const PATIENCE_MS = 15_000;
+
+/** The cloud's end: answers the one question and closes. */
+export function answerEnrolment(socket: WebSocket, desk: EnrolmentDesk, clock: Pick<Clock, "after">): void {
+  const patience = clock.after(PATIENCE_MS, () => socket.terminate(), { background: true });
+  const answer = (value: object): void => {
+    if (socket.readyState !== socket.OPEN) return;
+    socket.send(JSON.stringify(value));
+    socket.close();
+  };
+  socket.once("message", (data) => {
+    Promise.resolve()
+      .then(() => desk(askedIn(data.toString())))
+      .then(
+        (enrolled) => answer({ enrolled }),
+        (error: unknown) =>
+          answer({ refused: error instanceof CallerError ? error.message : "The cloud could not do it." }),
+      )
+      .finally(() => patience.cancel());
+  });
+}
+
+function askedIn(text: string): EnrolRequest {
+  const asked = JSON.parse(text) as Partial<EnrolRequest> | null;
+  const { code, endpoint, request } = asked ?? {};
+  if (typeof code !== "string" || typeof endpoint !== "string" || typeof request !== "string") {
+    throw new CallerError("invalid-value", "code, endpoint and request are expected.");
+  }
+  return { code, endpoint, request };
+}
+
+/** Asks the cloud at `hub`, its base URL. Rejects with UpstreamError in words. */
+export function askToEnrol(hub: string, asked: EnrolRequest, authority: string | null): Promise<Enrolled> {
+  const url = linkUrl(hub);
+  return new Promise((resolve, reject) => {
+    const fail = (words: string): void => reject(new UpstreamError("upstream", words));
+    const secure = authority ? { authority } : {};
+    const socket = new WebSocket(url, [ENROL_PROTOCOL], {
+      handshakeTimeout: PATIENCE_MS,
+      perMessageDeflate: false,
+      ...connectionOptions(url, secure),
+    });
+    socket.on("error", (error) => fail(`The cloud at ${hub} can't be reached: ${error.message}`));
+    socket.once("open", () => socket.send(JSON.stringify(asked)));
+    socket.once("message", (data) => {
+      const answer = JSON.parse(data.toString()) as { enrolled?: Enrolled; refused?: string };
+      if (answer.enrolled) resolve(answer.enrolled);
+      else fail(answer.refused ?? "The cloud refused.");
+      socket.close();
+    });
+    socket.once("close", () => fail("The cloud broke off."));
+  });
+}

@@ -1,0 +1,29 @@
+import { UpstreamError } from "../../base/errors.ts";
+import type { By, Written } from "../../store/store.ts";
+
+/** Fields of users that act at once where somebody must be kept out, or let in. @source replication.md, amendments, class A */
+const AT_ONCE: ReadonlySet<string> = new Set([
+  ...["lock", "passwordHash", "passwordChangedAt", "passwordResetRequired", "updatedAt"],
+]);
+
+/**
+ * Users and rights of a linked appliance belong to the cloud; locks, passwords and tokens act here at once and go up. What
+ * the appliance itself writes, such as where somebody is, is no change of rights.
+ * Throws UpstreamError (503) for a caller's change of anything else.
+ */
+export function requireAllowedHere({ resource, before, after }: Written, by: By): void {
+  if (by.actor.kind !== "user" || resource.name === "user-tokens" || resource.name === "user-devices") return;
+  const isAtOnce = resource.name === "users" && before !== null && after !== null && changes(before, after, AT_ONCE);
+  if (isAtOnce) return;
+  const message = `This appliance is linked to a cloud, where ${resource.name} are changed. Change it there.`;
+  throw new UpstreamError("starting", message, { resource: resource.name });
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Whether two versions differ in nothing but these fields. */
+function changes(before: Row, after: Row, allowed: ReadonlySet<string>): boolean {
+  return Object.keys(after).every(
+    (name) => allowed.has(name) || JSON.stringify(after[name]) === JSON.stringify(before[name]),
+  );
+}
