@@ -4,7 +4,7 @@ import type { Clock } from "../base/clock.ts";
 import { CallerError, ConflictError, UpstreamError } from "../base/errors.ts";
 import { isNewer } from "../base/versions.ts";
 import { removeFolder, unpackBackup } from "../operations/backup-archive.ts";
-import { type BackupManifest, DATABASE, FOLDERS, MANIFEST } from "../operations/backup-manifest.ts";
+import { type BackupManifest, DATABASE, FOLDERS, MANIFEST, MANIFEST_SUM } from "../operations/backup-manifest.ts";
 import { keepOwner } from "../operations/ownership.ts";
 import endpointActivities from "../resources/devices/endpoint-activities.ts";
 import endpoints from "../resources/devices/endpoints.ts";
@@ -54,7 +54,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   finishRestore(dataDir);
   requireUnused(dataDir);
-  const stamp = new Date(clock.now()).toISOString().slice(0, 19).replaceAll(":", "");
+  const stamp = new Date(clock.now()).toISOString().replaceAll(/[:.Z]/g, "");
   const stage = join(dataDir, `restoring-${stamp}`);
   try {
     const { manifest, faults } = await unpackBackup(file, stage);
@@ -62,7 +62,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
     if (isNewer(manifest.version, ownVersion())) throw newerBackup(manifest);
     bringKey(options, manifest, stage);
     const ended = await settleRestored(stage, basename(file), manifest, options);
-    rmSync(join(stage, MANIFEST));
+    for (const name of [MANIFEST, MANIFEST_SUM]) rmSync(join(stage, name));
     const hadData = existsSync(join(dataDir, DATABASE));
     const aside = `before-restore-${stamp}`;
     const names = existsSync(join(stage, SECRET_KEY)) ? [...REPLACED, SECRET_KEY] : REPLACED;

@@ -6,7 +6,15 @@ import { pipeline } from "node:stream/promises";
 import { create, extract, type ReadEntry } from "tar";
 import { UpstreamError } from "../base/errors.ts";
 import { type DatabaseFacts, inspectDatabase } from "../store/copy.ts";
-import { type BackupFile, type BackupManifest, DATABASE, FOLDERS, MANIFEST, parseManifest } from "./backup-manifest.ts";
+import {
+  type BackupFile,
+  type BackupManifest,
+  DATABASE,
+  FOLDERS,
+  MANIFEST,
+  MANIFEST_SUM,
+  parseManifest,
+} from "./backup-manifest.ts";
 
 /** What a backup is packed from. */
 export interface PackOrder {
@@ -40,8 +48,9 @@ export async function packBackup({ dataDir, stage, target, about }: PackOrder): 
   const files = await describe(stage, [DATABASE, ...folders.flatMap((folder) => filesBelow(stage, folder))]);
   const manifest: BackupManifest = { format: 1, ...about, rows: facts.rows, audit: facts.audit, files };
   await writeFile(join(stage, MANIFEST), JSON.stringify(manifest), { mode: 0o600 });
+  await writeFile(join(stage, MANIFEST_SUM), await hashOf(join(stage, MANIFEST)), { mode: 0o600 });
   const whole = join(stage, "whole.tar");
-  const paths = [MANIFEST, ...files.map(({ path }) => path)];
+  const paths = [MANIFEST_SUM, MANIFEST, ...files.map(({ path }) => path)];
   const packing = create({ cwd: stage, portable: true, follow: true, strict: true }, paths);
   await pipeline(packing, createWriteStream(whole, { mode: 0o600, flush: true }));
   await rename(whole, target);
@@ -60,7 +69,7 @@ export async function unpackBackup(path: string, into: string): Promise<BackupRe
   } catch (error) {
     faults.push(`${basename(path)}: ${error instanceof Error ? error.message : String(error)}`);
   }
-  const manifest = readManifest(into, faults);
+  const manifest = await readManifest(into, faults);
   if (!manifest) return { path, bytes: size, manifest: NO_MANIFEST, faults };
   for (const file of manifest.files) {
     const fault = await faultOf(into, file);
@@ -81,12 +90,19 @@ const NO_MANIFEST: BackupManifest = {
   ...{ rows: {}, audit: { number: 0, hash: "" }, files: [] },
 };
 
-function readManifest(folder: string, faults: string[]): BackupManifest | null {
+async function readManifest(folder: string, faults: string[]): Promise<BackupManifest | null> {
+  const [path, sum] = [join(folder, MANIFEST), join(folder, MANIFEST_SUM)];
+  if (!existsSync(path)) {
+    faults.push(`${MANIFEST} is missing: this is no backup of Carillon`);
+    return null;
+  }
+  if (!existsSync(sum) || readFileSync(sum, "utf8") !== (await hashOf(path))) {
+    faults.push(`${MANIFEST} is not what was saved: its bytes, or those of ${MANIFEST_SUM}, have changed`);
+  }
   try {
-    return parseManifest(readFileSync(join(folder, MANIFEST), "utf8"));
+    return parseManifest(readFileSync(path, "utf8"));
   } catch (error) {
-    const missing = (error as { code?: string }).code === "ENOENT";
-    faults.push(missing ? `${MANIFEST} is missing: this is no backup of Carillon` : (error as Error).message);
+    faults.push((error as Error).message);
     return null;
   }
 }

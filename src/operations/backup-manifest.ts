@@ -26,6 +26,8 @@ export interface BackupManifest {
 
 /** Name of the manifest within the archive. */
 export const MANIFEST = "manifest.json";
+/** Name of the file, within the archive, with the SHA-256 (hex) of the manifest. */
+export const MANIFEST_SUM = "manifest.sha256";
 /** Name of the database within the archive. */
 export const DATABASE = "carillon.db";
 /** Folders of the data directory that a backup takes along. */

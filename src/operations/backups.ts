@@ -8,7 +8,7 @@ import type { Settings } from "../settings/schema.ts";
 import type { Store } from "../store/store.ts";
 import type { BackupReport } from "./backup-archive.ts";
 import { readMark, writeMark } from "./marks.ts";
-import { takeBackup, thinOut } from "./take-backup.ts";
+import { clearLeftOvers, takeBackup, thinOut } from "./take-backup.ts";
 
 /** Calls `work` at the times of a cron expression until the function returned is called; throws for one that is none. */
 export type Schedule = (expression: string, work: () => void) => () => void;
@@ -120,6 +120,7 @@ export function createBackups(needs: BackupNeeds): Backups {
       const known = readMark<BackupState>(store, MARK);
       if (known) state = known;
       else await remember({});
+      clearLeftOvers(usual);
       plan();
       unsubscribe = events.on("row.changed", ({ resource }) => {
         if (resource === "endpoints") plan();

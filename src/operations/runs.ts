@@ -18,8 +18,8 @@ export interface Run {
   version: string;
 }
 
-/** own choice: EN 60849 5.4 asks for 99 */
-const MOST_KEPT = 10_000;
+/** Runs that are remembered. own choice: EN 60849 5.4 asks for 99 */
+export const MOST_RUNS_KEPT = 10_000;
 /** That the appliance was cut off is told for so long. own choice */
 const TOLD_MS = 3_600_000;
 /** What the service's ExecStopPost leaves: result, code and status of the end. @source systemd.exec(5) */
@@ -61,7 +61,7 @@ export function createRuns({ store, clock, dataDir, version }: RunNeeds): Runs {
           cutOff = { at: now, how };
         }
         own = tx.run("INSERT INTO operation_runs (began, version) VALUES (?, ?)", now, version).lastInsertRowid;
-        tx.run("DELETE FROM operation_runs WHERE pk <= ?", own - MOST_KEPT);
+        tx.run("DELETE FROM operation_runs WHERE pk <= ?", own - MOST_RUNS_KEPT);
       });
       return cutOff ? how : null;
     },

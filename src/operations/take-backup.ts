@@ -1,4 +1,4 @@
-import { readdirSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, rmSync } from "node:fs";
 import { mkdir, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { UpstreamError } from "../base/errors.ts";
@@ -58,8 +58,9 @@ export function thinOut(folder: string, keep: { days: number; weeks: number }): 
   for (const at of superfluous(taken, keep)) rmSync(join(folder, backupName(at)), { force: true });
 }
 
-/** What a process that was killed left behind. */
-function clearLeftOvers(folder: string): void {
+/** Removes what a process that was killed left behind in `folder`, which may be missing. */
+export function clearLeftOvers(folder: string): void {
+  if (!existsSync(folder)) return;
   for (const name of readdirSync(folder))
     if (name.startsWith(WORKING)) rmSync(join(folder, name), { recursive: true, force: true });
 }

@@ -63,7 +63,7 @@ async function createUntilKilled(
   const client = async (): Promise<void> => {
     while (!killed) {
       const name = `Round ${round} user ${number++}`;
-      const id = await create(daemon, token, name).catch((error: unknown) => {
+      const id = await createUser(daemon, token, name).catch((error: unknown) => {
         // The connection breaks with the kill; anything before it is a fault of the daemon.
         if (!killed) throw error;
         return null;
@@ -72,7 +72,7 @@ async function createUntilKilled(
     }
   };
   const first = `Round ${round} first user`;
-  answered.set(await create(daemon, token, first), first);
+  answered.set(await createUser(daemon, token, first), first);
   const clients = Array.from({ length: CLIENTS }, client);
   const kill = new Promise<void>((done) => setTimeout(done, afterMs)).then(() => {
     killed = true;
@@ -82,7 +82,8 @@ async function createUntilKilled(
   return answered;
 }
 
-async function create(daemon: RunningDaemon, token: string, name: string): Promise<string> {
+/** Creates a user and gives its id; throws an Error when that is refused. */
+export async function createUser(daemon: RunningDaemon, token: string, name: string): Promise<string> {
   const response = await fetch(`${daemon.url}/api/v1/users`, {
     method: "POST",
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },

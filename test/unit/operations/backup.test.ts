@@ -64,6 +64,7 @@ describe("a backup", () => {
     for (const [at, name] of [
       [inSound, SHA],
       [inDatabase, "carillon.db"],
+      [bytes.indexOf('"takenAt"') + 14, "manifest.json"],
     ] as const) {
       const copy = Buffer.from(bytes);
       copy[at] = (copy[at] as number) ^ 4;

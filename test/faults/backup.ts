@@ -1,0 +1,209 @@
+import { createHash } from "node:crypto";
+import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import Database from "better-sqlite3";
+import { openDataOffline } from "../../src/app/appliance.ts";
+import { sendOrder } from "../../src/app/control-socket.ts";
+import { restoreBackup } from "../../src/app/restore.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { chance } from "../../src/campus/chance.ts";
+import { takenBackup } from "../../src/cli/backup.ts";
+import { proveBackup } from "../../src/operations/take-backup.ts";
+import users from "../../src/resources/people/users.ts";
+import { seedRows } from "../support/many-rows.ts";
+import { initialise, type RunningDaemon, serve } from "../support/product.ts";
+import { createUser } from "./kills.ts";
+import { type Pulse, pulseIn, watched } from "./loop-monitor.ts";
+
+/** What backups under load came to. */
+export interface BackupRun {
+  rows: number;
+  backupMs: number;
+  bytes: number;
+  /** The daemon's loop while four clients write, and while they write and a backup is taken. */
+  writing: Pulse;
+  backingUp: Pulse;
+  /** Creates that were answered during the backup. */
+  written: number;
+  kills: number;
+  /** Bits that were flipped in a copy of the backup, and how many of them were named; the rest meant nothing. */
+  flips: number;
+  named: number;
+  /** Promises that were not kept, in words. */
+  broken: string[];
+}
+
+const WRITERS = 4;
+const BESIDE_MS = 3_000;
+const FLIPS = 10;
+
+/** Takes a backup of `rows` users under writes, kills the daemon `kills` times in the middle of one, restores and damages one. */
+export async function backupUnderLoad(
+  rows: number,
+  kills: number,
+  seed: number,
+  say: (progress: string) => void,
+): Promise<BackupRun> {
+  const folder = await mkdtemp(join(tmpdir(), "carillon-backup-"));
+  const dataDir = join(folder, "data");
+  const backups = join(dataDir, "backups");
+  const pulse = join(folder, "pulse.json");
+  const broken: string[] = [];
+  const { token } = await initialise(dataDir);
+  fill(dataDir, rows);
+  let daemon = await watched(pulse, () => serve(dataDir));
+  try {
+    const writers = startWriters(daemon, token);
+    const writing = await pulseOf(daemon, pulse, () => pause(BESIDE_MS));
+    const answered = [...writers.answered];
+    const began = performance.now();
+    let good = "";
+    const backingUp = await pulseOf(daemon, pulse, async () => {
+      good = await take(dataDir);
+    });
+    const backupMs = Math.round(performance.now() - began);
+    await writers.stop();
+    const written = writers.answered.length - answered.length;
+    const bytes = readFileSync(good).length;
+    say(
+      `${(bytes / 1e6).toFixed(0)} MB in ${backupMs} ms beside ${written} creates, longest turn ${backingUp.turnMaxMs.toFixed(1)} ms`,
+    );
+
+    const kept = join(folder, "kept.tar");
+    copyFileSync(good, kept);
+    const known = hashOf(kept);
+    for (let kill = 0; kill < kills; kill++) {
+      const load = startWriters(daemon, token);
+      const taking = take(dataDir).catch(() => "");
+      await pause(chance(seed, kill) * backupMs);
+      load.expectEnd();
+      await daemon.end("SIGKILL");
+      await Promise.all([taking, load.stop()]);
+      const left = readdirSync(backups).filter((name) => name.startsWith(".")).length;
+      daemon = await watched(pulse, () => serve(dataDir));
+      broken.push(...(await leftBy(backups, known)));
+      say(`kill ${kill + 1} of ${kills}: ${left} left behind, ${broken.length} promises broken`);
+    }
+    await daemon.end("SIGTERM");
+    broken.push(...(await restored(kept, folder, join(dataDir, "secret-key"), rows, answered)));
+    const named = await flipBits(kept, folder, seed, broken);
+    say(`${named} of ${FLIPS} flipped bits were named`);
+    return { rows, backupMs, bytes, writing, backingUp, written, kills, flips: FLIPS, named, broken };
+  } finally {
+    await daemon.end("SIGKILL");
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Rows that need not be searched: what is measured is the backup. */
+function fill(dataDir: string, rows: number): void {
+  seedRows(dataDir, { users: rows, devices: 0 });
+  const database = new Database(join(dataDir, "carillon.db"));
+  database.exec("DELETE FROM search_pending");
+  database.close();
+}
+
+async function take(dataDir: string): Promise<string> {
+  const report = await takenBackup(async (order, args) => (await sendOrder(dataDir, { order, args }))?.result);
+  return report.path;
+}
+
+/** What the daemon's loop did during `work` alone. */
+async function pulseOf(daemon: RunningDaemon, file: string, work: () => Promise<void>): Promise<Pulse> {
+  daemon.child.kill("SIGUSR2");
+  await work();
+  await pause(300);
+  return pulseIn(file);
+}
+
+interface Writers {
+  /** Ids of the users that were made. */
+  readonly answered: string[];
+  /** From here on a broken connection is no fault. */
+  expectEnd(): void;
+  stop(): Promise<void>;
+}
+
+function startWriters(daemon: RunningDaemon, token: string): Writers {
+  const answered: string[] = [];
+  let [stopped, ending] = [false, false];
+  const write = async (writer: number): Promise<void> => {
+    for (let number = 0; !stopped; number++) {
+      const made = await createUser(daemon, token, `Writer ${writer} ${number}`).catch((error: unknown) => {
+        if (!ending) throw error;
+        return null;
+      });
+      if (made === null) return;
+      answered.push(made);
+    }
+  };
+  const running = Promise.all(Array.from({ length: WRITERS }, (_, writer) => write(writer)));
+  return {
+    answered,
+    expectEnd() {
+      ending = true;
+    },
+    async stop() {
+      stopped = true;
+      await running;
+    },
+  };
+}
+
+/** What is not as it should be after a kill and a start; a backup that was done before the kill takes the place of the one before. */
+async function leftBy(backups: string, known: string): Promise<string[]> {
+  const names = readdirSync(backups);
+  const broken = names.filter((name) => name.startsWith(".")).map((name) => `${name} was not cleared away`);
+  const whole = names.filter((each) => each.endsWith(".tar"));
+  if (whole.length === 0) broken.push("no backup is left");
+  for (const name of whole) {
+    if (hashOf(join(backups, name)) === known) continue;
+    const { faults } = await proveBackup(join(backups, name), backups);
+    if (faults.length > 0) broken.push(`${name} is there and damaged: ${faults.join("; ")}`);
+  }
+  return broken;
+}
+
+/** Brings the backup back on another machine and looks for all that was there when it began. */
+async function restored(
+  good: string,
+  folder: string,
+  keyFile: string,
+  rows: number,
+  answered: readonly string[],
+): Promise<string[]> {
+  const dataDir = join(folder, "restored");
+  await restoreBackup({ file: good, dataDir, keyFile, clock: systemClock });
+  const data = await openDataOffline(dataDir, systemClock);
+  const missing = answered.filter((id) => data.store.get(users, id) === null).length;
+  const found = data.store.count(users, {});
+  await data.close();
+  const broken = missing > 0 ? [`${missing} of ${answered.length} answered creates are not in the backup`] : [];
+  if (found < rows + answered.length) broken.push(`${found} users were restored, ${rows + answered.length} were there`);
+  return broken;
+}
+
+/** Flips one bit at a time; each is named, or lies where nothing is: between the files of an archive there are zeros. */
+async function flipBits(good: string, folder: string, seed: number, broken: string[]): Promise<number> {
+  const bytes = readFileSync(good);
+  const damaged = join(folder, "damaged.tar");
+  let named = 0;
+  for (let flip = 0; flip < FLIPS; flip++) {
+    const at = Math.floor(chance(seed, 1_000_000 + flip) * bytes.length);
+    const before = bytes[at] as number;
+    bytes[at] = before ^ (1 << (flip % 8));
+    writeFileSync(damaged, bytes);
+    bytes[at] = before;
+    const { faults } = await proveBackup(damaged, folder);
+    if (faults.length > 0) named += 1;
+    else if (before !== 0) broken.push(`a bit flipped at ${at} was not found`);
+  }
+  return named;
+}
+
+function hashOf(path: string): string {
+  return createHash("sha256").update(readFileSync(path)).digest("hex");
+}
