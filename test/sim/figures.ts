@@ -9,6 +9,7 @@ export interface Figures {
   floorJumps: number;
   commands: number;
   cancels: number;
+  orders: number;
   sounded: number;
   localSends: number;
   edits: number;
@@ -34,6 +35,7 @@ export function noFigures(): Figures {
     floorJumps: 0,
     commands: 0,
     cancels: 0,
+    orders: 0,
     sounded: 0,
     localSends: 0,
     edits: 0,

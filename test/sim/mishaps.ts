@@ -36,6 +36,7 @@ export function happen(world: World): void {
     [4, () => setPanel(world, site)],
     [12, () => command(world)],
     [3, () => cancel(world)],
+    [0.7, () => order(world, site)],
     [3, () => network.cut()],
     [
       2,
@@ -192,6 +193,18 @@ function command({ dice, time, figures, cloud, sites, issued, violated }: World)
   const [first] = ranked;
   if (first) issued.set(cid, { command: first.command, group: isGroup ? endpoints : [], cancelledAt: null });
   void hub.command(ranked).catch(violated);
+}
+
+/** Orders are carried out by the appliance's rooms, or by the link itself. */
+function order({ dice, time, figures, cloud, issued, violated }: World, site: SiteMachine): void {
+  if (!cloud.hub) return;
+  const kind = dice.pick(["backup", "full-resync", "replication-queue-reset", "replication-clean-up"] as const);
+  const cid = dice.id();
+  const of = { cid, kind, class: "admin" as const, notAfter: time.now() + 3_600_000 };
+  const command: Command = { ...of, rank: 0, term: 0, ref: null, body: {} };
+  figures.orders += 1;
+  issued.set(cid, { command, group: [], cancelledAt: null });
+  void cloud.hub.command([{ endpoint: site.watched.name, command }]).catch(violated);
 }
 
 function cancel({ dice, time, figures, cloud, issued, violated }: World): void {

@@ -292,7 +292,7 @@ export function createOracle(now: () => number, violated: (violation: Violation)
         const site = sites.find(({ name }) => name === endpoint) as Watched;
         if (open || !outcome) fail(`I8: nothing is known of ${cid} at ${endpoint}`);
         const command = issued.get(cid);
-        if (outcome === "done" && command && command.command.kind !== "cancel" && !site.sounded.has(cid)) {
+        if (outcome === "done" && command?.command.kind === "broadcast" && !site.sounded.has(cid)) {
           fail(`I3: ${cid} at ${endpoint} is said to be done and never sounded`);
         }
       }

@@ -52,7 +52,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "no-sweep-after-a-snapshot",
     file: "site/down-feed.ts",
-    changes: [["if ((yield* sweep(link, limits)) > 0) return false;", ""]],
+    changes: [["if ((yield* sweep(link, limits, tallies)) > 0) return yield* keepTallies(tallies.of);", ""]],
   },
   {
     name: "floor-not-raised",
@@ -62,7 +62,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "facts-taken-twice",
     file: "hub/up-feed.ts",
-    changes: [['if (known && (cls === "D" || known.endpoint !== endpoint)) return;', ""]],
+    changes: [["if (known?.uid === uid) return;", ""]],
   },
   {
     name: "edits-decided-twice",
@@ -78,16 +78,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "started-after-a-crash-is-forgotten",
     file: "site/inbox.ts",
     changes: [
-      [
-        'yield* scan(INBOX, { by: "state", where: ["started"] })',
-        'yield* scan(INBOX, { by: "state", where: ["never"] })',
-      ],
+      ["      yield* askForAll();\n      continue;", "      continue;"],
+      ["const next =\n      command", "if (command) continue;\n    const next =\n      command"],
     ],
   },
   {
     name: "routine-repeated-after-a-crash",
     file: "site/inbox.ts",
-    changes: [['command?.class === "emergency" ? "armed" : "interrupted"', 'command ? "armed" : "interrupted"']],
+    changes: [['resumed(command) : "interrupted";', 'resumed(command) : "armed";']],
   },
   {
     name: "parts-changed-without-a-new-epoch",

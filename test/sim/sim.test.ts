@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { noFigures } from "./figures.ts";
 import { PLANTED_BUGS, type PlantedBug } from "./planted-bugs.ts";
@@ -27,6 +29,13 @@ describe("the simulation", () => {
     disks.remove();
     expect(violation).toBeNull();
     expect(figures.crashes + figures.marks).toBeGreaterThan(0);
+  });
+
+  it("has bugs to plant whose places are still there", () => {
+    for (const { name, file, changes } of PLANTED_BUGS) {
+      const text = readFileSync(join(ROOT, "src/replication", file), "utf8");
+      for (const [found] of changes) expect({ name, times: text.split(found).length - 1 }).toEqual({ name, times: 1 });
+    }
   });
 
   it("finds a planted bug", async () => {
