@@ -32,16 +32,17 @@ export interface AreasFixture extends BroadcastFixture {
   restart(): Promise<void>;
 }
 
-/** Opens the fixture; the watch has begun. */
-export async function openAreas(): Promise<AreasFixture> {
+/** Opens the fixture; the watch has begun. Rows lie on the disk unless `inMemory`. */
+export async function openAreas(inMemory = false): Promise<AreasFixture> {
   const presence: { by?: BroadcastFixture["by"] } = {};
   const clock = { now: () => scene.clock.now() } as BroadcastFixture["clock"];
   const devicesOfUsers = withPresence(userDeviceBehaviour, clock, () => presence.by as BroadcastFixture["by"]);
-  const scene = await openBroadcasts({
+  const behaviours = {
     [areasOfInterest.name]: areaBehaviour as unknown as Behaviour,
     [boundaryTriggers.name]: boundaryTriggerBehaviour as unknown as Behaviour,
     [userDevices.name]: devicesOfUsers as unknown as Behaviour,
-  });
+  };
+  const scene = await openBroadcasts(behaviours, undefined, inMemory);
   presence.by = scene.by;
   const { store, needs, by, create } = scene;
   const sent: Record<string, unknown>[] = [];

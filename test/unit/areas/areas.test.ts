@@ -19,7 +19,7 @@ let scene: AreasFixture;
 let ann: string;
 let phone: string;
 beforeEach(async () => {
-  scene = await openAreas();
+  scene = await openAreas(true);
   ann = await scene.user("Ann");
   phone = await scene.device(ann);
 });

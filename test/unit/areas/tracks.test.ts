@@ -3,7 +3,9 @@ import { parseBoundingBox, touches } from "../../../src/areas/bounding-box.ts";
 import type { Circle } from "../../../src/areas/circles.ts";
 import { crossingsOf } from "../../../src/areas/reports.ts";
 import { distanceM } from "../../../src/areas/sphere.ts";
+import { openAreas } from "./areas-fixture.ts";
 import { arcM, seeded, travel } from "./oracle.ts";
+import { walkTriggers } from "./trigger-walk.ts";
 
 const circle = (id: string, [longitude, latitude]: readonly [number, number], radiusM: number): Circle => ({
   ...{ id, radiusM, deviceKinds: [] },
@@ -59,6 +61,17 @@ it("1,000 tracks cross the edges that another way of reckoning finds, also over 
   }
   expect(crossed).toBeGreaterThan(5_000);
   expect(onEdge).toBeGreaterThan(1_000);
+});
+
+it("triggers fire by random tracks as another reckoning has it, with their people and their rest", async () => {
+  const scene = await openAreas(true);
+  try {
+    const { acted, expected } = await walkTriggers(scene, 1_000, 3);
+    expect(acted).toEqual(expected);
+    expect(acted.length).toBeGreaterThan(1_000);
+  } finally {
+    await scene.close();
+  }
 });
 
 it("measures great circles", () => {

@@ -72,10 +72,11 @@ export interface BroadcastFixture {
   close(): Promise<void>;
 }
 
-/** Opens a fixture; `clock` replaces the fake one where real time matters. */
+/** Opens a fixture; `realClock` replaces the fake one where real time matters, `inMemory` keeps rows off the disk. */
 export async function openBroadcasts(
   behaviours: Readonly<Record<string, Behaviour>> = {},
   realClock?: Clock,
+  inMemory = false,
 ): Promise<BroadcastFixture> {
   const clock = createFakeClock();
   const told: BroadcastFixture["told"] = [];
@@ -90,6 +91,7 @@ export async function openBroadcasts(
     type === "phones" ? "ip-phones" : type === "speakers" ? "multicast-zones" : null;
   const store = openStore({
     dataDir: makeTempDir(),
+    inMemory,
     catalogue: createCatalogue(await loadDeclarations([OWN_DECLARATIONS])),
     behaviours: { devices: deviceBehaviour(findProvider, () => []) as unknown as Behaviour, ...behaviours },
     tables: [...BROADCAST_TABLES, ...AREA_TABLES, ...SCENARIO_TABLES, ...ALARM_TABLES, ...CALL_MANAGER_TABLES],
