@@ -11,7 +11,7 @@ import domains from "../resources/domains/domains.ts";
 import { type Catalogue, createCatalogue } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import { openStore } from "../store/open-store.ts";
-import type { Behaviour, RoomTable, Store } from "../store/store.ts";
+import type { Behaviour, Recorder, RoomTable, Store } from "../store/store.ts";
 import { finishRestore } from "./finish-restore.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "./load-declarations.ts";
 import { ownVersion } from "./version.ts";
@@ -37,19 +37,23 @@ export interface ApplianceData {
   store: Store;
   access: Access;
   clock: Clock;
+  /** Who takes what is written; nobody unless the daemon is linked. */
+  recording: { recorder: Recorder | null };
   close(): Promise<void>;
 }
 
 /** Opens the data in `dataDir`, making an empty database where there is none. Throws UpstreamError when it is in use. */
 export function openData(options: DataOptions): ApplianceData {
   const catalogue = createCatalogue(options.declarations);
-  const store = openStore({ version: ownVersion(), ...options, catalogue });
+  const recording = { recorder: null };
+  const store = openStore({ version: ownVersion(), ...options, catalogue, recording });
   const access = createAccess({ store, catalogue, clock: options.clock, events: options.events });
   return {
     catalogue,
     store,
     access,
     clock: options.clock,
+    recording,
     async close() {
       access.close();
       await store.close();

@@ -23,6 +23,7 @@ import { createCanary } from "../broadcast/canary.ts";
 import { createBroadcaster } from "../broadcast/create-broadcaster.ts";
 import { BROADCAST_TABLES } from "../broadcast/room-tables.ts";
 import { createSpeech, type Speech } from "../broadcast/speech.ts";
+import { createTextReplies, type TakeTextMessage } from "../broadcast/text-replies.ts";
 import { CALL_MANAGER_TABLES } from "../call-manager/kept-plan.ts";
 import type { PhoneCache } from "../call-manager/phone-cache.ts";
 import { createLicensing } from "../devices/licensing.ts";
@@ -63,6 +64,7 @@ import { startControlSocket } from "./control-socket.ts";
 import { type Ending, stopInReverse } from "./ending.ts";
 import { createFirstRun } from "./first-run.ts";
 import { completeGround } from "./init.ts";
+import { createLinking, LINK_TABLES, type Linking } from "./linking.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "./load-declarations.ts";
 import { createOperations, OPERATION_TABLES } from "./operations.ts";
 import { createOrders } from "./orders.ts";
@@ -85,6 +87,8 @@ export interface DaemonOptions {
   declarations?: readonly AnyResource[];
   /** The disk failed while writing: the process must end with code 74. Called once. */
   onFatal: (error: unknown) => void;
+  /** It is the cloud of an organisation, to which appliances are linked. */
+  isHub?: boolean;
   /** Somebody ordered a restart: the daemon must be stopped and started again. */
   onRestart?: () => void;
 }
@@ -95,6 +99,8 @@ export interface Daemon {
   readonly url: string;
   /** Public URLs of the plugins' own ports: `{"ip-phones/auth": "http://…"}`. */
   readonly urls: Readonly<Record<string, string>>;
+  /** Its end of links to others. */
+  readonly linking: Linking;
   /** Ends everything in reverse order, within 5 s; may be called more than once. */
   stop(): Promise<void>;
 }
@@ -141,6 +147,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
     ...ALARM_TABLES,
     ...INPUT_TABLES,
     ...OPERATION_TABLES,
+    ...LINK_TABLES,
     ...CALL_MANAGER_TABLES,
   ];
   const data = openData({ dataDir, declarations, behaviours, tables, clock, events, log, onFatal: options.onFatal });
@@ -158,6 +165,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const canary = createCanary({ store, clock, log, ...sound });
   const isSilent = (): boolean => canary.isSilent;
   const operations = createOperations({ ...options, clock, events, data, endpointId, rebuildPhones, isSilent });
+  const linking = createLinking({ ...options, data, clock, events, endpointId });
   const missed = missedBells(store, clock, endpointId);
   const quietTests = createQuietTests({
     ...{ store, clock, log, provenWithinHours: settings.quietTests.provenWithinHours },
@@ -167,7 +175,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const yearCheck = createYearCheck({ reader: store, clock, events, log, times: bells });
   const sources = [
     ...[measurements.source, yearCheck.source, missed, queueFaults(store, clock), operations.source, server.source],
-    ...[quietTests.source, otherAlarms(store, endpointId), canary.source],
+    ...[quietTests.source, otherAlarms(store, endpointId), canary.source, linking.source],
   ];
   const health = watchHealth({ clock, events, reader: store, sources });
   end("health", health.close);
@@ -179,9 +187,11 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   end("registry", registry.stop);
   // Set below: no plugin runs before it is made.
   let inputs: Inputs;
+  let textReplies: TakeTextMessage;
+  const takeText: TakeTextMessage = (message) => textReplies(message);
   const takeInput = (plugin: string, input: unknown): Promise<void> => inputs.take(plugin, input);
   const baseUrl = (): string => settings.api.publicUrl?.replace(/\/+$/, "") ?? server.url;
-  const joined = { clock, events, data, sound, speech, registry, endpointId, takeInput, baseUrl };
+  const joined = { clock, events, data, sound, speech, registry, endpointId, takeInput, takeText, baseUrl };
   const channels = joinChannels({ ...options, ...joined });
   const { plugins, broadcaster } = channels;
   const reportsSite = settings.scenarios.syntheticSiteQuestion;
@@ -229,7 +239,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   licensing.start();
   end("inputs", inputs.stop);
   inputs.start();
-  const orders = { ...ordersOf(data, plugins), ...operations.orders };
+  const orders = { ...ordersOf(data, plugins), ...operations.orders, ...linking.orders };
   const control = await startControlSocket(dataDir, orders, log);
   end("control socket", control.stop);
   const served = { ...settings, listen: options.listen };
@@ -239,6 +249,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   end("oauth", oauth.close);
   const firstRun = createFirstRun({ dataDir, store, access, clock, signIn });
   const campaigns = createCampaigns({ store, clock, log, broadcaster, by: access.systemBy("campaigns"), baseUrl });
+  textReplies = createTextReplies({ store, clock, broadcaster, campaigns, by: access.systemBy("texts") });
   const answerLinks = createAnswerLinks({ store, broadcaster });
   const areas = createAreas({ store, clock, events, log, broadcaster, by: access.systemBy("areas") });
   end("areas", areas.stop);
@@ -288,7 +299,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
       baseUrl,
       alarms: watch.alarms,
       licence: operations.licence,
-      watch: { version: ownVersion(), health: health.report, metrics: watch.metrics, series: watch.series },
+      watch: { ...watch, version: ownVersion(), health: health.report, runs: operations.runs },
       speech,
     },
     bulkUploads,
@@ -303,13 +314,16 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   await operations.start({ report: health.report, ...server });
   end("webhooks", webhooks.stop);
   webhooks.start();
-  server.open(api.callback(), createUpgrade({ access, settings: served, follow: live.accept }));
+  const { accept } = linking;
+  server.open(api.callback(), createUpgrade({ access, settings: served, follow: live.accept, link: accept }));
   // First of all, nobody may ask for anything more; the server waits for the connections of consoles and event streams.
   end("server", server.stop);
   end("live feed and event stream", telling.stop);
+  end("link", linking.stop);
+  await linking.start();
   log.info({ url: server.url, urls: plugins.urls(), dataDir }, "ready");
   operations.ready();
-  return { url: server.url, urls: plugins.urls() };
+  return { url: server.url, urls: plugins.urls(), linking };
 }
 
 interface ChannelNeeds {
@@ -325,6 +339,8 @@ interface ChannelNeeds {
   endpointId(): string;
   /** Stores what a plugin tells from outside. */
   takeInput(plugin: string, input: unknown): Promise<void>;
+  /** Takes a text message that a plugin got. */
+  takeText: TakeTextMessage;
   /** Where the appliance is reached. */
   baseUrl(): string;
 }
@@ -343,6 +359,7 @@ function joinChannels(needs: ChannelNeeds): { plugins: PluginHost; broadcaster: 
     onOutcomes: (outcomes) => broadcaster.takeOutcomes(outcomes),
     openStream: (provider, target, notificationId) => broadcaster.openStream(provider, target, notificationId),
     confirm: (provider, recipientId, option) => broadcaster.confirm(provider, recipientId, option),
+    receive: (message) => needs.takeText(message),
     trigger: (plugin, input) => needs.takeInput(plugin, input),
   });
   broadcaster = createBroadcaster({

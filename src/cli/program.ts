@@ -12,10 +12,11 @@ import { addDoctor } from "./doctor.ts";
 import { EXIT, EXIT_HELP } from "./exit-codes.ts";
 import { addInit } from "./init.ts";
 import { addLicence } from "./licence.ts";
+import { addLink } from "./link.ts";
 import { addLogs } from "./logs.ts";
 import { addOpenapi } from "./openapi.ts";
 import { addPlugin } from "./plugin/plugin.ts";
-import { addServe } from "./serve.ts";
+import { addHub, addServe } from "./serve.ts";
 import { addSettings } from "./settings.ts";
 import { faultOf, type Terminal, tellFault } from "./terminal.ts";
 import { addTls } from "./tls.ts";
@@ -30,6 +31,8 @@ export type AddCommand = (program: Command, terminal: Terminal, finish: (exitCod
 const COMMANDS: readonly AddCommand[] = [
   addInit,
   addServe,
+  addHub,
+  addLink,
   addDemo,
   addToken,
   addUser,

@@ -38,21 +38,41 @@ export function addServe(program: Command, terminal: Terminal, finish: (exitCode
         "In an empty or missing folder a new appliance is made: whoever opens <url> and gives the code that lies in\n" +
         "<dir>/setup-code, and is shown on a terminal, becomes its administrator.",
     )
-    .action(async ({ data, listen, config }: ServeOptions) => {
-      const settings = await readSettings(terminal, config);
-      if (typeof settings === "number") return finish(settings);
-      const served = { ...settings, listen: listen ?? settings.listen };
-      let exitCode = await serve(data, served, terminal);
-      // Nobody else starts it again: systemd says by this word that it does.
-      while (exitCode === EXIT.restart && terminal.env.NOTIFY_SOCKET === undefined) {
-        exitCode = await serve(data, served, terminal);
-      }
-      finish(exitCode);
-    });
+    .action(async (options: ServeOptions) => finish(await serveAgain(options, terminal, false)));
+}
+
+/** `carillon hub`: the same daemon as the cloud of an organisation. */
+export function addHub(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
+  program
+    .command("hub")
+    .description("Run the cloud of an organisation, to which its appliances are linked, until SIGTERM or Ctrl-C.")
+    .requiredOption("--data <dir>", "the cloud's data, made by init; an empty folder is set up in the browser")
+    .option("--listen <host:port>", "address of the API; port 0 takes a free one (the settings' `listen` unless given)")
+    .option("--config <file>", "settings file (YAML)")
+    .addHelpText(
+      "after",
+      "\nExample:\n  carillon init --data cloud --admin-email admin@example.org\n" +
+        "  carillon hub --data cloud --listen 127.0.0.1:8090\n  carillon link code --data cloud\n\n" +
+        "Appliances come with `carillon link enrol`. API, console and ready line are those of `carillon serve`.",
+    )
+    .action(async (options: ServeOptions) => finish(await serveAgain(options, terminal, true)));
+}
+
+/** Serves, and serves again whenever a restart was ordered; gives the exit code. */
+async function serveAgain({ data, listen, config }: ServeOptions, terminal: Terminal, isHub: boolean): Promise<number> {
+  const settings = await readSettings(terminal, config);
+  if (typeof settings === "number") return settings;
+  const served = { ...settings, listen: listen ?? settings.listen };
+  let exitCode = await serve(data, served, terminal, isHub);
+  // Nobody else starts it again: systemd says by this word that it does.
+  while (exitCode === EXIT.restart && terminal.env.NOTIFY_SOCKET === undefined) {
+    exitCode = await serve(data, served, terminal, isHub);
+  }
+  return exitCode;
 }
 
 /** Runs the daemon and gives the exit code. A signal during the start ends it at once: what is committed is safe. */
-async function serve(dataDir: string, settings: Settings, terminal: Terminal): Promise<number> {
+async function serve(dataDir: string, settings: Settings, terminal: Terminal, isHub: boolean): Promise<number> {
   const lines = toStderrAnd(() => files);
   let files: LogFiles | null = null;
   const log = createLog({ level: settings.log.level, stream: lines });
@@ -74,7 +94,10 @@ async function serve(dataDir: string, settings: Settings, terminal: Terminal): P
     if (existsSync(join(dataDir, "carillon.db"))) files = openLogFiles(dataDir);
     const daemon = await Promise.race([
       ending,
-      startDaemon({ dataDir, listen: settings.listen, settings, log, onFatal, onRestart: () => end("restart") }),
+      startDaemon({
+        ...{ dataDir, listen: settings.listen, settings, log, isHub, onFatal },
+        onRestart: () => end("restart"),
+      }),
     ]);
     if (typeof daemon === "string") return EXIT_OF[daemon];
     const { url, urls } = daemon;

@@ -25,19 +25,24 @@ export interface UpgradeNeeds {
     head: Buffer,
     follower: { principal: Principal; since: number | null; domainId: string | null },
   ): void;
+  /** Goes on with an appliance that wants to be linked; null where none can be. */
+  link?: ((request: IncomingMessage, socket: Duplex, head: Buffer) => void) | null;
 }
 
-/** The one address that is no resource: its answers are a stream. */
+/** The addresses that are no resources: their answers are streams. */
 const LIVE = "/api/live";
+/** @source replication.md 6 */
+const LINK = "/api/onprem/v1/link";
 
 /** Judges who asks for the live feed as the API judges its callers, and refuses in the API's error form. */
-export function createUpgrade({ access, settings, follow }: UpgradeNeeds): UpgradeListener {
+export function createUpgrade({ access, settings, follow, link }: UpgradeNeeds): UpgradeListener {
   const isOurs = createHostCheck({ listen: settings.listen, hosts: settings.api.hosts });
   return (request, socket, head) => {
     socket.on("error", () => socket.destroy());
     try {
       if (!isOurs({ host: request.headers.host ?? null, localAddress: request.socket.localAddress })) throw wrongHost();
       const { path, search } = splitTarget(request.url ?? "/");
+      if (path === LINK && link) return link(request, socket, head);
       if (path !== LIVE) throw notFound();
       const query = parseQuery(search);
       const principal = callerOf(request, query, access);

@@ -186,7 +186,7 @@ export async function openApi(
   const system = access.systemBy("test");
   const { rootId, adminId } = await firstData(store, system);
   await store.write((tx) => writeAlarms(tx, system));
-  const data = { catalogue, store, access, clock, close: async () => undefined };
+  const data = { catalogue, store, access, clock, recording: { recorder: null }, close: async () => undefined };
   const telling = createTelling({ data, clock, events, log, policy, endpointId: () => "" });
   const oauth = createOAuth({ store, access, clock, onError: fail });
   const broadcaster = options.needs?.broadcaster ?? ({} as Broadcaster);
@@ -257,6 +257,7 @@ export async function openApi(
       health: () => ({ status: "GREEN", since: 0 }),
       metrics: { text: async () => "", contentType: "text/plain" },
       series: { samples: () => [] },
+      runs: { last: () => [{ began: 0, ended: null, ending: null, version: "0" }] },
     },
     speech: createSpeech({ store, engine: createSpeechEngine(clock), by: system }),
     signIn: createSignIn({ store, access, clock }),

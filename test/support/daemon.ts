@@ -38,6 +38,8 @@ export interface TestDaemonOptions {
   after?: Pick<TestDaemon, "dataDir" | "first">;
   /** Told of an ordered restart. */
   onRestart?(): void;
+  /** The cloud of an organisation. */
+  isHub?: boolean;
   /** Changes the new data before the daemon starts on it. */
   prepare?(dataDir: string): void;
 }
@@ -53,6 +55,7 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
     settings: parseSettings(options.settings ?? LOOPBACK_SETTINGS),
     log: options.onLog ? createLog({ level: "debug", stream: { write: options.onLog } }) : silentLog,
     ...(options.declarations ? { declarations: options.declarations } : {}),
+    ...(options.isHub ? { isHub: true } : {}),
     onFatal: (error) => {
       throw error;
     },

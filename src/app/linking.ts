@@ -1,0 +1,111 @@
+import type { Clock } from "../base/clock.ts";
+import { invalidValue, requiredValue } from "../base/errors.ts";
+import type { Events } from "../base/events.ts";
+import type { Log } from "../base/log.ts";
+import type { HealthSource } from "../health/health.ts";
+import { HUB_COLLECTIONS, SITE_COLLECTIONS } from "../replication/collections.ts";
+import { IDENTITY_COLLECTIONS } from "../replication/identity/enrolment.ts";
+import { createHubLink, type HubLink } from "../replication/link/hub-link.ts";
+import { createSiteLink, type LinkReport, type SiteLink } from "../replication/link/site-link.ts";
+import { tablesOf } from "../replication/sqlite-work.ts";
+import type { RoomTable } from "../store/store.ts";
+import type { ApplianceData } from "./appliance.ts";
+import type { Order } from "./orders.ts";
+
+/** Tables of the room `replication`. */
+export const LINK_TABLES: readonly RoomTable[] = tablesOf([
+  ...SITE_COLLECTIONS,
+  ...HUB_COLLECTIONS,
+  ...IDENTITY_COLLECTIONS,
+]);
+
+/** What linking is made of. */
+export interface LinkingNeeds {
+  dataDir: string;
+  data: ApplianceData;
+  clock: Clock;
+  events: Events;
+  log: Log;
+  /** This daemon is the cloud of an organisation. */
+  isHub?: boolean;
+  endpointId(): string;
+  /** Starts the daemon anew. */
+  onRestart?: () => void;
+}
+
+/** This daemon's end of links: of one as an appliance, of many as a cloud. */
+export interface Linking {
+  source: HealthSource;
+  /** The appliances' way in; null where there is none. */
+  accept: HubLink["accept"] | null;
+  report(): LinkReport;
+  hub: HubLink | null;
+  site: SiteLink | null;
+  orders: Readonly<Record<string, Order>>;
+  start(): Promise<void>;
+  stop(): void;
+}
+
+/** Makes it; nothing is connected before `start`. */
+export function createLinking(needs: LinkingNeeds): Linking {
+  const { data, clock } = needs;
+  const common = { ...needs, store: data.store, catalogue: data.catalogue, recording: data.recording };
+  const by = data.access.systemBy("replication");
+  const restart = (): void => needs.onRestart?.();
+  if (needs.isHub) return ofHub(createHubLink({ ...common, by }));
+  const site = createSiteLink({
+    ...{ ...common, by, random: Math.random },
+    play: (_command, on) => {
+      on.ended("failed");
+      return () => undefined;
+    },
+    resumed: () => "interrupted",
+  });
+  return {
+    source: site.source,
+    accept: null,
+    report: site.report,
+    hub: null,
+    site,
+    start: site.start,
+    stop: site.stop,
+    orders: {
+      /** `{}` -> LinkReport. */
+      "link.status": async () => site.report(),
+      /** `{hub, code, mode?, authority?}` -> `{endpoint}`; the daemon starts anew then. */
+      "link.enrol": async ({ hub, code, mode = "join", authority }) => {
+        if (typeof hub !== "string") throw requiredValue("hub");
+        if (typeof code !== "string") throw requiredValue("code");
+        if (mode !== "adopt" && mode !== "join") throw invalidValue("mode", "It is adopt or join.");
+        const made = await site.enrol({ hub, code, mode, authority: typeof authority === "string" ? authority : null });
+        clock.soon(restart);
+        return made;
+      },
+      /** `{}` -> null; the daemon starts anew then. */
+      "link.leave": async () => {
+        await site.leave();
+        clock.soon(restart);
+        return null;
+      },
+    },
+  };
+}
+
+function ofHub(link: HubLink): Linking {
+  const nothing = { hub: null, mode: "solo", link: null, applied: null, queued: 0, parked: 0, certificateUntil: null };
+  return {
+    source: () => [],
+    accept: link.accept,
+    report: () => nothing as LinkReport,
+    hub: link,
+    site: null,
+    start: link.start,
+    stop: link.stop,
+    orders: {
+      /** `{endpoint?}` -> `{code, until}`. */
+      "link.code": ({ endpoint }) => link.offer(typeof endpoint === "string" ? endpoint : null),
+      /** `{}` -> ids of the appliances whose link stands. */
+      "link.status": async () => ({ connected: link.connected() }),
+    },
+  };
+}

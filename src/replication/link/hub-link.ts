@@ -1,0 +1,126 @@
+import type { IncomingMessage } from "node:http";
+import { join } from "node:path";
+import type { Duplex } from "node:stream";
+import type { Clock } from "../../base/clock.ts";
+import type { Events } from "../../base/events.ts";
+import { newId } from "../../base/ids.ts";
+import type { Log } from "../../base/log.ts";
+import { prepareAuthority } from "../../operations/certificates.ts";
+import { type Catalogue, tableOf } from "../../schema/catalogue.ts";
+import type { By, Recorder, Store } from "../../store/store.ts";
+import { createBlobFolder } from "../blobs.ts";
+import { bodyOf, travels } from "../bodies.ts";
+import { LIMITS } from "../frames.ts";
+import { createHub, type Hub } from "../hub/hub.ts";
+import { publishWritten } from "../hub/publish.ts";
+import { ROWS } from "../hub/tables.ts";
+import { whoHolds } from "../identity/enrolment.ts";
+import { createHubEnrolment, type HubEnrolment } from "../identity/hub-enrolment.ts";
+import { createSqliteWork } from "../sqlite-work.ts";
+import { get } from "../work.ts";
+import { type Acceptor, createAcceptor } from "./acceptor.ts";
+import { createHubRecorder } from "./capture.ts";
+import { groundOf } from "./ground.ts";
+import { productTypes } from "./product-types.ts";
+
+/** What the cloud's end of all links needs. */
+export interface HubLinkNeeds {
+  dataDir: string;
+  store: Store;
+  catalogue: Catalogue;
+  clock: Clock;
+  events: Events;
+  log: Log;
+  by: By;
+  recording: { recorder: Recorder | null };
+}
+
+/** The cloud's end of all links. */
+export interface HubLink {
+  start(): Promise<void>;
+  accept(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** A code by which one appliance may be enrolled; epoch ms. */
+  offer(endpoint: string | null): Promise<{ code: string; until: number }>;
+  /** Ids of the appliances whose link stands. */
+  connected(): string[];
+  readonly hub: Hub;
+  stop(): void;
+}
+
+/** Rows that are looked at in one transaction. own choice */
+const AT_ONCE = 50;
+
+/** Makes it. */
+export function createHubLink(needs: HubLinkNeeds): HubLink {
+  const { dataDir, store, catalogue, clock, events, log, by, recording } = needs;
+  const types = productTypes(catalogue);
+  const work = createSqliteWork(store, catalogue, by);
+  const onFault = (error: unknown): void => log.error({ err: error }, "a link failed");
+  const hub = createHub({
+    ...{ store: work, clock, types, limits: LIMITS, newId, onFault },
+    blobs: createBlobFolder(join(dataDir, "files")),
+    onBadPeer: (endpoint, reason) => log.warn({ endpoint, reason }, "an appliance sent what it should not"),
+  });
+  let enrolment: HubEnrolment | null = null;
+  let acceptor: Acceptor | null = null;
+  let unsubscribe = (): void => undefined;
+
+  /** What was written while nothing recorded it, such as the first data, enters the feed. */
+  async function catchUp(): Promise<void> {
+    const kinds = [...types.fromCloud].sort((a, b) => types.rankOf(a) - types.rankOf(b));
+    for (const type of kinds) {
+      const resource = catalogue.byName(type);
+      for (let after = 0; after !== -1; ) {
+        after = await store.write((tx) => {
+          const rows = tx.all<{ pk: number; id: string }>(
+            `SELECT pk, id FROM ${tableOf(resource)} WHERE pk > ? ORDER BY pk LIMIT ${AT_ONCE}`,
+            after,
+          );
+          for (const { id } of rows) enterIfOther(type, id, tx);
+          return rows.at(-1)?.pk ?? -1;
+        });
+      }
+    }
+  }
+
+  function enterIfOther(type: string, id: string, tx: Parameters<Parameters<Store["write"]>[0]>[0]): void {
+    const resource = catalogue.byName(type);
+    const row = tx.get(resource, id) as Readonly<Record<string, unknown>> | null;
+    if (!row || !travels(resource, row)) return;
+    const body = bodyOf(resource, row);
+    const known = work.within(tx, get(ROWS, type, id));
+    if (known && known.gone === 0 && JSON.stringify(known.body) === JSON.stringify(body)) return;
+    work.within(tx, publishWritten([{ type, id, body, scope: null, at: clock.now() }], types));
+  }
+
+  return {
+    hub,
+    async start() {
+      await hub.start();
+      recording.recorder = createHubRecorder({ work, clock, types });
+      await catchUp();
+      const authority = await prepareAuthority(dataDir, clock.now());
+      const desk = createHubEnrolment({ store: work, authority, now: clock.now });
+      enrolment = desk;
+      unsubscribe = events.on("replication.recorded", hub.wake);
+      acceptor = createAcceptor({
+        ...{ clock, log },
+        hub,
+        desk: async (asked) => ({ ...(await desk.enrol(asked)), ground: groundOf(store) }),
+        whoHolds: async (token) => (await work.transact(() => whoHolds(token, clock.now())))?.endpoint ?? null,
+        changed: () => undefined,
+      });
+    },
+    accept: (request, socket, head) => (acceptor ? acceptor.accept(request, socket, head) : void socket.destroy()),
+    offer(endpoint) {
+      return (enrolment as HubEnrolment).offer(endpoint);
+    },
+    connected: () => acceptor?.connected() ?? [],
+    stop() {
+      recording.recorder = null;
+      unsubscribe();
+      acceptor?.stop();
+      hub.stop();
+    },
+  };
+}
