@@ -12,7 +12,7 @@ import { callOutside, createHeartbeat } from "../operations/heartbeat.ts";
 import { createLicence, type Licence } from "../operations/licence.ts";
 import { bundleName, collectLogs, thinOutBundles } from "../operations/log-bundle.ts";
 import { OPERATION_MARKS } from "../operations/marks.ts";
-import { createRuns, OPERATION_RUNS } from "../operations/runs.ts";
+import { createRuns, OPERATION_RUNS, type Runs } from "../operations/runs.ts";
 import { createSupervision, systemdTell } from "../operations/supervision.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { ApplianceData } from "./appliance.ts";
@@ -44,6 +44,8 @@ export interface Operations {
   /** What of it is not as it should be. */
   source: HealthSource;
   licence: Licence;
+  /** Runs of the daemon, and how they ended. */
+  runs: Pick<Runs, "last">;
   /** What commands may order of it. */
   orders: Readonly<Record<string, Order>>;
   /** `report` is how the appliance is, `url` where it is reached. */
@@ -99,6 +101,7 @@ export function createOperations(needs: OperationNeeds): Operations {
   return {
     source: () => [...backups.source(), ...runs.source(), ...heartbeat.source()],
     licence,
+    runs,
     orders: {
       /** `{}`, for `install` `{document}` -> LicenceState. */
       "licence.show": async () => licence.state(),

@@ -22,6 +22,7 @@ import type { HealthSeries } from "../health/series.ts";
 import type { BulkUploads } from "../loaders/bulk-uploads.ts";
 import type { Loaders } from "../loaders/load-definitions.ts";
 import type { Licence } from "../operations/licence.ts";
+import type { Runs } from "../operations/runs.ts";
 import type { EventStream } from "../outbound/event-stream.ts";
 import type { ConfigFields, PluginRequest, PluginResponse } from "../plugin-api/index.ts";
 import type { Scenarios } from "../scenarios/scenarios.ts";
@@ -83,6 +84,7 @@ export interface ApiNeeds {
     health(): Pick<HealthReport, "status" | "since">;
     metrics: Pick<Metrics, "text" | "contentType">;
     series: Pick<HealthSeries, "samples">;
+    runs: Pick<Runs, "last">;
   };
   /** What the local times of bells mean here. */
   bells: BellTimes;

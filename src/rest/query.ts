@@ -37,6 +37,15 @@ export function singleText(query: Query, name: string): string | null {
   return value;
 }
 
+/** A whole number that may stand once: null when it is absent. Throws invalid-value for all that is not from `least` to `most`. */
+export function wholeNumber(query: Query, name: string, least: number, most: number): number | null {
+  const text = singleText(query, name);
+  if (text === null) return null;
+  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value >= least && value <= most)) throw invalidValue(name, `It is ${least} to ${most}.`);
+  return value;
+}
+
 /** Ids given as `name[]=…`, repeated, or once; null when absent. Throws invalid-value for what is no UUID. */
 export function idTexts(query: Query, name: string): string[] | null {
   const value = Object.hasOwn(query, name) ? query[name] : undefined;

@@ -153,6 +153,12 @@ describe("alarms", () => {
     expect((await api.call("GET", "/system-health-events?createdAt__gte=2000-01-01")).body.data).toMatchObject([shown]);
   });
 
+  it("lie beside the runs of the appliance, and how they ended", async () => {
+    const run = { startedAt: "1970-01-01T00:00:00.000Z", endedAt: null, ending: null, version: "0" };
+    expect((await api.call("GET", "/runs?limit=5")).body).toEqual({ runs: [run] });
+    expectError(await api.call("GET", "/runs?limit=10001"), 400, "invalid-value", "limit");
+  });
+
   it("are told to programs that watch: in one word to everybody, in numbers to who may", async () => {
     const root = api.base.replace(/\/api\/v1$/, "");
     for (const path of ["/health", "/api/health"]) {

@@ -1,8 +1,7 @@
-import { invalidValue } from "../../base/errors.ts";
 import extensions from "../../resources/devices/extensions.ts";
 import { computed, integer, text, timestamp } from "../../schema/field.ts";
 import { type Action, json, visibleRow } from "../action.ts";
-import { type Query, singleText } from "../query.ts";
+import { wholeNumber } from "../query.ts";
 
 const LINES = 100;
 const MOST_LINES = 500;
@@ -59,11 +58,3 @@ export const extensionActions: readonly Action[] = [
     },
   },
 ];
-
-function wholeNumber(query: Query, name: string, least: number, most: number): number | null {
-  const text = singleText(query, name);
-  if (text === null) return null;
-  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(value >= least && value <= most)) throw invalidValue(name, `It is ${least} to ${most}.`);
-  return value;
-}

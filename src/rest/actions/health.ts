@@ -1,6 +1,8 @@
 import type { HealthSample } from "../../health/series.ts";
+import { MOST_RUNS_KEPT, type Run } from "../../operations/runs.ts";
 import { computed, integer, option, text, timestamp } from "../../schema/field.ts";
 import { type Action, json } from "../action.ts";
+import { wholeNumber } from "../query.ts";
 
 const SHORT_HEALTH = {
   status: option("In one word.", ["GREEN", "YELLOW", "RED"], { required: true }),
@@ -19,6 +21,19 @@ const SAMPLE = {
   memoryFreeBytes: integer("What the process may still use.", BYTES),
   residentBytes: integer("Memory that the process holds.", { required: true, ...BYTES }),
 };
+
+const RUN = {
+  startedAt: timestamp("When the process started.", { required: true }),
+  endedAt: timestamp("When it ended, or when the next one found that it had; null for the one that runs."),
+  ending: text(
+    "How: stopped, or cut off by watchdog, signal KILL, exit-code 74, unknown; null for the one that runs.",
+    {
+      max: 140,
+    },
+  ),
+  version: text("Version of the software.", { required: true }),
+};
+const RUNS_SHOWN = 100;
 
 /** How the appliance is, for programs that watch it; also at `/health` and `/metrics`. own choice: all of it */
 export const healthActions: readonly Action[] = [
@@ -47,6 +62,18 @@ export const healthActions: readonly Action[] = [
     },
   },
   {
+    // own choice: the path.
+    method: "get",
+    at: "runs",
+    doc: `Each run of the appliance and how it ended; the newest ${MOST_RUNS_KEPT} are kept.`,
+    query: { limit: integer("How many.", { min: 1, max: MOST_RUNS_KEPT, default: RUNS_SHOWN }) },
+    answers: { kind: "members", fields: { runs: computed("The newest first.", "array", { of: RUN }) } },
+    async handle({ needs, query }) {
+      const runs = needs.watch.runs.last(wholeNumber(query, "limit", 1, MOST_RUNS_KEPT) ?? RUNS_SHOWN);
+      return json({ runs: runs.map(runInApiForm) });
+    },
+  },
+  {
     method: "get",
     at: "metrics",
     outsideVersion: true,
@@ -58,6 +85,11 @@ export const healthActions: readonly Action[] = [
     },
   },
 ];
+
+function runInApiForm({ began, ended, ending, version }: Run): object {
+  const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
+  return { startedAt: iso(began), endedAt: iso(ended), ending, version };
+}
 
 function sampleInApiForm(sample: HealthSample): object {
   const { at, loopLagMs, writeMs } = sample;

@@ -50,6 +50,8 @@ export const ROUTES = {
     methods: ["get", "put", "delete"],
   },
   "health-series": { resource: "system-health-events", methods: ["get"] },
+  "system-health-events": { resource: "system-health-events", methods: ["get"] },
+  runs: { resource: "system-health-events", methods: ["get"] },
   "device-groups": { resource: "device-groups", methods: ["get", "post"] },
   "device-groups/{deviceGroupId}": { resource: "device-groups", methods: ["get", "put", "delete"] },
   "distribution-lists": { resource: "distribution-lists", methods: ["get", "post"] },

@@ -5,6 +5,7 @@ import { FaultLine } from "../parts/fault-line.tsx";
 import { HealthCard } from "../parts/health-card.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import type { ChartLine } from "../parts/time-chart.tsx";
+import { HealthHistory, Runs } from "../watch/health-history.tsx";
 import { useWords } from "../words/use-words.tsx";
 
 const MIB = 1_048_576;
@@ -47,6 +48,8 @@ export default function HealthPage() {
           <Graph title={t("graphs.room")} unit={t("graphs.mib")} samples={samples} lines={room} />
         </>
       )}
+      <HealthHistory />
+      <Runs />
     </div>
   );
 }
