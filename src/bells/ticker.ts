@@ -25,6 +25,11 @@ import {
 export interface RingPort {
   /** Reads what is to be rung and stores its message, which waits. Answers null, or in words why there is nothing to ring. */
   prepare(ring: RingRow): Promise<string | null>;
+  /**
+   * Whether it is this appliance's turn to ring, asked before devices are asked and before it sounds: `wait` may become either of
+   * the others, `stand-down` says in words who rings instead. Always this appliance's unless given.
+   */
+  turn?(ring: RingRow): "go" | "wait" | { standDown: string };
   /** Devices are asked now. */
   arm(rings: readonly RingRow[]): void;
   /** The first packet leaves at the ring's instant, or at once when that is over. */
@@ -65,6 +70,8 @@ const ARM_AHEAD_MS = 2_000;
 const START_AHEAD_MS = 50;
 /** A ring that begins later than this is written down as late. own choice: what people notice */
 const LATE_MS = 1_000;
+/** What waits for another appliance is looked at again so soon. */
+const TURN_AGAIN_MS = 50;
 /** How long after its start a ring is known to have sounded. */
 const SOUNDS_AFTER_MS = 1_000;
 const PLAN_EVERY_MS = 60_000;
@@ -175,14 +182,34 @@ export function createTicker(needs: TickerNeeds): Ticker {
   const rested = (rings: RingRow[]): RingRow[] =>
     resting.size === 0 ? rings : rings.filter(({ pk }) => (resting.get(pk) ?? 0) <= clock.monotonicMs());
 
-  const start = async (rings: readonly RingRow[]): Promise<void> => {
+  const start = async (due: readonly RingRow[]): Promise<void> => {
+    const rings = await onTurn(due);
+    if (rings.length === 0) return;
     const now = clock.now();
     port.begin(await store.write((tx) => startRings(tx, rings, now), "emergency"));
     forget(rings);
   };
 
-  const arm = async (rings: readonly RingRow[]): Promise<void> => {
-    port.arm(await store.write((tx) => advanceRings(tx, rings, "armed")));
+  const arm = async (due: readonly RingRow[]): Promise<void> => {
+    const rings = await onTurn(due);
+    if (rings.length > 0) port.arm(await store.write((tx) => advanceRings(tx, rings, "armed")));
+  };
+
+  /** Those that are to ring here now; what another appliance rings is ended. */
+  const onTurn = async (rings: readonly RingRow[]): Promise<readonly RingRow[]> => {
+    if (!port.turn) return rings;
+    const ready: RingRow[] = [];
+    for (const ring of rings) {
+      const turn = port.turn(ring);
+      if (turn === "go") ready.push(ring);
+      else if (turn === "wait") resting.set(ring.pk, clock.monotonicMs() + TURN_AGAIN_MS);
+      else {
+        await takeBack(ring);
+        await store.write((tx) => endSilent(tx, [ring.pk], "skipped", { note: turn.standDown }));
+        forget([ring]);
+      }
+    }
+    return ready;
   };
 
   const prepare = async (found: readonly RingRow[]): Promise<void> => {
@@ -235,9 +262,10 @@ export function createTicker(needs: TickerNeeds): Ticker {
     const near = nextRings(store, now + PREPARE_AHEAD_MS);
     const isDue = (state: OpenState): boolean =>
       near.some((ring) => ring.state === state && ring.at <= now + AHEAD_MS[state]);
-    if (isDue("armed")) await withRings(start, "armed", cause);
-    else if (isDue("prepared")) await withRings(arm, "prepared", cause);
-    else if (isDue("withdrawn")) await withdraw(dueRings(store, "withdrawn", WITHDRAWN_AT, MOST_AT_ONCE));
+    // What waits for its turn keeps nothing else from being done.
+    if (isDue("armed") && (await withRings(start, "armed", cause))) return true;
+    if (isDue("prepared") && (await withRings(arm, "prepared", cause))) return true;
+    if (isDue("withdrawn")) await withdraw(dueRings(store, "withdrawn", WITHDRAWN_AT, MOST_AT_ONCE));
     else if (isDue("planned") && (await withRings(prepare, "planned", cause))) return true;
     else if (isDue("started")) await end();
     else return false;

@@ -3,6 +3,8 @@ export interface Beat {
   endpoint: string;
   /** Another one after each start of the process. */
   boot: string;
+  /** Number of the beat in this run. */
+  n: number;
   version: string;
   /** The appliance's wall clock when it was sent, epoch ms. */
   at: number;
@@ -28,7 +30,7 @@ export function readBeat(text: string): Beat | null {
     const read = JSON.parse(text) as Beat;
     const isBeat =
       [read.endpoint, read.boot, read.version].every((name) => typeof name === "string" && name.length <= 100) &&
-      [read.at, read.armed].every(Number.isFinite) &&
+      [read.n, read.at, read.armed].every(Number.isFinite) &&
       [read.sounding, read.over].every(areIds) &&
       areIds(Object.keys(read.holds)) &&
       Object.values(read.holds).every(Number.isSafeInteger);

@@ -50,6 +50,8 @@ export interface Circle {
   look(): void;
   /** False for a moment after a start and after standing still: others may act meanwhile, and are not heard yet. */
   isSettled(): boolean;
+  /** Ms since the start, or since it stood still. */
+  awakeMs(): number;
   /** Members that may act now: who acts, then the others that are alive, by rank. This appliance is always among them. */
   order(group: CoverGroup): string[];
   role(groupId: string): Role | null;
@@ -70,13 +72,16 @@ const SETTLING_MS = 2_000;
 /** Who was not looked at for so long stood still. */
 const STALLED_MS = 2_000;
 
+/** own choice */
+const CLOCK_SET_MS = 30_000;
+
 interface Known {
   beat: Beat;
   heardAt: number;
   heardWall: number;
   /** Heard without a gap since then. */
   steadySince: number;
-  aheadMs: number;
+  leastAheadMs: number;
 }
 
 /** Makes it, with nobody heard. */
@@ -159,7 +164,7 @@ export function createCircle(needs: CircleNeeds): Circle {
   const neighbour = (endpoint: string): Neighbour | null => {
     const found = known.get(endpoint);
     if (!found) return null;
-    const { beat, heardWall: heardAt, aheadMs } = found;
+    const { beat, heardWall: heardAt, leastAheadMs: aheadMs } = found;
     return { endpoint, version: beat.version, heardAt, silentMs: silentMs(endpoint), armed: beat.armed, aheadMs };
   };
 
@@ -168,13 +173,22 @@ export function createCircle(needs: CircleNeeds): Circle {
       if (beat.endpoint === ownId) return;
       const now = clock.monotonicMs();
       const before = known.get(beat.endpoint);
-      const isSteady = before !== undefined && before.beat.boot === beat.boot && now - before.heardAt < ALIVE_MS;
-      const steadySince = isSteady ? before.steadySince : now;
+      const isSameRun = before?.beat.boot === beat.boot;
+      if (isSameRun && beat.n <= before.beat.n) return;
       const aheadMs = clock.now() - beat.at;
-      known.set(beat.endpoint, { beat, heardAt: now, heardWall: clock.now(), steadySince, aheadMs });
+      const lateMs = aheadMs - Math.min(aheadMs, before?.leastAheadMs ?? aheadMs);
+      // More than that is no way through a network: a clock was set.
+      const isSet = lateMs > CLOCK_SET_MS;
+      const leastAheadMs = isSet ? aheadMs : aheadMs - lateMs;
+      // What waited on its way says how it was then.
+      const heardAt = isSet ? now : now - lateMs;
+      const isSteady = isSameRun && heardAt - before.heardAt < ALIVE_MS;
+      const steadySince = isSteady ? before.steadySince : now;
+      known.set(beat.endpoint, { beat, heardAt, heardWall: clock.now(), steadySince, leastAheadMs });
     },
     look,
     isSettled,
+    awakeMs: () => clock.monotonicMs() - wokenAt,
     order,
     role: (groupId) => roles.get(groupId) ?? null,
     neighbour,

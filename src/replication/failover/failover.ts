@@ -65,6 +65,7 @@ export function createFailover(needs: FailoverNeeds): Failover {
   const { ownId, clock } = needs;
   const startedAt = clock.now();
   const timers = new Set<Timer>();
+  let sent = 0;
   const circle = createCircle({ ...needs, isBusy: () => turns.isBusy() });
   const hasContact = (): boolean => circle.neighbours().some(({ endpoint }) => circle.isAlive(endpoint));
   const turns = createTurns({
@@ -75,7 +76,8 @@ export function createFailover(needs: FailoverNeeds): Failover {
 
   const beat = (): Beat => {
     const { version, boot } = needs;
-    return { endpoint: ownId, boot, version, at: clock.now(), holds: circle.holds(), ...turns.told() };
+    sent += 1;
+    return { endpoint: ownId, boot, n: sent, version, at: clock.now(), holds: circle.holds(), ...turns.told() };
   };
   const tell = (): void => needs.send(beat());
   const look = (): void => {

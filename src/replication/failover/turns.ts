@@ -18,7 +18,7 @@ export interface Due {
 export interface TurnNeeds {
   ownId: string;
   clock: Pick<Clock, "now" | "monotonicMs">;
-  circle: Pick<Circle, "isSettled" | "order" | "neighbour">;
+  circle: Pick<Circle, "isSettled" | "order" | "neighbour" | "awakeMs">;
   /** Nothing and nobody can be reached from here. */
   isIsolated(): boolean;
   /** It is sounded although another appliance may have sounded it: why, in words. */
@@ -64,7 +64,8 @@ interface Evidence {
 /** Makes it. */
 export function createTurns(needs: TurnNeeds): Turns {
   const { ownId, clock, circle } = needs;
-  const waiting = new Map<string, number>();
+  /** With the latest wall time at which it is this appliance's turn. */
+  const waiting = new Map<string, { seenAt: number; latest: number; isLast: boolean }>();
   /** Those of them whose turn has come: devices may have been asked. */
   const decided = new Set<string>();
   const sounding = new Map<string, number>();
@@ -74,8 +75,8 @@ export function createTurns(needs: TurnNeeds): Turns {
 
   const forgetOld = (): void => {
     const before = clock.monotonicMs() - REMEMBERED_MS;
-    for (const [id, at] of waiting) {
-      if (at >= before) continue;
+    for (const [id, { seenAt }] of waiting) {
+      if (seenAt >= before) continue;
       waiting.delete(id);
       decided.delete(id);
     }
@@ -94,17 +95,19 @@ export function createTurns(needs: TurnNeeds): Turns {
   };
 
   /** Place of this appliance among those that may act for a group, without some. */
-  const rankIn = (group: CoverGroup, without: ReadonlySet<string>): { rank: number; before: string[] } => {
+  const rankIn = (group: CoverGroup, without: ReadonlySet<string>) => {
     const order = circle.order(group).filter((member) => !without.has(member));
     const rank = order.indexOf(ownId);
-    return { rank, before: order.slice(0, rank) };
+    return { rank, before: order.slice(0, rank), among: order.length === 1 ? 0 : order.length };
   };
 
   /** Ms that this appliance waits for those before it. */
-  const patienceMs = (groups: readonly CoverGroup[], without: ReadonlySet<string>): number =>
+  const patienceMs = (groups: readonly CoverGroup[], without: ReadonlySet<string>, isLast = false): number =>
     Math.min(
       ...groups.map((group) => {
-        const { rank, before } = rankIn(group, without);
+        const place = rankIn(group, without);
+        const { before } = place;
+        const rank = isLast ? place.among : place.rank;
         // A neighbour whose clock is behind is not late.
         const aheadMs = Math.max(0, ...before.map((member) => circle.neighbour(member)?.aheadMs ?? 0));
         return rank === 0 ? 0 : rank * group.timeoutMs + Math.min(aheadMs, USEFUL_MS / 2);
@@ -116,13 +119,22 @@ export function createTurns(needs: TurnNeeds): Turns {
     const lateMs = clock.now() - at;
     const heardOf = [...(evidence.get(id) ?? new Map<string, Evidence>())];
     if (heardOf.some(([, { kind }]) => kind === "over")) return standDown(id);
-    waiting.set(id, clock.monotonicMs());
+    // Who missed the moment itself comes last: others have begun to cover for it.
+    const isLast = lateMs > circle.awakeMs();
+    const before = waiting.get(id);
+    const latest = before?.isLast === isLast ? before.latest : Number.POSITIVE_INFINITY;
+    if (isLast && before && !before.isLast) decided.delete(id);
+    waiting.set(id, { seenAt: clock.monotonicMs(), latest, isLast });
     if (heardOf.length > 0) return afterStart(id, groups, heardOf, lateMs);
     if (!circle.isSettled()) return "wait";
     if (decided.has(id)) return go(id);
-    const patience = patienceMs(groups, new Set());
+    const patience = patienceMs(groups, new Set(), isLast);
+    const from = clock.now() + Math.max(0, -lateMs) + patience;
+    // Who moves up gives the one who moved up before it the time to be heard.
+    const turnAt = Math.min(latest, from);
+    waiting.set(id, { seenAt: clock.monotonicMs(), latest: turnAt, isLast });
     // Who comes first makes ready before the moment.
-    if (patience > 0 && lateMs < patience) return "wait";
+    if (patience > 0 && clock.now() < turnAt) return "wait";
     if (needs.isIsolated()) return "wait";
     if (patience > 0) needs.tookOver(id);
     return go(id);
@@ -139,7 +151,8 @@ export function createTurns(needs: TurnNeeds): Turns {
     if (goneMs < 0) return lateMs >= USEFUL_MS - 1_000 ? standDown(id) : "wait";
     if (lateMs >= USEFUL_MS) return standDown(id);
     const patience = patienceMs(groups, new Set(heardOf.map(([peer]) => peer)));
-    if (goneMs < patience || needs.isIsolated()) return "wait";
+    // What waited on its way says nothing of now.
+    if (goneMs < patience || !circle.isSettled() || needs.isIsolated()) return "wait";
     if (!decided.has(id)) {
       needs.doubled(id, "The appliance that sounded it was not heard any more before its end.");
       needs.tookOver(id);

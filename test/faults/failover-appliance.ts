@@ -1,0 +1,254 @@
+import { join } from "node:path";
+import type { Clock, Timer } from "../../src/base/clock.ts";
+import { createEvents } from "../../src/base/events.ts";
+import { silentLog } from "../../src/base/log.ts";
+import { plannedBell } from "../../src/bells/plan-source.ts";
+import { createPlanner, type PlanSource } from "../../src/bells/planner.ts";
+import { ringsBetween, type Schedule } from "../../src/bells/rings.ts";
+import { BELL_TABLES } from "../../src/bells/room-tables.ts";
+import { createTicker, type RingPort, type Ticker } from "../../src/bells/ticker.ts";
+import { createZones } from "../../src/bells/zones.ts";
+import type { Beat } from "../../src/replication/failover/beats.ts";
+import type { CoverGroup } from "../../src/replication/failover/circle.ts";
+import { createFailover, type Failover } from "../../src/replication/failover/failover.ts";
+import { createCatalogue } from "../../src/schema/catalogue.ts";
+import { openStore } from "../../src/store/open-store.ts";
+import type { Store } from "../../src/store/store.ts";
+import { clockOf, type VirtualTime } from "../sim/virtual-time.ts";
+
+/** What was heard of a bell at one appliance. */
+export interface Sounding {
+  ring: string;
+  at: number;
+  appliance: string;
+  /** True time of the first packet, and that at which it fell silent. */
+  from: number;
+  to: number;
+  /** It fell silent before its end. */
+  cut: boolean;
+}
+
+/** What an appliance of the simulation is made of. */
+export interface ApplianceNeeds {
+  id: string;
+  time: VirtualTime;
+  dataDir: string;
+  skewMs: number;
+  group: CoverGroup;
+  /** Local times of the bells, of one day, in UTC. */
+  bells: readonly string[];
+  soundMs(): number;
+  /** From the last ask to the first packet, when devices were asked late. */
+  joinMs(): number;
+  send(beat: Beat): void;
+  sounded(sounding: Sounding): void;
+  doubled(id: string, why: string): void;
+}
+
+/** An appliance with the product's own ticker and failover; its devices are counted packets. */
+export interface Appliance {
+  readonly id: string;
+  readonly isUp: boolean;
+  readonly isFrozen: boolean;
+  start(): void;
+  /** Ends the process between two turns of its loop: nothing is written, nothing is said. */
+  kill(): void;
+  /** Stops the process where it stands; what is sent to it waits. */
+  freeze(): void;
+  thaw(): void;
+  take(beat: Beat): void;
+  failover(): Failover | null;
+  close(): Promise<void>;
+}
+
+/** Makes it, not running. */
+export function makeAppliance(needs: ApplianceNeeds): Appliance {
+  const { id, time, group } = needs;
+  /** What lies on the disk beside the database: messages, and whether their sound began. */
+  const messages = new Map<string, { begun: boolean }>();
+  const playing = new Map<string, Sounding>();
+  let life: { clock: Clock; failover: Failover; ticker: Ticker; end(): void } | null = null;
+  let frozen: { held: (() => void)[] } | null = null;
+  let boots = 0;
+  const store = openDisk(needs);
+
+  const silence = (cut: boolean): void => {
+    for (const sounding of playing.values()) {
+      if (sounding.to > time.now()) {
+        sounding.to = time.now();
+        sounding.cut = cut;
+      }
+    }
+    playing.clear();
+  };
+
+  function portOf(clock: Clock, failover: Failover): RingPort {
+    const armedAt = new Map<string, number>();
+    return {
+      async prepare(ring) {
+        messages.set(ring.id, { begun: false });
+        return null;
+      },
+      turn(ring) {
+        const turn = failover.turn(ring.id, ring.at, [group.id]);
+        return turn === "stand-down" ? { standDown: "Another appliance rang it." } : turn;
+      },
+      arm(rings) {
+        for (const ring of rings) armedAt.set(ring.id, clock.now());
+      },
+      begin(rings) {
+        for (const ring of rings) {
+          const joined = (armedAt.get(ring.id) ?? clock.now()) + needs.joinMs();
+          const first = Math.max(ring.at, joined, clock.now() + 10);
+          messages.set(ring.id, { begun: true });
+          failover.began(ring.id, first);
+          clock.after(first - clock.now(), () => sound(ring.id, ring.at, clock, failover));
+        }
+      },
+      async withdraw(ring) {
+        messages.delete(ring.id);
+      },
+      hasBegun: (ring) => messages.get(ring.id)?.begun === true,
+      recordMissed: () => undefined,
+    };
+  }
+
+  function sound(ring: string, at: number, clock: Clock, failover: Failover): void {
+    const lasts = needs.soundMs();
+    const sounding = { ring, at, appliance: id, from: time.now(), to: time.now() + lasts, cut: false };
+    playing.set(ring, sounding);
+    needs.sounded(sounding);
+    clock.after(lasts, () => {
+      playing.delete(ring);
+      failover.ended(ring);
+    });
+  }
+
+  function start(): void {
+    let alive = true;
+    boots += 1;
+    const isAlive = (): boolean => alive;
+    const clock = lifeClock(needs, isAlive, () => frozen?.held ?? null);
+    const disk = diskOf(store, isAlive);
+    const failover = createFailover({
+      ownId: id,
+      version: "1",
+      boot: `${id}/${boots}`,
+      clock,
+      groups: () => [group],
+      lease: () => null,
+      hasCloud: () => false,
+      hasNetwork: () => true,
+      send: needs.send,
+      heardElsewhere: () => undefined,
+      hasBegun: (ring) => messages.get(ring)?.begun === true,
+      doubled: needs.doubled,
+      tookOver: () => undefined,
+    });
+    const planner = createPlanner({ store: disk, clock, source: bellsOf(needs.bells), basis: () => "failover" });
+    const port = portOf(clock, failover);
+    const ticker = createTicker({ store: disk, clock, log: silentLog, planner, port });
+    failover.start();
+    ticker.start();
+    life = {
+      clock,
+      failover,
+      ticker,
+      end() {
+        alive = false;
+      },
+    };
+  }
+
+  return {
+    id,
+    get isUp() {
+      return life !== null;
+    },
+    get isFrozen() {
+      return frozen !== null;
+    },
+    start,
+    kill() {
+      silence(true);
+      life?.end();
+      life = null;
+      frozen = null;
+    },
+    freeze() {
+      silence(true);
+      frozen = { held: [] };
+    },
+    thaw() {
+      const held = frozen?.held ?? [];
+      frozen = null;
+      for (const fn of held) fn();
+    },
+    take(beat) {
+      if (!life) return;
+      const { failover } = life;
+      // What came meanwhile is read a moment after timers that were due.
+      if (frozen) frozen.held.push(() => life?.clock.after(needs.joinMs() / 2, () => failover.take(beat)));
+      else failover.take(beat);
+    },
+    failover: () => life?.failover ?? null,
+    async close() {
+      life?.end();
+      await store.close();
+    },
+  };
+}
+
+function openDisk({ time, dataDir, id }: ApplianceNeeds): Store {
+  const fail = (error: unknown): never => {
+    throw error;
+  };
+  return openStore({
+    dataDir: join(dataDir, id),
+    catalogue: createCatalogue([]),
+    tables: BELL_TABLES,
+    clock: clockOf(time, { skewMs: 0, drift: 0 }, () => true),
+    events: createEvents(fail),
+    log: silentLog,
+    onFatal: fail,
+  });
+}
+
+/** A process that has ended writes nothing more and hears of nothing. */
+function diskOf(store: Store, isAlive: () => boolean): Store {
+  const never = new Promise<never>(() => {});
+  const write: Store["write"] = (fn, lane) =>
+    isAlive() ? store.write(fn, lane).then((value) => (isAlive() ? value : never)) : never;
+  return { ...store, write };
+}
+
+/** The clock of one run; while the process stands still, what is due is `held`. */
+function lifeClock({ time, skewMs }: ApplianceNeeds, isAlive: () => boolean, held: () => (() => void)[] | null): Clock {
+  const clock = clockOf(time, { skewMs, drift: 0 }, isAlive);
+  const later = (fn: () => void) => (): void => {
+    const waiting = held();
+    if (waiting) waiting.push(() => isAlive() && fn());
+    else fn();
+  };
+  return {
+    ...clock,
+    after: (delayMs: number, fn: () => void): Timer => clock.after(delayMs, later(fn)),
+    every: (periodMs, fn) => clock.every(periodMs, later(fn)),
+  };
+}
+
+function bellsOf(times: readonly string[]): PlanSource {
+  const zones = createZones();
+  const entries = times.map((time) => {
+    return { id: `e${time}`, time, messageTemplateId: "m", deviceGroupIds: [], distributionListIds: [] };
+  });
+  const schedule = {
+    ...{ id: "s", timeZone: "UTC", startDate: "2026-01-12", endDate: "2026-01-18", numWeeks: 1 },
+    entries: [0, 1, 2, 3, 4, 5, 6].map((entryNum) => ({ entryNum, ringListId: "l" })),
+  } as unknown as Schedule;
+  return {
+    owners: () => [{ id: "s", kind: "bell" as const }],
+    occurrences: (_reader, _kind, _owner, from, to) =>
+      ringsBetween(schedule, [{ id: "l", entries }], [], from, to, { zones }).map(plannedBell),
+  };
+}

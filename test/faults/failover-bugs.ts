@@ -1,0 +1,72 @@
+import type { PlantedBug } from "../sim/planted-bugs.ts";
+import { moduleWith } from "../sim/with-bug.ts";
+import type { killAroundBells } from "./failover.ts";
+
+/** What must be caught. */
+const BUGS: readonly PlantedBug[] = [
+  {
+    name: "evidence-is-not-heeded",
+    file: "failover/turns.ts",
+    changes: [
+      ['for (const id of starts) note(id, "sounding");', ""],
+      ['for (const id of ends) note(id, "over");', ""],
+    ],
+  },
+  {
+    name: "standby-waits-for-ever",
+    file: "failover/turns.ts",
+    changes: [["if (patience > 0 && clock.now() < turnAt)", "if (patience > 0)"]],
+  },
+  {
+    name: "not-played-again-when-the-first-is-gone",
+    file: "failover/turns.ts",
+    changes: [['if (goneMs < patience || !circle.isSettled() || needs.isIsolated()) return "wait";', 'return "wait";']],
+  },
+  {
+    name: "an-end-counts-as-silence",
+    file: "failover/turns.ts",
+    changes: [["if (sounding.delete(id)) over.set(id, clock.monotonicMs());", "sounding.delete(id);"]],
+  },
+  {
+    name: "nobody-is-waited-for-after-a-start",
+    file: "failover/circle.ts",
+    changes: [["if (clock.monotonicMs() - wokenAt >= SETTLING_MS) return true;", "if (wokenAt >= 0) return true;"]],
+  },
+  {
+    name: "standing-still-is-not-noticed",
+    file: "failover/circle.ts",
+    changes: [["if (now - lookedAt >= STALLED_MS) wokenAt = now;", ""]],
+  },
+  {
+    name: "who-moves-up-does-not-wait",
+    file: "failover/turns.ts",
+    changes: [["const turnAt = Math.min(latest, from);", "const turnAt = Math.min(latest, at + patience, from);"]],
+  },
+  {
+    name: "roles-go-back-at-once",
+    file: "failover/circle.ts",
+    changes: [["const STABLE_MS = 60_000;", "const STABLE_MS = 0;"]],
+  },
+];
+
+/** Plants each bug (or the one named) and kills until it is caught, at most `kills` times. Says which were not. */
+export async function huntFailoverBugs(
+  name: string,
+  kills: number,
+  seed: number,
+  say: (progress: string) => void,
+): Promise<{ bugs: number; missed: string[] }> {
+  const bugs = BUGS.filter((bug) => name === "all" || bug.name === name);
+  const missed: string[] = [];
+  for (const bug of bugs) {
+    const planted = await moduleWith<{ killAroundBells: typeof killAroundBells }>(
+      bug,
+      process.cwd(),
+      "test/faults/failover.ts",
+    );
+    const { broken } = await planted.killAroundBells(kills, seed);
+    say(`${bug.name}: ${broken[0] ?? "not caught"}`);
+    if (broken.length === 0) missed.push(bug.name);
+  }
+  return { bugs: bugs.length, missed };
+}
