@@ -1,0 +1,111 @@
+import { createServer, type Server } from "node:net";
+import { afterEach, beforeAll, expect, it } from "vitest";
+import { systemClock } from "../../../src/base/clock.ts";
+import { silentLog } from "../../../src/base/log.ts";
+import { type CertificateAndKey, makeAuthority } from "../../../src/operations/make-certificate.ts";
+import { type Beat, readBeat } from "../../../src/replication/failover/beats.ts";
+import { createLan, type Lan } from "../../../src/replication/failover/lan.ts";
+import { type EndpointFacts, endpointFacts } from "../../../src/replication/identity/certificate-facts.ts";
+import {
+  issueEndpointCertificate,
+  requestCertificate,
+} from "../../../src/replication/identity/endpoint-certificate.ts";
+
+const NAMES = [1, 2, 3].map((number) => `0199b1c2-0000-7000-8000-00000000000${number}`) as [string, string, string];
+let authority: CertificateAndKey;
+let foreign: CertificateAndKey;
+beforeAll(async () => {
+  [authority, foreign] = await Promise.all([makeAuthority("a", Date.now()), makeAuthority("b", Date.now())]);
+});
+
+const running: Lan[] = [];
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((lan) => lan.stop()));
+});
+
+const beatOf = (endpoint: string, n = 1): Beat => {
+  return { endpoint, boot: "b", n, version: "1", at: 1, holds: { g: 2 }, armed: 0, sounding: ["r"], over: [] };
+};
+
+async function identityOf(endpoint: string, by = authority) {
+  const { request, key } = await requestCertificate();
+  const certificate = await issueEndpointCertificate(by, request, endpoint, Date.now());
+  const facts = endpointFacts(certificate) as EndpointFacts;
+  return { key, certificate, authority: by.certificate, facts };
+}
+
+async function freePort(): Promise<number> {
+  const server: Server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+interface Wanted {
+  by?: CertificateAndKey;
+  revoked?: string[];
+  says?: string;
+}
+
+/** Starts one that calls `peer` and hands over what it hears. */
+async function start(endpoint: string, port: number, peer: number, heard: (beat: Beat) => void, wanted: Wanted = {}) {
+  const identity = await identityOf(endpoint, wanted.by);
+  const lan = createLan({
+    ...{ clock: systemClock, log: silentLog, identity, take: heard },
+    listen: { host: "127.0.0.1", port },
+    peers: [{ host: "127.0.0.1", port: peer }],
+    isRevoked: (keyHash) => wanted.revoked?.includes(keyHash) === true,
+    beat: () => beatOf(wanted.says ?? endpoint),
+  });
+  running.push(lan);
+  await lan.start();
+  return { lan, identity };
+}
+
+it("tells neighbours its beats, who hear it under its own name alone", async () => {
+  const [one, two] = [await freePort(), await freePort()];
+  const atOne: Beat[] = [];
+  const both = new Promise<Beat>((resolve) => {
+    void start(NAMES[0], one, two, (beat) => {
+      atOne.push(beat);
+      if (beat.n === 2) resolve(beat);
+    });
+  });
+  const { lan } = await start(NAMES[1], two, one, () => lan.send(beatOf(NAMES[1], 2)));
+  expect(await both).toEqual(beatOf(NAMES[1], 2));
+  expect(atOne[0]).toEqual(beatOf(NAMES[1]));
+});
+
+it("hears nobody of another organisation, nobody whose key was taken away, and nobody who speaks for another", async () => {
+  const [one, ...others] = await Promise.all([freePort(), freePort(), freePort(), freePort(), freePort()]);
+  const revoked: string[] = [];
+  const heard: Beat[] = [];
+  const first = new Promise<void>((resolve) => {
+    const take = (beat: Beat): void => {
+      heard.push(beat);
+      resolve();
+    };
+    void start(NAMES[0], one, others[0] as number, take, { revoked });
+  });
+  const nobody = (): void => undefined;
+  await start(NAMES[1], others[0] as number, one, nobody, { by: foreign });
+  await start(NAMES[1], others[1] as number, one, nobody, { says: NAMES[2] });
+  await start(NAMES[0], others[2] as number, one, nobody);
+  await start(NAMES[2], others[3] as number, one, nobody);
+  await first;
+  expect(heard).toEqual([beatOf(NAMES[2])]);
+});
+
+it("reads beats alone", () => {
+  expect(readBeat(JSON.stringify(beatOf("x")))).toEqual(beatOf("x"));
+  const bad = [
+    {},
+    null,
+    { ...beatOf("x"), n: "1" },
+    { ...beatOf("x"), sounding: [1] },
+    { ...beatOf("x"), holds: { g: "x" } },
+  ];
+  for (const beat of bad) expect(readBeat(JSON.stringify(beat))).toBeNull();
+  expect(readBeat("{")).toBeNull();
+});
