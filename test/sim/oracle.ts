@@ -67,6 +67,8 @@ export interface Oracle {
   /** After all faults are over. */
   settled(cloud: Machine, sites: readonly Watched[], issued: ReadonlyMap<string, Issued>): void;
   readonly marks: number;
+  /** The newest number of the cloud's feed. */
+  readonly head: number;
   readonly resyncs: number;
 }
 
@@ -166,6 +168,9 @@ export function createOracle(now: () => number, violated: (violation: Violation)
   }
 
   return {
+    get head() {
+      return Math.max(0, timeline.bySeq.length - 1);
+    },
     get marks() {
       return marks;
     },

@@ -115,11 +115,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     changes: [["  if (!success) {", "  if (!success && error.issues.length < 0) {"]],
   },
   {
-    name: "files-begun-anew-at-the-wrong-place",
+    name: "files-never-asked-for-from-where-they-end",
     file: "file-transfer.ts",
-    changes: [
-      ["if (at === arrived) await blobs.append(sha256, at, bytes);", "await blobs.append(sha256, arrived, bytes);"],
-    ],
+    changes: [["from: await blobs.arrived(sha256) });", "from: 0 });"]],
   },
   {
     name: "files-of-appliances-never-asked-for",

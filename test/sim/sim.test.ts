@@ -1,8 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { catchUp } from "./catch-up.ts";
 import { noFigures } from "./figures.ts";
+import { createMemoryDisk } from "./memory-disk.ts";
 import { PLANTED_BUGS, type PlantedBug } from "./planted-bugs.ts";
+import { CATALOGUE } from "./resources.ts";
 import { createSqliteDisks } from "./sqlite-disk.ts";
 import { simulationWith } from "./with-bug.ts";
 import { runOnMemory, runSeed } from "./world.ts";
@@ -29,6 +32,24 @@ describe("the simulation", () => {
     disks.remove();
     expect(violation).toBeNull();
     expect(figures.crashes + figures.marks).toBeGreaterThan(0);
+  });
+
+  it("catches up with each row once, however often it was changed meanwhile, and what is stale stays silent", async () => {
+    const away = { rows: 500, changes: 3_000, awayMs: 1_800_000 };
+    const found = await catchUp(
+      away,
+      () => createMemoryDisk(CATALOGUE),
+      () => 0,
+    );
+    expect(found).toMatchObject({
+      sent: 500,
+      sentAgain: 0,
+      stale: "expired",
+      staleSounded: 0,
+      isEqual: true,
+      violation: null,
+    });
+    expect(found.emergencyMs).toBeLessThan(300);
   });
 
   it("has bugs to plant whose places are still there", () => {

@@ -1,7 +1,7 @@
-import type { Limits } from "../../src/replication/frames.ts";
+import type { FileName, Limits } from "../../src/replication/frames.ts";
 import { replicatedTypes } from "../../src/replication/replicated-types.ts";
-import { HUB_FILES, SITE_FILES } from "../../src/replication/wanted-files.ts";
-import { scan } from "../../src/replication/work.ts";
+import { filesIn, HUB_FILES, SITE_FILES } from "../../src/replication/wanted-files.ts";
+import { productIds, scan, shownRow } from "../../src/replication/work.ts";
 import { type CloudMachine, createCloudMachine } from "./cloud-machine.ts";
 import { createDice } from "./dice.ts";
 import { type Figures, noFigures } from "./figures.ts";
@@ -111,20 +111,31 @@ function filesOn(disk: Disk): number {
   return disk.peek(() => scan(SITE_FILES)).length + disk.peek(() => scan(HUB_FILES)).length;
 }
 
-/** Files of rows that are on one side alone. */
+/** Files that a machine's rows name and that it does not have. */
 async function missingFiles(cloud: CloudMachine, sites: readonly SiteMachine[]): Promise<string[]> {
+  const all = [...sites.map(({ machine, blobs, watched }) => ({ machine, blobs, name: watched.name }))];
   const missing: string[] = [];
-  for (const { machine, blobs, watched } of sites) {
-    for (const { sha256, state } of machine.disk.peek(() => scan(SITE_FILES))) {
+  for (const { machine, blobs, name } of [...all, { ...cloud, name: "the cloud" }]) {
+    for (const { sha256 } of filesNamedOn(machine.disk)) {
       const held = await blobs.read(sha256, 0, 1_000);
-      if (!held || nameOf(held) !== sha256) missing.push(`files: ${sha256} is ${state} at ${watched.name}`);
+      if (!held || nameOf(held) !== sha256) missing.push(`files: ${sha256} is not in ${name}`);
     }
   }
-  for (const { sha256, state } of cloud.machine.disk.peek(() => scan(HUB_FILES))) {
-    const held = await cloud.blobs.read(sha256, 0, 1_000);
-    if (!held || nameOf(held) !== sha256) missing.push(`files: ${sha256} is ${state} in the cloud`);
-  }
   return missing;
+}
+
+function filesNamedOn(disk: Disk): FileName[] {
+  return disk.peek(function* () {
+    const files: FileName[] = [];
+    for (const [type, field] of [
+      ["lists", "sound"],
+      ["reports", "picture"],
+    ] as const) {
+      for (const id of yield* productIds(type, null, 100_000))
+        files.push(...filesIn(yield* shownRow(type, id), [field]));
+    }
+    return files;
+  });
 }
 
 /** The same on disks in memory. */
