@@ -4,6 +4,7 @@ import { type ApiClient, createApiClient } from "../../src/cli/api-client.ts";
 import { startBrowser } from "../support/browser.ts";
 import { openConsole } from "../support/console-pages.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { sweepPages } from "../support/page-sweep.ts";
 import { peer } from "../support/peers.ts";
 import { LOCKDOWN_PIN, makeLoadSource, makeSituations, zoneTable } from "../support/situations.ts";
 
@@ -22,12 +23,13 @@ describe("scenarios, incidents and tables in the console", () => {
     daemon = await startTestDaemon();
     api = createApiClient(daemon.url, daemon.first.token);
     const { extensionId, endpointId } = daemon.first;
-    await api.post(`/extensions/${extensionId}/endpoints/${endpointId}/devices`, {
+    const hall = await api.post<{ id: string }>(`/extensions/${extensionId}/endpoints/${endpointId}/devices`, {
       ...{ type: "speakers", deviceIdentifier: "zone:hall", description: "Hall" },
       attributes: { Group: "239.255.79.9", Port: 5_004, Codec: "PCMU", TTL: 1 },
     });
     const all = { name: "Everywhere", filterType: "ACCEPT", filters: [] };
     ids = await makeSituations(api, (await api.post<{ id: string }>("/device-groups", all)).id);
+    ids.hall = hall.id;
     browser = await startBrowser();
   });
 
@@ -114,6 +116,61 @@ describe("scenarios, incidents and tables in the console", () => {
     await page.locator("header").getByText("Over").waitFor();
     expect(faults).toEqual([]);
   }, 20_000);
+
+  it("accounts for people, in a drill, by what the plan says of them", async () => {
+    const post = (path: string, body: object) => api.post<{ id: string }>(path, body);
+    const site = await post("/sites", { name: "School" });
+    const role = await post("/site-roles", { name: "Class 4b" });
+    const [mia, tom] = [await post("/users", { name: "Mia Marsh" }), await post("/users", { name: "Tom Tate" })];
+    await post(`/sites/${site.id}/recipients`, { siteRoleId: role.id, userIds: [mia.id, tom.id] });
+    const plan = await post("/incident-plans", { name: "Roll call" });
+    const { page, open, faults } = await opened(`/incident-plans?open=${plan.id}`);
+    await page.getByRole("textbox", { name: "What may be said of somebody" }).fill("Safe\nHurt");
+    await page.getByRole("textbox", { name: "Where somebody may be" }).fill("Yard");
+    await choose(page, "Who is accounted for", "Class 4b");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved.").waitFor();
+    const incident = await post("/incidents", { incidentPlanId: plan.id, drill: true });
+    await open(`/incidents/${incident.id}`);
+    await page.getByText("0 of 2 accounted for").waitFor();
+    await choose(page, "Say the place along", "Yard");
+    await page.getByRole("button", { name: "Mia Marsh: Safe" }).click();
+    await page.getByText("1 of 2 accounted for").waitFor();
+    const said = await api.get<{ data: object[] }>(`/incidents/${incident.id}/roster`);
+    expect(said.data).toMatchObject([{ name: "Mia Marsh", status: "Safe", location: "Yard" }, { status: null }]);
+    ids.rollCall = incident.id;
+    expect(faults).toEqual([]);
+  }, 20_000);
+
+  it("tells another program of starts, and changes where a zone listens", async () => {
+    const { page, open, faults } = await opened(`/scenarios?open=${ids.fire}`);
+    await page.getByRole("tab", { name: "Calls" }).click();
+    await page.getByRole("textbox", { name: "Address" }).fill("https://192.0.2.7/started");
+    await page.getByRole("button", { name: "Add a call" }).click();
+    await page.getByText("https://192.0.2.7/started").waitFor();
+    const actions = await api.get<{ data: object[] }>(`/scenarios/${ids.fire}/rule-actions`);
+    expect(actions.data).toMatchObject([{ name: "Fire", action: { webhook: { url: "https://192.0.2.7/started" } } }]);
+    await open(`/devices?open=${ids.hall}`);
+    await page.getByRole("tab", { name: "Change" }).click();
+    await page.getByRole("textbox", { name: "Port", exact: true }).fill("70000");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("It is a whole number from 1 to 65535.").first().waitFor();
+    await page.getByRole("textbox", { name: "Port", exact: true }).fill("5006");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved.").waitFor();
+    const { data } = await api.get<{ data: object[] }>("/devices?deviceIdentifier=zone:hall");
+    expect(data).toMatchObject([{ attributes: { Port: "5006", Codec: "PCMU", TTL: "1" } }]);
+    expect(faults.filter((fault) => !fault.includes("400"))).toEqual([]);
+  }, 20_000);
+
+  it("has no fault that axe, the browser or the policy knows where something is kept", async () => {
+    const swept = [
+      { path: `/incidents/${ids.rollCall}` },
+      { path: `/scenarios?open=${ids.fire}`, tabs: ["Calls"] },
+      { path: `/devices?open=${ids.hall}`, tabs: ["Change"] },
+    ];
+    expect(await sweepPages(browser, daemon.url, swept)).toEqual([]);
+  }, 60_000);
 
   it("tries a table of zones, tells which line does not fit, and makes the rows of a good one", async () => {
     const { page, faults } = await opened("/bulk-uploads?open=new");

@@ -45,7 +45,7 @@ const STARTS = [
 export async function walkTriggers(scene: AreasFixture, tracks: number, seed: number): Promise<Walked> {
   const random = seeded(seed);
   const circles = await drawCircles(scene, random);
-  const walkers = [];
+  const walkers: { user: string; device: string }[] = [];
   for (let n = 0; n < WALKERS; n++) {
     const user = await scene.user(`Walker ${n}`);
     walkers.push({ user, device: await scene.device(user) });

@@ -80,6 +80,18 @@ export interface AidRow extends Row {
 /** Something that happened or is practised. */
 export type IncidentRow = RowOf<"Incident">;
 
+/** Somebody who is accounted for, or is to be. */
+export interface RosterEntry {
+  userId: string;
+  name: string | null;
+  status: string | null;
+  location: string | null;
+  at: string | null;
+}
+
+/** A call that follows when a scenario is started. */
+export type RuleActionRow = RowOf<"RuleAction">;
+
 /** Something within an incident. */
 export interface TimelineEntry {
   at: string;

@@ -3,10 +3,12 @@ import { useRows } from "../api/use-rows.ts";
 import { DeviceStateChip } from "../parts/device-state.tsx";
 import { LevelChip } from "../parts/level-chip.tsx";
 import { Moment } from "../parts/moment.tsx";
+import { SheetTabs } from "../parts/sheet-tabs.tsx";
 import { SideSheet } from "../parts/side-sheet.tsx";
 import { ProvenWay } from "../watch/proven-way.tsx";
 import { WhoActivates } from "../watch/who-activates.tsx";
 import { useWords } from "../words/use-words.tsx";
+import { DeviceForm } from "./device-form.tsx";
 
 /** Where a device is reached: a phone's IP address, a zone's multicast group and port. */
 export function addressOf({ attributes }: DeviceRow): string {
@@ -15,32 +17,45 @@ export function addressOf({ attributes }: DeviceRow): string {
 
 /** One device: what is proven of it, and what is known of it. */
 export function DeviceSheet({ id, onClose }: { id: string; onClose: () => void }) {
-  const { t, name } = useWords();
+  const { t } = useWords();
   const row = useRows<DeviceRow>("devices", {}, { ids: [id] }).data?.data.find((each) => each.id === id);
   if (!row) return null;
   return (
     <SideSheet title={row.description} onClose={onClose}>
-      <div className="stack">
-        <div>
-          <DeviceStateChip row={row} />
-        </div>
-        <p>{t(`device-state-words.${row.state ?? "untried"}`)}</p>
-        <Proof row={row} />
-        <ProvenWay row={row} />
-        <h2>{t("activation.who")}</h2>
-        <WhoActivates deviceId={row.id} />
-        <dl className="facts">
-          <Fact name={t("field.type")} value={name("type", row.type)} />
-          <Fact name={t("field.deviceIdentifier")} value={row.deviceIdentifier} />
-        </dl>
-        <h2>{t("devices.attributes")}</h2>
-        <dl className="facts">
-          {Object.entries(row.attributes).map(([key, value]) => (
-            <Fact key={key} name={key} value={value} />
-          ))}
-        </dl>
-      </div>
+      <SheetTabs
+        label={row.description}
+        tabs={[
+          { id: "state", label: t("field.status"), content: <Known row={row} /> },
+          { id: "change", label: t("device.change"), content: <DeviceForm device={row} onClose={onClose} /> },
+        ]}
+      />
     </SideSheet>
+  );
+}
+
+function Known({ row }: { row: DeviceRow }) {
+  const { t, name } = useWords();
+  return (
+    <div className="stack">
+      <div>
+        <DeviceStateChip row={row} />
+      </div>
+      <p>{t(`device-state-words.${row.state ?? "untried"}`)}</p>
+      <Proof row={row} />
+      <ProvenWay row={row} />
+      <h2>{t("activation.who")}</h2>
+      <WhoActivates deviceId={row.id} />
+      <dl className="facts">
+        <Fact name={t("field.type")} value={name("type", row.type)} />
+        <Fact name={t("field.deviceIdentifier")} value={row.deviceIdentifier} />
+      </dl>
+      <h2>{t("devices.attributes")}</h2>
+      <dl className="facts">
+        {Object.entries(row.attributes).map(([key, value]) => (
+          <Fact key={key} name={key} value={value} />
+        ))}
+      </dl>
+    </div>
   );
 }
 

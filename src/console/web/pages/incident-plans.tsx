@@ -1,5 +1,6 @@
 import type { PlanRow } from "../api/scenario-rows.ts";
 import { Aids, PLAN_AIDS } from "../incidents/aids.tsx";
+import { RosteringFields } from "../incidents/rostering-fields.tsx";
 import { ListPage } from "../list/list-page.tsx";
 import { RowSheet } from "../parts/row-sheet.tsx";
 import { useWords } from "../words/use-words.tsx";
@@ -55,6 +56,12 @@ function PlanSheet({ incidentPlanId, onClose }: { incidentPlanId: string; onClos
           hint: t("plans.templates-hint"),
         },
         { name: "allowMultipleActiveIncidents", hint: t("plans.multiple-hint") },
+        {
+          name: "rostering",
+          kind: "own",
+          heading: t("roster.plan-title"),
+          draw: (given) => <RosteringFields {...given} />,
+        },
         { name: "isShared" },
       ]}
       tabs={[{ id: "aids", label: t("aid.title"), content: aids }]}

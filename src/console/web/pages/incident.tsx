@@ -8,6 +8,7 @@ import { useChange, useRow, useRows } from "../api/use-rows.ts";
 import { useConsole, useNow } from "../console-context.tsx";
 import { Aids, INCIDENT_AIDS } from "../incidents/aids.tsx";
 import { IncidentStateChip } from "../incidents/incident-state.tsx";
+import { Roster } from "../incidents/roster.tsx";
 import { Timeline } from "../incidents/timeline.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { FaultLine } from "../parts/fault-line.tsx";
@@ -33,6 +34,7 @@ export default function IncidentPage() {
         <Timeline incident={row} />
         <div className="stack">
           {row.endedAt === null && <NextSteps row={row} />}
+          <Roster incident={row} />
           {row.endedAt === null && <NoteCard row={row} />}
           <section className="card">
             <h2>{t("aid.title")}</h2>

@@ -11,6 +11,7 @@ import { Chip } from "../parts/level-chip.tsx";
 import { NEW, RowSheet } from "../parts/row-sheet.tsx";
 import { Foreseen } from "../scenarios/foreseen.tsx";
 import { EMPTY_MESSAGE } from "../scenarios/messages-editor.tsx";
+import { RuleActions } from "../scenarios/rule-actions.tsx";
 import { scenarioFields } from "../scenarios/scenario-fields.tsx";
 import { NOTHING_TOLD, type Told } from "../scenarios/start.ts";
 import { FIRST_COLOUR } from "../scenarios/tile-editor.tsx";
@@ -97,7 +98,10 @@ function ScenarioSheet({ id, onClose }: { id: string; onClose: () => void }) {
       wide
       initial={FRESH}
       fields={scenarioFields(words)}
-      tabs={[{ id: "try", label: t("scenario.try"), content: <TryOut scenarioId={id} /> }]}
+      tabs={[
+        { id: "try", label: t("scenario.try"), content: <TryOut scenarioId={id} /> },
+        { id: "calls", label: t("rule-action.title"), content: <RuleActions scenarioId={id} /> },
+      ]}
     >
       <SheetActions scenarioId={id} />
     </RowSheet>

@@ -1,0 +1,76 @@
+import { TextInput } from "@mantine/core";
+import type { DeviceRow } from "../api/rows.ts";
+import { useChange, useRow, useSchemas } from "../api/use-rows.ts";
+import { useConsole } from "../console-context.tsx";
+import { FaultLine } from "../parts/fault-line.tsx";
+import { Form } from "../parts/form.tsx";
+import { type Drawn, drawnFields, type OwnField } from "../parts/form-fields.ts";
+import { useRemoval } from "../parts/use-removal.ts";
+import { fieldFault } from "../words/fault-words.ts";
+import { useWords } from "../words/use-words.tsx";
+import "../parts/input-styles.ts";
+
+const ITEM = "extensions/{extensionId}/endpoints/{endpointId}/devices/{deviceId}";
+
+/** What people set of a device by hand, by its kind; the rest comes from the device or its call manager. */
+const SET_BY_HAND: Readonly<Record<string, readonly string[]>> = {
+  phones: ["IPAddress", "HttpPort", "Location"],
+  speakers: ["Group", "Port", "Codec", "TTL", "Location"],
+  idns: ["Location"],
+  plugins: ["Location"],
+};
+
+/** What a device is called and where it is reached, to be changed, and its removal. */
+export function DeviceForm({ device, onClose }: { device: DeviceRow; onClose: () => void }) {
+  const { t } = useWords();
+  const { client, say } = useConsole();
+  const schemas = useSchemas();
+  const removeSoon = useRemoval(ITEM);
+  const params = { extensionId: device.extensionId, endpointId: device.endpointId, deviceId: device.id };
+  const { data: row, error } = useRow<DeviceRow>(ITEM, params);
+  const saving = useChange<Record<string, unknown>, void>("devices", async (changed) => {
+    await client.put(ITEM, params, changed);
+    say(t("saved"));
+  });
+  if (!row || !schemas.data) return <FaultLine error={error ?? schemas.error} />;
+  const fields: Drawn[] = [
+    { name: "description" },
+    { name: "attributes", kind: "own", draw: (given) => <Attributes {...given} type={row.type} /> },
+    { name: "defunct", label: t("device.defunct"), hint: t("device.defunct-hint") },
+  ];
+  const remove = (): void => {
+    removeSoon({ id: row.id, name: row.description, params });
+    onClose();
+  };
+  const may = (verb: "put" | "delete"): boolean => row.permissions.includes(verb);
+  return (
+    <Form
+      fields={may("put") ? drawnFields(schemas.data.resources.devices?.schema, fields) : []}
+      before={{ ...row }}
+      pending={saving.isPending}
+      error={saving.error}
+      onSave={(changed) => saving.mutate(changed)}
+      onRemove={may("delete") ? remove : undefined}
+    />
+  );
+}
+
+function Attributes({ values, change, error, type }: OwnField & { type: string }) {
+  const words = useWords();
+  const attributes = values.attributes as Readonly<Record<string, string>>;
+  return (SET_BY_HAND[type] ?? []).map((name) => (
+    <TextInput
+      key={name}
+      label={words.name("device-attribute", name)}
+      value={attributes[name] ?? ""}
+      error={fieldFault(error, `attributes.${name}`, words)}
+      onChange={(event) => change({ attributes: withText(attributes, name, event.currentTarget.value) })}
+    />
+  ));
+}
+
+/** An attribute without a text is none. */
+function withText(attributes: Readonly<Record<string, string>>, name: string, text: string): Record<string, string> {
+  const { [name]: _, ...others } = attributes;
+  return text === "" ? others : { ...attributes, [name]: text };
+}
