@@ -11,6 +11,10 @@ export interface ActivationNeeds extends GroupNeeds {
   described: Memberships;
   /** Whether an appliance could activate devices now. */
   isReachable(endpointId: string): boolean;
+  /** This appliance. */
+  ownId(): string;
+  /** Whether this appliance acts for a group, or for a pair, now. */
+  acts(groupId: string): boolean;
 }
 
 /** One of the appliances that may activate a device. */
@@ -46,6 +50,16 @@ export interface Activations {
    */
   elsewhere(devices: readonly number[]): Promise<[device: number, endpoint: number][]>;
   /**
+   * Which of some devices, by internal key, this appliance takes on. A message that it alone has goes to all that it may
+   * activate. One that all have (`isShared`) goes to those for which it acts; where it acts for none, to all that it may
+   * activate, should its turn come. `covered`: ids of the groups and pairs that the message's devices are in here, where others
+   * may activate them as well. `elsewhere` as above.
+   */
+  share(
+    devices: readonly number[],
+    isShared: boolean,
+  ): Promise<{ elsewhere: [device: number, endpoint: number][]; covered: string[] }>;
+  /**
    * Internal keys, ascending, of the devices that are in a group that `chosen` means; with `anyRank` of all that such a
    * group describes. The group `except` counts as if there were none. Defunct devices are in no group.
    */
@@ -73,6 +87,13 @@ interface Ranked {
   candidates: (Candidate & { pk: number })[];
 }
 
+/** A device with the appliance that serves it, by internal keys, and the group or pair that it is in. */
+interface Placed {
+  pk: number;
+  endpoint: number;
+  group: Ranked | null;
+}
+
 /** Devices whose appliance is looked up at once: some ms. */
 const LOOKED_UP_AT_ONCE = 2_000;
 
@@ -80,6 +101,31 @@ const LOOKED_UP_AT_ONCE = 2_000;
 export function createActivations(needs: ActivationNeeds): Activations {
   const { reader, clock, described } = needs;
   const ranked = (): Ranked[] => rankedGroups(needs);
+
+  /** Hands each device to `found` with the group or pair that it is in, in pieces. */
+  async function eachPlaced(devices: readonly number[], found: (device: Placed) => void): Promise<void> {
+    const groups = ranked();
+    const pairs = pairsByPrimary(needs);
+    if (devices.length === 0 || groups.length + pairs.size === 0) return;
+    for (let at = 0; at < devices.length; at += LOOKED_UP_AT_ONCE) {
+      const keys = JSON.stringify(devices.slice(at, at + LOOKED_UP_AT_ONCE));
+      const serving = reader.all<{ pk: number; endpoint: number }>(
+        "SELECT pk, endpoint_pk AS endpoint FROM devices WHERE pk IN (SELECT value FROM json_each(?))",
+        keys,
+      );
+      await described.whenKnown(idsOf(groups), (sets) => {
+        for (const { pk, endpoint } of serving) {
+          found({ pk, endpoint, group: groupOf(pk, groups, sets) ?? pairs.get(endpoint) ?? null });
+        }
+      });
+      await new Promise<void>((resolve) => clock.soon(resolve));
+    }
+  }
+
+  const isMember = ({ candidates }: Ranked): boolean =>
+    candidates.some(({ endpointId }) => endpointId === needs.ownId());
+  const actingFor = ({ endpoint, group }: Placed): number => (group ? (chosenOf(group)?.pk ?? 0) : endpoint);
+
   return {
     async of({ pk, endpointId }) {
       const groups = ranked();
@@ -91,25 +137,33 @@ export function createActivations(needs: ActivationNeeds): Activations {
       return idsOf(ranked()).filter((id) => describing.has(id));
     },
     async elsewhere(devices) {
-      const groups = ranked();
-      if (groups.length === 0 || devices.length === 0) return [];
       const found: [number, number][] = [];
-      for (let at = 0; at < devices.length; at += LOOKED_UP_AT_ONCE) {
-        const keys = JSON.stringify(devices.slice(at, at + LOOKED_UP_AT_ONCE));
-        const serving = reader.all<{ pk: number; endpoint: number }>(
-          "SELECT pk, endpoint_pk AS endpoint FROM devices WHERE pk IN (SELECT value FROM json_each(?))",
-          keys,
-        );
-        await described.whenKnown(idsOf(groups), (sets) => {
-          for (const { pk, endpoint } of serving) {
-            const group = groupOf(pk, groups, sets);
-            const acting = group ? (chosenOf(group)?.pk ?? 0) : endpoint;
-            if (acting !== endpoint) found.push([pk, acting]);
-          }
-        });
-        await nextTurn(clock);
-      }
+      await eachPlaced(devices, (device) => {
+        const acting = device.group && isMember(device.group) ? ownKey(needs) : actingFor(device);
+        if (acting !== device.endpoint) found.push([device.pk, acting]);
+      });
       return found;
+    },
+    async share(devices, isShared) {
+      const own = ownKey(needs);
+      const placed: (Placed & { ours: "mine" | "standby" | null })[] = [];
+      await eachPlaced(devices, (device) => {
+        const { group, endpoint } = device;
+        const isAlone = !group || group.candidates.length < 2;
+        const takes = isAlone ? endpoint === own || (group !== null && isMember(group)) : isMember(group);
+        const acts = isAlone || !isShared || needs.acts(group.id);
+        placed.push({ ...device, ours: takes ? (acts ? "mine" : "standby") : null });
+      });
+      // Those that are another's are covered for by a whole message, not by a part of one that sounds already.
+      const taken = placed.some(({ ours }) => ours === "mine") ? "mine" : "standby";
+      const elsewhere: [number, number][] = [];
+      const covered = new Set<string>();
+      for (const { ours, group, ...device } of placed) {
+        const acting = ours === taken ? own : actingFor({ ...device, group });
+        if (acting !== device.endpoint) elsewhere.push([device.pk, acting]);
+        if (ours === taken && isShared && group && group.candidates.length > 1) covered.add(group.id);
+      }
+      return { elsewhere, covered: [...covered] };
     },
     async inGroups(chosen, { anyRank = false, except } = {}) {
       const groups = ranked().filter(({ id }) => id !== except);
@@ -149,6 +203,30 @@ export function countActivated(
 /** Ids of all activation groups, the one that wins first. @source service-api.md, /v1/activation-groups */
 export function rankOf(reader: Reader): string[] {
   return reader.all<{ id: string }>("SELECT id FROM activation_groups ORDER BY priority, pk").map(({ id }) => id);
+}
+
+/** Pairs by the internal key of the first appliance: it serves devices that no group describes. */
+function pairsByPrimary({ reader, isReachable }: ActivationNeeds): Map<number, Ranked> {
+  const lines = reader.all<{ key: number; id: string; name: string; pk: number; endpoint: string; called: string | null }>(
+    `SELECT p.pk AS key, p.id, p.name, e.pk, e.id AS endpoint, e.name AS called FROM failover_pairs p
+     JOIN endpoints e ON e.pk IN (p.primary_endpoint_pk, p.backup_endpoint_pk)
+     ORDER BY p.pk, e.pk <> p.primary_endpoint_pk`,
+  );
+  const pairs = new Map<number, Ranked>();
+  for (let at = 0; at + 1 < lines.length; at += 2) {
+    const two = lines.slice(at, at + 2);
+    const [first] = two as [(typeof lines)[number]];
+    const candidates = two.map(({ pk, endpoint, called }) => {
+      return { pk, endpointId: endpoint, endpointName: called, reachable: isReachable(endpoint) };
+    });
+    const { key, id, name } = first;
+    if (!pairs.has(first.pk)) pairs.set(first.pk, { pk: key, id, name, priority: 0, candidates });
+  }
+  return pairs;
+}
+
+function ownKey({ reader, ownId }: ActivationNeeds): number {
+  return reader.one<{ pk: number }>("SELECT pk FROM endpoints WHERE id = ?", ownId())?.pk ?? 0;
 }
 
 /** At most 200 groups with at most 100 appliances each. */

@@ -24,6 +24,25 @@ export interface FilterableDevice {
   description: string;
   type: string;
   readonly attributes: Readonly<Record<string, unknown>>;
+  /** What filters and groups found out about it, so that each asks once; made by the first that asks. */
+  memory?: DeviceMemory;
+}
+
+/** What was found out about a device as it was read. */
+export interface DeviceMemory {
+  /** Texts of its attributes: at least one each. */
+  plain: Map<string, readonly string[]>;
+  folded: Map<string, readonly string[]>;
+  /** Whether one of its texts fits a pattern. */
+  fits: Map<string, boolean>;
+  /** Groups that it is in or not, as far as others are based on them. */
+  groups: Map<object, boolean>;
+}
+
+/** The memory of a device. */
+export function memoryOf(device: FilterableDevice): DeviceMemory {
+  device.memory ??= { plain: new Map(), folded: new Map(), fits: new Map(), groups: new Map() };
+  return device.memory;
 }
 
 /** True when the device is meant. */
@@ -117,62 +136,42 @@ function faultOf(number: number, detail: string): Error {
   return invalidValue("filters", `Filter ${number}: ${detail}`);
 }
 
-/** The texts of a device that filters ask for, each found once however many filters ask. */
-export interface DeviceTexts {
-  /** Texts of an attribute: at least one. `folded` for comparisons without case. */
-  of(device: FilterableDevice, attribute: string, folded: boolean): readonly string[];
-  /** The test of a pattern, made once for all filters that say the same. */
-  patterns: Map<string, (value: string) => boolean>;
-}
+/** Tests of patterns that were compiled, so that many filters that say the same have one. */
+export type Patterns = Map<string, (value: string) => boolean>;
 
 /** Patterns that are remembered; those in use stay, whatever is forgotten. own choice */
 const MOST_PATTERNS = 10_000;
 
-/** Makes a memory of one device, the one that was asked about last. */
-export function createDeviceTexts(): DeviceTexts {
-  let known: FilterableDevice | null = null;
-  const plain = new Map<string, readonly string[]>();
-  const folded = new Map<string, readonly string[]>();
-  return {
-    patterns: new Map(),
-    of(device, attribute, isFolded) {
-      if (known !== device) {
-        known = device;
-        plain.clear();
-        folded.clear();
-      }
-      const memory = isFolded ? folded : plain;
-      const found = memory.get(attribute);
-      if (found) return found;
-      const values = valuesOf(device, attribute);
-      const texts = isFolded ? values.map((value) => value.toLowerCase()) : values;
-      memory.set(attribute, texts);
-      return texts;
-    },
-  };
+/** Texts of an attribute, found once however many filters ask; `isFolded` for comparisons without case. */
+function textsOf(device: FilterableDevice, attribute: string, isFolded: boolean): readonly string[] {
+  const { folded, plain } = memoryOf(device);
+  const memory = isFolded ? folded : plain;
+  const found = memory.get(attribute);
+  if (found) return found;
+  const values = valuesOf(device, attribute);
+  const texts = isFolded ? values.map((value) => value.toLowerCase()) : values;
+  memory.set(attribute, texts);
+  return texts;
 }
 
 /**
  * Makes the test of one filter. An attribute with several values matches when one of them does; one that is absent
  * counts as the empty text. own choice: the comparison looks anywhere in the value for MATCHES_REGEX (use ^ and $).
  */
-export function compileFilter(filter: DeviceFilter, number: number, texts = createDeviceTexts()): DevicePredicate {
+export function compileFilter(filter: DeviceFilter, number: number, patterns: Patterns = new Map()): DevicePredicate {
   const { attribute, complement, caseSensitive, comparison } = filter;
-  const matches = textTest(filter, number, texts.patterns);
-  const isFolded = !caseSensitive && comparison !== "MATCHES_REGEX";
+  if (comparison === "MATCHES_REGEX") return patternTest(filter, number, patterns);
+  const matches = textTest(comparison, caseSensitive ? filter.value : filter.value.toLowerCase());
   return (device) => {
-    const values = texts.of(device, attribute, isFolded);
+    const values = textsOf(device, attribute, !caseSensitive);
     const [first] = values;
     return (values.length === 1 ? matches(first as string) : values.some(matches)) !== complement;
   };
 }
 
-/** The test of a text, in lower case where case does not matter. */
-function textTest(filter: DeviceFilter, number: number, patterns: DeviceTexts["patterns"]): (value: string) => boolean {
-  const wanted = filter.caseSensitive ? filter.value : filter.value.toLowerCase();
-  switch (filter.comparison) {
-    case "MATCHES_REGEX":
-      return patternTest(filter, number, patterns);
+/** The test of a text; both are in lower case where case does not matter. */
+function textTest(comparison: Exclude<Comparison, "MATCHES_REGEX">, wanted: string): (value: string) => boolean {
+  switch (comparison) {
     case "BEGINS_WITH":
       return (value) => value.startsWith(wanted);
     case "CONTAINS":
@@ -184,27 +183,31 @@ function textTest(filter: DeviceFilter, number: number, patterns: DeviceTexts["p
   }
 }
 
-/** Patterns are what costs: the last answer stands for other filters that say the same, and for the next such value. */
-function patternTest(
-  filter: DeviceFilter,
-  number: number,
-  patterns: DeviceTexts["patterns"],
-): (value: string) => boolean {
+/** Patterns are what costs: a device remembers the answer for all filters that say the same. */
+function patternTest(filter: DeviceFilter, number: number, patterns: Patterns): DevicePredicate {
+  const { attribute, complement, caseSensitive, value: written } = filter;
+  const key = `${caseSensitive} ${attribute}\n${written}`;
+  const matches = matchesOf(filter, number, patterns);
+  return (device) => {
+    const { fits } = memoryOf(device);
+    let fit = fits.get(key);
+    if (fit === undefined) {
+      fit = textsOf(device, attribute, false).some(matches);
+      fits.set(key, fit);
+    }
+    return fit !== complement;
+  };
+}
+
+function matchesOf(filter: DeviceFilter, number: number, patterns: Patterns): (value: string) => boolean {
   const key = `${filter.caseSensitive} ${filter.value}`;
   const known = patterns.get(key);
   if (known) return known;
   const pattern = compilePattern(filter, number);
-  let last: string | null = null;
-  let answer = false;
-  const test = (value: string): boolean => {
-    if (value === last) return answer;
-    answer = pattern.test(value.slice(0, MOST_TESTED));
-    last = value;
-    return answer;
-  };
+  const matches = (value: string): boolean => pattern.test(value.slice(0, MOST_TESTED));
   if (patterns.size >= MOST_PATTERNS) patterns.clear();
-  patterns.set(key, test);
-  return test;
+  patterns.set(key, matches);
+  return matches;
 }
 
 function compilePattern(filter: DeviceFilter, number: number): RE2JS {

@@ -13,20 +13,24 @@ export function emptySet(places = 0): DeviceSet {
 
 /** Puts the device of a place in, or takes it out. */
 export function setMember(set: DeviceSet, place: number, isMember: boolean): void {
-  const word = place >>> 5;
-  if (word >= set.words.length) {
-    if (!isMember) return;
-    const words = new Uint32Array(Math.max(word + 1, set.words.length * 2));
-    words.set(set.words);
-    set.words = words;
-  }
-  const before = set.words[word] as number;
-  set.words[word] = isMember ? before | (1 << (place & 31)) : before & ~(1 << (place & 31));
+  const mask = 1 << (place & 31);
+  setWord(set, place >>> 5, mask, isMember ? mask : 0);
 }
 
 /** Whether the device of a place is in the set. */
 export function hasMember({ words }: DeviceSet, place: number): boolean {
   return (((words[place >>> 5] ?? 0) >>> (place & 31)) & 1) === 1;
+}
+
+/** Puts the devices of one word in (`ones`) or takes them out; those not in `mask` stay as they are. */
+export function setWord(set: DeviceSet, word: number, mask: number, ones: number): void {
+  if (word >= set.words.length) {
+    if (ones === 0) return;
+    const words = new Uint32Array(Math.max(word + 1, set.words.length * 2));
+    words.set(set.words);
+    set.words = words;
+  }
+  set.words[word] = ((set.words[word] as number) & ~mask) | ones;
 }
 
 /** What is in at least one of the sets. */

@@ -1,11 +1,11 @@
 import { invalidValue } from "../base/errors.ts";
 import {
   compileFilter,
-  createDeviceTexts,
   type DeviceFilter,
   type DevicePredicate,
-  type DeviceTexts,
   type FilterableDevice,
+  memoryOf,
+  type Patterns,
   readFilters,
 } from "./device-filter.ts";
 import { evaluateExpression, parseLogicalExpression } from "./logical-expression.ts";
@@ -26,9 +26,14 @@ export interface GroupDefinition {
   exclusionIds: readonly string[];
 }
 
-/** A group ready to be asked; `contains` says whether a device is a member. */
+/** A group ready to be asked. */
 export interface CompiledGroup {
-  contains(device: FilterableDevice): boolean;
+  /** Whether a device is a member. */
+  contains: DevicePredicate;
+  /** It may take ms to say so: it has patterns, or is based on others. */
+  isCostly: boolean;
+  /** The same, remembered by the device: for groups that are based on it. */
+  containsForOthers: DevicePredicate;
 }
 
 /** own choice, as the declaration of device-groups */
@@ -75,10 +80,10 @@ function texts(input: unknown, field: string, most: number): string[] {
  * own choice: OR and AND without a filter take all devices of the base groups, and nothing where there are no base
  * groups, so that a half-finished group never means everybody.
  */
-export function compileFilters(group: GroupDefinition, texts = createDeviceTexts()): DevicePredicate {
+export function compileFilters(group: GroupDefinition, patterns: Patterns = new Map()): DevicePredicate {
   if (group.filterType === "ACCEPT") return () => true;
   if (group.filterType === "REJECT") return () => false;
-  const tests = group.filters.map((filter, index) => compileFilter(filter, index + 1, texts));
+  const tests = group.filters.map((filter, index) => compileFilter(filter, index + 1, patterns));
   if (tests.length === 0) return () => group.baseDeviceGroupIds.length > 0;
   if (group.filterType === "OR") return (device) => tests.some((test) => test(device));
   if (group.filterType === "AND") return (device) => tests.every((test) => test(device));
@@ -89,13 +94,13 @@ export function compileFilters(group: GroupDefinition, texts = createDeviceTexts
 /**
  * Compiles groups that may be based on each other; a base group that is not among them has no members.
  * Members = (filters over the base groups' members, or over all devices when there are none) + additions - exclusions.
- * Each group is asked at most once per device, whatever way the bases lead; a circle ends there.
+ * A group is asked at most twice about a device, whatever way the bases lead; a circle ends there.
  * @source decisions.md 11
  */
 export function compileGroups(groups: ReadonlyMap<string, GroupDefinition>): ReadonlyMap<string, CompiledGroup> {
   const compiled = new Map<string, CompiledGroup>();
-  const texts = createDeviceTexts();
-  for (const [id, group] of groups) compiled.set(id, compileGroup(group, compiled, texts));
+  const patterns: Patterns = new Map();
+  for (const [id, group] of groups) compiled.set(id, compileGroup(group, compiled, patterns));
   return compiled;
 }
 
@@ -103,32 +108,35 @@ export function compileGroups(groups: ReadonlyMap<string, GroupDefinition>): Rea
 export function compileGroup(
   group: GroupDefinition,
   others: ReadonlyMap<string, CompiledGroup>,
-  texts: DeviceTexts,
+  patterns: Patterns,
 ): CompiledGroup {
-  const passes = compileFilters(group, texts);
+  const passes = compileFilters(group, patterns);
   const additions = new Set(group.additionIds.map(fold));
   const exclusions = new Set(group.exclusionIds.map(fold));
+  const { baseDeviceGroupIds: bases } = group;
   const inBase: DevicePredicate =
-    group.baseDeviceGroupIds.length === 0
+    bases.length === 0
       ? () => true
-      : (device) => group.baseDeviceGroupIds.some((id) => others.get(id)?.contains(device) ?? false);
+      : (device) => bases.some((id) => others.get(id)?.containsForOthers(device) ?? false);
   const isNamed = (ids: ReadonlySet<string>, device: FilterableDevice): boolean =>
     ids.size > 0 && ids.has(fold(device.icopId));
   const decide: DevicePredicate = (device) =>
     !isNamed(exclusions, device) && (isNamed(additions, device) || (inBase(device) && passes(device)));
-  let last: FilterableDevice | null = null;
-  let answer = false;
-  return {
-    contains(device) {
-      // By the object, not by its key: a device that was read again may have changed.
-      if (last === device) return answer;
-      // Set before deciding: a circle of bases comes back here and finds no member.
-      last = device;
-      answer = false;
-      answer = decide(device);
-      return answer;
-    },
+  const self = {};
+  const containsForOthers: DevicePredicate = (device) => {
+    const { groups } = memoryOf(device);
+    const known = groups.get(self);
+    if (known !== undefined) return known;
+    // Set before deciding: a circle of bases comes back here and finds no member.
+    groups.set(self, false);
+    const answer = decide(device);
+    groups.set(self, answer);
+    return answer;
   };
+  // What has no bases is asked often and remembered by nobody.
+  const contains = bases.length === 0 ? decide : containsForOthers;
+  const isCostly = bases.length > 0 || group.filters.some(({ comparison }) => comparison === "MATCHES_REGEX");
+  return { contains, containsForOthers, isCostly };
 }
 
 function fold(icopId: string): string {

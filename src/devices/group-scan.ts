@@ -74,6 +74,8 @@ export interface DeviceSelection {
   includeDefunct?: boolean;
   /** Rows of one read; 200 unless given. */
   most?: number;
+  /** Only devices up to this key. */
+  upTo?: number;
 }
 
 /** Every device in order of its key; those that appear or go meanwhile may be seen or not. */
@@ -109,14 +111,13 @@ export async function scanDevices(
 export function readDevices(
   reader: Reader,
   after: number,
-  { includeDefunct, most = ROWS_PER_READ }: DeviceSelection,
+  { includeDefunct, most = ROWS_PER_READ, upTo = Number.MAX_SAFE_INTEGER }: DeviceSelection,
 ): DeviceLine[] {
   const living = includeDefunct ? "" : "AND defunct IS NOT 1";
   return reader.all<DeviceLine>(
     `SELECT ${DEVICE_COLUMNS} FROM devices
-     WHERE pk > ? ${living} ORDER BY pk LIMIT ?`,
-    after,
-    most,
+     WHERE pk > ? AND pk <= ? ${living} ORDER BY pk LIMIT ?`,
+    ...[after, upTo, most],
   );
 }
 

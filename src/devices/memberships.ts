@@ -1,6 +1,15 @@
 import { nextTurn } from "../base/clock.ts";
 import type { Events } from "../base/events.ts";
-import { createPlaces, type DevicePlaces, type DeviceSet, emptySet, setMember, unionOf } from "./device-sets.ts";
+import type { FilterableDevice } from "./device-filter.ts";
+import {
+  createPlaces,
+  type DevicePlaces,
+  type DeviceSet,
+  emptySet,
+  setMember,
+  setWord,
+  unionOf,
+} from "./device-sets.ts";
 import type { CompiledGroup } from "./group-definition.ts";
 import { DEVICE_COLUMNS, type DeviceLine, deviceOf, type GroupNeeds, readDevices, SLICE_MS } from "./group-scan.ts";
 import { createStoredGroups, type GroupSource } from "./stored-groups.ts";
@@ -39,6 +48,26 @@ interface Entry {
   isWhole: boolean;
 }
 
+interface PlacedDevice {
+  place: number;
+  device: FilterableDevice;
+}
+
+/** Asks an entry about devices; those whose places share a word of its set are written at once. */
+function askAbout({ group, set }: Entry, devices: readonly PlacedDevice[]): void {
+  let [word, mask, ones] = [0, 0, 0];
+  for (const { place, device } of devices) {
+    if (place >>> 5 !== word) {
+      setWord(set, word, mask, ones);
+      [word, mask, ones] = [place >>> 5, 0, 0];
+    }
+    const bit = 1 << (place & 31);
+    mask |= bit;
+    if (group.contains(device)) ones |= bit;
+  }
+  setWord(set, word, mask, ones);
+}
+
 /** Something done in slices: true once it is done, false when the time was over before. */
 type Step = (until: number) => boolean;
 
@@ -52,9 +81,8 @@ interface Telling {
 
 /** Groups asked about one device before looking at the clock. */
 const ASKED_AT_ONCE = 16;
-/** Rows read at once after a pause, and later: many groups take long over few devices. */
-const FIRST_ROWS = 4;
-const MOST_ROWS = 200;
+/** Devices that a group is asked about in a row: as many as stand in a word of its set. */
+const BLOCK = 32;
 /** What the sets of all groups may take together; those not used for the longest time go. own choice */
 const MOST_BYTES = 48 * 1_048_576;
 /** Between two slices that nobody waits for. own choice */
@@ -108,25 +136,43 @@ export function createMemberships(needs: MembershipNeeds): Memberships {
     return asked.length;
   }
 
-  /** Asks entries about every device. Rows are read again after a pause, so that each is asked about as it is. */
+  /**
+   * Asks entries about every device: one after the other about all devices of a block, then of the next one. A block that
+   * a pause cuts in two is read again, so that each device is asked about as it is.
+   */
   function filling(asked: readonly Entry[]): Step {
-    let [after, next] = [0, 0];
+    let after = 0;
+    let upTo: number | null = null;
+    let next = 0;
+    /** Key up to which the entry that is next was asked. */
+    let askedUpTo = 0;
     return (until) => {
-      for (let most = FIRST_ROWS; ; ) {
-        const lines = readDevices(reader, after, { most });
-        most = Math.min(MOST_ROWS, most * 2);
-        for (const line of lines) {
-          next = ask(line, asked, next, until);
-          if (next < asked.length) return false;
-          [after, next] = [line.pk, 0];
+      for (;;) {
+        const block = readDevices(reader, after, { most: BLOCK, ...(upTo === null ? {} : { upTo }) }).map(placed);
+        upTo ??= block.at(-1)?.device.pk ?? null;
+        if (upTo === null) break;
+        while (next < asked.length) {
+          const entry = asked[next] as Entry;
+          if (!entry.group.isCostly) askAbout(entry, block);
+          else {
+            for (const each of block) {
+              if (each.device.pk <= askedUpTo) continue;
+              askAbout(entry, [each]);
+              askedUpTo = each.device.pk;
+              if (isOver(until)) return false;
+            }
+          }
+          [next, askedUpTo] = [next + 1, 0];
           if (isOver(until)) return false;
         }
-        if (lines.length > 0) continue;
-        for (const entry of asked) entry.isWhole = true;
-        return true;
+        [after, upTo, next] = [upTo, null, 0];
       }
+      for (const entry of asked) entry.isWhole = true;
+      return true;
     };
   }
+
+  const placed = (line: DeviceLine): PlacedDevice => ({ place: places.take(line), device: deviceOf(line) });
 
   /** Tells entries of the devices that changed; `settles` when nobody needs to be told of them again. */
   function following(asked: () => readonly Entry[], settles: boolean): Step {

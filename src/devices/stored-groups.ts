@@ -1,5 +1,5 @@
 import type { Reader } from "../store/store.ts";
-import { createDeviceTexts } from "./device-filter.ts";
+import type { Patterns } from "./device-filter.ts";
 import { type CompiledGroup, compileGroup, type GroupDefinition } from "./group-definition.ts";
 import { definitionOf, type GroupLine } from "./group-scan.ts";
 
@@ -48,7 +48,7 @@ export function createStoredGroups(reader: Reader, { select }: GroupSource): Sto
   const definitions = new Map<string, GroupDefinition>();
   const compiled = new Map<string, CompiledGroup>();
   const touched = new Set<string>();
-  const texts = createDeviceTexts();
+  const patterns: Patterns = new Map();
   /** Internal key up to which all were read; null once that is done. */
   let readUpTo: number | null = 0;
 
@@ -58,7 +58,7 @@ export function createStoredGroups(reader: Reader, { select }: GroupSource): Sto
     if (line === null) return;
     const definition = definitionOf(line);
     definitions.set(id, definition);
-    compiled.set(id, compileGroup(definition, compiled, texts));
+    compiled.set(id, compileGroup(definition, compiled, patterns));
   }
 
   /** The group and all that are based on it, directly or through others. */

@@ -20,7 +20,7 @@ const TONES = { GREEN: "good", YELLOW: "warn", RED: "bad" } as const;
 export function HealthHistory() {
   const { t, name } = useWords();
   return (
-    <section className="card" aria-label={t("graphs.history")}>
+    <section className="card">
       <h2>{t("graphs.history")}</h2>
       <div className="members-table">
         <ListTable<HealthEventRow>
@@ -75,7 +75,7 @@ export function Runs() {
         ? t("graphs.stopped")
         : t("graphs.cut-off", { how: ending ?? "" });
   return (
-    <section className="card" aria-label={t("graphs.runs")}>
+    <section className="card">
       <h2>{t("graphs.runs")}</h2>
       <FaultLine error={read.error} />
       <table className="numbers">
