@@ -1,4 +1,5 @@
 import { createTransport, type SendMailOptions } from "nodemailer";
+import type { Handed } from "#plugin-api";
 
 /** How the mail server is reached. */
 export interface ServerAddress {
@@ -14,15 +15,12 @@ export interface ServerAddress {
   dkim: { domainName: string; keySelector: string; privateKey: string } | null;
 }
 
-/** What became of a mail: taken by the server, refused for good, not taken now; `server` says that it is the server's fault. */
-export type SendResult = { taken: true } | { taken: false; reason: string; retryable: boolean; server: boolean };
-
 /** A mail server, with a few connections that are kept. */
 export interface MailServer {
-  /** Never rejects. */
-  send(mail: SendMailOptions): Promise<SendResult>;
+  /** Never rejects. `accepted` is the most that a mail server can prove: it will deliver the mail, or send it back. */
+  send(mail: SendMailOptions): Promise<Handed>;
   /** Whether it would take mails now. */
-  greet(): Promise<SendResult>;
+  greet(): Promise<Handed>;
   close(): void;
 }
 
@@ -62,10 +60,10 @@ export function openMailServer(address: ServerAddress): MailServer {
     socketTimeout: ANSWER_MS,
     disableUrlAccess: true,
   });
-  const attempt = async (work: () => Promise<unknown>): Promise<SendResult> => {
+  const attempt = async (work: () => Promise<unknown>): Promise<Handed> => {
     try {
       await work();
-      return { taken: true };
+      return { taken: true, level: "accepted" };
     } catch (error) {
       return refusalOf(error, host);
     }
@@ -85,13 +83,13 @@ interface SmtpError {
   message: string;
 }
 
-function refusalOf(error: unknown, host: string): SendResult {
+function refusalOf(error: unknown, host: string): Handed {
   const { code = "", responseCode, response, message } = error as SmtpError;
   const words = SERVER_FAULTS[code];
   const said = response ?? message;
   if (words !== undefined) {
-    return { taken: false, reason: `the mail server ${host}: ${words} (${said})`, retryable: true, server: true };
+    return { taken: false, reason: `the mail server ${host}: ${words} (${said})`, retryable: true, down: true };
   }
   const isFinal = responseCode !== undefined && responseCode >= 500;
-  return { taken: false, reason: `the mail server refused it: ${said}`, retryable: !isFinal, server: false };
+  return { taken: false, reason: `the mail server refused it: ${said}`, retryable: !isFinal, down: false };
 }

@@ -1,16 +1,19 @@
 import { isIP } from "node:net";
 import { CallerError } from "../base/errors.ts";
 import { isUuid } from "../base/ids.ts";
-import type { AudioTarget } from "../plugin-api/index.ts";
+import type { AudioTarget, TextMessage } from "../plugin-api/index.ts";
 import { takeDeviceReport } from "./device-reports.ts";
 import type { PluginHostNeeds } from "./host-needs.ts";
 import { getState, setState } from "./plugin-state.ts";
 import { listRows } from "./row-lists.ts";
 import type { HostMethod } from "./wire.ts";
 
+/** own choice: more than ten text messages in one */
+const LONGEST_MESSAGE = 2_000;
+
 /** What answering plugins needs. */
 export interface AnswerNeeds
-  extends Pick<PluginHostNeeds, "store" | "by" | "endpointId" | "openStream" | "confirm" | "trigger"> {
+  extends Pick<PluginHostNeeds, "store" | "by" | "endpointId" | "openStream" | "confirm" | "receive" | "trigger"> {
   findProvider(type: string, deviceIdentifier: string): string | null;
   /** Names of the resources that the plugin's manifest grants. */
   grants: readonly string[];
@@ -28,6 +31,8 @@ export async function answerCall(
       return needs.openStream(plugin, checkedTarget(args[0]), checkedId(args[1], "stream.open: a notification"));
     case "confirm":
       return needs.confirm(plugin, checkedId(args[0], "confirm: a recipient"), checkedOption(args[1]));
+    case "receive":
+      return needs.receive(checkedMessage(args[0]));
     case "trigger":
       return needs.trigger(plugin, args[0]);
     case "devices.report":
@@ -58,6 +63,13 @@ function checkedTarget(given: unknown): Omit<AudioTarget, "ssrc"> {
 function checkedId(given: unknown, what: string): string {
   if (!isUuid(given)) throw new CallerError("invalid-value", `${what} is named by its id`);
   return given;
+}
+
+function checkedMessage(given: unknown): TextMessage {
+  const { from, text } = (given ?? {}) as Record<string, unknown>;
+  if (typeof from !== "string" || typeof text !== "string" || text.length > LONGEST_MESSAGE)
+    throw new CallerError("invalid-value", "receive: from and text are texts, the latter of 2,000 characters at most");
+  return { from, text };
 }
 
 function checkedOption(given: unknown): string {

@@ -2,7 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Events } from "../base/events.ts";
 import type { Log } from "../base/log.ts";
 import type { Outcome } from "../broadcast/providers.ts";
-import type { AudioTarget } from "../plugin-api/index.ts";
+import type { AudioTarget, TextMessage, TextReply } from "../plugin-api/index.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { By, Store } from "../store/store.ts";
 import type { InstalledPlugin } from "./installed-plugins.ts";
@@ -28,6 +28,8 @@ export interface PluginHostNeeds {
   /** Resolves when the first packet to the target has left. */
   openStream(provider: string, target: Omit<AudioTarget, "ssrc">, notificationId: string): Promise<void>;
   confirm(provider: string, recipientId: string, option: string): Promise<void>;
+  /** Takes a text message from a person. */
+  receive(message: TextMessage): Promise<TextReply>;
   /** Checks and stores an input from outside; resolves when it is stored, and what follows is not the host's to wait for. */
   trigger(plugin: string, input: unknown): Promise<void>;
   /** How plugins are run: each in a thread of its own unless given. */

@@ -1,7 +1,7 @@
 import { createAddressPolicy } from "../base/address-policy.ts";
 import { BugError, UpstreamError } from "../base/errors.ts";
 import { policedFetch } from "../base/policed-fetch.ts";
-import type { PluginContext, PluginEvents, PluginRequestHandler } from "../plugin-api/index.ts";
+import type { PluginContext, PluginEvents, PluginRequestHandler, TextReply } from "../plugin-api/index.ts";
 import type { HostCalls } from "./host-calls.ts";
 import type { OutcomeBatch } from "./outcome-batch.ts";
 import { type OwnPortNeeds, openOwnPort } from "./own-port.ts";
@@ -51,6 +51,7 @@ export function makeContext(parts: ContextParts): PluginContext {
     },
     stream: { open: (target, notificationId) => calls.call("stream.open", target, notificationId).then(() => {}) },
     confirm: (recipientId, option) => calls.call("confirm", recipientId, option).then(() => {}),
+    receive: async (message) => (await calls.call("receive", message)) as TextReply,
     trigger: (input) => calls.call("trigger", input).then(() => {}),
     devices: { report: (devices) => calls.call("devices.report", devices).then(() => {}) },
     listen: (name, handler) => listen(name, handler, urls, parts),

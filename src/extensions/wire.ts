@@ -41,6 +41,7 @@ export interface OutcomeNote {
 export type HostMethod =
   | "stream.open"
   | "confirm"
+  | "receive"
   | "trigger"
   | "devices.report"
   | "resources.list"

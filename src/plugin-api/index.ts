@@ -1,11 +1,14 @@
 import type { Clock } from "../base/clock.ts";
 import type { EventMap } from "../base/events.ts";
 import type { Field, ValueOf } from "../schema/field.ts";
+import type { TextMessage, TextReply } from "./text-message.ts";
 import type { TriggerInput } from "./trigger-input.ts";
 
 export type { Clock, Timer } from "../base/clock.ts";
 export { boolean, integer, json, list, number, object, option, secret, text } from "../schema/field.ts";
 export { eventKey, type Machine, machineInput, saidIn } from "./machine-input.ts";
+export { createOutbox, type Handed, type Outbox } from "./outbox.ts";
+export type { TextMessage, TextReply } from "./text-message.ts";
 export type { CallReport, TriggerInput } from "./trigger-input.ts";
 
 /** How far a delivery is proven, in rising order; the last three end it without proof. @source interfaces.md, Ledger levels */
@@ -159,6 +162,8 @@ export interface PluginContext<C = Readonly<Record<string, unknown>>> {
   };
   /** A recipient's answer to a confirmation request. */
   confirm(recipientId: string, option: string): Promise<void>;
+  /** A text message from a person: an answer, or a word to join or leave; resolves when it is stored. */
+  receive(message: TextMessage): Promise<TextReply>;
   /** Starts a message from outside; resolves when the input is stored. */
   trigger(input: TriggerInput): Promise<void>;
   devices: {

@@ -4,7 +4,7 @@ import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 
 type Row = Record<string, unknown> & { id: string };
 
-describe("a message by mail", () => {
+describe("a message by mail and text", () => {
   let daemon: TestDaemon;
   let server: TestMailServer;
 
@@ -75,5 +75,28 @@ describe("a message by mail", () => {
     expect(await late.text()).toContain("Too late");
     const devices = await daemon.call<{ data: Row[] }>("GET", `/notifications/${notificationId}/devices`);
     expect(devices.body.data).toMatchObject([{ type: "email", level: "accepted" }]);
+  });
+
+  it("is answered by a text message, too", async () => {
+    const extensions = await daemon.call<{ data: Row[] }>("GET", "/extensions?type=device");
+    const sms = extensions.body.data.find(({ name }) => name === "sms");
+    const gateway = { transport: "http", gatewayUrl: "http://127.0.0.1:9/send", inboundToken: "t0ken" };
+    await daemon.call("PUT", `/extensions/${sms?.id}`, { config: gateway, disabled: false });
+    const userId = await make("/users", { name: "Bob", email: "bob@example.org" });
+    await make(`/users/${userId}/devices`, { type: "SMS", deviceIdentifier: "+49 170 1234567" });
+    const confirmationRequestId = await make("/confirmation-requests", { name: "Here?", options: ["Yes", "No"] });
+    const message = { subject: "Roll call", userIds: [userId], confirmationRequestId };
+    const notificationId = await make("/notifications", message);
+    const recipients = `/notifications/${notificationId}/recipients`;
+    const bring = async (): Promise<number> => {
+      const body = JSON.stringify({ from: "491701234567", text: "2" });
+      const headers = { "content-type": "application/json", authorization: "Bearer t0ken" };
+      return (await fetch(`${daemon.url}/x/sms/inbound`, { method: "POST", headers, body })).status;
+    };
+    await expect.poll(bring, { timeout: 20_000 }).toBe(204);
+    const after = await daemon.call<{ data: Row[] }>("GET", recipients);
+    expect(after.body.data).toMatchObject([{ confirmationResponse: "No" }]);
+    const shown = await daemon.call("GET", `/notifications/${notificationId}`);
+    expect(shown.body).toMatchObject({ smsReceived: expect.any(Number) });
   });
 });

@@ -106,6 +106,7 @@ export async function openAppliance(
     },
     openStream: async () => {},
     confirm: async () => {},
+    receive: async () => ({ kind: "unknown" }),
     trigger: async () => {},
     ...more,
   });

@@ -4,11 +4,8 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/email/index.ts";
 import { isAddress } from "../../plugins/email/mail.ts";
-import { createOutbox } from "../../plugins/email/outbox.ts";
-import type { SendResult } from "../../plugins/email/server.ts";
 import { issueCertificate, makeAuthority } from "../../src/operations/make-certificate.ts";
 import type { DeliveryItem } from "../../src/plugin-api/index.ts";
-import { createFakeClock } from "../support/fake-clock.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { itemOf } from "./appliance.ts";
 import { type InlinePlugin, runInline } from "./inline-plugin.ts";
@@ -118,42 +115,6 @@ describe("e-mail", () => {
     const details = { reason: expect.stringContaining("can't be reached"), retryable: true };
     for (const each of failed) expect(each).toMatchObject({ details });
     expect(email.statuses.at(-1)).toMatchObject({ state: "down" });
-  });
-
-  it("tries nothing for a moment once the server could not be reached, then one mail", async () => {
-    const clock = createFakeClock();
-    const down: SendResult = { taken: false, reason: "down", retryable: true, server: true };
-    const tried: number[] = [];
-    const told: [number, boolean][] = [];
-    let result: SendResult = down;
-    const outbox = createOutbox({
-      clock,
-      connections: 1,
-      send: async ({ deliveryId }) => {
-        tried.push(deliveryId);
-        return result;
-      },
-      onResult: ({ deliveryId }, { taken }) => void told.push([deliveryId, taken]),
-    });
-    outbox.add([mailTo(1, "a@example.org"), mailTo(2, "b@example.org")]);
-    await Promise.resolve();
-    outbox.add([mailTo(3, "c@example.org")]);
-    expect({ tried, told }).toEqual({
-      tried: [1],
-      told: [
-        [1, false],
-        [2, false],
-        [3, false],
-      ],
-    });
-    await clock.advance(5_000);
-    result = { taken: true };
-    outbox.add([mailTo(4, "d@example.org"), mailTo(5, "e@example.org")]);
-    await clock.advance(0);
-    expect(told.slice(3)).toEqual([
-      [4, true],
-      [5, true],
-    ]);
   });
 
   it("sends the most urgent first and nothing that was called off", async () => {

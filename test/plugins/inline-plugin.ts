@@ -52,6 +52,8 @@ export interface InlineOptions {
   watches?: readonly string[];
   answer?: AnswerCall;
   clock?: Clock;
+  /** Networks of this machine that `fetch` may reach. */
+  allowedTargets?: readonly string[];
 }
 
 /** Starts a plugin and resolves when it is active; rejects with what `activate` threw. */
@@ -121,7 +123,7 @@ export async function runInline(plugin: PluginDefinition, options: InlineOptions
     config,
     ports: Object.fromEntries(ports.map((name) => [name, { host: "127.0.0.1", port: 0, publicUrl: null }])),
     watches: [...watches],
-    allowedTargets: [],
+    allowedTargets: options.allowedTargets ?? [],
   };
   const active = new Promise<void>((resolve, reject) => {
     started = { resolve, reject };

@@ -1,0 +1,141 @@
+import { timingSafeEqual } from "node:crypto";
+import {
+  type ConfigOf,
+  createOutbox,
+  type DeliveryItem,
+  definePlugin,
+  type Outbox,
+  type PluginContext,
+  type PluginRequest,
+  type PluginResponse,
+  type TextMessage,
+} from "#plugin-api";
+import type { Carrier } from "./carrier.ts";
+import config from "./config.ts";
+import { createHttpCarrier, valuesOf } from "./http-carrier.ts";
+import { numberOf, replyTo, wordsOf } from "./message.ts";
+import { createSmppCarrier } from "./smpp-carrier.ts";
+
+type Context = PluginContext<ConfigOf<typeof config>>;
+
+/** A number that says what nobody knows is answered once in so long: two machines must not talk to each other. own choice */
+const SILENT_MS = 3_600_000;
+const MOST_NUMBERS = 10_000;
+
+/** Text messages: out to each number, answers and STOP back in. */
+export default definePlugin({
+  config,
+  activate(ctx) {
+    const { language } = ctx.config;
+    let outbox: Outbox | null = null;
+    const answer = createAnswering(ctx, (to, text) => carrier?.send(to, text, null));
+    const carrier = openCarrier(ctx, {
+      onMessage: (message) => void answer(message),
+      onState: (state) => outbox?.heard(state),
+    });
+    if (!carrier) return;
+    outbox = createOutbox({
+      ...ctx,
+      atOnce: ctx.config.atOnce,
+      hand: (item) =>
+        carrier.send(numberOf(item.device.deviceIdentifier) ?? "", wordsOf(item, language), item.deliveryId),
+    });
+    const waiting = outbox;
+    ctx.signal.addEventListener("abort", carrier.close, { once: true });
+    ctx.deliver((batch) => waiting.add(batch.filter((item) => isToBeSent(ctx, item))));
+    ctx.stop(({ deliveryIds }) => {
+      waiting.drop(deliveryIds);
+      carrier.forget(deliveryIds);
+    });
+    ctx.route("inbound", (request) => takeInbound(request, ctx, answer));
+    ctx.status(ctx.config.transport === "http" ? "ok" : "degraded", "connecting");
+  },
+});
+
+/** The way out that is set; null, in words, when something is missing. */
+function openCarrier(
+  ctx: Context,
+  heard: Pick<Parameters<typeof createSmppCarrier>[0], "onMessage" | "onState">,
+): Carrier | null {
+  const { transport, host, systemId, password, gatewayUrl } = ctx.config;
+  const { gatewayBody: body, gatewayType: type, gatewayAuthorization: authorization } = ctx.config;
+  if (transport === "http" && gatewayUrl) {
+    return createHttpCarrier({ ...ctx.config, ...heard, ...ctx, url: gatewayUrl, body, type, authorization });
+  }
+  if (transport === "smpp" && host && systemId) {
+    const onReceipt = (id: number, fault: string | null): void => {
+      if (fault === null) ctx.outcome(id, "accepted");
+      else ctx.outcome(id, "failed", { reason: fault, retryable: false });
+    };
+    const { clock, signal } = ctx;
+    return createSmppCarrier({
+      ...ctx.config,
+      ...heard,
+      clock,
+      signal,
+      onReceipt,
+      host,
+      systemId,
+      password: password ?? "",
+    });
+  }
+  const missing = transport === "http" ? "gatewayUrl is not set" : "host and systemId are not set";
+  ctx.deliver((batch) => {
+    for (const { deliveryId } of batch) ctx.outcome(deliveryId, "failed", { reason: missing, retryable: false });
+  });
+  ctx.status("degraded", missing);
+  return null;
+}
+
+/** What had reached the provider before a restart is not sent again, nor is anything to what is no number. */
+function isToBeSent({ outcome }: Context, { reached, deliveryId, device }: DeliveryItem): boolean {
+  if (reached) return false;
+  if (numberOf(device.deviceIdentifier) !== null) return true;
+  outcome(deliveryId, "failed", { reason: "it is not a telephone number", retryable: false });
+  return false;
+}
+
+/** Hands what people write to the appliance, and tells them what came of it. */
+function createAnswering(ctx: Context, send: (to: string, text: string) => unknown) {
+  const told = new Map<string, number>();
+  const mayTell = (number: string): boolean => {
+    const now = ctx.clock.monotonicMs();
+    if (now - (told.get(number) ?? Number.NEGATIVE_INFINITY) < SILENT_MS) return false;
+    if (told.size >= MOST_NUMBERS) told.clear();
+    told.set(number, now);
+    return true;
+  };
+  return async ({ from, text }: TextMessage): Promise<void> => {
+    const number = numberOf(from);
+    // Names and short words of machines can't be answered.
+    if (number === null) return;
+    try {
+      const reply = await ctx.receive({ from: number, text });
+      const words = reply.kind === "unknown" && !mayTell(number) ? null : replyTo(reply, ctx.config.language);
+      if (words !== null) await send(number, words);
+    } catch (error) {
+      ctx.log.warn({ err: error instanceof Error ? error.message : String(error) }, "a text message was not taken");
+    }
+  };
+}
+
+/** An answer that a gateway brings: 204 once it was taken. */
+async function takeInbound(
+  request: PluginRequest,
+  { config: { inboundToken, inboundFrom, inboundText } }: Context,
+  answer: (message: TextMessage) => Promise<void>,
+): Promise<PluginResponse> {
+  const values = valuesOf(request);
+  const bearer = /^Bearer (.+)$/i.exec(String(request.headers.authorization ?? ""))?.[1];
+  if (!inboundToken || !isSame(bearer ?? values.token ?? "", inboundToken)) return { status: 401 };
+  const from = values[inboundFrom];
+  const text = values[inboundText];
+  if (!from || text === undefined) return { status: 400, body: `${inboundFrom} and ${inboundText} are expected` };
+  await answer({ from, text });
+  return { status: 204 };
+}
+
+function isSame(given: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(expected)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}

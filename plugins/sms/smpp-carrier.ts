@@ -1,0 +1,181 @@
+import smpp, { type Pdu, type Session } from "smpp";
+import type { Handed } from "#plugin-api";
+import type { Carrier, CarrierNeeds } from "./carrier.ts";
+import { joiningHeader, type Part, partsOf } from "./parts.ts";
+import { createReceipts, readReceipt } from "./receipts.ts";
+
+/** The provider, and what is asked of it. */
+export interface SmppNeeds extends CarrierNeeds {
+  host: string;
+  port: number;
+  tls: boolean;
+  /** PEM; null for the system's authorities. */
+  certificateAuthority: string | null;
+  systemId: string;
+  password: string;
+  systemType: string;
+  receipts: boolean;
+  mostParts: number;
+}
+
+const TRY_AGAIN_MS = 5_000;
+const ENQUIRE_EVERY_MS = 30_000;
+const ANSWER_MS = 20_000;
+const OK = 0;
+/** Faults of the moment. @source SMPP 3.4 §5.1.3: message queue full, system error, throttled */
+const FOR_NOW = new Set([0x14, 0x08, 0x58]);
+/** @source SMPP 3.4 §5.2.12: bits 5 to 2 of esm_class; 1 = delivery receipt */
+const TYPE_BITS = 0x3c;
+const RECEIPT = 0x04;
+/** Types of numbers. @source SMPP 3.4 §5.2.5, §5.2.6 */
+const INTERNATIONAL = { ton: 1, npi: 1 };
+const ALPHANUMERIC = { ton: 5, npi: 0 };
+const UNKNOWN = { ton: 0, npi: 1 };
+
+/** Binds as a transceiver, again and again until the signal aborts; long texts go in joined parts. */
+export function createSmppCarrier(needs: SmppNeeds): Carrier {
+  const { clock, signal, mostParts, onReceipt } = needs;
+  const receipts = createReceipts(onReceipt);
+  let bound: Session | null = null;
+  let fault = "no connection yet";
+  let reference = 0;
+
+  const down = (): Handed => ({
+    taken: false,
+    reason: `the provider ${needs.host}: ${fault}`,
+    retryable: true,
+    down: true,
+  });
+
+  const connect = (): void => {
+    if (signal.aborted) return;
+    const session = openSession(needs);
+    const enquiring = clock.every(ENQUIRE_EVERY_MS, () => {
+      if (bound !== session) return;
+      void within(needs, (done) => session.enquire_link({}, done)).then((answer) => answer ?? session.destroy());
+    });
+    session.on(needs.tls ? "secureConnect" : "connect", () => void bind(session));
+    session.on("deliver_sm", (pdu: Pdu) => void arrived(session, pdu));
+    session.on("error", (error: Error) => {
+      fault = error.message;
+      session.destroy();
+    });
+    session.on("close", () => {
+      enquiring.cancel();
+      if (bound === session) fault = "it closed the connection";
+      bound = null;
+      if (signal.aborted) return;
+      needs.onState(down());
+      clock.after(TRY_AGAIN_MS, connect, { background: true });
+    });
+    signal.addEventListener("abort", () => session.destroy(), { once: true });
+  };
+
+  async function bind(session: Session): Promise<void> {
+    const { systemId, password, systemType } = needs;
+    const login = { system_id: systemId, password, system_type: systemType, interface_version: 0x34 };
+    const answer = await within(needs, (done) => session.bind_transceiver(login, done));
+    if (answer?.command_status === OK) {
+      bound = session;
+      needs.onState({ taken: true, level: "sent" });
+      return;
+    }
+    fault = answer ? `it refused the account (${wordOf(answer.command_status)})` : "it did not answer in time";
+    session.destroy();
+  }
+
+  function arrived(session: Session, pdu: Pdu): void {
+    session.send(pdu.response());
+    const text = textOf(pdu);
+    if (((pdu.esm_class ?? 0) & TYPE_BITS) === RECEIPT) receipts.take(readReceipt(pdu, text));
+    else needs.onMessage({ from: pdu.source_addr ?? "", text });
+  }
+
+  async function submit(session: Session, values: Record<string, unknown>): Promise<Pdu | null> {
+    return within(needs, (done) => session.submit_sm(values, done));
+  }
+
+  connect();
+  return {
+    async send(to, text, id) {
+      const session = bound;
+      if (!session) return down();
+      const wantsReceipt = needs.receipts && id !== null;
+      const parts = partsOf(text, mostParts);
+      reference = (reference + 1) & 0xff;
+      const names: string[] = [];
+      for (const [at, part] of parts.entries()) {
+        const header = parts.length > 1 ? joiningHeader(reference, parts.length, at + 1) : null;
+        const answer = await submit(session, valuesOf(to, part, header, wantsReceipt, needs.sender));
+        if (answer?.command_status !== OK) return refusalOf(answer, needs.host);
+        names.push(String(answer.message_id ?? ""));
+      }
+      if (wantsReceipt) receipts.await(id, names);
+      return { taken: true, level: wantsReceipt ? "sent" : "accepted" };
+    },
+    forget: receipts.forget,
+    close: () => bound?.destroy(),
+  };
+}
+
+function openSession({ host, port, tls, certificateAuthority }: SmppNeeds): Session {
+  const trusted = certificateAuthority === null ? {} : { ca: certificateAuthority };
+  return smpp.connect({ host, port, tls, ...(tls ? { servername: host, ...trusted } : {}) });
+}
+
+/** The answer to what is asked; null when it can't be asked, or does not come in time. */
+function within({ clock }: SmppNeeds, ask: (done: (answer: Pdu) => void) => boolean): Promise<Pdu | null> {
+  return new Promise((resolve) => {
+    const timer = clock.after(ANSWER_MS, () => resolve(null));
+    const isAsked = ask((answer) => {
+      timer.cancel();
+      resolve(answer);
+    });
+    if (isAsked) return;
+    timer.cancel();
+    resolve(null);
+  });
+}
+
+function valuesOf(
+  to: string,
+  { coding, octets }: Part,
+  header: Buffer | null,
+  wantsReceipt: boolean,
+  sender: string | null,
+): Record<string, unknown> {
+  const target = to.startsWith("+") ? INTERNATIONAL : UNKNOWN;
+  const source = sender === null ? UNKNOWN : /^\+?\d+$/.test(sender) ? INTERNATIONAL : ALPHANUMERIC;
+  return {
+    source_addr_ton: source.ton,
+    source_addr_npi: source.npi,
+    source_addr: (sender ?? "").replace(/^\+(?=\d+$)/, ""),
+    dest_addr_ton: target.ton,
+    dest_addr_npi: target.npi,
+    destination_addr: to.replace(/^\+/, ""),
+    data_coding: coding,
+    registered_delivery: wantsReceipt ? 1 : 0,
+    short_message: header === null ? octets : { udh: header, message: octets },
+  };
+}
+
+function refusalOf(answer: Pdu | null, host: string): Handed {
+  if (answer === null) {
+    return { taken: false, reason: `the provider ${host} did not answer in time`, retryable: true, down: true };
+  }
+  const { command_status: status } = answer;
+  const reason = `the provider refused it (${wordOf(status)})`;
+  return { taken: false, reason, retryable: FOR_NOW.has(status), down: false };
+}
+
+/** @source SMPP 3.4 §5.1.3, command_status */
+function wordOf(status: number): string {
+  const name = Object.keys(smpp.errors).find((each) => smpp.errors[each] === status);
+  return name ?? `0x${status.toString(16).padStart(8, "0")}`;
+}
+
+function textOf({ short_message, message_payload }: Pdu): string {
+  const message = short_message?.message ?? "";
+  const said = message.length > 0 ? message : (message_payload?.message ?? "");
+  return typeof said === "string" ? said : said.toString("latin1");
+}

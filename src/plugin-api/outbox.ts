@@ -1,0 +1,87 @@
+import type { DeliveryItem, PluginContext } from "./index.ts";
+
+/**
+ * What became of a message that was handed to a server: taken, and how far that proves the delivery; or not, in words.
+ * `down`: the server itself is not well, so that others would fare no better.
+ */
+export type Handed =
+  | { taken: true; level: "sent" | "accepted" }
+  | { taken: false; reason: string; retryable: boolean; down: boolean };
+
+/** Messages on their way to a server, at most so many at once as it takes; the most urgent first. */
+export interface Outbox {
+  add(items: readonly DeliveryItem[]): void;
+  /** Takes out what was not handed over yet. */
+  drop(deliveryIds: readonly number[]): void;
+  /** What the server was asked outside of messages. */
+  heard(result: Handed): void;
+  /** The server is well as far as is known. */
+  readonly isWell: boolean;
+}
+
+/** What an outbox hands over, and to whom it tells what came of it. */
+export interface OutboxNeeds extends Pick<PluginContext, "clock" | "outcome" | "status"> {
+  atOnce: number;
+  /** Hands one over; never rejects. */
+  hand(item: DeliveryItem): Promise<Handed>;
+}
+
+/** So long nothing is tried after the server was not well: what comes is given back at once. own choice */
+const BROKEN_MS = 5_000;
+
+/**
+ * Makes an empty outbox, which reports the outcome of each item and the server's health when it changes. What waits for a
+ * server that is not well is given back at once, instead of each waiting for itself, and the host tries again.
+ */
+export function createOutbox({ clock, outcome, status, atOnce, hand }: OutboxNeeds): Outbox {
+  let waiting: DeliveryItem[] = [];
+  let underWay = 0;
+  let broken: { until: number; result: Handed } | null = null;
+  let state: "unknown" | "well" | "down" = "unknown";
+
+  const heard = (result: Handed): void => {
+    const isDown = !result.taken && result.down;
+    broken = isDown ? { until: clock.monotonicMs() + BROKEN_MS, result } : null;
+    if (isDown) status("down", result.reason);
+    else if (state !== "well") status("ok");
+    state = isDown ? "down" : "well";
+  };
+
+  const report = ({ deliveryId }: DeliveryItem, result: Handed): void => {
+    if (result.taken) outcome(deliveryId, result.level);
+    else outcome(deliveryId, "failed", { reason: result.reason, retryable: result.retryable });
+  };
+
+  const pump = (): void => {
+    if (broken !== null && clock.monotonicMs() < broken.until) {
+      for (const item of waiting.splice(0)) report(item, broken.result);
+    }
+    while (underWay < atOnce) {
+      const item = waiting.shift();
+      if (!item) return;
+      underWay++;
+      void hand(item).then((result) => {
+        underWay--;
+        heard(result);
+        report(item, result);
+        pump();
+      });
+    }
+  };
+
+  return {
+    get isWell() {
+      return state === "well";
+    },
+    add(items) {
+      // Sorting keeps the order of those that are equally urgent.
+      waiting = [...waiting, ...items].sort((a, b) => a.priority - b.priority);
+      pump();
+    },
+    drop(deliveryIds) {
+      const gone = new Set(deliveryIds);
+      waiting = waiting.filter(({ deliveryId }) => !gone.has(deliveryId));
+    },
+    heard,
+  };
+}

@@ -1,0 +1,264 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import smpp, { type Pdu } from "smpp";
+import { afterEach, describe, expect, it } from "vitest";
+import plugin from "../../plugins/sms/index.ts";
+import { partsOf } from "../../plugins/sms/parts.ts";
+import { createReceipts, readReceipt } from "../../plugins/sms/receipts.ts";
+import type { DeliveryItem, TextReply } from "../../src/plugin-api/index.ts";
+import { itemOf } from "./appliance.ts";
+import { type AnswerCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
+import { openSmppServer, type SmppRules, type TestSmppServer } from "./smpp-server.ts";
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+async function open(rules?: SmppRules): Promise<TestSmppServer> {
+  const server = await openSmppServer(rules);
+  closing.push(server.close);
+  return server;
+}
+
+/** As the host hands it over: with all defaults. */
+const USUAL = {
+  transport: "smpp",
+  sender: "+15550100",
+  language: "en",
+  mostParts: 4,
+  host: "127.0.0.1",
+  tls: false,
+  certificateAuthority: null,
+  systemId: "school",
+  password: "sesame",
+  systemType: "",
+  receipts: true,
+  atOnce: 10,
+  gatewayUrl: null,
+  gatewayBody: '{"to": "{{to}}", "from": "{{sender}}", "text": "{{text}}"}',
+  gatewayType: "application/json",
+  gatewayAuthorization: null,
+  inboundToken: null,
+  inboundFrom: "from",
+  inboundText: "text",
+};
+
+async function run(config: object, answer?: AnswerCall): Promise<InlinePlugin> {
+  const started = await runInline(plugin, { config: { ...USUAL, ...config }, ...(answer ? { answer } : {}) });
+  closing.push(() => started.close());
+  return started;
+}
+
+async function bound(config: object, answer?: AnswerCall): Promise<InlinePlugin> {
+  const sms = await run(config, answer);
+  await sms.said(({ state }) => state === "ok");
+  return sms;
+}
+
+function textTo(deliveryId: number, number: string, body: string, of: Partial<DeliveryItem> = {}): DeliveryItem {
+  const device = { id: "0198f3a0-0000-7000-8000-00000000f00a", deviceIdentifier: number, attributes: {} };
+  return itemOf(deliveryId, { device, text: { subject: "Fire", body, short: "" }, ...of });
+}
+
+const saidIn = ({ short_message }: Pdu): string => String(short_message?.message ?? "");
+const receiptFor = (name: string, state: string) => ({
+  esm_class: 4,
+  source_addr: "4917012345",
+  short_message: `id:${name} sub:001 dlvrd:001 submit date:2611220700 done date:2611220701 stat:${state} err:000 text:`,
+});
+
+describe("sms by SMPP", () => {
+  it("sends with answers by number, and tells of the handset's receipt", async () => {
+    const server = await open({ password: "sesame" });
+    const sms = await bound({ port: server.port });
+    const answers = { options: ["Safe", "Need help"], url: "https://bells.example.org/answer/00" };
+    const recipient = { id: "0198f3a0-0000-7000-8000-0000000000aa", name: "Ada", answers };
+    sms.deliver(textTo(1, "+49 170 12345", "Leave now", { recipient }), textTo(2, "+4917012346", "Leave now"));
+    await sms.outcome(2, "sent");
+    const [first] = server.submitted;
+    expect(first).toMatchObject({ destination_addr: "4917012345", source_addr: "15550100", registered_delivery: 1 });
+    expect(saidIn(first as Pdu)).toBe("Fire\nLeave now\nReply 1 = Safe, 2 = Need help");
+    expect(sms.levels(1)).toEqual(["sent"]);
+    server.deliver(receiptFor("m1", "DELIVRD"));
+    await sms.outcome(1, "accepted");
+    server.deliver(receiptFor("m2", "UNDELIV"));
+    expect(await sms.outcome(2, "failed")).toMatchObject({
+      details: { reason: expect.stringContaining("UNDELIV"), retryable: false },
+    });
+  });
+
+  it("cuts long texts into joined parts, and waits for all of their receipts", async () => {
+    const server = await open();
+    const sms = await bound({ port: server.port });
+    sms.deliver(textTo(1, "+4917012345", "ä€".repeat(80)));
+    await sms.outcome(1, "sent");
+    expect(server.submitted.length).toBe(2);
+    expect(server.submitted.map(({ short_message }) => [...(short_message?.udh?.[0] ?? [])])).toEqual([
+      [0, 3, 1, 2, 1],
+      [0, 3, 1, 2, 2],
+    ]);
+    expect(server.submitted.map(saidIn).join("")).toBe(`Fire\n${"ä€".repeat(80)}`);
+    server.deliver(receiptFor("m2", "DELIVRD"));
+    server.deliver(receiptFor("m1", "DELIVRD"));
+    await sms.outcome(1, "accepted");
+  });
+
+  it("tells a refusal for good from one for now", async () => {
+    const { ESME_RTHROTTLED, ESME_RINVDSTADR } = smpp.errors;
+    const server = await open({
+      verdict: ({ destination_addr }) => (destination_addr === "100" ? ESME_RINVDSTADR : ESME_RTHROTTLED) as number,
+    });
+    const sms = await bound({ port: server.port });
+    sms.deliver(textTo(1, "100", "x"), textTo(2, "+4917012346", "x"), textTo(3, "not a number", "x"));
+    const [wrong, busy, none] = await Promise.all([1, 2, 3].map((each) => sms.outcome(each, "failed")));
+    expect(wrong).toMatchObject({ details: { reason: expect.stringContaining("RINVDSTADR"), retryable: false } });
+    expect(busy).toMatchObject({ details: { reason: expect.stringContaining("RTHROTTLED"), retryable: true } });
+    expect(none).toMatchObject({ details: { reason: "it is not a telephone number", retryable: false } });
+  });
+
+  it("says why it is not bound, and fails what comes meanwhile so that it is tried again", async () => {
+    const server = await open({ password: "other" });
+    const sms = await run({ port: server.port });
+    expect(await sms.said(({ state }) => state === "down")).toMatchObject({
+      reason: expect.stringContaining("it refused the account (ESME_RBINDFAIL)"),
+    });
+    sms.deliver(textTo(1, "+4917012345", "x"));
+    expect(await sms.outcome(1, "failed")).toMatchObject({ details: { retryable: true } });
+    const cut = await open();
+    const other = await bound({ port: cut.port });
+    cut.cut();
+    await other.said(({ state }) => state === "down");
+  });
+
+  it("hands what people write to the appliance, answers them, and no machine without end", async () => {
+    const server = await open();
+    const replies: TextReply[] = [{ kind: "answered", option: "Safe" }, { kind: "unknown" }, { kind: "unknown" }];
+    const heard: unknown[] = [];
+    const sms = await bound({ port: server.port }, ({ method, args }) => {
+      if (method !== "receive") return undefined;
+      heard.push(args[0]);
+      return replies[heard.length - 1] ?? { kind: "stopped" };
+    });
+    for (const text of ["1", "what?", "what??"]) server.deliver({ source_addr: "4917012345", short_message: text });
+    server.deliver({ source_addr: "ACME", short_message: "Buy now" });
+    server.deliver({ source_addr: "4917012345", short_message: "STOP" });
+    await sms.called(4);
+    await server.came(3);
+    expect(heard).toEqual(["1", "what?", "what??", "STOP"].map((text) => ({ from: "4917012345", text })));
+    expect(server.submitted.map(saidIn)).toEqual([
+      "Thank you. Your answer is: Safe",
+      "This was not understood. STOP ends all text messages.",
+      "You will get no more text messages. START brings them back.",
+    ]);
+    expect(server.submitted.every(({ registered_delivery }) => registered_delivery === 0)).toBe(true);
+  });
+});
+
+describe("sms by HTTP", () => {
+  it("posts what a gateway wants, and tells what it says", async () => {
+    const posted: { url: string; authorization: unknown; body: string }[] = [];
+    const gateway = createServer((request, response) => {
+      const parts: Buffer[] = [];
+      request.on("data", (part: Buffer) => parts.push(part));
+      request.on("end", () => {
+        const body = Buffer.concat(parts).toString();
+        posted.push({ url: request.url ?? "", authorization: request.headers.authorization, body });
+        response.writeHead(body.includes("+491") ? 202 : 422).end("no such number");
+      });
+    });
+    await new Promise<void>((resolve) => gateway.listen(0, "127.0.0.1", resolve));
+    closing.push(() => new Promise((resolve) => gateway.close(() => resolve())));
+    const gatewayUrl = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}/send?ref={{id}}`;
+    const started = await runInline(plugin, {
+      config: { ...USUAL, transport: "http", gatewayUrl, gatewayAuthorization: "Bearer g", host: null },
+      allowedTargets: ["127.0.0.0/8"],
+    });
+    closing.push(() => started.close());
+    started.deliver(textTo(7, "+4917012345", 'Say "leave"\nnow'), textTo(8, "100", "x"));
+    await started.outcome(7, "accepted");
+    expect(await started.outcome(8, "failed")).toMatchObject({
+      details: { reason: "the gateway answered 422: no such number", retryable: false },
+    });
+    const first = posted.find(({ url }) => url === "/send?ref=7");
+    expect(first?.authorization).toBe("Bearer g");
+    expect(JSON.parse(first?.body ?? "")).toEqual({
+      to: "+4917012345",
+      from: "+15550100",
+      text: 'Fire\nSay "leave"\nnow',
+    });
+  });
+
+  it("takes answers from whoever knows the token, and from nobody without one", async () => {
+    const heard: unknown[] = [];
+    const answer: AnswerCall = ({ method, args }) => {
+      if (method === "receive") heard.push(args[0]);
+      return { kind: "joined", list: "Choir" };
+    };
+    const config = { transport: "http", gatewayUrl: "http://127.0.0.1:9/", inboundToken: "t0ken" };
+    const sms = await run(config, answer);
+    const body = Buffer.from(JSON.stringify({ from: "+4917012345", text: "choir" }));
+    const headers = { "content-type": "application/json" };
+    expect((await sms.request({ url: "/inbound?token=t0ken", headers, body })).status).toBe(204);
+    const form = Buffer.from("from=%2B4917012346&text=choir");
+    const bearer = { authorization: "Bearer t0ken" };
+    expect((await sms.request({ url: "/inbound", headers: bearer, body: form })).status).toBe(204);
+    expect((await sms.request({ url: "/inbound?token=guess", headers, body })).status).toBe(401);
+    expect((await sms.request({ url: "/inbound?token=t0ken", body: Buffer.from("x=1") })).status).toBe(400);
+    expect(heard).toEqual([
+      { from: "+4917012345", text: "choir" },
+      { from: "+4917012346", text: "choir" },
+    ]);
+    const closed = await run({ ...config, inboundToken: null }, answer);
+    expect((await closed.request({ url: "/inbound?token=", headers, body })).status).toBe(401);
+  });
+});
+
+describe("parts of a text", () => {
+  it.each([
+    ["a".repeat(160), 0, [160]],
+    ["a".repeat(161), 0, [153, 8]],
+    [`${"a".repeat(152)}€${"b".repeat(10)}`, 0, [152, 12]],
+    ["ж".repeat(70), 8, [140]],
+    ["ж".repeat(71), 8, [134, 8]],
+    [`${"ж".repeat(66)}🔔${"ж".repeat(10)}`, 8, [132, 24]],
+  ])("%#: stay whole", (text, coding, lengths) => {
+    const parts = partsOf(text, 4);
+    expect(parts.map((part) => part.octets.length)).toEqual(lengths);
+    expect(parts.every((part) => part.coding === coding)).toBe(true);
+  });
+
+  it("are cut to so many, and say so", () => {
+    expect(partsOf("a".repeat(1_000), 2)[1]?.octets.subarray(-4).toString()).toBe("a...");
+    const cut = partsOf("ж".repeat(1_000), 2);
+    expect(cut.length).toBe(2);
+    expect(cut[1]?.octets.subarray(-2).readUInt16BE()).toBe("…".codePointAt(0));
+  });
+});
+
+describe("receipts", () => {
+  it("are read by their parameters or their text, also when they come before the answer", () => {
+    expect(readReceipt({}, "id:abc sub:001 dlvrd:001 stat:DELIVRD err:000")).toEqual({
+      name: "abc",
+      arrived: true,
+      state: "DELIVRD",
+    });
+    expect(readReceipt({ receipted_message_id: "x", message_state: 5 }, "")).toMatchObject({
+      name: "x",
+      arrived: false,
+    });
+    expect(readReceipt({}, "id:abc stat:ENROUTE")).toMatchObject({ arrived: null });
+    const told: [number, string | null][] = [];
+    const receipts = createReceipts((id, fault) => void told.push([id, fault]));
+    receipts.take({ name: "early", arrived: true, state: "DELIVRD" });
+    receipts.await(1, ["early"]);
+    receipts.await(2, ["a", "b"]);
+    receipts.await(3, ["c"]);
+    receipts.forget([3]);
+    receipts.take({ name: "c", arrived: true, state: "DELIVRD" });
+    receipts.take({ name: "a", arrived: true, state: "DELIVRD" });
+    expect(told).toEqual([[1, null]]);
+    receipts.take({ name: "b", arrived: false, state: "REJECTD" });
+    expect(told[1]).toEqual([2, "the provider could not deliver it (REJECTD)"]);
+  });
+});

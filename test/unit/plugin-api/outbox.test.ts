@@ -1,0 +1,59 @@
+import { describe, expect, it } from "vitest";
+import { createOutbox, type Handed } from "../../../src/plugin-api/outbox.ts";
+import { itemOf } from "../../plugins/appliance.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
+
+function makeOutbox(atOnce: number) {
+  const clock = createFakeClock();
+  const handed: number[] = [];
+  const outcomes: string[] = [];
+  const states: string[] = [];
+  const answers = new Map<number, (result: Handed) => void>();
+  const outbox = createOutbox({
+    clock,
+    atOnce,
+    outcome: (id, level, { reason } = {}) => void outcomes.push(`${id} ${level}${reason ? ` ${reason}` : ""}`),
+    status: (state) => void states.push(state),
+    hand({ deliveryId }) {
+      handed.push(deliveryId);
+      return new Promise((resolve) => void answers.set(deliveryId, resolve));
+    },
+  });
+  const answer = async (id: number, result: Handed): Promise<void> => {
+    answers.get(id)?.(result);
+    await clock.advance(0);
+  };
+  return { clock, outbox, handed, outcomes, states, answer };
+}
+
+const TAKEN: Handed = { taken: true, level: "accepted" };
+const DOWN: Handed = { taken: false, reason: "no connection", retryable: true, down: true };
+
+describe("an outbox", () => {
+  it("hands over so many at once, the most urgent first, and nothing that was called off", async () => {
+    const { outbox, handed, answer } = makeOutbox(2);
+    outbox.add([1, 2, 3, 4].map((id) => itemOf(id)));
+    outbox.add([itemOf(5, { priority: 0 })]);
+    outbox.drop([3]);
+    expect(handed).toEqual([1, 2]);
+    await answer(2, TAKEN);
+    await answer(1, TAKEN);
+    expect(handed).toEqual([1, 2, 5, 4]);
+  });
+
+  it("gives back at once what waits for a server that is down, and tries one again after a moment", async () => {
+    const { clock, outbox, handed, outcomes, states, answer } = makeOutbox(1);
+    outbox.add([itemOf(1), itemOf(2)]);
+    await answer(1, DOWN);
+    outbox.add([itemOf(3)]);
+    expect(handed).toEqual([1]);
+    expect(outcomes).toEqual(["1 failed no connection", "2 failed no connection", "3 failed no connection"]);
+    expect(outbox.isWell).toBe(false);
+    await clock.advance(5_000);
+    outbox.add([itemOf(4), itemOf(5)]);
+    await answer(4, TAKEN);
+    await answer(5, { taken: false, reason: "no such user", retryable: false, down: false });
+    expect(outcomes.slice(3)).toEqual(["4 accepted", "5 failed no such user"]);
+    expect(states).toEqual(["down", "ok"]);
+  });
+});
