@@ -30,7 +30,6 @@ import { createLicensing } from "../devices/licensing.ts";
 import { builtPluginFolder, ownPluginFolder } from "../extensions/installed-plugins.ts";
 import { createPluginHost, PLUGIN_TABLES, type PluginHost } from "../extensions/plugin-host.ts";
 import type { BuildInfo } from "../health/endpoint-behaviour.ts";
-import { failoverStatus } from "../health/failover-status.ts";
 import { watchHealth } from "../health/health.ts";
 import { thisMachine } from "../health/machine.ts";
 import { createMeasurements } from "../health/measurements.ts";
@@ -45,6 +44,7 @@ import { cronSchedule } from "../loaders/cron.ts";
 import { createLoaders } from "../loaders/load-definitions.ts";
 import { LOAD_TABLES } from "../loaders/load-steps.ts";
 import { createTurns } from "../loaders/turns.ts";
+import type { SettingsFile } from "../operations/settings-report.ts";
 import endpoints from "../resources/devices/endpoints.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
 import { createApi } from "../rest/api.ts";
@@ -61,6 +61,7 @@ import { type ApplianceData, isSetUp, notSetUp, openData, requireDatabase } from
 import { bindBehaviours } from "./behaviours.ts";
 import { createCallManagers } from "./call-managers.ts";
 import { startControlSocket } from "./control-socket.ts";
+import { createCovering } from "./covering.ts";
 import { type Ending, stopInReverse } from "./ending.ts";
 import { createFirstRun } from "./first-run.ts";
 import { completeGround } from "./init.ts";
@@ -81,6 +82,8 @@ export interface DaemonOptions {
   /** `HOST:PORT`; port 0 takes a free one. */
   listen: string;
   settings: Settings;
+  /** Where the settings come from, if from a file. */
+  settingsFile?: SettingsFile;
   log: Log;
   clock?: Clock;
   /** Those that Carillon brings along unless given. */
@@ -166,6 +169,10 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const isSilent = (): boolean => canary.isSilent;
   const operations = createOperations({ ...options, clock, events, data, endpointId, rebuildPhones, isSilent });
   const linking = createLinking({ ...options, data, clock, events, endpointId });
+  const hasCloud = (): boolean => linking.report().link?.state === "connected";
+  const covering = createCovering({
+    ...{ dataDir, store, settings, clock, events, log, endpointId, hasCloud, by: access.systemBy("failover") },
+  });
   const missed = missedBells(store, clock, endpointId);
   const quietTests = createQuietTests({
     ...{ store, clock, log, provenWithinHours: settings.quietTests.provenWithinHours },
@@ -175,17 +182,17 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const yearCheck = createYearCheck({ reader: store, clock, events, log, times: bells });
   const sources = [
     ...[measurements.source, yearCheck.source, missed, queueFaults(store, clock), operations.source, server.source],
-    ...[quietTests.source, otherAlarms(store, endpointId), canary.source, linking.source],
+    ...[quietTests.source, otherAlarms(store, endpointId), canary.source, linking.source, covering.source],
   ];
   const health = watchHealth({ clock, events, reader: store, sources });
   end("health", health.close);
   const siteClock = () => ({ timeZone: zoneFor(store, null), synchronised: measurements.last.clockSynchronised });
-  const endpoint = { ownId: endpointId, health, buildInfo, clock: siteClock };
+  const endpoint = { ownId: endpointId, health, failover: covering.status, buildInfo, clock: siteClock };
   const speech = createSpeech({ store, engine: createSpeechEngine(clock), by: access.systemBy("speech") });
-  const isReachable = (id: string): boolean => failoverStatus(id, endpoint).state !== "unreachable";
-  const registry = createRegistry({ store, clock, events, log, isReachable });
+  const { isReachable, acts } = covering;
+  const registry = createRegistry({ store, clock, events, log, isReachable, ownId: endpointId, acts });
   end("registry", registry.stop);
-  // Set below: no plugin runs before it is made.
+  // Set below: no plugin runs before they are made.
   let inputs: Inputs;
   let textReplies: TakeTextMessage;
   const takeText: TakeTextMessage = (message) => textReplies(message);
@@ -198,6 +205,8 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const scenarios = createScenarios({ store, catalogue, clock, broadcaster, reportsSite });
   const startScenario = scenarios.start;
   inputs = createInputs({ store, clock, log, broadcaster, startScenario, endpointId, by: access.systemBy("inputs") });
+  const campaigns = createCampaigns({ store, clock, log, broadcaster, by: access.systemBy("campaigns"), baseUrl });
+  textReplies = createTextReplies({ store, clock, broadcaster, campaigns, by: access.systemBy("texts") });
   const { files } = store;
   const policy = createAddressPolicy(settings.network);
   const planner = createBellPlanner({ store, clock, times: bells });
@@ -228,7 +237,19 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   end("canary", canary.stop);
   canary.start();
   const bellsBy = access.systemBy("bells");
-  const ringing = createBells({ store, clock, log, times: bells, planner, broadcaster, by: bellsBy, endpointId });
+  const ringing = createBells({
+    store,
+    clock,
+    log,
+    times: bells,
+    planner,
+    broadcaster,
+    by: bellsBy,
+    endpointId,
+    turn: covering.turn,
+  });
+  end("failover", covering.stop);
+  await covering.start();
   end("bells", ringing.stop);
   ringing.start();
   end("check of the next year", yearCheck.stop);
@@ -248,8 +269,6 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const oauth = createOAuth({ store, access, clock, onError: onLeft });
   end("oauth", oauth.close);
   const firstRun = createFirstRun({ dataDir, store, access, clock, signIn });
-  const campaigns = createCampaigns({ store, clock, log, broadcaster, by: access.systemBy("campaigns"), baseUrl });
-  textReplies = createTextReplies({ store, clock, broadcaster, campaigns, by: access.systemBy("texts") });
   const answerLinks = createAnswerLinks({ store, broadcaster });
   const areas = createAreas({ store, clock, events, log, broadcaster, by: access.systemBy("areas") });
   end("areas", areas.stop);
@@ -299,6 +318,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
       baseUrl,
       alarms: watch.alarms,
       licence: operations.licence,
+      upkeep: operations.upkeep,
       watch: { ...watch, version: ownVersion(), health: health.report, runs: operations.runs },
       speech,
     },
@@ -307,7 +327,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
     phoneCache,
     scenarios,
     settings: served,
-    failover: (id) => failoverStatus(id, endpoint),
+    failover: covering.status,
     consoleFolder: builtConsoleFolder(),
   });
   end("operations", operations.stop);

@@ -5,7 +5,7 @@ import type { Events } from "../base/events.ts";
 import type { Log } from "../base/log.ts";
 import type { Health, HealthSource } from "../health/health.ts";
 import { cronSchedule } from "../loaders/cron.ts";
-import { createBackups } from "../operations/backups.ts";
+import { type BackupsReport, createBackups } from "../operations/backups.ts";
 import type { DaemonState } from "../operations/doctor.ts";
 import { createEndpointOrders, type OrderType, type OrderWork } from "../operations/endpoint-orders.ts";
 import { callOutside, createHeartbeat } from "../operations/heartbeat.ts";
@@ -13,6 +13,7 @@ import { createLicence, type Licence } from "../operations/licence.ts";
 import { bundleName, collectLogs, thinOutBundles } from "../operations/log-bundle.ts";
 import { OPERATION_MARKS } from "../operations/marks.ts";
 import { createRuns, OPERATION_RUNS, type Runs } from "../operations/runs.ts";
+import { reportSettings, type SettingsFile, type SettingsReport } from "../operations/settings-report.ts";
 import { createSupervision, systemdTell } from "../operations/supervision.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { ApplianceData } from "./appliance.ts";
@@ -32,6 +33,7 @@ export interface OperationNeeds {
   events: Events;
   log: Log;
   endpointId(): string;
+  settingsFile?: SettingsFile;
   onRestart?: () => void;
   /** Reads the phones of all call managers anew. */
   rebuildPhones: OrderWork;
@@ -44,6 +46,8 @@ export interface Operations {
   /** What of it is not as it should be. */
   source: HealthSource;
   licence: Licence;
+  /** What of it is shown. */
+  upkeep: { settings(): Promise<SettingsReport>; backups(): Promise<BackupsReport> };
   /** Runs of the daemon, and how they ended. */
   runs: Pick<Runs, "last">;
   /** What commands may order of it. */
@@ -96,11 +100,16 @@ export function createOperations(needs: OperationNeeds): Operations {
       },
     },
     unknown: UNKNOWN,
+    mayRestart: async () => void (await needs.settingsFile?.read()),
     restart: () => needs.onRestart?.(),
   });
   return {
     source: () => [...backups.source(), ...runs.source(), ...heartbeat.source()],
     licence,
+    upkeep: {
+      settings: () => reportSettings(settings, needs.settingsFile ?? null),
+      backups: backups.report,
+    },
     runs,
     orders: {
       /** `{}`, for `install` `{document}` -> LicenceState. */

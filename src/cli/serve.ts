@@ -1,11 +1,12 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { startDaemon } from "../app/daemon.ts";
 import { prepareFirstRun, readSetupCode } from "../app/first-run.ts";
 import { systemClock } from "../base/clock.ts";
 import { createLog, stderrLog } from "../base/log.ts";
 import { type LogFiles, openLogFiles } from "../operations/log-files.ts";
+import type { SettingsFile } from "../operations/settings-report.ts";
 import type { Settings } from "../settings/schema.ts";
 import { EXIT } from "./exit-codes.ts";
 import { readSettings } from "./settings.ts";
@@ -62,17 +63,34 @@ export function addHub(program: Command, terminal: Terminal, finish: (exitCode: 
 async function serveAgain({ data, listen, config }: ServeOptions, terminal: Terminal, isHub: boolean): Promise<number> {
   const settings = await readSettings(terminal, config);
   if (typeof settings === "number") return settings;
-  const served = { ...settings, listen: listen ?? settings.listen };
-  let exitCode = await serve(data, served, terminal, isHub);
+  const above = (read: Settings): Settings => ({ ...read, listen: listen ?? read.listen });
+  const file = config === undefined ? null : fileAt(resolve(config), above);
+  let exitCode = await serve(data, above(settings), file, terminal, isHub);
   // Nobody else starts it again: systemd says by this word that it does.
   while (exitCode === EXIT.restart && terminal.env.NOTIFY_SOCKET === undefined) {
-    exitCode = await serve(data, served, terminal, isHub);
+    exitCode = await serve(data, (await file?.read()) ?? above(settings), file, terminal, isHub);
   }
   return exitCode;
 }
 
+function fileAt(path: string, above: (read: Settings) => Settings): SettingsFile {
+  return {
+    path,
+    async read() {
+      const { loadSettings } = await import("../settings/load.ts");
+      return above(loadSettings(path));
+    },
+  };
+}
+
 /** Runs the daemon and gives the exit code. A signal during the start ends it at once: what is committed is safe. */
-async function serve(dataDir: string, settings: Settings, terminal: Terminal, isHub: boolean): Promise<number> {
+async function serve(
+  dataDir: string,
+  settings: Settings,
+  settingsFile: SettingsFile | null,
+  terminal: Terminal,
+  isHub: boolean,
+): Promise<number> {
   const lines = toStderrAnd(() => files);
   let files: LogFiles | null = null;
   const log = createLog({ level: settings.log.level, stream: lines });
@@ -97,6 +115,7 @@ async function serve(dataDir: string, settings: Settings, terminal: Terminal, is
       startDaemon({
         ...{ dataDir, listen: settings.listen, settings, log, isHub, onFatal },
         onRestart: () => end("restart"),
+        ...(settingsFile && { settingsFile }),
       }),
     ]);
     if (typeof daemon === "string") return EXIT_OF[daemon];

@@ -8,7 +8,7 @@ import type { Settings } from "../settings/schema.ts";
 import type { Store } from "../store/store.ts";
 import type { BackupReport } from "./backup-archive.ts";
 import { readMark, writeMark } from "./marks.ts";
-import { clearLeftOvers, takeBackup, thinOut } from "./take-backup.ts";
+import { type BackupInFolder, backupsIn, clearLeftOvers, takeBackup, thinOut } from "./take-backup.ts";
 
 /** Calls `work` at the times of a cron expression until the function returned is called; throws for one that is none. */
 export type Schedule = (expression: string, work: () => void) => () => void;
@@ -41,8 +41,19 @@ export interface Backups {
   stop(): Promise<void>;
   /** Takes one now into `folder` (the usual one unless given). Throws ConflictError while another is taken, else as `takeBackup`. */
   take(folder?: string): Promise<BackupReport>;
+  /** What there is of them. */
+  report(): Promise<BackupsReport>;
   /** What is wrong with the backups. */
   source(): { level: "yellow"; code: string; reason: string }[];
+}
+
+/** What there is of backups. */
+export interface BackupsReport extends Pick<BackupState, "good" | "failed"> {
+  folder: string;
+  /** Cron expression; null = never by itself. */
+  schedule: string | null;
+  /** Those in the folder, the newest first. */
+  files: BackupInFolder[];
 }
 
 const MARK = "backups";
@@ -116,6 +127,10 @@ export function createBackups(needs: BackupNeeds): Backups {
 
   return {
     take,
+    async report() {
+      const { good, failed } = state;
+      return { folder: usual, schedule: planned?.expression || null, good, failed, files: await backupsIn(usual) };
+    },
     async start() {
       const known = readMark<BackupState>(store, MARK);
       if (known) state = known;

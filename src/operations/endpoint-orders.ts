@@ -26,6 +26,8 @@ export interface OrderNeeds {
   does: Partial<Record<OrderType, OrderWork>>;
   /** Kinds that nobody carries out on this appliance: answered at once. */
   unknown?: readonly OrderType[];
+  /** Throws what speaks against a restart: nobody could bring back from afar what does not start. */
+  mayRestart(): Promise<void>;
   /** Ends the process to be started again. */
   restart(): void;
 }
@@ -56,16 +58,19 @@ export function createEndpointOrders(needs: OrderNeeds): { start(): Promise<void
     );
   }
 
+  async function restart({ id }: Activity): Promise<void> {
+    await needs.mayRestart();
+    stopped = true;
+    log.warn({ activityId: id }, "restarting, as ordered");
+    needs.restart();
+  }
+
   async function carryOut(activity: Activity): Promise<void> {
     const type = activity.type as OrderType;
     const work = does[type];
-    if (type === "restart") {
-      stopped = true;
-      log.warn({ activityId: activity.id }, "restarting, as ordered");
-      return needs.restart();
-    }
-    if (!work) return finish(activity, "fail", { reason: "This appliance can't do that." });
+    if (!work && type !== "restart") return finish(activity, "fail", { reason: "This appliance can't do that." });
     try {
+      if (!work) return await restart(activity);
       await finish(activity, "success", await work(activity));
     } catch (error) {
       log.error({ err: error, activityId: activity.id, type }, "an order failed");

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, rmSync } from "node:fs";
-import { mkdir, statfs } from "node:fs/promises";
+import { mkdir, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { UpstreamError } from "../base/errors.ts";
 import { newId } from "../base/ids.ts";
@@ -50,6 +50,23 @@ export async function takeBackup(folder: string, needs: TakeNeeds): Promise<Back
 /** Unpacks a backup into a folder of its own below `beside`, checks all of it and removes the folder. */
 export function proveBackup(path: string, beside: string, signal?: AbortSignal): Promise<BackupReport> {
   return carryOutBackup({ kind: "prove", path, into: join(beside, `${WORKING}${newId()}`) }, signal);
+}
+
+/** One that lies in a folder; epoch ms. */
+export interface BackupInFolder {
+  name: string;
+  at: number;
+  bytes: number;
+}
+
+/** The backups in `folder`, which may be missing, the newest first. */
+export async function backupsIn(folder: string): Promise<BackupInFolder[]> {
+  const found: BackupInFolder[] = [];
+  for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+    const at = takenAtOf(name);
+    if (at !== null) found.push({ name, at, bytes: (await stat(join(folder, name))).size });
+  }
+  return found.sort((one, other) => other.at - one.at);
 }
 
 /** Removes the backups in `folder` that need not be kept. */

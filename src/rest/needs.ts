@@ -21,8 +21,10 @@ import type { QuietTests } from "../health/quiet-tests.ts";
 import type { HealthSeries } from "../health/series.ts";
 import type { BulkUploads } from "../loaders/bulk-uploads.ts";
 import type { Loaders } from "../loaders/load-definitions.ts";
+import type { BackupsReport } from "../operations/backups.ts";
 import type { Licence } from "../operations/licence.ts";
 import type { Runs } from "../operations/runs.ts";
+import type { SettingsReport } from "../operations/settings-report.ts";
 import type { EventStream } from "../outbound/event-stream.ts";
 import type { ConfigFields, PluginRequest, PluginResponse } from "../plugin-api/index.ts";
 import type { Scenarios } from "../scenarios/scenarios.ts";
@@ -78,6 +80,8 @@ export interface ApiNeeds {
   alarms: Pick<Alarms, "setByHand">;
   /** What the appliance's licence covers. */
   licence: Pick<Licence, "state" | "isValid">;
+  /** What keeps the appliance in order. */
+  upkeep: { settings(): Promise<SettingsReport>; backups(): Promise<BackupsReport> };
   /** How the appliance is. */
   watch: {
     version: string;

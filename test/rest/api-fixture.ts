@@ -31,7 +31,6 @@ import { createSpeech } from "../../src/broadcast/speech.ts";
 import { createGathering } from "../../src/call-manager/gathering.ts";
 import { CALL_MANAGER_TABLES } from "../../src/call-manager/kept-plan.ts";
 import { createPhoneCache } from "../../src/call-manager/phone-cache.ts";
-import { failoverStatus } from "../../src/health/failover-status.ts";
 import { INPUT_TABLES } from "../../src/inputs/room-tables.ts";
 import { createBulkUploads } from "../../src/loaders/bulk-uploads.ts";
 import { createLoaders, type Schedule } from "../../src/loaders/load-definitions.ts";
@@ -39,6 +38,7 @@ import { LOAD_TABLES } from "../../src/loaders/load-steps.ts";
 import { createTurns } from "../../src/loaders/turns.ts";
 import { createLicence } from "../../src/operations/licence.ts";
 import { OPERATION_MARKS } from "../../src/operations/marks.ts";
+import { reportSettings } from "../../src/operations/settings-report.ts";
 import endpoints from "../../src/resources/devices/endpoints.ts";
 import domains from "../../src/resources/domains/domains.ts";
 import users from "../../src/resources/people/users.ts";
@@ -139,6 +139,7 @@ export async function openApi(
         ownId: () => "",
         health: { report: () => ({ status: "GREEN", redReasons: [], yellowReasons: [], since: 0 }) } as never,
         buildInfo: () => ({}) as never,
+        failover,
         clock: () => ({ timeZone: "Europe/Berlin", synchronised: null }),
       },
       registry: {
@@ -219,10 +220,10 @@ export async function openApi(
     reportsSite: (options.needs?.settings ?? defaultSettings()).scenarios.syntheticSiteQuestion,
   });
   await bulkUploads.start();
-  const failover: ApiNeeds["failover"] = (id) =>
-    failoverStatus(id, { ownId: () => "", health: { startedAt: 0 } as never });
-  const isReachable = (id: string): boolean => failover(id).state !== "unreachable";
-  const { memberships, activations } = createRegistry({ store, clock, events, log, isReachable });
+  const isReachable = (): boolean => false;
+  const { memberships, activations } = createRegistry({
+    ...{ store, clock, events, log, isReachable, ownId: () => "", acts: () => true },
+  });
   const api = createApi({
     ...{ memberships, activations },
     quietTests: { test: async () => ({ testedAt: 1, provenAt: 1, provenBy: "quiet-test", fault: null }) },
@@ -252,6 +253,10 @@ export async function openApi(
     baseUrl: () => "http://localhost",
     alarms,
     licence: createLicence({ store, clock, events, log, keys: [] }),
+    upkeep: {
+      settings: () => reportSettings(defaultSettings(), null),
+      backups: async () => ({ folder: "/nowhere", schedule: null, good: null, failed: null, files: [] }),
+    },
     watch: {
       version: "0",
       health: () => ({ status: "GREEN", since: 0 }),
@@ -341,3 +346,17 @@ async function send(url: string, method: string, sending: Sending): Promise<Rece
   const json = response.headers.get("content-type")?.startsWith("application/json") && text !== "";
   return { status: response.status, headers: response.headers, text, body: json ? JSON.parse(text) : text };
 }
+
+/** Nothing is known of any appliance. */
+const failover: ApiNeeds["failover"] = (endpointId) => {
+  const alone = { role: "standalone", state: "unreachable", mode: "solo", term: 0 } as const;
+  return {
+    endpointId,
+    ...alone,
+    partnerEndpointId: null,
+    lastHeartbeatAt: null,
+    activationGroupIds: [],
+    since: null,
+    peers: [],
+  };
+};

@@ -2,6 +2,7 @@ import { type Daemon, startDaemon } from "../../src/app/daemon.ts";
 import { type FirstData, initAppliance } from "../../src/app/init.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { createLog, silentLog } from "../../src/base/log.ts";
+import type { SettingsFile } from "../../src/operations/settings-report.ts";
 import type { AnyResource } from "../../src/schema/resource.ts";
 import { parseSettings } from "../../src/settings/load.ts";
 import { makeTempDir } from "./temp-dir.ts";
@@ -31,6 +32,7 @@ const LOOPBACK_SETTINGS = "network: {allowedTargets: [127.0.0.0/8], multicastInt
 export interface TestDaemonOptions {
   /** YAML; the loopback settings unless given. */
   settings?: string;
+  settingsFile?: SettingsFile;
   declarations?: readonly AnyResource[];
   /** Takes every line of the log at level debug. */
   onLog?(line: string): void;
@@ -54,6 +56,7 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
     listen: "127.0.0.1:0",
     settings: parseSettings(options.settings ?? LOOPBACK_SETTINGS),
     log: options.onLog ? createLog({ level: "debug", stream: { write: options.onLog } }) : silentLog,
+    ...(options.settingsFile ? { settingsFile: options.settingsFile } : {}),
     ...(options.declarations ? { declarations: options.declarations } : {}),
     ...(options.isHub ? { isHub: true } : {}),
     onFatal: (error) => {

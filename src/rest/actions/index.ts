@@ -49,6 +49,7 @@ import { signInActions } from "./sign-in.ts";
 import { speechActions } from "./speech.ts";
 import { subscribableListActions } from "./subscribable-lists.ts";
 import { triggerActions } from "./triggers.ts";
+import { upkeepActions } from "./upkeep.ts";
 import { userProfileActions } from "./user-profiles.ts";
 import { userTokenActions } from "./user-tokens.ts";
 
@@ -87,6 +88,7 @@ const FIXED: readonly Action[] = [
   ...alarmRowActions,
   ...healthActions,
   ...licenceActions,
+  ...upkeepActions,
   ...endpointActivityActions,
   ...failoverStatusActions,
   ...extensionActions,

@@ -1,8 +1,11 @@
-import { existsSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sendOrder } from "../../../src/app/control-socket.ts";
 import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/onprem.ts";
+import { loadSettings } from "../../../src/settings/load.ts";
 import { startTestDaemon, type TestDaemon } from "../../support/daemon.ts";
+import { makeTempDir } from "../../support/temp-dir.ts";
 import { runCommand } from "../cli/run-command.ts";
 
 interface Activity {
@@ -15,6 +18,7 @@ interface Activity {
 let daemon: TestDaemon;
 let activities: string;
 let restarts = 0;
+const file = join(makeTempDir(), "carillon.yaml");
 
 const onRestart = () => void restarts++;
 
@@ -28,7 +32,7 @@ async function finished(id: string): Promise<Activity> {
 const order = async (type: string) => (await daemon.call<Activity>("POST", activities, { type })).body;
 
 beforeAll(async () => {
-  daemon = await startTestDaemon({ onRestart });
+  daemon = await startTestDaemon({ onRestart, settingsFile: { path: file, read: async () => loadSettings(file) } });
   activities = `/extensions/${ONPREM_EXTENSION_ID}/endpoints/${daemon.first.endpointId}/activities`;
 });
 afterAll(() => daemon.stop());
@@ -42,6 +46,25 @@ describe("orders to the appliance", () => {
     const collected = await finished(logs.id);
     expect(collected.state).toBe("success");
     expect(existsSync(String(collected.value?.file))).toBe(true);
+  });
+
+  it("are shown: what is proven, and which settings are in force", async () => {
+    const { body: backups } = await daemon.call<{ provenFile: string; backups: { name: string }[] }>("GET", "/backups");
+    expect(backups).toMatchObject({ schedule: "30 2 * * *", failedAt: null, failure: null });
+    expect(backups.backups.map(({ name }) => backups.provenFile.endsWith(name))).toContain(true);
+    type Settings = { file: string; fault: string | null; settings: { name: string; next: string | null }[] };
+    writeFileSync(file, "backups: {keepDays: 9}\n");
+    const { body } = await daemon.call<Settings>("GET", "/settings");
+    expect(body).toMatchObject({ file, fault: null });
+    const lines = body.settings.filter(({ name }) => name === "backups.keepDays" || name === "log.level");
+    expect(lines).toMatchObject([
+      { name: "log.level", value: '"info"', default: '"info"', next: null },
+      { name: "backups.keepDays", value: "7", default: "7", next: "9" },
+    ]);
+    writeFileSync(file, "backup: {}\n");
+    expect((await daemon.call<Settings>("GET", "/settings")).body.fault).toContain("backup");
+    expect(await finished((await order("restart")).id)).toMatchObject({ state: "fail" });
+    writeFileSync(file, "");
   });
 
   it("restart it: done once the next run is there", async () => {
