@@ -111,13 +111,18 @@ export function createCommandDesk(needs: DeskNeeds): CommandDesk {
       await move(cid, "started", "expired");
       return;
     }
+    let isOver = false;
     const stop = needs.play(command, {
       heard: () => guarded(tellHeard(cid)),
       ended(result, told) {
-        if (sounding.delete(cid)) guarded(move(cid, "started", result, told));
+        if (isOver) return;
+        isOver = true;
+        sounding.delete(cid);
+        guarded(move(cid, "started", result, told));
       },
     });
-    sounding.set(cid, stop);
+    // What is over at once has ended by now.
+    if (!isOver) sounding.set(cid, stop);
   }
 
   async function tellHeard(cid: string): Promise<void> {

@@ -248,6 +248,8 @@ export function createSite(needs: SiteNeeds): Site {
     const to = frame.t === "rows" ? frame.to : frame.h0;
     if (current(live.wire)) live.wire.send({ t: "ack", feed: "down.bulk", to });
     await live.files?.look();
+    // A mark may have ended an order.
+    if (verdict === "marked") await pump();
   }
 
   async function compare(live: Connection, digests: NonNullable<DownPage["mark"]>["digests"] & object): Promise<void> {
