@@ -1,87 +1,24 @@
 import type { Clock } from "../base/clock.ts";
 import type { EventMap } from "../base/events.ts";
 import type { Field, ValueOf } from "../schema/field.ts";
+import type { AudioTarget, DeliveryItem, OutcomeDetails, OutcomeLevel, StopRequest } from "./delivery.ts";
 import type { TextMessage, TextReply } from "./text-message.ts";
 import type { TriggerInput } from "./trigger-input.ts";
 
 export type { Clock, Timer } from "../base/clock.ts";
 export { boolean, integer, json, list, number, object, option, secret, text } from "../schema/field.ts";
+export type {
+  AudioTarget,
+  DeliveryItem,
+  DeliveryProfile,
+  OutcomeDetails,
+  OutcomeLevel,
+  StopRequest,
+} from "./delivery.ts";
 export { eventKey, type Machine, machineInput, saidIn } from "./machine-input.ts";
 export { createOutbox, type Handed, type Outbox } from "./outbox.ts";
 export type { TextMessage, TextReply } from "./text-message.ts";
 export type { CallReport, TriggerInput } from "./trigger-input.ts";
-
-/** How far a delivery is proven, in rising order; the last three end it without proof. @source interfaces.md, Ledger levels */
-export type OutcomeLevel = "sent" | "accepted" | "playing" | "heard" | "confirmed" | "failed" | "skipped" | "expired";
-
-/** Where the core's streamer sends a broadcast's audio: RTP, G.711 µ-law, 20 ms packets. */
-export interface AudioTarget {
-  /** Multicast group, or the device's own address for unicast. */
-  group: string;
-  port: number;
-  codec: "PCMU";
-  ttl: number;
-  ssrc: number;
-}
-
-/** The settings of one broadcast that a device channel may honour. @source decisions.md 8 (notification profile) */
-export interface DeliveryProfile {
-  /** `As-Is` leaves the device's volume alone. */
-  volume: "As-Is" | "Maximum" | "Medium" | "Low";
-  ringtone: string | null;
-  /** Leave the text on the display after the audio ended. */
-  persistentText: boolean;
-  skipPhonesInUse: boolean;
-}
-
-/** One device to reach. Plain values only: it crosses threads. */
-export interface DeliveryItem {
-  deliveryId: number;
-  notificationId: string;
-  device: { id: string; deviceIdentifier: string; attributes: Readonly<Record<string, string>> };
-  /** 0 highest … 9 lowest. */
-  priority: number;
-  class: "emergency" | "routine";
-  /** Epoch ms after which the delivery is of no use. */
-  notAfter: number;
-  drill: boolean;
-  /** `short` fits small displays (at most 100 characters). */
-  text: { subject: string; body: string; short: string };
-  /** Absolute path on this machine of the prepared image, null when the message has none. */
-  imagePath: string | null;
-  /** Null when the message is text only. */
-  audio: AudioTarget | null;
-  profile: DeliveryProfile;
-  /** What the message's profile and its sender say of this plugin, by the fields of its `profile`, defaults filled in. */
-  settings: Readonly<Record<string, unknown>>;
-  /** 1 for the first try. */
-  attempt: number;
-  /**
-   * Present when an earlier run of the plugin or of the appliance has already reached the device: don't ask it again,
-   * only follow it up (look for proof, silence it when told to stop).
-   */
-  reached?: "sent" | "accepted" | "playing";
-  /** Whose device it is; present for devices of people. */
-  recipient?: {
-    /** For `confirm`. */
-    id: string;
-    name: string | null;
-    /** What the message asks, and the page on which this recipient answers; null when it asks nothing. */
-    answers: { options: readonly string[]; url: string } | null;
-  };
-}
-
-/** Deliveries that are called off, and why. */
-export interface StopRequest {
-  deliveryIds: number[];
-  reason: "aborted" | "expired" | "preempted" | "ended";
-}
-
-/** What a plugin knows of a delivery; `reason` is in words for people, `retryable` asks the host to try again. */
-export interface OutcomeDetails {
-  reason?: string;
-  retryable?: boolean;
-}
 
 /** A device that a plugin has found or serves by its configuration. Attribute values are strings. */
 export interface DeviceReport {

@@ -1,4 +1,5 @@
-import type { DeliveryItem, PluginContext } from "./index.ts";
+import type { Clock } from "../base/clock.ts";
+import type { DeliveryItem, OutcomeDetails, OutcomeLevel } from "./delivery.ts";
 
 /**
  * What became of a message that was handed to a server: taken, and how far that proves the delivery; or not, in words.
@@ -20,7 +21,12 @@ export interface Outbox {
 }
 
 /** What an outbox hands over, and to whom it tells what came of it. */
-export interface OutboxNeeds extends Pick<PluginContext, "clock" | "outcome" | "status"> {
+export interface OutboxNeeds {
+  clock: Clock;
+  /** The context's own. */
+  outcome(deliveryId: number, level: OutcomeLevel, details?: OutcomeDetails): void;
+  /** The context's own. */
+  status(state: "ok" | "down", reason?: string): void;
   atOnce: number;
   /** Hands one over; never rejects. */
   hand(item: DeliveryItem): Promise<Handed>;
