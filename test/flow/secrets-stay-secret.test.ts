@@ -1,10 +1,17 @@
 import { randomBytes } from "node:crypto";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { extract } from "tar";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { sendOrder } from "../../src/app/control-socket.ts";
+import { takenBackup } from "../../src/cli/backup.ts";
+import { unpackBackup } from "../../src/operations/backup-archive.ts";
+import { prepareCertificate } from "../../src/operations/certificates.ts";
+import { collectLogs } from "../../src/operations/log-bundle.ts";
 import type { ApiFixture } from "../rest/api-fixture.ts";
 import { allow, authorizeParameters, BACK, newProof, PASSWORD } from "../rest/oauth-scene.ts";
 import { startTestDaemon, TEST_ADMIN, type TestDaemon } from "../support/daemon.ts";
+import { makeTempDir } from "../support/temp-dir.ts";
 
 const EMAIL = "ann@example.org";
 /** Clear values by what they are. */
@@ -16,12 +23,14 @@ const ids: Record<string, string> = {};
 let daemon: TestDaemon;
 beforeAll(async () => {
   daemon = await startTestDaemon({ onLog: (line) => void log.push(line) });
+  await prepareCertificate(daemon.dataDir, ["localhost"], Date.now());
   secrets.set("token of init", daemon.first.token);
   secrets.set("password of init", TEST_ADMIN.password);
   Object.assign(ids, { extensionId: daemon.first.extensionId, endpointId: daemon.first.endpointId });
   await people();
   await applications();
   await triggersAndPlugins();
+  await callManagers();
   await mistakes();
 }, 120_000);
 afterAll(() => daemon.stop());
@@ -111,6 +120,20 @@ async function triggersAndPlugins(): Promise<void> {
   await call("PUT", `/users/${ids.userId}`, { name: "Anna" });
 }
 
+async function callManagers(): Promise<void> {
+  const cluster = await call("POST", "/callmgr-clusters", {
+    ...{ name: "North", endpointIds: [daemon.first.endpointId], axlAddress: "192.0.2.5", axlUser: "carillon" },
+    ...{ snmpVersion: "3", snmpUsername: "carillon", axlPassword: keep("AXL password", "axl horse battery 2") },
+    snmpAuthPassword: keep("SNMP password", "snmp horse battery 3"),
+    snmpEncryptPassword: keep("SNMP encryption password", "snmp staple battery 4"),
+    snmpCommunity: keep("SNMP community", "community battery 5"),
+  });
+  await call("POST", `/callmgr-clusters/${cluster.id}/onprem-servers`, {
+    ...{ endpointId: daemon.first.endpointId, cmAddress: "192.0.2.5", cmUsername: "carillon" },
+    cmPassword: keep("call manager password", "cm horse battery 6"),
+  });
+}
+
 /** Requests that fail in all the ways that might be written down. */
 async function mistakes(): Promise<void> {
   const bad = (path: string, init: RequestInit = {}) => fetch(`${daemon.url}/api${path}`, init).then((a) => a.text());
@@ -157,6 +180,33 @@ it("no secret lies in clear in the data", () => {
   );
   expect(files.some((name) => name.endsWith("-wal"))).toBe(true);
   expect(files.flatMap((name) => leaksIn(name, readFileSync(join(daemon.dataDir, name))))).toEqual([]);
+});
+
+it("no secret lies in clear in a backup or in the logs for whoever helps, nor any key that the appliance keeps", async () => {
+  const folder = makeTempDir();
+  const unpacked = join(folder, "unpacked");
+  const order = async (name: string, args: object = {}) =>
+    (await sendOrder(daemon.dataDir, { order: name, args: { ...args } }))?.result;
+  const { path, faults } = await takenBackup(order, { to: folder });
+  expect([faults, (await unpackBackup(path, unpacked)).faults]).toEqual([[], []]);
+  const bundle = join(folder, "logs.tar.gz");
+  await collectLogs(daemon.dataDir, bundle, { settings: {} });
+  mkdirSync(join(folder, "logs"));
+  await extract({ file: bundle, cwd: join(folder, "logs") });
+  const keys = ["secret-key", "tls/authority.key", "tls/server.key"].map((name) => {
+    const key = readFileSync(join(daemon.dataDir, name));
+    // Of a text in PEM, the lines between its frame.
+    return { name, key: name.endsWith(".key") ? key.subarray(key.indexOf("\n") + 1, key.lastIndexOf("\n-")) : key };
+  });
+  const held = [unpacked, join(folder, "logs")].flatMap((where) =>
+    readdirSync(where, { recursive: true, encoding: "utf8" })
+      .filter((name) => statSync(join(where, name)).isFile())
+      .map((name) => ({ name, content: readFileSync(join(where, name)) })),
+  );
+  expect(held.map(({ name }) => name)).toEqual(expect.arrayContaining(["carillon.db", "manifest.json"]));
+  expect(held.flatMap(({ name, content }) => leaksIn(name, content))).toEqual([]);
+  for (const { name, key } of keys)
+    expect([name, key.length > 30, held.filter(({ content }) => content.includes(key))]).toEqual([name, true, []]);
 });
 
 it("no secret is logged, not even at level debug", () => {
