@@ -52,7 +52,9 @@ describe("the pages that watch", () => {
   }, 60_000);
 
   it("have no fault that axe, the browser or the policy knows, in light, in dark and on a phone", async () => {
-    const swept = ["/system-health", "/backups", "/activation-groups", "/clusters?open=new"].map((path) => ({ path }));
+    const swept = ["/system-health", "/backups", "/settings", "/activation-groups", "/clusters?open=new"].map(
+      (path) => ({ path }),
+    );
     expect(await sweepPages(browser, daemon.url, swept)).toEqual([]);
   }, 120_000);
 });

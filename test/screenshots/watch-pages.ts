@@ -10,6 +10,7 @@ const who = async (page: Page) => {
 export const WATCH_PAGES: readonly Shot[] = [
   { name: "watch-health", path: "/system-health", wait: ".chart canvas" },
   { name: "watch-backups", path: "/backups", wait: "h1" },
+  { name: "watch-settings", path: "/settings", wait: "h1" },
   { name: "watch-activation", path: "/activation-groups", wait: "h1", act: who },
   { name: "watch-activation-new", path: "/activation-groups?open=new", wait: "[role=dialog] input" },
   { name: "watch-clusters", path: "/clusters", wait: "h1" },

@@ -98,6 +98,10 @@ export function createConsoleRouter() {
       lazyRouteComponent(() => import("./pages/backups.tsx")),
     ),
     at(
+      "/settings",
+      lazyRouteComponent(() => import("./pages/settings.tsx")),
+    ),
+    at(
       "/profiles",
       lazyRouteComponent(() => import("./pages/profiles.tsx")),
     ),

@@ -18,6 +18,8 @@ type Served = {
 export const ROUTES = {
   session: { resource: "session", methods: ["get", "delete"] },
   licence: { resource: "devices", methods: ["get"] },
+  settings: { resource: "endpoints", methods: ["get"] },
+  backups: { resource: "endpoint-activities", methods: ["get"] },
   "session/domains": { resource: "domains", methods: ["get"] },
   notifications: { resource: "notifications", methods: ["get", "post"] },
   "notifications/{notificationId}": { resource: "notifications", methods: ["get", "delete"] },

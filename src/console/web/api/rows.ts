@@ -131,6 +131,34 @@ export type ConfirmationRow = RowOf<"ConfirmationRequest">;
 /** A part that extends the service. */
 export type ExtensionRow = RowOf<"Extension"> & { config: Readonly<Record<string, unknown>> };
 
+/** One setting of the appliance's file; values are JSON. */
+export interface SettingLine {
+  name: string;
+  doc: string;
+  value: string;
+  default: string;
+  /** What the file says by now, if that is another. */
+  next: string | null;
+}
+
+/** The settings in force. */
+export interface SettingsAnswer {
+  file: string | null;
+  fault: string | null;
+  settings: readonly SettingLine[];
+}
+
+/** The backups that there are. */
+export interface BackupsAnswer {
+  folder: string;
+  schedule: string | null;
+  provenAt: string | null;
+  failedAt: string | null;
+  failure: string | null;
+  /** The newest first. */
+  backups: readonly { name: string; takenAt: string; bytes: number }[];
+}
+
 /** An appliance. */
 export type EndpointRow = RowOf<"Endpoint"> & {
   status: "GREEN" | "YELLOW" | "RED";

@@ -40,7 +40,17 @@ export const PLACES = [
     to: "/system",
     word: "rail.system",
     icon: "M4 6h10M18 6h2M4 12h2M10 12h10M4 18h8M16 18h4M16 4v4M8 10v4M14 16v4",
-    also: ["/alarms", "/welcome", "/look", "/bulk-uploads", "/load-definitions", "/applications", "/webhooks"],
+    also: [
+      "/alarms",
+      "/backups",
+      "/settings",
+      "/welcome",
+      "/look",
+      "/bulk-uploads",
+      "/load-definitions",
+      "/applications",
+      "/webhooks",
+    ],
   },
 ] as const satisfies readonly { to: string; word: WordKey; icon: string; also: readonly string[] }[];
 

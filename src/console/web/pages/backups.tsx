@@ -1,6 +1,7 @@
 import { Button } from "@mantine/core";
 import type { EndpointActivityRow } from "../api/identity-rows.ts";
-import { useAppliance, useChange, useRows } from "../api/use-rows.ts";
+import type { BackupsAnswer } from "../api/rows.ts";
+import { useAppliance, useChange, useRow, useRows } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { Chip } from "../parts/level-chip.tsx";
@@ -36,6 +37,8 @@ export default function BackupsPage() {
         </Button>
       </div>
       <p className="soft">{t("backup.words")}</p>
+      <Kept />
+      <h2>{t("backup.orders")}</h2>
       <FaultLine error={found.error ?? order.error} />
       {found.data && rows.length === 0 && <p>{t("backup.none")}</p>}
       <ul className="plain lined" aria-live="polite">
@@ -53,11 +56,49 @@ export default function BackupsPage() {
   );
 }
 
+/** The last one that counts, and what lies in the folder. */
+function Kept() {
+  const { t } = useWords();
+  const found = useRow<BackupsAnswer>("backups");
+  if (!found.data) return <FaultLine error={found.error} />;
+  const { folder, schedule, provenAt, failure, backups } = found.data;
+  return (
+    <section className="card">
+      <p>
+        {provenAt === null ? (
+          t("backup.never")
+        ) : (
+          <>
+            {t("backup.proven")} <Moment at={provenAt} />
+          </>
+        )}
+      </p>
+      {failure !== null && <p role="alert">{t("backup.failed", { failure })}</p>}
+      <p className="soft">
+        {schedule === null ? t("backup.when-ordered", { folder }) : t("backup.when", { schedule, folder })}
+      </p>
+      {backups.length > 0 && <h2>{t("backup.files")}</h2>}
+      <ul className="plain lined">
+        {backups.map(({ name, takenAt, bytes }) => (
+          <li key={name} className="row">
+            <Moment at={takenAt} />
+            <span className="grow soft">{`${name}, ${inMib(bytes)}`}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
 const MIB = 1_048_576;
+
+function inMib(bytes: number): string {
+  return `${(bytes / MIB).toFixed(1)} MiB`;
+}
 
 /** Where it lies and how large it is, or why there is none. */
 function wordsOf(value: unknown): string {
   const { file, bytes, reason, error } = (value ?? {}) as Record<string, unknown>;
-  if (typeof file === "string") return `${file}, ${(Number(bytes) / MIB).toFixed(1)} MiB`;
+  if (typeof file === "string") return `${file}, ${inMib(Number(bytes))}`;
   return String(reason ?? error ?? "");
 }

@@ -40,6 +40,7 @@ export const TABS = {
     { to: "/system-health", word: "graphs.title" },
     { to: "/alarms", word: "alarm.title" },
     { to: "/backups", word: "backup.title" },
+    { to: "/settings", word: "settings.title" },
     { to: "/look", word: "branding.title" },
     { to: "/bulk-uploads", word: "upload.title" },
     { to: "/load-definitions", word: "load.title" },
