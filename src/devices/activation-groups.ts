@@ -1,4 +1,3 @@
-import { nextTurn } from "../base/clock.ts";
 import type { Reader } from "../store/store.ts";
 import { type DeviceSet, differenceOf, emptySet, hasMember, unionOf } from "./device-sets.ts";
 import { countedDevices, type DeviceCounts } from "./group-counts.ts";
@@ -150,7 +149,7 @@ export function createActivations(needs: ActivationNeeds): Activations {
       await eachPlaced(devices, (device) => {
         const { group, endpoint } = device;
         const isAlone = !group || group.candidates.length < 2;
-        const takes = isAlone ? endpoint === own || (group !== null && isMember(group)) : isMember(group);
+        const takes = group ? isMember(group) : endpoint === own;
         const acts = isAlone || !isShared || needs.acts(group.id);
         placed.push({ ...device, ours: takes ? (acts ? "mine" : "standby") : null });
       });
@@ -207,7 +206,14 @@ export function rankOf(reader: Reader): string[] {
 
 /** Pairs by the internal key of the first appliance: it serves devices that no group describes. */
 function pairsByPrimary({ reader, isReachable }: ActivationNeeds): Map<number, Ranked> {
-  const lines = reader.all<{ key: number; id: string; name: string; pk: number; endpoint: string; called: string | null }>(
+  const lines = reader.all<{
+    key: number;
+    id: string;
+    name: string;
+    pk: number;
+    endpoint: string;
+    called: string | null;
+  }>(
     `SELECT p.pk AS key, p.id, p.name, e.pk, e.id AS endpoint, e.name AS called FROM failover_pairs p
      JOIN endpoints e ON e.pk IN (p.primary_endpoint_pk, p.backup_endpoint_pk)
      ORDER BY p.pk, e.pk <> p.primary_endpoint_pk`,

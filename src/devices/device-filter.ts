@@ -164,8 +164,7 @@ export function compileFilter(filter: DeviceFilter, number: number, patterns: Pa
   const matches = textTest(comparison, caseSensitive ? filter.value : filter.value.toLowerCase());
   return (device) => {
     const values = textsOf(device, attribute, !caseSensitive);
-    const [first] = values;
-    return (values.length === 1 ? matches(first as string) : values.some(matches)) !== complement;
+    return (values.length === 1 ? matches(values[0] as string) : values.some(matches)) !== complement;
   };
 }
 

@@ -85,10 +85,18 @@ export function compileFilters(group: GroupDefinition, patterns: Patterns = new 
   if (group.filterType === "REJECT") return () => false;
   const tests = group.filters.map((filter, index) => compileFilter(filter, index + 1, patterns));
   if (tests.length === 0) return () => group.baseDeviceGroupIds.length > 0;
-  if (group.filterType === "OR") return (device) => tests.some((test) => test(device));
-  if (group.filterType === "AND") return (device) => tests.every((test) => test(device));
+  if (group.filterType === "OR") return untilOneSays(tests, true);
+  if (group.filterType === "AND") return untilOneSays(tests, false);
   const expression = parseLogicalExpression(group.logicalExpression ?? "", tests.length);
   return (device) => evaluateExpression(expression, (number) => tests[number - 1]?.(device) ?? false);
+}
+
+/** Asks tests in turn until one answers `end`, which is the answer then. Asked so often that it makes no function. */
+function untilOneSays(tests: readonly DevicePredicate[], end: boolean): DevicePredicate {
+  return (device) => {
+    for (const test of tests) if (test(device) === end) return end;
+    return !end;
+  };
 }
 
 /**

@@ -10,7 +10,7 @@ export interface GroupNeeds {
 }
 
 /** Longest stretch of evaluation before other work gets its turn, ms. @source interfaces.md, Writing and reading */
-export const SLICE_MS = 8;
+export const SLICE_MS = 6;
 const ROWS_PER_READ = 200;
 /** The columns of `DeviceLine`. */
 export const DEVICE_COLUMNS = "pk, id, icop_id, device_identifier, description, type, attributes";
