@@ -28,6 +28,7 @@ import { clusterBehaviour } from "../call-manager/cluster-behaviour.ts";
 import { serverBehaviour } from "../call-manager/server-behaviour.ts";
 import { activationGroupBehaviour } from "../devices/activation-group-behaviour.ts";
 import { deviceBehaviour } from "../devices/device-behaviour.ts";
+import { failoverPairBehaviour } from "../devices/failover-pair-behaviour.ts";
 import { deviceGroupBehaviour } from "../devices/group-behaviour.ts";
 import { userDeviceBehaviour } from "../devices/user-device-behaviour.ts";
 import { collaborationGroupBehaviour } from "../extensions/collaboration-behaviour.ts";
@@ -47,6 +48,7 @@ import { triggerBehaviour } from "../outbound/trigger-behaviour.ts";
 import { apiDeviceBehaviour } from "../places/api-device-behaviour.ts";
 import { buildingBehaviour, floorBehaviour, siteBehaviour, zoneBehaviour } from "../places/place-behaviours.ts";
 import { siteRoleBehaviour } from "../places/role-behaviour.ts";
+import { syncIdsOf } from "../replication/sqlite-work.ts";
 import alarmActions from "../resources/alarms/alarm-actions.ts";
 import alarmEvents from "../resources/alarms/alarm-events.ts";
 import alarms from "../resources/alarms/alarms.ts";
@@ -70,6 +72,7 @@ import devices from "../resources/devices/devices.ts";
 import endpointActivities from "../resources/devices/endpoint-activities.ts";
 import endpoints from "../resources/devices/endpoints.ts";
 import extensions from "../resources/devices/extensions.ts";
+import failoverPairs from "../resources/devices/failover-pairs.ts";
 import incidentActivities from "../resources/incidents/incident-activities.ts";
 import incidentPlanResources from "../resources/incidents/incident-plan-resources.ts";
 import incidentPlans from "../resources/incidents/incident-plans.ts";
@@ -145,6 +148,7 @@ export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour>
     bind(devices, deviceBehaviour(plugins.findProvider, claims)),
     bind(deviceGroups, deviceGroupBehaviour(registry.groupCounts)),
     bind(activationGroups, activationGroupBehaviour({ counts: registry.activationCounts, isReachable })),
+    bind(failoverPairs, failoverPairBehaviour),
     bind(callmgrClusters, clusterBehaviour(needs.policy)),
     bind(callmgrOnpremServers, serverBehaviour(needs.policy)),
     bind(alarms, alarmBehaviour),
@@ -200,9 +204,25 @@ function bind<R extends AnyResource>(resource: R, behaviour: Behaviour<R>): Boun
 
 function table(bound: readonly Bound[]): Record<string, Behaviour> {
   const behaviours: Record<string, Behaviour> = {};
-  for (const [{ name }, behaviour] of bound) {
+  for (const [{ name, fields }, behaviour] of bound) {
     if (name in behaviours) throw new BugError("Two behaviours are bound to one resource.", { resource: name });
-    behaviours[name] = behaviour;
+    behaviours[name] = fields.syncId?.kind === "computed" ? withSyncIds(name, behaviour) : behaviour;
   }
   return behaviours;
+}
+
+/** Rows show by which version of them both sides of a link are equal. */
+function withSyncIds(name: string, behaviour: Behaviour): Behaviour {
+  return {
+    ...behaviour,
+    present(rows, context) {
+      const syncIds = syncIdsOf(
+        context.reader,
+        name,
+        rows.map(({ id }) => id),
+      );
+      const shown = behaviour.present?.(rows, context) ?? [];
+      return rows.map(({ id }, at) => ({ ...shown[at], syncId: syncIds.get(id) ?? null }));
+    },
+  };
 }

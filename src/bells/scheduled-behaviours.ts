@@ -31,7 +31,6 @@ export function scheduledNotificationBehaviour(needs: NextTimeNeeds): Behaviour<
     present: (rows, { query }) =>
       rows.map(({ schedule, timeZone, disabled }) => ({
         ...nextTimes(disabled ? null : schedule, timeZone, query.includeNextFireTimes === true, needs),
-        syncId: null,
       })),
   };
 }
@@ -49,7 +48,6 @@ export function clearDevicesScheduleBehaviour(needs: NextTimeNeeds): Behaviour<t
       const zone = needs.times.ownZone();
       return rows.map(({ cronExpression }) => ({
         ...nextTimes(cronExpression, zone, query.includeNextFireTimes === true, needs),
-        syncId: null,
       }));
     },
   };

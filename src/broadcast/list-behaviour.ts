@@ -15,7 +15,6 @@ export function distributionListBehaviour(baseUrl: () => string): Behaviour<type
   return {
     present: (rows) =>
       rows.map(({ id, campaign }) => ({
-        syncId: null,
         ...(campaign ? { campaign: campaignForm(campaign, `${baseUrl()}/join/${id}`) } : {}),
       })),
   };

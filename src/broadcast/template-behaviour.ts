@@ -31,7 +31,6 @@ export function templateBehaviour(files: () => FileStore): Behaviour<typeof mess
         audioHash: row.audio?.sha256 ?? null,
         imageHash: row.image?.sha256 ?? null,
         inferredMessageType: inferredMessageType(row),
-        syncId: null,
       })),
   };
 }

@@ -4,6 +4,8 @@ import type { AnyResource } from "../schema/resource.ts";
 import { layOut } from "../store/layout.ts";
 import type { By, Reader, RoomTable, SqlValue, Store, Transaction } from "../store/store.ts";
 import { bodyOf } from "./bodies.ts";
+import { HEAD, ROWS } from "./hub/tables.ts";
+import { BASE, LINK } from "./site/tables.ts";
 import {
   type Applied,
   type Body,
@@ -146,6 +148,22 @@ export function createSqliteWork(store: Store, catalogue: Catalogue, by: By): Sq
       return reasonOf(error);
     }
   }
+}
+
+/**
+ * Replication markers by id: the feed's incarnation and the row's number in it, which are equal on both sides once they
+ * have the same version. Rows that never were in the feed have none.
+ * @source replication.md 3
+ */
+export function syncIdsOf(reader: Reader, type: string, ids: readonly string[]): Map<string, string> {
+  const found = reader.all<{ id: string; epoch: string | null; seq: number }>(
+    `SELECT id, (SELECT epoch FROM ${LINK.name}) AS epoch, seq FROM ${BASE.name}
+       WHERE type = ? AND id IN (SELECT value FROM json_each(?))
+     UNION ALL SELECT id, (SELECT epoch FROM ${HEAD.name}), seq FROM ${ROWS.name}
+       WHERE type = ? AND gone = 0 AND id IN (SELECT value FROM json_each(?))`,
+    ...[type, JSON.stringify(ids), type, JSON.stringify(ids)],
+  );
+  return new Map(found.flatMap(({ id, epoch, seq }) => (epoch ? [[id, `${epoch.slice(0, 8)}.${seq}`]] : [])));
 }
 
 /** Names that are taken and references that lead nowhere may be right a few rows later. */

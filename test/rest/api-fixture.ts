@@ -39,6 +39,8 @@ import { createTurns } from "../../src/loaders/turns.ts";
 import { createLicence } from "../../src/operations/licence.ts";
 import { OPERATION_MARKS } from "../../src/operations/marks.ts";
 import { reportSettings } from "../../src/operations/settings-report.ts";
+import { HUB_COLLECTIONS, SITE_COLLECTIONS } from "../../src/replication/collections.ts";
+import { tablesOf } from "../../src/replication/sqlite-work.ts";
 import endpoints from "../../src/resources/devices/endpoints.ts";
 import domains from "../../src/resources/domains/domains.ts";
 import users from "../../src/resources/people/users.ts";
@@ -168,6 +170,7 @@ export async function openApi(
       ...INPUT_TABLES,
       OPERATION_MARKS,
       ...CALL_MANAGER_TABLES,
+      ...tablesOf([...SITE_COLLECTIONS, ...HUB_COLLECTIONS]),
     ],
     dataDir,
     catalogue,

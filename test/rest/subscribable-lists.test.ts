@@ -66,3 +66,14 @@ describe("lists open to users", () => {
     expect([403, 404]).toContain(other.status);
   });
 });
+
+it("lists show by which version both sides of a link are equal", async () => {
+  const id = await list("Orchestra");
+  const shown = async () => (await api.call("GET", `/distribution-lists/${id}`)).body.syncId;
+  expect(await shown()).toBeNull();
+  await api.store.write((tx) => {
+    tx.run("INSERT INTO hub_head (id, epoch, since, seq, floor) VALUES ('head', '0c5e1b2a-aaaa', 0, 7, 0)");
+    tx.run("INSERT INTO hub_row (type, id, seq, gone, past, at) VALUES ('distribution-lists', ?, 7, 0, '[]', 0)", id);
+  });
+  expect(await shown()).toBe("0c5e1b2a.7");
+});
