@@ -9,6 +9,7 @@ import type { Health } from "../health/health.ts";
 import { createHealthHistory } from "../health/history.ts";
 import type { Measurements } from "../health/measurements.ts";
 import { createMetrics, type Metrics } from "../health/metrics.ts";
+import { type QueueLengths, queueLengths } from "../health/queues.ts";
 import { createHealthSeries, type HealthSeries } from "../health/series.ts";
 import type { Store } from "../store/store.ts";
 
@@ -41,7 +42,8 @@ export function startWatch(needs: WatchNeeds): Watch {
   const alarms = createAlarms({ ...needs, detectors, by: access.systemBy("alarms") });
   const metrics = createMetrics({ ...needs, reader: store, measured: measurements.last });
   const residentBytes = (): number => process.memoryUsage.rss();
-  const series = createHealthSeries({ ...needs, measured: measurements.last, residentBytes });
+  const queues = (): QueueLengths => queueLengths(store);
+  const series = createHealthSeries({ ...needs, measured: measurements.last, residentBytes, queues });
   measurements.start();
   series.start();
   history.start();

@@ -4,6 +4,7 @@ import alarms from "../resources/alarms/alarms.ts";
 import type { Reader } from "../store/store.ts";
 import type { Health } from "./health.ts";
 import type { Measured } from "./measurements.ts";
+import { type QueueLengths, queueLengths } from "./queues.ts";
 
 /** What is told to whoever draws graphs of the appliance. */
 export interface Metrics {
@@ -47,9 +48,10 @@ export function createMetrics({ reader, events, health, measured }: MetricNeeds)
   );
   gauge("database_tables_damaged", "Tables of the database that are not sound.", () => measured.damaged.size);
   gauge("devices_unproven", "Devices that the last quiet test did not reach.", () => count(reader, UNREACHED));
-  gauge("broadcasts_under_way", "Messages that are not settled.", () => count(reader, UNDER_WAY));
-  gauge("alarm_actions_waiting", "Actions of alarms that are still to be taken.", () => count(reader, WAITING_ACTIONS));
-  gauge("webhooks_waiting", "Calls of triggers that are still to be made.", () => count(reader, WAITING_CALLS));
+  const length = (name: keyof QueueLengths): number => queueLengths(reader)[name];
+  gauge("broadcasts_under_way", "Messages that are not settled.", () => length("broadcastsUnderWay"));
+  gauge("alarm_actions_waiting", "Actions of alarms that are still to be taken.", () => length("alarmActionsWaiting"));
+  gauge("webhooks_waiting", "Calls of triggers that are still to be made.", () => length("webhooksWaiting"));
   new Gauge({
     ...{ name: "carillon_health_reasons", help: "What is not as it should be.", labelNames: ["level"], registers },
     collect() {
@@ -82,11 +84,7 @@ export function createMetrics({ reader, events, health, measured }: MetricNeeds)
   };
 }
 
-const WAITING_ACTIONS = "SELECT COUNT(*) AS n FROM alarm_firings";
 const UNREACHED = "SELECT COUNT(*) AS n FROM devices WHERE defunct IS NOT 1 AND test_fault IS NOT NULL";
-const UNDER_WAY =
-  "SELECT COUNT(*) AS n FROM notifications WHERE stage IN ('resolve', 'partition', 'prepare', 'queue', 'deliver', 'collect')";
-const WAITING_CALLS = "SELECT COUNT(*) AS n FROM trigger_deliveries WHERE state = 'pending'";
 const DEVICES = "SELECT type, COUNT(*) AS n FROM devices WHERE defunct IS NOT 1 GROUP BY type";
 
 function countEvents(events: Events, registers: Registry[]): (() => void)[] {

@@ -7,6 +7,27 @@ const STUCK_MS = 30_000;
 /** own choice */
 const MANY_CALLS = 1_000;
 
+/** Work that is not done yet. */
+export interface QueueLengths {
+  /** Messages that are not settled. */
+  broadcastsUnderWay: number;
+  /** Actions of alarms that are still to be taken. */
+  alarmActionsWaiting: number;
+  /** Calls of triggers that are still to be made. */
+  webhooksWaiting: number;
+}
+
+/** How much work waits now. */
+export function queueLengths(reader: Reader): QueueLengths {
+  const lengths = reader.one<{ broadcastsUnderWay: number; alarmActionsWaiting: number; webhooksWaiting: number }>(
+    `SELECT (SELECT COUNT(*) FROM notifications
+        WHERE stage IN ('resolve', 'partition', 'prepare', 'queue', 'deliver', 'collect')) AS broadcastsUnderWay,
+      (SELECT COUNT(*) FROM alarm_firings) AS alarmActionsWaiting,
+      (SELECT COUNT(*) FROM trigger_deliveries WHERE state = 'pending') AS webhooksWaiting`,
+  );
+  return lengths ?? { broadcastsUnderWay: 0, alarmActionsWaiting: 0, webhooksWaiting: 0 };
+}
+
 /** Work that piles up: messages that do not get to their devices, and calls of triggers. */
 export function queueFaults(reader: Reader, clock: Clock): HealthSource {
   return () => {

@@ -1,9 +1,10 @@
 import type { Clock, Timer } from "../base/clock.ts";
 import type { Health } from "./health.ts";
 import type { Measured } from "./measurements.ts";
+import type { QueueLengths } from "./queues.ts";
 
 /** What is kept of each moment; null is not known. */
-export interface HealthSample {
+export interface HealthSample extends QueueLengths {
   /** Epoch ms. */
   at: number;
   /** 0 GREEN, 1 YELLOW, 2 RED. */
@@ -30,6 +31,7 @@ export interface SeriesNeeds {
   health: Pick<Health, "report">;
   measured: Readonly<Measured>;
   residentBytes(): number;
+  queues(): QueueLengths;
 }
 
 const EVERY_MS = 60_000;
@@ -37,7 +39,7 @@ const EVERY_MS = 60_000;
 const MOST_SAMPLES = 1_440;
 
 /** Makes it; nothing is kept before `start`. */
-export function createHealthSeries({ clock, health, measured, residentBytes }: SeriesNeeds): HealthSeries {
+export function createHealthSeries({ clock, health, measured, residentBytes, queues }: SeriesNeeds): HealthSeries {
   const ring: HealthSample[] = [];
   let next = 0;
   let timer: Timer | null = null;
@@ -50,6 +52,7 @@ export function createHealthSeries({ clock, health, measured, residentBytes }: S
       diskFreeBytes: measured.disk?.free ?? null,
       memoryFreeBytes: measured.memory?.free ?? null,
       residentBytes: residentBytes(),
+      ...queues(),
     };
     next = (next + 1) % MOST_SAMPLES;
   };

@@ -20,6 +20,9 @@ const SAMPLE = {
   diskFreeBytes: integer("What may still be written to the disk.", BYTES),
   memoryFreeBytes: integer("What the process may still use.", BYTES),
   residentBytes: integer("Memory that the process holds.", { required: true, ...BYTES }),
+  broadcastsUnderWay: integer("Messages that are not settled.", { required: true }),
+  alarmActionsWaiting: integer("Actions of alarms that are still to be taken.", { required: true }),
+  webhooksWaiting: integer("Calls of triggers that are still to be made.", { required: true }),
 };
 
 const RUN = {

@@ -62,13 +62,14 @@ describe("the series of the health", () => {
     let residentBytes = 0;
     const measured = { loopLagMs: 1, writeMs: null, disk: null, memory: null } as never;
     const health = { report: () => ({ status: "YELLOW" }) as never };
-    const series = createHealthSeries({ clock, health, measured, residentBytes: () => ++residentBytes });
+    const queues = () => ({ broadcastsUnderWay: 2, alarmActionsWaiting: 0, webhooksWaiting: 0 });
+    const series = createHealthSeries({ clock, health, measured, queues, residentBytes: () => ++residentBytes });
     series.start();
     await clock.advance(25 * HOUR_MS);
     series.stop();
     const samples = series.samples();
     expect(samples).toHaveLength(1_440);
-    expect(samples.at(-1)).toMatchObject({ health: 1, loopLagMs: 1, writeMs: null, residentBytes: 1_501 });
+    expect(samples.at(-1)).toMatchObject({ health: 1, loopLagMs: 1, residentBytes: 1_501, broadcastsUnderWay: 2 });
     expect(samples[0]?.residentBytes).toBe(62);
   });
 });

@@ -114,6 +114,9 @@ export interface HealthSample {
   diskFreeBytes: number | null;
   memoryFreeBytes: number | null;
   residentBytes: number;
+  broadcastsUnderWay: number;
+  alarmActionsWaiting: number;
+  webhooksWaiting: number;
 }
 
 /** An account. */

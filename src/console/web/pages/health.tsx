@@ -34,6 +34,11 @@ export default function HealthPage() {
       inMib(residentBytes),
     ),
   ];
+  const work = [
+    line("broadcasts", t("graphs.broadcasts"), { colour: "--accent", dash: [] }, (sample) => sample.broadcastsUnderWay),
+    line("alarms", t("graphs.alarms"), { colour: "--bad", dash: [2, 3] }, (sample) => sample.alarmActionsWaiting),
+    line("webhooks", t("graphs.webhooks"), { colour: "--good", dash: [6, 3] }, (sample) => sample.webhooksWaiting),
+  ];
   return (
     <div className="page">
       <Tabs of="system" />
@@ -45,6 +50,7 @@ export default function HealthPage() {
       {samples.length > 0 && (
         <>
           <Graph title={t("graphs.pace")} unit={t("graphs.ms")} samples={samples} lines={pace} />
+          <Graph title={t("graphs.work")} unit={t("graphs.count")} samples={samples} lines={work} />
           <Graph title={t("graphs.room")} unit={t("graphs.mib")} samples={samples} lines={room} />
         </>
       )}
