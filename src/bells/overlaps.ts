@@ -6,8 +6,10 @@ import messageTemplates from "../resources/messages/message-templates.ts";
 import { tableOf } from "../schema/catalogue.ts";
 import type { Reader, Sight } from "../store/store.ts";
 import { dateOf } from "./local-times.ts";
+import { beginOf, type Compared } from "./ring-difference.ts";
 import { eachRing } from "./rings.ts";
 import { type BellTimes, compileTimetable, type Timetable, timetablesOf } from "./timetables.ts";
+import { DAY_MS } from "./zones.ts";
 
 /** Two rings that come at one instant and share devices. */
 export interface Overlap {
@@ -33,16 +35,6 @@ export interface OverlapNeeds {
   memberships: Pick<Memberships, "members">;
 }
 
-/** What else may be said of a search for overlaps. */
-export interface OverlapOptions {
-  /** Names, as `overlapName` makes them, of overlaps that are not told. */
-  except?: ReadonlySet<string>;
-  /** Schedules that are looked at as they are to become; null for those that go. */
-  instead?: ReadonlyMap<string, Timetable | null>;
-  /** 100 unless given. */
-  most?: number;
-}
-
 interface Placed {
   bellScheduleId: string;
   entry: RingListEntry;
@@ -50,7 +42,11 @@ interface Placed {
 }
 
 /** Schedules read between two turns of the event loop. */
-const AT_ONCE = 50;
+const AT_ONCE = 20;
+const LOOKED_AT = 5;
+const AHEAD_MS = 7 * DAY_MS;
+/** Overlaps that were there before are known up to so many. own choice */
+const MOST_KNOWN = 10_000;
 /** own choice */
 const MOST_OVERLAPS = 100;
 
@@ -61,19 +57,62 @@ const MOST_OVERLAPS = 100;
  */
 export async function overlapsOf(
   timetable: Timetable,
-  { fromMs, toMs }: { fromMs: number; toMs: number },
+  span: { fromMs: number; toMs: number },
   needs: OverlapNeeds,
-  { except = new Set(), instead = new Map(), most = MOST_OVERLAPS }: OverlapOptions = {},
 ): Promise<Overlap[]> {
-  const own = ringsByInstant([timetable], fromMs, toMs, needs.times);
-  if (own.size === 0) return [];
-  const others = await ringsBeside(timetable, [...own.keys()], instead, needs);
+  const own = ringsByInstant([timetable], span, needs.times);
+  const others = await storedRings([...own.keys()], needs);
+  return meetings(own, (at) => others.get(at) ?? [], sharedDevices(needs));
+}
+
+/**
+ * Rings that meet once schedules are changed and did not before, of the first 5 of them, in their next 7 days; all that are
+ * given are looked at as they are to become. own choice: how many, and how far
+ */
+export async function newOverlaps(compared: readonly Compared[], needs: OverlapNeeds): Promise<Overlap[]> {
+  const { times, clock } = needs;
+  const changed = new Set(compared.flatMap(({ before, after }) => (before ?? after)?.schedule.id ?? []));
+  const looked = compared.slice(0, LOOKED_AT).flatMap(({ before, after }) => {
+    if (!after) return [];
+    const fromMs = beginOf([after], clock.now());
+    const span = { fromMs, toMs: fromMs + AHEAD_MS };
+    return [
+      { before: ringsByInstant(before ? [before] : [], span, times), after: ringsByInstant([after], span, times) },
+    ];
+  });
+  const instants = [...new Set(looked.flatMap(({ before, after }) => [...before.keys(), ...after.keys()]))];
+  const stored = await storedRings(instants, needs);
+  const changing = ringsByInstant(
+    compared.flatMap(({ after }) => after ?? []),
+    spanOf(instants),
+    times,
+  );
   const shared = sharedDevices(needs);
+  const found: Overlap[] = [];
+  for (const { before, after } of looked) {
+    const known = await meetings(before, (at) => stored.get(at) ?? [], shared, { most: MOST_KNOWN });
+    const besides = (at: number): Placed[] => [
+      ...(stored.get(at) ?? []).filter(({ bellScheduleId }) => !changed.has(bellScheduleId)),
+      ...(changing.get(at) ?? []),
+    ];
+    found.push(...(await meetings(after, besides, shared, { except: new Set(known.map(overlapName)) })));
+  }
+  return found;
+}
+
+/** The overlaps of a schedule's rings with each other and with those `beside` them, but for those named in `except`. */
+async function meetings(
+  own: ReadonlyMap<number, Placed[]>,
+  beside: (at: number) => readonly Placed[],
+  shared: ReturnType<typeof sharedDevices>,
+  { most = MOST_OVERLAPS, except = new Set<string>() } = {},
+): Promise<Overlap[]> {
   const found: Overlap[] = [];
   for (const at of [...own.keys()].sort((one, other) => one - other)) {
     const rings = own.get(at) ?? [];
     for (const [index, ring] of rings.entries()) {
-      for (const other of [...rings.slice(index + 1), ...(others.get(at) ?? [])]) {
+      const others = beside(at).filter(({ bellScheduleId }) => bellScheduleId !== ring.bellScheduleId);
+      for (const other of [...rings.slice(index + 1), ...others]) {
         const overlap = overlapOf(at, ring, other, 0);
         if (except.has(overlapName(overlap))) continue;
         const devices = await shared(ring.entry, other.entry);
@@ -86,7 +125,7 @@ export async function overlapsOf(
 }
 
 /** Tells overlaps apart: two rings that meet on a day are the same overlap when both come at another time of that day. */
-export function overlapName({ localDate, bellScheduleId, entryId, other }: Overlap): string {
+function overlapName({ localDate, bellScheduleId, entryId, other }: Overlap): string {
   return [localDate, bellScheduleId, entryId, other.bellScheduleId, other.entryId].join(" ");
 }
 
@@ -101,8 +140,7 @@ function overlapOf(at: number, { bellScheduleId, entry, day }: Placed, other: Pl
 
 function ringsByInstant(
   timetables: readonly Timetable[],
-  fromMs: number,
-  toMs: number,
+  { fromMs, toMs }: { fromMs: number; toMs: number },
   times: BellTimes,
 ): Map<number, Placed[]> {
   const rings = new Map<number, Placed[]>();
@@ -119,38 +157,47 @@ function ringsByInstant(
   return rings;
 }
 
-/** The rings of all other schedules at these instants. */
-async function ringsBeside(
-  { schedule }: Timetable,
+/** The least span that holds all instants. */
+function spanOf(instants: readonly number[]): { fromMs: number; toMs: number } {
+  return {
+    fromMs: instants.reduce((least, at) => Math.min(least, at), Number.POSITIVE_INFINITY),
+    toMs: instants.reduce((most, at) => Math.max(most, at), Number.NEGATIVE_INFINITY) + 1,
+  };
+}
+
+/** The rings of all schedules in sight at these instants, as they are stored. */
+async function storedRings(
   instants: readonly number[],
-  instead: ReadonlyMap<string, Timetable | null>,
   { reader, clock, times, sight }: OverlapNeeds,
 ): Promise<Map<number, Placed[]>> {
-  const fromMs = instants.reduce((least, at) => Math.min(least, at));
-  const toMs = instants.reduce((most, at) => Math.max(most, at)) + 1;
+  const found = new Map<number, Placed[]>();
+  if (instants.length === 0) return found;
+  const span = spanOf(instants);
   const wanted = new Set(instants);
-  const beside = new Map<number, Placed[]>();
-  const keys = keysInSight(reader, sight, schedule.id);
+  const keys = keysInSight(reader, sight, span);
   for (let at = 0; at < keys.length; at += AT_ONCE) {
     const rows = reader.byPks(bellSchedules, keys.slice(at, at + AT_ONCE));
-    const timetables = timetablesOf(reader, rows, times).flatMap((held) => {
-      const next = instead.get(held.schedule.id);
-      return next === undefined ? [held] : (next ?? []);
-    });
-    for (const [instant, rings] of ringsByInstant(timetables, fromMs, toMs, times)) {
-      if (wanted.has(instant)) beside.set(instant, [...(beside.get(instant) ?? []), ...rings]);
+    for (const [instant, rings] of ringsByInstant(timetablesOf(reader, rows, times), span, times)) {
+      if (wanted.has(instant)) found.set(instant, [...(found.get(instant) ?? []), ...rings]);
     }
     await new Promise<void>((resolve) => clock.soon(resolve));
   }
-  return beside;
+  return found;
 }
 
-function keysInSight(reader: Reader, sight: Sight, ownId: string): number[] {
+/** Schedules that ring at some time within the span, with a day to spare for their zones. */
+function keysInSight(reader: Reader, sight: Sight, { fromMs, toMs }: { fromMs: number; toMs: number }): number[] {
   const visible = sight.visible(bellSchedules);
   if (visible === "none") return [];
   const { sql, params } = visible === "all" ? { sql: "1", params: [] } : visible;
+  const days = [dateOf(Math.floor(toMs / DAY_MS) + 2), dateOf(Math.floor(fromMs / DAY_MS) - 2)];
+  const table = tableOf(bellSchedules);
   return reader
-    .all<{ pk: number }>(`SELECT t.pk FROM ${tableOf(bellSchedules)} t WHERE (${sql}) AND t.id <> ?`, ...params, ownId)
+    .all<{ pk: number }>(
+      `SELECT t.pk FROM ${table} t WHERE (${sql}) AND t.start_date <= ? AND t.end_date >= ?`,
+      ...params,
+      ...days,
+    )
     .map(({ pk }) => pk);
 }
 

@@ -1,12 +1,5 @@
-import { type Overlap, type OverlapNeeds, overlapName, overlapsOf } from "../bells/overlaps.ts";
-import {
-  beginOf,
-  type Compared,
-  type MovedRing,
-  type RingDifference,
-  ringDifference,
-} from "../bells/ring-difference.ts";
-import type { Timetable } from "../bells/timetables.ts";
+import { newOverlaps, type Overlap } from "../bells/overlaps.ts";
+import { type MovedRing, type RingDifference, ringDifference } from "../bells/ring-difference.ts";
 import { comparedBy, noteWrittenSchedules, type WrittenSchedules } from "../bells/written-schedules.ts";
 import { boolean } from "../schema/field.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
@@ -59,12 +52,6 @@ const OVERLAP_MEMBERS = {
   other: closed({ bellScheduleId: ID, entryId: ID, messageTemplateId: ID }),
   devices: { type: "integer", minimum: 1 },
 } as const;
-
-/** own choice */
-const SCHEDULES_LOOKED_AT = 5;
-/** Overlaps that were there before are known up to so many. own choice */
-const MOST_KNOWN = 10_000;
-const WARNING_MS = 7 * 86_400_000;
 
 /** A warning as answers tell it. */
 export function overlapInApiForm(overlap: Overlap): object {
@@ -130,24 +117,6 @@ export async function ringMoves(
   const found = await newOverlaps(compared, looking);
   const overlaps = { count: found.length, first: found.slice(0, 100).map(overlapInApiForm) };
   return { ...inApiForm(difference), overlaps };
-}
-
-/** Rings that meet once the write is done and did not before. */
-async function newOverlaps(compared: readonly Compared[], looking: OverlapNeeds): Promise<Overlap[]> {
-  const instead = new Map(compared.map(({ before, after }) => [idOf(before ?? after), after]));
-  const found: Overlap[] = [];
-  for (const { before, after } of compared.slice(0, SCHEDULES_LOOKED_AT)) {
-    if (!after) continue;
-    const fromMs = beginOf([after], looking.clock.now());
-    const span = { fromMs, toMs: fromMs + WARNING_MS };
-    const known = before ? await overlapsOf(before, span, looking, { most: MOST_KNOWN }) : [];
-    found.push(...(await overlapsOf(after, span, looking, { except: new Set(known.map(overlapName)), instead })));
-  }
-  return found;
-}
-
-function idOf(timetable: Timetable | null): string {
-  return timetable?.schedule.id ?? "";
 }
 
 function inApiForm({ added, removed, moved, ...rest }: RingDifference): object {

@@ -24,6 +24,7 @@ export const bellCalendarActions: readonly Action[] = [
   {
     method: "post",
     at: "bell-schedules/{bellScheduleId}/feeds",
+    rehearses: true,
     doc: "Makes an address at which a calendar program follows the rings; it is told here and never again.",
     answers: { kind: "row", resource: feeds, with: { url: text("The address.", { required: true, max: 2_000 }) } },
     accepts: { name: feeds.fields.name },
