@@ -1,10 +1,12 @@
 import { ConflictError, notFound } from "../base/errors.ts";
 import { createBusyTable } from "../devices/busy.ts";
 import notifications from "../resources/broadcasts/notifications.ts";
+import type { By } from "../store/store.ts";
 import { type AirNeeds, createAir, type EngineNeeds } from "./air.ts";
 import { recordAnswer, recordChannelAnswer, recordRead } from "./answers.ts";
 import type { Broadcaster } from "./broadcaster.ts";
 import { callOff } from "./call-off.ts";
+import type { NotificationRow } from "./compose.ts";
 import { allClearFor } from "./continuation.ts";
 import { createDesk, type DeskNeeds } from "./desk.ts";
 import { createEndings } from "./endings.ts";
@@ -16,6 +18,7 @@ import { openAgain } from "./retry.ts";
 import { createRunner } from "./runner.ts";
 import { laneOf } from "./stage.ts";
 import { accept, acceptTogether } from "./stages/accept.ts";
+import { calledOffBy } from "./supersession.ts";
 
 /** What the broadcaster is made of; audio worker and streamer are started and stopped by whoever made them. */
 export type BroadcasterNeeds = Omit<AirNeeds, "ledger" | "desk" | "gates" | "signal" | "laneOf"> &
@@ -34,6 +37,19 @@ export function createBroadcaster(given: BroadcasterNeeds): Broadcaster {
   const endings = createEndings(needs);
   const forget = events.on("notification.accepted", () => endings.watch());
 
+  /** What a new message takes the place of is ended first, since it may go to the same devices; then the message goes out. */
+  const takeUp = async (rows: readonly NotificationRow[], by: By): Promise<void> => {
+    const together = rows.map(({ id }) => id);
+    const over = new Set(rows.flatMap((row) => calledOffBy(row, together, store, given.clock.now())));
+    const asSender = { actor: by.actor, scope: needs.by.scope };
+    for (const id of over) {
+      await endings
+        .abort(id, asSender)
+        .catch((err) => log.error({ err, notificationId: id }, "message not called off"));
+    }
+    for (const id of together) runner.take(id);
+  };
+
   return {
     async start() {
       claimAddresses(needs);
@@ -51,12 +67,12 @@ export function createBroadcaster(given: BroadcasterNeeds): Broadcaster {
     },
     async send(input, by, options) {
       const row = await accept(input, by, options, needs);
-      runner.take(row.id);
+      await takeUp([row], by);
       return row;
     },
     async sendTogether(messages, by, belong) {
       const rows = await acceptTogether(messages, by, belong, needs);
-      for (const { id } of rows) runner.take(id);
+      await takeUp(rows, by);
       return rows;
     },
     async retry(notificationId, by) {
@@ -78,6 +94,7 @@ export function createBroadcaster(given: BroadcasterNeeds): Broadcaster {
       runner.take(row.id);
       return row;
     },
+    takeUp: runner.take,
     release: gates.release,
     begin: gates.begin,
     async discard(notificationId) {

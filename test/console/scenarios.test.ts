@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
-import { type ApiClient, createApiClient } from "../../src/cli/api-client.ts";
+import { type ApiBody, type ApiClient, createApiClient } from "../../src/cli/api-client.ts";
 import { startBrowser } from "../support/browser.ts";
 import { openConsole } from "../support/console-pages.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
@@ -118,7 +118,7 @@ describe("scenarios, incidents and tables in the console", () => {
   }, 20_000);
 
   it("accounts for people, in a drill, by what the plan says of them", async () => {
-    const post = (path: string, body: object) => api.post<{ id: string }>(path, body);
+    const post = (path: string, body: ApiBody) => api.post<{ id: string }>(path, body);
     const site = await post("/sites", { name: "School" });
     const role = await post("/site-roles", { name: "Class 4b" });
     const [mia, tom] = [await post("/users", { name: "Mia Marsh" }), await post("/users", { name: "Tom Tate" })];

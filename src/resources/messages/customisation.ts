@@ -32,7 +32,8 @@ export function customizable(field: string) {
   });
 }
 
-function display(field: string) {
+/** Whether a form for sending shows `field` of the template. */
+export function display(field: string) {
   return option(`Whether a sending form shows ${field}; auto leaves it to the form.`, ["show", "hide", "auto"], {
     default: "auto",
   });

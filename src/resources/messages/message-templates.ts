@@ -2,7 +2,7 @@ import { boolean, computed, file, integer, json, many, option, ref, text } from 
 import { defineResource } from "../../schema/resource.ts";
 import { ALERT_TONE_NAMES } from "./alert-tones.ts";
 import { AUDIO_TYPES, IMAGE_TYPES } from "./attachments.ts";
-import { CUSTOMIZABLE_FIELDS, customisationFlags, customizable } from "./customisation.ts";
+import { CUSTOMIZABLE_FIELDS, customisationFlags, customizable, display } from "./customisation.ts";
 import { MESSAGE_PRIORITIES, TTS_SPEEDS, TTS_TYPES } from "./speech.ts";
 
 /** Messages made ready for sending. @source service-api.md, Message template; decisions.md 8 and 13; digest `/v1/message-templates` */
@@ -67,6 +67,16 @@ export default defineResource({
       embed: "notificationProfile",
     }),
     inferredMessageType: computed("Text, Audio or TextAndAudio, with Image appended.", "text"),
+    cancelNotificationsType: option(
+      "Which messages that still go on are called off when it is sent. own choice: those of its domain; a drill calls off drills alone.",
+      ["none", "specific", "all"],
+      { default: "none" },
+    ),
+    cancelNotificationsTypeDisplay: display("cancelNotificationsType"),
+    messageTemplateCancellationIds: many(
+      "Templates whose messages it calls off, for `specific`. own choice: given without includeMessageTemplateCancellationIds, too.",
+      "message-templates",
+    ),
     syncId: computed("Replication marker; equal on both sides once the row is replicated.", "text", { nullable: true }),
     ...customisationFlags(CUSTOMIZABLE_FIELDS),
   },

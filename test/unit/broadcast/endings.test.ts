@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import notificationActivities from "../../../src/resources/broadcasts/notification-activities.ts";
 import notifications from "../../../src/resources/broadcasts/notifications.ts";
+import messageTemplates from "../../../src/resources/messages/message-templates.ts";
 import { type AirFixture, openScene, type Scene, sounding } from "./air-fixture.ts";
 import type { BroadcastFixture } from "./broadcast-fixture.ts";
 
@@ -101,5 +102,42 @@ describe("expiry", () => {
     await fixture.clock.advance(100);
     expect(air.diary(id)).toContain("expire");
     expect(stops("expired")).toHaveLength(3);
+  });
+});
+
+describe("a template that calls others off", () => {
+  const template = async (more: object = {}) => {
+    const input = { name: "T", subject: "T", deviceGroupIds: [everywhere], ...more };
+    return (await fixture.create(messageTemplates, input)).id;
+  };
+  const sendOf = (messageTemplateId: string, more: object = {}) => air.send({ messageTemplateId, ...more });
+  const over = (id: string) => fixture.store.get(notifications, id)?.abortedAt !== null;
+
+  it("ends all that goes on or has not expired, and neither drills, previews nor what is over", async () => {
+    const gone = await air.send({ subject: "Gone", deviceGroupIds: [everywhere] });
+    await air.untilSettled(gone);
+    const shown = await air.send({ subject: "Shown", expiration: 600, deviceGroupIds: [everywhere] });
+    await air.untilSettled(shown);
+    const [loud, drill] = [await play(), await play({ drill: true })];
+    await fixture.clock.advance(1_000);
+    const clear = await template({ cancelNotificationsType: "all" });
+    await fixture.send({ messageTemplateId: clear, draft: true });
+    expect([gone, shown, loud, drill].map(over)).toEqual([false, false, false, false]);
+    const id = await sendOf(clear);
+    expect([gone, shown, loud, drill, id].map(over)).toEqual([false, true, true, false, false]);
+    expect(air.diary(loud)).toContain("abort");
+    await sendOf(clear, { drill: true });
+    expect([drill, id].map(over)).toEqual([true, false]);
+  });
+
+  it("ends those of the templates it names alone", async () => {
+    const lasting = { expiration: 600 };
+    const [fire, storm] = [await template(lasting), await template(lasting)];
+    const named = { cancelNotificationsType: "specific", messageTemplateCancellationIds: [fire] };
+    const sent = [await sendOf(fire), await sendOf(storm), await play()];
+    await sendOf(await template(named));
+    expect(sent.map(over)).toEqual([true, false, false]);
+    await sendOf(await template({ ...named, cancelNotificationsType: "none" }));
+    expect(sent.map(over)).toEqual([true, false, false]);
   });
 });

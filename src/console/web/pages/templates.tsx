@@ -66,6 +66,17 @@ function TemplateSheet({ id, onClose }: { id: string; onClose: () => void }) {
           mark: { label: t("field.emergency"), path: EMERGENCY_MARK },
         },
         { name: "followUp" },
+        {
+          name: "cancelNotificationsType",
+          hint: t("templates.cancels-hint"),
+          choices: ["none", "specific", "all"].map((value) => ({ value, label: name("cancels", value) })),
+        },
+        {
+          name: "messageTemplateCancellationIds",
+          kind: "rows",
+          from: "message-templates",
+          shown: ({ cancelNotificationsType }) => cancelNotificationsType === "specific",
+        },
         { name: "subjectCustomizable" },
         { name: "bodyCustomizable" },
         { name: "deviceGroupIdsCustomizable" },

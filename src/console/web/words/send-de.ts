@@ -55,4 +55,11 @@ export const sendDe: Readonly<Record<keyof typeof sendEn, string>> = {
   "progress.missed": "Verpasst",
   "progress.devices": "Geräte",
   "progress.when": "Nach",
+  "templates.cancels-hint":
+    "Was mit ihr gesendet wird, tritt an die Stelle laufender Nachrichten. Eine Übung beendet nur Übungen.",
+  "field.cancelNotificationsType": "Beendet andere Nachrichten",
+  "field.messageTemplateCancellationIds": "Die dieser Vorlagen",
+  "cancels.none": "Keine",
+  "cancels.specific": "Die bestimmter Vorlagen",
+  "cancels.all": "Alle, die laufen",
 };

@@ -53,4 +53,11 @@ export const sendEn = {
   "progress.missed": "Missed",
   "progress.devices": "Devices",
   "progress.when": "After",
+  "templates.cancels-hint":
+    "What is sent with it takes the place of messages that still go on. A drill calls off drills alone.",
+  "field.cancelNotificationsType": "Calls other messages off",
+  "field.messageTemplateCancellationIds": "Those of these templates",
+  "cancels.none": "None",
+  "cancels.specific": "Those of certain templates",
+  "cancels.all": "All that go on",
 } as const;
