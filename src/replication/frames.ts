@@ -210,7 +210,10 @@ export interface Limits {
   chunks: number;
 }
 
-/** @source replication.md 3 and amendments; own choice: files by 48 KiB, which are 64 KiB as base64 */
+/**
+ * The limits of the product.
+ * @source replication.md 3 and amendments; own choice: files by 48 KiB, which are 64 KiB as base64
+ */
 export const LIMITS: Limits = {
   pageRows: 200,
   pageBytes: 64 * 1024,

@@ -4,7 +4,7 @@ import type { ReplicatedTypes } from "../replicated-types.ts";
 import { applyRow, type Body, drop, put, scan, shownRow, type Work } from "../work.ts";
 import { linkState } from "./link-state.ts";
 import { enqueue } from "./outbox.ts";
-import { ACTIVITIES } from "./tables.ts";
+import { ACTIVITIES, type Tallies, type Tally } from "./tables.ts";
 
 /** The resource that activities are rows of. */
 export const ACTIVITY_TYPE = "endpoint-activities";
@@ -64,17 +64,6 @@ export function* tellOf(
   const applied = yield* applyRow(ACTIVITY_TYPE, id, { ...about, ...at, id, type, state, severity, value });
   if (applied === "done") yield* put(ACTIVITIES, { id });
 }
-
-/** What became of the rows of one resource at a mark. */
-export interface Tally {
-  made: number;
-  changed: number;
-  deleted: number;
-  refused: number;
-}
-
-/** Tallies by resource. */
-export type Tallies = Readonly<Record<string, Tally>>;
 
 const NOTHING: Tally = { made: 0, changed: 0, deleted: 0, refused: 0 };
 

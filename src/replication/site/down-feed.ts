@@ -3,11 +3,21 @@ import type { DownPage, DownRow, Limits, SnapPage } from "../frames.ts";
 import type { ReplicatedTypes } from "../replicated-types.ts";
 import { filesIn, SITE_FILES, wantFiles } from "../wanted-files.ts";
 import { type Applied, type Body, clear, drop, get, put, scan, type Work } from "../work.ts";
-import { counted, type Journal, type Tallies, tellMark, tellOf } from "./activities.ts";
+import { counted, type Journal, tellMark, tellOf } from "./activities.ts";
 import { settleEdits, showBase } from "./edits.ts";
 import { endResyncOrders } from "./inbox.ts";
 import { linkState } from "./link-state.ts";
-import { BASE, type BaseRow, LINK, type LinkState, PARKED, type Parked, STAGE, type Staged } from "./tables.ts";
+import {
+  BASE,
+  type BaseRow,
+  LINK,
+  type LinkState,
+  PARKED,
+  type Parked,
+  STAGE,
+  type Staged,
+  type Tallies,
+} from "./tables.ts";
 
 /** Removals come after all that is put, what refers to others first. */
 const REMOVALS_FROM = 3000;

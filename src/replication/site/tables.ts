@@ -1,7 +1,17 @@
 import type { EditResult, Lane } from "../frames.ts";
 import type { Edit } from "../merge.ts";
 import { type Body, type Collection, collection } from "../work.ts";
-import type { Tallies } from "./activities.ts";
+
+/** What became of the rows of one resource at a mark. */
+export interface Tally {
+  made: number;
+  changed: number;
+  deleted: number;
+  refused: number;
+}
+
+/** Tallies by resource. */
+export type Tallies = Readonly<Record<string, Tally>>;
 
 /** A mark that arrived and is being applied, slice by slice. */
 export interface Marking {

@@ -7,12 +7,11 @@ import {
   counted,
   type Journal,
   sendActivities,
-  type Tallies,
   tellMark,
   tellSent,
 } from "../../../src/replication/site/activities.ts";
 import { prepareLink } from "../../../src/replication/site/link-state.ts";
-import { OUT } from "../../../src/replication/site/tables.ts";
+import { OUT, type Tallies } from "../../../src/replication/site/tables.ts";
 import { type Body, scan } from "../../../src/replication/work.ts";
 import { ENDPOINT_ACTIVITY_TYPES } from "../../../src/resources/devices/endpoint-activity-types.ts";
 import { createMemoryStore, type MemoryStore } from "../../sim/memory-store.ts";
