@@ -1,3 +1,4 @@
+import { generateKeyPairSync, sign } from "node:crypto";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -17,6 +18,12 @@ interface Activity {
 
 let daemon: TestDaemon;
 let activities: string;
+const maker = generateKeyPairSync("ed25519");
+const trusted = maker.publicKey.export({ type: "spki", format: "der" }).subarray(-32).toString("base64");
+const settings = `network: {allowedTargets: [127.0.0.0/8], multicastInterface: 127.0.0.1}
+trust: {licences: ["${trusted}"]}
+`;
+
 let restarts = 0;
 const file = join(makeTempDir(), "carillon.yaml");
 
@@ -32,7 +39,11 @@ async function finished(id: string): Promise<Activity> {
 const order = async (type: string) => (await daemon.call<Activity>("POST", activities, { type })).body;
 
 beforeAll(async () => {
-  daemon = await startTestDaemon({ onRestart, settingsFile: { path: file, read: async () => loadSettings(file) } });
+  daemon = await startTestDaemon({
+    onRestart,
+    settings,
+    settingsFile: { path: file, read: async () => loadSettings(file) },
+  });
   activities = `/extensions/${ONPREM_EXTENSION_ID}/endpoints/${daemon.first.endpointId}/activities`;
 });
 afterAll(() => daemon.stop());
@@ -72,9 +83,46 @@ describe("orders to the appliance", () => {
     while (restarts === 0) await daemon.call("GET", "/session");
     expect((await daemon.call<Activity>("GET", `${activities}/${id}`)).body.state).toBe("pending");
     await daemon.stop();
-    daemon = await startTestDaemon({ after: daemon, onRestart });
+    daemon = await startTestDaemon({ after: daemon, onRestart, settings });
     expect((await finished(id)).state).toBe("success");
     expect(restarts).toBe(1);
+  });
+});
+
+describe("a violated licence", () => {
+  it("is told, and never keeps an emergency from any device", async () => {
+    const payload = Buffer.from(
+      JSON.stringify({
+        id: "L",
+        holder: "School",
+        expiresAt: "2020-01-01T00:00:00Z",
+        limits: { speakers: 1, users: 0 },
+      }),
+    );
+    const signature = sign(null, payload, maker.privateKey).toString("base64");
+    const document = JSON.stringify({ payload: payload.toString("base64"), signature });
+    const { extensionId, endpointId } = daemon.first;
+    for (const [at, zone] of ["zone:gym", "zone:hall", "zone:yard"].entries()) {
+      const attributes = { Group: `239.1.2.${at + 1}`, Port: "20480" };
+      const body = { type: "speakers", deviceIdentifier: zone, description: zone, attributes };
+      await daemon.call("POST", `/extensions/${extensionId}/endpoints/${endpointId}/devices`, body);
+    }
+    await sendOrder(daemon.dataDir, { order: "licence.install", args: { document } });
+    expect((await daemon.call<{ isLicenseValid: boolean }>("GET", "/session")).body.isLicenseValid).toBe(false);
+    const group = await daemon.call<{ id: string }>("POST", "/device-groups", { name: "All", filterType: "ACCEPT" });
+    const message = { subject: "Lockdown", alertTone: "chime", priority: "critical", deviceGroupIds: [group.body.id] };
+    const sent = await daemon.call<{ id: string }>("POST", "/notifications", message);
+    expect(sent.status).toBe(200);
+    type Deliveries = { data: { level: string; endedAt: string | null }[] };
+    for (;;) {
+      const { body } = await daemon.call<Deliveries>("GET", `/notifications/${sent.body.id}/devices`);
+      if (body.data.length < 3 || body.data.some(({ endedAt }) => endedAt === null)) continue;
+      expect(body.data.map(({ level }) => level)).toEqual(["sent", "sent", "sent"]);
+      break;
+    }
+    const { body: told } = await daemon.call<{ violations: string[] }>("GET", "/licence");
+    expect(told.violations).toContain("3 speakers are in use; the licence covers 1.");
+    await sendOrder(daemon.dataDir, { order: "licence.remove", args: {} });
   });
 });
 
