@@ -25,17 +25,21 @@ export interface RegistryNeeds {
   log: Log;
   /** Whether an appliance could activate devices now. */
   isReachable(endpointId: string): boolean;
+  /** This appliance. */
+  ownId(): string;
+  /** Whether this appliance acts for an activation group or a pair now. */
+  acts(groupId: string): boolean;
 }
 
 /** Makes it; nothing is read before somebody asks. */
-export function createRegistry({ store: reader, clock, events, log, isReachable }: RegistryNeeds): Registry {
+export function createRegistry({ store: reader, clock, events, log, ...of }: RegistryNeeds): Registry {
   const onError = (error: unknown): void => log.error({ err: error }, "members of groups were not found");
   const memberships = createMemberships({ reader, clock, events, source: DEVICE_GROUPS, onError });
   const described = createMemberships({ reader, clock, events, source: ACTIVATION_GROUPS, onError });
   const all = (): string[] => rankOf(reader);
   return {
     memberships,
-    activations: createActivations({ reader, clock, described, isReachable }),
+    activations: createActivations({ reader, clock, described, ...of }),
     groupCounts: createGroupCounts({ memberships, clock, onError }),
     activationCounts: createGroupCounts({
       ...{ memberships: described, clock, onError },

@@ -15,6 +15,10 @@ export interface EventMap {
   "deliveries.changed": { notificationId: string };
   /** Somebody wants a message of a trigger to be sent again. */
   "trigger.replayed": { triggerId: string };
+  /** The first packet of a message leaves at `at` (epoch ms), or all its devices were asked where it has no sound. */
+  "sound.began": { notificationId: string; at: number };
+  /** A message is heard no more. */
+  "sound.ended": { notificationId: string };
   /** A notification's last delivery reached a final level. */
   "notification.settled": { notificationId: string };
   /** A device crossed the edge of an area, which fired a trigger. */

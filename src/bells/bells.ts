@@ -9,7 +9,7 @@ import { exceptionsWith, exceptionsWithout } from "./day-change-behaviour.ts";
 import { createGapNotes } from "./gap-notes.ts";
 import { createPlanSource } from "./plan-source.ts";
 import { createPlanner, type Planner } from "./planner.ts";
-import { createRingPort } from "./ring-port.ts";
+import { createRingPort, type RingPortNeeds } from "./ring-port.ts";
 import { type ExceptionChange, finishChange, leftChanges } from "./sliced-changes.ts";
 import { createTicker } from "./ticker.ts";
 import type { BellTimes } from "./timetables.ts";
@@ -30,7 +30,7 @@ export interface PlanNeeds {
 }
 
 /** What the bells are made of. */
-export interface BellNeeds extends PlanNeeds {
+export interface BellNeeds extends PlanNeeds, Pick<RingPortNeeds, "turn"> {
   log: Log;
   planner: Planner;
   broadcaster: Broadcaster;

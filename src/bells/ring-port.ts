@@ -23,6 +23,8 @@ export interface RingPortNeeds {
   broadcaster: Pick<Broadcaster, "send" | "release" | "begin" | "discard" | "abort" | "clearDevices">;
   by: By;
   endpointId(): string;
+  /** Whose turn a message is that other appliances may have as well, at `at` (epoch ms); this one's unless given. */
+  turn?(notificationId: string, at: number): "go" | "wait" | "stand-down";
 }
 
 /** What a ring sends. */
@@ -60,6 +62,10 @@ export function createRingPort(needs: RingPortNeeds): RingPort {
         log.warn({ ringId: ring.id, reason: error.message }, "a ring has nothing to send");
         return error.message;
       }
+    },
+    turn({ id, kind, at }) {
+      const turn = kind === "clearing" ? "go" : (needs.turn?.(id, at) ?? "go");
+      return turn === "stand-down" ? { standDown: "Another appliance rang it." } : turn;
     },
     arm(rings) {
       const ranked = rings.map((ring) => ({ ring, rank: rankOf(ring, store) }));

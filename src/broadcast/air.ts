@@ -58,6 +58,7 @@ export function createAir(needs: AirNeeds): Air {
   const known = new Map<string, Promise<LiveBroadcast>>();
   const leave = (notificationId: string): void => {
     known.delete(notificationId);
+    needs.events.emit("sound.ended", { notificationId });
     desk.leave(notificationId);
     needs.gates.forget(notificationId);
   };
@@ -141,10 +142,14 @@ async function makeLive(row: NotificationRow, how: Resumption, needs: AirNeeds):
   const sound = sounds
     ? await makeSound(row, needs, () => {
         moment("stream_ended_at", clock.now());
+        needs.events.emit("sound.ended", { notificationId: row.id });
         live.soundIsOver();
       })
     : null;
-  if (sound && row.t0 !== null) sound.resume(row.t0);
+  if (sound && row.t0 !== null) {
+    sound.resume(row.t0);
+    needs.events.emit("sound.began", { notificationId: row.id, at: clock.now() });
+  }
   const hasGroup = sound ? await openGroup(row, sound, needs) : target !== null;
   const live: LiveBroadcast = createLiveBroadcast({
     clock,
@@ -162,7 +167,10 @@ async function makeLive(row: NotificationRow, how: Resumption, needs: AirNeeds):
     sound,
     targets: { group: hasGroup ? target : null, own: ownTarget(row, needs.ttl) },
     moreToCome: () => hasOpenRecipients(store, row.id),
-    soundBegan: (t0) => moment("t0", t0),
+    soundBegan(t0) {
+      moment("t0", t0);
+      needs.events.emit("sound.began", { notificationId: row.id, at: t0 });
+    },
   });
   if (isHeld(row)) needs.gates.whenBegun(row.id, live.begin);
   return live;

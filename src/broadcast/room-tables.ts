@@ -11,6 +11,15 @@ const TARGETS: RoomTable = {
   ) STRICT, WITHOUT ROWID`,
 };
 
+/** Groups, by id, of the devices of a message that is held back which other appliances could sound as well. */
+const COVERED: RoomTable = {
+  name: "broadcast_covered",
+  sql: `CREATE TABLE IF NOT EXISTS broadcast_covered (
+    notification TEXT NOT NULL REFERENCES notifications(id) ON DELETE CASCADE, cover TEXT NOT NULL,
+    PRIMARY KEY (notification, cover)
+  ) STRICT, WITHOUT ROWID`,
+};
+
 /** Broadcasts whose many recipients are still being written while their devices already ring. */
 const OPEN_RECIPIENTS: RoomTable = {
   name: "broadcast_open_recipients",
@@ -38,4 +47,4 @@ const CANARY: RoomTable = {
 };
 
 /** The room's own tables, to be handed to the store. */
-export const BROADCAST_TABLES: readonly RoomTable[] = [TARGETS, OPEN_RECIPIENTS, PREVIEWS, COUNTS, CANARY];
+export const BROADCAST_TABLES: readonly RoomTable[] = [COVERED, TARGETS, OPEN_RECIPIENTS, PREVIEWS, COUNTS, CANARY];

@@ -30,7 +30,7 @@ export interface StageNeeds {
   /** Which devices groups have. */
   memberships: Pick<Memberships, "members">;
   /** Which appliance activates which devices. */
-  activations: Pick<Activations, "elsewhere">;
+  activations: Pick<Activations, "elsewhere" | "share">;
   audio: Pick<AudioWorker, "prepare">;
   addresses: AddressPool;
   /** The pipeline itself as actor of what it writes. */

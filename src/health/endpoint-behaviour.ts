@@ -3,7 +3,7 @@ import { readLicenceFilters } from "../devices/licence-filters.ts";
 import type endpoints from "../resources/devices/endpoints.ts";
 import type { Behaviour } from "../store/store.ts";
 import { checkEndpointConfig } from "./endpoint-config.ts";
-import { failoverStatus, shownFailover } from "./failover-status.ts";
+import { type FailoverStatus, shownFailover } from "./failover-status.ts";
 import type { Health } from "./health.ts";
 
 /** What the appliance runs. */
@@ -22,6 +22,8 @@ export interface EndpointNeeds {
   /** This appliance's endpoint. */
   ownId(): string;
   health: Health;
+  /** How an appliance stands to those that would take its place. */
+  failover(endpointId: string): FailoverStatus;
   buildInfo(): BuildInfo;
   clock(): SiteClock;
 }
@@ -38,7 +40,13 @@ export interface SiteClock {
  * Shows status and software of this appliance on its own endpoint; `includeStatus=false` and `includeBuildInfo=false`
  * leave them out. own choice: shown unless told otherwise. The own endpoint stays.
  */
-export function endpointBehaviour({ ownId, health, buildInfo, clock }: EndpointNeeds): Behaviour<typeof endpoints> {
+export function endpointBehaviour({
+  ownId,
+  health,
+  failover,
+  buildInfo,
+  clock,
+}: EndpointNeeds): Behaviour<typeof endpoints> {
   return {
     beforeWrite({ op, before, after }) {
       readLicenceFilters(after?.config);
@@ -52,7 +60,7 @@ export function endpointBehaviour({ ownId, health, buildInfo, clock }: EndpointN
         return {
           ...(query.includeBuildInfo === false ? {} : { buildInfo: own ? buildInfo() : null }),
           ...(query.includeFailoverDetails === true && {
-            failoverDetails: shownFailover(failoverStatus(id, { ownId, health })),
+            failoverDetails: shownFailover(failover(id)),
           }),
           ...(query.includeStatus === false ? {} : own ? { ...shown(health), clock: clock() } : NOT_KNOWN),
         };

@@ -1,5 +1,3 @@
-import type { Health } from "./health.ts";
-
 /** How an appliance stands to the one that would take its place. Times are epoch ms. @source decisions.md 12 */
 export interface FailoverStatus {
   endpointId: string;
@@ -15,29 +13,6 @@ export interface FailoverStatus {
   /** When the state began, as far as this appliance knows. */
   since: number | null;
   peers: string[];
-}
-
-/**
- * What this appliance knows of an endpoint. It has no partner and hears from no other appliance, so that it alone is
- * active and others are out of reach.
- */
-export function failoverStatus(
-  endpointId: string,
-  { ownId, health }: { ownId(): string; health: Pick<Health, "startedAt"> },
-): FailoverStatus {
-  const own = endpointId === ownId();
-  return {
-    endpointId,
-    role: "standalone",
-    state: own ? "active" : "unreachable",
-    partnerEndpointId: null,
-    lastHeartbeatAt: null,
-    activationGroupIds: [],
-    mode: "solo",
-    term: 0,
-    since: own ? health.startedAt : null,
-    peers: [],
-  };
 }
 
 /** A status in API form. */

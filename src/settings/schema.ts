@@ -154,6 +154,24 @@ export const settingsSchema = z
       .describe(
         "The certificate comes from an authority that the appliance makes for itself, until `carillon tls install` brings another one.",
       ),
+    failover: z
+      .strictObject({
+        listen: listen
+          .nullable()
+          .default(null)
+          .describe(
+            "HOST:PORT at which the other appliances of the organisation tell this one that they live, on the local network; null = this one covers for nobody.",
+          ),
+        peers: z
+          .array(listen)
+          .max(20)
+          .default([])
+          .describe("HOST:PORT of the other appliances that listen; who they are, their certificates say."),
+      })
+      .prefault({})
+      .describe(
+        "Appliances of one organisation that cover for each other; each must have been enrolled with its cloud.",
+      ),
     heartbeat: z
       .strictObject({
         url: publicUrl

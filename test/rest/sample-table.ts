@@ -69,6 +69,7 @@ export const SAMPLE_TABLE = {
   "callmgr-clusters.capfAddress": "publisher.example.org",
   "callmgr-clusters.tftpAddress": "192.0.2.5:69",
   "callmgr-onprem-servers.cmAddress": "192.0.2.5, [2001:db8::5]:2748, cti.example.org",
+  "failover-pairs.timeout": 5,
   "alarm-mutes.until": "2100-01-01T00:00:00.000Z",
   "devices.attributes": { Name: "Room 1" },
   "endpoint-activities.type": "restart",

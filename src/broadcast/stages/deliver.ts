@@ -30,6 +30,7 @@ export const deliver: Stage<EngineNeeds> = {
     }, lane);
     const withRest = finishRecipients(notificationId, needs).then(() => needs.air.addNewRows(live));
     await Promise.all([untilAborted(live.handedOver, needs.signal), withRest]);
+    if (!live.sound) needs.events.emit("sound.began", { notificationId, at: needs.clock.now() });
     await needs.store.write((tx) => advance(tx, notificationId, "collect"), lane);
   },
 };

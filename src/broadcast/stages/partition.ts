@@ -6,7 +6,8 @@ import { nextTargets } from "../targets.ts";
 
 /**
  * Says which appliance activates each device: the first reachable one of the device's activation group, else the one that
- * serves it; 0 where none can be reached. What is not ours ends at `queue`, in words. @source decisions.md 11
+ * serves it; 0 where none can be reached. What is not ours ends at `queue`, in words. What others prepare as well is ours
+ * where nobody else is known to sound it: whose turn it is, is decided at its moment. @source decisions.md 11
  */
 export const partition: Stage = {
   name: "partition",
@@ -33,7 +34,11 @@ export const partition: Stage = {
       "SELECT device FROM broadcast_targets WHERE notification = ?",
       row.pk,
     );
-    const elsewhere = await activations.elsewhere(targets.map(({ device }) => device));
+    const share = await activations.share(
+      targets.map(({ device }) => device),
+      row.heldUntil !== null,
+    );
+    const { elsewhere } = share;
     let done = 0;
     const placeElsewhere = (tx: Transaction, most: number): number => {
       const piece = elsewhere.slice(done, done + most);
@@ -48,6 +53,11 @@ export const partition: Stage = {
     };
     // Where all is served as usual, no write to the disk stands before the sound.
     if (elsewhere.length > 0) await writeInSlices(needs, lane, placeElsewhere);
-    await store.write((tx) => advance(tx, notificationId, "prepare"), lane);
+    await store.write((tx) => {
+      for (const cover of share.covered) {
+        tx.run("INSERT OR IGNORE INTO broadcast_covered (notification, cover) VALUES (?, ?)", row.id, cover);
+      }
+      advance(tx, notificationId, "prepare");
+    }, lane);
   },
 };

@@ -133,6 +133,8 @@ export async function openBroadcasts(
       events,
       log: silentLog,
       isReachable: (id) => id === endpointId,
+      ownId: () => endpointId,
+      acts: () => true,
     }),
     audio: { prepare: prepareInline },
     addresses: smallPool(clock),

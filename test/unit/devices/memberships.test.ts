@@ -10,6 +10,7 @@ import deviceGroups from "../../../src/resources/devices/device-groups.ts";
 import devices from "../../../src/resources/devices/devices.ts";
 import endpoints from "../../../src/resources/devices/endpoints.ts";
 import extensions from "../../../src/resources/devices/extensions.ts";
+import failoverPairs from "../../../src/resources/devices/failover-pairs.ts";
 import { createCatalogue } from "../../../src/schema/catalogue.ts";
 import { openStore } from "../../../src/store/open-store.ts";
 import type { Store } from "../../../src/store/store.ts";
@@ -20,6 +21,8 @@ const fail = (error: unknown): never => {
   throw error;
 };
 const reachable = new Set<string>();
+/** Groups for which this appliance acts. */
+const acting = new Set<string>();
 let store: Store;
 let registry: Registry;
 let place: { extensionId: string; endpointId: string };
@@ -30,7 +33,11 @@ beforeAll(async () => {
   const catalogue = createCatalogue(await loadDeclarations([OWN_DECLARATIONS]));
   store = openStore({ dataDir: makeTempDir(), catalogue, clock: systemClock, events, log: silentLog, onFatal: fail });
   const isReachable = (id: string): boolean => reachable.has(id);
-  registry = createRegistry({ store, clock: systemClock, events, log: silentLog, isReachable });
+  registry = createRegistry({
+    ...{ store, clock: systemClock, events, log: silentLog, isReachable },
+    ownId: () => place.endpointId,
+    acts: (group) => acting.has(group),
+  });
   const extensionId = (await store.create(extensions, { name: "onprem" }, everybody)).id;
   place = { extensionId, endpointId: (await store.create(endpoints, { extensionId, name: "A" }, everybody)).id };
   other = (await store.create(endpoints, { extensionId, name: "B" }, everybody)).id;
@@ -143,10 +150,24 @@ describe("activation groups", () => {
     });
     reachable.add(other);
     const there = store.one<{ pk: number }>("SELECT pk FROM endpoints WHERE id = ?", other)?.pk;
-    expect(await registry.activations.elsewhere(all)).toEqual([
+    // What this appliance alone has, it takes to all that it may activate.
+    expect(await registry.activations.elsewhere(all)).toEqual([[blue.pk, there]]);
+    const { share } = registry.activations;
+    expect(await share(all, false)).toEqual({ elsewhere: [[blue.pk, there]], covered: [] });
+    // What all have sounds here for those that no group describes; the others are acted for there.
+    const split = [
       [red.pk, there],
       [blue.pk, there],
-    ]);
+    ];
+    expect(await share(all, true)).toEqual({ elsewhere: split, covered: [] });
+    // Where all of it is another's turn, it is ready here as well.
+    expect(await share([red.pk], true)).toEqual({ elsewhere: [], covered: [first] });
+    acting.add(first);
+    expect(await share(all, true)).toEqual({ elsewhere: [[blue.pk, there]], covered: [first] });
+    const pairing = { primaryEndpointId: place.endpointId, backupEndpointId: other, name: "Both", timeout: 5 };
+    const pair = (await store.create(failoverPairs, pairing, everybody)).id;
+    acting.clear();
+    expect(await share([free.pk], true)).toEqual({ elsewhere: [], covered: [pair] });
     await store.update(devices, red.id, { attributes: { Colour: "green" } }, everybody);
     expect(await registry.activations.of(red)).toMatchObject({ activationGroupId: null });
     const counts = registry.activationCounts.of([first, second]);

@@ -1,0 +1,154 @@
+import type { Clock } from "../base/clock.ts";
+import type { Events } from "../base/events.ts";
+import { newId } from "../base/ids.ts";
+import type { Log } from "../base/log.ts";
+import type { HealthReason, HealthSource } from "../health/health.ts";
+import { createCoverGroups } from "../replication/failover/cover-groups.ts";
+import { createFailover, type Failover } from "../replication/failover/failover.ts";
+import { createLan, type Lan } from "../replication/failover/lan.ts";
+import { type OwnIdentity, readIdentity } from "../replication/identity/own-identity.ts";
+import notifications from "../resources/broadcasts/notifications.ts";
+import endpointActivities from "../resources/devices/endpoint-activities.ts";
+import endpoints from "../resources/devices/endpoints.ts";
+import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
+import { type ListenAddress, parseListen } from "../settings/addresses.ts";
+import type { Settings } from "../settings/schema.ts";
+import type { By, Store } from "../store/store.ts";
+import { ownAddresses } from "./sound.ts";
+import { ownVersion } from "./version.ts";
+
+/** What covering for other appliances needs. */
+export interface CoveringNeeds {
+  dataDir: string;
+  store: Store;
+  settings: Pick<Settings, "failover">;
+  clock: Clock;
+  events: Events;
+  log: Log;
+  by: By;
+  endpointId(): string;
+  /** The cloud is connected. */
+  hasCloud(): boolean;
+}
+
+/** How this appliance and its neighbours cover for each other. */
+export interface Covering extends Pick<Failover, "status" | "isReachable" | "hasContact"> {
+  /** Whether it acts for an activation group or a pair. */
+  acts(groupId: string): boolean;
+  /** Whose turn a held message is. */
+  turn(notificationId: string, at: number): "go" | "wait" | "stand-down";
+  source: HealthSource;
+  /** Rejects with Node's error for a taken address. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Clocks that differ by more ring at different moments. @source replication.md 10 */
+const CLOCKS_DIFFER_MS = 2_000;
+
+/** Makes it; nobody is told anything before `start`. */
+export function createCovering(needs: CoveringNeeds): Covering {
+  const { store, clock, events, log, settings, endpointId } = needs;
+  const identity = settings.failover.listen === null ? null : readIdentity(needs.dataDir);
+  const groups = createCoverGroups({ reader: store, events, ownId: endpointId });
+  const forgetters: (() => void)[] = [groups.stop];
+  let lan: Lan | null = null;
+  // The endpoint is known from the start on: the data were set up before.
+  const failover = createFailover({
+    ...{ ownId: endpointId(), version: ownVersion(), boot: newId(), clock, groups: groups.all },
+    lease: () => null,
+    hasCloud: needs.hasCloud,
+    hasNetwork: () => ownAddresses().length > 0,
+    send: (beat) => lan?.send(beat),
+    heardElsewhere: () => undefined,
+    hasBegun: (id) => (store.get(notifications, id)?.t0 ?? null) !== null,
+    doubled: (id, why) => record(id, "doubled", why, "warn"),
+    tookOver: (id) => record(id, "takeover", "It is sounded in the place of another appliance.", "info"),
+  });
+  lan = identity && makeLan(needs, identity, failover);
+
+  function record(notificationId: string, what: string, message: string, severity: "info" | "warn"): void {
+    log.warn({ notificationId, what }, message);
+    const where = { extensionId: ONPREM_EXTENSION_ID, endpointId: endpointId() };
+    const value = { what, notificationId, message };
+    store
+      .write((tx) => void tx.create(endpointActivities, { ...where, type: "log-message", severity, value }, needs.by))
+      .catch((error: unknown) => log.error({ err: error }, "a takeover was not recorded"));
+  }
+
+  return {
+    status: failover.status,
+    isReachable: failover.isReachable,
+    hasContact: failover.hasContact,
+    acts: failover.isActive,
+    turn(notificationId, at) {
+      if (groups.all().length === 0) return "go";
+      const covers = store.all<{ cover: string }>(
+        "SELECT cover FROM broadcast_covered WHERE notification = ?",
+        notificationId,
+      );
+      if (covers.length === 0) return "go";
+      return failover.turn(
+        notificationId,
+        at,
+        covers.map(({ cover }) => cover),
+      );
+    },
+    source: () => faultsOf(needs, { failover, hasLan: lan !== null, groups: groups.all().length }),
+    async start() {
+      forgetters.push(
+        events.on("sound.began", ({ notificationId, at }) => failover.began(notificationId, at)),
+        events.on("sound.ended", ({ notificationId }) => failover.ended(notificationId)),
+      );
+      await lan?.start();
+      failover.start();
+    },
+    async stop() {
+      for (const forget of forgetters.splice(0)) forget();
+      failover.stop();
+      await lan?.stop();
+    },
+  };
+}
+
+function makeLan({ clock, log, settings }: CoveringNeeds, identity: OwnIdentity, failover: Failover): Lan {
+  const { listen, peers } = settings.failover;
+  const read = (address: string): ListenAddress => parseListen(address) as ListenAddress;
+  return createLan({
+    ...{ clock, log, identity, take: failover.take, beat: failover.beat },
+    listen: read(listen as string),
+    peers: peers.map(read),
+    isRevoked: () => false,
+  });
+}
+
+function faultsOf(
+  { store, settings, endpointId }: CoveringNeeds,
+  { failover, hasLan, groups }: { failover: Failover; hasLan: boolean; groups: number },
+): HealthReason[] {
+  if (settings.failover.listen === null) return [];
+  const yellow = (code: string, reason: string): HealthReason => ({
+    level: "yellow",
+    code: `failover:${code}`,
+    reason,
+  });
+  if (!hasLan) return [yellow("identity", "It covers for nobody: it was not enrolled with a cloud yet.")];
+  const nameOf = (id: string): string => store.get(endpoints, id)?.name ?? id;
+  const faults: HealthReason[] = [];
+  for (const { endpoint, silentMs, aheadMs } of failover.neighbours()) {
+    const name = nameOf(endpoint);
+    if (!failover.isReachable(endpoint)) {
+      const seconds = Math.round(silentMs / 1_000);
+      faults.push(yellow(`silent:${endpoint}`, `${name} was not heard on the local network for ${seconds} s.`));
+    } else if (Math.abs(aheadMs) > CLOCKS_DIFFER_MS) {
+      faults.push(yellow(`clock:${endpoint}`, `The clock differs from that of ${name} by ${Math.abs(aheadMs)} ms.`));
+    }
+  }
+  if (groups > 0 && failover.neighbours().length === 0) {
+    faults.push(yellow("alone", "No other appliance was heard on the local network since the start."));
+  }
+  if (failover.status(endpointId()).state === "takeover") {
+    faults.push(yellow("takeover", "It acts in the place of another appliance."));
+  }
+  return faults;
+}

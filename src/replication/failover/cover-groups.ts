@@ -1,0 +1,64 @@
+import type { Events } from "../../base/events.ts";
+import type { Reader } from "../../store/store.ts";
+import type { CoverGroup } from "./circle.ts";
+
+/** What reading the groups needs. */
+export interface CoverGroupNeeds {
+  reader: Reader;
+  events: Events;
+  ownId(): string;
+}
+
+/** The groups in which this appliance and others cover for each other. */
+export interface CoverGroups {
+  /** Activation groups and pairs with this appliance and another one; read anew after changes. */
+  all(): readonly CoverGroup[];
+  stop(): void;
+}
+
+/** @source replication.md, amendments */
+const TIMEOUT_MS = 3_000;
+const READ_FROM: ReadonlySet<string> = new Set(["activation-groups", "failover-pairs", "endpoints"]);
+
+/** Makes it. */
+export function createCoverGroups({ reader, events, ownId }: CoverGroupNeeds): CoverGroups {
+  let known: CoverGroup[] | null = null;
+  const forget = [
+    events.on("row.changed", ({ resource }) => {
+      if (READ_FROM.has(resource)) known = null;
+    }),
+    events.on("batch.shown", () => {
+      known = null;
+    }),
+  ];
+  return {
+    all() {
+      known ??= read(reader).filter(({ members }) => members.length > 1 && members.includes(ownId()));
+      return known;
+    },
+    stop() {
+      for (const each of forget) each();
+    },
+  };
+}
+
+function read(reader: Reader): CoverGroup[] {
+  const pairs = reader
+    .all<{ id: string; first: string; second: string; timeout: number }>(
+      `SELECT p.id, a.id AS first, b.id AS second, p.timeout FROM failover_pairs p
+       JOIN endpoints a ON a.pk = p.primary_endpoint_pk JOIN endpoints b ON b.pk = p.backup_endpoint_pk ORDER BY p.pk`,
+    )
+    .map(({ id, first, second, timeout }) => ({ id, members: [first, second], timeoutMs: timeout * 1_000 }));
+  const groups = new Map<string, string[]>();
+  for (const { id, member } of reader.all<{ id: string; member: string }>(
+    `SELECT g.id, e.id AS member FROM activation_groups g JOIN activation_groups__endpoint_ids l ON l.owner = g.pk
+     JOIN endpoints e ON e.pk = l.target ORDER BY g.priority, g.pk, l.position`,
+  )) {
+    groups.set(id, [...(groups.get(id) ?? []), member]);
+  }
+  const timeouts = new Map(pairs.map(({ members, timeoutMs }) => [members.join(), timeoutMs]));
+  return [
+    ...[...groups].map(([id, members]) => ({ id, members, timeoutMs: timeouts.get(members.join()) ?? TIMEOUT_MS })),
+    ...pairs,
+  ];
+}

@@ -1,0 +1,116 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type Covering, createCovering } from "../../../src/app/covering.ts";
+import { loadDeclarations, OWN_DECLARATIONS } from "../../../src/app/load-declarations.ts";
+import { createEvents } from "../../../src/base/events.ts";
+import { silentLog } from "../../../src/base/log.ts";
+import { BROADCAST_TABLES } from "../../../src/broadcast/room-tables.ts";
+import { makeAuthority } from "../../../src/operations/make-certificate.ts";
+import {
+  issueEndpointCertificate,
+  requestCertificate,
+} from "../../../src/replication/identity/endpoint-certificate.ts";
+import activationGroups from "../../../src/resources/devices/activation-groups.ts";
+import endpointActivities from "../../../src/resources/devices/endpoint-activities.ts";
+import endpoints from "../../../src/resources/devices/endpoints.ts";
+import extensions from "../../../src/resources/devices/extensions.ts";
+import { createCatalogue } from "../../../src/schema/catalogue.ts";
+import { defaultSettings } from "../../../src/settings/schema.ts";
+import { openStore } from "../../../src/store/open-store.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
+import { makeTempDir } from "../../support/temp-dir.ts";
+import { everybody } from "../store/store-fixture.ts";
+
+const fail = (error: unknown): never => {
+  throw error;
+};
+const clock = createFakeClock(Date.now());
+const RING = "0199b1c2-0000-7000-8000-0000000000aa";
+let store: Store;
+let group: string;
+const ids: string[] = [];
+const all: Covering[] = [];
+
+beforeAll(async () => {
+  const events = createEvents(fail);
+  const catalogue = createCatalogue(await loadDeclarations([OWN_DECLARATIONS]));
+  const files = { dataDir: makeTempDir(), tables: BROADCAST_TABLES };
+  store = openStore({ ...files, catalogue, clock, events, log: silentLog, onFatal: fail });
+  const extensionId = (await store.create(extensions, { name: "onprem" }, everybody)).id;
+  for (const name of ["First", "Second"]) {
+    ids.push((await store.create(endpoints, { extensionId, name }, everybody)).id);
+  }
+  const rule = { name: "All", priority: 1, filterType: "ACCEPT", endpointIds: ids };
+  group = (await store.create(activationGroups, rule, everybody)).id;
+  const authority = await makeAuthority("hub", clock.now());
+  const ports = [await freePort(), await freePort()];
+  for (const [at, id] of ids.entries()) {
+    const dataDir = makeTempDir();
+    const { request, key } = await requestCertificate();
+    const certificate = await issueEndpointCertificate(authority, request, id, clock.now());
+    const identity = { hub: "https://hub.example.org", token: "t", key, certificate, authority: authority.certificate };
+    mkdirSync(join(dataDir, "link"));
+    writeFileSync(join(dataDir, "link", "identity.json"), JSON.stringify(identity));
+    const failover = { listen: `127.0.0.1:${ports[at]}`, peers: [`127.0.0.1:${ports[1 - at]}`] };
+    all.push(
+      createCovering({
+        ...{ dataDir, store, clock, events: createEvents(fail), log: silentLog, by: everybody },
+        settings: { ...defaultSettings(), failover },
+        endpointId: () => id,
+        hasCloud: () => false,
+      }),
+    );
+  }
+  await Promise.all(all.map((covering) => covering.start()));
+});
+afterAll(async () => {
+  await Promise.all(all.map((covering) => covering.stop()));
+  await store.close();
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Lets time pass until something is true; sockets take their own time. */
+async function until(isSo: () => boolean): Promise<void> {
+  for (let turn = 0; turn < 2_000 && !isSo(); turn++) {
+    await clock.advance(10);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(isSo()).toBe(true);
+}
+
+it("the first of a group acts; the second is ready, says so, and acts within 5 s of the first one's end", async () => {
+  const [first, second] = all as [Covering, Covering];
+  const [one, two] = ids as [string, string];
+  await until(() => first.hasContact() && second.hasContact() && first.acts(group));
+  await until(() => second.status(one).activationGroupIds.length === 1);
+  expect(first.status(one)).toMatchObject({
+    ...{ role: "primary", state: "active", partnerEndpointId: two, activationGroupIds: [group], mode: "lan" },
+    peers: [two],
+  });
+  expect(second.status(two)).toMatchObject({ role: "backup", state: "standby", activationGroupIds: [], peers: [one] });
+  expect([first.isReachable(two), second.acts(group), second.source()]).toEqual([true, false, []]);
+
+  await first.stop();
+  const { state } = second.status(one);
+  const began = clock.now();
+  await until(() => second.status(two).state === "takeover");
+  expect([state, clock.now() - began <= 5_500]).toEqual(["active", true]);
+  expect(second.status(one).state).toBe("unreachable");
+  expect(second.status(two)).toMatchObject({ mode: "solo", activationGroupIds: [group] });
+  expect(second.source().map(({ code }) => code)).toEqual([`failover:silent:${one}`, "failover:takeover"]);
+});
+
+it("what goes to no device that others could activate is its own turn", () => {
+  expect(all[1]?.turn(RING, clock.now())).toBe("go");
+  expect(store.count(endpointActivities, {})).toBe(0);
+});
