@@ -25,9 +25,9 @@
  * `npm run faults -- disk-full`: fills the disk under a running daemon (as root): writes are refused with 507, reads go
  * on, the alarm is active before, and within 5 s of the space's return all works again.
  * `npm run faults -- backup [NUMBER] [--seed S]`: takes a backup of NUMBER rows (100000) under four writers, kills the daemon
- * 20 times in the middle of one, restores one and damages one: it adds less than 20 ms to any turn of the loop and to how
- * late the loop is (p99; its last step waits once for the disk, which is the maximum), the last good one stays, nothing is
- * left behind, a flipped bit is named.
+ * 20 times in the middle of one, restores one and damages one: it adds less than 20 ms of the processor to any turn of
+ * the loop (its last step also waits once for the disk), the last good one stays, nothing is left behind, a flipped bit is
+ * named.
  * The last line has the figures; exit code 1 when a promise was broken.
  */
 import { parseArgs } from "node:util";
@@ -129,8 +129,8 @@ if (what === "kills") {
   process.stdout.write(`${JSON.stringify({ ...run, broken: run.broken.length })}\n`);
   const { writing, backingUp, broken, named } = run;
   // What the writes cost by themselves is not the backup's.
-  const added = [backingUp.turnMaxMs - writing.turnMaxMs, backingUp.lagP99Ms - writing.lagP99Ms];
-  process.exitCode = broken.length === 0 && named > 0 && Math.max(...added) < LONG_TURN_MS ? 0 : 1;
+  const added = backingUp.turnMaxMs - writing.turnMaxMs;
+  process.exitCode = broken.length === 0 && named > 0 && added < LONG_TURN_MS ? 0 : 1;
 } else {
   usage();
 }
