@@ -35,6 +35,14 @@ export function happen(world: World): void {
     [8, () => report(world, site)],
     [4, () => setPanel(world, site)],
     [12, () => command(world)],
+    [
+      1,
+      () => {
+        // They all come at once, with the welcome.
+        network.cut();
+        for (let turn = 0; turn < 4; turn += 1) command(world);
+      },
+    ],
     [3, () => cancel(world)],
     [0.7, () => order(world, site)],
     [3, () => network.cut()],

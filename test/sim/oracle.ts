@@ -293,9 +293,12 @@ export function createOracle(now: () => number, violated: (violation: Violation)
       if (waiting.length > 0) fail(`I4: the cloud could not write ${JSON.stringify(waiting[0])}`);
       const isHeld = sites.some(({ leases }) => (leases.get("group")?.until ?? 0) > now());
       if (!isHeld) fail("leases: nobody holds group though all is well");
-      for (const { endpoint, cid, outcome, open } of cloud.disk.peek(() => scan(COMMANDS))) {
+      for (const { endpoint, cid, outcome, open, saidBy } of cloud.disk.peek(() => scan(COMMANDS))) {
         const site = sites.find(({ name }) => name === endpoint) as Watched;
         if (open || !outcome) fail(`I8: nothing is known of ${cid} at ${endpoint}`);
+        const isAsItWas = site.restoredAt === 0 && cloudRestoredAt === 0;
+        if (isAsItWas && outcome === "unknown" && saidBy === "site")
+          fail(`I8: ${endpoint} does not know its own ${cid}`);
         const command = issued.get(cid);
         if (outcome === "done" && command?.command.kind === "broadcast" && !site.sounded.has(cid)) {
           fail(`I3: ${cid} at ${endpoint} is said to be done and never sounded`);
