@@ -43,6 +43,8 @@ interface Placed {
 
 /** Schedules read between two turns of the event loop. */
 const AT_ONCE = 20;
+/** Longest work between two turns of the event loop. */
+const SLICE_MS = 4;
 const LOOKED_AT = 5;
 const AHEAD_MS = 7 * DAY_MS;
 /** Overlaps that were there before are known up to so many. own choice */
@@ -104,21 +106,24 @@ export async function newOverlaps(compared: readonly Compared[], needs: OverlapN
 async function meetings(
   own: ReadonlyMap<number, Placed[]>,
   beside: (at: number) => readonly Placed[],
-  shared: ReturnType<typeof sharedDevices>,
+  { membersOf, turn }: Pairing,
   { most = MOST_OVERLAPS, except = new Set<string>() } = {},
 ): Promise<Overlap[]> {
   const found: Overlap[] = [];
   for (const at of [...own.keys()].sort((one, other) => one - other)) {
     const rings = own.get(at) ?? [];
     for (const [index, ring] of rings.entries()) {
+      const members = await membersOf(ring.entry);
+      if (members.size === 0) continue;
       const others = beside(at).filter(({ bellScheduleId }) => bellScheduleId !== ring.bellScheduleId);
       for (const other of [...rings.slice(index + 1), ...others]) {
-        const overlap = overlapOf(at, ring, other, 0);
-        if (except.has(overlapName(overlap))) continue;
-        const devices = await shared(ring.entry, other.entry);
-        if (devices > 0) found.push({ ...overlap, devices });
+        const devices = countShared(members, await membersOf(other.entry));
+        if (devices === 0) continue;
+        const overlap = overlapOf(at, ring, other, devices);
+        if (!except.has(overlapName(overlap))) found.push(overlap);
         if (found.length === most) return found;
       }
+      await turn();
     }
   }
   return found;
@@ -201,20 +206,35 @@ function keysInSight(reader: Reader, sight: Sight, { fromMs, toMs }: { fromMs: n
     .map(({ pk }) => pk);
 }
 
-/** Counts the devices that two rings share; members of groups are found once. */
-function sharedDevices({ reader, memberships }: OverlapNeeds) {
+interface Pairing {
+  /** Devices of a ring; members of groups are found once. */
+  membersOf(entry: RingListEntry): Promise<ReadonlySet<number>>;
+  /** Gives way to others now and then. */
+  turn(): Promise<void>;
+}
+
+function sharedDevices({ reader, memberships, clock }: OverlapNeeds): Pairing {
   const known = new Map<string, Promise<ReadonlySet<number>>>();
-  const membersOf = (entry: RingListEntry): Promise<ReadonlySet<number>> => {
-    const groups = groupsOf(reader, entry);
-    const key = groups.join();
-    const members = known.get(key) ?? memberships.members(groups).then((pks) => new Set(pks));
-    known.set(key, members);
-    return members;
+  let began = clock.monotonicMs();
+  return {
+    membersOf(entry) {
+      const groups = groupsOf(reader, entry);
+      const key = groups.join();
+      const members = known.get(key) ?? memberships.members(groups).then((pks) => new Set(pks));
+      known.set(key, members);
+      return members;
+    },
+    async turn() {
+      if (clock.monotonicMs() - began < SLICE_MS) return;
+      await new Promise<void>((resolve) => clock.soon(resolve));
+      began = clock.monotonicMs();
+    },
   };
-  return async (one: RingListEntry, other: RingListEntry): Promise<number> => {
-    const [first, second] = [await membersOf(one), await membersOf(other)];
-    return [...first].filter((pk) => second.has(pk)).length;
-  };
+}
+
+function countShared(one: ReadonlySet<number>, other: ReadonlySet<number>): number {
+  if (other.size === 0) return 0;
+  return [...one].filter((pk) => other.has(pk)).length;
 }
 
 /** The groups of a ring replace those of its message. */

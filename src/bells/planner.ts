@@ -64,7 +64,8 @@ const KEPT_MS = 40 * 86_400_000;
 /** A ring may begin so long after its time. @source bells.md, Running */
 export const LATE_LIMIT_MS = 30_000;
 
-const SLICE_MS = 8;
+/** Others write in the same group. */
+const SLICE_MS = 4;
 const MOST_IN_SLICE = 200;
 const MOST_DROPPED = 300;
 /** Plans made along with writes take at most so much of so much time. own choice */

@@ -96,11 +96,12 @@ function ringsByEntry(timetable: Timetable | null, fromMs: number, times: BellTi
   const rings: Rings = new Map();
   if (!timetable) return rings;
   const bellScheduleId = timetable.schedule.id;
+  let [dated, localDate] = [Number.NaN, ""];
   eachRing(compileTimetable(timetable, times), fromMs, fromMs + AHEAD_MS, (at, day, { ringListId, entries }, index) => {
     const entry = entries[index];
     if (!entry) return;
     const { id: entryId, messageTemplateId, time: localTime } = entry;
-    const localDate = dateOf(day);
+    if (day !== dated) [dated, localDate] = [day, dateOf(day)];
     rings.set(`${entryId} ${day}`, {
       ...{ bellScheduleId, ringListId, entryId, messageTemplateId, at, localDate, localTime },
     });

@@ -44,9 +44,8 @@ export function timetablesOf(reader: Reader, rows: readonly BellScheduleRow[], t
       )
       .map(({ id, entries }) => [id, { id, entries: JSON.parse(entries) as RingListEntry[] }]),
   );
-  const ownZone = times.ownZone();
   return rows.map((row) => ({
-    schedule: scheduleOf(row, ownZone),
+    schedule: scheduleOf(row, times),
     ringLists: row.ringListIds.flatMap((id) => lists.get(id) ?? []),
     exceptions: exceptionsOf(row),
   }));
@@ -60,8 +59,8 @@ export function compileTimetable(
   return compileSchedule(schedule, lists, exceptions, times);
 }
 
-function scheduleOf(row: BellScheduleRow, ownZone: string): Schedule {
+function scheduleOf(row: BellScheduleRow, { ownZone }: BellTimes): Schedule {
   const { id, startDate, endDate, numWeeks } = row;
   const rotation = row.rotation ?? "calendar";
-  return { id, startDate, endDate, numWeeks, rotation, timeZone: row.timeZone ?? ownZone, entries: entriesOf(row) };
+  return { id, startDate, endDate, numWeeks, rotation, timeZone: row.timeZone ?? ownZone(), entries: entriesOf(row) };
 }

@@ -76,7 +76,11 @@ export async function impactOf(written: readonly Rehearsed<Meaning>[], needs: Im
   const people: Difference = { joining: [], leaving: [] };
   const things: Difference = { joining: [], leaving: [] };
   const holdings: { gaining: Holding[]; losing: Holding[] } = { gaining: [], losing: [] };
-  for (const { before, after } of written) {
+  // A write may reach thousands of rows that mean nothing for people.
+  const meant = written.filter(({ before, after }) =>
+    [before, after].some((side) => side !== null && (side.seen.targets !== null || side.seen.given !== null)),
+  );
+  for (const { before, after } of meant) {
     const [then, now] = [before?.seen.targets ?? NOBODY, after?.seen.targets ?? NOBODY];
     add(people, await differingUsers(then, now, needs));
     add(things, await differingDevices(then, now, needs));

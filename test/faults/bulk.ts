@@ -4,7 +4,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { createApiClient } from "../../src/cli/api-client.ts";
 import { initialise, type RunningDaemon, serve } from "../support/product.ts";
-import { type Pulse, pulseIn, startIdle, watched } from "./loop-monitor.ts";
+import { type Pulse, pulseIn, startIdle, watched, worst } from "./loop-monitor.ts";
 
 /** What a run came to. */
 export interface BulkRun {
@@ -165,14 +165,6 @@ export async function bulk(lines: number, say: (progress: string) => void): Prom
 
 function pause(ms: number): Promise<void> {
   return new Promise((done) => setTimeout(done, ms));
-}
-
-function worst(pulses: readonly Pulse[]): Pulse {
-  const most = (name: keyof Pulse): number => Math.max(...pulses.map((pulse) => pulse[name]));
-  return {
-    ...{ lagP99Ms: most("lagP99Ms"), lagMaxMs: most("lagMaxMs"), turnMaxMs: most("turnMaxMs") },
-    ...{ longTurns: most("longTurns"), rssBytes: most("rssBytes") },
-  };
 }
 
 /** A table of `count` zones; at `wrong` one whose description is missing. */

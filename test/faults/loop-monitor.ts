@@ -78,3 +78,12 @@ export async function startIdle(file: string): Promise<{ stop(): void }> {
 export async function pulseIn(file: string): Promise<Pulse> {
   return JSON.parse(await readFile(file, "utf8")) as Pulse;
 }
+
+/** The worst of each figure. */
+export function worst(pulses: readonly Pulse[]): Pulse {
+  const most = (name: keyof Pulse): number => Math.max(...pulses.map((pulse) => pulse[name]));
+  return {
+    ...{ lagP99Ms: most("lagP99Ms"), lagMaxMs: most("lagMaxMs"), turnMaxMs: most("turnMaxMs") },
+    ...{ longTurns: most("longTurns"), rssBytes: most("rssBytes") },
+  };
+}
