@@ -168,7 +168,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const canary = createCanary({ store, clock, log, ...sound });
   const isSilent = (): boolean => canary.isSilent;
   const operations = createOperations({ ...options, clock, events, data, endpointId, rebuildPhones, isSilent });
-  const linking = createLinking({ ...options, data, clock, events, endpointId });
+  const linking = createLinking({ ...options, data, clock, events, endpointId, broadcaster: () => broadcaster });
   const hasCloud = (): boolean => linking.report().link?.state === "connected";
   const covering = createCovering({
     ...{ dataDir, store, settings, clock, events, log, endpointId, hasCloud, by: access.systemBy("failover") },
@@ -198,7 +198,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const takeText: TakeTextMessage = (message) => textReplies(message);
   const takeInput = (plugin: string, input: unknown): Promise<void> => inputs.take(plugin, input);
   const baseUrl = (): string => settings.api.publicUrl?.replace(/\/+$/, "") ?? server.url;
-  const joined = { clock, events, data, sound, speech, registry, endpointId, takeInput, takeText, baseUrl };
+  const joined = { clock, events, data, sound, speech, registry, endpointId, takeInput, takeText, baseUrl, linking };
   const channels = joinChannels({ ...options, ...joined });
   const { plugins, broadcaster } = channels;
   const reportsSite = settings.scenarios.syntheticSiteQuestion;
@@ -356,6 +356,7 @@ interface ChannelNeeds {
   sound: Sound;
   speech: Speech;
   registry: Registry;
+  linking: Pick<Linking, "beside">;
   endpointId(): string;
   /** Stores what a plugin tells from outside. */
   takeInput(plugin: string, input: unknown): Promise<void>;
@@ -383,7 +384,7 @@ function joinChannels(needs: ChannelNeeds): { plugins: PluginHost; broadcaster: 
     trigger: (plugin, input) => needs.takeInput(plugin, input),
   });
   broadcaster = createBroadcaster({
-    ...{ store, clock, events, log, endpointId, providers: plugins },
+    ...{ store, clock, events, log, endpointId, providers: needs.linking.beside(plugins) },
     ...{ memberships: registry.memberships, activations: registry.activations },
     ...{ audio: sound.audio, speech, streamer: sound.streamer, addresses: sound.addresses },
     interfaceAddress: sound.interfaceAddress,

@@ -2,11 +2,14 @@ import type { Clock } from "../base/clock.ts";
 import { invalidValue, requiredValue } from "../base/errors.ts";
 import type { Events } from "../base/events.ts";
 import type { Log } from "../base/log.ts";
+import type { Broadcaster } from "../broadcast/broadcaster.ts";
+import type { Providers } from "../broadcast/providers.ts";
 import type { HealthSource } from "../health/health.ts";
 import { HUB_COLLECTIONS, SITE_COLLECTIONS } from "../replication/collections.ts";
 import { IDENTITY_COLLECTIONS } from "../replication/identity/enrolment.ts";
 import { createHubLink, type HubLink } from "../replication/link/hub-link.ts";
 import { createSiteLink, type LinkReport, type SiteLink } from "../replication/link/site-link.ts";
+import { TOLD_AT_END_TABLE } from "../replication/link/told-at-end.ts";
 import { tablesOf } from "../replication/sqlite-work.ts";
 import type { RoomTable } from "../store/store.ts";
 import type { ApplianceData } from "./appliance.ts";
@@ -17,7 +20,7 @@ export const LINK_TABLES: readonly RoomTable[] = tablesOf([
   ...SITE_COLLECTIONS,
   ...HUB_COLLECTIONS,
   ...IDENTITY_COLLECTIONS,
-]);
+]).concat(TOLD_AT_END_TABLE);
 
 /** What linking is made of. */
 export interface LinkingNeeds {
@@ -29,6 +32,8 @@ export interface LinkingNeeds {
   /** This daemon is the cloud of an organisation. */
   isHub?: boolean;
   endpointId(): string;
+  /** Called once all runs. */
+  broadcaster(): Broadcaster;
   /** Starts the daemon anew. */
   onRestart?: () => void;
 }
@@ -39,6 +44,8 @@ export interface Linking {
   /** The appliances' way in; null where there is none. */
   accept: HubLink["accept"] | null;
   report(): LinkReport;
+  /** The channels that carry deliveries: the given ones, at a cloud also that to its appliances. */
+  beside(providers: Providers): Providers;
   hub: HubLink | null;
   site: SiteLink | null;
   orders: Readonly<Record<string, Order>>;
@@ -53,18 +60,12 @@ export function createLinking(needs: LinkingNeeds): Linking {
   const by = data.access.systemBy("replication");
   const restart = (): void => needs.onRestart?.();
   if (needs.isHub) return ofHub(createHubLink({ ...common, by }));
-  const site = createSiteLink({
-    ...{ ...common, by, random: Math.random },
-    play: (_command, on) => {
-      on.ended("failed");
-      return () => undefined;
-    },
-    resumed: () => "interrupted",
-  });
+  const site = createSiteLink({ ...common, by, random: Math.random });
   return {
     source: site.source,
     accept: null,
     report: site.report,
+    beside: (providers) => providers,
     hub: null,
     site,
     start: site.start,
@@ -97,6 +98,7 @@ function ofHub(link: HubLink): Linking {
     source: () => [],
     accept: link.accept,
     report: () => nothing as LinkReport,
+    beside: link.beside,
     hub: link,
     site: null,
     start: link.start,

@@ -83,6 +83,8 @@ export interface Broadcaster {
     by: By,
     options: AllClearOptions,
   ): Promise<RowOf<typeof notifications>>;
+  /** Carries a message out that another side has accepted, from its row on. */
+  takeUp(notificationId: string): void;
   /** Has the devices of a message asked that was held back. */
   release(notificationId: string): void;
   /** Lets a message sound that was held back: its first packet leaves at `at` (epoch ms), at once when that is over. */

@@ -1,6 +1,7 @@
 import type { Reader } from "../store/store.ts";
 import type { Delivery, DeliveryOwner, Hearing } from "./delivery.ts";
 import { isReached } from "./proof.ts";
+import { APPLIANCES } from "./providers.ts";
 
 /** Rows of one page: a few ms of the event loop. */
 const PAGE_ROWS = 250;
@@ -72,7 +73,7 @@ function toDelivery({ type, failures, ...row }: LedgerRow, owner: DeliveryOwner,
   return delivery;
 }
 
-function hearingOf({ userDevice }: Pick<LedgerRow, "userDevice">, type: string): Hearing {
-  if (userDevice !== null) return "nothing";
+function hearingOf({ userDevice, provider }: Pick<LedgerRow, "userDevice" | "provider">, type: string): Hearing {
+  if (userDevice !== null || provider === APPLIANCES) return "nothing";
   return type === "phones" ? "group" : type === "speakers" ? "own" : "nothing";
 }

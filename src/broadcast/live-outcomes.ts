@@ -48,7 +48,7 @@ function proven(
   live: LiveState,
   delivery: Delivery,
   level: Exclude<Outcome["level"], EndLevel>,
-  { details, at }: Outcome,
+  { details, at, isLast }: Outcome,
 ): void {
   const { sound, soundWasOver } = live;
   const wasReached = isReached(delivery);
@@ -59,7 +59,8 @@ function proven(
     }
     live.ledger.touch(delivery);
   }
-  if (level === "sent") return;
+  if (isLast) endDelivery(live, delivery, null, null, at);
+  if (isLast || level === "sent") return;
   countState(live, delivery, "joined");
   // What answers only after the sound has to be silenced.
   if (isListening(delivery) && soundWasOver && !wasReached) tellStop(live, [delivery], "ended");

@@ -62,21 +62,26 @@ function troubleOf(provider: string, providers: Providers): string | null {
   return state === "disabled" ? `The plugin ${provider} is switched off.` : null;
 }
 
-/** The rows for devices of appliances. */
+/** The rows for devices of appliances; those of others go by `carrier`, where there is one. */
 export function insertDeviceDeliveries(
   tx: Transaction,
   row: NotificationRow,
   range: TargetRange,
-  { ours, troubles, now }: { ours: number; troubles: ProviderTroubles; now: number },
+  { ours, troubles, carrier, now }: { ours: number; troubles: ProviderTroubles; carrier: string | null; now: number },
 ): void {
   tx.run(
     `INSERT OR IGNORE INTO deliveries (${COLUMNS})
      WITH ${TROUBLES},
-     seen AS (
+     judged AS (
        SELECT d.*, coalesce(nullif(t.endpoint, 0), d.endpoint_pk) AS acting,
          ${verdict("coalesce(t.endpoint, d.endpoint_pk)")}
        FROM broadcast_targets t JOIN devices d ON d.pk = t.device
        WHERE t.notification = ? AND t.device > ? AND t.device <= ?
+     ),
+     seen AS (
+       SELECT pk, acting, device_identifier, description, type, skipped,
+         coalesce(carried, provider) AS provider, iif(carried IS NULL, failed, NULL) AS failed
+       FROM (SELECT *, iif(acting <> ?, ?, NULL) AS carried FROM judged)
      )
      SELECT uuid7(), ?, ?, ?, pk, NULL, NULL, acting, device_identifier, description, type, provider,
        CASE WHEN skipped IS NOT NULL THEN 'skipped' WHEN failed IS NOT NULL THEN 'failed' ELSE 'planned' END,
@@ -87,6 +92,8 @@ export function insertDeviceDeliveries(
     row.pk,
     range.after,
     range.upTo,
+    ours,
+    carrier,
     now,
     now,
     row.pk,

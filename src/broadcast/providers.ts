@@ -23,7 +23,12 @@ export interface Outcome {
   level: OutcomeLevel;
   details: OutcomeDetails;
   at: number;
+  /** Nothing more will be said of it: the delivery ends where it stands. */
+  isLast?: boolean;
 }
+
+/** Carries messages to devices of other appliances, where there is such a channel; these play and prove by themselves. */
+export const APPLIANCES = "appliances";
 
 /** What the settings of a message say of one provider; `value` has the defaults filled in. */
 export function settingsOfProvider(

@@ -40,6 +40,8 @@ export interface TestDaemonOptions {
   after?: Pick<TestDaemon, "dataDir" | "first">;
   /** Told of an ordered restart. */
   onRestart?(): void;
+  /** `HOST:PORT`; a free port of 127.0.0.1 unless given. */
+  listen?: string;
   /** The cloud of an organisation. */
   isHub?: boolean;
   /** Changes the new data before the daemon starts on it. */
@@ -53,7 +55,7 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
   options.prepare?.(dataDir);
   const daemon = await startDaemon({
     dataDir,
-    listen: "127.0.0.1:0",
+    listen: options.listen ?? "127.0.0.1:0",
     settings: parseSettings(options.settings ?? LOOPBACK_SETTINGS),
     log: options.onLog ? createLog({ level: "debug", stream: { write: options.onLog } }) : silentLog,
     ...(options.settingsFile ? { settingsFile: options.settingsFile } : {}),

@@ -10,6 +10,7 @@ import {
   reopenUserDeliveries,
   troublesOfProviders,
 } from "../planning.ts";
+import { APPLIANCES } from "../providers.ts";
 import { endpointKey } from "../recipients.ts";
 import { type Lane, writeInSlices } from "../slices.ts";
 import { advance, type Stage, type StageNeeds } from "../stage.ts";
@@ -53,10 +54,11 @@ export const queue: Stage = {
 async function queueDevices(row: NotificationRow, needs: StageNeeds, lane: Lane): Promise<void> {
   const ours = endpointKey(needs.store, needs.endpointId());
   const troubles = troublesOfProviders(needs.store, needs.providers, row);
+  const carrier = needs.providers.state(APPLIANCES) === "running" ? APPLIANCES : null;
   await writeInSlices(needs, lane, (tx, most) => {
     const range = nextTargets(tx, row.pk, 0, most);
     if (!range) return 0;
-    insertDeviceDeliveries(tx, row, range, { ours, troubles, now: needs.clock.now() });
+    insertDeviceDeliveries(tx, row, range, { ours, troubles, carrier, now: needs.clock.now() });
     tx.run("DELETE FROM broadcast_targets WHERE notification = ? AND device <= ?", row.pk, range.upTo);
     return range.count;
   });

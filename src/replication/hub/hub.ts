@@ -2,7 +2,7 @@ import type { Clock, Timer } from "../../base/clock.ts";
 import type { Blobs } from "../blobs.ts";
 import type { Command, Limits, Outcome, Wire } from "../frames.ts";
 import type { ReplicatedTypes } from "../replicated-types.ts";
-import type { Applied, WorkStore } from "../work.ts";
+import type { Applied, Body, WorkStore } from "../work.ts";
 import { forgetSettled, forgetTombstones } from "./clean-up.ts";
 import { expireUnsent, issue, issueCancel, outcomesOf } from "./commands.ts";
 import { type Publication, prepareHub, publish } from "./publish.ts";
@@ -20,6 +20,8 @@ export interface HubNeeds {
   newId(): string;
   /** An appliance sent what is no frame, or a file that is not what its name says. */
   onBadPeer(endpoint: string | null, reason: string): void;
+  /** An appliance says what became of a command, with what it tells of it; a hint. */
+  onOutcome?(endpoint: string, cid: string, told: Body): void;
   onFault(error: unknown): void;
 }
 
@@ -92,6 +94,7 @@ export function createHub(needs: HubNeeds): Hub {
         endpoint: endpoint ?? null,
         onFault,
         onBadFrame: needs.onBadPeer,
+        onOutcome: (by, cid, told) => needs.onOutcome?.(by, cid, told),
         onBadFile: (from, sha256) => needs.onBadPeer(from, `The file ${sha256} is not what its name says.`),
         changed: wakeAll,
         admitted: (as) => sessions.set(session, as),

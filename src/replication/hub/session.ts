@@ -8,7 +8,7 @@ import type { ReplicatedTypes } from "../replicated-types.ts";
 import { createSendWindow, type SendWindow } from "../send-window.ts";
 import { createTurnQueue } from "../turn-queue.ts";
 import { HUB_FILES } from "../wanted-files.ts";
-import type { WorkStore } from "../work.ts";
+import type { Body, WorkStore } from "../work.ts";
 import { nextCommand } from "./commands.ts";
 import { readPage, readSnapPage, repairRows } from "./down-feed.ts";
 import { renewLeases } from "./leases.ts";
@@ -35,6 +35,8 @@ export interface SessionNeeds {
   /** What arrived is no frame; the connection is closed with this reason. */
   onBadFrame(endpoint: string | null, reason: string): void;
   onBadFile(endpoint: string, sha256: string): void;
+  /** An appliance says what became of a command; a hint. */
+  onOutcome(endpoint: string, cid: string, told: Body): void;
   onFault(error: unknown): void;
 }
 
@@ -147,6 +149,7 @@ export function createSession(needs: SessionNeeds): Session {
     if (taken.verdict !== "taken") return close(taken.verdict);
     send({ t: "ack", feed: page.feed, to: page.to });
     for (const { endpoint, cid } of taken.heard) needs.heard(endpoint, cid);
+    for (const { cid, told } of taken.outcomes) needs.onOutcome(by.endpoint, cid, told);
     if (taken.published) needs.changed();
     if (taken.files) await files?.look();
     await pump();

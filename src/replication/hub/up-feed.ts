@@ -34,6 +34,8 @@ export interface TakenPage {
   /** Whether cloud-owned rows changed. */
   published: boolean;
   heard: { endpoint: string; cid: string }[];
+  /** What is said of commands, with all that is told of it. */
+  outcomes: { cid: string; told: Body }[];
   /** Whether files may be wanted. */
   files: boolean;
   /** When it was taken. */
@@ -49,7 +51,7 @@ export function* takePage(
 ): Work<TakenPage> {
   const link = yield* get(LINKS, by.endpoint);
   const lane: Lane = page.feed === "up.hot" ? "hot" : "bulk";
-  const refused = { published: false, heard: [], files: false, at };
+  const refused = { published: false, heard: [], outcomes: [], files: false, at };
   if (!link || link.sess !== by.sess) return { verdict: "fenced", ...refused };
   if (page.from !== link[`${lane}Hw`]) return { verdict: "gap", ...refused };
   yield* put(LINKS, { ...link, [`${lane}Hw`]: page.to, [`${lane}Tail`]: page.tail });
@@ -64,6 +66,7 @@ function* takeRow(row: UpRow, link: SiteLink, types: ReplicatedTypes, taken: Tak
   if (type === STATE_TOLD) return yield* dropUntold(link, types);
   if (type === "outcome") {
     const others = yield* takeOutcome(endpoint, id, body?.outcome as Outcome);
+    if (body) taken.outcomes.push({ cid: id, told: body });
     taken.heard.push(...others.map((other) => ({ endpoint: other, cid: id })));
     return;
   }

@@ -1,5 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { newId } from "../../base/ids.ts";
+import notificationActivities from "../../resources/broadcasts/notification-activities.ts";
+import notifications from "../../resources/broadcasts/notifications.ts";
 import type { Recorder, Transaction, Written } from "../../store/store.ts";
 import { bodyOf, travels } from "../bodies.ts";
 import { publishWritten } from "../hub/publish.ts";
@@ -9,12 +11,19 @@ import { BASE, EDITS } from "../site/tables.ts";
 import type { SqliteWork } from "../sqlite-work.ts";
 import { type Body, get, scan, type Work } from "../work.ts";
 import { requireAllowedHere } from "./owned-rows.ts";
+import { markUntold } from "./told-at-end.ts";
 
 /** What recording needs. */
 export interface CaptureNeeds {
   work: Pick<SqliteWork, "within">;
   clock: Pick<Clock, "now">;
   types: ReplicatedTypes;
+}
+
+/** What recording on an appliance needs. */
+export interface SiteCaptureNeeds extends CaptureNeeds {
+  /** This appliance. */
+  endpoint: string;
 }
 
 /** What was written, as it travels. */
@@ -33,18 +42,28 @@ const TOLD_AT_END: ReadonlySet<string> = new Set(["deliveries", "notification-re
  * row that the cloud never had goes up whole, whatever was changed of it.
  * Throws what refuses a row that only the cloud may change.
  */
-export function createSiteRecorder({ work, clock, types }: CaptureNeeds): Recorder {
+export function createSiteRecorder({ work, clock, types, endpoint }: SiteCaptureNeeds): Recorder {
   return (written, tx, by) => {
     const change = changeOf(written);
-    if (!change || TOLD_AT_END.has(change.type)) return;
+    if (!change || TOLD_AT_END.has(change.type) || isOfCloud(change, tx)) return;
     const cls = types.classOf(change.type);
     if (cls === "A") requireAllowedHere(written, by);
     // What was true once stays so in the cloud's history.
     if (written.resource.replicate === "D" && !change.after) return;
     const isConfiguration = cls === "A" || cls === "B";
     work.within(tx, record(change, isConfiguration, by.actor.userId ?? by.actor.name));
+    if (change.type === notifications.name && justSettled(change)) markUntold(tx, change.id);
     tellAfterCommit(tx);
   };
+
+  /** A message that the cloud had carried out here is the cloud's to tell of. */
+  function isOfCloud({ type, after, before }: Change, tx: Transaction): boolean {
+    const row = after ?? before;
+    if (type === notifications.name) return row?.initiatingEndpointId !== endpoint;
+    if (type !== notificationActivities.name) return false;
+    const message = tx.get(notifications, row?.notificationId as string);
+    return message !== null && message.initiatingEndpointId !== endpoint;
+  }
 
   function* record(change: Change, isConfiguration: boolean, actor: string): Work<void> {
     const isKnown = !isConfiguration || (yield* isKnownToCloud(change));
@@ -71,6 +90,10 @@ export function createHubRecorder({ work, clock, types }: CaptureNeeds): Recorde
 function* isKnownToCloud({ type, id }: Change): Work<boolean> {
   if (yield* get(BASE, type, id)) return true;
   return (yield* scan(EDITS, { by: "row", where: [type, id, "pending"], limit: 1 })).length > 0;
+}
+
+function justSettled({ before, after }: Change): boolean {
+  return typeof after?.settledAt === "number" && before?.settledAt !== after.settledAt;
 }
 
 function tellAfterCommit(tx: Transaction): void {

@@ -4,6 +4,7 @@ import extensions from "../../resources/devices/extensions.ts";
 import domains from "../../resources/domains/domains.ts";
 import users from "../../resources/people/users.ts";
 import notificationProfiles from "../../resources/profiles/notification-profiles.ts";
+import securityGroupMembers from "../../resources/security/security-group-members.ts";
 import securityGroups from "../../resources/security/security-groups.ts";
 import ttsDefaults from "../../resources/speech/tts-defaults.ts";
 import { type Catalogue, tableOf } from "../../schema/catalogue.ts";
@@ -27,6 +28,8 @@ export interface Ground {
   /** Rows that both sides have by the same id. */
   shared: readonly string[];
   people: readonly (readonly [id: string, email: string])[];
+  /** Who administers: ids of the memberships and of the people. */
+  administrators: readonly (readonly [id: string, userId: string])[];
 }
 
 /** Rows that every appliance begins with one of, and by what they are known. */
@@ -52,7 +55,13 @@ export function groundOf(reader: Reader): Ground {
   const people = reader.all<{ id: string; email: string }>(
     `SELECT id, email FROM ${tableOf(users)} WHERE email IS NOT NULL LIMIT ${MOST_PEOPLE}`,
   );
+  const administrators = reader.all<{ id: string; user: string }>(
+    `SELECT m.id, u.id AS user FROM security_group_members m JOIN users u ON u.pk = m.user_pk
+     JOIN security_groups g ON g.pk = m.security_group_pk WHERE g.id = ? LIMIT ${MOST_PEOPLE}`,
+    Object.fromEntries(only)[securityGroups.name] ?? "",
+  );
   return {
+    administrators: administrators.map(({ id, user }) => [id, user]),
     only: Object.fromEntries(only),
     shared: reader.find(extensions, {}).map(({ id }) => id),
     people: people.map(({ id, email }) => [id, email]),
@@ -76,6 +85,13 @@ export function alignGround(tx: Transaction, ground: Ground): Set<string> {
     const own = tx.one<{ id: string }>("SELECT id FROM users WHERE email = ? COLLATE NOCASE", email);
     if (!own) continue;
     rename(tx, users, own.id, id);
+    common.add(id);
+  }
+  const securityGroupId = ground.only[securityGroups.name] ?? "";
+  for (const [id, userId] of ground.administrators) {
+    const own = common.has(userId) ? tx.find(securityGroupMembers, { securityGroupId, userId }, 1)[0] : undefined;
+    if (!own) continue;
+    rename(tx, securityGroupMembers, own.id, id);
     common.add(id);
   }
   return common;

@@ -5,6 +5,8 @@ import type { Clock } from "../../base/clock.ts";
 import type { Events } from "../../base/events.ts";
 import { newId } from "../../base/ids.ts";
 import type { Log } from "../../base/log.ts";
+import type { Broadcaster } from "../../broadcast/broadcaster.ts";
+import type { Providers } from "../../broadcast/providers.ts";
 import { prepareAuthority } from "../../operations/certificates.ts";
 import { type Catalogue, tableOf } from "../../schema/catalogue.ts";
 import type { By, Recorder, Store } from "../../store/store.ts";
@@ -13,14 +15,16 @@ import { bodyOf, travels } from "../bodies.ts";
 import { LIMITS } from "../frames.ts";
 import { createHub, type Hub } from "../hub/hub.ts";
 import { publishWritten } from "../hub/publish.ts";
-import { ROWS } from "../hub/tables.ts";
+import { CONFLICTS, type Conflict, ROWS } from "../hub/tables.ts";
 import { whoHolds } from "../identity/enrolment.ts";
 import { createHubEnrolment, type HubEnrolment } from "../identity/hub-enrolment.ts";
 import { createSqliteWork } from "../sqlite-work.ts";
-import { get } from "../work.ts";
+import { get, scan } from "../work.ts";
 import { type Acceptor, createAcceptor } from "./acceptor.ts";
 import { createHubRecorder } from "./capture.ts";
+import { createCarrier } from "./carrier.ts";
 import { groundOf } from "./ground.ts";
+import { createOrderSender } from "./order-sender.ts";
 import { productTypes } from "./product-types.ts";
 
 /** What the cloud's end of all links needs. */
@@ -33,6 +37,8 @@ export interface HubLinkNeeds {
   log: Log;
   by: By;
   recording: { recorder: Recorder | null };
+  endpointId(): string;
+  broadcaster(): Pick<Broadcaster, "takeOutcomes">;
 }
 
 /** The cloud's end of all links. */
@@ -43,12 +49,17 @@ export interface HubLink {
   offer(endpoint: string | null): Promise<{ code: string; until: number }>;
   /** Ids of the appliances whose link stands. */
   connected(): string[];
+  /** All channels of the cloud: the given ones, and that to appliances. */
+  beside(providers: Providers): Providers;
+  /** Edits of appliances that lost against the cloud, newest last; at most 1,000. */
+  conflicts(): Conflict[];
   readonly hub: Hub;
   stop(): void;
 }
 
 /** Rows that are looked at in one transaction. own choice */
 const AT_ONCE = 50;
+const MOST_CONFLICTS = 1_000;
 
 /** Makes it. */
 export function createHubLink(needs: HubLinkNeeds): HubLink {
@@ -59,8 +70,14 @@ export function createHubLink(needs: HubLinkNeeds): HubLink {
   const hub = createHub({
     ...{ store: work, clock, types, limits: LIMITS, newId, onFault },
     blobs: createBlobFolder(join(dataDir, "files")),
+    onOutcome: (endpoint, cid, told) => carrier.told(endpoint, cid, told),
     onBadPeer: (endpoint, reason) => log.warn({ endpoint, reason }, "an appliance sent what it should not"),
   });
+  const carrier = createCarrier({
+    ...{ reader: store, clock, types, hub, onFault },
+    takeOutcomes: (outcomes) => needs.broadcaster().takeOutcomes(outcomes),
+  });
+  const orders = createOrderSender({ store, work, clock, events, hub, endpointId: needs.endpointId, onFault });
   let enrolment: HubEnrolment | null = null;
   let acceptor: Acceptor | null = null;
   let unsubscribe = (): void => undefined;
@@ -95,6 +112,8 @@ export function createHubLink(needs: HubLinkNeeds): HubLink {
 
   return {
     hub,
+    beside: carrier.beside,
+    conflicts: () => work.peek(() => scan(CONFLICTS, { limit: MOST_CONFLICTS })),
     async start() {
       await hub.start();
       recording.recorder = createHubRecorder({ work, clock, types });
@@ -102,7 +121,12 @@ export function createHubLink(needs: HubLinkNeeds): HubLink {
       const authority = await prepareAuthority(dataDir, clock.now());
       const desk = createHubEnrolment({ store: work, authority, now: clock.now });
       enrolment = desk;
-      unsubscribe = events.on("replication.recorded", hub.wake);
+      const stopWaking = events.on("replication.recorded", hub.wake);
+      const stopSending = orders.follow();
+      unsubscribe = () => {
+        stopWaking();
+        stopSending();
+      };
       acceptor = createAcceptor({
         ...{ clock, log },
         hub,

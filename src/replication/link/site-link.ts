@@ -4,6 +4,7 @@ import { BugError, CallerError } from "../../base/errors.ts";
 import type { Events } from "../../base/events.ts";
 import { newId } from "../../base/ids.ts";
 import type { Log } from "../../base/log.ts";
+import type { Broadcaster } from "../../broadcast/broadcaster.ts";
 import type { HealthReason } from "../../health/health.ts";
 import { ONPREM_EXTENSION_ID } from "../../resources/devices/onprem.ts";
 import type { Catalogue } from "../../schema/catalogue.ts";
@@ -11,18 +12,20 @@ import type { By, Recorder, Store } from "../../store/store.ts";
 import { createBlobFolder } from "../blobs.ts";
 import { LIMITS } from "../frames.ts";
 import { enrol, forgetIdentity, identityFaults, type OwnIdentity, readIdentity } from "../identity/own-identity.ts";
-import type { Play } from "../site/command-desk.ts";
 import { prepareLink } from "../site/link-state.ts";
-import { createSite, type Site, type SiteNeeds } from "../site/site.ts";
+import { beginTelling } from "../site/own-state.ts";
+import { createSite, type Site } from "../site/site.ts";
 import { LINK, OUT, PARKED } from "../site/tables.ts";
 import { createSqliteWork } from "../sqlite-work.ts";
 import { get, scan } from "../work.ts";
 import { createSiteRecorder } from "./capture.ts";
+import { createPlayer } from "./command-player.ts";
 import { createDialer, type Dialer, type LinkState } from "./dialer.ts";
 import { askToEnrol, type Enrolled } from "./enrol-exchange.ts";
 import { adoptRows, alignGround, type EnrolMode, stepAside } from "./ground.ts";
 import { linkUrl } from "./hub-address.ts";
 import { productTypes } from "./product-types.ts";
+import { createToldAtEnd } from "./told-at-end.ts";
 
 /** What the appliance's end of the link needs. */
 export interface SiteLinkNeeds {
@@ -37,9 +40,7 @@ export interface SiteLinkNeeds {
   endpointId(): string;
   /** Between 0 and 1. */
   random(): number;
-  play: Play;
-  /** What became of an order that was under way when the last process ended. */
-  resumed: SiteNeeds["resumed"];
+  broadcaster(): Pick<Broadcaster, "abort" | "takeUp">;
   recording: { recorder: Recorder | null };
 }
 
@@ -98,8 +99,14 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
       log.error("the appliance's enrolment was cut off; enrol it again");
       return;
     }
+    const onFault = (error: unknown): void => log.error({ err: error }, "the link failed");
+    const tellState = async (): Promise<void> => {
+      await work.transact(beginTelling);
+      site?.wake();
+    };
+    const player = createPlayer({ ...needs, tellState, onFault });
     const own = createSite({
-      ...{ store: work, clock, types, newId, play: needs.play, resumed: needs.resumed },
+      ...{ store: work, clock, types, newId, ...player },
       // A slice takes less than 20 ms with the behaviours of the rows.
       limits: { ...LIMITS, sliceRows: SLICE_ROWS },
       blobs: createBlobFolder(join(dataDir, "files")),
@@ -113,12 +120,19 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
       },
       onLease: () => undefined,
       onTrouble: (reason) => events.emit("fault.changed", { ...TROUBLE, endpointId: needs.endpointId(), reason }),
-      onFault: (error) => log.error({ err: error }, "the link failed"),
+      onFault,
     });
     site = own;
     await own.start();
-    recording.recorder = createSiteRecorder({ work, clock, types });
-    unsubscribe = events.on("replication.recorded", own.wake);
+    const told = createToldAtEnd({ store, clock, work, types, onFault, wake: own.wake });
+    const endpoint = needs.endpointId();
+    recording.recorder = createSiteRecorder({ work, clock, types, endpoint });
+    const stopTelling = told.follow(events);
+    const stopWaking = events.on("replication.recorded", own.wake);
+    unsubscribe = () => {
+      stopTelling();
+      stopWaking();
+    };
     dialer = createDialer({
       ...{ clock, log, random: needs.random, changed: () => undefined },
       address: () => addressOf(identity as OwnIdentity),

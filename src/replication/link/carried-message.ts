@@ -1,0 +1,22 @@
+import type notifications from "../../resources/broadcasts/notifications.ts";
+import type { RowOf } from "../../schema/resource.ts";
+
+type NotificationRow = RowOf<typeof notifications>;
+
+/** What of a message an appliance needs to sound it by itself, whatever rows it has. @source replication.md 5 */
+export const CARRIED = [
+  ...(["subject", "body", "image", "imageAltText", "audio", "alertTone", "ttsType", "ttsCustomContent"] as const),
+  ...(["ttsSpeed", "expiration", "expiresAt", "priority", "drill", "metadata", "notificationSource"] as const),
+  ...(["effectiveSettings", "priorityLevel", "notAfter"] as const),
+] as const satisfies readonly (keyof NotificationRow)[];
+
+/** The body of a command to sound a message. */
+export interface CarriedMessage {
+  /** The message's id in the cloud. */
+  notificationId: string;
+  fields: Partial<Pick<NotificationRow, (typeof CARRIED)[number]>>;
+  /** The endpoint that it was sent from. */
+  from: string | null;
+  /** Ids of the appliance's devices, each with the number by which the cloud knows the delivery. */
+  devices: readonly (readonly [deviceId: string, delivery: number])[];
+}

@@ -1,0 +1,163 @@
+import { existsSync } from "node:fs";
+import { ssrcOf } from "../../audio/rtp.ts";
+import { type Clock, sleep } from "../../base/clock.ts";
+import type { Events } from "../../base/events.ts";
+import type { Broadcaster } from "../../broadcast/broadcaster.ts";
+import notifications from "../../resources/broadcasts/notifications.ts";
+import devices from "../../resources/devices/devices.ts";
+import endpointActivities from "../../resources/devices/endpoint-activities.ts";
+import endpoints from "../../resources/devices/endpoints.ts";
+import type { StoredFile } from "../../schema/field.ts";
+import type { By, Store } from "../../store/store.ts";
+import type { Command } from "../frames.ts";
+import type { Play } from "../site/command-desk.ts";
+import type { Resumed } from "../site/inbox.ts";
+import type { Body } from "../work.ts";
+import type { CarriedMessage } from "./carried-message.ts";
+
+/** What carrying commands out needs. */
+export interface PlayerNeeds {
+  store: Store;
+  clock: Clock;
+  events: Events;
+  by: By;
+  endpointId(): string;
+  broadcaster(): Pick<Broadcaster, "abort" | "takeUp">;
+  /** Tells the cloud all state of this appliance anew. */
+  tellState(): Promise<void>;
+  onFault(error: unknown): void;
+}
+
+type Heard = Parameters<Play>[1];
+
+/** A message is not held back longer for its sound or picture; then it goes without. @source replication.md 4 */
+const FILES_MS = 2_000;
+const LOOK_MS = 50;
+
+/** Makes what carries the cloud's commands out: messages by the appliance's own flow, orders by whoever follows them. */
+export function createPlayer(needs: PlayerNeeds): { play: Play; resumed: Resumed } {
+  const { store, clock, events, by, onFault } = needs;
+
+  async function begin(command: Command, isSilenced: () => boolean): Promise<void> {
+    if (store.get(notifications, command.cid)) return;
+    const message = command.body as unknown as CarriedMessage;
+    const fields = await withFiles(message.fields);
+    if (isSilenced()) return;
+    const now = clock.now();
+    const lane = message.fields.priorityLevel === 0 ? "emergency" : "normal";
+    await store.write((tx) => {
+      const own = message.devices.map(([id]) => id).filter((id) => tx.get(devices, id) !== null);
+      const from = message.from !== null && tx.get(endpoints, message.from) ? message.from : null;
+      tx.create(
+        notifications,
+        {},
+        { ...by, replicated: true },
+        {
+          ...fields,
+          id: command.cid,
+          createdAt: now,
+          updatedAt: now,
+          additionalDeviceIds: own,
+          initiatingEndpointId: from,
+          initiationSourceId: message.notificationId,
+          initiationSourceType: "cloud",
+          ssrc: ssrcOf(command.cid),
+          stage: "resolve",
+          stageAt: now,
+        },
+      );
+      tx.emit("notification.accepted", { notificationId: command.cid, priority: fields.priorityLevel ?? 5 });
+    }, lane);
+    needs.broadcaster().takeUp(command.cid);
+  }
+
+  /** Without those files that don't come in time: the text must not wait for them. */
+  async function withFiles(fields: CarriedMessage["fields"]): Promise<CarriedMessage["fields"]> {
+    const until = clock.monotonicMs() + FILES_MS;
+    const isHere = (file: StoredFile | null | undefined): boolean => !file || existsSync(store.files.pathOf(file));
+    while (!(isHere(fields.audio) && isHere(fields.image)) && clock.monotonicMs() < until) await sleep(clock, LOOK_MS);
+    const { audio, image, ...rest } = fields;
+    return { ...rest, audio: isHere(audio) ? (audio ?? null) : null, image: isHere(image) ? (image ?? null) : null };
+  }
+
+  /** Levels and reasons, each with the cloud's numbers of the deliveries that ended so. */
+  function levelsOf(command: Command): Body {
+    const { devices: named } = command.body as unknown as CarriedMessage;
+    const rows = store.all<{ device: string; level: string; reason: string | null }>(
+      `SELECT d.id AS device, l.level, l.reason FROM deliveries l JOIN devices d ON d.pk = l.device_pk
+       WHERE l.notification_pk = (SELECT pk FROM notifications WHERE id = ?)`,
+      command.cid,
+    );
+    const numbers = new Map(named);
+    const groups = new Map<string, [string, string | null, number[]]>();
+    for (const { device, level, reason } of rows) {
+      const number = numbers.get(device);
+      if (number === undefined) continue;
+      const group = groups.get(`${level} ${reason}`) ?? [level, reason, []];
+      groups.set(`${level} ${reason}`, group);
+      group[2].push(number);
+    }
+    return { levels: [...groups.values()] };
+  }
+
+  function sound(command: Command, on: Heard): () => void {
+    const { cid } = command;
+    let isSilenced = false;
+    let hasEnded = false;
+    const unsubscribe = [
+      events.on("deliveries.changed", ({ notificationId }) => notificationId === cid && on.heard()),
+      events.on("notification.settled", ({ notificationId }) => notificationId === cid && end()),
+    ];
+    const stop = (): void => {
+      for (const each of unsubscribe) each();
+    };
+    function end(): void {
+      if (hasEnded || isSilenced) return;
+      hasEnded = true;
+      stop();
+      on.ended("done", levelsOf(command));
+    }
+    begin(command, () => isSilenced)
+      .then(() => store.get(notifications, cid)?.stage === "settled" && end())
+      .catch((error: unknown) => {
+        onFault(error);
+        if (!hasEnded && !isSilenced) on.ended("failed");
+        hasEnded = true;
+        stop();
+      });
+    return () => {
+      isSilenced = true;
+      stop();
+      if (store.get(notifications, cid)) needs.broadcaster().abort(cid, by).catch(onFault);
+    };
+  }
+
+  /** Orders are activities, which those who follow them carry out; what became of one, its activity says. */
+  function order({ cid, kind }: Command, on: Heard): () => void {
+    if (kind === "device-sync") {
+      needs.tellState().then(() => on.ended("done"), onFault);
+      return () => undefined;
+    }
+    const look = (): void => {
+      const state = store.get(endpointActivities, cid)?.state;
+      if (state === "pending") return;
+      stop();
+      on.ended(state === "success" ? "done" : "failed");
+    };
+    const stop = events.on("row.changed", ({ resource, id }) => {
+      if (resource === endpointActivities.name && id === cid) look();
+    });
+    clock.soon(look);
+    return stop;
+  }
+
+  return {
+    play: (command, on) => (command.kind === "broadcast" ? sound(command, on) : order(command, on)),
+    // A restart has happened once somebody asks.
+    resumed({ cid, kind }) {
+      if (kind === "restart") return "done";
+      const state = store.get(endpointActivities, cid)?.state;
+      return state === "success" ? "done" : state === "fail" ? "failed" : "interrupted";
+    },
+  };
+}

@@ -1,0 +1,111 @@
+import type { Clock } from "../../base/clock.ts";
+import type { Events } from "../../base/events.ts";
+import { newId } from "../../base/ids.ts";
+import deliveries from "../../resources/broadcasts/deliveries.ts";
+import notificationRecipients from "../../resources/broadcasts/notification-recipients.ts";
+import { tableOf } from "../../schema/catalogue.ts";
+import type { AnyResource } from "../../schema/resource.ts";
+import type { RoomTable, Store, Transaction } from "../../store/store.ts";
+import { bodyOf } from "../bodies.ts";
+import type { ReplicatedTypes } from "../replicated-types.ts";
+import { recordLocalWrite } from "../site/local-writes.ts";
+import type { SqliteWork } from "../sqlite-work.ts";
+
+/** What of a settled message was not told yet: up to which row of which of its lists. */
+export const TOLD_AT_END_TABLE: RoomTable = {
+  name: "repl_untold",
+  sql: `CREATE TABLE IF NOT EXISTS repl_untold (notification TEXT PRIMARY KEY, list INTEGER NOT NULL, after INTEGER NOT NULL) STRICT, WITHOUT ROWID;`,
+};
+
+/** What telling needs. */
+export interface ToldAtEndNeeds {
+  store: Store;
+  clock: Clock;
+  work: Pick<SqliteWork, "within">;
+  types: ReplicatedTypes;
+  /** Something goes up. */
+  wake(): void;
+  onFault(error: unknown): void;
+}
+
+/** Who was reached, device by device and person by person: written in bulk, told once. @source interfaces.md, Ledger levels */
+const LISTS = [notificationRecipients, deliveries] as const;
+/** Rows that are told in one transaction. own choice: some ms */
+const AT_ONCE = 100;
+
+/** Remembers, in the transaction that settles a message, that its ledger is to be told. */
+export function markUntold(tx: Transaction, notificationId: string): void {
+  tx.run("INSERT OR REPLACE INTO repl_untold (notification, list, after) VALUES (?, 0, 0)", notificationId);
+}
+
+/** Tells the ledgers of settled messages in slices, also those that an earlier run left. */
+export function createToldAtEnd(needs: ToldAtEndNeeds): { follow(events: Events): () => void } {
+  const { store, clock, work, types, onFault } = needs;
+  let isStopped = false;
+  let _running: Promise<void> | null = null;
+
+  async function run(): Promise<void> {
+    while (!isStopped && (await store.write(tellSlice))) {
+      // Each slice is a transaction of its own.
+    }
+    needs.wake();
+  }
+
+  function tellSlice(tx: Transaction): boolean {
+    const next = tx.one<{ notification: string; list: number; after: number }>("SELECT * FROM repl_untold LIMIT 1");
+    if (!next) return false;
+    const { notification, list, after } = next;
+    const resource = LISTS[list];
+    if (!resource) {
+      tx.run("DELETE FROM repl_untold WHERE notification = ?", notification);
+      return true;
+    }
+    const rows = tx.all<{ pk: number; id: string }>(
+      `SELECT pk, id FROM ${tableOf(resource)}
+       WHERE notification_pk = (SELECT pk FROM notifications WHERE id = ?) AND pk > ? ORDER BY pk LIMIT ${AT_ONCE}`,
+      notification,
+      after,
+    );
+    for (const { id } of rows) {
+      const row = tx.get(resource as AnyResource, id) as Readonly<Record<string, unknown>> | null;
+      if (!row) continue;
+      const write = {
+        type: resource.name,
+        id,
+        before: null,
+        after: bodyOf(resource, row),
+        actor: "",
+        at: clock.now(),
+        newId,
+      };
+      work.within(tx, recordLocalWrite(write, types));
+    }
+    const isMore = rows.length === AT_ONCE;
+    tx.run(
+      "UPDATE repl_untold SET list = ?, after = ? WHERE notification = ?",
+      isMore ? list : list + 1,
+      isMore ? (rows.at(-1)?.pk ?? 0) : 0,
+      notification,
+    );
+    return true;
+  }
+
+  function wake(): void {
+    _running ??= run()
+      .catch(onFault)
+      .finally(() => {
+        _running = null;
+      });
+  }
+
+  return {
+    follow(events) {
+      wake();
+      const stop = events.on("notification.settled", wake);
+      return () => {
+        isStopped = true;
+        stop();
+      };
+    },
+  };
+}
