@@ -29,8 +29,8 @@ export const CHANGE_STEPS: RoomTable = {
     back INTEGER NOT NULL, PRIMARY KEY (change_id, schedule)) STRICT, WITHOUT ROWID`,
 };
 
-/** Longest work of one transaction. @source interfaces.md, Writing and reading */
-const SLICE_MS = 4;
+/** Longest work of one transaction, which planning shares its turn with. own choice */
+const SLICE_MS = 2;
 
 interface Slicing {
   store: Store;
