@@ -18,7 +18,7 @@ export interface Beat {
   over: readonly string[];
 }
 
-/** @source replication.md 9 */
+/** How often neighbours are told. @source replication.md 9 */
 export const BEAT_EVERY_MS = 1_000;
 
 /** More ids than this are no honest beat. own choice */

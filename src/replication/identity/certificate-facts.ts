@@ -29,7 +29,7 @@ export function endpointFacts(certificate: string | Buffer): EndpointFacts | nul
 }
 
 /** Name of a public key: SHA-256 of its DER form, hex. */
-export function keyHashOf(spki: Buffer): string {
+function keyHashOf(spki: Buffer): string {
   return createHash("sha256").update(spki).digest("hex");
 }
 

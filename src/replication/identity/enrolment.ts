@@ -12,7 +12,7 @@ export interface EnrolmentCode {
 }
 
 /** Codes that were handed out. */
-export const ENROLMENT_CODES: Collection<EnrolmentCode> = collection<EnrolmentCode>(
+const ENROLMENT_CODES: Collection<EnrolmentCode> = collection<EnrolmentCode>(
   "hub_enrolment",
   ["hash"],
   { hash: "text", endpoint: "text", until: "integer", usedBy: "text" },
@@ -75,7 +75,7 @@ export function writeCode(random: Buffer): string {
 }
 
 /** How a code or token is kept; of a code also as people may type it. */
-export function hashOf(secret: string): string {
+function hashOf(secret: string): string {
   return createHash("sha256").update(secret).digest("hex");
 }
 
