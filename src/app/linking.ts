@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import type { Clock } from "../base/clock.ts";
 import { invalidValue, requiredValue } from "../base/errors.ts";
 import type { Events } from "../base/events.ts";
@@ -21,6 +22,8 @@ export const LINK_TABLES: readonly RoomTable[] = tablesOf([
   ...HUB_COLLECTIONS,
   ...IDENTITY_COLLECTIONS,
 ]).concat(TOLD_AT_END_TABLE);
+
+const RANDOM_STEPS = 2 ** 32;
 
 /** What linking is made of. */
 export interface LinkingNeeds {
@@ -60,7 +63,7 @@ export function createLinking(needs: LinkingNeeds): Linking {
   const by = data.access.systemBy("replication");
   const restart = (): void => needs.onRestart?.();
   if (needs.isHub) return ofHub(createHubLink({ ...common, by }));
-  const site = createSiteLink({ ...common, by, random: Math.random });
+  const site = createSiteLink({ ...common, by, random: () => randomInt(RANDOM_STEPS) / RANDOM_STEPS });
   return {
     source: site.source,
     accept: null,

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { WebSocket } from "ws";
 import type { Clock, Timer } from "../../base/clock.ts";
+import { UpstreamError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { Wire } from "../frames.ts";
 import { connectionOptions, type HubAddress } from "./hub-address.ts";
@@ -96,7 +97,7 @@ export function createDialer({ clock, log, address, random, site, changed }: Dia
       const status = response.statusCode ?? 0;
       response.resume();
       refusal = status === 401 || status === 403 ? `The cloud does not know this appliance (${status}).` : null;
-      opening.emit("error", new Error(`The cloud answered ${status}.`));
+      opening.emit("error", new UpstreamError("upstream", `The cloud answered ${status}.`));
       opening.terminate();
     });
     const failed = (reason: string): void => {
