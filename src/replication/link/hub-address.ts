@@ -13,7 +13,7 @@ export interface HubAddress {
 }
 
 /** Path of the link below the cloud's base URL. @source replication.md 6 */
-export const LINK_PATH = "/api/onprem/v1/link";
+const LINK_PATH = "/api/onprem/v1/link";
 
 /** The link's address at a cloud whose base URL is given: http becomes ws, https becomes wss. */
 export function linkUrl(hub: string): string {
