@@ -164,7 +164,7 @@ describe("settings", () => {
     const { exitCode, out, err } = await runCommand(["settings", "check", file]);
     expect([exitCode, out]).toEqual([EXIT.settings, []]);
     expect(err[0]).toContain(
-      "plugins.ip-phnes: no such plugin; there are http-input, ip-phones, mqtt-input, multicast-zones",
+      "plugins.ip-phnes: no such plugin; there are email, http-input, ip-phones, mqtt-input, multicast-zones, sms",
     );
     expect(err[0]).toContain("plugins.ip-phones.listen.auht: no such port; there are auth");
     expect(err[0]).toContain("plugins.multicast-zones.listen.auht: no such port; it has none");
