@@ -17,14 +17,8 @@ import type { BellTimes } from "./timetables.ts";
 /** A behaviour and the resource it is bound to. */
 type Bound = readonly [resource: AnyResource, behaviour: Behaviour];
 
-/** What the behaviours of the bells need. */
-export interface BellBehaviourNeeds {
-  clock: Clock;
-  times: BellTimes;
-}
-
 /** What the resources of the bells do beyond being stored. */
-export function bellBehaviours(needs: BellBehaviourNeeds): readonly Bound[] {
+export function bellBehaviours(needs: { clock: Clock; times: BellTimes }): readonly Bound[] {
   return [
     bind(ringLists, ringListBehaviour(needs.clock)),
     bind(bellSchedules, bellScheduleBehaviour),

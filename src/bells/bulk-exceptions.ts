@@ -1,17 +1,17 @@
+import type { Clock } from "../base/clock.ts";
 import { invalidValue } from "../base/errors.ts";
 import { newId } from "../base/ids.ts";
 import bulkExceptions from "../resources/bells/bell-schedules-bulk-exceptions.ts";
 import ringLists from "../resources/bells/ring-lists.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { Behaviour } from "../store/store.ts";
-import type { BellBehaviourNeeds } from "./behaviours.ts";
 import { exceptionsOf } from "./bell-schedule-behaviour.ts";
 import { requireSpan } from "./calendar-days.ts";
 import { placeException } from "./exceptions.ts";
 import { type ExceptionChange, makeChange } from "./sliced-changes.ts";
 
 /** Puts one exception into several schedules, once its row is there: into all of them, or into none. @source decisions.md 9 */
-export function bulkExceptionBehaviour({ clock }: BellBehaviourNeeds): Behaviour<typeof bulkExceptions> {
+export function bulkExceptionBehaviour({ clock }: { clock: Clock }): Behaviour<typeof bulkExceptions> {
   return {
     beforeWrite({ op, after }, tx, by) {
       if (op !== "create" || !after) return;

@@ -1,3 +1,4 @@
+import type { Clock } from "../base/clock.ts";
 import { ConflictError, invalidValue, requiredValue } from "../base/errors.ts";
 import type { RingListEntry } from "../resources/bells/bell-parts.ts";
 import dayChanges from "../resources/bells/bell-schedules-day-changes.ts";
@@ -5,7 +6,6 @@ import ringLists from "../resources/bells/ring-lists.ts";
 import { tableOf } from "../schema/catalogue.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { Behaviour, By, Reader } from "../store/store.ts";
-import type { BellBehaviourNeeds } from "./behaviours.ts";
 import { exceptionsOf } from "./bell-schedule-behaviour.ts";
 import { dayAfter, requireSpan } from "./calendar-days.ts";
 import { changeDays, type DayChange, takeBack } from "./day-changes.ts";
@@ -19,7 +19,7 @@ type DayChangeRow = RowOf<typeof dayChanges>;
 const MOST_DAYS = 366;
 
 /** Changes the days of the chosen schedules after its row, and takes that back before the row goes. own choice */
-export function dayChangeBehaviour({ clock }: BellBehaviourNeeds): Behaviour<typeof dayChanges> {
+export function dayChangeBehaviour({ clock }: { clock: Clock }): Behaviour<typeof dayChanges> {
   return {
     beforeWrite({ op, after }, tx, by) {
       if (op !== "create" || !after) return;
