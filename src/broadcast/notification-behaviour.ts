@@ -8,7 +8,7 @@ import type { NotificationRow } from "./compose.ts";
 import { countLevels, readCounts } from "./counts.ts";
 import { isHeld } from "./gates.ts";
 import { presentOwn } from "./own-notifications.ts";
-import { BROADCAST_TABLES } from "./room-tables.ts";
+import { KEPT_OF_NOTIFICATIONS } from "./room-tables.ts";
 
 /**
  * What notifications do beyond being stored: only the broadcaster makes them, one that is being sent can't be deleted but
@@ -90,7 +90,7 @@ function plansOf(rows: readonly NotificationRow[], reader: Reader) {
 }
 
 function forget(tx: Transaction, pk: number): void {
-  for (const { name } of BROADCAST_TABLES) tx.run(`DELETE FROM ${name} WHERE notification = ?`, pk);
+  for (const { name } of KEPT_OF_NOTIFICATIONS) tx.run(`DELETE FROM ${name} WHERE notification = ?`, pk);
 }
 
 /** The answers that each notification's request offers, by internal key; one query. */

@@ -46,5 +46,8 @@ const CANARY: RoomTable = {
   sql: "CREATE TABLE IF NOT EXISTS broadcast_canary (one INTEGER PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL) STRICT",
 };
 
+/** What is kept of single notifications by their internal keys, and goes with them. */
+export const KEPT_OF_NOTIFICATIONS: readonly RoomTable[] = [TARGETS, OPEN_RECIPIENTS, PREVIEWS, COUNTS];
+
 /** The room's own tables, to be handed to the store. */
-export const BROADCAST_TABLES: readonly RoomTable[] = [COVERED, TARGETS, OPEN_RECIPIENTS, PREVIEWS, COUNTS, CANARY];
+export const BROADCAST_TABLES: readonly RoomTable[] = [...KEPT_OF_NOTIFICATIONS, COVERED, CANARY];

@@ -13,7 +13,7 @@ import { silentLog } from "../../../src/base/log.ts";
 import type { SendOptions } from "../../../src/broadcast/broadcaster.ts";
 import type { NotificationRow } from "../../../src/broadcast/compose.ts";
 import type { ProfileSchema } from "../../../src/broadcast/profile-settings.ts";
-import type { Providers } from "../../../src/broadcast/providers.ts";
+import { APPLIANCES, type Providers } from "../../../src/broadcast/providers.ts";
 import { BROADCAST_TABLES } from "../../../src/broadcast/room-tables.ts";
 import { laneOf, type StageNeeds } from "../../../src/broadcast/stage.ts";
 import { accept } from "../../../src/broadcast/stages/accept.ts";
@@ -120,7 +120,7 @@ export async function openBroadcasts(
     events,
     log: silentLog,
     providers: {
-      state: (provider) => states.get(provider) ?? "running",
+      state: (provider) => states.get(provider) ?? (provider === APPLIANCES ? "absent" : "running"),
       window: () => 200,
       extensionId: (provider) => derivedId("extension", provider),
       profileSchema: (extensionId) => schemas.get(extensionId) ?? null,
