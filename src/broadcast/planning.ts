@@ -23,11 +23,13 @@ export type ActivatedElsewhere = readonly (readonly [device: number, endpoint: n
 /**
  * Why nothing is sent to a device `d` that the appliance `acting` activates, as two columns, null where nothing is wrong:
  * `skipped` for what is out of use, not licensed or left out by the profile, `failed` for what is another appliance's or whose plugin is gone
- * or off. Takes our endpoint's key; needs the table `troubles`. own choice: which is which
+ * or off. Takes our endpoint's key; needs the table `troubles`. own choice: which is which, and that an emergency asks for
+ * no licence
  */
-function verdict(acting: string): string {
+function verdict(acting: string, { priorityLevel }: Pick<NotificationRow, "priorityLevel">): string {
+  const unlicensed = "WHEN d.is_licensed = 0 THEN 'The licence does not include the device.'";
   return `CASE WHEN d.defunct = 1 THEN 'The device is marked as out of use.'
-      WHEN d.is_licensed = 0 THEN 'The licence does not include the device.'
+      ${priorityLevel === 0 ? "" : unlicensed}
       ELSE (SELECT words FROM troubles WHERE troubles.provider = d.provider AND skips) END AS skipped,
     CASE WHEN ${acting} = 0 THEN 'None of the appliances that may activate the device can be reached.'
       WHEN ${acting} <> ? THEN 'The device belongs to an appliance that is not connected.'
@@ -74,7 +76,7 @@ export function insertDeviceDeliveries(
      WITH ${TROUBLES},
      judged AS (
        SELECT d.*, coalesce(nullif(t.endpoint, 0), d.endpoint_pk) AS acting,
-         ${verdict("coalesce(t.endpoint, d.endpoint_pk)")}
+         ${verdict("coalesce(t.endpoint, d.endpoint_pk)", row)}
        FROM broadcast_targets t JOIN devices d ON d.pk = t.device
        WHERE t.notification = ? AND t.device > ? AND t.device <= ?
      ),
@@ -121,13 +123,14 @@ export interface ForeseenDevice {
  */
 export function foreseeDevices(
   reader: Reader,
+  row: Pick<NotificationRow, "priorityLevel">,
   devicePks: readonly number[],
   { ours, troubles, elsewhere }: { ours: number; troubles: ProviderTroubles; elsewhere: ActivatedElsewhere },
 ): ForeseenDevice[] {
   return reader.all<ForeseenDevice & Record<string, string | number | null>>(
     `WITH ${TROUBLES}, ${ELSEWHERE},
      seen AS (
-       SELECT d.*, ${verdict(ACTING)} FROM devices d WHERE d.pk IN (SELECT value FROM json_each(?))
+       SELECT d.*, ${verdict(ACTING, row)} FROM devices d WHERE d.pk IN (SELECT value FROM json_each(?))
      )
      SELECT id, description AS name, type, coalesce(skipped, failed) AS words,
        CASE WHEN failures > 0 THEN 'It did not answer the last message.'
@@ -178,7 +181,7 @@ export function reopenDeviceDeliveries(
   return tx.run(
     `WITH ${TROUBLES}, ${ELSEWHERE},
      seen AS (
-       SELECT l.pk AS row, d.provider AS carrier, ${verdict(ACTING)}
+       SELECT l.pk AS row, d.provider AS carrier, ${verdict(ACTING, row)}
        FROM deliveries l JOIN devices d ON d.pk = l.device_pk
        WHERE l.pk IN (${ENDED_SHORT} AND device_pk IS NOT NULL LIMIT ?)
      )

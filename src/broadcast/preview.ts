@@ -89,7 +89,7 @@ async function foreseeGroups(row: NotificationRow, preview: Preview, needs: Prev
   for (let at = 0; at < pks.length; at += PIECE) {
     const piece = pks.slice(at, at + PIECE);
     const elsewhere = await needs.activations.elsewhere(piece);
-    for (const device of foreseeDevices(store, piece, { ours, troubles, elsewhere })) tell(device, preview);
+    for (const device of foreseeDevices(store, row, piece, { ours, troubles, elsewhere })) tell(device, preview);
     await turn(clock);
   }
 }

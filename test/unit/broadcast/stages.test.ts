@@ -187,6 +187,21 @@ describe("queue", () => {
     expect(ledger(row.id)[1]?.endpointId).toBe(elsewhere);
   });
 
+  it("asks for no licence in an emergency", async () => {
+    await fixture.phone("SEP00112233440E");
+    await fixture.store.write((tx) => {
+      tx.run("UPDATE devices SET is_licensed = 0 WHERE device_identifier = 'SEP00112233440E'");
+    });
+    const deviceGroupIds = [await fixture.group("Unlicensed", ["SEP00112233440E"])];
+    const levels: (string | undefined)[] = [];
+    for (const priority of ["normal", "critical"]) {
+      const row = await fixture.send({ subject: "x", deviceGroupIds, priority });
+      for (const stage of [resolve, partition, prepare, queue]) await stage.run(row.id, fixture.needs);
+      levels.push(ledger(row.id)[0]?.level);
+    }
+    expect(levels).toEqual(["skipped", "planned"]);
+  });
+
   it("calls a device only where its activation group lets this appliance do so", async () => {
     const { endpointId } = fixture;
     const away = (await fixture.create(endpoints, { extensionId: ONPREM_EXTENSION_ID, name: "Away" })).id;
