@@ -37,6 +37,8 @@ export function createSmppCarrier(needs: SmppNeeds): Carrier {
   const { clock, signal, mostParts, onReceipt } = needs;
   const receipts = createReceipts(onReceipt);
   let bound: Session | null = null;
+  /** Resolves when the connection that is being made is bound, or has ended. */
+  let attempt = Promise.resolve();
   let fault = "no connection yet";
   let reference = 0;
 
@@ -50,11 +52,15 @@ export function createSmppCarrier(needs: SmppNeeds): Carrier {
   const connect = (): void => {
     if (signal.aborted) return;
     const session = openSession(needs);
+    let tried = (): void => undefined;
+    attempt = new Promise((resolve) => {
+      tried = resolve;
+    });
     const enquiring = clock.every(ENQUIRE_EVERY_MS, () => {
       if (bound !== session) return;
       void within(needs, (done) => session.enquire_link({}, done)).then((answer) => answer ?? session.destroy());
     });
-    session.on(needs.tls ? "secureConnect" : "connect", () => void bind(session));
+    session.on(needs.tls ? "secureConnect" : "connect", () => void bind(session).then(tried));
     session.on("deliver_sm", (pdu: Pdu) => void arrived(session, pdu));
     session.on("error", (error: Error) => {
       fault = error.message;
@@ -62,6 +68,7 @@ export function createSmppCarrier(needs: SmppNeeds): Carrier {
     });
     session.on("close", () => {
       enquiring.cancel();
+      tried();
       if (bound === session) fault = "it closed the connection";
       bound = null;
       if (signal.aborted) return;
@@ -98,6 +105,8 @@ export function createSmppCarrier(needs: SmppNeeds): Carrier {
   connect();
   return {
     async send(to, text, id) {
+      // What comes while it is being connected need not be tried again.
+      if (!bound) await attempt;
       const session = bound;
       if (!session) return down();
       const wantsReceipt = needs.receipts && id !== null;

@@ -1,24 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  confirmationRequestBehaviour,
-  dynamicReplyBehaviour,
-  escalationRuleBehaviour,
-} from "../../src/broadcast/confirmation-behaviour.ts";
-import { distributionListBehaviour } from "../../src/broadcast/list-behaviour.ts";
-import type { Behaviour } from "../../src/store/store.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { type ApiFixture, openApi } from "./api-fixture.ts";
 import { PNG, wavOf } from "./uploads.ts";
 
 let api: ApiFixture;
 beforeAll(async () => {
-  const behaviours = {
-    "confirmation-requests": confirmationRequestBehaviour,
-    "dynamic-replies": dynamicReplyBehaviour,
-    "escalation-rules": escalationRuleBehaviour,
-    "distribution-lists": distributionListBehaviour(() => "http://localhost"),
-  } as unknown as Record<string, Behaviour>;
-  api = await openApi(makeTempDir(), { behaviours });
+  api = await openApi(makeTempDir());
 });
 afterAll(() => api.close());
 
