@@ -44,7 +44,7 @@ describe("bells in the console", () => {
 
   const opened = async (path: string) => {
     const console = await openConsole(browser, daemon.url);
-    console.page.setDefaultTimeout(5_000);
+    console.page.setDefaultTimeout(15_000);
     await console.open(path);
     return console;
   };

@@ -45,7 +45,7 @@ describe("places in the console", () => {
 
   it("makes a zone from the tree, moves an input on the plan by keys, and tells what goes with a site", async () => {
     const { page, open, faults } = await openConsole(browser, daemon.url);
-    page.setDefaultTimeout(5_000);
+    page.setDefaultTimeout(15_000);
     await open("/places");
     await page.getByRole("button", { name: "Show what is in North campus" }).click();
     await page.getByRole("button", { name: "Show what is in Main building" }).click();

@@ -141,7 +141,7 @@ describe("the console", () => {
 
   it("is used by keys alone: from the rail to a new list", async () => {
     const { page, open } = await loggedIn();
-    page.setDefaultTimeout(5_000);
+    page.setDefaultTimeout(15_000);
     await open("/lists");
     await page.keyboard.press("Control+k");
     await page.waitForSelector("[role=combobox]:focus");

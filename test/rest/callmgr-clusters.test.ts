@@ -59,7 +59,7 @@ describe("call-manager clusters and activation groups", () => {
     });
     const texts = [...told.map(({ text }) => text), await listed.text(), api.logged()];
     const files = ["carillon.db", "carillon.db-wal"].map((name) => readFileSync(join(dataDir, name), "latin1"));
-    for (const secret of ["hunter2", "4711", "4712", "4713", "4714"]) {
+    for (const secret of ["hunter2", "community-4711", "authority-4712", "privacy-4713", "jtapi-4714"]) {
       for (const text of [...texts, ...files]) expect(text.includes(secret), secret).toBe(false);
     }
     expect(texts[2]).toContain(made.body.id);
