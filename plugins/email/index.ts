@@ -1,4 +1,4 @@
-import { type ConfigOf, createOutbox, type DeliveryItem, definePlugin, type PluginContext } from "#plugin-api";
+import { type ConfigOf, createOutbox, definePlugin, lacking } from "#plugin-api";
 import config from "./config.ts";
 import { isAddress, type Letterhead, mailOf } from "./mail.ts";
 import { type MailServer, openMailServer } from "./server.ts";
@@ -14,16 +14,18 @@ export default definePlugin({
     const server = serverOf(ctx.config);
     if (server === null || from === null || !isAddress(from)) {
       const missing = server === null ? "no mail server is set" : "from is not set to a mail address";
-      ctx.deliver((batch) => {
-        for (const { deliveryId } of batch) ctx.outcome(deliveryId, "failed", { reason: missing, retryable: false });
-      });
-      return ctx.status("degraded", missing);
+      return lacking(ctx, missing);
     }
     ctx.signal.addEventListener("abort", server.close, { once: true });
     const letterhead: Letterhead = { from, fromName, replyTo, language };
     const atOnce = ctx.config.connections;
-    const outbox = createOutbox({ ...ctx, atOnce, hand: (item) => server.send(mailOf(item, letterhead)) });
-    ctx.deliver((batch) => outbox.add(batch.filter((item) => isToBeSent(ctx, item))));
+    const outbox = createOutbox({
+      ...ctx,
+      atOnce,
+      fault: ({ device }) => (isAddress(device.deviceIdentifier) ? null : "it is not a mail address"),
+      hand: (item) => server.send(mailOf(item, letterhead)),
+    });
+    ctx.deliver(outbox.add);
     ctx.stop(({ deliveryIds }) => outbox.drop(deliveryIds));
     const ask = (): void => {
       if (!outbox.isWell) void server.greet().then(outbox.heard);
@@ -40,15 +42,4 @@ function serverOf(given: ConfigOf<typeof config>): MailServer | null {
   const dkim =
     dkimSelector && dkimPrivateKey ? { domainName, keySelector: dkimSelector, privateKey: dkimPrivateKey } : null;
   return openMailServer({ ...given, host, dkim });
-}
-
-/** A mail that the server had taken before a restart is not sent again, nor is what is no address. */
-function isToBeSent(
-  { outcome }: Pick<PluginContext, "outcome">,
-  { reached, deliveryId, device }: DeliveryItem,
-): boolean {
-  if (reached) return false;
-  if (isAddress(device.deviceIdentifier)) return true;
-  outcome(deliveryId, "failed", { reason: "it is not a mail address", retryable: false });
-  return false;
 }

@@ -6,7 +6,6 @@ export interface Carrier {
   send(to: string, text: string, id: number | null): Promise<Handed>;
   /** Nobody waits for the receipts of these any more. */
   forget(ids: readonly number[]): void;
-  close(): void;
 }
 
 /** What every carrier needs. */

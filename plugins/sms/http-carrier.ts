@@ -34,7 +34,6 @@ export function createHttpCarrier({ url, body, type, authorization, sender, fetc
       }
     },
     forget: () => undefined,
-    close: () => undefined,
   };
 }
 

@@ -2,15 +2,15 @@ import { timingSafeEqual } from "node:crypto";
 import {
   type ConfigOf,
   createOutbox,
-  type DeliveryItem,
   definePlugin,
+  lacking,
   type Outbox,
   type PluginContext,
   type PluginRequest,
   type PluginResponse,
   type TextMessage,
 } from "#plugin-api";
-import type { Carrier } from "./carrier.ts";
+import type { Carrier, CarrierNeeds } from "./carrier.ts";
 import config from "./config.ts";
 import { createHttpCarrier, valuesOf } from "./http-carrier.ts";
 import { numberOf, replyTo, wordsOf } from "./message.ts";
@@ -37,12 +37,12 @@ export default definePlugin({
     outbox = createOutbox({
       ...ctx,
       atOnce: ctx.config.atOnce,
+      fault: ({ device }) => (numberOf(device.deviceIdentifier) === null ? "it is not a telephone number" : null),
       hand: (item) =>
         carrier.send(numberOf(item.device.deviceIdentifier) ?? "", wordsOf(item, language), item.deliveryId),
     });
     const waiting = outbox;
-    ctx.signal.addEventListener("abort", carrier.close, { once: true });
-    ctx.deliver((batch) => waiting.add(batch.filter((item) => isToBeSent(ctx, item))));
+    ctx.deliver(waiting.add);
     ctx.stop(({ deliveryIds }) => {
       waiting.drop(deliveryIds);
       carrier.forget(deliveryIds);
@@ -53,14 +53,12 @@ export default definePlugin({
 });
 
 /** The way out that is set; null, in words, when something is missing. */
-function openCarrier(
-  ctx: Context,
-  heard: Pick<Parameters<typeof createSmppCarrier>[0], "onMessage" | "onState">,
-): Carrier | null {
+function openCarrier(ctx: Context, heard: Pick<CarrierNeeds, "onMessage" | "onState">): Carrier | null {
   const { transport, host, systemId, password, gatewayUrl } = ctx.config;
   const { gatewayBody: body, gatewayType: type, gatewayAuthorization: authorization } = ctx.config;
   if (transport === "http" && gatewayUrl) {
-    return createHttpCarrier({ ...ctx.config, ...heard, ...ctx, url: gatewayUrl, body, type, authorization });
+    const { sender } = ctx.config;
+    return createHttpCarrier({ sender, url: gatewayUrl, body, type, authorization, fetch: ctx.fetch });
   }
   if (transport === "smpp" && host && systemId) {
     const onReceipt = (id: number, fault: string | null): void => {
@@ -80,19 +78,8 @@ function openCarrier(
     });
   }
   const missing = transport === "http" ? "gatewayUrl is not set" : "host and systemId are not set";
-  ctx.deliver((batch) => {
-    for (const { deliveryId } of batch) ctx.outcome(deliveryId, "failed", { reason: missing, retryable: false });
-  });
-  ctx.status("degraded", missing);
+  lacking(ctx, missing);
   return null;
-}
-
-/** What had reached the provider before a restart is not sent again, nor is anything to what is no number. */
-function isToBeSent({ outcome }: Context, { reached, deliveryId, device }: DeliveryItem): boolean {
-  if (reached) return false;
-  if (numberOf(device.deviceIdentifier) !== null) return true;
-  outcome(deliveryId, "failed", { reason: "it is not a telephone number", retryable: false });
-  return false;
 }
 
 /** Hands what people write to the appliance, and tells them what came of it. */

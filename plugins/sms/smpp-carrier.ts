@@ -123,7 +123,6 @@ export function createSmppCarrier(needs: SmppNeeds): Carrier {
       return { taken: true, level: wantsReceipt ? "sent" : "accepted" };
     },
     forget: receipts.forget,
-    close: () => bound?.destroy(),
   };
 }
 

@@ -16,7 +16,7 @@ export type {
   StopRequest,
 } from "./delivery.ts";
 export { eventKey, type Machine, machineInput, saidIn } from "./machine-input.ts";
-export { createOutbox, type Handed, type Outbox } from "./outbox.ts";
+export { createOutbox, type Handed, lacking, type Outbox } from "./outbox.ts";
 export type { TextMessage, TextReply } from "./text-message.ts";
 export type { CallReport, TriggerInput } from "./trigger-input.ts";
 

@@ -28,6 +28,8 @@ export interface OutboxNeeds {
   /** The context's own. */
   status(state: "ok" | "down", reason?: string): void;
   atOnce: number;
+  /** Why an item can never be handed over, in words; null for one that can. */
+  fault(item: DeliveryItem): string | null;
   /** Hands one over; never rejects. */
   hand(item: DeliveryItem): Promise<Handed>;
 }
@@ -39,7 +41,7 @@ const BROKEN_MS = 5_000;
  * Makes an empty outbox, which reports the outcome of each item and the server's health when it changes. What waits for a
  * server that is not well is given back at once, instead of each waiting for itself, and the host tries again.
  */
-export function createOutbox({ clock, outcome, status, atOnce, hand }: OutboxNeeds): Outbox {
+export function createOutbox({ clock, outcome, status, atOnce, fault, hand }: OutboxNeeds): Outbox {
   let waiting: DeliveryItem[] = [];
   let underWay = 0;
   let broken: { until: number; result: Handed } | null = null;
@@ -56,6 +58,14 @@ export function createOutbox({ clock, outcome, status, atOnce, hand }: OutboxNee
   const report = ({ deliveryId }: DeliveryItem, result: Handed): void => {
     if (result.taken) outcome(deliveryId, result.level);
     else outcome(deliveryId, "failed", { reason: result.reason, retryable: result.retryable });
+  };
+
+  /** What the server had taken before a restart is not handed over again. */
+  const isToBeHanded = (item: DeliveryItem): boolean => {
+    if (item.reached) return false;
+    const reason = fault(item);
+    if (reason !== null) outcome(item.deliveryId, "failed", { reason, retryable: false });
+    return reason === null;
   };
 
   const pump = (): void => {
@@ -81,7 +91,7 @@ export function createOutbox({ clock, outcome, status, atOnce, hand }: OutboxNee
     },
     add(items) {
       // Sorting keeps the order of those that are equally urgent.
-      waiting = [...waiting, ...items].sort((a, b) => a.priority - b.priority);
+      waiting = [...waiting, ...items.filter(isToBeHanded)].sort((a, b) => a.priority - b.priority);
       pump();
     },
     drop(deliveryIds) {
@@ -90,4 +100,18 @@ export function createOutbox({ clock, outcome, status, atOnce, hand }: OutboxNee
     },
     heard,
   };
+}
+
+/** Serves nothing, for want of what the configuration lacks: says so, and fails each delivery with these words. */
+export function lacking(
+  ctx: Pick<OutboxNeeds, "outcome"> & {
+    deliver(handler: (batch: DeliveryItem[]) => void): void;
+    status(state: "degraded", reason: string): void;
+  },
+  reason: string,
+): void {
+  ctx.deliver((batch) => {
+    for (const { deliveryId } of batch) ctx.outcome(deliveryId, "failed", { reason, retryable: false });
+  });
+  ctx.status("degraded", reason);
 }

@@ -12,6 +12,7 @@ function makeOutbox(atOnce: number) {
   const outbox = createOutbox({
     clock,
     atOnce,
+    fault: ({ device }) => (device.deviceIdentifier === "nobody" ? "nobody is there" : null),
     outcome: (id, level, { reason } = {}) => void outcomes.push(`${id} ${level}${reason ? ` ${reason}` : ""}`),
     status: (state) => void states.push(state),
     hand({ deliveryId }) {
@@ -39,6 +40,13 @@ describe("an outbox", () => {
     await answer(2, TAKEN);
     await answer(1, TAKEN);
     expect(handed).toEqual([1, 2, 5, 4]);
+  });
+
+  it("hands over nothing that can't be, and nothing that was taken before", () => {
+    const { outbox, handed, outcomes } = makeOutbox(2);
+    const device = { id: "0190a1b2-0000-7000-8000-000000000002", deviceIdentifier: "nobody", attributes: {} };
+    outbox.add([itemOf(1, { device }), itemOf(2, { reached: "accepted" }), itemOf(3)]);
+    expect({ handed, outcomes }).toEqual({ handed: [3], outcomes: ["1 failed nobody is there"] });
   });
 
   it("gives back at once what waits for a server that is down, and tries one again after a moment", async () => {
