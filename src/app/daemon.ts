@@ -10,25 +10,22 @@ import { createSpeechEngine } from "../audio/speech-engine.ts";
 import { createAddressPolicy } from "../base/address-policy.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { BugError, invalidValue } from "../base/errors.ts";
-import { createEvents, type Events } from "../base/events.ts";
+import { createEvents } from "../base/events.ts";
 import type { Log } from "../base/log.ts";
 import { createBellPlanner, createBells } from "../bells/bells.ts";
 import { BELL_TABLES } from "../bells/room-tables.ts";
 import { createBellTimes } from "../bells/timetables.ts";
 import { createYearCheck } from "../bells/year-check.ts";
 import { createAnswerLinks } from "../broadcast/answer-links.ts";
-import type { Broadcaster } from "../broadcast/broadcaster.ts";
 import { createCampaigns } from "../broadcast/campaigns.ts";
 import { createCanary } from "../broadcast/canary.ts";
-import { createBroadcaster } from "../broadcast/create-broadcaster.ts";
 import { BROADCAST_TABLES } from "../broadcast/room-tables.ts";
-import { createSpeech, type Speech } from "../broadcast/speech.ts";
+import { createSpeech } from "../broadcast/speech.ts";
 import { createTextReplies, type TakeTextMessage } from "../broadcast/text-replies.ts";
 import { CALL_MANAGER_TABLES } from "../call-manager/kept-plan.ts";
 import type { PhoneCache } from "../call-manager/phone-cache.ts";
 import { createLicensing } from "../devices/licensing.ts";
-import { builtPluginFolder, ownPluginFolder } from "../extensions/installed-plugins.ts";
-import { createPluginHost, PLUGIN_TABLES, type PluginHost } from "../extensions/plugin-host.ts";
+import { PLUGIN_TABLES, type PluginHost } from "../extensions/plugin-host.ts";
 import type { BuildInfo } from "../health/endpoint-behaviour.ts";
 import { watchHealth } from "../health/health.ts";
 import { thisMachine } from "../health/machine.ts";
@@ -60,6 +57,7 @@ import type { Behaviour, Store } from "../store/store.ts";
 import { type ApplianceData, isSetUp, notSetUp, openData, requireDatabase } from "./appliance.ts";
 import { bindBehaviours } from "./behaviours.ts";
 import { createCallManagers } from "./call-managers.ts";
+import { joinChannels } from "./channels.ts";
 import { startControlSocket } from "./control-socket.ts";
 import { createCovering } from "./covering.ts";
 import { type Ending, stopInReverse } from "./ending.ts";
@@ -70,9 +68,9 @@ import { loadDeclarations, OWN_DECLARATIONS } from "./load-declarations.ts";
 import { createOperations, OPERATION_TABLES } from "./operations.ts";
 import { createOrders } from "./orders.ts";
 import { createTelling } from "./outbound.ts";
-import { createRegistry, type Registry } from "./registry.ts";
+import { createRegistry } from "./registry.ts";
 import { startServing } from "./secure-server.ts";
-import { ownAddresses, type Sound, startSound } from "./sound.ts";
+import { ownAddresses, startSound } from "./sound.ts";
 import { ownVersion } from "./version.ts";
 import { startWatch } from "./watch.ts";
 
@@ -344,55 +342,6 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   log.info({ url: server.url, urls: plugins.urls(), dataDir }, "ready");
   operations.ready();
   return { url: server.url, urls: plugins.urls(), linking };
-}
-
-interface ChannelNeeds {
-  dataDir: string;
-  data: ApplianceData;
-  settings: Settings;
-  clock: Clock;
-  events: Events;
-  log: Log;
-  sound: Sound;
-  speech: Speech;
-  registry: Registry;
-  linking: Pick<Linking, "beside">;
-  endpointId(): string;
-  /** Stores what a plugin tells from outside. */
-  takeInput(plugin: string, input: unknown): Promise<void>;
-  /** Takes a text message that a plugin got. */
-  takeText: TakeTextMessage;
-  /** Where the appliance is reached. */
-  baseUrl(): string;
-}
-
-/** Makes the two that need each other: the plugin host reports to the broadcaster, which gives it deliveries. */
-function joinChannels(needs: ChannelNeeds): { plugins: PluginHost; broadcaster: Broadcaster } {
-  const { data, settings, clock, events, log, sound, speech, registry, endpointId } = needs;
-  const { store, access } = data;
-  // Set below: no plugin runs before both are made.
-  let broadcaster: Broadcaster;
-  const plugins = createPluginHost({
-    ...{ store, clock, events, log, settings, endpointId },
-    pluginFolder: builtPluginFolder(),
-    ownPluginFolder: ownPluginFolder(needs.dataDir),
-    by: access.systemBy("extensions"),
-    onOutcomes: (outcomes) => broadcaster.takeOutcomes(outcomes),
-    openStream: (provider, target, notificationId) => broadcaster.openStream(provider, target, notificationId),
-    confirm: (provider, recipientId, option) => broadcaster.confirm(provider, recipientId, option),
-    receive: (message) => needs.takeText(message),
-    trigger: (plugin, input) => needs.takeInput(plugin, input),
-  });
-  broadcaster = createBroadcaster({
-    ...{ store, clock, events, log, endpointId, providers: needs.linking.beside(plugins) },
-    ...{ memberships: registry.memberships, activations: registry.activations },
-    ...{ audio: sound.audio, speech, streamer: sound.streamer, addresses: sound.addresses },
-    interfaceAddress: sound.interfaceAddress,
-    ttl: settings.audio.ttl,
-    baseUrl: needs.baseUrl,
-    by: access.systemBy("broadcast"),
-  });
-  return { plugins, broadcaster };
 }
 
 /** What commands may order of the daemon: on its data, and of what runs. */

@@ -1,0 +1,64 @@
+import type { Clock } from "../base/clock.ts";
+import type { Events } from "../base/events.ts";
+import type { Log } from "../base/log.ts";
+import type { Broadcaster } from "../broadcast/broadcaster.ts";
+import { createBroadcaster } from "../broadcast/create-broadcaster.ts";
+import type { Speech } from "../broadcast/speech.ts";
+import type { TakeTextMessage } from "../broadcast/text-replies.ts";
+import { builtPluginFolder, ownPluginFolder } from "../extensions/installed-plugins.ts";
+import { createPluginHost, type PluginHost } from "../extensions/plugin-host.ts";
+import type { Settings } from "../settings/schema.ts";
+import type { ApplianceData } from "./appliance.ts";
+import type { Linking } from "./linking.ts";
+import type { Registry } from "./registry.ts";
+import type { Sound } from "./sound.ts";
+
+/** What channels are made of. */
+export interface ChannelNeeds {
+  dataDir: string;
+  data: ApplianceData;
+  settings: Settings;
+  clock: Clock;
+  events: Events;
+  log: Log;
+  sound: Sound;
+  speech: Speech;
+  registry: Registry;
+  linking: Pick<Linking, "beside">;
+  endpointId(): string;
+  /** Stores what a plugin tells from outside. */
+  takeInput(plugin: string, input: unknown): Promise<void>;
+  /** Takes a text message that a plugin got. */
+  takeText: TakeTextMessage;
+  /** Where the appliance is reached. */
+  baseUrl(): string;
+}
+
+/** Makes the two that need each other: the plugin host reports to the broadcaster, which gives it deliveries. */
+export function joinChannels(needs: ChannelNeeds): { plugins: PluginHost; broadcaster: Broadcaster } {
+  const { data, settings, clock, events, log, sound, speech, registry, endpointId } = needs;
+  const { store, access } = data;
+  // Set below: no plugin runs before both are made.
+  let broadcaster: Broadcaster;
+  const plugins = createPluginHost({
+    ...{ store, clock, events, log, settings, endpointId },
+    pluginFolder: builtPluginFolder(),
+    ownPluginFolder: ownPluginFolder(needs.dataDir),
+    by: access.systemBy("extensions"),
+    onOutcomes: (outcomes) => broadcaster.takeOutcomes(outcomes),
+    openStream: (provider, target, notificationId) => broadcaster.openStream(provider, target, notificationId),
+    confirm: (provider, recipientId, option) => broadcaster.confirm(provider, recipientId, option),
+    receive: (message) => needs.takeText(message),
+    trigger: (plugin, input) => needs.takeInput(plugin, input),
+  });
+  broadcaster = createBroadcaster({
+    ...{ store, clock, events, log, endpointId, providers: needs.linking.beside(plugins) },
+    ...{ memberships: registry.memberships, activations: registry.activations },
+    ...{ audio: sound.audio, speech, streamer: sound.streamer, addresses: sound.addresses },
+    interfaceAddress: sound.interfaceAddress,
+    ttl: settings.audio.ttl,
+    baseUrl: needs.baseUrl,
+    by: access.systemBy("broadcast"),
+  });
+  return { plugins, broadcaster };
+}
