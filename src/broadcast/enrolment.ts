@@ -63,12 +63,32 @@ function findPerson(tx: Reader, { email, phone }: Person): string | null {
 
 /** Whose device for text messages has a number; the oldest one's. */
 export function findBySms(reader: Reader, phone: string): string | null {
-  const found = reader.one<{ id: string }>(
-    `SELECT u.id FROM user_devices d JOIN users u ON u.pk = d.user_pk
-     WHERE d.type = 'SMS' COLLATE NOCASE AND d.device_identifier = ? COLLATE NOCASE ORDER BY d.pk LIMIT 1`,
-    phone,
-  );
-  return found?.id ?? null;
+  const [oldest] = devicesOfNumber(reader, phone);
+  return oldest?.userId ?? null;
+}
+
+/** A device for text messages, and whose it is. */
+export interface SmsDevice {
+  id: string;
+  userPk: number;
+  userId: string;
+}
+
+const DEVICES = `SELECT d.id, d.user_pk AS userPk, u.id AS userId FROM user_devices d JOIN users u ON u.pk = d.user_pk`;
+const BY_NUMBER = `${DEVICES} WHERE d.type = 'SMS' COLLATE NOCASE
+  AND d.device_identifier COLLATE NOCASE IN (?, ?) ORDER BY d.pk`;
+const BY_DIGITS = `${DEVICES} WHERE d.type = 'SMS' COLLATE NOCASE
+  AND replace(d.device_identifier, ' ', '') IN (?, ?) ORDER BY d.pk`;
+
+/**
+ * The devices for text messages of a number, with or without the plus of international ones, oldest first. Where none is
+ * written just so, which the index tells, those are looked for whose numbers have blanks.
+ */
+export function devicesOfNumber(reader: Reader, phone: string): SmsDevice[] {
+  const digits = phone.replace(/^\+/, "");
+  const spellings = [digits, `+${digits}`] as const;
+  const found = reader.all<SmsDevice>(BY_NUMBER, ...spellings);
+  return found.length > 0 ? found : reader.all<SmsDevice>(BY_DIGITS, ...spellings);
 }
 
 /** own choice: somebody without a mail address is an anonymous user, called by the number. */

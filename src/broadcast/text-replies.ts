@@ -2,10 +2,11 @@ import type { Clock } from "../base/clock.ts";
 import { CallerError, TooManyRequests } from "../base/errors.ts";
 import type { TextMessage, TextReply } from "../plugin-api/index.ts";
 import userDevices from "../resources/people/user-devices.ts";
-import type { By, Store, Sync } from "../store/store.ts";
+import type { By, Reader, Store, Sync } from "../store/store.ts";
 import { addActivity } from "./activities.ts";
 import type { Broadcaster } from "./broadcaster.ts";
 import { type Campaigns, phoneOf } from "./campaigns.ts";
+import { devicesOfNumber } from "./enrolment.ts";
 
 /** What text replies are made of. */
 export interface TextReplyNeeds {
@@ -41,7 +42,7 @@ interface Question {
 export function createTextReplies({ store, clock, broadcaster, campaigns, by }: TextReplyNeeds): TakeTextMessage {
   const switchDevices = async (from: string, disabled: boolean): Promise<void> => {
     await store.write((tx) => {
-      for (const id of devicesOf(from, tx)) tx.update(userDevices, id, { disabled }, by);
+      for (const { id } of devicesOfNumber(tx, from)) tx.update(userDevices, id, { disabled }, by);
       return undefined as Sync<undefined>;
     });
   };
@@ -89,27 +90,13 @@ export function createTextReplies({ store, clock, broadcaster, campaigns, by }: 
   };
 }
 
-/** The ways of writing a number, with and without the plus of international ones. */
-function spellings(phone: string): string {
-  const digits = phone.replace(/^\+/, "");
-  return JSON.stringify([digits, `+${digits}`]);
-}
-
-function devicesOf(phone: string, reader: Pick<Store, "all">): string[] {
-  const sql = `SELECT id FROM user_devices WHERE type = 'SMS' COLLATE NOCASE
-    AND replace(device_identifier, ' ', '') IN (SELECT value FROM json_each(?))`;
-  return reader.all<{ id: string }>(sql, spellings(phone)).map(({ id }) => id);
-}
-
-function newestQuestion(phone: string, reader: Pick<Store, "all">, now: number): Question | null {
+function newestQuestion(phone: string, reader: Reader, now: number): Question | null {
   const rows = reader.all<{ notificationId: string; recipient: string; options: string }>(
     `SELECT n.id AS notificationId, r.id AS recipient, c.options
-     FROM user_devices d JOIN notification_recipients r ON r.user_pk = d.user_pk
-       JOIN notifications n ON n.pk = r.notification_pk
+     FROM notification_recipients r JOIN notifications n ON n.pk = r.notification_pk
        JOIN confirmation_requests c ON c.pk = n.confirmation_request_pk
-     WHERE d.type = 'SMS' COLLATE NOCASE AND replace(d.device_identifier, ' ', '') IN (SELECT value FROM json_each(?))
-       AND n.created_at > ? ORDER BY n.created_at DESC, n.pk DESC, r.pk`,
-    spellings(phone),
+     WHERE r.user_pk IN (SELECT value FROM json_each(?)) AND n.created_at > ? ORDER BY n.created_at DESC, n.pk DESC, r.pk`,
+    JSON.stringify(devicesOfNumber(reader, phone).map(({ userPk }) => userPk)),
     now - ASKED_WITHIN_MS,
   );
   const [newest] = rows;
