@@ -1,4 +1,4 @@
-import type { Clock } from "../base/clock.ts";
+import { type Clock, nextTurn } from "../base/clock.ts";
 import { CallerError } from "../base/errors.ts";
 import domains from "../resources/domains/domains.ts";
 import type { Reader } from "../store/store.ts";
@@ -22,7 +22,7 @@ export async function availableDomains(
 ): Promise<AvailableDomain[]> {
   const found: AvailableDomain[] = [];
   for (const [at, { id, name, namePath }] of store.find(domains, {}).entries()) {
-    if (at % SLICE === SLICE - 1) await new Promise<void>((resolve) => clock.soon(resolve));
+    if (at % SLICE === SLICE - 1) await nextTurn(clock);
     if (mayActIn(id, principal, access)) found.push({ id, name, namePath: namePath ?? name });
   }
   return found.sort((a, b) => a.namePath.localeCompare(b.namePath));

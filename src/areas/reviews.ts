@@ -1,4 +1,4 @@
-import type { Clock } from "../base/clock.ts";
+import { type Clock, nextTurn } from "../base/clock.ts";
 import type { Store, Transaction } from "../store/store.ts";
 import { type Circle, placeOf, readCircles } from "./circles.ts";
 
@@ -35,7 +35,7 @@ export async function reviewAreas(
       if (last === null) tx.run("DELETE FROM area_reviews WHERE area = ? AND after = ?", ...where);
       else tx.run("UPDATE area_reviews SET after = ? WHERE area = ? AND after = ?", last, ...where);
     });
-    await new Promise<void>((resolve) => clock.soon(resolve));
+    await nextTurn(clock);
   }
 }
 

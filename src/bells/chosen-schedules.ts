@@ -1,4 +1,4 @@
-import type { Clock } from "../base/clock.ts";
+import { type Clock, nextTurn } from "../base/clock.ts";
 import { forbidden, invalidValue, requiredValue } from "../base/errors.ts";
 import bellSchedules from "../resources/bells/bell-schedules.ts";
 import { tableOf } from "../schema/catalogue.ts";
@@ -52,7 +52,7 @@ export async function* schedulesHolding(text: string, { reader, clock }: LookNee
     const keys = looked.filter(({ holds }) => holds === 1).map(({ pk }) => pk);
     yield* inTurns(keys, { reader, clock });
     after = last.pk;
-    await turn(clock);
+    await nextTurn(clock);
   }
 }
 
@@ -63,7 +63,7 @@ async function* namedSchedules(ids: readonly string[], by: By, { reader, clock }
     if (!row) throw invalidValue("bellScheduleIds", `There is none with the id ${id}.`);
     if (!mayChange(id, by)) throw forbidden();
     yield row;
-    if (at % AT_ONCE === AT_ONCE - 1) await turn(clock);
+    if (at % AT_ONCE === AT_ONCE - 1) await nextTurn(clock);
   }
 }
 
@@ -87,12 +87,8 @@ async function* inTurns(keys: readonly number[], { reader, clock }: LookNeeds): 
   for (let at = 0; at < keys.length; at += AT_ONCE) {
     const rows = reader.byPks(bellSchedules, keys.slice(at, at + AT_ONCE));
     yield* rows.sort((one, other) => one.pk - other.pk);
-    await turn(clock);
+    await nextTurn(clock);
   }
-}
-
-function turn(clock: Clock): Promise<void> {
-  return new Promise((resolve) => clock.soon(resolve));
 }
 
 function mayChange(id: string, { scope }: By): boolean {

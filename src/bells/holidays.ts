@@ -1,5 +1,5 @@
 import ICAL from "ical.js";
-import type { Clock } from "../base/clock.ts";
+import { type Clock, nextTurn } from "../base/clock.ts";
 import { invalidValue } from "../base/errors.ts";
 import { dayAfter, type Span } from "./calendar-days.ts";
 import { inOrderOfTime } from "./exceptions.ts";
@@ -32,7 +32,7 @@ export async function readHolidays(text: string, span: Span, clock: Clock): Prom
   const found: Holiday[] = [];
   for (const event of events) {
     found.push(...within(event.isRecurring() ? daysOfRule(event, span, changed) : [holidayOf(event)], span));
-    await new Promise<void>((resolve) => clock.soon(resolve));
+    await nextTurn(clock);
   }
   return joined(inOrderOfTime(found));
 }

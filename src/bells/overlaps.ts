@@ -1,4 +1,4 @@
-import type { Clock } from "../base/clock.ts";
+import { type Clock, nextTurn } from "../base/clock.ts";
 import type { Memberships } from "../devices/memberships.ts";
 import type { RingListEntry } from "../resources/bells/bell-parts.ts";
 import bellSchedules from "../resources/bells/bell-schedules.ts";
@@ -185,7 +185,7 @@ async function storedRings(
     for (const [instant, rings] of ringsByInstant(timetablesOf(reader, rows, times), span, times)) {
       if (wanted.has(instant)) found.set(instant, [...(found.get(instant) ?? []), ...rings]);
     }
-    await new Promise<void>((resolve) => clock.soon(resolve));
+    await nextTurn(clock);
   }
   return found;
 }
@@ -226,7 +226,7 @@ function sharedDevices({ reader, memberships, clock }: OverlapNeeds): Pairing {
     },
     async turn() {
       if (clock.monotonicMs() - began < SLICE_MS) return;
-      await new Promise<void>((resolve) => clock.soon(resolve));
+      await nextTurn(clock);
       began = clock.monotonicMs();
     },
   };

@@ -1,4 +1,4 @@
-import type { Clock } from "../base/clock.ts";
+import { type Clock, nextTurn } from "../base/clock.ts";
 import { dateOf, dayOf } from "./local-times.ts";
 import { eachRing } from "./rings.ts";
 import { type BellTimes, compileTimetable, type Timetable } from "./timetables.ts";
@@ -69,7 +69,7 @@ export async function ringDifference(
       else if (kept.at !== ring.at) tell(difference.moved, { ...ring, movedTo: timeOf(kept) });
     }
     for (const [key, ring] of next) if (!old.has(key)) tell(difference.added, ring);
-    await new Promise<void>((resolve) => clock.soon(resolve));
+    await nextTurn(clock);
   }
   return difference;
 }

@@ -1,4 +1,4 @@
-import type { Clock } from "../base/clock.ts";
+import { type Clock, nextTurn } from "../base/clock.ts";
 import type { Reader } from "../store/store.ts";
 import type { BellScheduleRow } from "./bell-schedule-behaviour.ts";
 import { type Occurrence, type RingState, ringRecords } from "./ring-book.ts";
@@ -58,7 +58,7 @@ async function ringsAhead(
     for (const { entry, ...ring } of ringsOf(compiled, from, Math.min(from + SLICE_MS, toMs))) {
       rings.push({ ...ring, entryId: entry.id, messageTemplateId: entry.messageTemplateId });
     }
-    await new Promise<void>((resolve) => clock.soon(resolve));
+    await nextTurn(clock);
   }
   return rings;
 }

@@ -1,6 +1,6 @@
 import type { Programme } from "../audio/programme.ts";
 import type { Streamer } from "../audio/streamer.ts";
-import { sleep } from "../base/clock.ts";
+import { nextTurn, sleep } from "../base/clock.ts";
 import { BugError } from "../base/errors.ts";
 import type { DeliveryItem } from "../plugin-api/index.ts";
 import notifications from "../resources/broadcasts/notifications.ts";
@@ -257,7 +257,7 @@ async function loadRows(
       if (givenUp !== null && !delivery.reached) live.end(delivery, "expired", givenUp);
       else if (silenced.has(delivery.device ?? 0)) live.end(delivery, "skipped", WORDS.silenced);
     }
-    await new Promise<void>((resolve) => needs.clock.soon(resolve));
+    await nextTurn(needs.clock);
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../base/clock.ts";
+import { type Clock, nextTurn } from "../base/clock.ts";
 import type { Reader } from "../store/store.ts";
 import type { NotificationRow } from "./compose.ts";
 import { type ForeseenDevice, foreseeDevices, troublesOfProviders } from "./planning.ts";
@@ -122,5 +122,5 @@ function expectedSeconds(reader: Reader, soundSeconds: number): number | null {
 }
 
 function turn(clock: Clock): Promise<void> {
-  return new Promise((resolve) => clock.soon(resolve));
+  return nextTurn(clock);
 }

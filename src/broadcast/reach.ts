@@ -1,4 +1,4 @@
-import type { Clock } from "../base/clock.ts";
+import { type Clock, nextTurn } from "../base/clock.ts";
 import type { CompiledGroup, GroupDefinition } from "../devices/group-definition.ts";
 import { compileGroups } from "../devices/group-definition.ts";
 import { loadGroups, scanDevices } from "../devices/group-scan.ts";
@@ -97,7 +97,7 @@ async function usersOf(
       for (const { pk, isOn } of page) if (isOn === 1) found.add(pk);
       last = page.at(-1)?.pk ?? 0;
       if (page.length < SLICE) break;
-      await new Promise<void>((resolve) => clock.soon(resolve));
+      await nextTurn(clock);
     }
   };
   for (const list of lists) {

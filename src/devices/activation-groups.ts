@@ -1,3 +1,4 @@
+import { nextTurn } from "../base/clock.ts";
 import type { Reader } from "../store/store.ts";
 import { type DeviceSet, differenceOf, emptySet, hasMember, unionOf } from "./device-sets.ts";
 import { countedDevices, type DeviceCounts } from "./group-counts.ts";
@@ -117,7 +118,7 @@ export function createActivations(needs: ActivationNeeds): Activations {
           found({ pk, endpoint, group: groupOf(pk, groups, sets) ?? pairs.get(endpoint) ?? null });
         }
       });
-      await new Promise<void>((resolve) => clock.soon(resolve));
+      await nextTurn(clock);
     }
   }
 

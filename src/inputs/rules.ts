@@ -1,4 +1,4 @@
-import type { Clock } from "../base/clock.ts";
+import { type Clock, nextTurn } from "../base/clock.ts";
 import type { CallReport } from "../plugin-api/index.ts";
 import type { NotificationSource } from "../resources/broadcasts/notification-sources.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
@@ -131,7 +131,7 @@ async function matching(
   const rules = store.all<{ pk: number; pattern: string }>(sql, endpointId());
   const found = new Map<number, string[]>();
   for (const [at, { pk, pattern }] of rules.entries()) {
-    if (at > 0 && at % AT_ONCE === 0) await new Promise<void>((resolve) => clock.soon(resolve));
+    if (at > 0 && at % AT_ONCE === 0) await nextTurn(clock);
     const groups = patterns.match(pattern, calledNumber);
     if (groups) found.set(pk, groups);
   }

@@ -1,5 +1,5 @@
 import { mkdirSync } from "node:fs";
-import type { Clock } from "../base/clock.ts";
+import { type Clock, nextTurn } from "../base/clock.ts";
 import { BugError, CallerError } from "../base/errors.ts";
 import distributionLists from "../resources/lists/distribution-lists.ts";
 import loadRuns from "../resources/loads/load-runs.ts";
@@ -274,7 +274,7 @@ async function planRemovals(
         removed++;
       }
       after = last.pk;
-      await new Promise<void>((resolve) => needs.clock.soon(resolve));
+      await nextTurn(needs.clock);
     }
   };
   counts.usersRemoved = await gone(users, (key) => key !== null && keys.has(key));

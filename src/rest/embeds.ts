@@ -1,4 +1,4 @@
-import type { Clock } from "../base/clock.ts";
+import { type Clock, nextTurn } from "../base/clock.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { PresentContext, Scope, Store } from "../store/store.ts";
@@ -108,7 +108,7 @@ function createReading({
     const hideIn: PresentContext["hide"] = ((resource: AnyResource, related: readonly Row[]) =>
       representationOf(resource).hide(related, scope)) as PresentContext["hide"];
     for (let from = 0; from < ids.length; from += SLICE) {
-      if (from > 0) await new Promise<void>((resolve) => clock.soon(resolve));
+      if (from > 0) await nextTurn(clock);
       const slice = ids.slice(from, from + SLICE);
       const page = store.page(target, {
         ids: slice,

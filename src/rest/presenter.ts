@@ -1,3 +1,4 @@
+import { nextTurn } from "../base/clock.ts";
 import { canonicalPath, methodsOf, pathParams } from "../schema/catalogue.ts";
 import type { AnyResource, Method, ResourcePath } from "../schema/resource.ts";
 import { idsUnder } from "../store/ids-under.ts";
@@ -70,7 +71,7 @@ export function createPresenter({ catalogue, store, clock }: ApiNeeds, base: str
     const withUrls = query.includeBinaryUrls === true;
     const texts: string[] = [];
     for (let from = 0; from < rows.length; from += SLICE) {
-      if (from > 0) await new Promise<void>((resolve) => clock.soon(resolve));
+      if (from > 0) await nextTurn(clock);
       const slice = rows.slice(from, from + SLICE);
       const extras = present?.(slice as never, {
         reader: store,

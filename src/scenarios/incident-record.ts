@@ -1,3 +1,4 @@
+import { nextTurn } from "../base/clock.ts";
 import type { NotificationRow } from "../broadcast/compose.ts";
 import { countLevels, readCounts } from "../broadcast/counts.ts";
 import incidentPlans from "../resources/incidents/incident-plans.ts";
@@ -5,7 +6,7 @@ import sites from "../resources/places/sites.ts";
 import type { Sight, Store } from "../store/store.ts";
 import { type DeliveryFacts, eachDelivery, eachPerson, type PersonFacts } from "./incident-people.ts";
 import type { IncidentRow } from "./incident-start.ts";
-import { messagesOf, type TimelineEntry, type TimelineNeeds, timelineOf, turn } from "./incident-timeline.ts";
+import { messagesOf, type TimelineEntry, type TimelineNeeds, timelineOf } from "./incident-timeline.ts";
 
 /** Numbers of one message, or of all of an incident's. */
 export interface RecordCounts {
@@ -75,11 +76,11 @@ export async function* recordOf(
   for (const message of messages) {
     yield { kind: "message", message };
     for (const devices of eachDelivery(reader, message.row.pk)) {
-      await turn(clock);
+      await nextTurn(clock);
       yield { kind: "devices", rows: devices };
     }
     for (const people of eachPerson(reader, message.row.pk)) {
-      await turn(clock);
+      await nextTurn(clock);
       yield { kind: "people", rows: people };
     }
   }

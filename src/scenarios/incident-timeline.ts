@@ -1,4 +1,4 @@
-import type { Clock } from "../base/clock.ts";
+import { type Clock, nextTurn } from "../base/clock.ts";
 import type { NotificationRow } from "../broadcast/compose.ts";
 import { DELIVERY_LEVELS } from "../resources/broadcasts/delivery-levels.ts";
 import notifications from "../resources/broadcasts/notifications.ts";
@@ -69,21 +69,16 @@ export async function timelineOf(
       addTo(groups, { kind, what, at, name, message });
     for (const rows of eachDelivery(reader, message.pk)) {
       for (const row of rows) for (const [level, at] of levelsOf(row)) add("devices", level, at, row.name);
-      await turn(clock);
+      await nextTurn(clock);
     }
     for (const rows of eachPerson(reader, message.pk)) {
       for (const { answer, answeredAt, name } of rows)
         if (answer && answeredAt) add("answers", answer, answeredAt, name);
-      await turn(clock);
+      await nextTurn(clock);
     }
     entries.push(...groups.values());
   }
   return entries.sort((a, b) => a.at - b.at);
-}
-
-/** Lets the event loop turn. */
-export function turn(clock: Clock): Promise<void> {
-  return new Promise((resolve) => clock.soon(resolve));
 }
 
 function entry(

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { Clock } from "../base/clock.ts";
+import { type Clock, nextTurn } from "../base/clock.ts";
 import type { Reader, SqlValue } from "./store.ts";
 
 /** The columns that an entry's hash covers, in the order in which it does. */
@@ -79,7 +79,7 @@ export async function verifyAudit(
     }
     if (rows.length < SLICE) break;
     if (last.number - after.number >= most) return verdict(null, false);
-    await new Promise<void>((resolve) => clock.soon(resolve));
+    await nextTurn(clock);
   }
   const cut = noted !== undefined && noted.number > last.number;
   return verdict(cut ? { number: last.number + 1, id: null, at: null, reason: "The end was cut off." } : null);

@@ -1,5 +1,5 @@
 import { and, sql } from "drizzle-orm/sql";
-import type { Clock } from "../base/clock.ts";
+import { type Clock, nextTurn } from "../base/clock.ts";
 import { invalidValue } from "../base/errors.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import { conditionOf, type createPager, type Found } from "./page.ts";
@@ -68,7 +68,7 @@ export function createFactPager({ selects, page, clock }: FactPagerNeeds): PageO
       ...{ limit: "limit", skip: "skip" },
     });
     const found: number[] = [];
-    for (let above = 0; ; await new Promise<void>((resolve) => clock.soon(resolve))) {
+    for (let above = 0; ; await nextTurn(clock)) {
       const values = { ...shown.values, above, limit: 1, skip: SLICE - 1 };
       const end = selects.value(resource, `slice|${parents.join()}`, sql`t."pk"`, last, values) as number | undefined;
       const upTo = end ?? Number.MAX_SAFE_INTEGER;

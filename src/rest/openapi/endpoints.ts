@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Clock } from "../../base/clock.ts";
+import { type Clock, nextTurn } from "../../base/clock.ts";
 import { notFound } from "../../base/errors.ts";
 import type { Action, Answer, OpenRequest } from "../action.ts";
 import { PAGE_SECURITY } from "../page-security.ts";
@@ -63,19 +63,18 @@ export function documentActions(describe: Describe): Action[] {
 }
 
 async function write(describe: Describe, clock: Clock): Promise<Written> {
-  const turn = (): Promise<void> => new Promise((resolve) => clock.soon(resolve));
   const steps = describe();
   let began = clock.monotonicMs();
   let step = steps.next();
   for (; !step.done; step = steps.next()) {
     if (clock.monotonicMs() - began < SLICE_MS) continue;
-    await turn();
+    await nextTurn(clock);
     began = clock.monotonicMs();
   }
   const document = step.value;
-  await turn();
+  await nextTurn(clock);
   const text = JSON.stringify(document);
-  await turn();
+  await nextTurn(clock);
   const etag = `"${createHash("sha256").update(text).digest("hex").slice(0, 16)}"`;
   return { document, text, etag };
 }

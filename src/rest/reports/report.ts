@@ -1,4 +1,4 @@
-import type { Clock } from "../../base/clock.ts";
+import { type Clock, nextTurn } from "../../base/clock.ts";
 import type { Field } from "../../schema/field.ts";
 import type { AnyResource, RowOf } from "../../schema/resource.ts";
 import type { By, Page, PageQuery, Store } from "../../store/store.ts";
@@ -55,7 +55,7 @@ export async function* linesOf(
       for (const { id } of fresh) seen?.add(id);
       yield lines(fresh);
       start = page.next;
-      await new Promise<void>((resolve) => clock.soon(resolve));
+      await nextTurn(clock);
     }
   }
 }
