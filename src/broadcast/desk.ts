@@ -135,6 +135,11 @@ function makeItems(batch: readonly Delivery[], { store, baseUrl }: DeskNeeds): (
     USER_DEVICES,
     batch.map(({ pk, userDevice }) => (userDevice === null ? null : pk)),
   );
+  const groups = read<DeviceRow>(
+    store,
+    GROUPS,
+    batch.map(({ pk, device, userDevice }) => (device === null && userDevice === null ? pk : null)),
+  );
   const recipientOf = ({
     recipientId,
     recipientName,
@@ -145,7 +150,7 @@ function makeItems(batch: readonly Delivery[], { store, baseUrl }: DeskNeeds): (
     answers: options === null ? null : { options: JSON.parse(options), url: answerLink(recipientId, baseUrl(), store) },
   });
   return batch.map((delivery) => {
-    const row = devices.get(delivery.device ?? 0);
+    const row = devices.get(delivery.device ?? 0) ?? groups.get(delivery.pk);
     const own = userDevices.get(delivery.pk);
     if (own) return { ...delivery.owner.item(delivery, deviceOf(own)), recipient: recipientOf(own) };
     return row ? delivery.owner.item(delivery, deviceOf(row)) : null;
@@ -176,6 +181,10 @@ const USER_DEVICES = `SELECT l.pk AS key, d.id, coalesce(d.device_identifier, ''
     JOIN notification_recipients r ON r.notification_pk = l.notification_pk AND r.user_pk = d.user_pk
     JOIN notifications n ON n.pk = l.notification_pk
     LEFT JOIN confirmation_requests c ON c.pk = n.confirmation_request_pk`;
+/** A group of another system stands as a device: its name, and what its properties say of where it is found. */
+const GROUPS = `SELECT l.pk AS key, g.id, g.name AS deviceIdentifier, coalesce(g.properties, '{}') AS attributes
+  FROM json_each(?) asked JOIN deliveries l ON l.pk = asked.value
+    JOIN collaboration_groups g ON g.pk = l.collaboration_group_pk`;
 
 function read<T extends DeviceRow>(reader: Reader, sql: string, keys: readonly (number | null)[]): Map<number, T> {
   const known = keys.filter((key) => key !== null);

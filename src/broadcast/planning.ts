@@ -220,6 +220,28 @@ export function reopenUserDeliveries(tx: Transaction, row: NotificationRow, most
   ).changes;
 }
 
+/** The same for groups of other systems. */
+export function reopenGroupDeliveries(tx: Transaction, row: NotificationRow, most: number, needs: ReopenNeeds): number {
+  const { providers, before } = needs;
+  return tx.run(
+    `WITH ${CHANNELS},
+     seen AS (
+       SELECT l.pk AS row, c.provider AS carrier, NULL AS failed, ${NO_GROUP_CHANNEL} AS skipped
+       FROM deliveries l JOIN collaboration_groups g ON g.pk = l.collaboration_group_pk
+       LEFT JOIN channels c ON c.type = g.type
+       WHERE l.pk IN (${ENDED_SHORT} AND collaboration_group_pk IS NOT NULL LIMIT ?)
+     )
+     UPDATE deliveries ${OPEN_AGAIN} FROM seen WHERE pk = seen.row`,
+    channelsOf(tx, providers, row, "collaboration"),
+    row.pk,
+    before,
+    most,
+    before,
+    row.notAfter,
+    before,
+  ).changes;
+}
+
 /** Older spellings of user device types, by the one that plugins serve. @source decisions.md 5 */
 const SPELLINGS = "CASE d.type WHEN 'APNS' THEN 'apns' WHEN 'GCM' THEN 'Android' ELSE d.type END";
 
@@ -227,6 +249,8 @@ const CHANNELS = `channels(type, provider, words) AS MATERIALIZED (
   SELECT value ->> 'type', value ->> 'provider', value ->> 'words' FROM json_each(?))`;
 const NO_CHANNEL =
   "CASE WHEN c.provider IS NULL THEN 'Nothing here serves devices of type ' || d.type || '.' ELSE c.words END";
+const NO_GROUP_CHANNEL =
+  "CASE WHEN c.provider IS NULL THEN 'Nothing here serves groups of type ' || g.type || '.' ELSE c.words END";
 
 /** The rows for the devices of recipients: carried by the plugin that serves their type, skipped when there is none. */
 export function insertUserDeliveries(
@@ -263,34 +287,50 @@ export function insertUserDeliveries(
   );
 }
 
-/**
- * The rows for groups of other systems, which a message names itself: at most 5,000. No plugin serves them yet, so they
- * end here in words, and nobody thinks that they were told.
- */
-export function insertGroupDeliveries(tx: Transaction, row: NotificationRow, ours: number, now: number): void {
+/** The rows for groups of other systems, which a message names itself: at most 5,000; skipped where no plugin serves their type. */
+export function insertGroupDeliveries(
+  tx: Transaction,
+  row: NotificationRow,
+  { ours, providers, now }: { ours: number; providers: Providers; now: number },
+): void {
   tx.run(
     `INSERT OR IGNORE INTO deliveries (id, created_at, updated_at, notification_pk, collaboration_group_pk, endpoint_pk,
-       device_identifier, name, type, level, reason, attempt, priority, late, planned_at, ended_at, not_after)
-     SELECT uuid7(), ?, ?, l.owner, g.pk, ?, g.id, g.name, g.type, 'skipped',
-       'Nothing here serves groups of type ' || g.type || '.', 0, ?, 0, ?, ?, ?
-     FROM notifications__collaboration_group_ids l JOIN collaboration_groups g ON g.pk = l.target WHERE l.owner = ?`,
+       device_identifier, name, type, provider, level, reason, attempt, priority, late, planned_at, ended_at, not_after)
+     WITH ${CHANNELS},
+     seen AS (
+       SELECT g.*, c.provider AS carrier, ${NO_GROUP_CHANNEL} AS skipped
+       FROM notifications__collaboration_group_ids l JOIN collaboration_groups g ON g.pk = l.target
+       LEFT JOIN channels c ON c.type = g.type WHERE l.owner = ?
+     )
+     SELECT uuid7(), ?, ?, ?, pk, ?, id, name, type, carrier,
+       CASE WHEN skipped IS NOT NULL THEN 'skipped' ELSE 'planned' END,
+       skipped, 0, ?, 0, ?, CASE WHEN skipped IS NOT NULL THEN ? END, ?
+     FROM seen`,
+    channelsOf(tx, providers, row, "collaboration"),
+    row.pk,
     now,
     now,
+    row.pk,
     ours,
     row.priorityLevel,
     now,
     now,
     row.notAfter,
-    row.pk,
   );
 }
 
-/** The plugins that serve types of user devices, with words for what keeps them from it; JSON. */
-function channelsOf(reader: Reader, providers: Providers, row: Configured): string {
+/** The plugins that serve types of user devices, or of groups, with words for what keeps them from it; JSON. */
+function channelsOf(
+  reader: Reader,
+  providers: Providers,
+  row: Configured,
+  kind: "device" | "collaboration" = "device",
+): string {
   const settings = effectiveSettingsOf(row);
   const channels = reader.all<{ type: string; provider: string; off: number }>(
     `SELECT device_type AS type, min(plugin) AS provider, min(coalesce(disabled, 0) OR coalesce(global_disabled, 0)) AS off
-     FROM extensions WHERE type = 'device' AND device_type IS NOT NULL AND plugin IS NOT NULL GROUP BY device_type`,
+     FROM extensions WHERE type = ? AND device_type IS NOT NULL AND plugin IS NOT NULL GROUP BY device_type`,
+    kind,
   );
   const wordsFor = (provider: string, isOff: boolean): string | null => {
     if (settingsOfProvider(provider, settings, providers).disabled) return LEFT_OUT(provider);

@@ -59,7 +59,7 @@ function whyNot(row: NotificationRow, now: number): string | null {
 function missedBy(reader: Reader, notificationPk: number): number {
   const found = reader.one<{ n: number }>(
     `SELECT count(*) AS n FROM deliveries WHERE notification_pk = ? AND level IN ${NOT_REACHED}
-       AND (device_pk IS NOT NULL OR user_device_pk IS NOT NULL)`,
+       AND (device_pk IS NOT NULL OR user_device_pk IS NOT NULL OR collaboration_group_pk IS NOT NULL)`,
     notificationPk,
   );
   return found?.n ?? 0;

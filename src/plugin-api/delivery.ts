@@ -25,12 +25,19 @@ export interface DeliveryProfile {
 export interface DeliveryItem {
   deliveryId: number;
   notificationId: string;
+  /** What it is to reach; a group of another system by its name, with its properties as attributes. */
   device: { id: string; deviceIdentifier: string; attributes: Readonly<Record<string, string>> };
   /** 0 highest … 9 lowest. */
   priority: number;
   class: "emergency" | "routine";
   /** Epoch ms after which the delivery is of no use. */
   notAfter: number;
+  /** Epoch ms at which the message was sent. */
+  sentAt: number;
+  /** Epoch ms from which on what it says holds no more; null for never. */
+  expiresAt: number | null;
+  /** Id of the message that this one continues. */
+  follows?: string;
   drill: boolean;
   /** `short` fits small displays (at most 100 characters). */
   text: { subject: string; body: string; short: string };

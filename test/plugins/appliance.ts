@@ -151,6 +151,8 @@ export function itemOf(deliveryId: number, of: Partial<DeliveryItem> = {}): Deli
     priority: 5,
     class: "routine",
     notAfter: Number.MAX_SAFE_INTEGER,
+    sentAt: Date.now(),
+    expiresAt: null,
     drill: false,
     text: { subject: "Test", body: "This is a test.", short: "Test" },
     imagePath: null,

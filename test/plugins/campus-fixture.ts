@@ -81,6 +81,8 @@ export function deliveryTo(
     priority: 5,
     class: "routine",
     notAfter: Number.MAX_SAFE_INTEGER,
+    sentAt: 0,
+    expiresAt: null,
     drill: false,
     text: { subject: "Fire drill", body: "Leave by the nearest exit.", short: "Leave now" },
     imagePath: null,

@@ -7,6 +7,7 @@ import {
   insertUserDeliveries,
   missedDevices,
   reopenDeviceDeliveries,
+  reopenGroupDeliveries,
   reopenUserDeliveries,
   troublesOfProviders,
 } from "../planning.ts";
@@ -31,7 +32,12 @@ export const queue: Stage = {
     await queueDevices(row, needs, lane);
     if (row.collaborationGroupIds.length > 0) {
       await store.write(
-        (tx) => insertGroupDeliveries(tx, row, endpointKey(tx, needs.endpointId()), needs.clock.now()),
+        (tx) =>
+          insertGroupDeliveries(tx, row, {
+            ours: endpointKey(tx, needs.endpointId()),
+            providers: needs.providers,
+            now: needs.clock.now(),
+          }),
         lane,
       );
     }
@@ -72,6 +78,7 @@ async function reopenRows(row: NotificationRow, before: number, needs: StageNeed
   const given = { ours, troubles: troublesOfProviders(store, providers, row), providers, elsewhere, before };
   await writeInSlices(needs, lane, (tx, most) => reopenDeviceDeliveries(tx, row, most, given));
   await writeInSlices(needs, lane, (tx, most) => reopenUserDeliveries(tx, row, most, given));
+  await writeInSlices(needs, lane, (tx, most) => reopenGroupDeliveries(tx, row, most, given));
 }
 
 /** Makes the rows for the devices of a message's recipients. */

@@ -71,6 +71,8 @@ function itemFor({ device }: MutePeer): DeliveryItem {
     priority: 5,
     class: "routine",
     notAfter: Number.MAX_SAFE_INTEGER,
+    sentAt: 0,
+    expiresAt: null,
     drill: false,
     text: { subject: "Test", body: "This is a test.", short: "Test" },
     imagePath: null,

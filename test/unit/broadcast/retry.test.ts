@@ -4,7 +4,9 @@ import { progressOverTime } from "../../../src/broadcast/progress.ts";
 import deliveries from "../../../src/resources/broadcasts/deliveries.ts";
 import notificationActivities from "../../../src/resources/broadcasts/notification-activities.ts";
 import notifications from "../../../src/resources/broadcasts/notifications.ts";
+import collaborationGroups from "../../../src/resources/collaboration/collaboration-groups.ts";
 import devices from "../../../src/resources/devices/devices.ts";
+import extensions from "../../../src/resources/devices/extensions.ts";
 import { type AirFixture, openScene, type Scene, sounding } from "./air-fixture.ts";
 import type { BroadcastFixture } from "./broadcast-fixture.ts";
 
@@ -74,6 +76,25 @@ describe("retry", () => {
     await retry(id);
     expect(asked()).toEqual([...PHONES, "zone:gym1"]);
     expect(air.ledger(id)).toMatchObject({ [ONE]: "playing", "zone:gym1": "sent" });
+  });
+
+  it("brings a message to groups of other systems, with what their properties say, and again where that failed", async () => {
+    const group = { type: "chat-rooms", properties: { channel: "Front office", members: 3 } };
+    const made = { name: "chat", type: "collaboration", deviceType: "chat-rooms" };
+    await fixture.store.create(extensions, made, fixture.by, { plugin: "chat" });
+    const office = await fixture.create(collaborationGroups, { name: "Office", ...group });
+    const gym = await fixture.create(collaborationGroups, { name: "Gym", ...group });
+    air.channels.manners.set("Gym", REFUSED);
+    const id = await air.send({ subject: "Fire drill", collaborationGroupIds: [office.id, gym.id], userIds: [] });
+    await air.untilSettled(id);
+    expect(air.ledger(id)).toEqual({ [office.id]: "accepted", [gym.id]: "failed" });
+    const attributes = { channel: "Front office", members: "3" };
+    const items = air.channels.given.flatMap((given) => given.items);
+    expect(items[0]).toMatchObject({ device: { id: office.id, deviceIdentifier: "Office", attributes }, audio: null });
+    expect(items[0]).toMatchObject({ sentAt: row(id)?.createdAt, expiresAt: null });
+    await retry(id);
+    expect(asked()).toEqual(["Office", "Gym", "Gym"]);
+    expect(air.ledger(id)).toEqual({ [office.id]: "accepted", [gym.id]: "accepted" });
   });
 
   it("leaves out what has been deleted meanwhile", async () => {
