@@ -47,6 +47,7 @@ export function joinChannels(needs: ChannelNeeds): { plugins: PluginHost; broadc
     by: access.systemBy("extensions"),
     onOutcomes: (outcomes) => broadcaster.takeOutcomes(outcomes),
     openStream: (provider, target, notificationId) => broadcaster.openStream(provider, target, notificationId),
+    closeStream: (target, notificationId) => broadcaster.closeStream(target, notificationId),
     confirm: (provider, recipientId, option) => broadcaster.confirm(provider, recipientId, option),
     receive: (message) => needs.takeText(message),
     trigger: (plugin, input) => needs.takeInput(plugin, input),

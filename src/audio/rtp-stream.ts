@@ -23,8 +23,34 @@ export interface RtpStreamNeeds {
   onLast(stream: RtpStream): void;
 }
 
-/** A connected socket for the spec's address; rejects with the system's error when address or interface cannot be used. */
-export async function connectSocket(spec: StreamSpec): Promise<Socket> {
+/** A socket for the spec's address; rejects with the system's error when address or interface cannot be used. */
+export async function openSocket(spec: StreamSpec): Promise<Socket> {
+  return spec.sourcePort === undefined ? connectSocket(spec) : bindSocket(spec.sourcePort);
+}
+
+/**
+ * A socket on a port that it shares with one of somebody else, bound to one address of the machine: what arrives goes to that
+ * one, as the more exact, as long as this one is neither connected nor bound to an address.
+ */
+async function bindSocket(port: number): Promise<Socket> {
+  // Addresses are given as numbers; looking them up would take a turn of the event loop per packet.
+  const socket = createSocket({
+    type: "udp4",
+    reuseAddr: true,
+    lookup: (address, _options, done) => done(null, address, 4),
+  });
+  await new Promise<void>((resolve, reject) => {
+    socket.once("error", reject);
+    socket.bind(port, "0.0.0.0", resolve);
+  }).catch((error) => {
+    socket.close();
+    throw error;
+  });
+  socket.removeAllListeners("error");
+  return socket;
+}
+
+async function connectSocket(spec: StreamSpec): Promise<Socket> {
   const socket = createSocket("udp4");
   try {
     await new Promise<void>((resolve, reject) => {
@@ -70,6 +96,11 @@ export function createRtpStream(spec: StreamSpec, socket: Socket, needs: RtpStre
   // A single host that does not listen says so by ICMP after the fact.
   socket.on("error", () => account.sendErrors++);
 
+  const hand = (packet: Buffer): void => {
+    if (spec.sourcePort === undefined) socket.send(packet, onSent);
+    else socket.send(packet, spec.port, spec.group, onSent);
+  };
+
   const send = (index: number): void => {
     const at = (index % packetsPerPass) * PACKET_BYTES;
     const packet = rtpPacket(
@@ -84,7 +115,7 @@ export function createRtpStream(spec: StreamSpec, socket: Socket, needs: RtpStre
       spec.payload.subarray(at, at + PACKET_BYTES),
     );
     unanswered++;
-    socket.send(packet, onSent);
+    hand(packet);
   };
 
   const stream: RtpStream = {

@@ -9,6 +9,8 @@ export interface StreamSpec {
   ttl: number;
   /** Own IPv4 address on the network to send into. */
   interfaceAddress: string;
+  /** Own port that the packets come from, on which somebody else hears the answers; any unless given. */
+  sourcePort?: number;
   ssrc: number;
   /** RTP payload type of `payload`. @source RFC 3551 tables 4 and 5 */
   payloadType: number;

@@ -4,7 +4,7 @@ import { type MessagePort, parentPort } from "node:worker_threads";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { BugError } from "../base/errors.ts";
 import { createPacer } from "./pacer.ts";
-import { connectSocket, createRtpStream, type RtpStream } from "./rtp-stream.ts";
+import { createRtpStream, openSocket, type RtpStream } from "./rtp-stream.ts";
 import {
   NOTHING_SENT,
   type StreamEnded,
@@ -33,7 +33,7 @@ function serve(port: MessagePort, clock: Clock): void {
     streams.set(spec.streamId, null);
     let socket: Socket;
     try {
-      socket = await connectSocket(spec);
+      socket = await openSocket(spec);
     } catch (error) {
       streams.delete(spec.streamId);
       return tell({ kind: "refused", streamId: spec.streamId, message: (error as Error).message });

@@ -13,6 +13,7 @@ import { type Gates, isHeld } from "./gates.ts";
 import type { Ledger } from "./ledger.ts";
 import { loadDeliveries } from "./ledger-rows.ts";
 import { createLiveBroadcast, type LiveBroadcast } from "./live-broadcast.ts";
+import type { LiveNeeds } from "./live-state.ts";
 import { hasOpenRecipients } from "./open-recipients.ts";
 import { imagePathOf, programmeFor } from "./programme.ts";
 import { type Providers, settingsOfProvider } from "./providers.ts";
@@ -165,7 +166,7 @@ async function makeLive(row: NotificationRow, how: Resumption, needs: AirNeeds):
     held: isHeld(row),
     givenUp: !sounds,
     sound,
-    targets: { group: hasGroup ? target : null, own: ownTarget(row, needs.ttl) },
+    targets: targetsOf(row, hasGroup, needs.ttl),
     moreToCome: () => hasOpenRecipients(store, row.id),
     soundBegan(t0) {
       moment("t0", t0);
@@ -174,6 +175,11 @@ async function makeLive(row: NotificationRow, how: Resumption, needs: AirNeeds):
   });
   if (isHeld(row)) needs.gates.whenBegun(row.id, live.begin);
   return live;
+}
+
+function targetsOf(row: NotificationRow, hasGroup: boolean, ttl: number): LiveNeeds["targets"] {
+  const own = ownTarget(row, ttl);
+  return { group: hasGroup ? pooledTarget(row, ttl) : null, own, call: own };
 }
 
 /** What the settings of a message say of each provider, put together once. */
@@ -249,7 +255,7 @@ async function loadRows(
   needs: AirNeeds,
   { again, givenUp, silenced }: { again: boolean; givenUp: string | null; silenced: ReadonlySet<number> },
 ): Promise<void> {
-  for (const page of loadDeliveries(live, needs.store, again)) {
+  for (const page of loadDeliveries(live, needs.store, again, needs.providers)) {
     needs.signal.throwIfAborted();
     if (givenUp !== null) for (const delivery of page) delivery.reached ||= mayHaveJoined(delivery);
     needs.desk.add(live, page);

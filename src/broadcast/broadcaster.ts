@@ -37,6 +37,8 @@ export type Belonging = Pick<
   SystemValues<typeof notifications>,
   | "scenarioNotificationId"
   | "incidentId"
+  | "parentNotificationId"
+  | "escalationRuleId"
   | "initiationSourceType"
   | "initiationSourceId"
   | "initiationSourceDescription"
@@ -110,6 +112,8 @@ export interface Broadcaster {
   takeOutcomes(outcomes: readonly Outcome[]): void;
   /** Sends the message's audio to one more target; resolves when the first packet has left. */
   openStream(provider: string, target: Omit<AudioTarget, "ssrc">, notificationId: string): Promise<void>;
-  /** A recipient's answer that came in through a channel. */
-  confirm(provider: string, recipientId: string, option: string): Promise<void>;
+  /** Ends the message's stream to one target. */
+  closeStream(target: Pick<AudioTarget, "group" | "port">, notificationId: string): void;
+  /** A recipient's answer that came in through a channel; gives what the recipient is told, null for nothing. */
+  confirm(provider: string, recipientId: string, option: string): Promise<string | null>;
 }

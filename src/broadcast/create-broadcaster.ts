@@ -9,7 +9,9 @@ import { callOff } from "./call-off.ts";
 import type { NotificationRow } from "./compose.ts";
 import { allClearFor } from "./continuation.ts";
 import { createDesk, type DeskNeeds } from "./desk.ts";
+import { createDueWatch } from "./due.ts";
 import { createEndings } from "./endings.ts";
+import { createEscalation } from "./escalations.ts";
 import { createGates } from "./gates.ts";
 import { createLedger } from "./ledger.ts";
 import { PIPELINE } from "./pipeline.ts";
@@ -19,6 +21,7 @@ import { createRunner } from "./runner.ts";
 import { laneOf } from "./stage.ts";
 import { accept, acceptTogether } from "./stages/accept.ts";
 import { calledOffBy } from "./supersession.ts";
+import { createTrackingEnd } from "./tracking.ts";
 
 /** What the broadcaster is made of; audio worker and streamer are started and stopped by whoever made them. */
 export type BroadcasterNeeds = Omit<AirNeeds, "ledger" | "desk" | "gates" | "signal" | "laneOf"> &
@@ -50,19 +53,30 @@ export function createBroadcaster(given: BroadcasterNeeds): Broadcaster {
     for (const id of together) runner.take(id);
   };
 
+  const sendTogether: Broadcaster["sendTogether"] = async (messages, by, belong) => {
+    const rows = await acceptTogether(messages, by, belong, needs);
+    await takeUp(rows, by);
+    return rows;
+  };
+  const escalation = createEscalation({ ...needs, send: sendTogether });
+  const due = createDueWatch({ ...needs, handlers: { escalation, tracking: createTrackingEnd(needs) } });
+
   return {
     async start() {
       claimAddresses(needs);
       runner.takeUnfinished();
       endings.watch();
+      due.start();
     },
     async stop() {
       forget();
       endings.stop();
+      const nothingDue = due.stop();
       ending.abort();
       desk.stop();
       ledger.stop();
       await runner.idle();
+      await nothingDue;
       await ledger.flush().catch((error) => log.error({ err: error }, "ledger not written at the end"));
     },
     async send(input, by, options) {
@@ -70,11 +84,7 @@ export function createBroadcaster(given: BroadcasterNeeds): Broadcaster {
       await takeUp([row], by);
       return row;
     },
-    async sendTogether(messages, by, belong) {
-      const rows = await acceptTogether(messages, by, belong, needs);
-      await takeUp(rows, by);
-      return rows;
-    },
+    sendTogether,
     async retry(notificationId, by) {
       const row = await openAgain(notificationId, by, needs);
       runner.take(row.id);
@@ -112,6 +122,7 @@ export function createBroadcaster(given: BroadcasterNeeds): Broadcaster {
     recordingAudio: (recording) => recordingAudio(recording, needs),
     takeOutcomes: desk.takeOutcomes,
     openStream: (_provider, target, notificationId) => desk.openStream(target, notificationId),
+    closeStream: desk.closeStream,
   };
 }
 

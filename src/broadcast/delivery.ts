@@ -38,8 +38,11 @@ export interface DeliveryOwner {
  */
 export type DeliveryPlace = "queued" | "held" | "out" | "rests" | "followed" | "over";
 
-/** How a device gets the sound: it joins the pooled group, its channel has a stream of its own opened, or not at all. */
-export type Hearing = "group" | "own" | "nothing";
+/**
+ * How a device gets the sound: it joins the pooled `group`; its channel has a stream of its `own` opened; it is given one by
+ * a `call`, which has to be ended; or not at all.
+ */
+export type Hearing = "group" | "own" | "call" | "nothing";
 
 /** A row of the ledger while its broadcast is on air; rows are written from it. Times are epoch ms. */
 export interface Delivery {

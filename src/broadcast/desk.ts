@@ -10,7 +10,7 @@ import type { Delivery } from "./delivery.ts";
 import { createDispatcher, type Dispatcher } from "./dispatcher.ts";
 import type { LiveBroadcast } from "./live-broadcast.ts";
 import type { Outcome, Providers } from "./providers.ts";
-import { addressOf, type SoundTarget } from "./sound.ts";
+import { addressOf, type SoundAddress, type SoundTarget } from "./sound.ts";
 
 /** All messages on air, and whom the channels' words are about. */
 export interface Desk {
@@ -25,6 +25,8 @@ export interface Desk {
   takeOutcomes(outcomes: readonly Outcome[]): void;
   /** Sends a message's sound to one more target; resolves when the first packet has left. */
   openStream(target: Omit<AudioTarget, "ssrc">, notificationId: string): Promise<void>;
+  /** Ends a message's stream to one target; one that there is not is left alone. */
+  closeStream(target: SoundAddress, notificationId: string): void;
   /** Takes everything off air without a word: the rows stay as they are. */
   stop(): void;
 }
@@ -109,7 +111,12 @@ export function createDesk(needs: DeskNeeds): Desk {
       const live = lives.get(notificationId);
       if (!live?.sound) throw new UpstreamError("upstream", "The message has no sound now.", { notificationId });
       takeAddress(target, live);
-      await live.openZone(target);
+      await live.openStream(target);
+    },
+    closeStream(target, notificationId) {
+      if (senders.get(addressOf(target)) !== notificationId) return;
+      senders.delete(addressOf(target));
+      lives.get(notificationId)?.sound?.endTarget(target);
     },
     stop() {
       forget();

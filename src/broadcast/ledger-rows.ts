@@ -1,7 +1,7 @@
 import type { Reader } from "../store/store.ts";
 import type { Delivery, DeliveryOwner, Hearing } from "./delivery.ts";
 import { isReached } from "./proof.ts";
-import { APPLIANCES } from "./providers.ts";
+import { APPLIANCES, type Providers } from "./providers.ts";
 
 /** Rows of one page: a few ms of the event loop. */
 const PAGE_ROWS = 250;
@@ -38,25 +38,31 @@ export function* loadDeliveries(
   owner: DeliveryOwner & { deliveries: ReadonlySet<Delivery> },
   reader: Reader,
   again: boolean,
+  providers: Pick<Providers, "calls">,
 ): Generator<Delivery[]> {
   const notification = reader.one<{ pk: number }>("SELECT pk FROM notifications WHERE id = ?", owner.id);
   let last = 0;
   for (const { pk } of owner.deliveries) last = Math.max(last, pk);
   while (notification) {
     const rows = reader.all<LedgerRow>(SELECT, notification.pk, last, PAGE_ROWS);
-    yield rows.map((row) => toDelivery(row, owner, again));
+    yield rows.map((row) => toDelivery(row, owner, again, providers));
     const end = rows.at(-1);
     if (!end || rows.length < PAGE_ROWS) return;
     last = end.pk;
   }
 }
 
-function toDelivery({ type, failures, ...row }: LedgerRow, owner: DeliveryOwner, again: boolean): Delivery {
+function toDelivery(
+  { type, failures, ...row }: LedgerRow,
+  owner: DeliveryOwner,
+  again: boolean,
+  providers: Pick<Providers, "calls">,
+): Delivery {
   const delivery: Delivery = {
     ...row,
     owner,
     provider: row.provider ?? "",
-    hears: hearingOf(row, type),
+    hears: hearingOf(row, type, providers),
     knownBad: failures >= KNOWN_BAD,
     late: row.late === 1,
     earlierAttempts: row.attempt,
@@ -68,12 +74,17 @@ function toDelivery({ type, failures, ...row }: LedgerRow, owner: DeliveryOwner,
     joined: "no",
     deviceShowed: null,
   };
-  // A zone's stream ended with the process that sent it: it is opened again.
-  delivery.reached = !again && delivery.hears !== "own" && isReached(delivery);
+  // Streams of single devices and calls ended with the process that made them: they are made again.
+  delivery.reached = !again && delivery.hears !== "own" && delivery.hears !== "call" && isReached(delivery);
   return delivery;
 }
 
-function hearingOf({ userDevice, provider }: Pick<LedgerRow, "userDevice" | "provider">, type: string): Hearing {
+function hearingOf(
+  { userDevice, provider }: Pick<LedgerRow, "userDevice" | "provider">,
+  type: string,
+  providers: Pick<Providers, "calls">,
+): Hearing {
   if (userDevice !== null || provider === APPLIANCES) return "nothing";
+  if (provider !== null && providers.calls(provider)) return "call";
   return type === "phones" ? "group" : type === "speakers" ? "own" : "nothing";
 }

@@ -16,8 +16,8 @@ export interface LiveBroadcast extends DeliveryOwner {
   add(deliveries: readonly Delivery[]): void;
   /** All that there are by now have been added: the start rule may decide. May be called again. */
   allAdded(): void;
-  /** Opens a zone's own stream; resolves when its first packet has left. Rejects with UpstreamError. */
-  openZone(target: SoundTarget): Promise<void>;
+  /** Opens the stream of a zone or a call; resolves when its first packet has left. Rejects with UpstreamError. */
+  openStream(target: SoundTarget): Promise<void>;
   /** Ends the message before its time; devices are silenced. */
   halt(reason: "aborted" | "expired" | "interrupted"): void;
   /** Lets a sound begin that was held back, at `at` (epoch ms) unless that is over. */
@@ -60,7 +60,7 @@ export function createLiveBroadcast(needs: LiveNeeds): LiveBroadcast {
     handedOver: state.handedOver.given,
     finished: state.finished.given,
     // A text goes past a zone, whatever that plays.
-    takesDevice: ({ hears }) => hears !== "own" || (sound !== null && !sound.over),
+    takesDevice: ({ hears }) => (hears !== "own" && hears !== "call") || (sound !== null && !sound.over),
     asked(delivery) {
       countAsked(state, delivery);
       look(state);
@@ -76,7 +76,7 @@ export function createLiveBroadcast(needs: LiveNeeds): LiveBroadcast {
     allAdded: () => allAdded(state),
     item: (delivery, device) => itemFor(state, delivery, device),
     takeOutcome: (delivery, outcome) => takeOutcome(state, delivery, outcome),
-    openZone: (target) => openZone(state, target),
+    openStream: (target) => openStream(state, target),
     begin: (at) => begin(state, at),
     soundIsOver: () => endWithSound(state),
     halt: (reason) => halt(state, reason),
@@ -139,11 +139,12 @@ function audioFor({ sound, targets }: LiveState, { hears, reached }: Delivery): 
   return reached || (sound && !sound.over) ? target : null;
 }
 
-async function openZone(state: LiveState, target: SoundTarget): Promise<void> {
+async function openStream(state: LiveState, target: SoundTarget): Promise<void> {
   const { sound, counts } = state;
   if (!sound) return;
   await sound.open(target);
-  counts.zonesReady++;
+  // Calls count when they are answered.
+  if (target.sourcePort === undefined) counts.zonesReady++;
   look(state);
   await sound.started(target);
 }

@@ -45,9 +45,9 @@ export function tellStop(live: LiveState, stopped: readonly Delivery[], reason: 
   callOff(live.providers, stopped, reason);
 }
 
-/** It has joined the pooled group. */
+/** It has joined the pooled group, or taken the call. */
 export function isListening(delivery: Delivery): boolean {
-  return delivery.hears === "group" && delivery.audible && isReached(delivery);
+  return (delivery.hears === "group" || delivery.hears === "call") && delivery.audible && isReached(delivery);
 }
 
 /** Ends what has not been reached when it is too late for asking. */

@@ -40,14 +40,14 @@ export function countAsked(live: LiveState, delivery: Delivery): void {
 
 /** Counts a delivery that is new on air. */
 export function countAdded({ counts }: LiveState, { hears }: Delivery): void {
-  if (hears === "group") counts.phones++;
+  if (hears === "group" || hears === "call") counts.phones++;
   if (hears === "own") counts.zones++;
 }
 
 /** Counts a device for the start rule, once in each direction. */
 export function countState({ counts }: LiveState, delivery: Delivery, state: "joined" | "failed"): void {
   if (delivery.joined === state || delivery.joined === "joined") return;
-  if (delivery.hears === "group") {
+  if (delivery.hears === "group" || delivery.hears === "call") {
     if (delivery.joined === "failed") counts.phonesFailed--;
     if (state === "joined") counts.phonesJoined++;
     else counts.phonesFailed++;

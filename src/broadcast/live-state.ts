@@ -28,7 +28,7 @@ export interface LiveNeeds {
   givenUp: boolean;
   sound: Sound | null;
   /** What devices are told of the sound, by how they get it; null without. */
-  targets: { group: AudioTarget | null; own: AudioTarget | null };
+  targets: Readonly<Record<"group" | "own" | "call", AudioTarget | null>>;
   /** True while rows are still being made for it. */
   moreToCome(): boolean;
   /** Writes the moment of the first packet. */

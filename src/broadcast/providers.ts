@@ -7,6 +7,8 @@ export interface Providers {
   state(provider: string): "running" | "restarting" | "disabled" | "absent";
   /** Items a provider may hold without outcome. */
   window(provider: string): number;
+  /** True for one that calls its devices, so that each call has to be ended. */
+  calls(provider: string): boolean;
   /** Id of the extension behind which a provider stands. */
   extensionId(provider: string): string;
   /** What profiles may say of the provider behind an extension; null where it does not say. */

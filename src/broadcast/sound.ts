@@ -6,11 +6,17 @@ import type { Streamer } from "../audio/streamer.ts";
 import type { Clock, Timer } from "../base/clock.ts";
 import { UpstreamError } from "../base/errors.ts";
 
-/** Where one stream goes. */
-export interface SoundTarget {
+/** Whom one stream reaches. */
+export interface SoundAddress {
   group: string;
   port: number;
+}
+
+/** Where one stream goes. */
+export interface SoundTarget extends SoundAddress {
   ttl: number;
+  /** Own port that the packets come from; any unless given. */
+  sourcePort?: number;
 }
 
 /** The sound of one broadcast: all its streams share one programme, one SSRC and one first moment. */
@@ -27,8 +33,8 @@ export interface Sound {
   start(at?: number): void;
   /** Goes on at the place where a programme stands now that began at `t0`. */
   resume(t0: number): void;
-  /** Ends the stream to a target, whose address another message wants. */
-  endTarget(target: SoundTarget): void;
+  /** Ends the stream to a target, which another message wants or where nobody listens any more. */
+  endTarget(target: SoundAddress): void;
   /** Ends all streams at once, without `onOver`. */
   stop(): void;
 }
@@ -63,7 +69,7 @@ const END_LAG_MS = 40;
 const LONGEST_LAG_MS = 5_000;
 
 /** Text form of a target, as key. */
-export function addressOf(target: { group: string; port: number }): string {
+export function addressOf(target: SoundAddress): string {
   return `${target.group}:${target.port}`;
 }
 
@@ -77,13 +83,14 @@ export function createSound(needs: SoundNeeds): Sound {
   let over = false;
   let endTimer: Timer | null = null;
 
-  const idOf = (target: SoundTarget): string => `${needs.notificationId}/${addressOf(target)}`;
+  const idOf = (target: SoundAddress): string => `${needs.notificationId}/${addressOf(target)}`;
   const specOf = (target: SoundTarget): StreamSpec => ({
     streamId: idOf(target),
     group: target.group,
     port: target.port,
     ttl: target.ttl,
     interfaceAddress: needs.interfaceAddress,
+    ...(target.sourcePort === undefined ? {} : { sourcePort: target.sourcePort }),
     ssrc: needs.ssrc,
     payloadType: PAYLOAD_TYPE_PCMU,
     payload: programme.payload,

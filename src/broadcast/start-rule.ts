@@ -1,6 +1,6 @@
 /** How far those who are to hear the same sound have come. */
 export interface StartCounts {
-  /** Devices that are asked to join the pooled group. */
+  /** Devices that are asked to join the pooled group, or called. */
   phones: number;
   phonesJoined: number;
   phonesFailed: number;

@@ -8,12 +8,16 @@ import { getState, setState } from "./plugin-state.ts";
 import { listRows } from "./row-lists.ts";
 import type { HostMethod } from "./wire.ts";
 
+const MOST_PORT = 65_535;
 /** own choice: more than ten text messages in one */
 const LONGEST_MESSAGE = 2_000;
 
 /** What answering plugins needs. */
 export interface AnswerNeeds
-  extends Pick<PluginHostNeeds, "store" | "by" | "endpointId" | "openStream" | "confirm" | "receive" | "trigger"> {
+  extends Pick<
+    PluginHostNeeds,
+    "store" | "by" | "endpointId" | "openStream" | "closeStream" | "confirm" | "receive" | "trigger"
+  > {
   findProvider(type: string, deviceIdentifier: string): string | null;
   /** Names of the resources that the plugin's manifest grants. */
   grants: readonly string[];
@@ -29,6 +33,8 @@ export async function answerCall(
   switch (method) {
     case "stream.open":
       return needs.openStream(plugin, checkedTarget(args[0]), checkedId(args[1], "stream.open: a notification"));
+    case "stream.close":
+      return needs.closeStream(checkedAddress(args[0]), checkedId(args[1], "stream.close: a notification"));
     case "confirm":
       return needs.confirm(plugin, checkedId(args[0], "confirm: a recipient"), checkedOption(args[1]));
     case "receive":
@@ -49,15 +55,25 @@ export async function answerCall(
 }
 
 function checkedTarget(given: unknown): Omit<AudioTarget, "ssrc"> {
-  const { group, port, codec, ttl } = (given ?? {}) as Record<string, unknown>;
-  const isIn = (value: unknown, most: number): value is number =>
-    Number.isInteger(value) && (value as number) >= 1 && (value as number) <= most;
+  const { codec, ttl, sourcePort } = (given ?? {}) as Record<string, unknown>;
+  const address = checkedAddress(given);
+  if (!isFrom1To(255, ttl)) throw new CallerError("invalid-value", "stream: ttl is 1 to 255");
+  if (sourcePort !== undefined && !isFrom1To(MOST_PORT, sourcePort))
+    throw new CallerError("invalid-value", "stream: sourcePort is 1 to 65535");
+  if (codec !== "PCMU") throw new CallerError("invalid-value", "stream: codec is PCMU");
+  return { ...address, codec, ttl, ...(sourcePort === undefined ? {} : { sourcePort }) };
+}
+
+function checkedAddress(given: unknown): Pick<AudioTarget, "group" | "port"> {
+  const { group, port } = (given ?? {}) as Record<string, unknown>;
   if (typeof group !== "string" || isIP(group) !== 4)
-    throw new CallerError("invalid-value", "stream.open: group is an IPv4 address");
-  if (!isIn(port, 65_535) || !isIn(ttl, 255))
-    throw new CallerError("invalid-value", "stream.open: port is 1 to 65535, ttl 1 to 255");
-  if (codec !== "PCMU") throw new CallerError("invalid-value", "stream.open: codec is PCMU");
-  return { group, port, codec, ttl };
+    throw new CallerError("invalid-value", "stream: group is an IPv4 address");
+  if (!isFrom1To(MOST_PORT, port)) throw new CallerError("invalid-value", "stream: port is 1 to 65535");
+  return { group, port };
+}
+
+function isFrom1To(most: number, value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= most;
 }
 
 function checkedId(given: unknown, what: string): string {

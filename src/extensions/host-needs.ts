@@ -27,7 +27,8 @@ export interface PluginHostNeeds {
   onOutcomes(outcomes: readonly Outcome[]): void;
   /** Resolves when the first packet to the target has left. */
   openStream(provider: string, target: Omit<AudioTarget, "ssrc">, notificationId: string): Promise<void>;
-  confirm(provider: string, recipientId: string, option: string): Promise<void>;
+  closeStream(target: Pick<AudioTarget, "group" | "port">, notificationId: string): void;
+  confirm(provider: string, recipientId: string, option: string): Promise<string | null>;
   /** Takes a text message from a person. */
   receive(message: TextMessage): Promise<TextReply>;
   /** Checks and stores an input from outside; resolves when it is stored, and what follows is not the host's to wait for. */

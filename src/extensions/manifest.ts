@@ -13,7 +13,7 @@ type Check = (value: unknown) => string | null;
 export const PLUGIN_NAME = /^[a-z][a-z0-9-]{0,62}$/;
 const EXTENSION_TYPES = ["device", "device-filter", "endpoint-proxy", "collaboration", "report"];
 const LONGEST_PATTERN = 200;
-const OPTIONAL = ["deviceType", "memoryMb", "failureCode"];
+const OPTIONAL = ["deviceType", "calls", "memoryMb", "failureCode"];
 
 const MEMBERS: Readonly<Record<keyof PluginManifest, Check>> = {
   name: matching(PLUGIN_NAME, "a word of small letters, digits and hyphens"),
@@ -22,6 +22,7 @@ const MEMBERS: Readonly<Record<keyof PluginManifest, Check>> = {
   extensionType: oneOf(EXTENSION_TYPES),
   deviceType: matching(/^.{1,140}$/, "a text of at most 140 characters"),
   claims: listOf(checkClaim),
+  calls: (value) => (typeof value === "boolean" ? null : "must be true or false"),
   window: between(1, 4_096),
   enabledByDefault: (value) => (typeof value === "boolean" ? null : "must be true or false"),
   listens: listOf(matching(PLUGIN_NAME, "a word of small letters, digits and hyphens")),

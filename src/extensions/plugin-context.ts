@@ -49,8 +49,11 @@ export function makeContext(parts: ContextParts): PluginContext {
       const details = { ...(reason !== undefined && { reason }), ...(retryable !== undefined && { retryable }) };
       outcomes.add({ deliveryId, level, details, at: clock.now() });
     },
-    stream: { open: (target, notificationId) => calls.call("stream.open", target, notificationId).then(() => {}) },
-    confirm: (recipientId, option) => calls.call("confirm", recipientId, option).then(() => {}),
+    stream: {
+      open: (target, notificationId) => calls.call("stream.open", target, notificationId).then(() => {}),
+      close: (target, notificationId) => calls.call("stream.close", target, notificationId).then(() => {}),
+    },
+    confirm: async (recipientId, option) => (await calls.call("confirm", recipientId, option)) as string | null,
     receive: async (message) => (await calls.call("receive", message)) as TextReply,
     trigger: (input) => calls.call("trigger", input).then(() => {}),
     devices: { report: (devices) => calls.call("devices.report", devices).then(() => {}) },

@@ -174,6 +174,7 @@ export function createPluginHost(needs: PluginHostNeeds): PluginHost {
     extensionId: extensionIdOf,
     profileSchema: (extensionId) =>
       [...plugins].find(([name]) => extensionIdOf(name) === extensionId)?.[1].profileSchema ?? null,
+    calls: (provider) => plugins.get(provider)?.manifest.calls ?? false,
     window: (provider) => plugins.get(provider)?.manifest.window ?? 0,
     deliver(provider, items) {
       const plugin = plugins.get(provider);

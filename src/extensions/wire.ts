@@ -40,6 +40,7 @@ export interface OutcomeNote {
 /** The calls a plugin can make of the host. */
 export type HostMethod =
   | "stream.open"
+  | "stream.close"
   | "confirm"
   | "receive"
   | "trigger"

@@ -9,6 +9,8 @@ export interface AudioTarget {
   codec: "PCMU";
   ttl: number;
   ssrc: number;
+  /** Port of the appliance that the packets come from; whoever listens there gets the answers. Any port unless given. */
+  sourcePort?: number;
 }
 
 /** The settings of one broadcast that a device channel may honour. @source decisions.md 8 (notification profile) */

@@ -16,6 +16,7 @@ export type {
   StopRequest,
 } from "./delivery.ts";
 export { eventKey, type Machine, machineInput, saidIn } from "./machine-input.ts";
+export { namedSecrets } from "./named-secrets.ts";
 export { createOutbox, type Handed, lacking, type Outbox } from "./outbox.ts";
 export type { TextMessage, TextReply } from "./text-message.ts";
 export type { CallReport, TriggerInput } from "./trigger-input.ts";
@@ -96,9 +97,11 @@ export interface PluginContext<C = Readonly<Record<string, unknown>>> {
   stream: {
     /** Asks the core's streamer to send this notification's audio to one more target; the plugin never sends RTP. */
     open(target: Omit<AudioTarget, "ssrc">, notificationId: string): Promise<void>;
+    /** Ends the stream to a target before the sound is over, because nobody listens there any more. */
+    close(target: Pick<AudioTarget, "group" | "port">, notificationId: string): Promise<void>;
   };
-  /** A recipient's answer to a confirmation request. */
-  confirm(recipientId: string, option: string): Promise<void>;
+  /** A recipient's answer to a confirmation request; gives what the recipient is to be told, null for nothing. */
+  confirm(recipientId: string, option: string): Promise<string | null>;
   /** A text message from a person: an answer, or a word to join or leave; resolves when it is stored. */
   receive(message: TextMessage): Promise<TextReply>;
   /** Starts a message from outside; resolves when the input is stored. */
@@ -189,6 +192,8 @@ export interface PluginManifest {
     identifier: string;
     attributes?: Record<string, AttributeRule>;
   }[];
+  /** Its devices are called one by one: each has a stream of its own opened by the plugin, and a call to be ended. */
+  calls?: boolean;
   /** Items without outcome at once. */
   window: number;
   /** Started when nothing is configured. */

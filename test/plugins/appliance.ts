@@ -105,7 +105,8 @@ export async function openAppliance(
       look();
     },
     openStream: async () => {},
-    confirm: async () => {},
+    closeStream: () => {},
+    confirm: async () => null,
     receive: async () => ({ kind: "unknown" }),
     trigger: async () => {},
     ...more,

@@ -74,6 +74,7 @@ function fakeChannels(clock: Clock): FakeChannels {
     mostOut: 0,
     state: (provider) => channels.states.get(provider) ?? "running",
     window: (provider) => channels.windows.get(provider) ?? 1_024,
+    calls: (provider) => provider === "calls",
     extensionId: (provider) => provider,
     profileSchema: () => null,
     deliver(provider, items) {

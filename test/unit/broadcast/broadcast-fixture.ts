@@ -122,6 +122,7 @@ export async function openBroadcasts(
     providers: {
       state: (provider) => states.get(provider) ?? (provider === APPLIANCES ? "absent" : "running"),
       window: () => 200,
+      calls: () => false,
       extensionId: (provider) => derivedId("extension", provider),
       profileSchema: (extensionId) => schemas.get(extensionId) ?? null,
       deliver: () => fail("nothing is delivered here"),
