@@ -43,7 +43,7 @@ export function replyTo(reply: TextReply, language: Language): string | null {
   const words = WORDS[language];
   switch (reply.kind) {
     case "answered":
-      return `${words.answered} ${reply.option}`;
+      return [`${words.answered} ${reply.option}`, ...(reply.told ? [reply.told] : [])].join("\n");
     case "joined":
       return null;
     case "inactive":

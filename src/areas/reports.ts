@@ -1,3 +1,4 @@
+import { keepPosition } from "../broadcast/tracking.ts";
 import type userDevices from "../resources/people/user-devices.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { By, Transaction } from "../store/store.ts";
@@ -29,6 +30,7 @@ export function takeReport(
        accuracy_m = excluded.accuracy_m, longitude = excluded.longitude, latitude = excluded.latitude`,
     ...[device.pk, at, now, report.accuracyM, report.longitude, report.latitude],
   );
+  keepPosition(tx, device, { ...report, at }, now);
   const crossings = crossingsOf(circles, insideOf(tx, device), report, device);
   writeCrossings(tx, device, crossings, { at, received: now }, by);
   return device;

@@ -11,6 +11,8 @@ export interface EventMap {
   "notification.accepted": { notificationId: string; priority: number };
   /** Somebody ended a notification before its time. */
   "notification.stopped": { notificationId: string; reason: "aborted" | "expired" };
+  /** Something is to follow from a notification at a time of its own. */
+  "notification.due": { notificationId: string };
   /** Ledger rows of a notification moved to a new level. */
   "deliveries.changed": { notificationId: string };
   /** Somebody wants a message of a trigger to be sent again. */

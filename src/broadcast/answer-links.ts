@@ -15,6 +15,8 @@ export interface AskedByLink {
   options: readonly string[];
   /** The recipient's last answer. */
   given: string | null;
+  /** What the recipient was told after it. */
+  reply: string | null;
 }
 
 /** Pages on which recipients answer a message without an account, by a link that nobody can guess. */
@@ -51,7 +53,8 @@ export function createAnswerLinks({
       if (!recipient || !message || !request) return null;
       const { subject, body, drill } = message;
       const given = recipient.confirmationResponse;
-      return { subject: subject ?? "", body: body ?? "", drill, options: request.options, given };
+      const reply = recipient.dynamicReply;
+      return { subject: subject ?? "", body: body ?? "", drill, options: request.options, given, reply };
     },
     async answer(token, option) {
       const recipient = recipientOf(token);

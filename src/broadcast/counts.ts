@@ -1,10 +1,16 @@
 import type { Reader, Transaction } from "../store/store.ts";
 
 /**
- * What is counted of a notification: people, readers, answers by option, diary entries by type, and, once it is
- * settled, devices by level.
+ * What is counted of a notification: people, readers, answers by option, places taken by reply, diary entries by type,
+ * and, once it is settled, devices by level.
  */
-export type CountName = "recipients" | "readers" | `answer:${string}` | `activity:${string}` | `level:${string}`;
+export type CountName =
+  | "recipients"
+  | "readers"
+  | `answer:${string}`
+  | `places:${number}`
+  | `activity:${string}`
+  | `level:${string}`;
 
 /** Adds to a number that belongs to a notification (by its internal key), in the transaction that changes what it counts. */
 export function addToCount(tx: Transaction, notificationPk: number, name: CountName, by: number): void {

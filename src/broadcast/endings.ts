@@ -8,6 +8,7 @@ import { callOff } from "./call-off.ts";
 import type { Desk } from "./desk.ts";
 import type { StageNeeds } from "./stage.ts";
 import { stoppedBy } from "./stopped.ts";
+import { endTracking } from "./tracking.ts";
 
 /** How messages end before their time: by somebody, or by their own clock. */
 export interface Endings {
@@ -56,6 +57,7 @@ export function createEndings(needs: EndingNeeds): Endings {
     const was = stoppedBy(row, now) ?? reason;
     const change = was === "aborted" ? { abortedAt: now } : { expiresAt: Math.min(row.expiresAt ?? now, now) };
     tx.update(notifications, notificationId, {}, by, change);
+    endTracking(tx, row, was === "aborted" ? "tracking-terminated" : "tracking-completed", now, by);
     const values = { notificationId, type: ACTIVITY[was], userId: by.actor.userId, endpointId: needs.endpointId() };
     tx.emit("notification.stopped", { notificationId, reason: was });
     return { activity: addActivity(tx, values, by), fresh: true };

@@ -40,6 +40,46 @@ const COUNTS: RoomTable = {
   ) STRICT, WITHOUT ROWID`,
 };
 
+/** Who holds one of the first places of a reply. */
+const PLACES: RoomTable = {
+  name: "broadcast_places",
+  sql: `CREATE TABLE IF NOT EXISTS broadcast_places (
+    notification INTEGER NOT NULL, recipient INTEGER NOT NULL, reply INTEGER NOT NULL,
+    PRIMARY KEY (notification, recipient, reply)
+  ) STRICT, WITHOUT ROWID`,
+};
+
+/** What is to follow from messages, and when (epoch ms); `decided` once its time has come. */
+const DUE: RoomTable = {
+  name: "broadcast_due",
+  sql: `CREATE TABLE IF NOT EXISTS broadcast_due (
+    notification INTEGER NOT NULL, kind TEXT NOT NULL, ref TEXT NOT NULL, at INTEGER NOT NULL, decided TEXT,
+    PRIMARY KEY (notification, kind, ref)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS broadcast_due__at ON broadcast_due(at)`,
+};
+
+/** Whose devices are followed since an answer; epoch ms. */
+const TRACKED: RoomTable = {
+  name: "broadcast_tracked",
+  sql: `CREATE TABLE IF NOT EXISTS broadcast_tracked (
+    notification INTEGER NOT NULL, user INTEGER NOT NULL REFERENCES users(pk) ON DELETE CASCADE,
+    started_at INTEGER NOT NULL, until INTEGER NOT NULL, ended_at INTEGER, PRIMARY KEY (notification, user)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS broadcast_tracked__user ON broadcast_tracked(user) WHERE ended_at IS NULL`,
+};
+
+/** Where they were: `at` as the device says. */
+const TRACKS: RoomTable = {
+  name: "broadcast_tracks",
+  sql: `CREATE TABLE IF NOT EXISTS broadcast_tracks (
+    pk INTEGER PRIMARY KEY AUTOINCREMENT, notification INTEGER NOT NULL,
+    user INTEGER NOT NULL REFERENCES users(pk) ON DELETE CASCADE, device TEXT NOT NULL, at INTEGER NOT NULL,
+    longitude REAL NOT NULL, latitude REAL NOT NULL, accuracy_m REAL NOT NULL) STRICT;
+  CREATE INDEX IF NOT EXISTS broadcast_tracks__of ON broadcast_tracks(notification, user);
+  CREATE INDEX IF NOT EXISTS broadcast_tracks__user ON broadcast_tracks(user)`,
+};
+
 /** The last test broadcast that was stored. */
 const CANARY: RoomTable = {
   name: "broadcast_canary",
@@ -47,7 +87,16 @@ const CANARY: RoomTable = {
 };
 
 /** What is kept of single notifications by their internal keys, and goes with them. */
-export const KEPT_OF_NOTIFICATIONS: readonly RoomTable[] = [TARGETS, OPEN_RECIPIENTS, PREVIEWS, COUNTS];
+export const KEPT_OF_NOTIFICATIONS: readonly RoomTable[] = [
+  TARGETS,
+  OPEN_RECIPIENTS,
+  PREVIEWS,
+  COUNTS,
+  PLACES,
+  DUE,
+  TRACKED,
+  TRACKS,
+];
 
 /** The room's own tables, to be handed to the store. */
 export const BROADCAST_TABLES: readonly RoomTable[] = [...KEPT_OF_NOTIFICATIONS, COVERED, CANARY];

@@ -55,9 +55,10 @@ export function createTextReplies({ store, clock, broadcaster, campaigns, by }: 
   }
 
   async function answer({ notificationId, recipients }: Question, option: string): Promise<TextReply> {
-    for (const id of recipients) await broadcaster.confirm("text", id, option);
+    let told: string | null = null;
+    for (const id of recipients) told = (await broadcaster.confirm("text", id, option)) ?? told;
     await store.write((tx) => void addActivity(tx, { notificationId, type: "sms-received", details: { option } }, by));
-    return { kind: "answered", option };
+    return { kind: "answered", option, ...(told !== null && { told }) };
   }
 
   async function join(from: string, tag: string): Promise<TextReply> {

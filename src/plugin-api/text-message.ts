@@ -7,8 +7,8 @@ export interface TextMessage {
 
 /** What came of it, for the channel to answer in its own words. */
 export type TextReply =
-  /** An answer to what a message asked. */
-  | { kind: "answered"; option: string }
+  /** An answer to what a message asked; `told` is what its owner wrote for that. */
+  | { kind: "answered"; option: string; told?: string }
   /** The sender is on a list now; a welcome is a message of its own. */
   | { kind: "joined"; list: string }
   /** The list takes nobody any more; `text` is what its owner wrote for that. */

@@ -9,11 +9,12 @@ import { html, type Markup, plainPage, raw } from "./plain-page.ts";
  * for anybody. `isNew` says that the answer shown was given just now.
  */
 export function answerPage(words: AnswerWords, asked: AskedByLink, isNew: boolean): Answer {
-  const { subject, body, drill, options, given } = asked;
+  const { subject, body, drill, options, given, reply } = asked;
+  const told = reply === null ? raw("") : html`<p><strong>${reply}</strong></p>`;
   const state =
     given === null
       ? raw("")
-      : html`<p role="status">${filled(isNew ? words.thanks : words.given, { option: given })}</p><small>${words.changeable}</small>`;
+      : html`<p role="status">${filled(isNew ? words.thanks : words.given, { option: given })}</p>${told}<small>${words.changeable}</small>`;
   const exercise = drill ? html`<p><strong>${words.drill}</strong></p>` : raw("");
   const buttons = options.map(
     (option) =>

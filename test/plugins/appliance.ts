@@ -100,6 +100,7 @@ export async function openAppliance(
     pluginFolder,
     by: { ...somebody, actor: { ...somebody.actor, kind: "system" } },
     endpointId: () => endpoint.id,
+    baseUrl: () => "http://127.0.0.1",
     onOutcomes(news) {
       outcomes.push(...news);
       look();

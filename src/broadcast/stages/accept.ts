@@ -14,6 +14,7 @@ import { addActivity } from "../activities.ts";
 import type { Belonging, Outgoing, SendOptions } from "../broadcaster.ts";
 import { composeMessage, type GivenMessage, type NotificationRow, readMessage, type TemplateRow } from "../compose.ts";
 import { inheritedBy, toRecipientsOf } from "../continuation.ts";
+import { setEscalations } from "../escalations.ts";
 import { type PreviewNeeds, writePreview } from "../preview.ts";
 import { profileFor, settingsIn } from "../profile-behaviour.ts";
 import { extensionSettings } from "../profile-settings.ts";
@@ -181,6 +182,7 @@ function insert(
   const row = tx.create(notifications, named, by, own);
   if (row.draft) return row;
   addActivity(tx, { notificationId: row.id, type: "init-services", userId: row.initiatorId, endpointId }, by);
+  setEscalations(tx, row);
   tx.emit("notification.accepted", { notificationId: row.id, priority: own.priorityLevel });
   return row;
 }

@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { recordAnswer, recordChannelAnswer, recordRead } from "../../../src/broadcast/answers.ts";
 import { notificationBehaviour } from "../../../src/broadcast/notification-behaviour.ts";
+import { endTracking, keepPosition, tracksOf } from "../../../src/broadcast/tracking.ts";
 import notificationActivities from "../../../src/resources/broadcasts/notification-activities.ts";
 import notificationRecipients from "../../../src/resources/broadcasts/notification-recipients.ts";
 import notifications from "../../../src/resources/broadcasts/notifications.ts";
 import confirmationRequests from "../../../src/resources/confirmations/confirmation-requests.ts";
+import dynamicReplies from "../../../src/resources/confirmations/dynamic-replies.ts";
+import userDevices from "../../../src/resources/people/user-devices.ts";
 import type { RowOf } from "../../../src/schema/resource.ts";
 import type { By } from "../../../src/store/store.ts";
 import { type BroadcastFixture, openBroadcasts } from "./broadcast-fixture.ts";
@@ -114,6 +117,87 @@ describe("answers", () => {
     expect(await verdicts()).toEqual(["ok", "conflict", "conflict"]);
     await fixture.clock.advance(1);
     expect(await verdicts()).toEqual(["conflict", "conflict", "conflict"]);
+  });
+});
+
+describe("replies", () => {
+  const reply = (more: object) => ({ confirmationRequestId: requestId, optionLabel: "Yes", ...more });
+
+  it("go to the first of their quota, to the rest, and to all", async () => {
+    const first = await fixture.create(
+      dynamicReplies,
+      reply({ quota: 1, first: "Come.", rest: "Stay.", every: "Thanks." }),
+    );
+    const { id } = await send();
+    const given = (userId: string) => recipient(id, userId)?.dynamicReply;
+    const entry = await answer(id, ann, "Yes");
+    expect(entry.details).toEqual({ confirmationOption: "Yes", dynamicReply: "Come.\nThanks." });
+    expect(await recordChannelAnswer(recipient(id, ben)?.id ?? "", "Yes", fixture.by, fixture.needs)).toBe(
+      "Stay.\nThanks.",
+    );
+    await answer(id, ann, "Yes");
+    expect([given(ann), given(ben)]).toEqual(["Come.\nThanks.", "Stay.\nThanks."]);
+    await answer(id, ann, "No");
+    expect(given(ann)).toBeNull();
+    await answer(id, ben, "No");
+    await answer(id, ben, "Yes");
+    expect(given(ben)).toBe("Come.\nThanks.");
+    await answer(id, ann, "Yes");
+    expect(given(ann)).toBe("Stay.\nThanks.");
+    await fixture.store.remove(dynamicReplies, first.id, fixture.by);
+  });
+
+  it("know no end of places without a quota, and say nothing where nothing is written", async () => {
+    const { id: replyId } = await fixture.create(dynamicReplies, reply({ first: "Come.", rest: "Stay." }));
+    const { id } = await send();
+    for (const userId of [ann, ben]) await answer(id, userId, "Yes");
+    expect([ann, ben].map((userId) => recipient(id, userId)?.dynamicReply)).toEqual(["Come.", "Come."]);
+    await fixture.store.remove(dynamicReplies, replyId, fixture.by);
+    const plain = await send();
+    await answer(plain.id, ann, "Yes");
+    expect(recipient(plain.id, ann)?.dynamicReply).toBeNull();
+  });
+});
+
+describe("tracking", () => {
+  const position = { latitude: 48.1, longitude: 11.5, accuracyM: 5 };
+
+  it("keeps where somebody is from the answer on until another answer or the end", async () => {
+    const ask = { name: "Where?", options: ["Help", "Fine"], initiateTrackingOptions: [true] };
+    const tracking = (await fixture.create(confirmationRequests, ask)).id;
+    const phone = await fixture.create(userDevices, {
+      userId: ann,
+      type: "Android",
+      name: "a",
+      deviceIdentifier: "a1",
+    });
+    const { id, pk } = await send({ confirmationRequestId: tracking, expiration: 600 });
+    const report = () =>
+      fixture.store.write((tx) =>
+        keepPosition(tx, phone, { ...position, at: fixture.clock.now() }, fixture.clock.now()),
+      );
+    const types = () => fixture.store.find(notificationActivities, { notificationId: id }).map(({ type }) => type);
+    await report();
+    expect(tracksOf(fixture.store, pk)).toEqual([]);
+    await answer(id, ann, "Help");
+    await answer(id, ben, "Fine");
+    await report();
+    expect(tracksOf(fixture.store, pk)).toMatchObject([
+      { userId: ann, endedAt: null, count: 1, last: { ...position, deviceId: phone.id } },
+    ]);
+    await answer(id, ann, "Fine");
+    await report();
+    expect(tracksOf(fixture.store, pk)).toMatchObject([{ count: 1, endedAt: fixture.clock.now() }]);
+    await answer(id, ann, "Help");
+    await report();
+    await fixture.store.write((tx) => {
+      const row = tx.get(notifications, id);
+      if (row) endTracking(tx, row, "tracking-completed", fixture.clock.now(), fixture.by);
+    });
+    await report();
+    expect(tracksOf(fixture.store, pk)).toMatchObject([{ count: 2, endedAt: fixture.clock.now() }]);
+    const told = types().filter((type) => type.startsWith("tracking"));
+    expect(told).toEqual(["tracking-started", "tracking-terminated", "tracking-started", "tracking-completed"]);
   });
 });
 

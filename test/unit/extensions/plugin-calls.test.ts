@@ -15,12 +15,15 @@ describe("a plugin's calls", () => {
       { p: plugin },
       {
         openStream: async (...args) => void calls.push(args),
-        confirm: async (...args) => void calls.push(args),
+        confirm: async (...args) => {
+          calls.push(args);
+          return "Well done";
+        },
       },
     );
     const target = { group: "239.1.2.3", port: 20_480, codec: "PCMU", ttl: 8 } as const;
     await ctx().stream.open(target, id);
-    await ctx().confirm(id, "Safe");
+    expect(await ctx().confirm(id, "Safe")).toBe("Well done");
     expect(calls).toEqual([
       ["p", target, id],
       ["p", id, "Safe"],

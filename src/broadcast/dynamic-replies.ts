@@ -1,0 +1,62 @@
+import type notificationRecipients from "../resources/broadcasts/notification-recipients.ts";
+import dynamicReplies from "../resources/confirmations/dynamic-replies.ts";
+import type { RowOf } from "../schema/resource.ts";
+import type { Transaction } from "../store/store.ts";
+import type { NotificationRow } from "./compose.ts";
+import { addToCount } from "./counts.ts";
+
+type Recipient = RowOf<typeof notificationRecipients>;
+type Reply = RowOf<typeof dynamicReplies>;
+
+/** Longest reply, as the recipient's row holds it. @source digest, recipients */
+const MOST_REPLY = 600;
+
+/**
+ * What a recipient is told for an answer, null for nothing; to be called in the transaction that takes the answer, so that
+ * the first `quota` are as many whoever answers at the same time. own choice: a quota is of places; who changes the answer
+ * gives the place back, who repeats it keeps it, without a quota there is no end of them; several replies to one answer
+ * are told in order.
+ * @source service-api.md, Dynamic reply; broadcast.md, Confirmations and escalation
+ */
+export function replyTo(
+  tx: Transaction,
+  row: NotificationRow,
+  recipient: Pick<Recipient, "pk" | "confirmationResponse" | "dynamicReply">,
+  option: string,
+): string | null {
+  if (recipient.confirmationResponse === option) return recipient.dynamicReply;
+  if (recipient.confirmationResponse !== null) givePlacesBack(tx, row.pk, recipient.pk);
+  if (row.confirmationRequestId === null) return null;
+  const of = { confirmationRequestId: row.confirmationRequestId, optionLabel: option };
+  const told = tx.find(dynamicReplies, of).flatMap((reply) => {
+    const { first, rest, every } = reply;
+    const hasPlace = reply.quota === null || takePlace(tx, row.pk, recipient.pk, reply, reply.quota);
+    return [hasPlace ? first : rest, every].filter((text) => text !== null && text !== "");
+  });
+  return told.length === 0 ? null : [...told.join("\n")].slice(0, MOST_REPLY).join("");
+}
+
+/** True when one of the first `quota` places was still free; it is the recipient's now. */
+function takePlace(tx: Transaction, notification: number, recipient: number, { pk }: Reply, quota: number): boolean {
+  const name = `places:${pk}` as const;
+  const taken = tx.one<{ n: number }>(
+    "SELECT n FROM broadcast_counts WHERE notification = ? AND name = ?",
+    notification,
+    name,
+  );
+  if ((taken?.n ?? 0) >= quota) return false;
+  tx.run("INSERT INTO broadcast_places (notification, recipient, reply) VALUES (?, ?, ?)", notification, recipient, pk);
+  addToCount(tx, notification, name, 1);
+  return true;
+}
+
+function givePlacesBack(tx: Transaction, notification: number, recipient: number): void {
+  const held = tx.all<{ reply: number }>(
+    "SELECT reply FROM broadcast_places WHERE notification = ? AND recipient = ?",
+    notification,
+    recipient,
+  );
+  if (held.length === 0) return;
+  for (const { reply } of held) addToCount(tx, notification, `places:${reply}`, -1);
+  tx.run("DELETE FROM broadcast_places WHERE notification = ? AND recipient = ?", notification, recipient);
+}
