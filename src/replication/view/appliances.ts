@@ -1,0 +1,148 @@
+import { type Clock, nextTurn } from "../../base/clock.ts";
+import endpoints from "../../resources/devices/endpoints.ts";
+import { ONPREM_EXTENSION_ID } from "../../resources/devices/onprem.ts";
+import type { Reader } from "../../store/store.ts";
+import { COMMANDS, HEAD, LINKS, ROWS, SITE_ROWS, WAITING } from "../hub/tables.ts";
+import { IDENTITIES } from "../identity/enrolment.ts";
+import { PRESENCES } from "../link/presence.ts";
+
+/** An alarm that is ACTIVE at an appliance. Times are epoch ms, here and below. */
+export interface ApplianceAlarm {
+  alarmId: string;
+  type: string;
+  since: number;
+  reasons: string[];
+}
+
+/** How an appliance is, as its cloud knows. */
+export interface ApplianceShown {
+  endpointId: string;
+  name: string | null;
+  /** `never`: it was not linked yet; `revoked`: its keys were taken away. */
+  link: "linked" | "away" | "never" | "revoked";
+  /** Since when the link stands, or does not; null for one that was never there. */
+  since: number | null;
+  /** When it was there last; null for never. */
+  heardAt: number | null;
+  version: string | null;
+  certificateUntil: number | null;
+  /** Number of the cloud's feed up to which it has all rows, and where the feed stands. */
+  position: number | null;
+  head: number;
+  /** Rows that it does not have yet, up to 10,000, and when the oldest of them was written. */
+  rowsBehind: number | null;
+  behindSince: number | null;
+  /** Commands and orders without an outcome. */
+  openCommands: number;
+  /** Rows of it that wait here for what they refer to. */
+  waitingRows: number;
+  /** As it said last; null where it said nothing yet. */
+  health: { status: "GREEN" | "YELLOW" | "RED"; reasons: string[]; at: number } | null;
+  alarms: ApplianceAlarm[];
+}
+
+/** What looking at appliances needs. */
+export interface ApplianceNeeds {
+  reader: Reader;
+  clock: Pick<Clock, "soon" | "now">;
+  /** The cloud's own endpoint, which is no appliance. */
+  ownId(): string;
+  /** Those whose link stands. */
+  connected(): readonly string[];
+}
+
+const MOST_COUNTED = 10_000;
+const MOST_APPLIANCES = 10_000;
+
+/** All appliances of the organisation, in the order in which they came. Others have their turn in between. */
+export async function appliancesShown(needs: ApplianceNeeds): Promise<ApplianceShown[]> {
+  const { reader, clock } = needs;
+  const connected = new Set(needs.connected());
+  const behind = behindBy(reader);
+  const shown: ApplianceShown[] = [];
+  for (const { pk, id, name } of reader.find(endpoints, { extensionId: ONPREM_EXTENSION_ID }, MOST_APPLIANCES)) {
+    if (id === needs.ownId()) continue;
+    shown.push({
+      ...{ endpointId: id, name, ...linkOf(id, connected.has(id), reader, clock.now()), ...behind(id) },
+      ...{ ...waitingAt(id, reader), health: healthOf(pk, reader), alarms: alarmsOf(pk, reader) },
+    });
+    await nextTurn(clock);
+  }
+  return shown;
+}
+
+type LinkShown = Pick<ApplianceShown, "link" | "since" | "heardAt" | "version" | "certificateUntil">;
+
+function linkOf(id: string, isLinked: boolean, reader: Reader, now: number): LinkShown {
+  const found = reader.one<{ version: string | null; since: number; heardAt: number }>(
+    `SELECT version, "since", heardAt FROM ${PRESENCES.name} WHERE endpoint = ?`,
+    id,
+  );
+  const key = reader.one<{ until: number }>(
+    `SELECT until FROM ${IDENTITIES.name} WHERE endpoint = ? AND revokedAt IS NULL AND until > ? ORDER BY until DESC LIMIT 1`,
+    ...[id, now],
+  );
+  const wasKnown = reader.one(`SELECT 1 FROM ${IDENTITIES.name} WHERE endpoint = ? LIMIT 1`, id) !== null;
+  return {
+    link: isLinked ? "linked" : key ? "away" : wasKnown ? "revoked" : "never",
+    since: found?.since ?? null,
+    heardAt: isLinked ? now : (found?.heardAt ?? null),
+    version: found?.version ?? null,
+    certificateUntil: key?.until ?? null,
+  };
+}
+
+type Behind = Pick<ApplianceShown, "position" | "head" | "rowsBehind" | "behindSince">;
+
+/** Those that stand at the same place are counted once. */
+function behindBy(reader: Reader): (id: string) => Behind {
+  const head = reader.one<{ seq: number }>(`SELECT seq FROM ${HEAD.name}`)?.seq ?? 0;
+  const known = new Map<number, Pick<Behind, "rowsBehind" | "behindSince">>();
+  const count = (after: number): Pick<Behind, "rowsBehind" | "behindSince"> => ({
+    rowsBehind:
+      reader.one<{ n: number }>(
+        `SELECT COUNT(*) AS n FROM (SELECT 1 FROM ${ROWS.name} WHERE seq > ? LIMIT ${MOST_COUNTED})`,
+        after,
+      )?.n ?? 0,
+    behindSince:
+      reader.one<{ at: number }>(`SELECT at FROM ${ROWS.name} WHERE seq > ? ORDER BY seq LIMIT 1`, after)?.at ?? null,
+  });
+  return (id) => {
+    const link = reader.one<{ applied: number }>(`SELECT applied FROM ${LINKS.name} WHERE endpoint = ?`, id);
+    if (!link) return { position: null, head, rowsBehind: null, behindSince: null };
+    const counted = known.get(link.applied) ?? count(link.applied);
+    known.set(link.applied, counted);
+    return { position: link.applied, head, ...counted };
+  };
+}
+
+function waitingAt(id: string, reader: Reader): Pick<ApplianceShown, "openCommands" | "waitingRows"> {
+  const count = (sql: string): number => reader.one<{ n: number }>(`SELECT COUNT(*) AS n FROM ${sql}`, id)?.n ?? 0;
+  return {
+    openCommands: count(`${COMMANDS.name} WHERE endpoint = ? AND open = 1`),
+    waitingRows: count(
+      `${WAITING.name} w JOIN ${SITE_ROWS.name} s ON s.type = w.type AND s.id = w.id WHERE s.endpoint = ?`,
+    ),
+  };
+}
+
+/** @source declaration of system-health-events */
+function healthOf(pk: number, reader: Reader): ApplianceShown["health"] {
+  const found = reader.one<{ status: "GREEN" | "YELLOW" | "RED"; reasons: string; at: number }>(
+    `SELECT status, reasons, created_at AS at FROM system_health_events WHERE endpoint_pk = ?
+     ORDER BY created_at DESC, pk DESC LIMIT 1`,
+    pk,
+  );
+  return found && { ...found, reasons: JSON.parse(found.reasons) as string[] };
+}
+
+/** Its newest event says of each alarm whether it is ACTIVE. */
+function alarmsOf(pk: number, reader: Reader): ApplianceAlarm[] {
+  const found = reader.all<{ alarmId: string; type: string; since: number; reasons: string }>(
+    `SELECT a.id AS alarmId, a.type, e.created_at AS since, e.reasons FROM alarm_events e JOIN alarms a ON a.pk = e.alarm_pk
+     WHERE e.status = 'ACTIVE' AND e.pk IN (SELECT MAX(pk) FROM alarm_events WHERE endpoint_pk = ? GROUP BY alarm_pk)
+     ORDER BY e.created_at`,
+    pk,
+  );
+  return found.map(({ reasons, ...rest }) => ({ ...rest, reasons: JSON.parse(reasons) as string[] }));
+}

@@ -1,0 +1,140 @@
+import { ConflictError, forbidden, notFound } from "../../base/errors.ts";
+import users from "../../resources/people/users.ts";
+import { type Catalogue, canonicalPath, methodsOf } from "../../schema/catalogue.ts";
+import type { Field } from "../../schema/field.ts";
+import type { AnyResource, Method, RowBase } from "../../schema/resource.ts";
+import type { By, Reader, Scope, Store } from "../../store/store.ts";
+import type { Conflict } from "../hub/tables.ts";
+import { inApiForm } from "./api-form.ts";
+
+/** One field of a row that both sides changed; values in API form. */
+export interface LostField {
+  name: string;
+  site: unknown;
+  present: unknown;
+  /** What people call the rows that a reference names; null for other values. */
+  siteName: string | null;
+  presentName: string | null;
+}
+
+/** An edit of an appliance that lost, as people are shown it. Times are epoch ms. */
+export interface ConflictShown {
+  id: string;
+  resource: string;
+  rowId: string;
+  rowName: string | null;
+  op: Conflict["edit"]["op"];
+  /** Both changed it; the row is gone; or the organisation's rules refused it. */
+  kind: "changed" | "gone" | "refused";
+  endpointId: string;
+  /** Who edited at the site. */
+  actorName: string;
+  at: number;
+  fields: LostField[];
+  /** The site's value could still be had by a fresh edit. */
+  usable: boolean;
+}
+
+/** Where conflicts are looked into. */
+export interface ConflictNeeds {
+  reader: Reader;
+  catalogue: Catalogue;
+}
+
+type Row = RowBase & Readonly<Record<string, unknown>>;
+const NAMES = ["name", "subject", "description", "email", "deviceIdentifier"];
+/** Stands for the row as a whole. */
+const WHOLE = "*";
+
+/**
+ * A conflict as it is now, for somebody who sees its row; null where nothing of it is left: the row has the site's values
+ * by now, or nobody may see it.
+ */
+export function conflictShown(lost: Conflict, scope: Scope, needs: ConflictNeeds): ConflictShown | null {
+  const { reader, catalogue } = needs;
+  if (!catalogue.has(lost.type)) return null;
+  const resource = catalogue.byName(lost.type);
+  const row = reader.get(resource, lost.id) as Row | null;
+  if (row && !reader.get(resource, lost.id, scope)) return null;
+  const fields = fieldsOf(lost, resource, row, needs);
+  const { op } = lost.edit;
+  if (op === "delete" ? row === null : row !== null && fields.length === 0) return null;
+  return {
+    ...{ id: lost.uid, resource: lost.type, rowId: lost.id, op, endpointId: lost.endpoint, at: lost.at, fields },
+    rowName: nameOf({ ...lost.edit.set, ...row }),
+    kind: !row && op === "update" ? "gone" : lost.lost.includes(WHOLE) && op !== "delete" ? "refused" : "changed",
+    actorName: reader.get(users, lost.actor)?.name ?? lost.actor,
+    usable: isUsable(lost, resource, row, fields),
+  };
+}
+
+/**
+ * Gives the row the site's values by a fresh edit of whoever asks, who needs the permission for that. Throws what such an edit throws,
+ * ConflictError where there is none to be made.
+ */
+export async function takeSitesValue(lost: Conflict, by: By, needs: ConflictNeeds & { store: Store }): Promise<void> {
+  const shown = conflictShown(lost, by.scope, needs);
+  if (!shown) throw notFound();
+  if (!shown.usable) throw new ConflictError("The site's value can't be had any more: make the change anew.");
+  const { store, catalogue } = needs;
+  const resource = catalogue.byName(lost.type);
+  const row = store.get(resource, lost.id) as Row | null;
+  const input = Object.fromEntries(shown.fields.map(({ name, site }) => [name, site]));
+  if (lost.edit.op === "delete") {
+    requireAllowed("delete", resource, row ?? {}, by);
+    await store.remove(resource, lost.id, by);
+  } else if (row) {
+    requireAllowed("put", resource, row, by);
+    await store.update(resource, lost.id, input, by);
+  } else {
+    requireAllowed("post", resource, lost.edit.set, by);
+    await store.create(resource, input, by, { id: lost.id });
+  }
+}
+
+function fieldsOf({ edit, lost }: Conflict, resource: AnyResource, row: Row | null, needs: ConflictNeeds): LostField[] {
+  if (edit.op === "delete") return [];
+  const isWhole = lost.includes(WHOLE) || row === null;
+  return Object.entries(resource.fields).flatMap(([name, field]) => {
+    if (!(name in edit.set) || !(isWhole || lost.includes(name)) || !isPeoples(field)) return [];
+    const site = edit.set[name] ?? null;
+    const present = row?.[name] ?? null;
+    if (row && JSON.stringify(site) === JSON.stringify(present)) return [];
+    if (!row && site === null) return [];
+    const shown = { site: inApiForm(field, site), present: inApiForm(field, present) };
+    return [{ name, ...shown, siteName: nameIn(field, site, needs), presentName: nameIn(field, present, needs) }];
+  });
+}
+
+/** What the row is called that a reference names. */
+function nameIn(field: Field, value: unknown, { reader, catalogue }: ConflictNeeds): string | null {
+  if (field.kind !== "ref" || typeof value !== "string" || !catalogue.has(field.to)) return null;
+  const row = reader.get(catalogue.byName(field.to), value) as Row | null;
+  return row && nameOf(row);
+}
+
+/** Whether people give it its value. */
+function isPeoples(field: Field): boolean {
+  const isOwn = field.kind === "internal" || field.kind === "computed" || field.kind === "secret";
+  return !isOwn && !("readOnly" in field && field.readOnly);
+}
+
+function isUsable({ edit }: Conflict, resource: AnyResource, row: Row | null, fields: readonly LostField[]): boolean {
+  if (edit.op === "delete") return true;
+  // A recording of the site that lost was never sent up.
+  if (fields.some(({ name }) => resource.fields[name]?.kind === "file")) return false;
+  return row !== null || edit.op === "create";
+}
+
+function nameOf(row: Readonly<Record<string, unknown>>): string | null {
+  const found = NAMES.map((name) => row[name]).find((value) => typeof value === "string" && value !== "");
+  return (found as string | undefined) ?? null;
+}
+
+/** Throws forbidden where the scope would not let a request through that does the same. */
+function requireAllowed(method: Method, resource: AnyResource, row: Readonly<Record<string, unknown>>, by: By): void {
+  const path = canonicalPath(resource);
+  const collection = `/${path.at.replace(/\{(\w+)\}/g, (_, name: string) => String(row[name] ?? ""))}`;
+  const asked = method === "post" ? collection : `${collection}/${String(row.id)}`;
+  if (!methodsOf(path).includes(method) || !by.scope.allows(method, asked)) throw forbidden();
+}
