@@ -1,5 +1,6 @@
 import { newId } from "../../base/ids.ts";
 import brandings from "../../resources/branding/brandings.ts";
+import endpoints from "../../resources/devices/endpoints.ts";
 import extensions from "../../resources/devices/extensions.ts";
 import domains from "../../resources/domains/domains.ts";
 import users from "../../resources/people/users.ts";
@@ -12,7 +13,9 @@ import type { AnyResource } from "../../schema/resource.ts";
 import type { Reader, Transaction } from "../../store/store.ts";
 import { bodyOf, travels } from "../bodies.ts";
 import type { ReplicatedTypes } from "../replicated-types.ts";
+import { linkState } from "../site/link-state.ts";
 import { recordLocalWrite } from "../site/local-writes.ts";
+import { beginTelling } from "../site/own-state.ts";
 import type { SqliteWork } from "../sqlite-work.ts";
 
 /**
@@ -112,24 +115,36 @@ export interface AdoptNeeds {
   now: number;
 }
 
-/** Sends all that the appliance has of the organisation's kinds of rows up, but for those in `common`: what is referred to first. */
+/**
+ * Sends all that the appliance has of the organisation's kinds of rows up, but for those in `common`: what is referred to
+ * first. Its own state, such as its devices, follows.
+ */
 export function adoptRows(tx: Transaction, common: ReadonlySet<string>, needs: AdoptNeeds): void {
-  const { catalogue, types, work, now } = needs;
+  const { catalogue, types, work } = needs;
   const kinds = [...types.fromCloud].sort((a, b) => types.rankOf(a) - types.rankOf(b));
   for (const type of kinds) {
     const resource = catalogue.byName(type);
     for (const { id } of tx.all<{ id: string }>(`SELECT id FROM ${tableOf(resource)} ORDER BY pk`)) {
-      const row = common.has(id) ? null : (tx.get(resource, id) as Readonly<Record<string, unknown>> | null);
-      if (!row || !travels(resource, row)) continue;
-      const write = { type, id, before: null, after: bodyOf(resource, row), actor: "enrolment", at: now, newId };
-      work.within(tx, recordLocalWrite(write, types));
+      if (!common.has(id)) sendUp(tx, resource, id, needs);
     }
   }
+  work.within(tx, beginTelling());
 }
 
-/** Renames the appliance's own rows, so that no row of the organisation finds its name taken. */
-export function stepAside(tx: Transaction, common: ReadonlySet<string>, needs: Omit<AdoptNeeds, "work">): void {
-  const { catalogue, types } = needs;
+function sendUp(tx: Transaction, resource: AnyResource, id: string, { types, work, now }: AdoptNeeds): void {
+  const row = tx.get(resource, id) as Readonly<Record<string, unknown>> | null;
+  if (!row || !travels(resource, row)) return;
+  const after = bodyOf(resource, row);
+  const write = { type: resource.name, id, before: null, after, actor: "enrolment", at: now, newId };
+  work.within(tx, recordLocalWrite(write, types));
+}
+
+/**
+ * Renames the appliance's own rows, so that no row of the organisation finds its name taken. Of them all the organisation
+ * gets the one that says who the appliance is, and then its own state, such as its devices.
+ */
+export function stepAside(tx: Transaction, common: ReadonlySet<string>, needs: AdoptNeeds): void {
+  const { catalogue, types, work } = needs;
   for (const type of types.fromCloud) {
     const resource = catalogue.byName(type);
     const field = types.nameField(type);
@@ -142,4 +157,6 @@ export function stepAside(tx: Transaction, common: ReadonlySet<string>, needs: O
       tx.run(`UPDATE main.${tableOf(resource)} SET "${field}" = ? WHERE id = ?`, `${name.slice(0, 120)}${SUFFIX}`, id);
     }
   }
+  sendUp(tx, endpoints, work.within(tx, linkState()).endpoint, needs);
+  work.within(tx, beginTelling());
 }
