@@ -1,6 +1,7 @@
 import type { DeliveryItem } from "../plugin-api/index.ts";
 import type { DeliveryLevel } from "../resources/broadcasts/delivery-levels.ts";
 import type { Outcome } from "./providers.ts";
+import type { Counted, Sending } from "./sendings.ts";
 
 /** A device as its channel needs to know it. */
 export type ReachedDevice = DeliveryItem["device"];
@@ -53,6 +54,10 @@ export interface Delivery {
   /** Internal key of the device of a user; null for devices of appliances, and when it is gone. */
   readonly userDevice: number | null;
   readonly provider: string;
+  /** By which channel a device of a user is reached; null for devices of appliances. */
+  readonly sending: Sending | null;
+  /** What the message's counters have of it. */
+  counted: Counted;
   readonly hears: Hearing;
   readonly priority: number;
   /** The device did not answer the last messages: it is asked after the others. */

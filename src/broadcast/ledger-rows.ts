@@ -62,6 +62,8 @@ function toDelivery(
     ...row,
     owner,
     provider: row.provider ?? "",
+    sending: row.userDevice === null ? null : sendingOf(type),
+    counted: { sent: row.sentAt !== null, answered: row.acceptedAt !== null, failed: false },
     hears: hearingOf(row, type, providers),
     knownBad: failures >= KNOWN_BAD,
     late: row.late === 1,

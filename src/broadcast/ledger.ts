@@ -2,6 +2,7 @@ import type { Clock, Timer } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Store, Transaction } from "../store/store.ts";
 import type { Delivery } from "./delivery.ts";
+import { type Counted, countSending } from "./sendings.ts";
 import { laneOf } from "./stage.ts";
 
 /** Writes what is known of deliveries: many changes fold into one transaction. @source interfaces.md, The plugin's door */
@@ -73,12 +74,14 @@ export function createLedger(needs: LedgerNeeds): Ledger {
   const writeSome = async (): Promise<void> => {
     const batch = [...takeFirst(touched, MOST_ROWS)];
     const urgent = batch.reduce((least, delivery) => Math.min(least, delivery.priority), 9);
+    const counted = new Map<Delivery, Counted>();
     try {
-      await store.write((tx) => writeRows(tx, batch, clock.now()), laneOf(urgent));
+      await store.write((tx) => writeRows(tx, batch, clock.now(), counted), laneOf(urgent));
     } catch (error) {
       for (const delivery of batch) touched.add(delivery);
       throw error;
     }
+    for (const [delivery, known] of counted) delivery.counted = known;
     for (const delivery of batch) if (!touched.has(delivery)) delivery.deviceShowed = null;
   };
 
@@ -105,7 +108,7 @@ function* takeFirst<T>(set: Set<T>, most: number): Generator<T> {
   }
 }
 
-function writeRows(tx: Transaction, batch: readonly Delivery[], now: number): void {
+function writeRows(tx: Transaction, batch: readonly Delivery[], now: number, counted: Map<Delivery, Counted>): void {
   const notifications = new Set<string>();
   for (const delivery of batch) {
     const { level, reason, attempt, sentAt, acceptedAt, playingAt, provenAt, endedAt, retryAt } = delivery;
@@ -126,6 +129,7 @@ function writeRows(tx: Transaction, batch: readonly Delivery[], now: number): vo
       delivery.pk,
     );
     writeDevice(tx, delivery, now);
+    if (delivery.sending) counted.set(delivery, countSending(tx, delivery));
     notifications.add(delivery.owner.id);
   }
   for (const notificationId of notifications) tx.emit("deliveries.changed", { notificationId });

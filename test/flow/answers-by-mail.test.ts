@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openMailServer, type TestMailServer } from "../plugins/mail-server.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
@@ -13,7 +16,9 @@ describe("a message by mail and text", () => {
     server = await openMailServer();
   });
 
+  const closing: (() => void)[] = [];
   afterAll(async () => {
+    for (const close of closing) close();
     await daemon?.stop();
     await server?.close();
   });
@@ -22,6 +27,12 @@ describe("a message by mail and text", () => {
     const { status, body: row } = await daemon.call<Row>("POST", path, body);
     expect([200, 201], JSON.stringify(row)).toContain(status);
     return row.id;
+  };
+
+  /** The ledger is written a moment after the fact. */
+  const counted = async (id: string, numbers: object): Promise<void> => {
+    const shown = async () => (await daemon.call("GET", `/notifications/${id}`)).body;
+    await expect.poll(shown, { timeout: 20_000 }).toMatchObject(numbers);
   };
 
   it("reaches a person, who answers by its link without an account", async () => {
@@ -34,6 +45,8 @@ describe("a message by mail and text", () => {
     await make(`/users/${userId}/devices`, { type: "email", deviceIdentifier: "ada@home.example.org" });
     const options = ["I am safe", "I need help"];
     const confirmationRequestId = await make("/confirmation-requests", { name: "Roll call", options });
+    const reply = { optionLabel: "I need help", quota: 1, first: "Help is on its way." };
+    await make(`/confirmation-requests/${confirmationRequestId}/dynamic-replies`, reply);
     const message = { subject: "Roll call", body: "Where are you?", userIds: [userId], confirmationRequestId };
     const notificationId = await make("/notifications", message);
     await server.came(1);
@@ -54,9 +67,12 @@ describe("a message by mail and text", () => {
       fetch(address, { method: "POST", body: new URLSearchParams({ option }) });
     const pressed = await press(link, "I need help");
     expect(pressed.status).toBe(200);
-    expect(await pressed.text()).toContain("Thank you. Your answer is: I need help");
+    const thanks = await pressed.text();
+    for (const words of ["Thank you. Your answer is: I need help", reply.first]) expect(thanks).toContain(words);
     const after = await daemon.call<{ data: Row[] }>("GET", recipients);
-    expect(after.body.data).toMatchObject([{ confirmationResponse: "I need help", read: true }]);
+    const given = { confirmationResponse: "I need help", dynamicReply: reply.first, read: true };
+    expect(after.body.data).toMatchObject([given]);
+    await counted(notificationId, { progress: expect.objectContaining({ emailSentCount: 1, emailFailedCount: 0 }) });
 
     expect((await press(link, "I am a bot")).status).toBe(400);
     expect(
@@ -80,7 +96,11 @@ describe("a message by mail and text", () => {
   it("is answered by a text message, too", async () => {
     const extensions = await daemon.call<{ data: Row[] }>("GET", "/extensions?type=device");
     const sms = extensions.body.data.find(({ name }) => name === "sms");
-    const gateway = { transport: "http", gatewayUrl: "http://127.0.0.1:9/send", inboundToken: "t0ken" };
+    const carrier = createServer((_request, response) => response.end('{"id":"1"}')).listen(0, "127.0.0.1");
+    await once(carrier, "listening");
+    closing.push(() => carrier.close());
+    const gatewayUrl = `http://127.0.0.1:${(carrier.address() as AddressInfo).port}/send`;
+    const gateway = { transport: "http", gatewayUrl, inboundToken: "t0ken" };
     await daemon.call("PUT", `/extensions/${sms?.id}`, { config: gateway, disabled: false });
     const userId = await make("/users", { name: "Bob", email: "bob@example.org" });
     await make(`/users/${userId}/devices`, { type: "SMS", deviceIdentifier: "+49 170 1234567" });
@@ -96,7 +116,6 @@ describe("a message by mail and text", () => {
     await expect.poll(bring, { timeout: 20_000 }).toBe(204);
     const after = await daemon.call<{ data: Row[] }>("GET", recipients);
     expect(after.body.data).toMatchObject([{ confirmationResponse: "No" }]);
-    const shown = await daemon.call("GET", `/notifications/${notificationId}`);
-    expect(shown.body).toMatchObject({ smsReceived: expect.any(Number) });
+    await counted(notificationId, { smsSent: 1, smsReceived: 1, confirmationResults: { Yes: 0, No: 1 } });
   });
 });
