@@ -41,7 +41,7 @@ export function joinChannels(needs: ChannelNeeds): { plugins: PluginHost; broadc
   // Set below: no plugin runs before both are made.
   let broadcaster: Broadcaster;
   const plugins = createPluginHost({
-    ...{ store, clock, events, log, settings, endpointId },
+    ...{ store, clock, events, log, settings, endpointId, baseUrl: needs.baseUrl },
     pluginFolder: builtPluginFolder(),
     ownPluginFolder: ownPluginFolder(needs.dataDir),
     by: access.systemBy("extensions"),
@@ -58,6 +58,7 @@ export function joinChannels(needs: ChannelNeeds): { plugins: PluginHost; broadc
     ...{ audio: sound.audio, speech, streamer: sound.streamer, addresses: sound.addresses },
     interfaceAddress: sound.interfaceAddress,
     ttl: settings.audio.ttl,
+    livePageMs: settings.audio.livePageSeconds * 1_000,
     baseUrl: needs.baseUrl,
     by: access.systemBy("broadcast"),
   });

@@ -11,6 +11,7 @@ import { createAddressPolicy } from "../base/address-policy.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { BugError, invalidValue } from "../base/errors.ts";
 import { createEvents } from "../base/events.ts";
+import { newId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { createBellPlanner, createBells } from "../bells/bells.ts";
 import { BELL_TABLES } from "../bells/room-tables.ts";
@@ -24,6 +25,7 @@ import { createSpeech } from "../broadcast/speech.ts";
 import { createTextReplies, type TakeTextMessage } from "../broadcast/text-replies.ts";
 import { CALL_MANAGER_TABLES } from "../call-manager/kept-plan.ts";
 import type { PhoneCache } from "../call-manager/phone-cache.ts";
+import { createLivePageDoor } from "../console/live-page-door.ts";
 import { createLicensing } from "../devices/licensing.ts";
 import { PLUGIN_TABLES, type PluginHost } from "../extensions/plugin-host.ts";
 import type { BuildInfo } from "../health/endpoint-behaviour.ts";
@@ -47,6 +49,7 @@ import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
 import { createApi } from "../rest/api.ts";
 import { builtConsoleFolder } from "../rest/console-files.ts";
 import { zoneFor } from "../rest/local-time.ts";
+import { answerOf } from "../rest/error-answer.ts";
 import { createUpgrade } from "../rest/upgrade.ts";
 import { createScenarios } from "../scenarios/scenarios.ts";
 import { SCENARIO_TABLES } from "../scenarios/unknown-devices.ts";
@@ -333,10 +336,15 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   end("webhooks", webhooks.stop);
   webhooks.start();
   const { accept } = linking;
-  server.open(api.callback(), createUpgrade({ access, settings: served, follow: live.accept, link: accept }));
+  const pages = createLivePageDoor({ broadcaster, log, explain: (error) => answerOf(error, newId()).body });
+  server.open(
+    api.callback(),
+    createUpgrade({ access, settings: served, follow: live.accept, speak: pages.accept, link: accept }),
+  );
   // First of all, nobody may ask for anything more; the server waits for the connections of consoles and event streams.
   end("server", server.stop);
   end("live feed and event stream", telling.stop);
+  end("live pages", pages.stop);
   end("link", linking.stop);
   await linking.start();
   log.info({ url: server.url, urls: plugins.urls(), dataDir }, "ready");

@@ -33,6 +33,8 @@ export interface Programme {
   /** 0 when nothing is audible. */
   packets: number;
   durationMs: number;
+  /** It may end before its length, when this aborts: nobody knows beforehand how long somebody will speak. */
+  closed?: AbortSignal;
 }
 
 /** Bump when the same input gives other samples, so that nothing remembered from before is used. */

@@ -8,6 +8,9 @@ export interface SampleSource {
   read(first: number, into: Float32Array): void;
 }
 
+/** Rates that sound may come in, Hz. */
+export const RATES_HZ = { least: 8_000, most: 96_000 } as const;
+
 const PASS_HZ = 3400;
 const STOP_HZ = 4000;
 const STOP_DB = 80;
@@ -43,6 +46,32 @@ export function resample(source: SampleSource): Float32Array {
     filterBlock(filter, scratch, first, result.subarray(at, at + BLOCK), { at, up, down });
   }
   return result;
+}
+
+/** Brings a voice to 8 kHz as it comes, piece by piece; what has not enough sound after it yet comes with the next piece. */
+export function createLiveResampler(rateHz: number): (piece: Float32Array) => Float32Array {
+  if (rateHz === SAMPLE_RATE_HZ) return (piece) => piece;
+  const common = greatestCommonDivisor(rateHz, SAMPLE_RATE_HZ);
+  const [up, down] = [SAMPLE_RATE_HZ / common, rateHz / common];
+  const filter = designFilter(rateHz, Math.min(up, MOST_PHASES));
+  let kept = new Float32Array(filter.half);
+  /** Input place of the first sample kept. */
+  let first = -filter.half;
+  /** The next output sample. */
+  let at = 0;
+  return (piece) => {
+    const input = new Float32Array(kept.length + piece.length);
+    input.set(kept);
+    input.set(piece, kept.length);
+    const heard = first + input.length - filter.half - 1;
+    const output = new Float32Array(Math.max(0, Math.ceil((heard * up) / down) - at));
+    filterBlock(filter, input, first, output, { at, up, down });
+    at += output.length;
+    const next = Math.floor((at * down) / up) - filter.half;
+    kept = input.slice(next - first);
+    first = next;
+    return output;
+  };
 }
 
 /** Output sample n lies at input position n x down / up. */

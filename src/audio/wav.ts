@@ -1,6 +1,6 @@
 import { endianness } from "node:os";
 import { type CallerError, invalidValue } from "../base/errors.ts";
-import { resample, type SampleSource } from "./resample.ts";
+import { RATES_HZ, resample, type SampleSource } from "./resample.ts";
 import { SAMPLE_RATE_HZ } from "./samples.ts";
 
 /** What the header of a recording says, checked against the bytes that are really there. */
@@ -20,8 +20,6 @@ export interface WavInfo {
 const TAG_PCM = 1;
 const TAG_FLOAT = 3;
 const TAG_EXTENSIBLE = 0xfffe;
-const LEAST_RATE_HZ = 8000;
-const MOST_RATE_HZ = 96000;
 /** @source reliability: recordings of at most 10 minutes */
 const MOST_DURATION_MS = 600_000;
 const HEADER_BYTES = 44;
@@ -99,7 +97,7 @@ function readFormat(view: DataView, refuse: Refuse): Pick<WavInfo, "rateHz" | "c
   const bits = view.getUint16(14, true);
   if (kind !== TAG_PCM && kind !== TAG_FLOAT) throw refuse(`The WAV file is not PCM (format ${kind}).`);
   if (channels !== 1 && channels !== 2) throw refuse(`The WAV file has ${channels} channels; 1 or 2 can be played.`);
-  if (rateHz < LEAST_RATE_HZ || rateHz > MOST_RATE_HZ)
+  if (rateHz < RATES_HZ.least || rateHz > RATES_HZ.most)
     throw refuse(`A sample rate of ${rateHz} Hz cannot be played; 8000 to 96000 can.`);
   if ((bits !== 8 && bits !== 16 && bits !== 24 && bits !== 32) || (kind === TAG_FLOAT && bits !== 32)) {
     throw refuse(`Samples of ${bits} bits (format ${kind}) cannot be played.`);

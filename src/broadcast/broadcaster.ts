@@ -17,6 +17,8 @@ export interface SendOptions {
   overrules?: boolean;
   /** Ids of messages: it goes to everybody whom they were for, instead of whom it names. */
   sameRecipientsAs?: readonly string[];
+  /** Somebody speaks it in person, see `speak`. */
+  isLive?: boolean;
   /** Id of the incident that it belongs to, whether or not the sender sees it. */
   incidentId?: string;
   /**
@@ -50,6 +52,25 @@ export interface AllClearOptions extends Pick<SendOptions, "source"> {
   alsoFor?: readonly string[];
 }
 
+/** How a live page stands: its devices listen `inMs` from now, or it is over. */
+export type LivePageState = { notificationId: string } & (
+  | { state: "speak"; inMs: number }
+  /**
+   * `finished` by who spoke, `limit`: as long as one may be, `stopped` by somebody or by its expiry, `unheard`: no device
+   * listened.
+   */
+  | { state: "over"; reason: "finished" | "limit" | "stopped" | "unheard" }
+);
+
+/** A message that somebody speaks. */
+export interface LivePage {
+  readonly notificationId: string;
+  /** What was spoken up to now: 8 kHz, full scale 1. False when nobody will hear it: too early, too late or too much of it. */
+  take(samples: Float32Array): boolean;
+  /** Nothing more is said; what was said is sent to its end. */
+  finish(): void;
+}
+
 /** The one engine that carries messages: everything that starts, ends or answers one comes here. */
 export interface Broadcaster {
   /** Takes up what an earlier run left unfinished, then takes new messages. */
@@ -61,6 +82,16 @@ export interface Broadcaster {
    * sent: its row says who and what would be reached. Throws CallerError, ConflictError.
    */
   send(input: Record<string, unknown>, by: By, options: SendOptions): Promise<RowOf<typeof notifications>>;
+  /**
+   * Sends a message whose sound is a voice at this moment, after the alert tone; `tell` hears how it stands. The recording
+   * is kept with the message. Throws CallerError.
+   */
+  speak(
+    input: Record<string, unknown>,
+    by: By,
+    options: Pick<SendOptions, "source">,
+    tell: (state: LivePageState) => void,
+  ): Promise<LivePage>;
   /**
    * As `send` for several messages, in one transaction: all of them or none. `belong` runs first in it, stores what they
    * belong to and says so; the rows come in the order of the messages.

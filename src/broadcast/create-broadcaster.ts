@@ -14,6 +14,7 @@ import { createEndings } from "./endings.ts";
 import { createEscalation } from "./escalations.ts";
 import { createGates } from "./gates.ts";
 import { createLedger } from "./ledger.ts";
+import { createLivePages } from "./live-pages.ts";
 import { PIPELINE } from "./pipeline.ts";
 import { programmeOf, recordingAudio, toneAudio } from "./programme.ts";
 import { openAgain } from "./retry.ts";
@@ -24,8 +25,11 @@ import { calledOffBy } from "./supersession.ts";
 import { createTrackingEnd } from "./tracking.ts";
 
 /** What the broadcaster is made of; audio worker and streamer are started and stopped by whoever made them. */
-export type BroadcasterNeeds = Omit<AirNeeds, "ledger" | "desk" | "gates" | "signal" | "laneOf"> &
-  Pick<DeskNeeds, "baseUrl">;
+export type BroadcasterNeeds = Omit<AirNeeds, "ledger" | "desk" | "gates" | "signal" | "laneOf" | "livePages"> &
+  Pick<DeskNeeds, "baseUrl"> & {
+    /** How long somebody may speak live. */
+    livePageMs: number;
+  };
 
 /** Makes the broadcaster of an appliance; nothing is sent before `start`. */
 export function createBroadcaster(given: BroadcasterNeeds): Broadcaster {
@@ -34,7 +38,9 @@ export function createBroadcaster(given: BroadcasterNeeds): Broadcaster {
   const ledger = createLedger(given);
   const desk = createDesk({ ...given, busy: createBusyTable() });
   const gates = createGates(events);
-  const onAir: AirNeeds = { ...given, ledger, desk, gates, laneOf, signal: ending.signal };
+  const abort: Broadcaster["abort"] = (notificationId, by) => endings.abort(notificationId, by);
+  const livePages = createLivePages({ ...given, longestMs: given.livePageMs, abort });
+  const onAir: AirNeeds = { ...given, ledger, desk, gates, laneOf, livePages, signal: ending.signal };
   const needs: EngineNeeds = { ...onAir, air: createAir(onAir) };
   const runner = createRunner(PIPELINE, needs);
   const endings = createEndings(needs);
@@ -84,6 +90,12 @@ export function createBroadcaster(given: BroadcasterNeeds): Broadcaster {
       await takeUp([row], by);
       return row;
     },
+    async speak(input, by, options, tell) {
+      const row = await accept({ ...input, draft: false }, by, { ...options, isLive: true }, needs);
+      const page = await livePages.open(row, by, tell);
+      await takeUp([row], by);
+      return page;
+    },
     sendTogether,
     async retry(notificationId, by) {
       const row = await openAgain(notificationId, by, needs);
@@ -112,7 +124,7 @@ export function createBroadcaster(given: BroadcasterNeeds): Broadcaster {
       gates.forget(notificationId);
     },
     clearDevices: () => callOff(needs.providers, deliveriesShown(needs), "expired"),
-    abort: endings.abort,
+    abort,
     expire: endings.expire,
     answer: (notificationId, userId, option, by) => recordAnswer(notificationId, userId, option, by, needs),
     setRead: (notificationId, userId, read, by) => recordRead(notificationId, userId, read, by, needs),

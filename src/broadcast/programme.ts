@@ -15,7 +15,18 @@ const GAP_MS = 500;
 const LONGEST_FILL_MS = 600_000;
 
 /** What of a message decides how it sounds. */
-type Audible = Pick<NotificationRow, "alertTone" | "audio" | "expiration"> & Speakable & Configured;
+type Audible = Pick<NotificationRow, "alertTone" | "audio" | "expiration"> & Speakable & Configured & Spoken;
+
+/** What tells whether somebody speaks it in person at this moment. */
+type Spoken = Pick<NotificationRow, "id" | "initiationSourceType" | "streamEndedAt" | "retriedAt">;
+
+/** What the field `initiationSourceType` says of live pages. own choice */
+export const LIVE_PAGE = "live-page";
+
+/** A live page that was not spoken to its end: nothing else is heard of it. */
+function isBeingSpoken({ initiationSourceType, streamEndedAt, retriedAt }: Spoken): boolean {
+  return initiationSourceType === LIVE_PAGE && streamEndedAt === null && retriedAt === null;
+}
 
 /** A prepared programme, null when nothing is audible; `faults` says in words what had to be left out of it. */
 export interface PreparedSound {
@@ -28,6 +39,7 @@ export interface ProgrammeNeeds {
   store: { files: FileStore };
   audio: StageNeeds["audio"];
   speech?: StageNeeds["speech"];
+  livePages?: StageNeeds["livePages"];
   log: StageNeeds["log"];
 }
 
@@ -74,6 +86,7 @@ function fillMs({ expiration }: Audible): number {
 /** Makes what is heard of a message. Never rejects: what can't be made is left out and told in words. */
 export async function prepareSound(message: Audible, needs: ProgrammeNeeds): Promise<PreparedSound> {
   const faults: string[] = [];
+  if (isBeingSpoken(message)) return { programme: needs.livePages?.programmeOf(message.id) ?? null, faults };
   for (const spec of soundsOf(message, needs, faults)) {
     try {
       const programme = await needs.audio.prepare(spec);
@@ -97,6 +110,7 @@ export async function programmeFor(
   needs: ProgrammeNeeds,
 ): Promise<Programme | null> {
   if (row.programmeSha === null) return null;
+  if (isBeingSpoken(row)) return needs.livePages?.programmeOf(row.id) ?? null;
   const specs = soundsOf(row, needs, []);
   const spec = specs.find((candidate) => hashOf(candidate) === row.programmeSha);
   return spec ? needs.audio.prepare(spec) : (await prepareSound(row, needs)).programme;
@@ -112,7 +126,7 @@ const UNPREPARED: readonly (string | null)[] = ["draft", "resolve", "partition",
 /** What is played of a notification, as 8 kHz 16-bit mono WAV; null when nothing is audible or there is no such notification. */
 export async function programmeOf(
   notificationId: string,
-  needs: Pick<StageNeeds, "store" | "audio" | "log">,
+  needs: Pick<StageNeeds, "store" | "audio" | "log" | "livePages">,
 ): Promise<Uint8Array | null> {
   const row = needs.store.get(notifications, notificationId);
   if (!row) return null;
@@ -122,11 +136,17 @@ export async function programmeOf(
   return made && encodeWav(made.pcm);
 }
 
-/** An alert tone as it is played, 8 kHz 16-bit mono WAV; null for silence. Rejects with CallerError for a tone there is not. */
-export async function toneAudio(tone: string, { audio }: Pick<ProgrammeNeeds, "audio">): Promise<Uint8Array | null> {
+/** An alert tone as it is played; null for silence. Rejects with CallerError for a tone there is not. */
+export async function toneProgramme(tone: string, { audio }: Pick<ProgrammeNeeds, "audio">): Promise<Programme | null> {
   const once = { gapMs: GAP_MS, repetitions: 1, repetitionPauseMs: 0, volumeDb: 0 };
   const programme = await audio.prepare({ ...once, tone, recording: null });
-  return programme.packets > 0 ? encodeWav(programme.pcm) : null;
+  return programme.packets > 0 ? programme : null;
+}
+
+/** The same as a file: 8 kHz 16-bit mono WAV. */
+export async function toneAudio(tone: string, needs: Pick<ProgrammeNeeds, "audio">): Promise<Uint8Array | null> {
+  const programme = await toneProgramme(tone, needs);
+  return programme && encodeWav(programme.pcm);
 }
 
 /** A recording by itself as it would be played, 8 kHz 16-bit mono WAV. Rejects with CallerError for one that can't be played. */

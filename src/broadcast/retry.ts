@@ -28,7 +28,7 @@ export async function openAgain(notificationId: string, by: By, needs: StageNeed
       if (devices === 0) throw new ConflictError("Every device was reached: there is nothing to send again.");
       // Later than any row has ended, so that rows of this try can be told from those before it.
       const retriedAt = Math.max(clock.now(), (row.settledAt ?? 0) + 1);
-      const notAfter = usefulUntil({ ...row, createdAt: retriedAt });
+      const notAfter = usefulUntil({ ...row, createdAt: retriedAt, initiationSourceType: null });
       const anew = { t0: null, streamEndedAt: null, settledAt: null, audioGroup: null, audioPort: null };
       const after = tx.update(notifications, notificationId, {}, by, { ...anew, retriedAt, notAfter });
       forgetLevels(tx, row.pk);

@@ -104,15 +104,16 @@ export function readSendingProfile(settings: readonly ProfileSetting[]): Sending
 }
 
 /**
- * The one scale 0..9: critical is 0, the emergency class; bells are 4; else the profile's priority, 5 without one.
+ * The one scale 0..9: critical is 0, the emergency class; live pages are 3, bells 4; else the profile's priority, 5 without one.
  * @source interfaces.md, Priorities
  */
 export function priorityLevelOf(
   priority: "critical" | "normal",
-  source: NotificationSource,
+  { source, isLive = false }: { source: NotificationSource; isLive?: boolean },
   profile: Pick<SendingProfile, "priority">,
 ): number {
   if (priority === "critical") return 0;
+  if (isLive) return 3;
   if (source === "bell-schedule") return 4;
   return Math.min(9, profile.priority ?? 5);
 }

@@ -137,6 +137,8 @@ export function createSound(needs: SoundNeeds): Sound {
     }),
   ];
 
+  programme.closed?.addEventListener("abort", () => over || finish(), { once: true });
+
   return {
     get t0() {
       return t0;

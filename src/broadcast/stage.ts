@@ -6,6 +6,7 @@ import type { Log } from "../base/log.ts";
 import type { Activations } from "../devices/activation-groups.ts";
 import type { Memberships } from "../devices/memberships.ts";
 import type { By, Store, Transaction } from "../store/store.ts";
+import type { LivePages } from "./live-pages.ts";
 import type { Providers } from "./providers.ts";
 import type { Speech } from "./speech.ts";
 
@@ -27,6 +28,8 @@ export interface StageNeeds {
   providers: Providers;
   /** Absent where nothing speaks. */
   speech?: Pick<Speech, "of">;
+  /** Absent where nobody can speak. */
+  livePages?: Pick<LivePages, "programmeOf">;
   /** Which devices groups have. */
   memberships: Pick<Memberships, "members">;
   /** Which appliance activates which devices. */

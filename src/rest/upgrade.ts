@@ -1,14 +1,15 @@
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { createHostCheck, isOwnOrigin } from "../access/hosts.ts";
-import type { Access, Principal } from "../access/principal.ts";
+import { type Access, actorOf, type Principal } from "../access/principal.ts";
 import { tokenInCookie } from "../access/session-cookie.ts";
-import { CallerError, invalidValue, notFound } from "../base/errors.ts";
+import { CallerError, forbidden, invalidValue, notFound } from "../base/errors.ts";
 import { newId } from "../base/ids.ts";
 import type { Settings } from "../settings/schema.ts";
+import type { By } from "../store/store.ts";
 import { tokenOf } from "./bearer.ts";
 import { answerOf, unauthorized, wrongHost } from "./error-answer.ts";
-import { splitTarget } from "./incoming.ts";
+import { addressOf, splitTarget } from "./incoming.ts";
 import { parseQuery, type Query, singleText } from "./query.ts";
 
 /** What an HTTP server does with a request that wants to leave HTTP. */
@@ -25,17 +26,20 @@ export interface UpgradeNeeds {
     head: Buffer,
     follower: { principal: Principal; since: number | null; domainId: string | null },
   ): void;
+  /** Goes on with somebody who may speak live; may throw what the API would answer. */
+  speak(request: IncomingMessage, socket: Duplex, head: Buffer, by: By): void;
   /** Goes on with an appliance that wants to be linked; null where none can be. */
   link?: ((request: IncomingMessage, socket: Duplex, head: Buffer) => void) | null;
 }
 
 /** The addresses that are no resources: their answers are streams. */
 const LIVE = "/api/live";
+const LIVE_PAGE = "/api/live-page";
 /** @source replication.md 6 */
 const LINK = "/api/onprem/v1/link";
 
-/** Judges who asks for the live feed as the API judges its callers, and refuses in the API's error form. */
-export function createUpgrade({ access, settings, follow, link }: UpgradeNeeds): UpgradeListener {
+/** Judges who asks for the live feed, or to speak, as the API judges its callers, and refuses in the API's error form. */
+export function createUpgrade({ access, settings, follow, speak, link }: UpgradeNeeds): UpgradeListener {
   const isOurs = createHostCheck({ listen: settings.listen, hosts: settings.api.hosts });
   return (request, socket, head) => {
     socket.on("error", () => socket.destroy());
@@ -43,12 +47,16 @@ export function createUpgrade({ access, settings, follow, link }: UpgradeNeeds):
       if (!isOurs({ host: request.headers.host ?? null, localAddress: request.socket.localAddress })) throw wrongHost();
       const { path, search } = splitTarget(request.url ?? "/");
       if (path === LINK && link) return link(request, socket, head);
-      if (path !== LIVE) throw notFound();
+      if (path !== LIVE && path !== LIVE_PAGE) throw notFound();
       const query = parseQuery(search);
       const principal = callerOf(request, query, access);
       const domainId = singleText(query, "domain") || null;
       // Refuses a domain in which the caller may not act.
-      access.scopeOf(principal, domainId);
+      const scope = access.scopeOf(principal, domainId);
+      if (path === LIVE_PAGE) {
+        if (!scope.allows("post", "/live-pages")) throw forbidden();
+        return speak(request, socket, head, { actor: actorOf(principal, addressOf(request)), scope });
+      }
       follow(request, socket, head, { principal, since: sinceOf(query), domainId });
     } catch (error) {
       refuse(socket, error);

@@ -125,6 +125,12 @@ export const settingsSchema = z
           .default("239.192.17.0/24")
           .describe("Groups kept free for emergencies; must not overlap the other range."),
         ttl: z.int().min(1).max(255).default(16).describe("Routers that a multicast packet may pass."),
+        livePageSeconds: z
+          .int()
+          .min(10)
+          .max(900)
+          .default(300)
+          .describe("How long somebody may speak live before the page is ended."),
       })
       .prefault({}),
     bells: z
@@ -172,6 +178,37 @@ export const settingsSchema = z
       .describe(
         "Appliances of one organisation that cover for each other; each must have been enrolled with its cloud.",
       ),
+    cloud: z
+      .strictObject({
+        address: publicUrl
+          .nullable()
+          .default(null)
+          .describe("Base URL of the cloud that the appliance is linked to; null = that of the enrolment."),
+        proxy: publicUrl
+          .nullable()
+          .default(null)
+          .describe(
+            "HTTP proxy on the way to the cloud, which is asked for a tunnel; null = that of HTTPS_PROXY, HTTP_PROXY and NO_PROXY in the environment, which may also hold a name and password.",
+          ),
+        authority: z
+          .string()
+          .refine(isAbsolute, "must be an absolute path")
+          .nullable()
+          .default(null)
+          .describe(
+            "File (PEM) of the authority that signed the cloud's certificate; null = a public one, or the organisation's own.",
+          ),
+        heartbeatSeconds: z
+          .int()
+          .min(5)
+          .max(60)
+          .default(20)
+          .describe(
+            "How often both sides of the link say that they live; after 2¼ times that in silence it is made anew.",
+          ),
+      })
+      .prefault({})
+      .describe("The way to the cloud, for an appliance that is linked to one."),
     heartbeat: z
       .strictObject({
         url: publicUrl

@@ -18,20 +18,23 @@ import { setEscalations } from "../escalations.ts";
 import { type PreviewNeeds, writePreview } from "../preview.ts";
 import { profileFor, settingsIn } from "../profile-behaviour.ts";
 import { extensionSettings } from "../profile-settings.ts";
+import { LIVE_PAGE } from "../programme.ts";
 import { priorityLevelOf, readSendingProfile } from "../sending-profile.ts";
 import { withSingleDevices } from "../single-devices.ts";
 import type { NextStage, StageNeeds } from "../stage.ts";
 
 /** How long an unsent delivery is of use when the message does not expire. @source replication.md, amendment (c) */
-const USEFUL_MS = { emergency: 15 * 60_000, routine: 2 * 60_000 } as const;
+const USEFUL_MS = { emergency: 15 * 60_000, routine: 2 * 60_000, livePage: 15_000 } as const;
 
 /** Epoch ms after which an unsent delivery of a message that is sent at `createdAt` is of no use. */
 export function usefulUntil({
   expiresAt,
   priorityLevel,
   createdAt,
-}: Pick<NotificationRow, "expiresAt" | "priorityLevel" | "createdAt">): number {
-  return expiresAt ?? createdAt + USEFUL_MS[priorityLevel === 0 ? "emergency" : "routine"];
+  initiationSourceType,
+}: Pick<NotificationRow, "expiresAt" | "priorityLevel" | "createdAt" | "initiationSourceType">): number {
+  const routine = initiationSourceType === LIVE_PAGE ? "livePage" : "routine";
+  return expiresAt ?? createdAt + USEFUL_MS[priorityLevel === 0 ? "emergency" : routine];
 }
 
 /** What accepting a message needs. */
@@ -127,9 +130,10 @@ function sendingValues(message: Partial<NotificationRow>, by: By, options: SendO
   const settings = extensionSettings(chosen && settingsIn(chosen), message.extensionSettingsOverrides);
   checkOverrides(message.extensionSettingsOverrides, needs);
   const profile = readSendingProfile(settings);
-  const priorityLevel = priorityLevelOf(message.priority ?? "normal", options.source, profile);
+  const priorityLevel = priorityLevelOf(message.priority ?? "normal", options, profile);
+  const initiationSourceType = options.isLive ? LIVE_PAGE : null;
   const expiresAt = message.expiration ? sentAt + message.expiration * 1_000 : null;
-  const until = usefulUntil({ expiresAt, priorityLevel, createdAt: sentAt });
+  const until = usefulUntil({ expiresAt, priorityLevel, createdAt: sentAt, initiationSourceType });
   const notAfter = held && priorityLevel > 0 ? Math.min(until, held.at + held.usefulMs) : until;
   const stage: NextStage = message.draft ? "draft" : "resolve";
   return {
@@ -139,6 +143,7 @@ function sendingValues(message: Partial<NotificationRow>, by: By, options: SendO
     updatedAt: now,
     effectiveSettings: JSON.stringify(settings),
     notificationSource: options.source,
+    initiationSourceType,
     initiatorId: by.actor.userId,
     initiatingEndpointId: needs.endpointId(),
     expiresAt,

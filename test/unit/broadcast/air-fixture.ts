@@ -274,6 +274,7 @@ export async function openAir(fixture: BroadcastFixture): Promise<AirFixture> {
       interfaceAddress: "127.0.0.1",
       ttl: 16,
       baseUrl: () => "https://bells.example.org",
+      livePageMs: 60_000,
     };
     return createBroadcaster(given);
   };

@@ -91,6 +91,12 @@ describe("sendingProfileOf", () => {
     ["normal", "api", 1, 1],
     ["normal", "alarm", 40, 9],
   ] as const)("gives %s from %s with priority %j the level %d", (priority, source, own, level) => {
-    expect(priorityLevelOf(priority, source, { priority: own })).toBe(level);
+    expect(priorityLevelOf(priority, { source }, { priority: own })).toBe(level);
+  });
+
+  it("puts who speaks live before bells, and behind emergencies", () => {
+    const live = { source: "api", isLive: true } as const;
+    expect(priorityLevelOf("normal", live, { priority: 1 })).toBe(3);
+    expect(priorityLevelOf("critical", live, { priority: null })).toBe(0);
   });
 });

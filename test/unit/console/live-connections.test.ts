@@ -53,7 +53,10 @@ beforeEach(async () => {
   });
   feed = createLiveFeed(changes);
   server = createServer();
-  server.on("upgrade", createUpgrade({ access, settings: defaultSettings(), follow: feed.accept }));
+  server.on(
+    "upgrade",
+    createUpgrade({ access, settings: defaultSettings(), follow: feed.accept, speak: () => undefined }),
+  );
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   url = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   adminToken = (await createToken(store, fixture.adminId, { name: "test" }, fixture.system)).token;

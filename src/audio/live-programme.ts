@@ -1,0 +1,83 @@
+import { decodeMuLaw, encodeMuLaw } from "./mulaw.ts";
+import type { Programme } from "./programme.ts";
+import { PACKET_BYTES } from "./rtp.ts";
+import { samplesFor, toPcm } from "./samples.ts";
+
+/**
+ * A programme that is being spoken while it is sent: the opening (a tone) is there from the beginning, the voice is
+ * written into the memory that the streams read, shortly before the moment at which it leaves.
+ */
+export interface LiveProgramme {
+  readonly programme: Programme;
+  /** Its first packet leaves at `t0MonotonicMs` of the clock that is never set; what is spoken before that is not heard. */
+  begin(t0MonotonicMs: number): void;
+  /** Whether the opening is over at `nowMs` (monotonic), so that what is spoken is heard. */
+  isHeard(nowMs: number): boolean;
+  /** Takes what was spoken up to now (8 kHz, full scale 1); false when nobody will hear it, for it came too early or all is full. */
+  take(samples: Float32Array, nowMs: number): boolean;
+  /** Ms until the last that was taken has left; 0 when it has. */
+  restMs(nowMs: number): number;
+  /** Ends the programme. */
+  close(): void;
+  /** What has been spoken, in pieces of a second, 8 kHz 16 bits. */
+  spoken(): Iterable<Int16Array>;
+}
+
+/**
+ * How far ahead of its packet the voice is written: two packets for the streamer and one for a network that is not even.
+ * own choice: an interruption that is longer is heard as one.
+ */
+const LEAD_MS = 60;
+/** Nearer to its packet the voice comes too late, and goes on with the full lead. */
+const LEAST_LEAD_MS = 20;
+/** What came late all at once, or from a fast clock, is left out rather than heard so much later. own choice */
+const MOST_LEAD_MS = 200;
+/** Both kinds of silence are 0; this one has no bits set on the wire. @source ITU-T G.711 table 2a */
+const SILENCE = 0xff;
+
+/** Makes a programme of the opening and up to `longestMs` of speech. */
+export function createLiveProgramme(hash: string, opening: Programme | null, longestMs: number): LiveProgramme {
+  const from = opening?.payload.length ?? 0;
+  const packets = Math.ceil((from + samplesFor(longestMs)) / PACKET_BYTES);
+  const payload = new Uint8Array(new SharedArrayBuffer(packets * PACKET_BYTES)).fill(SILENCE);
+  payload.set(opening?.payload ?? []);
+  const closed = new AbortController();
+  const programme: Programme = {
+    hash,
+    pcm: opening?.pcm ?? new Int16Array(0),
+    payload,
+    packets,
+    durationMs: (packets * PACKET_BYTES) / samplesFor(1),
+    closed: closed.signal,
+  };
+  let t0Ms: number | null = null;
+  /** Where the next sample goes. */
+  let next = from;
+  /** The sample that leaves at a moment. */
+  const placeAt = (nowMs: number): number => (t0Ms === null ? -1 : samplesFor(nowMs - t0Ms));
+
+  return {
+    programme,
+    begin(t0MonotonicMs) {
+      t0Ms = t0MonotonicMs;
+    },
+    isHeard: (nowMs) => placeAt(nowMs) >= from,
+    take(samples, nowMs) {
+      const place = placeAt(nowMs);
+      if (place < from || closed.signal.aborted) return false;
+      if (next < place + samplesFor(LEAST_LEAD_MS)) next = place + samplesFor(LEAD_MS);
+      const room = Math.min(place + samplesFor(MOST_LEAD_MS), payload.length) - next;
+      const taken = samples.subarray(0, Math.max(0, room));
+      encodeMuLaw(toPcm(taken), payload.subarray(next, next + taken.length));
+      next += taken.length;
+      return taken.length > 0;
+    },
+    restMs: (nowMs) => (t0Ms === null ? 0 : Math.max(0, (next - placeAt(nowMs)) / samplesFor(1))),
+    close: () => closed.abort(),
+    *spoken() {
+      for (let at = from; at < next; at += samplesFor(1_000)) {
+        yield decodeMuLaw(payload.subarray(at, Math.min(at + samplesFor(1_000), next)));
+      }
+    },
+  };
+}
