@@ -2,6 +2,7 @@ import type { Reader } from "../store/store.ts";
 import type { Delivery, DeliveryOwner, Hearing } from "./delivery.ts";
 import { isReached } from "./proof.ts";
 import { APPLIANCES, type Providers } from "./providers.ts";
+import { sendingOf } from "./sendings.ts";
 
 /** Rows of one page: a few ms of the event loop. */
 const PAGE_ROWS = 250;
