@@ -143,6 +143,8 @@ describe("an appliance that is linked to a cloud", () => {
     expect(lines.map(({ level, reason }) => [level, reason])).toEqual([["sent", null]]);
     const played = (await site.call<{ data: { subject: string }[] }>("GET", "/notifications")).body.data;
     expect(played.map(({ subject }) => subject)).toEqual(["Lunch"]);
+    const lastLevel = async (): Promise<unknown> => (await hub.call("GET", `${at}/${device}`)).body.lastLevel;
+    expect(await until(lastLevel, (found) => found !== null)).toBe("sent");
   });
 
   it("carries out orders that are given in the cloud, and says what became of them", async () => {

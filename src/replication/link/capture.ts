@@ -45,14 +45,16 @@ const TOLD_AT_END: ReadonlySet<string> = new Set(["deliveries", "notification-re
 export function createSiteRecorder({ work, clock, types, endpoint }: SiteCaptureNeeds): Recorder {
   return (written, tx, by) => {
     const change = changeOf(written);
-    if (!change || TOLD_AT_END.has(change.type) || isOfCloud(change, tx)) return;
+    if (!change || TOLD_AT_END.has(change.type)) return;
+    const isTheirs = isOfCloud(change, tx);
+    if (change.type === notifications.name && justSettled(change)) markUntold(tx, change.id, isTheirs);
+    if (isTheirs) return;
     const cls = types.classOf(change.type);
     if (cls === "A") requireAllowedHere(written, by);
     // What was true once stays so in the cloud's history.
     if (written.resource.replicate === "D" && !change.after) return;
     const isConfiguration = cls === "A" || cls === "B";
     work.within(tx, record(change, isConfiguration, by.actor.userId ?? by.actor.name));
-    if (change.type === notifications.name && justSettled(change)) markUntold(tx, change.id);
     tellAfterCommit(tx);
   };
 

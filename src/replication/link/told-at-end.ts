@@ -3,6 +3,7 @@ import type { Events } from "../../base/events.ts";
 import { newId } from "../../base/ids.ts";
 import deliveries from "../../resources/broadcasts/deliveries.ts";
 import notificationRecipients from "../../resources/broadcasts/notification-recipients.ts";
+import devices from "../../resources/devices/devices.ts";
 import { tableOf } from "../../schema/catalogue.ts";
 import type { AnyResource } from "../../schema/resource.ts";
 import type { RoomTable, Store, Transaction } from "../../store/store.ts";
@@ -28,14 +29,37 @@ export interface ToldAtEndNeeds {
   onFault(error: unknown): void;
 }
 
-/** Who was reached, device by device and person by person: written in bulk, told once. @source interfaces.md, Ledger levels */
-const LISTS = [notificationRecipients, deliveries] as const;
+/** A list that is told: its rows, by the keys of rows of the message. */
+interface List {
+  resource: AnyResource;
+  rows: string;
+}
+
+const ofMessage = (resource: AnyResource): List => ({
+  resource,
+  rows: `SELECT r.pk, r.id FROM ${tableOf(resource)} r`,
+});
+
+/**
+ * Who was reached, device by device and person by person, and what that says of the devices: written in bulk, told once.
+ * @source interfaces.md, Ledger levels
+ */
+const LISTS: readonly List[] = [
+  ofMessage(notificationRecipients),
+  ofMessage(deliveries),
+  { resource: devices, rows: "SELECT r.pk, d.id FROM deliveries r JOIN main.devices d ON d.pk = r.device_pk" },
+];
+const DEVICES = LISTS.length - 1;
 /** Rows that are told in one transaction. own choice: some ms */
 const AT_ONCE = 100;
 
-/** Remembers, in the transaction that settles a message, that its ledger is to be told. */
-export function markUntold(tx: Transaction, notificationId: string): void {
-  tx.run("INSERT OR REPLACE INTO repl_untold (notification, list, after) VALUES (?, 0, 0)", notificationId);
+/**
+ * Remembers, in the transaction that settles a message, that its ledger is to be told; of a message that the cloud had
+ * carried out, which tells of it itself, only what it says of the devices.
+ */
+export function markUntold(tx: Transaction, notificationId: string, isOfCloud: boolean): void {
+  const list = isOfCloud ? DEVICES : 0;
+  tx.run("INSERT OR REPLACE INTO repl_untold (notification, list, after) VALUES (?, ?, 0)", notificationId, list);
 }
 
 /** Tells the ledgers of settled messages in slices, also those that an earlier run left. */
@@ -55,19 +79,20 @@ export function createToldAtEnd(needs: ToldAtEndNeeds): { follow(events: Events)
     const next = tx.one<{ notification: string; list: number; after: number }>("SELECT * FROM repl_untold LIMIT 1");
     if (!next) return false;
     const { notification, list, after } = next;
-    const resource = LISTS[list];
-    if (!resource) {
+    const told = LISTS[list];
+    if (!told) {
       tx.run("DELETE FROM repl_untold WHERE notification = ?", notification);
       return true;
     }
     const rows = tx.all<{ pk: number; id: string }>(
-      `SELECT pk, id FROM ${tableOf(resource)}
-       WHERE notification_pk = (SELECT pk FROM notifications WHERE id = ?) AND pk > ? ORDER BY pk LIMIT ${AT_ONCE}`,
+      `${told.rows} WHERE r.notification_pk = (SELECT pk FROM notifications WHERE id = ?) AND r.pk > ?
+       ORDER BY r.pk LIMIT ${AT_ONCE}`,
       notification,
       after,
     );
+    const { resource } = told;
     for (const { id } of rows) {
-      const row = tx.get(resource as AnyResource, id) as Readonly<Record<string, unknown>> | null;
+      const row = tx.get(resource, id) as Readonly<Record<string, unknown>> | null;
       if (!row) continue;
       const write = {
         type: resource.name,
