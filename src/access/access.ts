@@ -1,5 +1,7 @@
 import type { Clock } from "../base/clock.ts";
+import { CallerError } from "../base/errors.ts";
 import type { Events } from "../base/events.ts";
+import { isUuid, newId } from "../base/ids.ts";
 import domains from "../resources/domains/domains.ts";
 import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
@@ -16,7 +18,7 @@ import { builtInProvider } from "./identity-providers.ts";
 import { isLocked, type LockWindow } from "./locks.ts";
 import type { Access, Carrier, Principal } from "./principal.ts";
 import { idleTimeoutMs } from "./session.ts";
-import { hashToken, type UserToken } from "./tokens.ts";
+import { hashToken, newToken, type UserToken } from "./tokens.ts";
 import { type CompileScope, compileScope, systemScope } from "./user-scope.ts";
 
 /** What `createAccess` needs. */
@@ -34,6 +36,8 @@ const LONGEST_TOKEN = 512;
 /** Tokens kept compiled; beyond it the oldest goes. */
 const MOST_KEPT = 10_000;
 const FLUSH_MS = 60_000;
+/** What a request that comes from elsewhere may take. own choice */
+const LENT_MS = 30_000;
 
 interface Entry {
   principal: Omit<Principal, "accessToken">;
@@ -112,6 +116,15 @@ export function createAccess({ store, catalogue, clock, events, compile }: Acces
     identityProvider() {
       const rootId = everything.domainId;
       return rootId === null ? null : builtInProvider(rootId);
+    },
+    lend(userId) {
+      const user = isUuid(userId) ? store.get(users, userId) : null;
+      if (!user) throw new CallerError("unauthorized", "There is no such user here.");
+      const { token, tokenHash } = newToken();
+      const { pk: userPk, name, email, lock } = user;
+      const principal = { userId, userPk, name, email, tokenId: newId(), scopes: null };
+      keep(entries, tokenHash, { principal, carrier: "bearer", expires: clock.now() + LENT_MS, lock, idle: null });
+      return { token, end: () => void entries.delete(tokenHash) };
     },
     systemBy: (name) => ({ actor: { kind: "system", userId: null, name, address: null }, scope: everything }),
     close() {

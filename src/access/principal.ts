@@ -40,6 +40,11 @@ export interface Access {
   scopeOf(principal: Principal, domain: string | null): Scope;
   /** The built-in identity provider, as sessions name it; its id is the audience of client credentials. Null before `init`. */
   identityProvider(): IdentityProvider | null;
+  /**
+   * Lets one request be made in the name of a user who proved elsewhere in the organisation who it is: a token that lies in
+   * no database, and what ends it. Throws `unauthorized` for a user that there is not.
+   */
+  lend(userId: string): { token: string; end(): void };
   /** All rights, in the name of the room `name`, for writes that nobody asked for in person. */
   systemBy(name: string): By;
   /** Forgets everything compiled and stops listening for changes. */

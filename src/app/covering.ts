@@ -5,8 +5,9 @@ import type { Log } from "../base/log.ts";
 import type { HealthReason, HealthSource } from "../health/health.ts";
 import { createCoverGroups } from "../replication/failover/cover-groups.ts";
 import { createFailover, type Failover } from "../replication/failover/failover.ts";
-import { createLan, type Lan } from "../replication/failover/lan.ts";
-import { type OwnIdentity, readIdentity } from "../replication/identity/own-identity.ts";
+import { createLan, type Lan, type LanIdentity } from "../replication/failover/lan.ts";
+import type { Lease } from "../replication/frames.ts";
+import type { LinkedCircle, SiteLink } from "../replication/link/site-link.ts";
 import notifications from "../resources/broadcasts/notifications.ts";
 import endpointActivities from "../resources/devices/endpoint-activities.ts";
 import endpoints from "../resources/devices/endpoints.ts";
@@ -19,7 +20,6 @@ import { ownVersion } from "./version.ts";
 
 /** What covering for other appliances needs. */
 export interface CoveringNeeds {
-  dataDir: string;
   store: Store;
   settings: Pick<Settings, "failover">;
   clock: Clock;
@@ -29,6 +29,8 @@ export interface CoveringNeeds {
   endpointId(): string;
   /** The cloud is connected. */
   hasCloud(): boolean;
+  /** This appliance's end of the link; null at a cloud, which covers for nobody. */
+  link: Pick<SiteLink, "identity" | "revoked" | "tell" | "heardElsewhere"> | null;
 }
 
 /** How this appliance and its neighbours cover for each other. */
@@ -37,6 +39,8 @@ export interface Covering extends Pick<Failover, "status" | "isReachable" | "has
   acts(groupId: string): boolean;
   /** Whose turn a held message is. */
   turn(notificationId: string, at: number): "go" | "wait" | "stand-down";
+  /** What the link has to do with it. */
+  circle: LinkedCircle;
   source: HealthSource;
   /** Rejects with Node's error for a taken address. */
   start(): Promise<void>;
@@ -46,26 +50,38 @@ export interface Covering extends Pick<Failover, "status" | "isReachable" | "has
 /** Clocks that differ by more ring at different moments. @source replication.md 10 */
 const CLOCKS_DIFFER_MS = 2_000;
 
+/** What the cloud says of another holder is believed until it would say it again. own choice: two of its answers */
+const HELD_ELSEWHERE_MS = 10_000;
+
 /** Makes it; nobody is told anything before `start`. */
 export function createCovering(needs: CoveringNeeds): Covering {
-  const { store, clock, events, log, settings, endpointId } = needs;
-  const identity = settings.failover.listen === null ? null : readIdentity(needs.dataDir);
+  const { store, clock, events, log, settings, endpointId, link } = needs;
+  const isListening = settings.failover.listen !== null && link?.identity() !== null;
   const groups = createCoverGroups({ reader: store, events, ownId: endpointId });
   const forgetters: (() => void)[] = [groups.stop];
   let lan: Lan | null = null;
+  const leases = new Map<string, { lease: Lease; until: number }>();
+  const leaseOf = (groupId: string): Lease | null => {
+    const found = leases.get(groupId);
+    return found && clock.monotonicMs() < found.until ? found.lease : null;
+  };
   // The endpoint is known from the start on: the data were set up before.
   const failover = createFailover({
     ...{ ownId: endpointId(), version: ownVersion(), boot: newId(), clock, groups: groups.all },
-    lease: () => null,
+    lease: leaseOf,
     hasCloud: needs.hasCloud,
     hasNetwork: () => ownAddresses().length > 0,
-    send: (beat) => lan?.send(beat),
-    heardElsewhere: () => undefined,
+    send(beat) {
+      lan?.send(beat);
+      // By the cloud as well: a neighbour may be heard by one way alone.
+      if (groups.all().length > 0) link?.tell(beat);
+    },
+    heardElsewhere: (id) => link?.heardElsewhere(id),
     hasBegun: (id) => (store.get(notifications, id)?.t0 ?? null) !== null,
     doubled: (id, why) => record(id, "doubled", why, "warn"),
     tookOver: (id) => record(id, "takeover", "It is sounded in the place of another appliance.", "info"),
   });
-  lan = identity && makeLan(needs, identity, failover);
+  lan = isListening && link ? makeLan(needs, link, failover) : null;
 
   function record(notificationId: string, what: string, message: string, severity: "info" | "warn"): void {
     log.warn({ notificationId, what }, message);
@@ -94,6 +110,17 @@ export function createCovering(needs: CoveringNeeds): Covering {
         covers.map(({ cover }) => cover),
       );
     },
+    circle: {
+      // Who acts has the lease; who hears nobody act asks who has it.
+      wanted: () => groups.all().flatMap(({ id }) => (failover.isLeaseWanted(id) ? [id] : [])),
+      hasContact: failover.hasContact,
+      leased(lease, until) {
+        const isOwn = lease.holder === endpointId();
+        leases.set(lease.group, { lease, until: isOwn ? until : clock.monotonicMs() + HELD_ELSEWHERE_MS });
+      },
+      heard: failover.take,
+      trustChanged: () => lan?.trustChanged(),
+    },
     source: () => faultsOf(needs, { failover, hasLan: lan !== null, groups: groups.all().length }),
     async start() {
       forgetters.push(
@@ -111,14 +138,19 @@ export function createCovering(needs: CoveringNeeds): Covering {
   };
 }
 
-function makeLan({ clock, log, settings }: CoveringNeeds, identity: OwnIdentity, failover: Failover): Lan {
+function makeLan(
+  { clock, log, settings }: CoveringNeeds,
+  { identity, revoked }: NonNullable<CoveringNeeds["link"]>,
+  failover: Failover,
+): Lan {
   const { listen, peers } = settings.failover;
   const read = (address: string): ListenAddress => parseListen(address) as ListenAddress;
   return createLan({
-    ...{ clock, log, identity, take: failover.take, beat: failover.beat },
+    ...{ clock, log, take: failover.take, beat: failover.beat },
+    identity: () => identity() as LanIdentity,
     listen: read(listen as string),
     peers: peers.map(read),
-    isRevoked: () => false,
+    isRevoked: revoked.has,
   });
 }
 

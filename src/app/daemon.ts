@@ -1,3 +1,4 @@
+import type { RequestListener } from "node:http";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { createOAuth } from "../access/oauth.ts";
@@ -48,8 +49,8 @@ import endpoints from "../resources/devices/endpoints.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
 import { createApi } from "../rest/api.ts";
 import { builtConsoleFolder } from "../rest/console-files.ts";
-import { zoneFor } from "../rest/local-time.ts";
 import { answerOf } from "../rest/error-answer.ts";
+import { zoneFor } from "../rest/local-time.ts";
 import { createUpgrade } from "../rest/upgrade.ts";
 import { createScenarios } from "../scenarios/scenarios.ts";
 import { SCENARIO_TABLES } from "../scenarios/unknown-devices.ts";
@@ -65,6 +66,7 @@ import { startControlSocket } from "./control-socket.ts";
 import { createCovering } from "./covering.ts";
 import { type Ending, stopInReverse } from "./ending.ts";
 import { createFirstRun } from "./first-run.ts";
+import { createForwarded } from "./forwarded.ts";
 import { completeGround } from "./init.ts";
 import { createLinking, LINK_TABLES, type Linking } from "./linking.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "./load-declarations.ts";
@@ -159,20 +161,27 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const { store, access, catalogue } = data;
   if (!isSetUp(store)) throw notSetUp(dataDir);
 
-  const server = await startServing({ dataDir, address, settings, clock, log });
+  const server = await startServing({ dataDir, address, settings, clock, log, isHub: options.isHub === true });
   end("server that was never opened", server.stop);
   const measurements = createMeasurements({ store, clock, log, machine: thisMachine(), dataDir });
   const endpointId = (): string => ownEndpoint(store);
-  // Set below: orders are carried out once all runs.
+  // Set below: orders and requests are carried out once all runs.
+  let listener: RequestListener;
   let phoneCache: PhoneCache;
   const rebuildPhones = () => phoneCache.rebuild();
   const canary = createCanary({ store, clock, log, ...sound });
   const isSilent = (): boolean => canary.isSilent;
   const operations = createOperations({ ...options, clock, events, data, endpointId, rebuildPhones, isSilent });
-  const linking = createLinking({ ...options, data, clock, events, endpointId, broadcaster: () => broadcaster });
-  const hasCloud = (): boolean => linking.report().link?.state === "connected";
+  const linking = createLinking({
+    ...{ ...options, data, clock, events, endpointId },
+    broadcaster: () => broadcaster,
+    circle: () => covering.circle,
+    request: createForwarded({ access, listener: () => listener, url: () => server.url }),
+  });
+  const hasCloud = (): boolean => linking.isConnected();
   const covering = createCovering({
-    ...{ dataDir, store, settings, clock, events, log, endpointId, hasCloud, by: access.systemBy("failover") },
+    ...{ store, settings, clock, events, log, endpointId, hasCloud, by: access.systemBy("failover") },
+    link: linking.site,
   });
   const missed = missedBells(store, clock, endpointId);
   const quietTests = createQuietTests({
@@ -328,6 +337,8 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
     phoneCache,
     scenarios,
     settings: served,
+    link: linking.desk,
+    policy,
     failover: covering.status,
     consoleFolder: builtConsoleFolder(),
   });
@@ -337,8 +348,9 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   webhooks.start();
   const { accept } = linking;
   const pages = createLivePageDoor({ broadcaster, log, explain: (error) => answerOf(error, newId()).body });
+  listener = api.callback();
   server.open(
-    api.callback(),
+    listener,
     createUpgrade({ access, settings: served, follow: live.accept, speak: pages.accept, link: accept }),
   );
   // First of all, nobody may ask for anything more; the server waits for the connections of consoles and event streams.

@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
+import { readFileSync } from "node:fs";
 import type { Clock } from "../base/clock.ts";
-import { invalidValue, requiredValue } from "../base/errors.ts";
+import { invalidValue, requiredValue, UpstreamError } from "../base/errors.ts";
 import type { Events } from "../base/events.ts";
 import type { Log } from "../base/log.ts";
 import type { Broadcaster } from "../broadcast/broadcaster.ts";
@@ -8,19 +9,31 @@ import type { Providers } from "../broadcast/providers.ts";
 import type { HealthSource } from "../health/health.ts";
 import { HUB_COLLECTIONS, SITE_COLLECTIONS } from "../replication/collections.ts";
 import { IDENTITY_COLLECTIONS } from "../replication/identity/enrolment.ts";
-import { createHubLink, type HubLink } from "../replication/link/hub-link.ts";
-import { createSiteLink, type LinkReport, type SiteLink } from "../replication/link/site-link.ts";
+import { createHubLink, type HubLink, type HubLinkNeeds } from "../replication/link/hub-link.ts";
+import { PRESENCES } from "../replication/link/presence.ts";
+import {
+  type CloudWay,
+  createSiteLink,
+  type LinkedCircle,
+  type LinkReport,
+  type SiteLink,
+} from "../replication/link/site-link.ts";
 import { TOLD_AT_END_TABLE } from "../replication/link/told-at-end.ts";
-import { tablesOf } from "../replication/sqlite-work.ts";
+import { createSqliteWork, tablesOf } from "../replication/sqlite-work.ts";
+import { createLinkDesk, type LinkDesk } from "../replication/view/link-desk.ts";
+import type { Collection } from "../replication/work.ts";
+import type { Settings } from "../settings/schema.ts";
 import type { RoomTable } from "../store/store.ts";
 import type { ApplianceData } from "./appliance.ts";
 import type { Order } from "./orders.ts";
+import { ownVersion } from "./version.ts";
 
 /** Tables of the room `replication`. */
 export const LINK_TABLES: readonly RoomTable[] = tablesOf([
   ...SITE_COLLECTIONS,
   ...HUB_COLLECTIONS,
   ...IDENTITY_COLLECTIONS,
+  PRESENCES as unknown as Collection<never>,
 ]).concat(TOLD_AT_END_TABLE);
 
 const RANDOM_STEPS = 2 ** 32;
@@ -37,6 +50,11 @@ export interface LinkingNeeds {
   endpointId(): string;
   /** Called once all runs. */
   broadcaster(): Broadcaster;
+  settings: Pick<Settings, "cloud">;
+  /** Called once all runs. */
+  circle(): LinkedCircle;
+  /** Carries out, at a cloud, a request that came to an appliance. */
+  request: HubLinkNeeds["request"];
   /** Starts the daemon anew. */
   onRestart?: () => void;
 }
@@ -51,6 +69,10 @@ export interface Linking {
   beside(providers: Providers): Providers;
   hub: HubLink | null;
   site: SiteLink | null;
+  /** What people see of it and do about it. */
+  desk: LinkDesk;
+  /** The cloud is connected. */
+  isConnected(): boolean;
   orders: Readonly<Record<string, Order>>;
   start(): Promise<void>;
   stop(): void;
@@ -62,8 +84,21 @@ export function createLinking(needs: LinkingNeeds): Linking {
   const common = { ...needs, store: data.store, catalogue: data.catalogue, recording: data.recording };
   const by = data.access.systemBy("replication");
   const restart = (): void => needs.onRestart?.();
-  if (needs.isHub) return ofHub(createHubLink({ ...common, by }));
-  const site = createSiteLink({ ...common, by, random: () => randomInt(RANDOM_STEPS) / RANDOM_STEPS });
+  const { store, catalogue } = data;
+  const ends = { store, catalogue, clock, work: createSqliteWork(store, catalogue, by), restart };
+  const deskOf = (of: Pick<Linking, "site" | "hub">): LinkDesk =>
+    createLinkDesk({ ...ends, ...of, endpointId: needs.endpointId });
+  if (needs.isHub) {
+    const hub = createHubLink({ ...common, by });
+    return ofHub(hub, deskOf({ hub, site: null }));
+  }
+  const site = createSiteLink({
+    ...common,
+    by,
+    version: ownVersion(),
+    way: wayOf(needs.settings.cloud),
+    random: () => randomInt(RANDOM_STEPS) / RANDOM_STEPS,
+  });
   return {
     source: site.source,
     accept: null,
@@ -71,6 +106,8 @@ export function createLinking(needs: LinkingNeeds): Linking {
     beside: (providers) => providers,
     hub: null,
     site,
+    desk: deskOf({ site, hub: null }),
+    isConnected: site.isConnected,
     start: site.start,
     stop: site.stop,
     orders: {
@@ -95,7 +132,20 @@ export function createLinking(needs: LinkingNeeds): Linking {
   };
 }
 
-function ofHub(link: HubLink): Linking {
+/** Throws UpstreamError when the file can't be read. */
+function wayOf({ address, proxy, authority, heartbeatSeconds }: Settings["cloud"]): CloudWay {
+  return { address, proxy, authority: authority && readAuthority(authority), beatMs: heartbeatSeconds * 1_000 };
+}
+
+function readAuthority(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new UpstreamError("starting", `cloud.authority: ${path} can't be read.`, { path }, error);
+  }
+}
+
+function ofHub(link: HubLink, desk: LinkDesk): Linking {
   const nothing = { hub: null, mode: "solo", link: null, applied: null, queued: 0, parked: 0, certificateUntil: null };
   return {
     source: () => [],
@@ -104,6 +154,8 @@ function ofHub(link: HubLink): Linking {
     beside: link.beside,
     hub: link,
     site: null,
+    desk,
+    isConnected: () => false,
     start: link.start,
     stop: link.stop,
     orders: {

@@ -4,7 +4,13 @@ import { hostname } from "node:os";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { HealthSource } from "../health/health.ts";
-import { authorityPath, certificateFaults, prepareCertificate, readCertificate } from "../operations/certificates.ts";
+import {
+  authorityPath,
+  certificateFaults,
+  prepareAuthority,
+  prepareCertificate,
+  readCertificate,
+} from "../operations/certificates.ts";
 import { formatListen, type ListenAddress, parseListen } from "../settings/addresses.ts";
 import type { Settings } from "../settings/schema.ts";
 import { type MainServer, type ShownCertificate, startServer } from "./server.ts";
@@ -18,6 +24,8 @@ export interface ServingNeeds {
   settings: Pick<Settings, "tls" | "api" | "listen">;
   clock: Clock;
   log: Log;
+  /** It is the cloud of an organisation: its appliances show certificates of the own authority. */
+  isHub?: boolean;
 }
 
 /** The server of the API, and what belongs to its certificate. */
@@ -41,14 +49,16 @@ export async function startServing(needs: ServingNeeds): Promise<Serving> {
   }
   const names = namesOf(settings, [address, secureAddress]);
   await prepareCertificate(dataDir, names, clock.now());
-  const server = await startServer(secureAddress, clock, shownOf(dataDir));
+  const callers = needs.isHub ? { callers: (await prepareAuthority(dataDir, clock.now())).certificate } : {};
+  const shown = (): ShownCertificate => ({ ...shownOf(dataDir), ...callers });
+  const server = await startServer(secureAddress, clock, shown());
   const plain = await startServer(address, clock).catch(async (error: unknown) => {
     await server.stop();
     throw error;
   });
   const port = Number(new URL(server.url).port || 443);
   plain.open(sendOn(port, dataDir));
-  const reload = async (): Promise<void> => server.showCertificate(shownOf(dataDir));
+  const reload = async (): Promise<void> => server.showCertificate(shown());
   const renewing = clock.every(DAY_MS, () => {
     prepareCertificate(dataDir, names, clock.now())
       .then((isNew) => (isNew ? reload() : undefined))

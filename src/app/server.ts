@@ -38,6 +38,8 @@ export interface ShownCertificate {
   key: string;
   /** Browsers are told never to come without TLS again, which only a certificate that they trust may do. */
   strict: boolean;
+  /** Authority whose certificates callers may show; none is asked for unless given. Callers without one are served too. */
+  callers?: string;
 }
 
 /** TLS 1.2 with forward secrecy and authenticated encryption, and 1.3. @source RFC 9325 4.2 */
@@ -121,8 +123,9 @@ const LIMITS = {
   IncomingMessage: Request,
 };
 
-function secretsOf({ certificate, key }: ShownCertificate): { cert: string; key: string } {
-  return { cert: certificate, key };
+function secretsOf({ certificate, key, callers }: ShownCertificate) {
+  const asked = callers === undefined ? {} : { ca: callers, requestCert: true, rejectUnauthorized: false };
+  return { cert: certificate, key, ...asked };
 }
 
 /** Begins at most so many requests per turn, in their order; the others wait. */

@@ -1,14 +1,15 @@
 import type { Frame, Wire } from "./frames.ts";
+import type { Talk } from "./talk.ts";
 
 /** A socket as the lanes need it. */
-export interface Socket {
+export interface Socket<T> {
   /** Sends a frame; `done` is called once the next one may follow (the frame left the process). */
-  transmit(frame: Frame, done: () => void): void;
+  transmit(frame: T, done: () => void): void;
   close(code: string): void;
 }
 
 /** Frames of bulk data; everything else is small and goes first. */
-function isBulk(frame: Frame): boolean {
+function isBulk(frame: Frame | Talk): boolean {
   return frame.t === "snap" || (frame.t === "rows" && frame.feed !== "up.hot") || frame.t === "repair";
 }
 
@@ -16,9 +17,11 @@ function isBulk(frame: Frame): boolean {
  * Puts two lanes on one socket. At most one bulk frame is on its way, so that an alert waits behind no more than that
  * one, whatever else is to be sent.
  */
-export function createFrameLanes(socket: Socket): Wire {
-  const hot: Frame[] = [];
-  const bulk: Frame[] = [];
+export function createFrameLanes<T extends Frame | Talk = Frame>(
+  socket: Socket<T>,
+): Pick<Wire, "close"> & { send(frame: T): void } {
+  const hot: T[] = [];
+  const bulk: T[] = [];
   let isBusy = false;
   let isOpen = true;
 

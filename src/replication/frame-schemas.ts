@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type Frame, ORDER_KINDS } from "./frames.ts";
+import type { HubTalk, SiteTalk } from "./talk.ts";
 
 const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const time = z.number().min(-1e15).max(1e15);
@@ -131,6 +132,37 @@ const FROM_SITE = {
   err,
 } as const;
 
+/** A sha256 signature in DER, or a nonce; base64. */
+const secretText = z.string().min(1).max(1_000);
+/** One beat of a neighbour. own choice: a thousand ids each of what sounds and what is over */
+const beat = z.object({ t: z.literal("beat"), beat: z.string().min(2).max(131_072) });
+const question = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("renew"), request: z.string().min(1).max(10_000) }),
+  z.object({
+    kind: z.literal("request"),
+    userId: name,
+    method: z.enum(["POST", "PUT", "DELETE"]),
+    target: z.string().startsWith("/").max(8_192),
+    headers: z.record(z.string().max(200), z.string().max(8_192)),
+    body: z.string().max(4_000_000),
+  }),
+]);
+
+/** What is said beside the feeds, by who says it and by its `t`. */
+const TALK = {
+  hub: {
+    challenge: z.object({ t: z.literal("challenge"), nonce: secretText }),
+    revoked: z.object({ t: z.literal("revoked"), keys: z.array(sha256).max(100_000) }),
+    beat,
+    answer: z.object({ t: z.literal("answer"), ref: name, given: body.optional(), refused: z.string().optional() }),
+  },
+  site: {
+    proof: z.object({ t: z.literal("proof"), proof: secretText }),
+    beat,
+    ask: z.object({ t: z.literal("ask"), ref: name, of: question }),
+  },
+} as const;
+
 /** Who sends. */
 export type Sender = "hub" | "site";
 
@@ -160,6 +192,16 @@ export function readFrame(value: unknown, from: Sender): Read {
   return fault ? { fault } : { frame };
 }
 
+/** What the other side says beside the feeds; null for frames, and for what is not as it should be. */
+export function readTalk(value: unknown, from: "hub"): HubTalk | null;
+export function readTalk(value: unknown, from: "site"): SiteTalk | null;
+export function readTalk(value: unknown, from: Sender): HubTalk | SiteTalk | null {
+  const t = typeof value === "object" && value !== null ? (value as { t?: unknown }).t : undefined;
+  const known: Readonly<Record<string, z.ZodType>> = TALK[from];
+  const schema = typeof t === "string" && Object.hasOwn(known, t) ? known[t] : undefined;
+  return schema?.safeParse(value).success ? (value as HubTalk | SiteTalk) : null;
+}
+
 /** Rows of a feed lie between where the page begins and where it ends, each after the one before. */
 function orderFault(frame: Frame): string | null {
   if (frame.t !== "rows") return null;
@@ -173,6 +215,6 @@ function orderFault(frame: Frame): string | null {
 
 /** The JSON Schema (draft 2020-12) of all that one side may send, for those who write another end of the link. */
 export function frameSchema(from: Sender): object {
-  const frames = Object.values(from === "hub" ? FROM_HUB : FROM_SITE) as unknown as [z.ZodType, ...z.ZodType[]];
-  return z.toJSONSchema(z.union(frames));
+  const frames = Object.values({ ...(from === "hub" ? FROM_HUB : FROM_SITE), ...TALK[from] });
+  return z.toJSONSchema(z.union(frames as unknown as [z.ZodType, ...z.ZodType[]]));
 }

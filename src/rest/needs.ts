@@ -3,6 +3,7 @@ import type { Access } from "../access/principal.ts";
 import type { SignIn } from "../access/sign-in.ts";
 import type { Alarms } from "../alarms/alarms.ts";
 import type { Areas } from "../areas/areas.ts";
+import type { AddressPolicy } from "../base/address-policy.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { BellTimes } from "../bells/timetables.ts";
@@ -27,6 +28,7 @@ import type { Runs } from "../operations/runs.ts";
 import type { SettingsReport } from "../operations/settings-report.ts";
 import type { EventStream } from "../outbound/event-stream.ts";
 import type { ConfigFields, PluginRequest, PluginResponse } from "../plugin-api/index.ts";
+import type { LinkDesk } from "../replication/view/link-desk.ts";
 import type { Scenarios } from "../scenarios/scenarios.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { Settings } from "../settings/schema.ts";
@@ -98,6 +100,10 @@ export interface ApiNeeds {
   eventStream: EventStream;
   /** What this appliance knows of an endpoint. */
   failover(endpointId: string): FailoverStatus;
+  /** Links to other daemons of the organisation. */
+  link: LinkDesk;
+  /** Where URLs that users name may lead. */
+  policy: AddressPolicy;
   scenarios: Scenarios;
   signIn: SignIn;
   oauth: OAuth;

@@ -6,7 +6,8 @@ import type { CoverGroup } from "./circle.ts";
 export interface CoverGroupNeeds {
   reader: Reader;
   events: Events;
-  ownId(): string;
+  /** This appliance; null for those of all appliances. */
+  ownId: (() => string) | null;
 }
 
 /** The groups in which this appliance and others cover for each other. */
@@ -33,7 +34,7 @@ export function createCoverGroups({ reader, events, ownId }: CoverGroupNeeds): C
   ];
   return {
     all() {
-      known ??= read(reader).filter(({ members }) => members.length > 1 && members.includes(ownId()));
+      known ??= read(reader).filter(({ members }) => members.length > 1 && (!ownId || members.includes(ownId())));
       return known;
     },
     stop() {

@@ -50,6 +50,8 @@ export interface Failover {
   ended(id: string): void;
   /** Whether this appliance acts for a group; true for one that has no other member. */
   isActive(groupId: string): boolean;
+  /** Whether this appliance acts for a group, or hears nobody who does: it is to have the lease, or to know who has it. */
+  isLeaseWanted(groupId: string): boolean;
   /** Whether an appliance can act now. */
   isReachable(endpoint: string): boolean;
   /** A neighbour is heard. */
@@ -128,6 +130,10 @@ export function createFailover(needs: FailoverNeeds): Failover {
     isActive(groupId) {
       const [group] = groupsOf([groupId]);
       return group === undefined || circle.order(group)[0] === ownId;
+    },
+    isLeaseWanted(groupId) {
+      const holder = circle.role(groupId)?.holder;
+      return holder === undefined || holder === ownId || !circle.isAlive(holder);
     },
     isReachable: circle.isAlive,
     hasContact,

@@ -6,11 +6,15 @@ import { endpointFacts } from "../identity/certificate-facts.ts";
 import type { OwnIdentity } from "../identity/own-identity.ts";
 import { type Beat, readBeat } from "./beats.ts";
 
+/** Who an appliance is to its neighbours. */
+export type LanIdentity = Pick<OwnIdentity, "key" | "certificate" | "authority" | "facts">;
+
 /** What the network between neighbours needs. */
 export interface LanNeeds {
   clock: Clock;
   log: Log;
-  identity: Pick<OwnIdentity, "key" | "certificate" | "authority" | "facts">;
+  /** Asked for each connection: a certificate may be renewed meanwhile. */
+  identity(): LanIdentity;
   listen: ListenAddress;
   /** Where neighbours listen. */
   peers: readonly ListenAddress[];
@@ -25,6 +29,8 @@ export interface Lan {
   /** Resolves with the port once neighbours may connect; rejects with Node's error for a taken address. */
   start(): Promise<number>;
   send(beat: Beat): void;
+  /** Ends connections with those that are not trusted any more; shows the present certificate from now on. */
+  trustChanged(): void;
   stop(): Promise<void>;
 }
 
@@ -36,9 +42,11 @@ const MOST_WAITING = 65_536;
 
 /** Makes it: each appliance calls all others and tells them its beats; what it hears comes by their calls. */
 export function createLan(needs: LanNeeds): Lan {
-  const { clock, log, identity, take } = needs;
-  const { key, certificate: cert, authority: ca } = identity;
-  const credentials = { key, cert, ca, minVersion: "TLSv1.3" as const };
+  const { clock, log, take } = needs;
+  const credentials = () => {
+    const { key, certificate: cert, authority: ca } = needs.identity();
+    return { key, cert, ca, minVersion: "TLSv1.3" as const };
+  };
   const sockets = new Set<TLSSocket>();
   const callers = needs.peers.map((peer) => createCaller(peer));
   let server: Server | null = null;
@@ -48,7 +56,7 @@ export function createLan(needs: LanNeeds): Lan {
   const endpointOf = (socket: TLSSocket): string | null => {
     const shown = socket.authorized ? socket.getPeerCertificate(true)?.raw : undefined;
     const facts = shown ? endpointFacts(shown) : null;
-    return facts && facts.endpoint !== identity.facts.endpoint && !needs.isRevoked(facts.keyHash)
+    return facts && facts.endpoint !== needs.identity().facts.endpoint && !needs.isRevoked(facts.keyHash)
       ? facts.endpoint
       : null;
   };
@@ -90,7 +98,7 @@ export function createLan(needs: LanNeeds): Lan {
       if (stopped) return;
       isOpen = false;
       // Who it is, its certificate says, not its address.
-      const made = connect({ ...credentials, host, port, checkServerIdentity: () => undefined });
+      const made = connect({ ...credentials(), host, port, checkServerIdentity: () => undefined });
       socket = made;
       keep(made);
       made.setNoDelay(true);
@@ -116,7 +124,7 @@ export function createLan(needs: LanNeeds): Lan {
 
   return {
     start() {
-      const made = createServer({ ...credentials, requestCert: true, rejectUnauthorized: true }, listenTo);
+      const made = createServer({ ...credentials(), requestCert: true, rejectUnauthorized: true }, listenTo);
       made.on("tlsClientError", (error) => log.debug({ err: error }, "a neighbour was refused"));
       server = made;
       for (const caller of callers) caller.call();
@@ -127,6 +135,10 @@ export function createLan(needs: LanNeeds): Lan {
     },
     send(beat) {
       for (const caller of callers) caller.tell(beat);
+    },
+    trustChanged() {
+      server?.setSecureContext(credentials());
+      for (const socket of sockets) if (!socket.connecting && endpointOf(socket) === null) socket.destroy();
     },
     async stop() {
       stopped = true;

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { derivedId } from "../../base/ids.ts";
 import { type Collection, collection, drop, get, put, scan, type Work } from "../work.ts";
 
 /** A code by which one appliance may join, kept as hash. */
@@ -96,6 +97,31 @@ export function* offerCode(code: string, endpoint: string | null, now: number): 
   return { until };
 }
 
+/** A code that can still be used, without what it says. */
+export interface OpenCode {
+  id: string;
+  endpoint: string | null;
+  until: number;
+}
+
+/** Codes that nobody has used and that are not over, the next to end first. */
+export function* openCodes(now: number): Work<OpenCode[]> {
+  const codes = yield* scan(ENROLMENT_CODES, { by: "until", after: now });
+  return codes.flatMap(({ hash, endpoint, until, usedBy }) => (usedBy ? [] : [{ id: codeId(hash), endpoint, until }]));
+}
+
+/** Takes a code back; false where there is none by that id that could be used. */
+export function* withdrawCode(id: string, now: number): Work<boolean> {
+  const codes = yield* scan(ENROLMENT_CODES, { by: "until", after: now });
+  const found = codes.find(({ hash, usedBy }) => usedBy === null && codeId(hash) === id);
+  if (found) yield* drop(ENROLMENT_CODES, found.hash);
+  return found !== undefined;
+}
+
+function codeId(hash: string): string {
+  return derivedId("enrolment-code", hash);
+}
+
 /**
  * Takes a code and remembers the key that comes with it. The same key may use it again, for an answer that got lost: its
  * token is then the new one. Nothing is changed where it is refused.
@@ -115,15 +141,15 @@ export function* redeemCode(code: string, asking: Enrolling, now: number): Work<
 
 /** Takes the next key of an appliance that showed a good one. The one before is good until the new one was seen. */
 export function* renewIdentity(asking: Enrolling, shown: string, now: number): Work<boolean> {
-  if ((yield* whoShows(shown, now)) !== asking.endpoint) return false;
+  if ((yield* whoShows(shown, now))?.endpoint !== asking.endpoint) return false;
   yield* put(IDENTITIES, identityOf(asking));
   return true;
 }
 
 /** Whose key this is; null for one that is unknown, taken away or too old. */
-export function* whoShows(keyHash: string, now: number): Work<string | null> {
+export function* whoShows(keyHash: string, now: number): Work<Identity | null> {
   const found = yield* get(IDENTITIES, keyHash);
-  return found && found.revokedAt === null && found.until > now ? found.endpoint : null;
+  return found && found.revokedAt === null && found.until > now ? found : null;
 }
 
 /** The identity that a token belongs to; null for one that is not good. What signs with its key is the appliance. */
@@ -132,18 +158,24 @@ export function* whoHolds(token: string, now: number): Work<Identity | null> {
   return found && found.revokedAt === null && found.until > now ? found : null;
 }
 
-/** A key was seen at work: the appliance's older ones are not needed any more. */
-export function* confirmIdentity(keyHash: string, now: number): Work<void> {
+/** A key was seen at work: the appliance's older ones are not needed any more. True when there were any. */
+export function* confirmIdentity(keyHash: string, now: number): Work<boolean> {
   const found = yield* get(IDENTITIES, keyHash);
-  if (found && found.revokedAt === null) yield* revokeIdentities(found.endpoint, now, keyHash);
+  return found !== null && found.revokedAt === null && (yield* revokeIdentities(found.endpoint, now, keyHash));
 }
 
-/** Takes all keys of an appliance away, but one; they are on the list of revoked ones until their certificates end. */
-export function* revokeIdentities(endpoint: string, now: number, but: string | null = null): Work<void> {
+/**
+ * Takes all keys of an appliance away, but one; they are on the list of revoked ones until their certificates end. True
+ * when there were any.
+ */
+export function* revokeIdentities(endpoint: string, now: number, but: string | null = null): Work<boolean> {
+  let isAny = false;
   for (const identity of yield* scan(IDENTITIES, { by: "endpoint", where: [endpoint] })) {
     if (identity.keyHash === but || identity.revokedAt !== null) continue;
     yield* put(IDENTITIES, { ...identity, revokedAt: now });
+    isAny = true;
   }
+  return isAny;
 }
 
 /** Hashes of keys whose certificates would still be good and are not: neighbours must not trust them. */

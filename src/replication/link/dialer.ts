@@ -3,9 +3,11 @@ import { WebSocket } from "ws";
 import type { Clock, Timer } from "../../base/clock.ts";
 import { UpstreamError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
+import { readTalk } from "../frame-schemas.ts";
 import type { Wire } from "../frames.ts";
+import type { HubTalk, SiteTalk } from "../talk.ts";
 import { connectionOptions, type HubAddress } from "./hub-address.ts";
-import { createSocketWire, LINK_PROTOCOL, MOST_FRAME_BYTES } from "./socket-wire.ts";
+import { createSocketWire, KEEP_ALIVE_MS, LINK_PROTOCOLS, MOST_FRAME_BYTES } from "./socket-wire.ts";
 
 /** How the link is, as people are told. Times are epoch ms. */
 export interface LinkState {
@@ -22,6 +24,8 @@ export interface LinkState {
 export interface DialerNeeds {
   clock: Clock;
   log: Log;
+  /** Version of this software, which the cloud is told. */
+  version: string;
   /** Where the cloud is and what is shown there; asked before each try. */
   address(): HubAddress;
   /** Between 0 and 1. */
@@ -31,14 +35,20 @@ export interface DialerNeeds {
     frame(wire: Wire, value: unknown): void;
     disconnected(wire: Wire): void;
   };
+  /** Ms between signs of life; what replication.md says unless given. */
+  beatMs?: number;
   /** The state is another one. */
   changed(state: LinkState): void;
+  /** The cloud says something beside the feeds; `say` answers on the same connection. */
+  talk(said: HubTalk, say: (talk: SiteTalk) => void): void;
 }
 
 /** Keeps one connection to the cloud. */
 export interface Dialer {
   start(): void;
   state(): LinkState;
+  /** Says something to the cloud; false when there is no link. */
+  say(talk: SiteTalk): boolean;
   /** Ends the present connection; another one follows. For tests and orders. */
   cut(): void;
   stop(): void;
@@ -53,12 +63,20 @@ const GOOD_MS = 30_000;
 const REFUSED_MS = 60_000;
 const HANDSHAKE_MS = 15_000;
 
+/** Why the cloud closed a connection whose key it does not take. */
+const KEY_REFUSED: Readonly<Record<string, string>> = {
+  revoked: "The cloud took this appliance's key away.",
+  unproven: "The cloud did not accept this appliance's key.",
+};
+
 /** Makes it; the first try is at once, as nobody else begins at that moment because of this one. */
-export function createDialer({ clock, log, address, random, site, changed }: DialerNeeds): Dialer {
+export function createDialer(needs: DialerNeeds): Dialer {
+  const { clock, log, version, address, random, site, changed } = needs;
   let state: LinkState = { state: "connecting", since: clock.now(), connectedAt: null, reason: null };
   let failures = 0;
   let socket: WebSocket | null = null;
   let timer: Timer | null = null;
+  let say: ((talk: SiteTalk) => void) | null = null;
   let isStopped = false;
 
   function tell(next: LinkState["state"], reason: string | null): void {
@@ -82,8 +100,8 @@ export function createDialer({ clock, log, address, random, site, changed }: Dia
     if (isStopped) return;
     if (state.state !== "waiting" && state.state !== "refused") tell("connecting", null);
     const { url, token, ...secure } = address();
-    const headers = { authorization: `Bearer ${token}` };
-    const opening = new WebSocket(url, [LINK_PROTOCOL], {
+    const headers = { authorization: `Bearer ${token}`, "user-agent": `carillon/${version}` };
+    const opening = new WebSocket(url, [...LINK_PROTOCOLS], {
       headers,
       perMessageDeflate: false,
       maxPayload: MOST_FRAME_BYTES,
@@ -97,7 +115,8 @@ export function createDialer({ clock, log, address, random, site, changed }: Dia
       const status = response.statusCode ?? 0;
       response.resume();
       refusal = status === 401 || status === 403 ? `The cloud does not know this appliance (${status}).` : null;
-      opening.emit("error", new UpstreamError("upstream", `The cloud answered ${status}.`));
+      const who = status === 407 ? "The proxy" : "The cloud";
+      opening.emit("error", new UpstreamError("upstream", `${who} answered ${status}.`));
       opening.terminate();
     });
     const failed = (reason: string): void => {
@@ -107,6 +126,7 @@ export function createDialer({ clock, log, address, random, site, changed }: Dia
     };
     opening.on("error", (error) => failed(error.message));
     opening.once("close", (code) => failed(`The connection was closed (${code}).`));
+    opening.once("upgrade", ({ socket: line }: IncomingMessage) => line.setKeepAlive(true, KEEP_ALIVE_MS));
     opening.once("open", () => {
       hasOpened = true;
       if (isStopped) return opening.terminate();
@@ -116,25 +136,31 @@ export function createDialer({ clock, log, address, random, site, changed }: Dia
 
   function hold(opened: WebSocket): void {
     const openedAt = clock.monotonicMs();
-    const wire: Wire = createSocketWire(opened, clock, {
-      frame(value) {
-        if (!state.connectedAt || state.state !== "connected") greeted(value);
+    const ends = {
+      frame(value: unknown) {
+        const said = readTalk(value, "hub");
+        if (said) return needs.talk(said, wire.say);
+        if (!state.connectedAt || state.state !== "connected") greeted(value, wire.say);
         site.frame(wire, value);
       },
-      closed(reason) {
+      closed(reason: string) {
+        say = null;
         site.disconnected(wire);
         if (socket === opened) socket = null;
         if (clock.monotonicMs() - openedAt >= GOOD_MS) failures = 0;
         log.info({ reason }, "the link ended");
-        later(`The connection ended: ${reason}.`, false);
+        const refused = KEY_REFUSED[reason];
+        later(refused ?? `The connection ended: ${reason}.`, refused !== undefined);
       },
-    });
+    };
+    const wire = createSocketWire(opened, clock, ends, needs.beatMs);
     site.connected(wire);
   }
 
   /** "Connected" only after the cloud's welcome. @source replication.md 6, session states */
-  function greeted(value: unknown): void {
+  function greeted(value: unknown, saying: (talk: SiteTalk) => void): void {
     if ((value as { t?: unknown } | null | undefined)?.t !== "welcome") return;
+    say = saying;
     state = { ...state, connectedAt: clock.now() };
     tell("connected", null);
     log.info("linked to the cloud");
@@ -143,6 +169,10 @@ export function createDialer({ clock, log, address, random, site, changed }: Dia
   return {
     start: dial,
     state: () => state,
+    say(talk) {
+      say?.(talk);
+      return say !== null;
+    },
     cut: () => socket?.terminate(),
     stop() {
       isStopped = true;

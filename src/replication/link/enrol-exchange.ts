@@ -48,16 +48,22 @@ function askedIn(text: string): EnrolRequest {
   return { code, endpoint, request };
 }
 
+/** How the cloud is reached by an appliance that is not known yet; see HubAddress. */
+export interface EnrolWay {
+  authority: string | null;
+  proxy: string | null;
+}
+
 /** Asks the cloud at `hub`, its base URL. Rejects with UpstreamError in words. */
-export function askToEnrol(hub: string, asked: EnrolRequest, authority: string | null): Promise<Enrolled> {
+export function askToEnrol(hub: string, asked: EnrolRequest, { authority, proxy }: EnrolWay): Promise<Enrolled> {
   const url = linkUrl(hub);
   return new Promise((resolve, reject) => {
     const fail = (words: string): void => reject(new UpstreamError("upstream", words));
-    const secure = authority ? { authority } : {};
+    const address = { proxy, authorities: authority ? [authority] : [] };
     const socket = new WebSocket(url, [ENROL_PROTOCOL], {
       handshakeTimeout: PATIENCE_MS,
       perMessageDeflate: false,
-      ...connectionOptions(url, secure),
+      ...connectionOptions(url, address),
     });
     socket.on("error", (error) => fail(`The cloud at ${hub} can't be reached: ${error.message}`));
     socket.once("open", () => socket.send(JSON.stringify(asked)));

@@ -1,4 +1,6 @@
 import { rootCertificates } from "node:tls";
+import { HttpsProxyAgent } from "https-proxy-agent";
+import { getProxyForUrl } from "proxy-from-env";
 import type { ClientOptions } from "ws";
 
 /** Where the cloud is, and what this appliance shows there. */
@@ -6,10 +8,12 @@ export interface HubAddress {
   /** Of the link, `wss://…/api/onprem/v1/link`. */
   url: string;
   token: string;
-  /** Key and certificate (PEM) of the appliance, and the authority that may have signed the cloud's, beside public ones. */
+  /** Key and certificate (PEM) of the appliance, and authorities that may have signed the cloud's, beside public ones. */
   key?: string;
   certificate?: string;
-  authority?: string;
+  authorities: readonly string[];
+  /** URL of the proxy on the way; that of the environment's variables unless given. */
+  proxy?: string | null;
 }
 
 /** Path of the link below the cloud's base URL. @source replication.md 6 */
@@ -21,10 +25,12 @@ export function linkUrl(hub: string): string {
   return `${base}${LINK_PATH}`;
 }
 
-/** What the socket is opened with. */
-export function connectionOptions(url: string, secure: Omit<HubAddress, "url" | "token">): ClientOptions {
-  if (!url.startsWith("wss:")) return {};
-  const { key, certificate, authority } = secure;
+/** What the socket is opened with. A proxy is asked for a tunnel, and sees nothing of what goes through it. */
+export function connectionOptions(url: string, address: Omit<HubAddress, "url" | "token">): ClientOptions {
+  const proxy = address.proxy ?? getProxyForUrl(url.replace(/^ws/, "http"));
+  const through = proxy === "" ? {} : { agent: new HttpsProxyAgent(proxy) };
+  if (!url.startsWith("wss:")) return through;
+  const { key, certificate, authorities } = address;
   const own = key && certificate ? { key, cert: certificate } : {};
-  return { ...own, ca: authority ? [...rootCertificates, authority] : [...rootCertificates] };
+  return { ...through, ...own, ca: [...rootCertificates, ...authorities] };
 }

@@ -8,15 +8,26 @@ import type { Log } from "../../base/log.ts";
 import type { Broadcaster } from "../../broadcast/broadcaster.ts";
 import type { Providers } from "../../broadcast/providers.ts";
 import { prepareAuthority } from "../../operations/certificates.ts";
+import endpoints from "../../resources/devices/endpoints.ts";
 import { type Catalogue, tableOf } from "../../schema/catalogue.ts";
 import type { By, Recorder, Store } from "../../store/store.ts";
 import { createBlobFolder } from "../blobs.ts";
 import { bodyOf, travels } from "../bodies.ts";
+import { createCoverGroups } from "../failover/cover-groups.ts";
 import { LIMITS } from "../frames.ts";
 import { createHub, type Hub } from "../hub/hub.ts";
 import { publishWritten } from "../hub/publish.ts";
 import { CONFLICTS, type Conflict, ROWS } from "../hub/tables.ts";
-import { whoHolds } from "../identity/enrolment.ts";
+import {
+  confirmIdentity,
+  type OpenCode,
+  openCodes,
+  revokedKeys,
+  revokeIdentities,
+  whoHolds,
+  whoShows,
+  withdrawCode,
+} from "../identity/enrolment.ts";
 import { createHubEnrolment, type HubEnrolment } from "../identity/hub-enrolment.ts";
 import { createSqliteWork } from "../sqlite-work.ts";
 import { get, scan } from "../work.ts";
@@ -24,7 +35,9 @@ import { type Acceptor, createAcceptor } from "./acceptor.ts";
 import { createHubRecorder } from "./capture.ts";
 import { createCarrier } from "./carrier.ts";
 import { groundOf } from "./ground.ts";
+import { createHubTalk, type HubTalkNeeds } from "./hub-talk.ts";
 import { createOrderSender } from "./order-sender.ts";
+import { createPresenceBook, type PresenceBook } from "./presence.ts";
 import { productTypes } from "./product-types.ts";
 
 /** What the cloud's end of all links needs. */
@@ -39,6 +52,8 @@ export interface HubLinkNeeds {
   recording: { recorder: Recorder | null };
   endpointId(): string;
   broadcaster(): Pick<Broadcaster, "takeOutcomes">;
+  /** Carries out a request of the API that an appliance hands on. Throws CallerError. */
+  request: HubTalkNeeds["request"];
 }
 
 /** The cloud's end of all links. */
@@ -47,6 +62,12 @@ export interface HubLink {
   accept(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** A code by which one appliance may be enrolled; epoch ms. */
   offer(endpoint: string | null): Promise<{ code: string; until: number }>;
+  /** Codes that can still be used. */
+  codes(): OpenCode[];
+  /** Takes a code back; false where there is none. */
+  withdraw(codeId: string): Promise<boolean>;
+  /** Takes an appliance's keys away and ends its link: it must be enrolled anew. */
+  revoke(endpoint: string): Promise<void>;
   /** Ids of the appliances whose link stands. */
   connected(): string[];
   /** All channels of the cloud: the given ones, and that to appliances. */
@@ -80,6 +101,7 @@ export function createHubLink(needs: HubLinkNeeds): HubLink {
   const orders = createOrderSender({ store, work, clock, events, hub, endpointId: needs.endpointId, onFault });
   let enrolment: HubEnrolment | null = null;
   let acceptor: Acceptor | null = null;
+  let presences: PresenceBook | null = null;
   let unsubscribe = (): void => undefined;
 
   /** What was written while nothing recorded it, such as the first data, enters the feed. */
@@ -110,6 +132,26 @@ export function createHubLink(needs: HubLinkNeeds): HubLink {
     work.within(tx, publishWritten([{ type, id, body, scope: null, at: clock.now() }], types));
   }
 
+  const say: Acceptor["say"] = (endpoint, talk) => acceptor?.say(endpoint, talk);
+
+  /** An appliance's newest key is at work: those before it are not good any more. */
+  async function settleKeys(endpoint: string, keyHash: string): Promise<void> {
+    const isNewer = await work.transact(() => confirmIdentity(keyHash, clock.now()));
+    await tellRevoked(isNewer ? (acceptor?.connected() ?? []) : [endpoint]);
+  }
+
+  /** Appliances meet on their local networks, where the cloud can't refuse anybody. */
+  async function tellRevoked(endpoints: readonly string[]): Promise<void> {
+    const keys = await work.transact(() => revokedKeys(clock.now()));
+    for (const endpoint of endpoints) say(endpoint, { t: "revoked", keys });
+  }
+
+  async function revoke(endpoint: string): Promise<void> {
+    if (!(await work.transact(() => revokeIdentities(endpoint, clock.now())))) return;
+    acceptor?.cut(endpoint);
+    await tellRevoked(acceptor?.connected() ?? []);
+  }
+
   return {
     hub,
     beside: carrier.beside,
@@ -123,28 +165,50 @@ export function createHubLink(needs: HubLinkNeeds): HubLink {
       enrolment = desk;
       const stopWaking = events.on("replication.recorded", hub.wake);
       const stopSending = orders.follow();
+      const groups = createCoverGroups({ reader: store, events, ownId: null });
+      const stopRevoking = events.on("row.changed", ({ resource, id, op }) => {
+        if (resource === endpoints.name && op === "delete") revoke(id).catch(onFault);
+      });
       unsubscribe = () => {
-        stopWaking();
-        stopSending();
+        for (const stop of [stopWaking, stopSending, stopRevoking, groups.stop]) stop();
       };
       acceptor = createAcceptor({
         ...{ clock, log },
         hub,
         desk: async (asked) => ({ ...(await desk.enrol(asked)), ground: groundOf(store) }),
-        whoHolds: async (token) => (await work.transact(() => whoHolds(token, clock.now())))?.endpoint ?? null,
-        changed: () => undefined,
+        identify: (shown) =>
+          work.transact(() =>
+            "token" in shown ? whoHolds(shown.token, clock.now()) : whoShows(shown.keyHash, clock.now()),
+          ),
+        talk: createHubTalk({ groups, enrolment: desk, say, request: needs.request, onFault }),
+        changed(endpoint, linked) {
+          if (!linked) return presences?.went(endpoint);
+          presences?.came(endpoint, versionOf(linked.software));
+          settleKeys(endpoint, linked.keyHash).catch(onFault);
+        },
       });
+      const connected = (): string[] => acceptor?.connected() ?? [];
+      presences = createPresenceBook({ store: work, clock, connected, onFault });
     },
     accept: (request, socket, head) => (acceptor ? acceptor.accept(request, socket, head) : void socket.destroy()),
     offer(endpoint) {
       return (enrolment as HubEnrolment).offer(endpoint);
     },
+    codes: () => work.peek(() => openCodes(clock.now())),
+    withdraw: (codeId) => work.transact(() => withdrawCode(codeId, clock.now())),
+    revoke,
     connected: () => acceptor?.connected() ?? [],
     stop() {
       recording.recorder = null;
       unsubscribe();
       acceptor?.stop();
+      presences?.stop();
       hub.stop();
     },
   };
+}
+
+/** Of `carillon/1.2.3`. */
+function versionOf(software: string | null): string | null {
+  return /^carillon\/(\S{1,40})$/.exec(software ?? "")?.[1] ?? null;
 }

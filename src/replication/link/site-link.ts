@@ -10,14 +10,17 @@ import { ONPREM_EXTENSION_ID } from "../../resources/devices/onprem.ts";
 import type { Catalogue } from "../../schema/catalogue.ts";
 import type { By, Recorder, Store } from "../../store/store.ts";
 import { createBlobFolder } from "../blobs.ts";
-import { LIMITS } from "../frames.ts";
+import { type Beat, readBeat } from "../failover/beats.ts";
+import { type Lease, LIMITS } from "../frames.ts";
 import { enrol, forgetIdentity, identityFaults, type OwnIdentity, readIdentity } from "../identity/own-identity.ts";
+import { createRevokedKeys, type RevokedKeys } from "../identity/revoked-keys.ts";
 import { prepareLink } from "../site/link-state.ts";
 import { beginTelling } from "../site/own-state.ts";
 import { createSite, type Site } from "../site/site.ts";
-import { LINK, OUT, PARKED } from "../site/tables.ts";
+import { LINK } from "../site/tables.ts";
 import { createSqliteWork } from "../sqlite-work.ts";
-import { get, scan } from "../work.ts";
+import { siteQueue } from "../view/site-queue.ts";
+import { get } from "../work.ts";
 import { createSiteRecorder } from "./capture.ts";
 import { createPlayer } from "./command-player.ts";
 import { createDialer, type Dialer, type LinkState } from "./dialer.ts";
@@ -25,11 +28,14 @@ import { askToEnrol, type Enrolled } from "./enrol-exchange.ts";
 import { adoptRows, alignGround, type EnrolMode, stepAside } from "./ground.ts";
 import { linkUrl } from "./hub-address.ts";
 import { productTypes } from "./product-types.ts";
+import { createSiteTalk } from "./site-talk.ts";
 import { createToldAtEnd } from "./told-at-end.ts";
 
 /** What the appliance's end of the link needs. */
 export interface SiteLinkNeeds {
   dataDir: string;
+  /** Version of this software. */
+  version: string;
   store: Store;
   catalogue: Catalogue;
   clock: Clock;
@@ -42,6 +48,33 @@ export interface SiteLinkNeeds {
   random(): number;
   broadcaster(): Pick<Broadcaster, "abort" | "takeUp">;
   recording: { recorder: Recorder | null };
+  /** What the machine's owner says of the way to the cloud. */
+  way: CloudWay;
+  /** Who covers for this appliance, and for whom it does. */
+  circle(): LinkedCircle;
+}
+
+/** How the cloud is reached. */
+export interface CloudWay {
+  /** Base URL; that of the enrolment unless given. */
+  address: string | null;
+  /** URL; that of the environment's variables unless given. */
+  proxy: string | null;
+  /** PEM of the authority that signed the cloud's certificate, beside the organisation's and public ones. */
+  authority: string | null;
+  beatMs: number;
+}
+
+/** What covering for neighbours has to do with the link. */
+export interface LinkedCircle {
+  /** Groups whose lease this appliance asks for. */
+  wanted(): string[];
+  hasContact(): boolean;
+  /** `until` is a monotonic moment. */
+  leased(lease: Lease, until: number): void;
+  heard(beat: Beat): void;
+  /** Others are trusted than before, or this appliance has another certificate. */
+  trustChanged(): void;
 }
 
 /** How the link is, as commands and the console show it; times are epoch ms. */
@@ -64,12 +97,21 @@ export interface LinkReport {
 export interface SiteLink {
   start(): Promise<void>;
   report(): LinkReport;
+  /** The cloud is connected; costs nothing. */
+  isConnected(): boolean;
   /** What of it is not as it should be. */
   source(): HealthReason[];
   /** Enrols the appliance; it must be started anew then. Throws CallerError, UpstreamError. */
   enrol(given: { hub: string; code: string; mode: EnrolMode; authority: string | null }): Promise<{ endpoint: string }>;
   /** Makes the appliance stand alone again. */
   leave(): Promise<void>;
+  /** Who this appliance is to others; null for one that was never enrolled. */
+  identity(): OwnIdentity | null;
+  revoked: Pick<RevokedKeys, "has">;
+  /** Tells neighbours something by the cloud. */
+  tell(beat: Beat): void;
+  /** A neighbour is heard with a message. */
+  heardElsewhere(id: string): void;
   /** Ends the present connection; another one follows. */
   cut(): void;
   stop(): void;
@@ -78,9 +120,13 @@ export interface SiteLink {
 /** own choice: rows that are applied in one transaction */
 const SLICE_ROWS = 25;
 const TROUBLE = { alarm: "onprem_delta_sync_error_event", code: "link" } as const;
+const CREDENTIAL = { alarm: "token_expiration", code: "link" } as const;
+/** How often it is looked whether the certificate is to be renewed. own choice */
+const RENEWAL_MS = 3600_000;
+/** The cloud is given so long after a connection to be busy with rows first. own choice */
+const SETTLED_MS = 5_000;
 /** A link that is down for so long is told. own choice: what a restart of the cloud takes, and more */
 const TOLD_AFTER_MS = 120_000;
-const FULL_SCAN = 10_000;
 
 /** Makes it; an appliance that was never enrolled does nothing and costs nothing. */
 export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
@@ -91,6 +137,8 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
   let site: Site | null = null;
   let dialer: Dialer | null = null;
   let unsubscribe = (): void => undefined;
+  const revoked = createRevokedKeys(dataDir);
+  let credentialFault: string | null | undefined;
 
   async function start(): Promise<void> {
     identity = readIdentity(dataDir);
@@ -112,13 +160,13 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
       blobs: createBlobFolder(join(dataDir, "files")),
       about: { extensionId: ONPREM_EXTENSION_ID, endpointId: needs.endpointId() },
       endpoint: needs.endpointId(),
-      groups: () => [],
-      hasContact: () => false,
+      groups: () => needs.circle().wanted(),
+      hasContact: () => needs.circle().hasContact(),
       onMark: (applied) => log.debug({ applied }, "equal to the cloud"),
       onMismatch(different, again) {
         log.warn({ different, again }, "rows differ from the cloud's and are fetched");
       },
-      onLease: () => undefined,
+      onLease: (lease, until) => needs.circle().leased(lease, until),
       onTrouble: (reason) => events.emit("fault.changed", { ...TROUBLE, endpointId: needs.endpointId(), reason }),
       onFault,
     });
@@ -129,15 +177,41 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
     recording.recorder = createSiteRecorder({ work, clock, types, endpoint });
     const stopTelling = told.follow(events);
     const stopWaking = events.on("replication.recorded", own.wake);
+    const talk = createSiteTalk({
+      ...{ dataDir, clock, log, revoked, identity: () => identity as OwnIdentity },
+      say: (said) => dialer?.say(said) === true,
+      beat(text) {
+        const beat = readBeat(text);
+        if (beat) needs.circle().heard(beat);
+      },
+      trustChanged: () => needs.circle().trustChanged(),
+      renewed(next) {
+        identity = next;
+        needs.circle().trustChanged();
+        // The next connection shows the new key, by which the cloud forgets the old one.
+        dialer?.cut();
+      },
+    });
+    dialer = createDialer({
+      ...{ clock, log, version: needs.version, random: needs.random, beatMs: needs.way.beatMs },
+      address: () => addressOf(identity as OwnIdentity, needs.way),
+      site: own,
+      talk: talk.take,
+      changed({ state }) {
+        tellCredential();
+        if (state === "connected") clock.after(SETTLED_MS, () => void talk.renew(), { background: true });
+      },
+    });
+    const renewal = clock.every(RENEWAL_MS, () => {
+      tellCredential();
+      void talk.renew();
+    });
     unsubscribe = () => {
       stopTelling();
       stopWaking();
+      renewal.cancel();
+      talk.stop();
     };
-    dialer = createDialer({
-      ...{ clock, log, random: needs.random, changed: () => undefined },
-      address: () => addressOf(identity as OwnIdentity),
-      site: own,
-    });
     dialer.start();
   }
 
@@ -153,18 +227,33 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
     });
   }
 
+  /** Raises the alarm while the cloud refuses the credential, or that is about to expire. @source decisions.md 13 */
+  function tellCredential(): void {
+    const state = dialer?.state();
+    const [expiring] = identityFaults(identity?.facts ?? null, clock.now());
+    const reason = state?.state === "refused" ? state.reason : (expiring?.reason ?? null);
+    if (reason === credentialFault || (reason === null && state?.state !== "connected")) return;
+    credentialFault = reason;
+    events.emit("fault.changed", { ...CREDENTIAL, endpointId: needs.endpointId(), reason });
+  }
+
   return {
     start,
+    revoked,
+    identity: () => identity ?? readIdentity(dataDir),
+    tell: (beat) => void dialer?.say({ t: "beat", beat: JSON.stringify(beat) }),
+    heardElsewhere: (id) => site?.peerHeard(id),
+    isConnected: () => dialer?.state().state === "connected",
     report() {
       const state = identity && work.peek(() => get(LINK, "link"));
-      const counts = state && work.peek(() => countWaiting(state.bulkAcked, state.hotAcked));
+      const queue = state && siteQueue(store, state);
       return {
-        hub: identity?.hub ?? null,
+        hub: identity && (needs.way.address ?? identity.hub),
         mode: identity && dialer?.state().state === "connected" ? "cloud" : "solo",
         link: dialer?.state() ?? null,
         applied: state?.applied ?? null,
-        queued: counts?.queued ?? 0,
-        parked: counts?.parked ?? 0,
+        queued: queue?.unsent ?? 0,
+        parked: queue?.refused ?? 0,
         certificateUntil: identity?.facts.validTo ?? null,
       };
     },
@@ -186,7 +275,7 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
       let enrolled: Enrolled | null = null;
       const endpoint = needs.endpointId();
       await enrol(dataDir, { hub, code, endpoint }, async (asked) => {
-        enrolled = await askToEnrol(hub, asked, authority);
+        enrolled = await askToEnrol(hub, asked, { ...needs.way, authority: authority ?? needs.way.authority });
         return enrolled;
       });
       if (!enrolled) throw new BugError("an appliance was enrolled without an answer");
@@ -206,17 +295,9 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
   };
 }
 
-function* countWaiting(bulk: number, hot: number) {
-  const waiting = [
-    ...(yield* scan(OUT, { where: ["bulk"], after: bulk, limit: FULL_SCAN })),
-    ...(yield* scan(OUT, { where: ["hot"], after: hot, limit: FULL_SCAN })),
-  ];
-  const parked = yield* scan(PARKED, { limit: FULL_SCAN });
-  return { queued: waiting.filter(({ op }) => op !== "hollow").length, parked: parked.length };
-}
-
-function addressOf({ hub, token, key, certificate, authority }: OwnIdentity) {
-  return { url: linkUrl(hub), token, key, certificate, authority };
+function addressOf({ hub, token, key, certificate, authority }: OwnIdentity, way: CloudWay) {
+  const authorities = [authority, way.authority].filter((each) => each !== null);
+  return { url: linkUrl(way.address ?? hub), token, key, certificate, authorities, proxy: way.proxy };
 }
 
 function requireUrl(hub: string): void {

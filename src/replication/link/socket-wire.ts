@@ -1,20 +1,36 @@
 import type { WebSocket } from "ws";
 import type { Clock } from "../../base/clock.ts";
 import { createFrameLanes } from "../frame-lanes.ts";
-import type { Wire } from "../frames.ts";
+import type { Frame, Wire } from "../frames.ts";
+import type { Talk } from "../talk.ts";
+import { DICTIONARY_NAME, pack, unpack } from "./packing.ts";
 
 /** Names the version of what is spoken; the highest that both sides know is chosen. @source replication.md 6 */
-export const LINK_PROTOCOL = "carillon.1";
+const LINK_PROTOCOL = "carillon.1";
+/** The same, where frames may be packed. */
+const PACKED_PROTOCOL = `${LINK_PROTOCOL}+${DICTIONARY_NAME}`;
+/** What is spoken on links, the best first. */
+export const LINK_PROTOCOLS: readonly string[] = [PACKED_PROTOCOL, LINK_PROTOCOL];
 /** Longest frame, in bytes: pages are cut at 64 KiB, but for a row that is longer by itself. own choice */
 export const MOST_FRAME_BYTES = 16 * 1024 * 1024;
-/** A side that was silent for so long is not there any more, whatever its TCP says. @source replication.md 6, liveness */
-const SILENT_MS = 45_000;
-/** @source replication.md 6, liveness */
-const BEAT_MS = 20_000;
+/** How often each side says something. @source replication.md 6, liveness */
+export const BEAT_MS = 20_000;
+/** A side that was silent for so many beats is not there any more, whatever its TCP says. @source replication.md 6: 45 s */
+const SILENT_BEATS = 2.25;
+/** A system that knows sooner that nobody is there says so. @source replication.md 6, liveness */
+export const KEEP_ALIVE_MS = 15_000;
 /** The closing side waits so long for the other to agree. own choice */
 const AGREE_MS = 1_000;
 /** Our own codes begin at 4000. @source RFC 6455 7.4.2 */
 const OURS = 4000;
+/** What a slow link is; a line of little breadth shows it too, by what is on its way. @source replication.md, amendments */
+const SLOW_MS = 20;
+/** Shorter frames are sent as they are. @source replication.md 3 */
+const PACKED_FROM = 512;
+/** Characters after which it is looked how long the way is. own choice: at 10 Mbit/s a quarter of a second */
+const LOOK_EVERY = 256 * 1024;
+/** Frames of this length hold up others on a slow link. own choice */
+const LONG = 8 * 1024;
 
 /** What comes of a socket. */
 export interface WireEnds {
@@ -24,50 +40,118 @@ export interface WireEnds {
   closed(reason: string): void;
 }
 
+/** A wire that also carries what is said beside the feeds. */
+export interface LinkWire extends Wire {
+  say(talk: Talk): void;
+}
+
+/** What a wire needs of the clock. */
+export type WireClock = Pick<Clock, "monotonicMs" | "every" | "after">;
+
 /**
- * Makes a wire of an open socket. A side that says nothing for 45 s is cut off; both say something every 20 s. Deflate is
- * off: it costs 230 KB for each connection.
+ * Makes a wire of an open socket. A side that says nothing for 2¼ beats is cut off; both say something every beat.
+ * WebSocket's own deflate is off: it costs 230 KB for each connection. On a slow link long frames are packed, and the next
+ * one waits until the other side has the one before, so that nothing urgent queues behind them in the system's buffers.
  */
-export function createSocketWire(
-  socket: WebSocket,
-  clock: Pick<Clock, "monotonicMs" | "every" | "after">,
-  ends: WireEnds,
-): Wire {
+export function createSocketWire(socket: WebSocket, clock: WireClock, ends: WireEnds, beatMs = BEAT_MS): LinkWire {
   let heardAt = clock.monotonicMs();
   let isEnded = false;
+  let wayMs = 0;
+  let sinceLook = 0;
+  /** Those who wait to know that all that was sent before has arrived, by the ping that asks. */
+  const asked = new Map<string, () => void>();
+  let pings = 0;
+  const mayPack = socket.protocol === PACKED_PROTOCOL;
+  const inbound = createInbound(ends.frame, (error) => end(error.message, true));
+
   const heard = (): void => {
     heardAt = clock.monotonicMs();
   };
-  const beat = clock.every(BEAT_MS / 4, () => {
-    if (clock.monotonicMs() - heardAt > SILENT_MS) return end("silent", true);
+  const watch = clock.every(beatMs / 4, () => {
+    if (clock.monotonicMs() - heardAt > beatMs * SILENT_BEATS) return end("silent", true);
   });
-  const ping = clock.every(BEAT_MS, () => socket.readyState === socket.OPEN && socket.ping());
+  const beat = clock.every(beatMs, () => look());
+
+  /** Asks for a sign of life, which also says how long the way is. */
+  function look(arrived: () => void = () => undefined): void {
+    if (socket.readyState !== socket.OPEN) return;
+    sinceLook = 0;
+    const name = `${++pings} ${clock.monotonicMs()}`;
+    asked.set(name, arrived);
+    socket.ping(name);
+  }
+
+  function ponged(data: Buffer): void {
+    heard();
+    const name = data.toString();
+    const arrived = asked.get(name);
+    if (!arrived) return;
+    asked.delete(name);
+    wayMs = clock.monotonicMs() - Number(name.split(" ")[1]);
+    arrived();
+  }
 
   function end(reason: string, isDead: boolean): void {
     if (isDead) socket.terminate();
     if (isEnded) return;
     isEnded = true;
+    watch.cancel();
     beat.cancel();
-    ping.cancel();
+    asked.clear();
     ends.closed(reason);
+  }
+
+  /** `done` is called once the bytes left the process, on a slow link once they arrived: what is before an alert could not be overtaken. */
+  async function transmit(frame: Frame | Talk, done: () => void): Promise<void> {
+    const text = JSON.stringify(frame);
+    const isSlow = wayMs > SLOW_MS;
+    const data = mayPack && isSlow && text.length > PACKED_FROM ? await pack(text) : text;
+    if (socket.readyState !== socket.OPEN) return;
+    sinceLook += data.length;
+    socket.send(data, () => {
+      if (isSlow && data.length > LONG) return look(done);
+      if (sinceLook > LOOK_EVERY) look();
+      done();
+    });
   }
 
   socket.on("message", (data, isBinary) => {
     heard();
-    ends.frame(isBinary ? undefined : parsed(data.toString()));
+    inbound(data as Buffer, isBinary);
   });
   socket.on("ping", heard);
-  socket.on("pong", heard);
+  socket.on("pong", ponged);
   socket.on("error", (error) => end(error.message, true));
   socket.on("close", (code, reason) => end(reason.toString() || String(code), false));
-  return createFrameLanes({
-    // Told once the bytes left the process: what waits in there could not be overtaken any more.
-    transmit: (frame, done) => socket.send(JSON.stringify(frame), () => done()),
+  look();
+  const lanes = createFrameLanes<Frame | Talk>({
+    transmit: (frame, done) => void transmit(frame, done).catch((error: Error) => end(error.message, true)),
     close(code) {
       socket.close(OURS, code);
       clock.after(AGREE_MS, () => socket.terminate(), { background: true });
     },
   });
+  return { ...lanes, say: lanes.send };
+}
+
+/** Hands on what comes in its order, though some of it is unpacked first. */
+function createInbound(frame: (value: unknown) => void, failed: (error: Error) => void) {
+  let waiting = 0;
+  let last = Promise.resolve();
+  return (data: Buffer, isBinary: boolean): void => {
+    if (!isBinary && waiting === 0) {
+      frame(parsed(data.toString()));
+      return;
+    }
+    waiting += 1;
+    last = last
+      .then(async () => {
+        const text = isBinary ? await unpack(data, MOST_FRAME_BYTES) : data.toString();
+        waiting -= 1;
+        frame(parsed(text));
+      })
+      .catch(failed);
+  };
 }
 
 function parsed(text: string): unknown {

@@ -12,6 +12,7 @@ import {
   issueEndpointCertificate,
   requestCertificate,
 } from "../../../src/replication/identity/endpoint-certificate.ts";
+import { readIdentity } from "../../../src/replication/identity/own-identity.ts";
 import activationGroups from "../../../src/resources/devices/activation-groups.ts";
 import endpointActivities from "../../../src/resources/devices/endpoint-activities.ts";
 import endpoints from "../../../src/resources/devices/endpoints.ts";
@@ -24,6 +25,7 @@ import { createFakeClock } from "../../support/fake-clock.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { everybody } from "../store/store-fixture.ts";
 
+const NO_LINK = { revoked: { has: () => false }, tell: () => undefined, heardElsewhere: () => undefined };
 const fail = (error: unknown): never => {
   throw error;
 };
@@ -57,10 +59,11 @@ beforeAll(async () => {
     const failover = { listen: `127.0.0.1:${ports[at]}`, peers: [`127.0.0.1:${ports[1 - at]}`] };
     all.push(
       createCovering({
-        ...{ dataDir, store, clock, events: createEvents(fail), log: silentLog, by: everybody },
+        ...{ store, clock, events: createEvents(fail), log: silentLog, by: everybody },
         settings: { ...defaultSettings(), failover },
         endpointId: () => id,
         hasCloud: () => false,
+        link: { ...NO_LINK, identity: () => readIdentity(dataDir) },
       }),
     );
   }

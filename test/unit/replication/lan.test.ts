@@ -52,7 +52,7 @@ interface Wanted {
 async function start(endpoint: string, port: number, peer: number, heard: (beat: Beat) => void, wanted: Wanted = {}) {
   const identity = await identityOf(endpoint, wanted.by);
   const lan = createLan({
-    ...{ clock: systemClock, log: silentLog, identity, take: heard },
+    ...{ clock: systemClock, log: silentLog, identity: () => identity, take: heard },
     listen: { host: "127.0.0.1", port },
     peers: [{ host: "127.0.0.1", port: peer }],
     isRevoked: (keyHash) => wanted.revoked?.includes(keyHash) === true,
@@ -81,20 +81,31 @@ it("hears nobody of another organisation, nobody whose key was taken away, and n
   const [one, ...others] = await Promise.all([freePort(), freePort(), freePort(), freePort(), freePort()]);
   const revoked: string[] = [];
   const heard: Beat[] = [];
-  const first = new Promise<void>((resolve) => {
-    const take = (beat: Beat): void => {
-      heard.push(beat);
-      resolve();
-    };
-    void start(NAMES[0], one, others[0] as number, take, { revoked });
-  });
+  let next = (): void => undefined;
+  const another = (): Promise<void> =>
+    new Promise((resolve) => {
+      next = resolve;
+    });
+  const first = another();
+  const take = (beat: Beat): void => {
+    heard.push(beat);
+    next();
+  };
+  const listener = await start(NAMES[0], one, others[0] as number, take, { revoked });
   const nobody = (): void => undefined;
   await start(NAMES[1], others[0] as number, one, nobody, { by: foreign });
   await start(NAMES[1], others[1] as number, one, nobody, { says: NAMES[2] });
   await start(NAMES[0], others[2] as number, one, nobody);
-  await start(NAMES[2], others[3] as number, one, nobody);
+  const trusted = await start(NAMES[2], others[3] as number, one, nobody);
   await first;
   expect(heard).toEqual([beatOf(NAMES[2])]);
+  const second = another();
+  revoked.push(trusted.identity.facts.keyHash);
+  listener.lan.trustChanged();
+  trusted.lan.send(beatOf(NAMES[2], 2));
+  await start(NAMES[1], await freePort(), one, nobody);
+  await second;
+  expect(heard).toEqual([beatOf(NAMES[2]), beatOf(NAMES[1])]);
 });
 
 it("reads beats alone", () => {

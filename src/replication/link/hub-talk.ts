@@ -1,0 +1,46 @@
+import { CallerError } from "../../base/errors.ts";
+import { readBeat } from "../failover/beats.ts";
+import type { CoverGroups } from "../failover/cover-groups.ts";
+import type { HubEnrolment } from "../identity/hub-enrolment.ts";
+import type { HubTalk, Question, SiteTalk } from "../talk.ts";
+import type { Body } from "../work.ts";
+import type { Linked } from "./acceptor.ts";
+
+/** What the cloud needs to talk with its appliances. */
+export interface HubTalkNeeds {
+  groups: Pick<CoverGroups, "all">;
+  enrolment: Pick<HubEnrolment, "renew">;
+  /** Says something to an appliance, if its link stands. */
+  say(endpoint: string, talk: HubTalk): void;
+  /** Carries out a request of the API in the name of a user. Throws CallerError. */
+  request(endpoint: string, asked: Question & { kind: "request" }): Promise<Body>;
+  onFault(error: unknown): void;
+}
+
+/** Makes what answers appliances, and hands what they tell each other on. */
+export function createHubTalk({ groups, enrolment, say, request, onFault }: HubTalkNeeds) {
+  async function answerTo({ endpoint, keyHash }: Linked, of: Question): Promise<Body> {
+    if (of.kind === "request") return request(endpoint, of);
+    return { ...(await enrolment.renew(endpoint, keyHash, of.request)) };
+  }
+
+  function handOn(by: string, text: string): void {
+    // Nobody speaks for another.
+    if (readBeat(text)?.endpoint !== by) return;
+    const mates = groups.all().flatMap(({ members }) => (members.includes(by) ? members : []));
+    for (const mate of new Set(mates)) if (mate !== by) say(mate, { t: "beat", beat: text });
+  }
+
+  return (by: Linked, said: SiteTalk): void => {
+    if (said.t === "beat") handOn(by.endpoint, said.beat);
+    if (said.t !== "ask") return;
+    answerTo(by, said.of).then(
+      (given) => by.say({ t: "answer", ref: said.ref, given }),
+      (error: unknown) => {
+        if (!(error instanceof CallerError)) onFault(error);
+        const words = error instanceof CallerError ? error.message : "The cloud could not do it.";
+        by.say({ t: "answer", ref: said.ref, refused: words });
+      },
+    );
+  };
+}

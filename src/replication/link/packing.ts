@@ -1,0 +1,27 @@
+import { createHash } from "node:crypto";
+import { promisify } from "node:util";
+import { deflateRaw, inflateRaw } from "node:zlib";
+import { UpstreamError } from "../../base/errors.ts";
+import { DICTIONARY } from "./dictionary.ts";
+
+/** Says that the rest of a binary frame is raw deflate. @source replication.md 6 */
+const RAW_DEFLATE = 1;
+/** @source replication.md 3 */
+const LEVEL = 3;
+const dictionary = Buffer.from(DICTIONARY);
+/** Both sides have the same dictionary if they name it alike. */
+export const DICTIONARY_NAME = `d${createHash("sha256").update(dictionary).digest("hex").slice(0, 8)}`;
+const squeeze = promisify<Buffer, object, Buffer>(deflateRaw);
+const expand = promisify<Buffer, object, Buffer>(inflateRaw);
+
+/** Packs the text of a frame, with no memory of those before: a link keeps no buffer for it. */
+export async function pack(text: string): Promise<Buffer> {
+  const packed = await squeeze(Buffer.from(text), { level: LEVEL, dictionary });
+  return Buffer.concat([Buffer.of(RAW_DEFLATE), packed]);
+}
+
+/** The text of a packed frame. Rejects for what is none, or longer than `mostBytes` when unpacked. */
+export async function unpack(frame: Buffer, mostBytes: number): Promise<string> {
+  if (frame[0] !== RAW_DEFLATE) throw new UpstreamError("upstream", "It is not packed in a way that is known.");
+  return (await expand(frame.subarray(1), { dictionary, maxOutputLength: mostBytes })).toString();
+}

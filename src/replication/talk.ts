@@ -1,0 +1,31 @@
+import type { Body } from "./work.ts";
+
+/**
+ * What the ends of a link say to each other beside the feeds: who they are, what neighbours do, and questions. It is lost
+ * with the connection.
+ */
+export type Talk = SiteTalk | HubTalk;
+
+/** What an appliance says. */
+export type SiteTalk =
+  /** Signs what the cloud made up: for where TLS ends on the way, so that no certificate can be shown. */
+  | { t: "proof"; proof: string }
+  /** What it tells its neighbours, for those that don't hear it on the local network; text of a beat. */
+  | { t: "beat"; beat: string }
+  | { t: "ask"; ref: string; of: Question };
+
+/** What the cloud says. */
+export type HubTalk =
+  | { t: "challenge"; nonce: string }
+  /** Hashes of keys that nobody may trust any more; all of them, each time. */
+  | { t: "revoked"; keys: readonly string[] }
+  /** What a neighbour tells. */
+  | { t: "beat"; beat: string }
+  | { t: "answer"; ref: string; given?: Body; refused?: string };
+
+/** What an appliance may ask the cloud. */
+export type Question =
+  /** A certificate for another key; PEM. */
+  | { kind: "renew"; request: string }
+  /** A request of the API that only the cloud may carry out, in the name of a user; `body` is base64. */
+  | { kind: "request"; userId: string; method: string; target: string; headers: Body; body: string };
