@@ -1,4 +1,4 @@
-import type { Machine } from "#plugin-api";
+import { type Machine, namedSecrets } from "#plugin-api";
 
 /** Somebody who may tell something. */
 export interface Source extends Machine {
@@ -20,7 +20,7 @@ const MOST_PER_MINUTE = 6_000;
 /** Reads `sources` and `secrets`; a bad entry is left out and named, the others stay. */
 export function readSources(given: unknown, secrets: string | null): ConfiguredSources {
   if (!Array.isArray(given)) return { sources: new Map(), faults: ["sources is not a list"] };
-  const secretOf = readSecrets(secrets ?? "");
+  const secretOf = namedSecrets(secrets);
   const sources = new Map<string, Source>();
   const faults: string[] = [];
   given.forEach((entry: unknown, index) => {
@@ -30,14 +30,6 @@ export function readSources(given: unknown, secrets: string | null): ConfiguredS
     else sources.set(read.source, read);
   });
   return { sources, faults };
-}
-
-function readSecrets(lines: string): ReadonlyMap<string, string> {
-  const pairs = lines.split("\n").flatMap((line): [string, string][] => {
-    const at = line.indexOf("=");
-    return at < 1 ? [] : [[line.slice(0, at).trim(), line.slice(at + 1).trim()]];
-  });
-  return new Map(pairs);
 }
 
 function readSource(entry: unknown, secretOf: ReadonlyMap<string, string>): Source | string {

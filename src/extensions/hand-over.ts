@@ -99,11 +99,11 @@ export function createHandOver({ plugin, clock, window, send, onOutcomes }: Hand
       send({ kind: "deliver", items: batch.map(toItem) });
   }
 
-  function note({ deliveryId, level }: OutcomeNote): void {
+  function note({ deliveryId, level, details }: OutcomeNote): void {
     const entry = held.get(deliveryId);
     if (!entry) return;
     // A text that was taken needs no following up.
-    if (ENDED.has(level) || (entry.item.audio === null && level !== "sent")) {
+    if (ENDED.has(level) || details.last || (entry.item.audio === null && level !== "sent")) {
       drop(entry);
       return;
     }
@@ -151,7 +151,7 @@ export function createHandOver({ plugin, clock, window, send, onOutcomes }: Hand
     report(notes) {
       for (const entry of notes) note(entry);
       pump();
-      return notes.map((entry) => ({ provider: plugin, ...entry }));
+      return notes.map((entry) => ({ provider: plugin, ...entry, ...(entry.details.last ? { isLast: true } : {}) }));
     },
     resume() {
       running = true;

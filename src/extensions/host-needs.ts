@@ -23,6 +23,8 @@ export interface PluginHostNeeds {
   by: By;
   /** This appliance's endpoint. */
   endpointId(): string;
+  /** Where the appliance is reached. */
+  baseUrl(): string;
   /** Takes reports as they come; a plugin may name any delivery, so whose it is must be looked at. Must not throw. */
   onOutcomes(outcomes: readonly Outcome[]): void;
   /** Resolves when the first packet to the target has left. */

@@ -264,8 +264,10 @@ export class HostedPlugin {
 
   #init(): DoorInit {
     const { name, watches } = this.manifest;
-    const { allowedTargets } = this.#needs.host.settings.network;
-    return { plugin: name, config: this.#runsWith, ports: this.#ports.settings(), watches, allowedTargets };
+    const { settings, baseUrl } = this.#needs.host;
+    const { allowedTargets } = settings.network;
+    const ports = this.#ports.settings();
+    return { plugin: name, config: this.#runsWith, ports, watches, allowedTargets, baseUrl: baseUrl() };
   }
 
   #entered(state: RunState, reason: string | null): void {

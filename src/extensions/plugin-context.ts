@@ -36,6 +36,7 @@ export function makeContext(parts: ContextParts): PluginContext {
     signal,
     clock,
     urls,
+    baseUrl: init.baseUrl,
     deliver(handler) {
       made.deliver = handler;
     },
@@ -45,8 +46,12 @@ export function makeContext(parts: ContextParts): PluginContext {
     probe(handler) {
       made.probe = handler;
     },
-    outcome(deliveryId, level, { reason, retryable } = {}) {
-      const details = { ...(reason !== undefined && { reason }), ...(retryable !== undefined && { retryable }) };
+    outcome(deliveryId, level, { reason, retryable, last } = {}) {
+      const details = {
+        ...(reason !== undefined && { reason }),
+        ...(retryable !== undefined && { retryable }),
+        ...(last !== undefined && { last }),
+      };
       outcomes.add({ deliveryId, level, details, at: clock.now() });
     },
     stream: {

@@ -27,6 +27,8 @@ export interface DoorInit {
   /** Names of the resources that the manifest grants to watch. */
   watches: readonly string[];
   allowedTargets: readonly string[];
+  /** Where the main server is reached. */
+  baseUrl: string;
 }
 
 /** One report about one delivery; `at` is epoch ms of the moment the plugin knew. */

@@ -73,8 +73,12 @@ export interface StopRequest {
   reason: "aborted" | "expired" | "preempted" | "ended";
 }
 
-/** What a plugin knows of a delivery; `reason` is in words for people, `retryable` asks the host to try again. */
+/**
+ * What a plugin knows of a delivery; `reason` is in words for people, `retryable` asks the host to try again, `last` says
+ * that nothing more will be known: the delivery ends with this level.
+ */
 export interface OutcomeDetails {
   reason?: string;
   retryable?: boolean;
+  last?: boolean;
 }

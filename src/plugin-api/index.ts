@@ -25,6 +25,7 @@ export type { CallReport, TriggerInput } from "./trigger-input.ts";
 export interface DeviceReport {
   deviceIdentifier: string;
   type: "phones" | "speakers" | "plugins" | "idns";
+  /** An empty one leaves what stands there. */
   description: string;
   attributes: Record<string, string>;
 }
@@ -86,6 +87,8 @@ export interface PluginContext<C = Readonly<Record<string, unknown>>> {
   readonly clock: Clock;
   /** Public URLs of own ports by name; filled by `listen`. */
   readonly urls: Readonly<Record<string, string>>;
+  /** Where the main server is reached, without a slash at its end: routes lie below `/x/<plugin>`. */
+  readonly baseUrl: string;
   /** Takes devices to reach, in batches of at most 200; the host keeps at most the manifest's `window` without outcome. */
   deliver(handler: (batch: DeliveryItem[]) => void): void;
   /** Takes deliveries that are called off: silence the devices, then report. */

@@ -2,11 +2,12 @@ import type { Clock } from "../base/clock.ts";
 import type { DeliveryItem, OutcomeDetails, OutcomeLevel } from "./delivery.ts";
 
 /**
- * What became of a message that was handed to a server: taken, and how far that proves the delivery; or not, in words.
+ * What became of a message that was handed to a server: taken, and how far that proves the delivery, `last` where nothing
+ * more will be known of it; or not, in words.
  * `down`: the server itself is not well, so that others would fare no better.
  */
 export type Handed =
-  | { taken: true; level: "sent" | "accepted" }
+  | { taken: true; level: "sent" | "accepted"; last?: boolean }
   | { taken: false; reason: string; retryable: boolean; down: boolean };
 
 /** Messages on their way to a server, at most so many at once as it takes; the most urgent first. */
@@ -56,7 +57,7 @@ export function createOutbox({ clock, outcome, status, atOnce, fault, hand }: Ou
   };
 
   const report = ({ deliveryId }: DeliveryItem, result: Handed): void => {
-    if (result.taken) outcome(deliveryId, result.level);
+    if (result.taken) outcome(deliveryId, result.level, result.last ? { last: true } : {});
     else outcome(deliveryId, "failed", { reason: result.reason, retryable: result.retryable });
   };
 

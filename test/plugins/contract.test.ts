@@ -42,6 +42,7 @@ async function initOf(name: string): Promise<DoorInit> {
     ports: Object.fromEntries(listens.map((each) => [each, port])),
     watches,
     allowedTargets: ["127.0.0.0/8"],
+    baseUrl: "http://127.0.0.1",
   };
 }
 

@@ -5,6 +5,7 @@ import type {
   DeliveryItem,
   OutcomeLevel,
   PluginDefinition,
+  PluginEvents,
   PluginRequest,
   PluginResponse,
   StopRequest,
@@ -25,6 +26,8 @@ export interface InlinePlugin {
   readonly calls: readonly HostCall[];
   deliver(...items: DeliveryItem[]): void;
   stop(reason: StopRequest["reason"], ...deliveryIds: number[]): void;
+  /** Tells an event of the core. */
+  event<K extends keyof PluginEvents>(name: K, payload: PluginEvents[K]): void;
   /** Sends a request to the plugin's route, as the main server does. */
   request(request: Partial<PluginRequest> & Pick<PluginRequest, "url">): Promise<PluginResponse>;
   /** Resolves with the first status that `fits`, already told or still to come. */
@@ -124,6 +127,7 @@ export async function runInline(plugin: PluginDefinition, options: InlineOptions
     ports: Object.fromEntries(ports.map((name) => [name, { host: "127.0.0.1", port: 0, publicUrl: null }])),
     watches: [...watches],
     allowedTargets: options.allowedTargets ?? [],
+    baseUrl: "https://bells.example.org",
   };
   const active = new Promise<void>((resolve, reject) => {
     started = { resolve, reject };
@@ -137,6 +141,7 @@ export async function runInline(plugin: PluginDefinition, options: InlineOptions
     calls,
     deliver: (...items) => instance.send({ kind: "deliver", items }),
     stop: (reason, ...deliveryIds) => instance.send({ kind: "stop", request: { deliveryIds, reason } }),
+    event: (name, payload) => instance.send({ kind: "event", name, payload }),
     request: (given) =>
       new Promise((resolve) => {
         const id = ++requests;

@@ -50,7 +50,7 @@ export async function startRun(needs: ContractRunNeeds): Promise<{ run: Contract
   const ports = Object.fromEntries(manifest.listens.map((name) => [name, port]));
   const init = { plugin: manifest.name, config: needs.config, ports, watches: manifest.watches };
   const instance: Instance = launch(
-    { ...init, allowedTargets: ["127.0.0.0/8"] },
+    { ...init, allowedTargets: ["127.0.0.0/8"], baseUrl: "http://127.0.0.1" },
     {
       onMessage: hear,
       onEnd: (reason) => {

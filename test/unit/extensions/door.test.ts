@@ -11,6 +11,7 @@ const INIT: DoorInit = {
   ports: { a: { host: "127.0.0.1", port: 0, publicUrl: null }, b: { host: "127.0.0.1", port: 0, publicUrl: null } },
   watches: [],
   allowedTargets: [],
+  baseUrl: "http://127.0.0.1",
 };
 
 async function open(activate: (ctx: PluginContext) => Promise<void> | void) {

@@ -79,6 +79,9 @@ describe("handing over", () => {
     expect(handOver.size).toBe(2);
     handOver.stop({ deliveryIds: [5, 7], reason: "ended" });
     expect(handOver.size).toBe(0);
+    handOver.add([itemOf(8)]);
+    expect(handOver.report([{ ...note(8, "sent"), details: { last: true } }])).toMatchObject([{ isLast: true }]);
+    expect(handOver.size).toBe(0);
   });
 
   it("takes the same delivery again in place of the earlier one", () => {

@@ -10,7 +10,14 @@ interface Run extends InstanceEvents {
   killed: boolean;
 }
 
-const INIT: DoorInit = { plugin: "p", config: {}, ports: {}, watches: [], allowedTargets: [] };
+const INIT: DoorInit = {
+  plugin: "p",
+  config: {},
+  ports: {},
+  watches: [],
+  allowedTargets: [],
+  baseUrl: "http://127.0.0.1",
+};
 
 /** A supervisor over runs that answer pings, unless a test makes them mute. */
 function open(init: () => DoorInit = () => INIT) {
