@@ -1,10 +1,11 @@
-import { mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type ApiClient, createApiClient, listAll } from "../../src/cli/api-client.ts";
 import { type Initialised, initialise, type RunningDaemon, serve } from "../support/product.ts";
 import { listenToSounds } from "../support/sound-listener.ts";
+import { createSetClock } from "./set-clock.ts";
 
 /** What became of a ring; `gone` is one that the schedule does not show. */
 type Fate = "rung" | "late" | "missed" | "gone";
@@ -178,7 +179,8 @@ async function openStage(folder: string, library: string): Promise<Stage> {
   writeFileSync(config, "network: {allowedTargets: [127.0.0.0/8], multicastInterface: 127.0.0.1}\n");
   const dataDir = join(folder, "data");
   const first = await initialise(dataDir);
-  const clock = createSetClock(folder);
+  const tomorrow = Math.floor(Date.now() / DAY_MS) * DAY_MS + DAY_MS;
+  const clock = createSetClock(join(folder, "clock"), tomorrow + HOUR * 3_600_000 - Date.now());
   const env = { LD_PRELOAD: library, ...clock.env };
   const start = (): Promise<RunningDaemon> => serve(dataDir, ["--config", config], env);
   let daemon = await start();
@@ -226,29 +228,6 @@ async function openStage(folder: string, library: string): Promise<Stage> {
       listener.close();
       await daemon.end("SIGTERM");
     },
-  };
-}
-
-/** A wall clock for a daemon: this machine's with an offset that is read from a file at each look. */
-function createSetClock(folder: string) {
-  const file = join(folder, "clock");
-  const tomorrow = Math.floor(Date.now() / DAY_MS) * DAY_MS + DAY_MS;
-  const offsets: { since: number; ms: number }[] = [];
-  const set = (ms: number): void => {
-    // Nobody ever reads half of it.
-    writeFileSync(`${file}.new`, `${ms >= 0 ? "+" : "-"}${(Math.abs(ms) / 1_000).toFixed(3)}\n`);
-    renameSync(`${file}.new`, file);
-    offsets.push({ since: Date.now(), ms });
-  };
-  const offset = (at = Date.now()): number => offsets.findLast(({ since }) => since <= at)?.ms ?? 0;
-  set(tomorrow + HOUR * 3_600_000 - Date.now());
-  return {
-    // better-sqlite3 and timers wait by the monotonic clock, which no time server sets.
-    env: { FAKETIME_TIMESTAMP_FILE: file, FAKETIME_NO_CACHE: "1", FAKETIME_DONT_FAKE_MONOTONIC: "1" },
-    now: () => Date.now() + offset(),
-    /** What it showed when this machine's clock showed `at`. */
-    showed: (at: number) => at + offset(at),
-    step: (ms: number) => set(offset() + ms),
   };
 }
 

@@ -67,8 +67,16 @@ export async function serve(
   more: readonly string[] = [],
   env: NodeJS.ProcessEnv = {},
 ): Promise<RunningDaemon> {
-  const args = [MAIN, "serve", "--data", dataDir, "--listen", "127.0.0.1:0", ...more];
-  const { first, running } = await start(args, env);
+  return startDaemon(["serve", "--data", dataDir, "--listen", "127.0.0.1:0", ...more], env);
+}
+
+/** Starts `carillon serve` or `hub` with these arguments, by the command `inside` where one is given. */
+export async function startDaemon(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  inside: readonly string[] = [],
+): Promise<RunningDaemon> {
+  const { first, running } = await start([MAIN, ...args], env, inside);
   const { url, urls } = JSON.parse(first) as { url: string; urls: Record<string, string> };
   return { ...running, url, urls };
 }
@@ -83,9 +91,11 @@ export async function startCampus(args: readonly string[]): Promise<RunningCampu
 async function start(
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
+  inside: readonly string[] = [],
 ): Promise<{ first: string; running: Running }> {
   const stdio: ["ignore", "pipe", "pipe"] = ["ignore", "pipe", "pipe"];
-  const child = spawn(process.execPath, [...args], { stdio, env: { ...process.env, ...env } });
+  const [command = "", ...rest] = [...inside, process.execPath, ...args];
+  const child = spawn(command, rest, { stdio, env: { ...process.env, ...env } });
   const log = textOf(child.stderr);
   const lines: string[] = [];
   const closed = once(child, "close") as Promise<[number | null]>;
