@@ -12,7 +12,7 @@ import {
   WAITING,
 } from "./hub/tables.ts";
 import { INBOX } from "./site/inbox.ts";
-import { ACTIVITIES, BASE, EDITS, LINK, OUT, PARKED, SHADOW, STAGE } from "./site/tables.ts";
+import { ACTIVITIES, ARRIVED, BASE, EDITS, LINK, OUT, PARKED, SHADOW, STAGE } from "./site/tables.ts";
 import { HUB_FILES, SITE_FILES } from "./wanted-files.ts";
 import type { Collection } from "./work.ts";
 
@@ -23,6 +23,7 @@ export const SITE_COLLECTIONS = [
   BASE,
   SHADOW,
   OUT,
+  ARRIVED,
   EDITS,
   PARKED,
   INBOX,

@@ -40,7 +40,7 @@ export function createFileTransfer({ store, blobs, of, holder, limits, send, onB
     if (isFirst) await store.transact(() => wantAbsent(of, holder));
     isFirst = false;
     while (asked.size < AT_A_TIME) {
-      const wanted = await store.transact(() => nextWanted(of, holder, AT_A_TIME + 1));
+      const wanted = await store.read(() => nextWanted(of, holder, AT_A_TIME + 1));
       const next = wanted.find(({ sha256 }) => !asked.has(sha256));
       if (!next) return;
       if (await blobs.has(next.sha256)) await store.transact(() => noteFile(of, next.sha256, "have"));

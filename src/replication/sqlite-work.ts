@@ -1,4 +1,4 @@
-import { ConflictError } from "../base/errors.ts";
+import { BugError, ConflictError } from "../base/errors.ts";
 import { type Catalogue, tableOf } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import { layOut } from "../store/layout.ts";
@@ -52,6 +52,7 @@ export function createSqliteWork(store: Store, catalogue: Catalogue, by: By): Sq
   return {
     transact: (work, lane) =>
       store.write((tx) => perform(work(), (statement) => answer(statement, tx, tx)) as never, lane),
+    read: async (work) => perform(work(), (statement) => answer(statement, store, null)),
     within: (tx, work) => perform(work, (statement) => answer(statement, tx, tx)),
     peek: (work) => perform(work(), (statement) => answer(statement, store, null)),
   };
@@ -75,7 +76,7 @@ export function createSqliteWork(store: Store, catalogue: Catalogue, by: By): Sq
         return reader.all<{ id: string }>(sql, after ?? "", limit).map(({ id }) => id);
       }
     }
-    if (!tx) return null;
+    if (!tx) throw new BugError(`${statement.do} in work that only reads`);
     switch (statement.do) {
       case "put": {
         const { name, columns } = statement.of;

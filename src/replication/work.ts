@@ -53,9 +53,12 @@ export type Statement =
 // biome-ignore lint/suspicious/noExplicitAny: what is sent in follows from the statement, which a generator can't say
 export type Work<T> = Generator<Statement, T, any>;
 
-/** A store that performs work: all of it or nothing; resolves once it is durable. Emergency work goes first. */
+/** A store that performs work. */
 export interface WorkStore {
+  /** All of it or nothing; resolves once it is durable. Emergency work goes first. */
   transact<T>(work: () => Work<T>, lane?: "normal" | "emergency"): Promise<T>;
+  /** Work that only reads, of one moment: it waits for no writer. */
+  read<T>(work: () => Work<T>): Promise<T>;
 }
 
 /** Declares a collection. */

@@ -11,8 +11,8 @@ export interface Performed {
 
 /** The disk of a machine: what is committed stays, whatever happens to the process. */
 export interface Disk {
-  /** Performs work at once or soon; resolves once it is durable. */
-  transact<T>(work: () => Work<T>): Promise<T>;
+  /** Performs work at once or soon, noting all that it does; resolves once it is durable. */
+  transact<T>(work: () => Work<T>, performed?: Performed[]): Promise<T>;
   /** Reads without any delay, for whoever watches. */
   peek<T>(work: () => Work<T>): T;
   /** What a new process finds after the one before was killed. */
@@ -53,17 +53,6 @@ export interface MachineNeeds {
   crashed(): void;
 }
 
-/** The work, with a note of all that it did. */
-function* noted<T>(work: Work<T>, performed: Performed[]): Work<T> {
-  let step = work.next();
-  while (!step.done) {
-    const answer: unknown = yield step.value;
-    performed.push({ statement: step.value, answer });
-    step = work.next(answer);
-  }
-  return step.value;
-}
-
 /** Makes a machine that is switched off. */
 export function createMachine({ time, dice, disk, fault, committed, crashed }: MachineNeeds): Machine {
   const machine: Machine = {
@@ -76,13 +65,26 @@ export function createMachine({ time, dice, disk, fault, committed, crashed }: M
       const life: Life = {
         isAlive: true,
         clock: clockOf(time, machine.fault, () => life.isAlive),
-        store: { transact },
+        store: { transact, read },
       };
       let free = 0;
       function transact<T>(work: () => Work<T>): Promise<T> {
         return new Promise((resolve, reject) => {
           free = Math.max(free, time.now() + dice.roll() * 3);
           time.at(free, () => void commit(work).then(resolve, reject));
+        });
+      }
+      /** It takes its time, as from a database across a network, but neither waits nor is it waited for. */
+      function read<T>(work: () => Work<T>): Promise<T> {
+        return new Promise((resolve, reject) => {
+          time.in(dice.roll(), () => {
+            if (!life.isAlive) return;
+            try {
+              resolve(machine.disk.peek(work));
+            } catch (error) {
+              reject(error);
+            }
+          });
         });
       }
       async function commit<T>(work: () => Work<T>): Promise<T> {
@@ -94,7 +96,7 @@ export function createMachine({ time, dice, disk, fault, committed, crashed }: M
           return never;
         }
         const performed: Performed[] = [];
-        const value = await machine.disk.transact(() => noted(work(), performed));
+        const value = await machine.disk.transact(work, performed);
         committed(performed);
         if (isLast) machine.crash();
         return life.isAlive ? value : never;

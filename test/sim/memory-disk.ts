@@ -5,7 +5,7 @@ import { createMemoryStore, type MemoryStore } from "./memory-store.ts";
 /** A disk in memory; a kill takes nothing from it that was committed. */
 export function createMemoryDisk(catalogue: Catalogue, store: MemoryStore = createMemoryStore(catalogue)): Disk {
   const disk: Disk = {
-    transact: async (work) => store.perform(work),
+    transact: async (work, performed) => store.perform(work, performed),
     peek: (work) => store.perform(work),
     reopened: () => disk,
     copy: () => createMemoryDisk(catalogue, store.copy()),

@@ -9,6 +9,7 @@ import {
   type Work,
 } from "../../src/replication/work.ts";
 import type { Catalogue } from "../../src/schema/catalogue.ts";
+import type { Performed } from "./machine.ts";
 
 type Record = Readonly<{ [column: string]: unknown }>;
 
@@ -33,7 +34,7 @@ interface Rows {
 
 /** A database in memory: what it does is there at once, or not at all. */
 export interface MemoryStore {
-  perform<T>(work: () => Work<T>): T;
+  perform<T>(work: () => Work<T>, performed?: Performed[]): T;
   copy(): MemoryStore;
   /** The product's rows, by `type/id`. */
   readonly rows: ReadonlyMap<string, Body>;
@@ -198,10 +199,15 @@ export function createMemoryStore(
 
   return {
     rows: rows.all,
-    perform(work) {
+    perform(work, performed) {
       undo = [];
       try {
-        return perform(work(), answer);
+        if (!performed) return perform(work(), answer);
+        return perform(work(), (statement) => {
+          const answered = answer(statement);
+          performed.push({ statement, answer: answered });
+          return answered;
+        });
       } catch (error) {
         for (const step of [...undo].reverse()) step();
         throw error;

@@ -6,10 +6,9 @@ import type { CloudMachine } from "./cloud-machine.ts";
 import { cloudWrite, storedFile } from "./cloud-writes.ts";
 import type { Dice } from "./dice.ts";
 import type { Figures } from "./figures.ts";
-import type { Disk } from "./machine.ts";
 import type { Network } from "./network.ts";
 import { type Issued, SCOPES } from "./oracle.ts";
-import type { SiteMachine } from "./site-machine.ts";
+import type { DiskImage, SiteMachine } from "./site-machine.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
 /** All that can be done to a simulated world. */
@@ -18,7 +17,7 @@ export interface World {
   time: VirtualTime;
   figures: Figures;
   cloud: CloudMachine;
-  sites: readonly { site: SiteMachine; network: Network; backups: { disk: Disk; at: number }[] }[];
+  sites: readonly { site: SiteMachine; network: Network; backups: DiskImage[] }[];
   lan: { isUp: boolean };
   issued: Map<string, Issued>;
   violated(error: unknown): void;
@@ -74,7 +73,7 @@ export function happen(world: World): void {
     [
       1,
       () => {
-        backups.push({ disk: site.machine.disk.copy(), at: time.now() });
+        backups.push(imageOf(site, time.now()));
         if (backups.length > 3) backups.shift()?.disk.close();
       },
     ],
@@ -111,6 +110,10 @@ export function happen(world: World): void {
   chosen?.[1]();
 }
 
+function imageOf({ machine }: SiteMachine, at: number): DiskImage {
+  return { disk: machine.disk.copy(), at, skewMs: machine.fault.skewMs };
+}
+
 function publish({ dice, time, figures, cloud, violated }: World): void {
   figures.publications += 1;
   const rows = Array.from({ length: dice.happens(0.2) ? 4 : 1 }, () => cloudWrite(cloud, dice, time.now())).flat();
@@ -131,7 +134,7 @@ function report({ dice, figures }: World, site: SiteMachine): void {
 function relapse(world: World, { site, network }: World["sites"][number]): void {
   const { dice, time, figures } = world;
   // What is written next is not in it.
-  const image = { disk: site.machine.disk.copy(), at: time.now() - 0.001 };
+  const image = imageOf(site, time.now() - 0.001);
   const reports = (count: number): void => {
     for (let turn = 0; turn < count; turn += 1) report(world, site);
   };

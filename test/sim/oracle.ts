@@ -34,6 +34,8 @@ export interface Watched {
   restoredAt: number;
   /** Restored as an image of the disk, of which the copy was not told. */
   rawRestoredAt: number;
+  /** How wrong the clock was that such an image was written by, until the cloud is heard. */
+  imageSkewMs: number | null;
   diedAt: number;
   bornAt: number;
   armed: Map<string, number>;
@@ -218,7 +220,9 @@ export function createOracle(now: () => number, violated: (violation: Violation)
     },
     sounded(site, command) {
       const { cid, notAfter } = command;
-      if (now() > notAfter) fail(`I3: ${site.name} sounded ${cid} ${now() - notAfter} ms too late`);
+      // An image can't know that the clock was set back since.
+      const setBackMs = site.imageSkewMs === null ? 0 : Math.max(0, site.imageSkewMs - site.machine.fault.skewMs);
+      if (now() > notAfter + setBackMs) fail(`I3: ${site.name} sounded ${cid} ${now() - notAfter} ms too late`);
       const cancelled = site.cancelled.get(cid);
       if (cancelled !== undefined && cancelled < now() && site.restoredAt <= cancelled)
         fail(`I3: ${site.name} sounded ${cid} though cancelled`);
@@ -232,6 +236,7 @@ export function createOracle(now: () => number, violated: (violation: Violation)
       }
     },
     leased(site, lease, leftMs, others) {
+      site.imageSkewMs = null;
       if (lease.holder !== site.name || leftMs <= 0) return;
       const known = [site, ...others].flatMap(({ leases }) => leases.get(lease.group) ?? []);
       if (known.some(({ term }) => term > lease.term)) fail(`leases: the term of ${lease.group} fell`);

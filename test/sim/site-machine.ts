@@ -38,6 +38,13 @@ export interface SiteMachineNeeds {
   figures: Figures;
 }
 
+/** A copy of an appliance's disk: when it was made, and how wrong the clock was by which it was written. */
+export interface DiskImage {
+  disk: Disk;
+  at: number;
+  skewMs: number;
+}
+
 /** An appliance of the simulation: the product's own side of the link, on a machine that may die. */
 export interface SiteMachine {
   readonly watched: Watched;
@@ -49,7 +56,7 @@ export interface SiteMachine {
   attach(wire: Wire): void;
   boot(): void;
   /** Puts an older copy of the disk into place of the present one. `told`: by the tool made for that. */
-  restore(backup: { disk: Disk; at: number }, told: boolean): void;
+  restore(backup: DiskImage, told: boolean): void;
   /** Writes a row as a person or a room of the appliance would; false when it is refused. */
   write(type: string, id: string, change: (before: Body | null) => Body | null): void;
   /** Takes a replicated row from the disk behind its back. */
@@ -82,6 +89,7 @@ export function createSiteMachine(needs: SiteMachineNeeds): SiteMachine {
     sounded: new Map(),
     restoredAt: 0,
     rawRestoredAt: 0,
+    imageSkewMs: null,
     diedAt: 0,
     bornAt: 0,
     armed: new Map(),
@@ -93,6 +101,8 @@ export function createSiteMachine(needs: SiteMachineNeeds): SiteMachine {
   };
   let wire: Wire | null = null;
   let mustAdopt = false;
+  /** A process ran long enough to see its clock. */
+  let isNoticed = false;
 
   async function begin(): Promise<void> {
     const life = machine.boot();
@@ -142,6 +152,7 @@ export function createSiteMachine(needs: SiteMachineNeeds): SiteMachine {
       );
     mustAdopt = false;
     await site.start();
+    isNoticed = true;
     self.site = site;
     redial(life);
   }
@@ -183,7 +194,8 @@ export function createSiteMachine(needs: SiteMachineNeeds): SiteMachine {
       if (machine.life) return;
       // After a loss of power the clock may begin at 1970.
       if (dice.happens(0.1)) machine.fault = { ...machine.fault, skewMs: EPOCH_SKEW };
-      else if (machine.fault.skewMs === EPOCH_SKEW) machine.fault = { ...machine.fault, skewMs: 0 };
+      else if (isNoticed && machine.fault.skewMs === EPOCH_SKEW) machine.fault = { ...machine.fault, skewMs: 0 };
+      isNoticed = false;
       void begin().catch(needs.violated);
     },
     restore(backup, told) {
@@ -192,6 +204,7 @@ export function createSiteMachine(needs: SiteMachineNeeds): SiteMachine {
       machine.disk = backup.disk.copy();
       watched.restoredAt = time.now();
       if (!told) watched.rawRestoredAt = time.now();
+      watched.imageSkewMs = told ? null : backup.skewMs;
       mustAdopt = told;
       watched.link = machine.disk.peek(() => get(LINK, "link"));
       for (const [fact, at] of watched.facts) if (at > backup.at) watched.facts.delete(fact);
@@ -217,7 +230,7 @@ export function createSiteMachine(needs: SiteMachineNeeds): SiteMachine {
       };
       void life.store.transact(work).then((done) => {
         if (!done) return;
-        if (fact) watched.facts.set(fact, at);
+        if (fact) watched.facts.set(fact, time.now());
         if (types.classOf(type) === "B") for (const uid of uids) watched.edits.add(uid);
         self.site?.wake();
       }, needs.violated);
@@ -225,12 +238,14 @@ export function createSiteMachine(needs: SiteMachineNeeds): SiteMachine {
     rot() {
       const rows = machine.disk.peek(() => scan(BASE));
       const leaf = rows.find(({ type }) => type === "lists");
-      if (!leaf || watched.link?.marking) return;
+      if (!leaf || !machine.life || watched.link?.marking) return;
       watched.isRotten = true;
-      machine.disk.peek(function* () {
-        yield* drop(BASE, leaf.type, leaf.id);
-        yield* applyRow(leaf.type, leaf.id, null);
-      });
+      void machine.disk
+        .transact(function* () {
+          yield* drop(BASE, leaf.type, leaf.id);
+          yield* applyRow(leaf.type, leaf.id, null);
+        })
+        .catch(needs.violated);
     },
   };
   return self;

@@ -6,10 +6,11 @@ import { createEvents } from "../../src/base/events.ts";
 import { silentLog } from "../../src/base/log.ts";
 import { HUB_COLLECTIONS, SITE_COLLECTIONS } from "../../src/replication/collections.ts";
 import { createSqliteWork, tablesOf } from "../../src/replication/sqlite-work.ts";
+import type { Work } from "../../src/replication/work.ts";
 import { fullScope } from "../../src/store/full-scope.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import type { By } from "../../src/store/store.ts";
-import type { Disk } from "./machine.ts";
+import type { Disk, Performed } from "./machine.ts";
 import { CATALOGUE } from "./resources.ts";
 
 const TABLES = tablesOf([...SITE_COLLECTIONS, ...HUB_COLLECTIONS]);
@@ -17,6 +18,17 @@ const BY: By = {
   actor: { kind: "system", userId: null, name: "replication", address: null },
   scope: fullScope(() => null),
 };
+
+/** The work, with a note of all that it did. */
+function* noted<T>(work: Work<T>, performed: Performed[]): Work<T> {
+  let step = work.next();
+  while (!step.done) {
+    const answer: unknown = yield step.value;
+    performed.push({ statement: step.value, answer });
+    step = work.next(answer);
+  }
+  return step.value;
+}
 
 /** Disks of one run, with the product's own database on each. */
 export function createSqliteDisks(): { make(): Disk; remove(): void } {
@@ -47,8 +59,8 @@ export function createSqliteDisks(): { make(): Disk; remove(): void } {
     let isLost = false;
     const self: Disk = {
       // What a killed process had not yet committed is written when its store is closed, into files that are thrown away.
-      transact: async (job) => {
-        const value = await work.transact(job);
+      transact: async (job, performed) => {
+        const value = await work.transact(performed ? () => noted(job(), performed) : job);
         return isLost ? new Promise(() => {}) : value;
       },
       peek: work.peek,
@@ -75,7 +87,7 @@ export function createSqliteDisks(): { make(): Disk; remove(): void } {
       return opened;
     };
     return {
-      transact: (work) => open().transact(work),
+      transact: (work, performed) => open().transact(work, performed),
       peek: (work) => open().peek(work),
       reopened: (clock) => opened?.reopened(clock) ?? disk(folder, clock),
       copy: () => kept(imageOf(folder)),

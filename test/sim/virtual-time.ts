@@ -86,8 +86,8 @@ export function createVirtualTime(): VirtualTime {
         now = next.time;
         ran += 1;
         next.fn();
-        // What was set off by promises happens at the same moment.
-        await new Promise(setImmediate);
+        // What was set off by promises, all of which is done before the next tick, happens at the same moment.
+        await new Promise(process.nextTick);
       }
       now = Math.max(now, until);
     },

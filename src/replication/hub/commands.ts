@@ -24,27 +24,31 @@ function* conclude(issued: IssuedCommand, outcome: Outcome): Work<void> {
   yield* put(COMMANDS, { ...issued, open: 0, outcome, saidBy: "hub" });
 }
 
+/** Commands that are noted as sent in one transaction. own choice */
+const AT_ONCE = 16;
+
 /**
- * The next command to send after `after`, and where to go on; noted as sent before it is. One whose time is over is never
- * sent: what certainly did not arrive is expired.
+ * The next commands to send after `after`, and where to go on; noted as sent before they are. One whose time is over is
+ * never sent: what certainly did not arrive is expired. `more` when there may be others after them.
  */
-export function* nextCommand(
+export function* nextCommands(
   endpoint: string,
   { after, inc, cmdHw, now }: { after: number; inc: number; cmdHw: number; now: number },
-): Work<{ frame: CommandFrame | null; after: number }> {
-  const open = yield* scan(COMMANDS, { by: "open", where: [endpoint, 1], after, limit: 1 });
-  const issued = open[0];
-  if (!issued) return { frame: null, after };
-  const { cseq, command, sentInc } = issued;
-  const next = { frame: null, after: cseq };
-  // It has arrived, and what becomes of it will be told.
-  if (sentInc === inc && cseq <= cmdHw) return next;
-  if (command.notAfter < now) {
-    yield* conclude(issued, sentInc === null || sentInc === inc ? "expired" : "unknown");
-    return next;
+): Work<{ frames: CommandFrame[]; after: number; more: boolean }> {
+  const open = yield* scan(COMMANDS, { by: "open", where: [endpoint, 1], after, limit: AT_ONCE });
+  const frames: CommandFrame[] = [];
+  for (const issued of open) {
+    const { cseq, command, sentInc } = issued;
+    // It has arrived, and what becomes of it will be told.
+    if (sentInc === inc && cseq <= cmdHw) continue;
+    if (command.notAfter < now) {
+      yield* conclude(issued, sentInc === null || sentInc === inc ? "expired" : "unknown");
+      continue;
+    }
+    yield* put(COMMANDS, { ...issued, sentInc: inc });
+    frames.push({ t: "cmd", cseq, command });
   }
-  yield* put(COMMANDS, { ...issued, sentInc: inc });
-  return { frame: { t: "cmd", cseq, command }, after: cseq };
+  return { frames, after: open.at(-1)?.cseq ?? after, more: open.length === AT_ONCE };
 }
 
 /**

@@ -67,14 +67,16 @@ export function* readPage(cursor: Cursor, limits: Limits): Work<Sized<DownPage> 
   const { read, bytes } = withinBytes(found, limits.pageBytes);
   const isMark = read.length < limits.pageRows && read.length === found.length;
   const decided = link.hotHw;
-  if (isMark && cursor.at === seq && !cursor.owesMark && !cursor.owesDigests && decided === cursor.told) return null;
+  const results = isMark ? yield* resultsOf(link, cursor.told, decided) : [];
+  const isOwed = cursor.owesMark || cursor.owesDigests || results.length > 0;
+  if (isMark && cursor.at === seq && !isOwed) return null;
   const known = new Set(cursor.types);
   const rows = read.map((row) => wireRow(link, row, known)).filter((row) => row !== null);
   const to = isMark ? seq : (read.at(-1) as FeedRow).seq;
   const page: DownPage = { t: "rows", feed: "down.bulk", from: cursor.at, to, rows };
   if (!isMark) return { frame: page, bytes };
   const digests = cursor.owesDigests ? { digests: yield* digestsOf(link, cursor.types) } : {};
-  const mark = { decided, results: yield* resultsOf(link, cursor.told, decided), ...digests };
+  const mark = { decided, results, ...digests };
   return { frame: { ...page, mark }, bytes };
 }
 

@@ -59,13 +59,13 @@ export function createHub(needs: HubNeeds): Hub {
   let isStopped = false;
 
   const guarded = (job: Promise<unknown>): void => void job.catch((error) => !isStopped && onFault(error));
-  const wakeAll = (): void => {
-    for (const session of sessions.keys()) session.wake();
+  const wakeAll = (commandsToo: boolean): void => {
+    for (const session of sessions.keys()) session.wake(commandsToo);
   };
 
   function compare(): void {
     for (const session of sessions.keys()) session.compare();
-    wakeAll();
+    wakeAll(false);
   }
 
   async function look(): Promise<void> {
@@ -74,7 +74,7 @@ export function createHub(needs: HubNeeds): Hub {
     await store.transact(() => forgetSettled(clock.now()));
     await store.transact(() => retryWaiting(clock.now()));
     // What another node wrote, and what was written just before this one was told.
-    wakeAll();
+    wakeAll(true);
   }
 
   return {
@@ -96,7 +96,7 @@ export function createHub(needs: HubNeeds): Hub {
         onBadFrame: needs.onBadPeer,
         onOutcome: (by, cid, told) => needs.onOutcome?.(by, cid, told),
         onBadFile: (from, sha256) => needs.onBadPeer(from, `The file ${sha256} is not what its name says.`),
-        changed: wakeAll,
+        changed: () => wakeAll(false),
         admitted: (as) => sessions.set(session, as),
         heard(by, cid) {
           for (const [other, its] of sessions) if (its === by) other.heard(cid);
@@ -111,7 +111,7 @@ export function createHub(needs: HubNeeds): Hub {
     },
     async publish(rows) {
       const applied = await store.transact(() => publish(rows, types));
-      wakeAll();
+      wakeAll(false);
       return applied;
     },
     async command(issued) {
@@ -119,19 +119,19 @@ export function createHub(needs: HubNeeds): Hub {
         for (const { endpoint, command } of issued) yield* issue(endpoint, command, clock.now());
       }, "emergency");
       if (issued.some(({ command }) => command.kind === "replication-clean-up")) guarded(look());
-      wakeAll();
+      wakeAll(true);
     },
     async cancel(ref, cancel) {
       await store.transact(() => issueCancel(ref, cancel, clock.now()), "emergency");
-      wakeAll();
+      wakeAll(true);
     },
-    outcomes: (cid) => store.transact(() => outcomesOf(cid)),
+    outcomes: (cid) => store.read(() => outcomesOf(cid)),
     async setScopes(endpoint, scopes) {
       await store.transact(() => setScopes(endpoint, scopes));
-      wakeAll();
+      wakeAll(true);
     },
     compare,
-    wake: wakeAll,
+    wake: () => wakeAll(false),
     stop() {
       isStopped = true;
       for (const timer of timers) timer.cancel();

@@ -11,16 +11,17 @@ const MARGIN_MS = 1_000;
 /**
  * Renews the leases of groups for the appliance that asks, or gives it those that nobody holds. Each change of the
  * holder, and each new beginning, has a higher term, by which what an older holder still does can be refused. Not a
- * permission to sound. A connection whose place another one took gets null: what it renews, nobody would hear of.
+ * permission to sound. A connection whose place another one took gets null: what it renews, nobody would hear of. With
+ * them, where the feed stands.
  */
 export function* renewLeases(
   { endpoint, sess }: { endpoint: string; sess: number },
   groups: readonly string[],
   now: number,
-): Work<Lease[] | null> {
+): Work<{ head: number; leases: Lease[] } | null> {
   if ((yield* get(LINKS, endpoint))?.sess !== sess) return null;
   const leases: Lease[] = [];
-  const { since } = yield* head();
+  const { since, seq } = yield* head();
   for (const group of groups) {
     const found = yield* get(LEASES, group);
     if (found && found.holder !== endpoint && found.until > now) {
@@ -35,5 +36,5 @@ export function* renewLeases(
     yield* put(LEASES, { group, holder: endpoint, term, until: now + TTL_MS + MARGIN_MS });
     leases.push({ group, holder: endpoint, term, ttlMs: TTL_MS });
   }
-  return leases;
+  return { head: seq, leases };
 }

@@ -9,10 +9,9 @@ import { createSendWindow, type SendWindow } from "../send-window.ts";
 import { createTurnQueue } from "../turn-queue.ts";
 import { HUB_FILES } from "../wanted-files.ts";
 import type { Body, WorkStore } from "../work.ts";
-import { nextCommand } from "./commands.ts";
+import { nextCommands } from "./commands.ts";
 import { readPage, readSnapPage, repairRows } from "./down-feed.ts";
 import { renewLeases } from "./leases.ts";
-import { head } from "./publish.ts";
 import { takePage } from "./up-feed.ts";
 import { type Admission, admit, noteApplied } from "./welcome.ts";
 
@@ -44,8 +43,8 @@ export interface SessionNeeds {
 export interface Session {
   /** Takes what arrived, whatever it is. */
   frame(value: unknown): void;
-  /** There may be something to send. */
-  wake(): void;
+  /** There may be rows to send, or commands as well. */
+  wake(commandsToo: boolean): void;
   heard(cid: string): void;
   /** Compares all rows with the appliance's at the next mark. */
   compare(): void;
@@ -65,6 +64,9 @@ export function createSession(needs: SessionNeeds): Session {
   let files: FileTransfer | null = null;
   let lastCommand = 0;
   let isOpen = true;
+  /** What there may be to send; taken back before it is looked for, as more may come meanwhile. */
+  const due = { rows: true, commands: true };
+  let isWoken = false;
 
   const close = (code: CloseCode, reason?: string): void => {
     if (!isOpen) return;
@@ -100,14 +102,16 @@ export function createSession(needs: SessionNeeds): Session {
   /** Sends what there is while the appliance takes it; commands wait for no window. */
   async function pump(): Promise<void> {
     await sendCommands();
-    while (isOpen && admission && window.isOpen()) {
-      if (!(await (admission.cursor.snap ? sendSnapPage(admission) : sendPage(admission)))) return;
+    while (due.rows && isOpen && admission && window.isOpen()) {
+      due.rows = false;
+      if (await (admission.cursor.snap ? sendSnapPage(admission) : sendPage(admission))) due.rows = true;
       await sendCommands();
     }
   }
 
+  /** Whether there is more. */
   async function sendPage({ cursor }: Admission): Promise<boolean> {
-    const read = await store.transact(() => readPage(cursor, limits));
+    const read = await store.read(() => readPage(cursor, limits));
     if (!read || !isOpen) return false;
     const { frame: page, bytes } = read;
     cursor.at = page.to;
@@ -119,11 +123,11 @@ export function createSession(needs: SessionNeeds): Session {
     }
     window.sent(bytes);
     send(page);
-    return true;
+    return !page.mark;
   }
 
   async function sendSnapPage({ cursor }: Admission): Promise<boolean> {
-    const { frame: page, bytes } = await store.transact(() => readSnapPage(cursor, limits));
+    const { frame: page, bytes } = await store.read(() => readSnapPage(cursor, limits));
     cursor.snap = page.end ? null : { h0: page.h0, after: page.after };
     if (page.end) cursor.at = page.h0;
     window.sent(bytes);
@@ -132,13 +136,14 @@ export function createSession(needs: SessionNeeds): Session {
   }
 
   async function sendCommands(): Promise<void> {
-    while (isOpen && admission) {
+    while (due.commands && isOpen && admission) {
+      due.commands = false;
       const { cursor, welcome, cmdHw } = admission;
       const at = { after: lastCommand, inc: welcome.inc, cmdHw, now: clock.now() };
-      const { frame, after } = await store.transact(() => nextCommand(cursor.endpoint, at), "emergency");
-      if (after === lastCommand) return;
+      const { frames, after, more } = await store.transact(() => nextCommands(cursor.endpoint, at), "emergency");
       lastCommand = after;
-      if (frame) send(frame);
+      if (more) due.commands = true;
+      for (const frame of frames) send(frame);
     }
   }
 
@@ -152,7 +157,6 @@ export function createSession(needs: SessionNeeds): Session {
     for (const { cid, told } of taken.outcomes) needs.onOutcome(by.endpoint, cid, told);
     if (taken.published) needs.changed();
     if (taken.files) await files?.look();
-    await pump();
   }
 
   async function onFrame(frame: Frame): Promise<void> {
@@ -168,15 +172,15 @@ export function createSession(needs: SessionNeeds): Session {
         return pump();
       case "ping": {
         const by = { endpoint: cursor.endpoint, sess: welcome.sess };
-        const leases = await store.transact(() => renewLeases(by, frame.groups, clock.now()));
-        if (!leases) return close("fenced");
-        const { seq } = await store.transact(head);
-        return send({ t: "pong", t0: frame.t0, ct: clock.now(), head: seq, leases });
+        const renewed = await store.transact(() => renewLeases(by, frame.groups, clock.now()));
+        if (!renewed) return close("fenced");
+        return send({ t: "pong", t0: frame.t0, ct: clock.now(), ...renewed });
       }
       case "digest": {
-        const found = await store.transact(() => repairRows(cursor, frame));
+        const found = await store.read(() => repairRows(cursor, frame));
         if (found) send({ t: "repair", at: frame.applied, type: frame.type, ...found });
         else cursor.owesDigests = true;
+        due.rows ||= !found;
         return;
       }
       case "need":
@@ -205,7 +209,16 @@ export function createSession(needs: SessionNeeds): Session {
 
   return {
     frame: take,
-    wake: () => turns.add(pump, true),
+    wake(commandsToo) {
+      due.rows = true;
+      due.commands ||= commandsToo;
+      if (isWoken) return;
+      isWoken = true;
+      turns.add(() => {
+        isWoken = false;
+        return pump();
+      }, true);
+    },
     heard: (cid) => send({ t: "heard", cid }),
     compare() {
       if (admission) admission.cursor.owesDigests = true;

@@ -12,7 +12,9 @@ export interface CloudTime {
   told(ct: number, askedAt: number): void;
   /** It is not later than this in the cloud, epoch ms; null when nothing can be said. */
   latest(): number | null;
-  /** To be kept for the next start; null before the cloud was heard. */
+  /** The same, null until the cloud was heard in this life: no wall clock has a part in it. */
+  heard(): number | null;
+  /** To be kept for the next start; null when nothing can be said. */
   kept(): KeptTime | null;
 }
 
@@ -22,27 +24,28 @@ const DRIFT = 5e-4;
 const WALL_MARGIN_MS = 2_000;
 
 /**
- * Keeps the tightest bound: cloud time when it was asked, plus all that passed since. After a start the kept pair is used
- * with the wall clock, unless that is before the kept moment (a battery that died), until the cloud is heard.
- * @source replication.md 5, cloud time
+ * Keeps the tightest bound: cloud time when it was asked, plus all that passed since. Until the cloud is heard, the kept
+ * pair is used, with the wall clock of the start alone (that may be set at any time), unless it is before the kept moment
+ * (a battery that died). @source replication.md 5, cloud time
  */
 export function createCloudTime(clock: Pick<Clock, "now" | "monotonicMs">, before: KeptTime | null): CloudTime {
-  let heard: { ct: number; mono: number } | null = null;
   const since = (mono: number): number => (clock.monotonicMs() - mono) * (1 + DRIFT);
-  const byMonotonic = (): number | null => (heard ? Math.ceil(heard.ct + since(heard.mono)) : null);
-  const byWall = (): number | null => {
-    const passed = before ? clock.now() - before.wall : -1;
-    return before && passed >= 0 ? Math.ceil(before.ct + passed * (1 + DRIFT) + WALL_MARGIN_MS) : null;
-  };
+  const passed = before ? clock.now() - before.wall : -1;
+  let known: { ct: number; mono: number; isHeard: boolean } | null = null;
+  if (before && passed >= 0) {
+    const ct = before.ct + passed * (1 + DRIFT) + WALL_MARGIN_MS;
+    known = { ct, mono: clock.monotonicMs(), isHeard: false };
+  }
+  const latest = (): number | null => known && Math.ceil(known.ct + since(known.mono));
   return {
     told(ct, askedAt) {
-      const known = byMonotonic();
-      const now = ct + since(askedAt);
-      if (known === null || now < known) heard = { ct, mono: askedAt };
+      const isTighter = !known || ct + since(askedAt) < known.ct + since(known.mono);
+      if (!known?.isHeard || isTighter) known = { ct, mono: askedAt, isHeard: true };
     },
-    latest: () => byMonotonic() ?? byWall(),
+    latest,
+    heard: () => (known?.isHeard ? latest() : null),
     kept() {
-      const ct = byMonotonic();
+      const ct = latest();
       return ct === null ? null : { ct, wall: clock.now() };
     },
   };

@@ -15,6 +15,7 @@ export interface Kept {
   cid: string;
   state: CommandState;
   command: Command | null;
+  /** By its own time limit, or by the wall clock here when that is later: it is remembered from then on. */
   at: number;
 }
 
@@ -55,14 +56,14 @@ export function* receiveCommand({ cseq, command }: CommandFrame, journal: Journa
   }
   if (command.kind === "cancel") return yield* cancel(command, journal);
   yield* wantFiles(SITE_FILES, command.needs ?? [], { holder: "", rank: 0 });
-  yield* put(INBOX, { cid: command.cid, state: "armed", command, at: journal.now });
+  yield* put(INBOX, { cid: command.cid, state: "armed", command, at: Math.max(journal.now, command.notAfter) });
   yield* tellCommand(command, "armed", journal);
   return { armed: command, silence: null };
 }
 
 /** A cancel that comes first leaves word of itself. */
 function* cancel(command: Command, journal: Journal): Work<Received> {
-  const at = journal.now;
+  const at = Math.max(journal.now, command.notAfter);
   yield* put(INBOX, { cid: command.cid, state: "done", command, at });
   yield* report(command.cid, "done", journal);
   const ref = command.ref as string;
@@ -169,7 +170,7 @@ export function* endResyncOrders(journal: Journal): Work<void> {
   }
 }
 
-/** Forgets commands that ended before then; a cancel that overtook its command waits as long. */
+/** Forgets commands that ended and whose time was over before then; a cancel that overtook its command waits as long. */
 export function* forgetCommands(before: number, limit: number): Work<number> {
   let forgotten = 0;
   for (const state of ENDED) {

@@ -1,6 +1,7 @@
 import { BugError } from "../../base/errors.ts";
 import type { Credit, Hello } from "../frames.ts";
 import { get, put, type Work } from "../work.ts";
+import type { KeptTime } from "./cloud-time.ts";
 import { LINK, type LinkState } from "./tables.ts";
 
 /** Where this appliance stands. Throws BugError before `prepareLink`. */
@@ -20,6 +21,19 @@ export function* prepareLink(endpoint: string, types: string): Work<LinkState> {
   const link = found ? { ...found, types, fresh: 1 } : newLink(endpoint, types);
   yield* put(LINK, link);
   return link;
+}
+
+/**
+ * The pair of times that a new process may begin with. One of a wall clock that now stands before it is forgotten for
+ * good: once that clock is set right, it would look as if less time had passed than did.
+ */
+export function* keptTime(now: number): Work<KeptTime | null> {
+  const link = yield* linkState();
+  const { ct, ctWall } = link;
+  if (ct === null || ctWall === null) return null;
+  if (now >= ctWall) return { ct, wall: ctWall };
+  yield* put(LINK, { ...link, ct: null, ctWall: null });
+  return null;
 }
 
 function newLink(endpoint: string, types: string): LinkState {

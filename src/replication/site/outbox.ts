@@ -1,7 +1,7 @@
 import type { Lane, Limits, UpPage, UpRow } from "../frames.ts";
 import { type Body, drop, get, put, scan, type Work } from "../work.ts";
 import { linkState } from "./link-state.ts";
-import { LINK, type LinkState, OUT, type Outgoing } from "./tables.ts";
+import { ARRIVED, LINK, type LinkState, OUT, type Outgoing } from "./tables.ts";
 
 /** A record to be sent. */
 export interface NewRecord {
@@ -16,7 +16,8 @@ export interface NewRecord {
 }
 
 /** How long a record is kept after it arrived, for a cloud that is restored. @source replication.md, settled questions (e) */
-const KEPT_MS = 30 * 24 * 3600_000;
+const KEPT_DAYS = 30;
+const DAY_MS = 24 * 3600_000;
 /** What is kept to go up, or to go up again, at most. own choice */
 export const MOST_OUT_BYTES = 256e6;
 
@@ -46,15 +47,20 @@ function* hollowOlder(lane: Lane, type: string, id: string): Work<number> {
   return freed;
 }
 
-/** The next page of a feed after what was sent, or null. */
-export function* nextPage(lane: Lane, sent: number, limits: Limits): Work<{ frame: UpPage; bytes: number } | null> {
+/** The next page of a feed after what was sent, or null. `more` when another one may follow. */
+export function* nextPage(
+  lane: Lane,
+  sent: number,
+  limits: Limits,
+): Work<{ frame: UpPage; bytes: number; more: boolean } | null> {
   const found = yield* scan(OUT, { where: [lane], after: sent, limit: limits.pageRows });
   const records = withinBytes(found, limits.pageBytes);
   const last = records.at(-1);
   if (!last) return null;
   const rows = records.filter(({ op }) => op !== "hollow").map(wireRow);
   const frame: UpPage = { t: "rows", feed: `up.${lane}`, from: sent, to: last.oseq, tail: last.uid, rows };
-  return { frame, bytes: records.reduce((sum, { bytes }) => sum + bytes, 0) };
+  const more = found.length === limits.pageRows || records.length < found.length;
+  return { frame, bytes: records.reduce((sum, { bytes }) => sum + bytes, 0), more };
 }
 
 function wireRow({ op, type, id, oseq, uid, body }: Outgoing): UpRow {
@@ -109,17 +115,35 @@ export function* renumber(lane: Lane): Work<{ numbers: Map<string, number>; byte
   return { numbers, bytes: kept.reduce((sum, { bytes }) => sum + bytes, 0) };
 }
 
+/** Remembers what has arrived when a day of the cloud begins. `cloudTime` as heard. */
+export function* noteDay(cloudTime: number): Work<void> {
+  const day = Math.floor(cloudTime / DAY_MS);
+  if (yield* get(ARRIVED, day)) return;
+  const { bulkAcked, hotAcked } = yield* linkState();
+  yield* put(ARRIVED, { day, bulk: bulkAcked, hot: hotAcked });
+}
+
+/** Up to where a feed had arrived long ago. Days before that one are not needed any more. */
+function* arrivedLongAgo(lane: Lane, cloudTime: number): Work<number> {
+  const days = yield* scan(ARRIVED, { upTo: Math.floor(cloudTime / DAY_MS) - KEPT_DAYS - 1 });
+  for (const { day } of days.slice(0, -1)) yield* drop(ARRIVED, day);
+  return days.at(-1)?.[lane] ?? 0;
+}
+
 /**
- * Forgets what arrived long ago, or, oldest first, what is over `mostBytes`; never the last record that arrived, by which
- * a restore is found out, nor what did not arrive. At most `limit` records; true when there may be more to forget.
+ * Forgets what arrived long ago by the cloud's time (null when it was not heard), or, oldest first, what is over
+ * `mostBytes`; never the last record that arrived, by which a restore is found out, nor what did not arrive. At most
+ * `limit` records; true when there may be more to forget.
  */
-export function* forgetArrived(lane: Lane, now: number, mostBytes: number, limit = 500): Work<boolean> {
+export function* forgetArrived(lane: Lane, cloudTime: number | null, mostBytes: number, limit = 500): Work<boolean> {
   const link = yield* linkState();
+  const longAgo = cloudTime === null ? 0 : yield* arrivedLongAgo(lane, cloudTime);
+  if (longAgo === 0 && link.outBytes <= mostBytes) return false;
   const arrived = yield* scan(OUT, { where: [lane], upTo: link[`${lane}Acked`] - 1, limit });
   let { outBytes } = link;
   let forgotten = 0;
-  for (const { oseq, at, bytes } of arrived) {
-    if (at > now - KEPT_MS && outBytes <= mostBytes) break;
+  for (const { oseq, bytes } of arrived) {
+    if (oseq > longAgo && outBytes <= mostBytes) break;
     yield* drop(OUT, lane, oseq);
     outBytes -= bytes;
     forgotten += 1;

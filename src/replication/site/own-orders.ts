@@ -20,24 +20,29 @@ export function isOwnOrder(command: Command): command is Command & { kind: OwnOr
  * Carries such an order out. Returns what is to be told of it; null for those that end with the mark of a resync, which
  * begins with the next connection.
  */
-export async function doOwnOrder(kind: OwnOrder, store: WorkStore, journal: Journal): Promise<Body | null> {
-  if (kind === "replication-clean-up") return await cleanUp(store, journal);
+export async function doOwnOrder(
+  kind: OwnOrder,
+  store: WorkStore,
+  journal: Journal,
+  cloudTime: number | null,
+): Promise<Body | null> {
+  if (kind === "replication-clean-up") return await cleanUp(store, cloudTime);
   await store.transact(function* () {
-    if (kind === "replication-queue-reset") yield* beginIncarnation((yield* linkState()).inc + 1);
+    if (kind === "replication-queue-reset") yield* beginIncarnation((yield* linkState()).inc, journal);
     yield* askForAll();
   });
   return null;
 }
 
 /** Forgets all that is not needed any more, at once. */
-async function cleanUp(store: WorkStore, journal: Journal): Promise<Body> {
-  const before = await store.transact(linkState);
+async function cleanUp(store: WorkStore, cloudTime: number | null): Promise<Body> {
+  const before = await store.read(linkState);
   for (const lane of ["bulk", "hot"] as const) {
-    while (await store.transact(() => forgetArrived(lane, journal.now, MOST_OUT_BYTES))) {
+    while (await store.transact(() => forgetArrived(lane, cloudTime, MOST_OUT_BYTES))) {
       // Each part is a transaction of its own.
     }
   }
-  const after = await store.transact(linkState);
+  const after = await store.read(linkState);
   const freedBytes = before.outBytes - after.outBytes;
   return { freedBytes };
 }

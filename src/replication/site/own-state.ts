@@ -13,6 +13,11 @@ export function* beginTelling(): Work<void> {
   yield* put(LINK, { ...(yield* linkState()), telling: { type: "", after: null } });
 }
 
+/** Whether some of it is still to be told. */
+export function* isUntold(): Work<boolean> {
+  return (yield* linkState()).telling !== null;
+}
+
 /**
  * Tells the next rows of own state, of which the cloud may know what an older copy of this appliance does not. True when
  * all of it is told.

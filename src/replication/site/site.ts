@@ -15,11 +15,12 @@ import { type CloudTime, createCloudTime } from "./cloud-time.ts";
 import { type CommandDesk, createCommandDesk, type DeskNeeds } from "./command-desk.ts";
 import { differingTypes, noteMismatch, ownBuckets } from "./digest-check.ts";
 import { applySlice, receivePage, receiveSnapPage, repair, type Taken } from "./down-feed.ts";
-import { disownArmed, forgetCommands, type Resumed, receiveCommand, resumeCommands } from "./inbox.ts";
-import { linkState, makeHello, prepareLink } from "./link-state.ts";
-import { forgetArrived, MOST_OUT_BYTES, nextPage, noteAcked } from "./outbox.ts";
+import { forgetOld } from "./forgetting.ts";
+import { disownArmed, type Resumed, receiveCommand, resumeCommands } from "./inbox.ts";
+import { keptTime, linkState, makeHello, prepareLink } from "./link-state.ts";
+import { nextPage, noteAcked } from "./outbox.ts";
 import { doOwnOrder, isOwnOrder, type OwnOrder } from "./own-orders.ts";
-import { tellSlice } from "./own-state.ts";
+import { isUntold, tellSlice } from "./own-state.ts";
 import { LINK, PARKED } from "./tables.ts";
 import { acceptWelcome } from "./welcome.ts";
 
@@ -74,8 +75,6 @@ const RENEW_MS = 5_000;
 const BEHIND_MS = 600_000;
 /** So long a difference of digests is a trouble. @source own choice */
 const DIFFERED_MS = 3600_000;
-/** Commands are remembered as long as the cloud may send them again. @source replication.md 3 */
-const COMMANDS_KEPT_MS = 30 * 24 * 3600_000;
 
 interface Connection {
   wire: Wire;
@@ -98,6 +97,9 @@ export function createSite(needs: SiteNeeds): Site {
   let time: CloudTime = createCloudTime(clock, null);
   let desk: CommandDesk | null = null;
   const timers: Timer[] = [];
+  /** Feeds in which there may be something to send; taken back before it is looked for, as more may come meanwhile. */
+  const due: Record<Lane, boolean> = { hot: true, bulk: true };
+  let isWoken = false;
   let trouble: string | null = null;
 
   const journal = (): Journal => ({ types, about: needs.about, now: clock.now(), newId: needs.newId });
@@ -108,9 +110,8 @@ export function createSite(needs: SiteNeeds): Site {
   };
 
   async function start(): Promise<void> {
-    const link = await store.transact(() => prepareLink(needs.endpoint, types.fingerprint));
-    const before = link.ct === null || link.ctWall === null ? null : { ct: link.ct, wall: link.ctWall };
-    time = createCloudTime(clock, before);
+    await store.transact(() => prepareLink(needs.endpoint, types.fingerprint));
+    time = createCloudTime(clock, await store.transact(() => keptTime(clock.now())));
     const play: DeskNeeds["play"] = (command, on) =>
       isOwnOrder(command) ? ownOrder(command.kind, on) : needs.play(command, on);
     desk = createCommandDesk({ ...needs, play, journal, time, reported: wake });
@@ -128,19 +129,17 @@ export function createSite(needs: SiteNeeds): Site {
   }
 
   async function tick(): Promise<void> {
-    for (const lane of ["bulk", "hot"] as const) {
-      await store.transact(() => forgetArrived(lane, clock.now(), MOST_OUT_BYTES));
-    }
-    await store.transact(() => forgetCommands(clock.now() - COMMANDS_KEPT_MS, 200));
+    await store.transact(() => forgetOld(time.heard()));
     await store.transact(() => sendActivities(journal()));
     await lookForTrouble();
-    await pump();
+    if (!connection?.isLive) await keepTime();
+    await pumpAll();
     await connection?.files?.look();
     if (needs.groups().length === 0) ping();
   }
 
   async function lookForTrouble(): Promise<void> {
-    const { parked, mismatchAt } = await store.transact(function* () {
+    const { parked, mismatchAt } = await store.read(function* () {
       const [first] = yield* scan(PARKED, { limit: 1 });
       return { parked: first ?? null, mismatchAt: (yield* linkState()).mismatchAt };
     });
@@ -161,7 +160,7 @@ export function createSite(needs: SiteNeeds): Site {
   /** Orders that concern the link itself; those for all rows end with the mark of the resync. */
   function ownOrder(kind: OwnOrder, on: Parameters<DeskNeeds["play"]>[1]): () => void {
     turns.add(async () => {
-      const told = await doOwnOrder(kind, store, journal());
+      const told = await doOwnOrder(kind, store, journal(), time.heard());
       if (told) return on.ended("done", told);
       if (connection) drop(connection.wire, "restored");
     });
@@ -173,7 +172,7 @@ export function createSite(needs: SiteNeeds): Site {
   }
 
   async function sayHello(wire: Wire): Promise<void> {
-    const hello = await store.transact(() => makeHello(types.fromCloud, limits.credit));
+    const hello = await store.read(() => makeHello(types.fromCloud, limits.credit));
     const live = current(wire);
     if (!live) return;
     live.askedAt = clock.monotonicMs();
@@ -203,12 +202,17 @@ export function createSite(needs: SiteNeeds): Site {
     });
     live.isLive = true;
     for (const frame of live.early) turns.add(() => onFrame(live.wire, frame), true);
-    await pump();
+    await pumpAll();
     await live.files.look();
   }
 
   async function hearTime(ct: number, askedAt: number): Promise<void> {
     time.told(ct, askedAt);
+    await keepTime();
+  }
+
+  /** The wall clock may have been set since. */
+  async function keepTime(): Promise<void> {
     const kept = time.kept();
     if (!kept) return;
     await store.transact(function* () {
@@ -218,23 +222,40 @@ export function createSite(needs: SiteNeeds): Site {
 
   /** Sends what there is while the cloud takes it, the hot feed first. */
   async function pump(): Promise<void> {
-    if (!connection?.isLive) return;
-    while (!(await store.transact(() => tellSlice(journal(), limits)))) {
-      // Each slice is a transaction of its own.
-    }
+    if (due.bulk && connection?.isLive && (await store.read(isUntold))) await tellState();
     for (const lane of ["hot", "bulk"] as const) {
-      for (let live: Connection | null = connection; live?.isLive && live.window.isOpen(); live = connection) {
-        const page = await store.transact(() => nextPage(lane, (live as Connection).sent[lane], limits));
-        if (!page || connection !== live) break;
-        live.sent[lane] = page.frame.to;
+      for (let live = connection; due[lane] && live?.isLive && live.window.isOpen(); live = connection) {
+        due[lane] = false;
+        const { sent } = live;
+        const page = await store.read(() => nextPage(lane, sent[lane], limits));
+        if (page?.more || connection !== live) due[lane] = true;
+        if (!page || connection !== live) continue;
+        sent[lane] = page.frame.to;
         live.window.sent(page.bytes);
         live.wire.send(page.frame);
       }
     }
   }
 
+  async function tellState(): Promise<void> {
+    while (!(await store.transact(() => tellSlice(journal(), limits)))) {
+      // Each slice is a transaction of its own.
+    }
+  }
+
+  /** As `pump`, after something was written. */
+  function pumpAll(): Promise<void> {
+    Object.assign(due, { hot: true, bulk: true });
+    return pump();
+  }
+
   function wake(): void {
-    turns.add(pump, true);
+    if (isWoken) return;
+    isWoken = true;
+    turns.add(() => {
+      isWoken = false;
+      return pumpAll();
+    }, true);
   }
 
   async function taken(live: Connection, frame: Frame & { t: "rows" | "snap" }, verdict: Taken): Promise<void> {
@@ -249,17 +270,17 @@ export function createSite(needs: SiteNeeds): Site {
     if (current(live.wire)) live.wire.send({ t: "ack", feed: "down.bulk", to });
     await live.files?.look();
     // A mark may have ended an order.
-    if (verdict === "marked") await pump();
+    if (verdict === "marked") await pumpAll();
   }
 
   async function compare(live: Connection, digests: NonNullable<DownPage["mark"]>["digests"] & object): Promise<void> {
-    const different = await store.transact(() => differingTypes(types.fromCloud, digests));
+    const different = await store.read(() => differingTypes(types.fromCloud, digests));
     if (different.length === 0) return;
     const again = await store.transact(() => noteMismatch(time.latest() ?? clock.now()));
     needs.onMismatch(different, again);
     if (again) return drop(live.wire, "restored");
     for (const type of different) {
-      const own = await store.transact(() => ownBuckets(type));
+      const own = await store.read(() => ownBuckets(type));
       if (current(live.wire)) live.wire.send({ t: "digest", type, ...own });
     }
   }
@@ -281,7 +302,7 @@ export function createSite(needs: SiteNeeds): Site {
         if (armed) desk?.arm(armed, false);
         if (silence) desk?.silence(silence);
         if (armed?.needs) await live.files?.look();
-        return pump();
+        return pumpAll();
       }
       case "heard":
         return desk?.peerHeard(frame.cid);
@@ -294,7 +315,7 @@ export function createSite(needs: SiteNeeds): Site {
       case "pong": {
         await hearTime(frame.ct, frame.t0);
         desk?.verified();
-        const { applied } = await store.transact(linkState);
+        const { applied } = await store.read(linkState);
         live.behindSince = applied < frame.head ? (live.behindSince ?? clock.monotonicMs()) : null;
         for (const lease of frame.leases) needs.onLease(lease, frame.t0 + lease.ttlMs);
         return;

@@ -171,6 +171,20 @@ export const OUT: Collection<Outgoing> = collection<Outgoing>(
   { row: ["lane", "type", "id", "live", "oseq"] },
 );
 
+/** Up to where the own feeds had arrived when a day of the cloud (days since 1970, UTC) was first seen. */
+export interface ArrivedBy {
+  day: number;
+  bulk: number;
+  hot: number;
+}
+
+/** By these it is known what arrived long ago, whatever the own clock said meanwhile. */
+export const ARRIVED: Collection<ArrivedBy> = collection<ArrivedBy>("repl_arrived", ["day"], {
+  day: "integer",
+  bulk: "integer",
+  hot: "integer",
+});
+
 /** An edit of a cloud-owned row that was made here. */
 export interface OwnEdit {
   uid: string;

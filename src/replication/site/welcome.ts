@@ -1,12 +1,12 @@
 import type { Lane, Welcome } from "../frames.ts";
-import { get, put, type Work } from "../work.ts";
+import { clear, get, put, type Work } from "../work.ts";
 import { type Journal, tell } from "./activities.ts";
 import { beginSnapshot } from "./down-feed.ts";
 import { renumberEdits } from "./edits.ts";
 import { disownArmed } from "./inbox.ts";
 import { linkState } from "./link-state.ts";
 import { hasTail, renumber } from "./outbox.ts";
-import { LINK } from "./tables.ts";
+import { ARRIVED, LINK } from "./tables.ts";
 
 const LANES: readonly Lane[] = ["bulk", "hot"];
 
@@ -24,7 +24,7 @@ export function* acceptWelcome(welcome: Welcome, journal: Journal): Work<"live" 
     isSame = isSame && (yield* hasTail(link, lane, hw, tail));
   }
   if (!isSame) {
-    yield* beginIncarnation(Math.max(welcome.inc, link.inc) + 1);
+    yield* beginIncarnation(Math.max(welcome.inc, link.inc), journal);
     return "restored";
   }
   const isNewEpoch = welcome.epoch !== link.epoch;
@@ -50,14 +50,21 @@ export function* adoptRestoredCopy(journal: Journal): Work<void> {
   const link = yield* get(LINK, "link");
   if (!link) return;
   yield* disownArmed(journal);
-  yield* beginIncarnation(link.inc + 1);
+  // Whether the clock was set since the copy was made, it can't tell either.
+  yield* put(LINK, { ...(yield* linkState()), ct: null, ctWall: null });
+  yield* beginIncarnation(link.inc, journal);
 }
 
-/** Numbers all that is kept anew, and tells own state as a whole: what is not told again is gone. */
-export function* beginIncarnation(inc: number): Work<void> {
+/**
+ * Numbers all that is kept anew, and tells own state as a whole: what is not told again is gone. The incarnation is above
+ * `known` by chance: two copies of one image number what they share the same way, and must not take each other's number.
+ */
+export function* beginIncarnation(known: number, { newId }: Pick<Journal, "newId">): Work<void> {
+  const inc = known + 1 + Number.parseInt(newId().slice(-6), 16);
   const bulk = yield* renumber("bulk");
   const hot = yield* renumber("hot");
   yield* renumberEdits(hot.numbers);
+  yield* clear(ARRIVED);
   yield* put(LINK, {
     ...(yield* linkState()),
     inc,

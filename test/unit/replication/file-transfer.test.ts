@@ -28,7 +28,7 @@ describe("files by their content", () => {
   const transferOf = (blobs: Blobs): FileTransfer =>
     createFileTransfer({
       ...{ blobs, of: SITE_FILES, holder: "", limits: LIMIT, send: (frame: Frame) => sent.push(frame) },
-      store: { transact: async (work) => store.perform(work) },
+      store: { transact: async (work) => store.perform(work), read: async (work) => store.perform(work) },
       onBadFile: (sha256) => bad.push(sha256),
     });
   const state = () => store.perform(() => get(SITE_FILES, SHA))?.state;

@@ -15,7 +15,7 @@ describe("leases of groups", () => {
     for (const endpoint of ["a", "b"]) cloud.perform(() => setScopes(endpoint, null));
   });
   const ask = (endpoint: string, seconds: number) =>
-    cloud.perform(() => renewLeases({ endpoint, sess: 1 }, ["group"], START + seconds * 1000))?.[0];
+    cloud.perform(() => renewLeases({ endpoint, sess: 1 }, ["group"], START + seconds * 1000))?.leases[0];
 
   it("are kept while they are renewed, and given to another after the holder thinks they are over", () => {
     const first = ask("a", 0);
@@ -44,9 +44,9 @@ describe("leases of groups", () => {
     const first = ask("a", 0);
     cloud.perform(() => setScopes("a", null));
     expect(cloud.perform(() => renewLeases({ endpoint: "a", sess: 1 }, ["group"], START + 10_000))).toBeNull();
-    expect(cloud.perform(() => renewLeases({ endpoint: "b", sess: 1 }, ["group"], START + 17_000))?.[0]?.holder).toBe(
-      "b",
-    );
+    expect(
+      cloud.perform(() => renewLeases({ endpoint: "b", sess: 1 }, ["group"], START + 17_000))?.leases[0]?.holder,
+    ).toBe("b");
     expect(first?.holder).toBe("a");
   });
 });

@@ -25,7 +25,10 @@ describe("an appliance and its cloud", () => {
   let closed: string | null;
   let toSite: (value: unknown) => void;
   let toCloud: (value: unknown) => void;
-  const storeOf = (memory: MemoryStore): WorkStore => ({ transact: async (work) => memory.perform(work) });
+  const storeOf = (memory: MemoryStore): WorkStore => ({
+    transact: async (work) => memory.perform(work),
+    read: async (work) => memory.perform(work),
+  });
   const settle = async (): Promise<void> => {
     for (let turn = 0; turn < 200; turn += 1) await new Promise(setImmediate);
   };

@@ -1,0 +1,93 @@
+import { describe, expect, it } from "vitest";
+import { newId } from "../../../src/base/ids.ts";
+import type { Command, Welcome } from "../../../src/replication/frames.ts";
+import { replicatedTypes } from "../../../src/replication/replicated-types.ts";
+import { createCloudTime } from "../../../src/replication/site/cloud-time.ts";
+import { forgetOld } from "../../../src/replication/site/forgetting.ts";
+import { INBOX, receiveCommand } from "../../../src/replication/site/inbox.ts";
+import { keptTime, linkState, prepareLink } from "../../../src/replication/site/link-state.ts";
+import { enqueue } from "../../../src/replication/site/outbox.ts";
+import { LINK, OUT } from "../../../src/replication/site/tables.ts";
+import { acceptWelcome, adoptRestoredCopy } from "../../../src/replication/site/welcome.ts";
+import { put, scan } from "../../../src/replication/work.ts";
+import { createMemoryStore, type MemoryStore } from "../../sim/memory-store.ts";
+import { CATALOGUE } from "../../sim/resources.ts";
+
+const TYPES = replicatedTypes(CATALOGUE);
+const NOW = Date.parse("2026-03-01T12:00:00Z");
+const DAY_MS = 24 * 3600_000;
+const journal = (now: number) => ({ types: TYPES, about: {}, now, newId });
+
+function siteWith(record: string): MemoryStore {
+  const site = createMemoryStore(CATALOGUE);
+  site.perform(() => prepareLink("site-a", TYPES.fingerprint));
+  site.perform(() => enqueue("hot", { uid: record, op: "p", type: "outcome", id: "c", body: {}, at: NOW }));
+  return site;
+}
+
+describe("a copy of an appliance's disk", () => {
+  it("is told apart from another copy of the same image, which has the same records under the same numbers", () => {
+    const image = siteWith("record");
+    const [one, other] = [image, image.copy()].map((copy) => {
+      copy.perform(() => adoptRestoredCopy(journal(NOW)));
+      return { copy, link: copy.perform(linkState) };
+    });
+    const up = { bulk: { hw: 0, tail: null }, hot: { hw: 1, tail: "record" } };
+    const of = { sess: 1, epoch: "e", ct: NOW, up, resync: null, credit: { frames: 1, bytes: 1 } };
+    const welcome: Welcome = { t: "welcome", ...of, inc: one?.link.inc as number };
+    expect(other?.copy.perform(() => acceptWelcome(welcome, journal(NOW)))).toBe("restored");
+    expect(one?.copy.perform(() => acceptWelcome(welcome, journal(NOW)))).toBe("live");
+  });
+
+  it("does not trust the time that it brought along", () => {
+    const site = siteWith("record");
+    site.perform(function* () {
+      yield* put(LINK, { ...(yield* linkState()), ct: NOW, ctWall: NOW });
+    });
+    site.perform(() => adoptRestoredCopy(journal(NOW)));
+    expect(site.perform(() => keptTime(NOW + 1_000))).toBeNull();
+  });
+});
+
+describe("a wrong clock", () => {
+  it("that stood before the kept time is not believed when it is right again", () => {
+    const site = siteWith("record");
+    site.perform(function* () {
+      yield* put(LINK, { ...(yield* linkState()), ct: NOW, ctWall: NOW + 360_000 });
+    });
+    expect(site.perform(() => keptTime(NOW + 400_000))).toEqual({ ct: NOW, wall: NOW + 360_000 });
+    expect(site.perform(() => keptTime(0))).toBeNull();
+    expect(site.perform(() => keptTime(NOW + 400_000))).toBeNull();
+  });
+
+  it("that is set while the process runs does not move the cloud's time", () => {
+    const at = { wall: NOW, mono: 0 };
+    const time = createCloudTime({ now: () => at.wall, monotonicMs: () => at.mono }, { ct: NOW, wall: NOW - 60_000 });
+    const before = time.latest() as number;
+    at.wall -= 50_000;
+    at.mono += 1_000;
+    expect(time.latest()).toBeGreaterThanOrEqual(before + 1_000);
+    expect(time.heard()).toBeNull();
+    time.told(NOW + 62_000, 1_000);
+    expect(time.latest()).toBe(NOW + 62_000);
+  });
+
+  it("makes nothing old: commands and records are forgotten thirty days later by the cloud's time alone", () => {
+    const site = siteWith("record");
+    const command: Command = {
+      ...{ cid: "c", kind: "cancel", class: "emergency", notAfter: NOW, rank: 0, term: 0, ref: "d", body: {} },
+    };
+    site.perform(() => receiveCommand({ t: "cmd", cseq: 1, command }, journal(0)));
+    site.perform(() => enqueue("hot", { uid: "next", op: "p", type: "outcome", id: "c", body: {}, at: 0 }));
+    site.perform(function* () {
+      yield* put(LINK, { ...(yield* linkState()), hotAcked: 3 });
+    });
+    const left = (cloudTime: number | null) => {
+      site.perform(() => forgetOld(cloudTime));
+      return [site.perform(() => scan(INBOX)).length, site.perform(() => scan(OUT)).map(({ oseq }) => oseq)];
+    };
+    for (const time of [null, NOW, NOW + 29 * DAY_MS]) expect(left(time)).toEqual([2, [1, 2, 3]]);
+    // The newest that arrived stays, by which a restore is found out.
+    expect(left(NOW + 32 * DAY_MS)).toEqual([0, [3]]);
+  });
+});
