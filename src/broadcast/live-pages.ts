@@ -27,7 +27,7 @@ export interface LivePagesNeeds extends Pick<StageNeeds, "store" | "clock" | "ev
   abort(notificationId: string, by: By): Promise<unknown>;
 }
 
-const WAV = { fileName: "page.wav", maxBytes: 64 * 1_048_576, types: ["audio/*"] };
+const WAV = { fileName: "page.wav", maxBytes: 64 * 1_048_576, types: ["audio/wav"] };
 
 /** Makes the live pages: none goes on yet. */
 export function createLivePages(needs: LivePagesNeeds): LivePages {
@@ -74,13 +74,19 @@ async function keepWords(
   by: By,
   { store, clock }: Pick<LivePagesNeeds, "store" | "clock">,
 ): Promise<void> {
-  const pieces: Uint8Array[] = [];
+  const pieces: Int16Array[] = [];
   for (const piece of live.spoken()) {
-    pieces.push(new Uint8Array(piece.buffer));
+    pieces.push(piece);
     await nextTurn(clock);
   }
   if (pieces.length === 0) return;
-  const wav = encodeWav(new Int16Array(Buffer.concat(pieces).buffer));
+  const spoken = new Int16Array(pieces.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    spoken.set(piece, at);
+    at += piece.length;
+  }
+  const wav = encodeWav(spoken);
   const upload = await store.files.put(onePiece(wav), WAV);
   let kept = false;
   try {

@@ -33,7 +33,7 @@ describe("settings file", () => {
         requestsPerMinute: { token: 60_000, address: 60_000 },
       },
       network: { allowedTargets: [], multicastInterface: null },
-      audio: { multicastRange: "239.192.16.0/24", emergencyRange: "239.192.17.0/24", ttl: 16 },
+      audio: { multicastRange: "239.192.16.0/24", emergencyRange: "239.192.17.0/24", ttl: 16, livePageSeconds: 300 },
       scenarios: { syntheticSiteQuestion: true },
       bells: { gap: "ring-at-end", fold: "first" },
       callManagers: {
@@ -52,7 +52,7 @@ describe("settings file", () => {
 
   it("keeps the given values beside the defaults of the same group", () => {
     const settings = parseSettings("audio: {ttl: 3}\nplugins: {ip-phones: {listen: {auth: {port: 8081}}}}");
-    expect(settings.audio).toEqual({ multicastRange: "239.192.16.0/24", emergencyRange: "239.192.17.0/24", ttl: 3 });
+    expect(settings.audio).toEqual({ ...defaultSettings().audio, ttl: 3 });
     expect(settings.plugins["ip-phones"]?.listen.auth).toEqual({ host: "127.0.0.1", port: 8081, publicUrl: null });
   });
 

@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { decodeMuLaw } from "../../../src/audio/mulaw.ts";
+import { inspectWav } from "../../../src/audio/wav.ts";
+import type { LivePage, LivePageState } from "../../../src/broadcast/broadcaster.ts";
+import notifications from "../../../src/resources/broadcasts/notifications.ts";
+import { type AirFixture, openScene, type Scene } from "./air-fixture.ts";
+import type { BroadcastFixture } from "./broadcast-fixture.ts";
+
+let scene: Scene;
+let fixture: BroadcastFixture;
+let air: AirFixture;
+let states: LivePageState[];
+const PHONE = "SEP001122334401";
+const VOICE = new Float32Array(160).fill(0.5);
+
+beforeEach(async () => {
+  scene = await openScene([PHONE]);
+  ({ fixture, air } = scene);
+  states = [];
+});
+afterEach(() => scene.close());
+
+const speak = (more: Record<string, unknown> = {}): Promise<LivePage> =>
+  air.broadcaster.speak(
+    { subject: "Live", alertTone: "tone", deviceGroupIds: [scene.everywhere], ...more },
+    fixture.by,
+    { source: "api" },
+    (state) => void states.push(state),
+  );
+const row = (id: string) => fixture.store.get(notifications, id);
+/** Moves time until the page is in a state. */
+async function until(state: LivePageState["state"]): Promise<void> {
+  for (let ms = 0; !states.some((known) => known.state === state); ms += 100) {
+    if (ms > 90_000) throw new Error(`${JSON.stringify(states)} after so long`);
+    await fixture.clock.advance(100);
+  }
+}
+async function talk(page: LivePage, pieces: number): Promise<boolean[]> {
+  const taken: boolean[] = [];
+  for (let n = 0; n < pieces; n++) {
+    await fixture.clock.advance(20);
+    taken.push(page.take(VOICE));
+  }
+  return taken;
+}
+
+describe("a live page", () => {
+  it("is heard after its tone by all devices at once, ends with the last word, and is kept as a recording", async () => {
+    const page = await speak();
+    expect(page.take(VOICE)).toBe(false);
+    await until("speak");
+    const [{ inMs }] = states as [{ inMs: number }];
+    expect(inMs).toBeGreaterThan(1_000);
+    await fixture.clock.advance(inMs);
+    expect(await talk(page, 50)).toEqual(Array(50).fill(true));
+    page.finish();
+    expect(page.take(VOICE)).toBe(false);
+    await until("over");
+    await air.untilSettled(page.notificationId);
+
+    expect(states.at(-1)).toMatchObject({ state: "over", reason: "finished" });
+    expect(air.ledger(page.notificationId)).toEqual({ [PHONE]: "playing", "zone:gym1": "sent" });
+    const [stream] = air.streamer.streams;
+    expect(new Set(air.streamer.streams.map(({ spec }) => spec.payload))).toEqual(new Set([stream?.spec.payload]));
+    expect(air.streamer.streams.map(({ ended }) => ended)).toEqual(["stopped", "stopped"]);
+    const loud = decodeMuLaw(stream?.spec.payload ?? new Uint8Array()).filter(
+      (sample) => Math.abs(sample - 16_384) < 500,
+    );
+    expect(loud.length).toBeGreaterThanOrEqual(50 * 160);
+    await air.until(() => row(page.notificationId)?.audio !== null, 2_000);
+    const kept = row(page.notificationId);
+    expect(kept).toMatchObject({ priorityLevel: 3, initiationSourceType: "live-page", stage: "settled" });
+    const recording = await fixture.store.files.read(kept?.audio as never);
+    expect(inspectWav(recording).durationMs).toBeGreaterThanOrEqual(1_000);
+  });
+
+  it("is over when somebody stops it, at its longest, and when nobody speaks up in time", async () => {
+    const stopped = await speak();
+    await until("speak");
+    await air.broadcaster.abort(stopped.notificationId, fixture.by);
+    expect(states.at(-1)).toMatchObject({ state: "over", reason: "stopped" });
+    expect(stopped.take(VOICE)).toBe(false);
+
+    states = [];
+    await speak();
+    await until("over");
+    expect(states.at(-1)).toMatchObject({ reason: "limit" });
+  });
+
+  it("that is given up before it is heard is ended, and devices are not asked for nothing", async () => {
+    const page = await speak();
+    page.finish();
+    await air.until(() => states.length > 0);
+    expect(states).toMatchObject([{ state: "over", reason: "finished" }]);
+    expect(row(page.notificationId)?.abortedAt).not.toBeNull();
+  });
+
+  it("that nothing can hear says so", async () => {
+    const page = await speak({ deviceGroupIds: [await fixture.group("Nowhere", [])] });
+    await until("over");
+    expect(states).toMatchObject([{ state: "over", reason: "unheard", notificationId: page.notificationId }]);
+  });
+
+  it("falls silent with the process: nothing is said in its place after a restart", async () => {
+    const page = await speak();
+    await until("speak");
+    air.crash();
+    const before = air.streamer.streams.length;
+    await air.restart();
+    await air.untilSettled(page.notificationId);
+    expect(air.streamer.streams).toHaveLength(before);
+    expect(air.ledger(page.notificationId)).toMatchObject({ "zone:gym1": expect.any(String) });
+  });
+});
