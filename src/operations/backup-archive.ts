@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { createReadStream, createWriteStream, existsSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { createReadStream, existsSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { mkdir, open, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
@@ -15,6 +15,7 @@ import {
   MANIFEST_SUM,
   parseManifest,
 } from "./backup-manifest.ts";
+import { inBursts, writePaced } from "./paced-writing.ts";
 
 /** What a backup is packed from. */
 export interface PackOrder {
@@ -52,7 +53,7 @@ export async function packBackup({ dataDir, stage, target, about }: PackOrder): 
   const whole = join(stage, "whole.tar");
   const paths = [MANIFEST_SUM, MANIFEST, ...files.map(({ path }) => path)];
   const packing = create({ cwd: stage, portable: true, follow: true, strict: true }, paths);
-  await pipeline(packing, createWriteStream(whole, { mode: 0o600, flush: true }));
+  await writePaced(packing, whole);
   await rename(whole, target);
   await syncFolder(dirname(target));
   const { size } = await stat(target);
@@ -64,8 +65,16 @@ export async function unpackBackup(path: string, into: string): Promise<BackupRe
   const { size } = await stat(path);
   const faults: string[] = [];
   await mkdir(into, { recursive: true, mode: 0o700 });
+  let current: string | null = null;
+  const onReadEntry = (entry: ReadEntry): void => {
+    current = join(into, entry.path);
+  };
   try {
-    await pipeline(createReadStream(path), extract({ cwd: into, strict: true, preserveOwner: false, filter: isPlain }));
+    const unpacking = extract({ cwd: into, strict: true, preserveOwner: false, filter: isPlain, onReadEntry });
+    await pipeline(
+      inBursts(createReadStream(path), () => current),
+      unpacking,
+    );
   } catch (error) {
     faults.push(`${basename(path)}: ${error instanceof Error ? error.message : String(error)}`);
   }

@@ -85,7 +85,7 @@ export function createBackups(needs: BackupNeeds): Backups {
       const report = await takeBackup(folder, { store, dataDir, version, now, signal: ending.signal });
       if (report.faults.length > 0) throw new UpstreamError("upstream", report.faults.join("; "));
       await remember({ good: { at: now, file: report.path, bytes: report.bytes }, failed: null });
-      thinOut(folder, { days: settings.keepDays, weeks: settings.keepWeeks });
+      await thinOut(folder, { days: settings.keepDays, weeks: settings.keepWeeks });
       log.info(
         { file: report.path, bytes: report.bytes, ms: Math.round(clock.monotonicMs() - began) },
         "backup proven",
@@ -135,7 +135,7 @@ export function createBackups(needs: BackupNeeds): Backups {
       const known = readMark<BackupState>(store, MARK);
       if (known) state = known;
       else await remember({});
-      clearLeftOvers(usual);
+      await clearLeftOvers(usual);
       plan();
       unsubscribe = events.on("row.changed", ({ resource }) => {
         if (resource === "endpoints") plan();

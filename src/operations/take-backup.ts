@@ -1,5 +1,5 @@
-import { existsSync, readdirSync, rmSync } from "node:fs";
-import { mkdir, stat, statfs } from "node:fs/promises";
+import { existsSync, readdirSync } from "node:fs";
+import { mkdir, rm, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { UpstreamError } from "../base/errors.ts";
 import { newId } from "../base/ids.ts";
@@ -30,7 +30,7 @@ const WORKING = ".working-";
 export async function takeBackup(folder: string, needs: TakeNeeds): Promise<BackupReport> {
   const { store, dataDir, version, now } = needs;
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  clearLeftOvers(folder);
+  await clearLeftOvers(folder);
   await requireRoom(folder, store);
   const stage = join(folder, `${WORKING}${newId()}`);
   await mkdir(stage, { mode: 0o700 });
@@ -70,16 +70,15 @@ export async function backupsIn(folder: string): Promise<BackupInFolder[]> {
 }
 
 /** Removes the backups in `folder` that need not be kept. */
-export function thinOut(folder: string, keep: { days: number; weeks: number }): void {
+export async function thinOut(folder: string, keep: { days: number; weeks: number }): Promise<void> {
   const taken = readdirSync(folder).flatMap((name) => takenAtOf(name) ?? []);
-  for (const at of superfluous(taken, keep)) rmSync(join(folder, backupName(at)), { force: true });
+  for (const at of superfluous(taken, keep)) await rm(join(folder, backupName(at)), { force: true });
 }
 
 /** Removes what a process that was killed left behind in `folder`, which may be missing. */
-export function clearLeftOvers(folder: string): void {
+export async function clearLeftOvers(folder: string): Promise<void> {
   if (!existsSync(folder)) return;
-  for (const name of readdirSync(folder))
-    if (name.startsWith(WORKING)) rmSync(join(folder, name), { recursive: true, force: true });
+  for (const name of readdirSync(folder)) if (name.startsWith(WORKING)) await removeFolder(join(folder, name));
 }
 
 /** Copy, archive and the proof lie on the disk at once. */

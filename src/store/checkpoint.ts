@@ -1,4 +1,17 @@
+import { closeSync, openSync, readSync } from "node:fs";
 import type Database from "better-sqlite3";
+import { UpstreamError } from "../base/errors.ts";
+
+/** A log file's bytes, its header first; none when nothing lies there. */
+export type LogBytes = Uint8Array<ArrayBuffer>;
+
+/** Somebody gets what lies in the log before it is moved. */
+export interface LogHold {
+  /** What lies there now. Throws what kept the log from being read, now or before. */
+  rest(): LogBytes;
+  /** Nobody gets it any more. */
+  end(): void;
+}
 
 /** Moves what was committed from the write-ahead log into the database file. Never throws. */
 export interface Checkpoint {
@@ -6,6 +19,8 @@ export interface Checkpoint {
   isDue(): boolean;
   /** Moves it if it is due, outside of any transaction, and says whether it was. */
   run(): boolean;
+  /** From now on `keep` gets all that lies in the log before any of it is moved. One at a time. */
+  hold(keep: (log: LogBytes) => void): LogHold;
 }
 
 /** Pages of the log that are moved at once. own choice: 5 to 10 ms of work, as often as SQLite would do it by itself within a COMMIT */
@@ -19,13 +34,20 @@ interface Log {
   checkpointed: number;
 }
 
+/** Sizes of the log's parts. @source sqlite.org/fileformat2.html, 4.1 */
+export const LOG_HEADER_BYTES = 32;
+export const LOG_FRAME_HEADER_BYTES = 24;
+
 /** Takes checkpoints of `db` over. What can't be moved now stays in the log, where it is as safe, until more came in. */
 export function createCheckpoint(db: Database.Database): Checkpoint {
   db.pragma(`wal_autocheckpoint = ${PAGES_AT_MOST}`);
   const look = db.prepare<[], Log>("PRAGMA wal_checkpoint(NOOP)");
   const move = db.prepare<[], Log>("PRAGMA wal_checkpoint(PASSIVE)");
+  const pageBytes = Number(db.pragma("page_size", { simple: true }));
   /** Pages that were left in the log by the last try. */
   let left = 0;
+  let keep: ((log: LogBytes) => void) | null = null;
+  let unread: unknown = null;
   const waiting = (statement: typeof look): number => {
     try {
       const { log, checkpointed } = statement.get() as Log;
@@ -35,6 +57,21 @@ export function createCheckpoint(db: Database.Database): Checkpoint {
       return left;
     }
   };
+  const logBytes = (): LogBytes => {
+    const { log } = look.get() as Log;
+    return log > 0
+      ? beginningOf(`${db.name}-wal`, LOG_HEADER_BYTES + log * (LOG_FRAME_HEADER_BYTES + pageBytes))
+      : new Uint8Array(0);
+  };
+  /** A log that can't be read is no reason to leave it where it is. */
+  const handOver = (): void => {
+    try {
+      keep?.(logBytes());
+    } catch (error) {
+      unread = error;
+      keep = null;
+    }
+  };
   const isDue = (): boolean => waiting(look) >= left + PAGES;
   return {
     isDue,
@@ -42,8 +79,39 @@ export function createCheckpoint(db: Database.Database): Checkpoint {
       if (!isDue()) return false;
       const before = waiting(look);
       left = before;
+      handOver();
       left = waiting(move);
       return true;
     },
+    hold(take) {
+      // Nothing may be moved within a COMMIT, behind the back of whoever holds it.
+      db.pragma("wal_autocheckpoint = 0");
+      [keep, unread] = [take, null];
+      return {
+        rest() {
+          if (unread !== null) throw unread;
+          return logBytes();
+        },
+        end() {
+          keep = null;
+          if (db.open) db.pragma(`wal_autocheckpoint = ${PAGES_AT_MOST}`);
+        },
+      };
+    },
   };
+}
+
+function beginningOf(path: string, size: number): LogBytes {
+  const bytes = new Uint8Array(size);
+  const file = openSync(path, "r");
+  try {
+    for (let at = 0; at < size; ) {
+      const read = readSync(file, bytes, at, size - at, at);
+      if (read === 0) throw new UpstreamError("upstream", "The database's log is shorter than it should be.");
+      at += read;
+    }
+    return bytes;
+  } finally {
+    closeSync(file);
+  }
 }

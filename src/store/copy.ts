@@ -2,9 +2,6 @@ import Database from "better-sqlite3";
 import { newestEntry } from "./audit-chain.ts";
 import { writtenBy } from "./version.ts";
 
-/** Pages copied in one turn of the event loop: about a millisecond. own choice */
-const SLICE_PAGES = 64;
-
 /** What a database says of itself, to be compared with what was noted of it. */
 export interface DatabaseFacts {
   /** What SQLite's check found, empty when all is sound; at most 20 of them. */
@@ -15,14 +12,6 @@ export interface DatabaseFacts {
   audit: { number: number; hash: string };
   /** The Carillon that wrote it last; null from before that was noted. */
   version: string | null;
-}
-
-/**
- * Copies the open database to `path`, a few pages per turn of the event loop: what is written meanwhile is in the copy.
- * @source sqlite.org/backup.html; reliability.md 1 (8)
- */
-export async function copyDatabase(db: Database.Database, path: string): Promise<void> {
-  await db.backup(path, { progress: () => SLICE_PAGES });
 }
 
 /** Makes one plain file of a copy, without a journal beside it, and looks through all of it: seconds for a large one. */

@@ -8,11 +8,11 @@ import type { AnyResource, RowOf, SystemValues } from "../schema/resource.ts";
 import { createBatches } from "./batches.ts";
 import { createCheckpoint } from "./checkpoint.ts";
 import { cloneRow } from "./clone.ts";
-import { copyDatabase } from "./copy.ts";
 import { openDatabase, openInMemory } from "./database.ts";
 import { createFactPager } from "./fact-pages.ts";
 import { createFileStore } from "./files.ts";
 import { notedKey, noteKey } from "./key-note.ts";
+import { createLiveCopy } from "./live-copy.ts";
 import { migrate } from "./migrate.ts";
 import { createOnce } from "./once.ts";
 import { createPager } from "./page.ts";
@@ -92,11 +92,13 @@ export function openStore(options: StoreOptions): Store {
     recorder: () => options.recording?.recorder ?? null,
     changed: (seq, resource, id, op) => tell("row.changed", { seq, resource: resource.name, id, op }),
   });
+  const checkpoint = createCheckpoint(db);
+  const liveCopy = createLiveCopy(db, checkpoint);
   const queue = new WriteQueue({
     db,
     clock,
     beforeCommit: searchIndex.catchUp,
-    checkpoint: createCheckpoint(db),
+    checkpoint,
     onRollback: writer.forget,
     onFatal: options.onFatal,
   });
@@ -188,10 +190,11 @@ export function openStore(options: StoreOptions): Store {
       write((tx) => tx.clone(resource, id, by) as Sync<RowOf<R>>),
     openBatch: batches.open,
     announceBatch: batches.announce,
-    copyTo: (path) => copyDatabase(db, path),
+    copyTo: liveCopy.copyTo,
     async close() {
       queue.stop();
       db.close();
+      liveCopy.close();
     },
   };
   return opened;

@@ -26,7 +26,7 @@ export interface WriteQueueOptions {
   db: Database.Database;
   clock: Clock;
   beforeCommit: () => boolean;
-  checkpoint: Checkpoint;
+  checkpoint: Pick<Checkpoint, "isDue" | "run">;
   onRollback: () => void;
   onFatal: (error: unknown) => void;
 }

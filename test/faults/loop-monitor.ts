@@ -6,6 +6,8 @@ export interface Pulse {
   /** 99th percentile of the event loop's delay since the start of the watch, in ms. */
   lagP99Ms: number;
   lagMaxMs: number;
+  /** Longest time for which one turn kept the loop: its work and what it waited for, but not for a processor. In ms. */
+  heldMaxMs: number;
   /** Most processor time that the main thread took in one turn of its loop, in ms. */
   turnMaxMs: number;
   /** Turns that took more than `LONG_TURN_MS`. */
@@ -32,22 +34,23 @@ if (isMainThread && file) {
   delay.enable();
   const used = openSync("/proc/self/task/" + process.pid + "/schedstat");
   const text = Buffer.alloc(80);
-  const usedMs = () => Number(text.toString("latin1", 0, readSync(used, text, 0, 80, 0)).split(" ")[0]) / 1e6;
-  let [before, turnMaxMs, longTurns] = [usedMs(), 0, 0];
+  const times = () => text.toString("latin1", 0, readSync(used, text, 0, 80, 0)).split(" ").map((ns) => Number(ns) / 1e6);
+  let [[workedMs, waitedMs], at, turnMaxMs, heldMaxMs, longTurns] = [times(), performance.now(), 0, 0, 0];
   setInterval(() => {
-    const now = usedMs();
-    turnMaxMs = Math.max(turnMaxMs, now - before);
-    if (now - before > ${LONG_TURN_MS}) longTurns++;
-    before = now;
+    const [[worked, waited], now] = [times(), performance.now()];
+    turnMaxMs = Math.max(turnMaxMs, worked - workedMs);
+    heldMaxMs = Math.max(heldMaxMs, now - at - (waited - waitedMs) - 1);
+    if (worked - workedMs > ${LONG_TURN_MS}) longTurns++;
+    [workedMs, waitedMs, at] = [worked, waited, now];
   }, 1).unref();
   process.on("SIGUSR2", () => {
     delay.reset();
-    [turnMaxMs, longTurns] = [0, 0];
+    [turnMaxMs, heldMaxMs, longTurns] = [0, 0, 0];
   });
   setInterval(() => {
     const ms = (ns) => Math.max(0, ns / 1e6 - ${RESOLUTION_MS});
     const lags = { lagP99Ms: ms(delay.percentile(99)), lagMaxMs: ms(delay.max) };
-    const pulse = { ...lags, turnMaxMs, longTurns, rssBytes: process.memoryUsage.rss() };
+    const pulse = { ...lags, turnMaxMs, heldMaxMs, longTurns, rssBytes: process.memoryUsage.rss() };
     writeFileSync(file + ".new", JSON.stringify(pulse));
     renameSync(file + ".new", file);
   }, 200).unref();
@@ -84,6 +87,6 @@ export function worst(pulses: readonly Pulse[]): Pulse {
   const most = (name: keyof Pulse): number => Math.max(...pulses.map((pulse) => pulse[name]));
   return {
     ...{ lagP99Ms: most("lagP99Ms"), lagMaxMs: most("lagMaxMs"), turnMaxMs: most("turnMaxMs") },
-    ...{ longTurns: most("longTurns"), rssBytes: most("rssBytes") },
+    ...{ heldMaxMs: most("heldMaxMs"), longTurns: most("longTurns"), rssBytes: most("rssBytes") },
   };
 }

@@ -6,7 +6,7 @@ import { WriteQueue } from "../../../src/store/write-queue.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 
-const NEVER_DUE: Checkpoint = { isDue: () => false, run: () => false };
+const NEVER_DUE: Pick<Checkpoint, "isDue" | "run"> = { isDue: () => false, run: () => false };
 
 /** A database in which no transaction can begin. */
 function closedDoor(code: string) {
