@@ -40,7 +40,8 @@ import { createLicence } from "../../src/operations/licence.ts";
 import { OPERATION_MARKS } from "../../src/operations/marks.ts";
 import { reportSettings } from "../../src/operations/settings-report.ts";
 import { HUB_COLLECTIONS, SITE_COLLECTIONS } from "../../src/replication/collections.ts";
-import { tablesOf } from "../../src/replication/sqlite-work.ts";
+import { createSqliteWork, tablesOf } from "../../src/replication/sqlite-work.ts";
+import { createLinkDesk } from "../../src/replication/view/link-desk.ts";
 import endpoints from "../../src/resources/devices/endpoints.ts";
 import domains from "../../src/resources/domains/domains.ts";
 import users from "../../src/resources/people/users.ts";
@@ -271,6 +272,19 @@ export async function openApi(
     signIn: createSignIn({ store, access, clock }),
     oauth,
     failover,
+    policy,
+    link: createLinkDesk({
+      ...{
+        store,
+        catalogue,
+        clock,
+        endpointId: () => system.actor.name,
+        site: null,
+        hub: null,
+        restart: () => undefined,
+      },
+      work: createSqliteWork(store, catalogue, system),
+    }),
     firstRun: { needed: () => false, setUp: async () => "" },
     consoleFolder: pathToFileURL(join(dataDir, "console/")),
     ...options.needs,

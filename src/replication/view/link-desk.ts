@@ -127,9 +127,14 @@ export function createLinkDesk(needs: LinkDeskNeeds): LinkDesk {
       found(conflictId, scope);
       await forget(conflictId);
     },
-    appliances: () =>
-      appliancesShown({ reader: store, clock, ownId: endpointId, connected: () => theHub().connected() }),
-    codes: () => theHub().codes(),
+    async appliances() {
+      if (!hub) throw notFound();
+      return appliancesShown({ reader: store, clock, ownId: endpointId, connected: hub.connected });
+    },
+    codes() {
+      if (!hub) throw notFound();
+      return hub.codes();
+    },
     async offer(endpoint) {
       if (endpoint !== null && !isAppliance(endpoint)) throw notFound();
       return theHub().offer(endpoint);

@@ -4,6 +4,7 @@ import { activationActions } from "./activations.ts";
 import { alarmRowActions } from "./alarms.ts";
 import { alertToneActions } from "./alert-tones.ts";
 import { answerActions } from "./answers.ts";
+import { applianceActions } from "./appliances.ts";
 import { applicationActions } from "./applications.ts";
 import { areaActions } from "./areas.ts";
 import { auditActions } from "./audit.ts";
@@ -26,6 +27,8 @@ import { identityProviderActions } from "./identity-providers.ts";
 import { incidentRecordActions } from "./incident-records.ts";
 import { incidentActions } from "./incidents.ts";
 import { licenceActions } from "./licence.ts";
+import { linkActions } from "./link.ts";
+import { linkConflictActions } from "./link-conflicts.ts";
 import { listFilterActions } from "./list-filters.ts";
 import { loadDefinitionActions } from "./load-definitions.ts";
 import { notificationActivityActions } from "./notification-activities.ts";
@@ -91,6 +94,9 @@ const FIXED: readonly Action[] = [
   ...upkeepActions,
   ...endpointActivityActions,
   ...failoverStatusActions,
+  ...linkActions,
+  ...linkConflictActions,
+  ...applianceActions,
   ...extensionActions,
   ...auditActions,
   ...answerActions,
