@@ -54,6 +54,10 @@ export default defineResource({
     description: text("What people call the device. own choice: at most 255 characters.", { required: true }),
     type: option("Kind of device.", DEVICE_TYPES, { required: true }),
     attributes: json("Properties by name; group filters test their values, so all of them are texts.", { default: {} }),
+    zoneId: ref(
+      "own choice: room that the device stands in; without one, the only room whose name its attribute Location is.",
+      "zones",
+    ),
     defunct: boolean("No longer in use: kept for its history, never addressed.", { default: false }),
     isLicensed: boolean("The appliance's licence filters include it.", { readOnly: true, default: true }),
     provider: internal("Name of the plugin that carries deliveries to it.", "text"),

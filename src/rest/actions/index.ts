@@ -34,6 +34,7 @@ import { loadDefinitionActions } from "./load-definitions.ts";
 import { notificationActivityActions } from "./notification-activities.ts";
 import { notificationAudioActions } from "./notification-audio.ts";
 import { notificationContinuationActions } from "./notification-continuations.ts";
+import { notificationPlaceActions } from "./notification-places.ts";
 import { notificationProfileActions } from "./notification-profiles.ts";
 import { notificationProgressActions } from "./notification-progress.ts";
 import { notificationRecipientActions } from "./notification-recipients.ts";
@@ -72,6 +73,7 @@ const FIXED: readonly Action[] = [
   ...notificationAudioActions,
   ...notificationContinuationActions,
   ...notificationProgressActions,
+  ...notificationPlaceActions,
   ...notificationRecipientActions,
   ...alertToneActions,
   ...notificationProfileActions,

@@ -1,0 +1,156 @@
+import { forbidden } from "../../base/errors.ts";
+import { devicesByRoom, type Room, rollCall } from "../../broadcast/by-place.ts";
+import { positionsOf, type TrackedPosition, tracksOf } from "../../broadcast/tracking.ts";
+import { DELIVERY_LEVELS } from "../../resources/broadcasts/delivery-levels.ts";
+import notifications from "../../resources/broadcasts/notifications.ts";
+import users from "../../resources/people/users.ts";
+import { boolean, computed, integer, number, option, text, timestamp, uuid } from "../../schema/field.ts";
+import { type Action, type ApiRequest, json, visibleRow } from "../action.ts";
+import { idTexts } from "../query.ts";
+
+const ROOM = computed("The room; null for those of none.", "object", {
+  of: {
+    zoneId: uuid("The room.", { required: true }),
+    name: text("Its name.", { required: true }),
+    floorId: uuid("Its floor.", { required: true }),
+    floorName: text("Name of the floor.", { required: true }),
+    buildingId: uuid("Its building.", { required: true }),
+    buildingName: text("Name of the building.", { required: true }),
+    siteId: uuid("Its site.", { required: true }),
+    siteName: text("Name of the site.", { required: true }),
+  },
+  nullable: true,
+});
+
+const ROLL_CALL = {
+  total: integer("People asked.", { required: true }),
+  answered: integer("Those of them who answered.", { required: true }),
+  rooms: computed("By the place of each, rooms in order and those of none last.", "array", {
+    of: {
+      room: ROOM,
+      answered: integer("Those in it who answered.", { required: true }),
+      people: computed("Everybody of the room, whoever has not answered first, by name.", "array", {
+        of: {
+          recipientId: uuid("The recipient.", { required: true }),
+          userId: uuid("The account; null once it is deleted."),
+          name: text("Name at that time.", { required: true }),
+          answer: text("The last answer; null before one."),
+          answeredAt: timestamp("When it was given."),
+          read: boolean("The message was read.", { required: true }),
+        },
+      }),
+    },
+  }),
+};
+
+const FLOORS = {
+  unplaced: integer("Devices of which nobody knows the room.", { required: true }),
+  rooms: computed("Rooms with devices that the message went to, in order.", "array", {
+    of: {
+      room: ROOM,
+      devices: computed("The devices in it.", "array", {
+        of: {
+          deviceId: uuid("The device.", { required: true }),
+          name: text("Its description at that time.", { required: true }),
+          level: option("How far it is proven.", DELIVERY_LEVELS, { required: true }),
+          reason: text("Why it stands where it stands, in words."),
+        },
+      }),
+    },
+  }),
+};
+
+const POSITION = {
+  deviceId: uuid("The device.", { required: true }),
+  at: timestamp("When it was there.", { required: true }),
+  longitude: number("East of Greenwich, in degrees.", { required: true }),
+  latitude: number("North of the equator, in degrees.", { required: true }),
+  accuracyInM: number("Radius of uncertainty.", { required: true, unit: "m" }),
+};
+
+const TRACKS = {
+  tracks: computed("Whose devices are or were followed, by name; at most 1,000 people.", "array", {
+    of: {
+      userId: uuid("The account.", { required: true }),
+      name: text("Its name.", { required: true }),
+      startedAt: timestamp("Since when.", { required: true }),
+      endedAt: timestamp("Until when; null while it goes on."),
+      count: integer("Positions that are kept, at most 1,000.", { required: true }),
+      last: computed("The last position; null before the first.", "object", { of: POSITION, nullable: true }),
+    },
+  }),
+  positions: computed("With userId: the positions of that account, newest first.", "array", { of: POSITION }),
+};
+
+/** A message seen by places: who answered in which room, what sounds in which room, where people were followed. own choice: the paths */
+export const notificationPlaceActions: readonly Action[] = [
+  {
+    method: "get",
+    at: "notifications/{notificationId}/roll-call",
+    doc: "Who of a notification's recipients gave which answer and who none, by room.",
+    answers: { kind: "members", fields: ROLL_CALL },
+    permission: "anyone",
+    async handle(request) {
+      const { store, clock } = request.needs;
+      const called = await rollCall(readable(request, "recipients").pk, store, clock);
+      const rooms = called.map(({ people, ...room }) => ({
+        ...room,
+        people: people.map((person) => ({ ...person, answeredAt: isoTime(person.answeredAt) })),
+      }));
+      const total = called.reduce((sum, { people }) => sum + people.length, 0);
+      return json({ total, answered: called.reduce((sum, { answered }) => sum + answered, 0), rooms });
+    },
+  },
+  {
+    method: "get",
+    at: "notifications/{notificationId}/rooms",
+    doc: "How far a notification came to the devices of each room.",
+    answers: { kind: "members", fields: FLOORS },
+    permission: "anyone",
+    async handle(request) {
+      const { store, clock } = request.needs;
+      const found: { rooms: { room: Room; devices: object[] }[]; unplaced: number } = await devicesByRoom(
+        readable(request, "devices").pk,
+        store,
+        clock,
+      );
+      return json({ ...found });
+    },
+  },
+  {
+    method: "get",
+    at: "notifications/{notificationId}/tracks",
+    doc: "Where those were whose answer started tracking.",
+    query: { userId: uuid("Somebody of whom all positions are given.") },
+    answers: { kind: "members", fields: TRACKS },
+    permission: "anyone",
+    async handle(request) {
+      const { store } = request.needs;
+      const { pk } = readable(request, "recipients");
+      const userId = idTexts(request.query, "userId")?.[0]?.toLowerCase();
+      const user = userId === undefined ? null : visibleRow(request, users, userId);
+      const tracks = tracksOf(store, pk).map((track) => ({
+        ...track,
+        startedAt: isoTime(track.startedAt),
+        endedAt: isoTime(track.endedAt),
+        last: track.last && shown(track.last),
+      }));
+      return json({ tracks, positions: user ? positionsOf(store, pk, user.pk).map(shown) : [] });
+    },
+  },
+];
+
+/** The notification, for whoever may read that part of it. */
+function readable(request: ApiRequest, part: "recipients" | "devices") {
+  const row = visibleRow(request, notifications, request.params.notificationId ?? "");
+  if (!request.by.scope.allows("get", `/notifications/${row.id}/${part}`)) throw forbidden();
+  return row;
+}
+
+function shown({ accuracyM, at, ...position }: TrackedPosition) {
+  return { ...position, at: new Date(at).toISOString(), accuracyInM: accuracyM };
+}
+
+function isoTime(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString();
+}
