@@ -34,6 +34,9 @@ interface Change {
   after: Body | null;
 }
 
+/** Edits after which the cloud has the row, or will have it. */
+const TAKEN: ReadonlySet<string> = new Set(["pending", "merged", "conflict"]);
+
 /** How far a broadcast is and who was reached is told once it is over, from its rows. @source interfaces.md, Ledger levels */
 const TOLD_AT_END: ReadonlySet<string> = new Set(["deliveries", "notification-recipients"]);
 
@@ -89,9 +92,12 @@ export function createHubRecorder({ work, clock, types }: CaptureNeeds): Recorde
   };
 }
 
+/** It came from there, or was sent there and not refused: it may be decided already and not have come back yet. */
 function* isKnownToCloud({ type, id }: Change): Work<boolean> {
   if (yield* get(BASE, type, id)) return true;
-  return (yield* scan(EDITS, { by: "row", where: [type, id, "pending"], limit: 1 })).length > 0;
+  const edits = yield* scan(EDITS, { by: "row", where: [type, id] });
+  const newest = edits.sort((a, b) => a.oseq - b.oseq).at(-1);
+  return newest !== undefined && newest.edit.op !== "delete" && TAKEN.has(newest.state);
 }
 
 function justSettled({ before, after }: Change): boolean {

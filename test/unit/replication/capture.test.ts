@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { LINK_TABLES } from "../../../src/app/linking.ts";
+import { loadDeclarations, OWN_DECLARATIONS } from "../../../src/app/load-declarations.ts";
+import { createEvents } from "../../../src/base/events.ts";
+import { newId } from "../../../src/base/ids.ts";
+import { silentLog } from "../../../src/base/log.ts";
+import { createSiteRecorder } from "../../../src/replication/link/capture.ts";
+import { productTypes } from "../../../src/replication/link/product-types.ts";
+import { prepareLink } from "../../../src/replication/site/link-state.ts";
+import { EDITS } from "../../../src/replication/site/tables.ts";
+import { createSqliteWork } from "../../../src/replication/sqlite-work.ts";
+import { put, scan } from "../../../src/replication/work.ts";
+import sites from "../../../src/resources/places/sites.ts";
+import { createCatalogue } from "../../../src/schema/catalogue.ts";
+import { openStore } from "../../../src/store/open-store.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
+import { makeTempDir } from "../../support/temp-dir.ts";
+import { everybody } from "../store/store-fixture.ts";
+
+const fail = (error: unknown): never => {
+  throw error;
+};
+let store: Store;
+let write: (before: object | null, after: object | null) => Promise<void>;
+let decide: (state: "merged" | "refused") => Promise<void>;
+let edits: () => string[];
+
+beforeAll(async () => {
+  const catalogue = createCatalogue(await loadDeclarations([OWN_DECLARATIONS]));
+  const clock = createFakeClock(Date.now());
+  const of = { catalogue, clock, events: createEvents(fail), log: silentLog, onFatal: fail, tables: LINK_TABLES };
+  store = openStore({ ...of, dataDir: makeTempDir() });
+  const types = productTypes(catalogue);
+  const work = createSqliteWork(store, catalogue, everybody);
+  await work.transact(() => prepareLink(newId(), types.fingerprint));
+  const record = createSiteRecorder({ work, clock, types, endpoint: newId() });
+  write = (before, after) => store.write((tx) => record({ resource: sites, before, after } as never, tx, everybody));
+  decide = (state) =>
+    work.transact(function* () {
+      for (const edit of yield* scan(EDITS)) yield* put(EDITS, { ...edit, state });
+    });
+  edits = () => work.peek(() => scan(EDITS)).map(({ edit }) => edit.op);
+});
+afterAll(() => store.close());
+
+it("what the cloud has taken and not sent back yet is changed and deleted there, not made once more", async () => {
+  const row = { id: newId() };
+  await write(null, { ...row, name: "Annex" });
+  await decide("merged");
+  await write({ ...row, name: "Annex" }, { ...row, name: "Shed" });
+  expect(edits()).toEqual(["create", "update"]);
+  await decide("merged");
+  await write({ ...row, name: "Shed" }, null);
+  expect(edits().sort()).toEqual(["create", "delete", "update"]);
+});
+
+it("what the cloud refused is nothing to it", async () => {
+  const other = { id: newId() };
+  await write(null, { ...other, name: "Hut" });
+  await decide("refused");
+  await write({ ...other, name: "Hut" }, null);
+  expect(edits().filter((op) => op === "delete")).toEqual(["delete"]);
+});
