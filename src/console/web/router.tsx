@@ -98,6 +98,22 @@ export function createConsoleRouter() {
       lazyRouteComponent(() => import("./pages/backups.tsx")),
     ),
     at(
+      "/cloud",
+      lazyRouteComponent(() => import("./pages/cloud.tsx")),
+    ),
+    at(
+      "/link-conflicts",
+      lazyRouteComponent(() => import("./pages/link-conflicts.tsx")),
+    ),
+    at(
+      "/appliances",
+      lazyRouteComponent(() => import("./pages/appliances.tsx")),
+    ),
+    at(
+      "/activities",
+      lazyRouteComponent(() => import("./pages/activities.tsx")),
+    ),
+    at(
       "/settings",
       lazyRouteComponent(() => import("./pages/settings.tsx")),
     ),

@@ -59,6 +59,8 @@ export interface EndpointActivityRow extends Row {
   state: string | null;
   severity: string;
   value: unknown;
+  referenceType: string | null;
+  referenceId: string | null;
 }
 
 /** A line of a plugin's log. */

@@ -1,7 +1,8 @@
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect } from "react";
+import { useEffect, useMemo } from "react";
 import { useConsole } from "../console-context.tsx";
 import type { Page } from "./client.ts";
+import type { LinkAnswer } from "./link-rows.ts";
 import { ROUTES, type RouteFor, type RouteParams, type RouteQuery } from "./routes.ts";
 import type { EndpointRow, ExtensionRow, NotificationRow } from "./rows.ts";
 import { soundingOf } from "./sounding.ts";
@@ -82,6 +83,14 @@ export function useSounding(): readonly NotificationRow[] {
   return soundingOf(useLastBroadcasts(10, { refetchInterval: SOUNDING_READ_EVERY_MS }).data?.data ?? []);
 }
 
+/** Nothing tells when the link changes. own choice */
+const LINK_READ_EVERY_MS = 5_000;
+
+/** How this appliance stands to its cloud; undefined until it is known. */
+export function useLink(): LinkAnswer | undefined {
+  return useRow<LinkAnswer>("link", {}, {}, { refetchInterval: LINK_READ_EVERY_MS }).data;
+}
+
 /** Ends a broadcast; all its devices fall silent. */
 export function useStop() {
   const { client } = useConsole();
@@ -95,7 +104,7 @@ export function useAppliance(): EndpointRow | undefined {
   return useAppliances()[0];
 }
 
-/** All appliances that are known, this one first. */
+/** All appliances that are known, this one, which alone knows what runs on it, first. */
 export function useAppliances(): readonly EndpointRow[] {
   const proxies = useRows<ExtensionRow>("extensions", {}, { type: "endpoint-proxy" });
   const extensionId = proxies.data?.data.find(({ name }) => name === "onprem")?.id;
@@ -105,5 +114,8 @@ export function useAppliances(): readonly EndpointRow[] {
     {},
     { enabled: extensionId !== undefined },
   );
-  return endpoints.data?.data ?? [];
+  const rows = endpoints.data?.data ?? NONE;
+  return useMemo(() => [...rows].sort((a, b) => Number(b.buildInfo !== null) - Number(a.buildInfo !== null)), [rows]);
 }
+
+const NONE: readonly EndpointRow[] = [];

@@ -34,7 +34,7 @@ export const PLACES = [
     to: "/broadcasts",
     word: "rail.history",
     icon: "M12 4a8 8 0 11-7.500 5M4 4v5h5M12 8v5l3 2",
-    also: ["/incidents", "/audit"],
+    also: ["/incidents", "/audit", "/activities"],
   },
   {
     to: "/system",
@@ -42,6 +42,9 @@ export const PLACES = [
     icon: "M4 6h10M18 6h2M4 12h2M10 12h10M4 18h8M16 18h4M16 4v4M8 10v4M14 16v4",
     also: [
       "/alarms",
+      "/cloud",
+      "/link-conflicts",
+      "/appliances",
       "/backups",
       "/settings",
       "/welcome",

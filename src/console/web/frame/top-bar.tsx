@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { lazy, Suspense, useState } from "react";
 import type { SessionRow } from "../api/rows.ts";
-import { useAppliance } from "../api/use-rows.ts";
+import { useAppliance, useLink } from "../api/use-rows.ts";
 import { useConsole, useNow } from "../console-context.tsx";
 import { EmergencyButton } from "../emergency/emergency-button.tsx";
 import { Chip } from "../parts/level-chip.tsx";
@@ -19,6 +19,7 @@ export function TopBar({ onSearch }: { onSearch: () => void }) {
     <header className="top">
       <EmergencyButton />
       <HealthWord />
+      <CloudWord />
       <ActingDomain />
       <span className="space" />
       <TimeOfDay />
@@ -54,6 +55,18 @@ export function HealthWord() {
   return (
     <Link to="/system" title={[...appliance.redReasons, ...appliance.yellowReasons].join(" ") || t("health.fine")}>
       <Chip tone={TONES[appliance.status]}>{name("health", appliance.status)}</Chip>
+    </Link>
+  );
+}
+
+/** Said only where there is a cloud, and it is not reached: what is seen may be old. */
+function CloudWord() {
+  const { t } = useWords();
+  const link = useLink();
+  if (!link?.hub || link.state === "connected") return null;
+  return (
+    <Link to="/cloud" title={link.reason ?? ""}>
+      <Chip tone="warn">{t("cloud.cut-off")}</Chip>
     </Link>
   );
 }

@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import type { ReactNode } from "react";
-import type { RouteFor, RouteQuery } from "../api/routes.ts";
+import type { RouteFor, RouteParams, RouteQuery } from "../api/routes.ts";
 import { NEW } from "../parts/row-sheet.tsx";
 import { type TABS, Tabs } from "../parts/tabs.tsx";
 import { useWords } from "../words/use-words.tsx";
@@ -20,6 +20,8 @@ interface ListPageProps<T> {
   /** What to say, with the first action beside it, when there is nothing yet. */
   none: string;
   route: RouteFor<"get">;
+  /** Of what the list lies in. */
+  params?: RouteParams;
   query?: RouteQuery;
   /** The order unless another is chosen. */
   sort?: string;
@@ -80,6 +82,7 @@ export function ListPage<T extends { id: string }>(props: ListPageProps<T>) {
       </div>
       <ListTable<T>
         {...{ route, columns, sort, onSort }}
+        {...(props.params ? { params: props.params } : {})}
         label={title}
         query={{ ...(q ? { q } : {}), ...chosen, ...query }}
         {...(onOpen ? { onOpen } : {})}

@@ -4,6 +4,7 @@ const MEMBERS = [
   ...(["op", "resource", "since", "until", "user", "verb", "thing", "domain"] as const),
   ...(["ongoingOnly", "resourceType", "status"] as const),
   ...(["view", "day", "schedules"] as const),
+  ...(["endpoint", "severity"] as const),
 ] as const;
 
 /** The part of the address that says what a list shows: search, order, filters and the open row; absent members are left out. */

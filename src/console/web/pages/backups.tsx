@@ -3,6 +3,7 @@ import type { EndpointActivityRow } from "../api/identity-rows.ts";
 import type { BackupsAnswer } from "../api/rows.ts";
 import { useAppliance, useChange, useRow, useRows } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
+import { inMib, wordsOf } from "../link/activity-words.ts";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { Chip } from "../parts/level-chip.tsx";
 import { Moment } from "../parts/moment.tsx";
@@ -88,17 +89,4 @@ function Kept() {
       </ul>
     </section>
   );
-}
-
-const MIB = 1_048_576;
-
-function inMib(bytes: number): string {
-  return `${(bytes / MIB).toFixed(1)} MiB`;
-}
-
-/** Where it lies and how large it is, or why there is none. */
-function wordsOf(value: unknown): string {
-  const { file, bytes, reason, error } = (value ?? {}) as Record<string, unknown>;
-  if (typeof file === "string") return `${file}, ${inMib(Number(bytes))}`;
-  return String(reason ?? error ?? "");
 }

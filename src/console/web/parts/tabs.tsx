@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import { useLink } from "../api/use-rows.ts";
 import type { WordKey } from "../words/en.ts";
 import { useWords } from "../words/use-words.tsx";
 
@@ -34,11 +35,15 @@ export const TABS = {
     { to: "/broadcasts", word: "history.title" },
     { to: "/incidents", word: "incidents.title" },
     { to: "/audit", word: "audit.title" },
+    { to: "/activities", word: "log.title" },
   ],
   system: [
     { to: "/system", word: "system.overview" },
     { to: "/system-health", word: "graphs.title" },
     { to: "/alarms", word: "alarm.title" },
+    { to: "/appliances", word: "appliances.title", atHub: true },
+    { to: "/cloud", word: "cloud.title" },
+    { to: "/link-conflicts", word: "conflict.title" },
     { to: "/backups", word: "backup.title" },
     { to: "/settings", word: "settings.title" },
     { to: "/look", word: "branding.title" },
@@ -57,18 +62,21 @@ export const TABS = {
     { to: "/site-roles", word: "roles.title" },
     { to: "/areas", word: "areas.title" },
   ],
-} as const satisfies Record<string, readonly { to: string; word: WordKey }[]>;
+} as const satisfies Record<string, readonly { to: string; word: WordKey; atHub?: true }[]>;
 
-/** Links to the rooms of a place. */
+/** Links to the rooms of a place; some there are only at the cloud of an organisation. */
 export function Tabs({ of }: { of: keyof typeof TABS }) {
   const { t } = useWords();
+  const isHub = useLink()?.role === "hub";
   return (
     <nav className="tabs" aria-label={t("tabs.label")}>
-      {TABS[of].map(({ to, word }) => (
-        <Link key={to} to={to} activeProps={{ "data-on": "true" }}>
-          {t(word)}
-        </Link>
-      ))}
+      {TABS[of]
+        .filter((tab) => isHub || !("atHub" in tab))
+        .map(({ to, word }) => (
+          <Link key={to} to={to} activeProps={{ "data-on": "true" }}>
+            {t(word)}
+          </Link>
+        ))}
     </nav>
   );
 }

@@ -3,6 +3,7 @@ import { bellsDe } from "./bells-de.ts";
 import type { WordKey } from "./en.ts";
 import { firstDe } from "./first-de.ts";
 import { identityDe } from "./identity-de.ts";
+import { linkDe } from "./link-de.ts";
 import { listDe } from "./list-de.ts";
 import { peopleDe } from "./people-de.ts";
 import { placesDe } from "./places-de.ts";
@@ -27,6 +28,7 @@ export const de: Readonly<Record<WordKey, string>> = {
   ...uploadsDe,
   ...alarmsDe,
   ...watchDe,
+  ...linkDe,
   ...bellsDe,
   cancel: "Abbrechen",
   save: "Speichern",

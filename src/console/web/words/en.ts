@@ -2,6 +2,7 @@ import { alarmsEn } from "./alarms-en.ts";
 import { bellsEn } from "./bells-en.ts";
 import { firstEn } from "./first-en.ts";
 import { identityEn } from "./identity-en.ts";
+import { linkEn } from "./link-en.ts";
 import { listEn } from "./list-en.ts";
 import { peopleEn } from "./people-en.ts";
 import { placesEn } from "./places-en.ts";
@@ -29,6 +30,7 @@ export const en = {
   ...uploadsEn,
   ...alarmsEn,
   ...watchEn,
+  ...linkEn,
   ...bellsEn,
   cancel: "Cancel",
   save: "Save",

@@ -55,6 +55,7 @@ export const firstDe: Readonly<Record<keyof typeof firstEn, string>> = {
   "health.GREEN": "Alles gut",
   "health.YELLOW": "Bitte ansehen",
   "health.RED": "Störung",
+  "cloud.cut-off": "Ohne Verbindung zur Cloud",
   "user.menu": "Konto und Einstellungen",
   "user.language": "Sprache",
   "user.look": "Darstellung",

@@ -55,6 +55,7 @@ export const firstEn = {
   "health.GREEN": "All well",
   "health.YELLOW": "Needs a look",
   "health.RED": "In trouble",
+  "cloud.cut-off": "Cut off from the cloud",
   "user.menu": "Your account and settings",
   "user.language": "Language",
   "user.look": "Look",

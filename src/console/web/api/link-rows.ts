@@ -1,0 +1,86 @@
+import type { RowOf } from "./rows.ts";
+
+/** How the appliance stands to its cloud. */
+export interface LinkAnswer {
+  role: "hub" | "appliance";
+  endpointId: string;
+  mode: "cloud" | "lan" | "solo";
+  /** Null for an appliance that was never enrolled. */
+  hub: string | null;
+  state: "none" | "connecting" | "connected" | "waiting" | "refused";
+  since: string | null;
+  connectedAt: string | null;
+  reason: string | null;
+  certificateUntil: string | null;
+  unsentRows: number;
+  unsentSince: string | null;
+  lagSeconds: number;
+  stagedRows: number;
+  resyncing: boolean;
+  refusedRows: number;
+  refused: readonly { resource: string; rowId: string; reason: string }[];
+  position: { applied: number; received: number; written: number; taken: number } | null;
+}
+
+/** One field in which a site's change did not stand. */
+export interface ConflictField {
+  name: string;
+  site: unknown;
+  present: unknown;
+  siteName: string | null;
+  presentName: string | null;
+}
+
+/** A change of a site that did not stand. */
+export interface ConflictRow {
+  id: string;
+  resource: string;
+  rowId: string;
+  rowName: string | null;
+  op: "create" | "update" | "delete";
+  kind: "changed" | "gone" | "refused";
+  endpointId: string;
+  actorName: string;
+  at: string;
+  fields: readonly ConflictField[];
+  usable: boolean;
+}
+
+/** An appliance as its cloud knows it. */
+export interface ApplianceRow {
+  endpointId: string;
+  name: string | null;
+  link: "linked" | "away" | "never" | "revoked";
+  since: string | null;
+  heardAt: string | null;
+  version: string | null;
+  certificateUntil: string | null;
+  position: number | null;
+  head: number;
+  rowsBehind: number | null;
+  behindSince: string | null;
+  openCommands: number;
+  waitingRows: number;
+  health: { status: "GREEN" | "YELLOW" | "RED"; reasons: readonly string[]; at: string } | null;
+  alarms: readonly { alarmId: string; type: string; since: string; reasons: readonly string[] }[];
+}
+
+/** A code that can still be used. */
+export interface EnrolmentCodeRow {
+  id: string;
+  endpointId: string | null;
+  until: string;
+}
+
+/** Two appliances of which one takes the other's place. */
+export type FailoverPairRow = RowOf<"FailoverPair">;
+
+/** How an appliance stands to those that cover for it. */
+export interface FailoverDetails {
+  role: "primary" | "backup" | "standalone";
+  state: "active" | "standby" | "takeover" | "unreachable";
+  lastHeartbeatAt: string | null;
+  activationGroupIds: readonly string[];
+  since: string | null;
+  peers: readonly string[];
+}

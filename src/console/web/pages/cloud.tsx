@@ -1,0 +1,68 @@
+import { Link } from "@tanstack/react-router";
+import type { ApplianceRow } from "../api/link-rows.ts";
+import { useLink, useRow } from "../api/use-rows.ts";
+import { Cover } from "../link/cover.tsx";
+import { EnrolForm } from "../link/enrol-form.tsx";
+import { LeaveButton } from "../link/leave-button.tsx";
+import { LinkFacts } from "../link/link-facts.tsx";
+import { Pairs } from "../link/pairs.tsx";
+import { Chip } from "../parts/level-chip.tsx";
+import { Tabs } from "../parts/tabs.tsx";
+import { useWords } from "../words/use-words.tsx";
+import "../parts/lines.css";
+
+/** How the appliance stands to its cloud, and who covers for whom. */
+export default function CloudPage() {
+  const { t } = useWords();
+  const link = useLink();
+  return (
+    <div className="page">
+      <Tabs of="system" />
+      <h1>{t("cloud.title")}</h1>
+      {link?.role === "hub" && <OwnCloud />}
+      {link?.role === "appliance" && (
+        <section className="card" aria-label={t("cloud.link")}>
+          <h2>{t("cloud.link")}</h2>
+          <LinkFacts link={link} />
+          {link.hub === null ? <EnrolForm /> : <Linked isRefused={link.state === "refused"} />}
+        </section>
+      )}
+      <Cover />
+      <Pairs />
+    </div>
+  );
+}
+
+/** One that the cloud refuses can only be linked anew. */
+function Linked({ isRefused }: { isRefused: boolean }) {
+  const { t } = useWords();
+  return (
+    <>
+      {isRefused && (
+        <details>
+          <summary>{t("cloud.enrol-again")}</summary>
+          <EnrolForm />
+        </details>
+      )}
+      <LeaveButton />
+    </>
+  );
+}
+
+function OwnCloud() {
+  const { t } = useWords();
+  const found = useRow<{ appliances: readonly ApplianceRow[] }>("link/appliances");
+  const appliances = found.data?.appliances ?? [];
+  const linked = appliances.filter((each) => each.link === "linked").length;
+  return (
+    <section className="card">
+      <h2>{t("cloud.own")}</h2>
+      <div className="row">
+        <Chip tone={linked === appliances.length ? "good" : "warn"}>
+          {t("cloud.own-count", { n: appliances.length, linked })}
+        </Chip>
+        <Link to="/appliances">{t("cloud.own-go")}</Link>
+      </div>
+    </section>
+  );
+}
