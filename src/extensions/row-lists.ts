@@ -1,11 +1,12 @@
 import { CallerError } from "../base/errors.ts";
+import areasOfInterest from "../resources/areas/areas-of-interest.ts";
 import callmgrClusters from "../resources/callmgr/callmgr-clusters.ts";
 import collaborationGroups from "../resources/collaboration/collaboration-groups.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { Reader } from "../store/store.ts";
 
 /** Families whose rows plugins may read; few rows each. */
-const LISTED: readonly AnyResource[] = [callmgrClusters, collaborationGroups];
+const LISTED: readonly AnyResource[] = [callmgrClusters, collaborationGroups, areasOfInterest];
 
 /**
  * The rows of a resource that the plugin's manifest grants, at most 1,000, with their plain members: never a secret. Throws

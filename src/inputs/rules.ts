@@ -68,12 +68,28 @@ function machineRules({ source, details }: InputRow, { store, endpointId }: Rule
        AND (state IS NULL OR state = ? COLLATE NOCASE) ORDER BY pk`,
     ...[endpointId(), source, typeof state === "object" || state === undefined ? null : String(state)],
   );
-  return rowsOf(m2mInputs, new Map(pks.map(({ pk }) => [pk, []])), { store }).map((row) => ({
-    ...plain(row, m2mInputs.name),
-    source: row.notificationSource,
-    scenarioIds: row.scenarioId ? [row.scenarioId] : [],
-    throttleMs: row.throttlingInSecs * 1_000,
-  }));
+  return rowsOf(m2mInputs, new Map(pks.map(({ pk }) => [pk, []])), { store }).map((row) => {
+    const effect = plain(row, m2mInputs.name);
+    const areas = row.useAreas ? areasNamed(details, store) : [];
+    return {
+      ...effect,
+      ...(areas.length > 0 ? { message: { ...effect.message, areaOfInterestIds: areas } } : {}),
+      source: row.notificationSource,
+      scenarioIds: row.scenarioId ? [row.scenarioId] : [],
+      throttleMs: row.throttlingInSecs * 1_000,
+    };
+  });
+}
+
+/** The areas that an input names, as far as there are such. */
+function areasNamed({ areaOfInterestIds }: InputRow["details"], store: Reader): string[] {
+  const named = Array.isArray(areaOfInterestIds) ? areaOfInterestIds : [];
+  return store
+    .all<{ id: string }>(
+      "SELECT id FROM areas_of_interest WHERE id IN (SELECT value FROM json_each(?))",
+      JSON.stringify(named),
+    )
+    .map(({ id }) => id);
 }
 
 function callAware(

@@ -1,4 +1,4 @@
-import { computed, integer, option, ref, text } from "../../schema/field.ts";
+import { boolean, computed, integer, option, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import { MOST_RULES, ruleFields, servedBy } from "./input-rule.ts";
 
@@ -32,9 +32,17 @@ export default defineResource({
         onDelete: "refuse",
       },
     ),
-    notificationSource: option("What its messages are told to be started by.", ["m2m", "panic-button"], {
-      default: "m2m",
-    }),
+    notificationSource: option(
+      "What its messages are told to be started by.",
+      ["m2m", "panic-button", "inbound-cap", "inbound-email"],
+      {
+        default: "m2m",
+      },
+    ),
+    useAreas: boolean(
+      "Its messages go to the areas of interest, too, that the input names as `areaOfInterestIds`, as alerts from feeds do.",
+      { default: false },
+    ),
     throttlingInSecs: integer("Time that must pass before it starts something again; contacts bounce.", {
       max: 86_400,
       default: 5,

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { CallerError } from "../../../src/base/errors.ts";
+import areasOfInterest from "../../../src/resources/areas/areas-of-interest.ts";
 import endpoints from "../../../src/resources/devices/endpoints.ts";
 import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/onprem.ts";
 import activeCallawareCalls from "../../../src/resources/inputs/active-callaware-calls.ts";
@@ -129,6 +130,20 @@ describe("an input", () => {
     await room.take("Door 1");
     expect(room.sent()).toMatchObject([{ notificationSource: "panic-button", distributionListIds: [] }]);
     expect(room.listed()).toMatchObject([{ outcome: "started", reason: expect.stringContaining("somebody to go to") }]);
+  });
+
+  it("goes to the areas that it names where its rule says so, as far as there are such", async () => {
+    const geometry = { type: "Point", coordinates: [11.5754, 48.1371] };
+    const geometryValue = { type: "Feature", geometry, properties: { radiusInM: 400 } };
+    const { id } = await room.create(areasOfInterest, { name: "Campus", geometryType: "circle", geometryValue });
+    await door({ source: "Weather", notificationSource: "inbound-cap", useAreas: true });
+    await door({ source: "Weather" });
+    await room.take("Weather", { areaOfInterestIds: [id, "0198f3a0-0000-7000-8000-00000000dead", 7] });
+    await room.take("Weather", { areaOfInterestIds: "all" });
+    expect(room.sent().map((row) => [row.notificationSource, row.areaOfInterestIds])).toEqual([
+      ["inbound-cap", [id]],
+      ["m2m", []],
+    ]);
   });
 
   it("is tried again where the appliance is to blame, and holds up nobody", async () => {

@@ -1,0 +1,32 @@
+import { DOMParser } from "@xmldom/xmldom";
+
+/** Reads a document. Throws RangeError for what is no XML, and for one with declarations of its own. */
+export function readXml(text: string): Element {
+  if (/<!DOCTYPE/i.test(text)) throw new RangeError("it has a DOCTYPE");
+  const refuse = (words: unknown): never => {
+    throw new RangeError(`it is no XML: ${String(words).split("\n", 1)[0]}`);
+  };
+  const errorHandler = { warning: () => undefined, error: refuse, fatalError: refuse };
+  const root = new DOMParser({ errorHandler }).parseFromString(text, "text/xml")?.documentElement;
+  if (!root) throw new RangeError("it is no XML");
+  return root;
+}
+
+/** The children of that name, whatever their prefix. */
+export function childrenOf(element: Element, name: string): Element[] {
+  const found: Element[] = [];
+  for (let node = element.firstChild; node; node = node.nextSibling) {
+    if (node.nodeType === 1 && (node as Element).localName === name) found.push(node as Element);
+  }
+  return found;
+}
+
+/** The text of the first child of that name; empty where there is none. */
+export function textIn(element: Element, name: string): string {
+  return childrenOf(element, name)[0]?.textContent?.trim() ?? "";
+}
+
+/** The texts of all children of that name. */
+export function textsIn(element: Element, name: string): string[] {
+  return childrenOf(element, name).map((child) => child.textContent?.trim() ?? "");
+}

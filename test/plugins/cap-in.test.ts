@@ -1,0 +1,294 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import plugin from "../../plugins/cap-in/index.ts";
+import { touches } from "../../plugins/cap-in/shape.ts";
+import { readCertificates, signedPart } from "../../plugins/cap-in/signature.ts";
+import { documentOf } from "../../plugins/cap-out/document.ts";
+import type { TriggerInput } from "../../src/plugin-api/index.ts";
+import { createFakeClock, FAKE_START, type FakeClock } from "../support/fake-clock.ts";
+import { peer } from "../support/peers.ts";
+import { makeTempDir } from "../support/temp-dir.ts";
+import { openFeedServer, type TestFeedServer } from "./cap/feed-server.ts";
+import { makeSigner } from "./cap/signing.ts";
+import { type AnswerCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
+import { keptState } from "./kept-state.ts";
+
+const HERE = {
+  id: "0198f3a0-0000-7000-8000-00000000e001",
+  name: "North campus",
+  longitude: 11.5754,
+  latitude: 48.1371,
+};
+const AREAS = [
+  {
+    ...{ id: HERE.id, name: HERE.name },
+    geometryValue: { geometry: { coordinates: [HERE.longitude, HERE.latitude] }, properties: { radiusInM: 400 } },
+  },
+];
+const SENT = "2026-01-12T07:55:00-00:00";
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+/** An alert; `of` says what matters to the test. */
+function alertXml(of: Partial<Record<string, string>> = {}): string {
+  const said = { identifier: "A1", msgType: "Alert", status: "Actual", event: "Tornado", area: "", more: "", ...of };
+  return `<?xml version="1.0"?>
+<cap:alert xmlns:cap="urn:oasis:names:tc:emergency:cap:1.2"><cap:identifier>${said.identifier}</cap:identifier>
+<cap:sender>w@example.gov</cap:sender><cap:sent>${SENT}</cap:sent><cap:status>${said.status}</cap:status>
+<cap:msgType>${said.msgType}</cap:msgType><cap:scope>Public</cap:scope>
+<cap:info><cap:language>de-DE</cap:language><cap:event>Wirbelsturm</cap:event></cap:info>
+<cap:info><cap:language>en-US</cap:language><cap:category>Met</cap:category><cap:event>${said.event}</cap:event>
+<cap:urgency>Immediate</cap:urgency><cap:severity>${said.severity ?? "Extreme"}</cap:severity>
+<cap:certainty>Observed</cap:certainty><cap:expires>${said.expires ?? "2026-01-12T09:30:00-00:00"}</cap:expires>
+<cap:headline>Take &lt;shelter&gt; &amp; wait</cap:headline>
+<cap:area><cap:areaDesc>Town</cap:areaDesc>${said.area}</cap:area></cap:info>${said.more}</cap:alert>`;
+}
+
+function atomXml(...links: string[]): string {
+  const entries = links.map(
+    (href) => `<entry><id>${href}</id><updated>2026-01-12T08:00:00Z</updated><link href="${href}"/></entry>`,
+  );
+  return `<feed xmlns="http://www.w3.org/2005/Atom">${entries.join("")}</feed>`;
+}
+
+interface Run {
+  cap: InlinePlugin;
+  clock: FakeClock;
+  /** Lets time go on until this holds. */
+  until(holds: () => boolean): Promise<void>;
+  triggered(): TriggerInput[];
+}
+
+const FEED = { name: "Weather", everySeconds: 60, signed: false };
+
+async function open(): Promise<TestFeedServer> {
+  const server = await openFeedServer();
+  closing.push(server.close);
+  return server;
+}
+
+async function run(feeds: unknown, config: object = {}, answer: AnswerCall = keptState(areasOf)): Promise<Run> {
+  const clock = createFakeClock();
+  const given = { feeds, tokens: null, trustedCertificates: null, language: "en", ...config };
+  const options = { answer, clock, watches: ["areas-of-interest"], allowedTargets: ["127.0.0.0/8"] };
+  const cap = await runInline(plugin, { config: given, ...options });
+  closing.push(() => cap.close());
+  const triggered = (): TriggerInput[] =>
+    cap.calls.filter(({ method }) => method === "trigger").map(({ args }) => args[0] as TriggerInput);
+  const until = async (holds: () => boolean): Promise<void> => {
+    while (!holds()) await clock.advance(1);
+  };
+  return { cap, clock, until, triggered };
+}
+
+const areasOf: AnswerCall = ({ method }) => (method === "resources.list" ? AREAS : undefined);
+
+describe("cap-in", () => {
+  it("makes an input of each alert once, whatever the feed and however often it is asked", async () => {
+    const server = await open();
+    server.pages.set("/rss", `<rss><channel><item><link>${server.url("/a1")}</link></item></channel></rss>`);
+    server.pages.set("/atom", atomXml("a1", "/a2", "http://192.0.2.1/unknown"));
+    server.pages.set("/a1", alertXml());
+    server.pages.set("/a2", alertXml({ identifier: "A2", event: "Flood" }));
+    const answer = keptState(areasOf);
+    const feeds = [
+      { ...FEED, url: server.url("/atom") },
+      { ...FEED, name: "Again", url: server.url("/rss") },
+    ];
+    const first = await run(feeds, { tokens: "Weather=of the feed" }, answer);
+    await first.until(() => first.triggered().length === 3);
+    const [tornado] = first
+      .triggered()
+      .filter(({ source, values }) => source === "Weather" && values.event === "Tornado");
+    expect(tornado?.values).toMatchObject({
+      ...{ state: "Alert", identifier: "A1", sender: "w@example.gov", category: "Met", severity: "Extreme" },
+      ...{ headline: "Take <shelter> & wait", areaDesc: "Town", expires: "2026-01-12T09:30:00.000Z" },
+      areaOfInterestIds: [],
+    });
+    // The appliance takes a key once, so the same alert of another feed starts nothing.
+    expect(new Set(first.triggered().map(({ dedupeKey }) => dedupeKey)).size).toBe(2);
+    expect(server.asked.find(({ path }) => path === "/atom")?.headers.authorization).toBe("Bearer of the feed");
+    await first.until(() => first.cap.statuses.at(-1)?.state === "degraded");
+    server.pages.set("/atom", atomXml("a1", "/a2"));
+    const askedAtom = () => server.asked.filter(({ path }) => path === "/atom");
+    await first.clock.advance(60_000);
+    await first.until(() => askedAtom().length >= 2);
+    await first.clock.advance(60_000);
+    await first.until(() => askedAtom().length >= 3 && askedAtom().at(-1)?.status === 304);
+    const again = await run(feeds, {}, answer);
+    await again.until(() => again.cap.statuses.at(-1)?.state === "ok");
+    await again.clock.advance(100);
+    expect(again.triggered()).toEqual([]);
+    expect(server.asked.filter(({ path }) => path === "/a2").length).toBe(1);
+  });
+
+  it("lets only count what is meant: status, time, event, severity, place", async () => {
+    const server = await open();
+    const near = "<cap:polygon>48.14,11.57 48.14,11.58 48.15,11.58 48.14,11.57</cap:polygon>";
+    const code = "<cap:geocode><cap:valueName>UGC</cap:valueName><cap:value>X1</cap:value></cap:geocode>";
+    const alerts = {
+      near: { area: near },
+      coded: { area: code },
+      elsewhere: { area: "<cap:circle>47,11 5</cap:circle>" },
+      minor: { area: near, severity: "Minor" },
+      flood: { area: near, event: "Flood" },
+      drill: { area: near, status: "Exercise" },
+      old: { area: near, expires: "2026-01-12T07:59:59-00:00" },
+      ack: { area: near, msgType: "Ack" },
+      over: { area: near, msgType: "Cancel", event: "Flood" },
+    };
+    for (const [name, of] of Object.entries(alerts))
+      server.pages.set(`/${name}`, alertXml({ identifier: name, ...of }));
+    server.pages.set("/atom", atomXml(...Object.keys(alerts)));
+    const filter = { events: ["TORNADO"], severities: ["Extreme", "Severe"], onlyHere: true };
+    const geocodes = { "UGC=X1": "North campus" };
+    const started = await run([{ ...FEED, url: server.url("/atom"), ...filter, geocodes }]);
+    await started.until(() => started.cap.statuses.length > 0);
+    expect(
+      started.triggered().map(({ source, values }) => [source, values.identifier, values.areaOfInterestIds]),
+    ).toEqual([
+      ["Weather", "near", [HERE.id]],
+      ["Weather", "coded", [HERE.id]],
+      ["Weather/cancel", "over", [HERE.id]],
+    ]);
+    expect(started.cap.statuses.at(-1)).toMatchObject({ state: "ok" });
+  });
+
+  it("waits longer and longer for a feed that fails, as long as it says, and tells that it is silent and back", async () => {
+    const server = await open();
+    server.pages.set("/atom", { status: 500 });
+    const started = await run([{ ...FEED, url: server.url("/atom"), silentAfterMinutes: 5 }]);
+    const { clock, until, triggered, cap } = started;
+    await until(() => cap.statuses.length === 1);
+    expect(cap.statuses[0]).toMatchObject({ state: "down", reason: expect.stringContaining("answered 500") });
+    await clock.advance(119_000);
+    expect(server.asked.length).toBe(1);
+    await clock.advance(2_000);
+    await until(() => cap.statuses.length === 2);
+    server.pages.set("/atom", { status: 503, headers: { "retry-after": "600" } });
+    await clock.advance(241_000);
+    await until(() => triggered().length === 1);
+    expect(triggered()[0]).toMatchObject({ source: "Weather/silence", values: { state: "silent", feed: "Weather" } });
+    server.pages.set("/atom", atomXml());
+    await clock.advance(590_000);
+    expect(server.asked.length).toBe(3);
+    await clock.advance(20_000);
+    await until(() => triggered().length === 2);
+    expect(triggered()[1]).toMatchObject({ source: "Weather/silence", values: { state: "back" } });
+    expect(cap.statuses.at(-1)).toMatchObject({ state: "ok" });
+  });
+
+  it("keeps an alert that could not be stored for the next look", async () => {
+    const server = await open();
+    server.pages.set("/alert", alertXml());
+    let refusals = 1;
+    const answer = keptState((call) =>
+      call.method === "trigger" && refusals-- > 0 ? new Error("the disk is full") : areasOf(call),
+    );
+    const { clock, until, triggered, cap } = await run([{ ...FEED, url: server.url("/alert") }], {}, answer);
+    await until(() => cap.statuses.length === 1);
+    expect(cap.statuses[0]).toMatchObject({ state: "down", reason: expect.stringContaining("the disk is full") });
+    await clock.advance(60_000);
+    await until(() => triggered().length === 2 && cap.statuses.at(-1)?.state === "ok");
+    await clock.advance(60_000);
+    await until(() => server.asked.length === 3);
+    expect(triggered().length).toBe(2);
+  });
+
+  it("takes only what a trusted certificate has signed as a whole", async () => {
+    const [signer, other] = [await makeSigner("State office"), await makeSigner("Somebody")];
+    const letterhead = { senderName: null, contact: null, language: "en-US" };
+    const place = { areaDesc: "Town", polygons: [], circles: [], geocodes: [] };
+    const said = { identifier: "S1", sender: "a@b.example", sentAt: FAKE_START, expiresAt: FAKE_START + 60_000 };
+    const kind = { category: "Fire", event: "Fire", urgency: "Immediate", severity: "Severe", certainty: "Observed" };
+    const rest = { headline: "Fire", description: "", instruction: null, responseType: null, references: [], place };
+    const alert = { ...said, ...kind, ...rest, name: "s", notificationId: "n", scope: "Public" } as const;
+    const signed = documentOf({ ...alert, status: "Actual", msgType: "Alert" }, letterhead, {
+      ...{ key: signer.signingKey, certificate: signer.certificate },
+    });
+    const trusted = readCertificates(`${other.certificate}\n${signer.certificate}`);
+    expect(signedPart(signed, trusted, FAKE_START)).toContain("<identifier>S1</identifier>");
+    const wrapped = signed.replace(
+      /(<\?.*\?>\s*)(<alert[^>]*>)([\s\S]*)(<Signature xmlns[\s\S]*<\/Signature>)<\/alert>/,
+      "$1$2$3<x>$2$3</alert></x>$4</alert>",
+    );
+    for (const [text, certificates, words] of [
+      [signed.replace("Severe", "Minor"), trusted, "its signature is wrong"],
+      [signed, readCertificates(other.certificate), "nobody who is trusted"],
+      [signed, [], "nobody who is trusted"],
+      [signed.replace(/<Signature[\s\S]*<\/Signature>/, ""), trusted, "it is not signed"],
+      [wrapped, trusted, "its signature is wrong"],
+      [`<!DOCTYPE alert [<!ENTITY a "b">]>${signed.replace(/<\?.*\?>/, "")}`, trusted, "DOCTYPE"],
+    ] as const)
+      expect(() => signedPart(text, certificates, FAKE_START), words).toThrow(words);
+    expect(() => signedPart(signed, trusted, Date.parse("2100-01-01"))).toThrow("not valid now");
+
+    const server = await open();
+    server.pages.set("/atom", atomXml("good", "bad"));
+    server.pages.set("/good", signed);
+    server.pages.set("/bad", alertXml());
+    const feeds = [{ name: "State", url: server.url("/atom") }];
+    const { until, triggered, cap } = await run(feeds, { trustedCertificates: signer.certificate });
+    await until(() => cap.statuses.length === 1);
+    expect(triggered().map(({ values }) => values.identifier)).toEqual(["S1"]);
+    expect(cap.statuses[0]?.reason).toContain("/bad: it is not signed");
+  });
+
+  peer("xmlsec1").it("knows what another program has signed", async () => {
+    const { signingKey, certificate } = await makeSigner("State office");
+    const folder = makeTempDir();
+    const [key, pem, template, signed] = ["k.pem", "c.pem", "t.xml", "s.xml"].map((name) => join(folder, name));
+    const [c14n, dsig] = ["http://www.w3.org/2001/10/xml-exc-c14n#", "http://www.w3.org/2000/09/xmldsig#"];
+    const more = `<ds:Signature xmlns:ds="${dsig}"><ds:SignedInfo><ds:CanonicalizationMethod Algorithm="${c14n}"/>
+      <ds:SignatureMethod Algorithm="http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"/><ds:Reference URI=""><ds:Transforms>
+      <ds:Transform Algorithm="${dsig}enveloped-signature"/><ds:Transform Algorithm="${c14n}"/></ds:Transforms>
+      <ds:DigestMethod Algorithm="http://www.w3.org/2001/04/xmlenc#sha256"/><ds:DigestValue/></ds:Reference></ds:SignedInfo>
+      <ds:SignatureValue/><ds:KeyInfo><ds:X509Data/></ds:KeyInfo></ds:Signature>`;
+    for (const [file, text] of [
+      [key, signingKey],
+      [pem, certificate],
+      [template, alertXml({ more })],
+    ])
+      writeFileSync(file as string, text as string);
+    execFileSync("xmlsec1", [
+      "--sign",
+      "--privkey-pem",
+      `${key},${pem}`,
+      "--output",
+      signed as string,
+      template as string,
+    ]);
+    const part = signedPart(readFileSync(signed as string, "utf8"), readCertificates(certificate), FAKE_START);
+    expect(part).toContain("<cap:event>Tornado</cap:event>");
+  });
+
+  it.each([
+    ["a ring around the place", { polygons: ["48,11 48,12 49,12 49,11 48,11"] }, true],
+    ["a ring that ends 300 m before it", { polygons: ["48.1398,11 48.1398,12 49,12 49,11 48.1398,11"] }, true],
+    ["a ring that ends 600 m before it", { polygons: ["48.1425,11 48.1425,12 49,12 49,11 48.1425,11"] }, false],
+    ["a circle that comes near", { circles: ["48.1,11.5754 3.8"] }, true],
+    ["a circle that does not", { circles: ["48.1,11.5754 3.6"] }, false],
+    ["no ring at all", { polygons: ["48,11 x 49,12", ""], circles: ["", "x 1"] }, false],
+  ])("%s touches it or not", (_, { polygons = [], circles = [] }: { polygons?: string[]; circles?: string[] }, does) =>
+    expect(touches({ polygons, circles }, { ...HERE, radiusM: 400 })).toBe(does),
+  );
+
+  it("says in words what of its configuration can't be used", async () => {
+    const url = "https://alerts.example.org/";
+    const { cap } = await run([
+      { name: "", url },
+      { name: "a", url: "ftp://x" },
+      { name: "b", url, everySeconds: 1 },
+      { name: "c", url, events: "x" },
+    ]);
+    expect(cap.statuses.at(-1)).toMatchObject({
+      state: "degraded",
+      reason: expect.stringMatching(/\[0\].*\[1\].*\[2\].*\[3\]/),
+    });
+  });
+});
