@@ -16,7 +16,7 @@ import { createLiveBroadcast, type LiveBroadcast } from "./live-broadcast.ts";
 import type { LiveNeeds } from "./live-state.ts";
 import { hasOpenRecipients } from "./open-recipients.ts";
 import { imagePathOf, programmeFor } from "./programme.ts";
-import { type Providers, settingsOfProvider } from "./providers.ts";
+import { APPLIANCES, type Providers, settingsOfProvider } from "./providers.ts";
 import { type Resumption, resumptionOf } from "./resumption.ts";
 import { effectiveSettingsOf, sendingProfileOf } from "./sending-profile.ts";
 import { silencedDevices } from "./silenced.ts";
@@ -85,7 +85,7 @@ async function putOnAir(notificationId: string, needs: AirNeeds): Promise<LiveBr
   let row = store.get(notifications, notificationId);
   if (!row) throw new BugError("No such notification.", { notificationId });
   const stopped = stoppedBy(row, clock.now());
-  const how = stopped ? "finish" : resumptionOf(storedOf(row), clock.now());
+  const how = stopped ? "finish" : isCarried(row, store) ? "carried" : resumptionOf(storedOf(row), clock.now());
   if (how === "again") row = await beginAgain(row, needs);
   const live = await makeLive(row, how, needs);
   desk.enter(live);
@@ -96,8 +96,15 @@ async function putOnAir(notificationId: string, needs: AirNeeds): Promise<LiveBr
   if (how === "interrupted") await tell(row, WORDS.interrupted, needs);
   if (how === "finish" || how === "interrupted") await endAgain(live, stopped ?? how, needs);
   // It could not be made again: nothing more is to be heard by those who have joined.
-  else if (!live.sound && row.t0 !== null) live.soundIsOver();
+  else if (!live.sound && row.t0 !== null && how !== "carried") live.soundIsOver();
   return live;
+}
+
+/** An earlier run handed it to appliances, which carry it out and tell, whatever this one does. */
+function isCarried({ pk }: NotificationRow, store: AirNeeds["store"]): boolean {
+  const open = `SELECT 1 FROM deliveries
+    WHERE notification_pk = ? AND provider = ? AND attempt > 0 AND ended_at IS NULL LIMIT 1`;
+  return store.one(open, pk, APPLIANCES) !== null;
 }
 
 function storedOf(row: NotificationRow) {
@@ -129,7 +136,7 @@ async function beginAgain(row: NotificationRow, { store, clock, laneOf, endpoint
   return { ...row, t0: null, streamEndedAt: null, notAfter };
 }
 
-async function makeLive(row: NotificationRow, how: Resumption, needs: AirNeeds): Promise<LiveBroadcast> {
+async function makeLive(row: NotificationRow, how: Resumption | "carried", needs: AirNeeds): Promise<LiveBroadcast> {
   const { clock, store, desk, laneOf } = needs;
   const lane = laneOf(row.priorityLevel ?? 5);
   const isBell = row.notificationSource === "bell-schedule";
@@ -164,7 +171,7 @@ async function makeLive(row: NotificationRow, how: Resumption, needs: AirNeeds):
     rank: isBell ? (sendingProfileOf(row).priority ?? 5) : null,
     soundsAt: row.heldUntil,
     held: isHeld(row),
-    givenUp: !sounds,
+    givenUp: !sounds && how !== "carried",
     sound,
     targets: targetsOf(row, hasGroup, needs.ttl),
     moreToCome: () => hasOpenRecipients(store, row.id),

@@ -32,6 +32,10 @@ const LOOK_BACK_MS = 7 * 86_400_000;
 /** A disk that is full now may take the row later. */
 const TRY_AGAIN_MS = 5_000;
 
+/** Sent here, or carried out here for the cloud: what was sent elsewhere expires there, and is told. */
+const IS_OURS = `(n.initiating_endpoint_pk IS NULL OR n.initiation_source_type = 'cloud'
+  OR n.initiating_endpoint_pk = (SELECT pk FROM endpoints WHERE id = ?))`;
+
 /** Makes the endings; nothing expires by itself before `watch`. */
 export function createEndings(needs: EndingNeeds): Endings {
   const { store, clock, desk } = needs;
@@ -99,10 +103,11 @@ export function createEndings(needs: EndingNeeds): Endings {
   const dueBetween = (from: number, to: number): { id: string; at: number }[] =>
     store.all<{ id: string; at: number }>(
       `SELECT n.id, n.expires_at AS at FROM notifications n
-       WHERE n.expires_at >= ? AND n.expires_at <= ? AND n.aborted_at IS NULL AND n.draft = 0
+       WHERE n.expires_at >= ? AND n.expires_at <= ? AND n.aborted_at IS NULL AND n.draft = 0 AND ${IS_OURS}
          AND NOT EXISTS (SELECT 1 FROM notification_activities a WHERE a.notification_pk = n.pk AND a.type = 'expire')`,
       from,
       to,
+      needs.endpointId(),
     );
 
   const expireDue = async (notificationId: string, at: number): Promise<void> => {

@@ -6,6 +6,9 @@ const OWN: ReadonlySet<string> = new Set(["pk", "lastUsedAt"]);
 /** State in rows that everybody has under the same id: what is wrong at one appliance is not wrong at all. */
 const OWN_STATE: Readonly<Record<string, string>> = { alarms: "status" };
 
+/** What is carried out where it came from is over for everybody else, who would take it up after a restart. */
+const ELSEWHERE: Readonly<Record<string, Body>> = { notifications: { stage: "settled" } };
+
 /**
  * A row as it travels: inner values, without the internal key. What is sealed here can't be opened elsewhere and never
  * leaves; the other side keeps what it has in such a field.
@@ -16,7 +19,7 @@ export function bodyOf(resource: AnyResource, row: Readonly<Record<string, unkno
     const isOwn = OWN.has(name) || OWN_STATE[resource.name] === name;
     return !isOwn && kind !== "secret" && kind !== "computed" && !(kind === "json" && holdsSealed(value));
   });
-  return Object.fromEntries(kept);
+  return { ...Object.fromEntries(kept), ...ELSEWHERE[resource.name] };
 }
 
 /**

@@ -14,6 +14,8 @@ export const CARRIED = [
 export interface CarriedMessage {
   /** The message's id in the cloud. */
   notificationId: string;
+  /** When somebody had it sent again; 0 at first. Epoch ms. */
+  round: number;
   fields: Partial<Pick<NotificationRow, (typeof CARRIED)[number]>>;
   /** The endpoint that it was sent from. */
   from: string | null;

@@ -23,6 +23,8 @@ export interface PlayerNeeds {
   by: By;
   endpointId(): string;
   broadcaster(): Pick<Broadcaster, "abort" | "takeUp">;
+  /** Cloud time at most, epoch ms; null when nothing can be said. */
+  latest(): number | null;
   /** Tells the cloud all state of this appliance anew. */
   tellState(): Promise<void>;
   onFault(error: unknown): void;
@@ -41,7 +43,7 @@ export function createPlayer(needs: PlayerNeeds): { play: Play; resumed: Resumed
   async function begin(command: Command, isSilenced: () => boolean): Promise<void> {
     if (store.get(notifications, command.cid)) return;
     const message = command.body as unknown as CarriedMessage;
-    const fields = await withFiles(message.fields);
+    const fields = inOwnTime(await withFiles(message.fields));
     if (isSilenced()) return;
     const now = clock.now();
     const lane = message.fields.priorityLevel === 0 ? "emergency" : "normal";
@@ -69,6 +71,15 @@ export function createPlayer(needs: PlayerNeeds): { play: Play; resumed: Resumed
       tx.emit("notification.accepted", { notificationId: command.cid, priority: fields.priorityLevel ?? 5 });
     }, lane);
     needs.broadcaster().takeUp(command.cid);
+    // The cancel came while it was written.
+    if (isSilenced()) await needs.broadcaster().abort(command.cid, by);
+  }
+
+  /** How long it may wait is the cloud's to say; what clock this appliance has is no reason to keep silent. @source replication.md 5 */
+  function inOwnTime<T extends CarriedMessage["fields"]>(fields: T): T {
+    const aheadMs = clock.now() - (needs.latest() ?? clock.now());
+    const own = (at: number | null | undefined): number | null => (at ? at + aheadMs : null);
+    return { ...fields, notAfter: own(fields.notAfter), expiresAt: own(fields.expiresAt) };
   }
 
   /** Without those files that don't come in time: the text must not wait for them. */
@@ -135,7 +146,13 @@ export function createPlayer(needs: PlayerNeeds): { play: Play; resumed: Resumed
   /** Orders are activities, which those who follow them carry out; what became of one, its activity says. */
   function order({ cid, kind }: Command, on: Heard): () => void {
     if (kind === "device-sync") {
-      needs.tellState().then(() => on.ended("done"), onFault);
+      needs.tellState().then(
+        () => on.ended("done"),
+        (error: unknown) => {
+          onFault(error);
+          on.ended("failed");
+        },
+      );
       return () => undefined;
     }
     const look = (): void => {

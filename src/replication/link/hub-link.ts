@@ -95,7 +95,7 @@ export function createHubLink(needs: HubLinkNeeds): HubLink {
     onBadPeer: (endpoint, reason) => log.warn({ endpoint, reason }, "an appliance sent what it should not"),
   });
   const carrier = createCarrier({
-    ...{ reader: store, clock, types, hub, onFault },
+    ...{ store, work, clock, types, hub, onFault },
     takeOutcomes: (outcomes) => needs.broadcaster().takeOutcomes(outcomes),
   });
   const orders = createOrderSender({ store, work, clock, events, hub, endpointId: needs.endpointId, onFault });

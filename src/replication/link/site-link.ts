@@ -152,7 +152,7 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
       await work.transact(beginTelling);
       site?.wake();
     };
-    const player = createPlayer({ ...needs, tellState, onFault });
+    const player = createPlayer({ ...needs, tellState, onFault, latest: () => site?.latest() ?? null });
     const own = createSite({
       ...{ store: work, clock, types, newId, ...player },
       // A slice takes less than 20 ms with the behaviours of the rows.
