@@ -110,6 +110,33 @@ describe("the send page and what follows a send", () => {
     expect(faults).toEqual([]);
   }, 60_000);
 
+  it("lets somebody speak live, tells when to, and keeps what was said", async () => {
+    const console = await loggedIn();
+    const { page, open, axe, faults } = console;
+    await open("/speak");
+    await page.getByRole("radio", { name: "DRILL" }).check();
+    await page.getByRole("combobox", { name: "Device groups" }).click();
+    await page.getByRole("option", { name: "Everywhere" }).click();
+    await page.keyboard.press("Escape");
+    await page.getByRole("textbox", { name: "Subject" }).fill("Spoken in person");
+    await page.getByRole("button", { name: "Speak a drill" }).click();
+    await page.waitForSelector("button.talk >> text=Speak now");
+    expect(await axe()).toEqual([]);
+    await page.waitForSelector(".strip.sounding >> text=speaks live");
+    await page.waitForSelector("[role=timer] >> text=/0:0[2-9]/");
+    await page.keyboard.press("Escape");
+    await page.waitForSelector("text=Said.");
+    const [row] = (await sent()).filter(({ subject }) => subject === "Spoken in person");
+    await scene.settled(row?.id ?? "");
+    expect((await scene.ledger(row?.id ?? "")).filter(({ level }) => level === "playing")).toHaveLength(
+      PHONES - OFFLINE,
+    );
+    await eventually(async () => (await sent()).some(({ id, audio, drill }) => id === row?.id && drill && audio > 0));
+    const wav = Buffer.from(await scene.api().bytes(`/notifications/${row?.id}/audio`));
+    expect((wav.length - 44) / 16_000).toBeGreaterThan(1.9);
+    expect(faults).toEqual([]);
+  }, 60_000);
+
   it("says in words that the microphone was refused", async () => {
     const strict = await startBrowser(["--use-fake-device-for-media-stream", "--deny-permission-prompts"]);
     try {

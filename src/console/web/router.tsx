@@ -26,6 +26,10 @@ export function createConsoleRouter() {
       lazyRouteComponent(() => import("./pages/send.tsx")),
     ),
     at(
+      "/speak",
+      lazyRouteComponent(() => import("./pages/speak.tsx")),
+    ),
+    at(
       "/templates",
       lazyRouteComponent(() => import("./pages/templates.tsx")),
     ),

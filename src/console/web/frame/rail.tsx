@@ -10,7 +10,7 @@ export const PLACES = [
     to: "/send",
     word: "rail.send",
     icon: "M3 10v4h4l6 5V5L7 10zM16 9a4 4 0 010 6M18.500 6.500a8 8 0 010 11",
-    also: ["/scenarios", "/templates", "/incident-plans", "/confirmation-requests", "/profiles", "/speech"],
+    also: ["/speak", "/scenarios", "/templates", "/incident-plans", "/confirmation-requests", "/profiles", "/speech"],
   },
   {
     to: "/bells",

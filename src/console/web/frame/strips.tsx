@@ -36,6 +36,9 @@ function SoundingStrips() {
         <div key={row.id} className={row.drill ? "strip sounding drill" : "strip sounding"}>
           <DrillChip drill={row.drill} />
           <strong>{row.subject}</strong>
+          {row.initiationSourceType === "live-page" && (
+            <span>{t("speak.by", { name: row.initiator?.name ?? "?" })}</span>
+          )}
           <span className="wide">{row.deviceGroups.map(({ name }) => name).join(", ")}</span>
           <span className="space" />
           <span aria-hidden="true">{elapsedText(now - Date.parse(row.createdAt))}</span>

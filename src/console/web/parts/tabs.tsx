@@ -7,6 +7,7 @@ import { useWords } from "../words/use-words.tsx";
 export const TABS = {
   send: [
     { to: "/send", word: "send.title" },
+    { to: "/speak", word: "speak.title" },
     { to: "/scenarios", word: "scenarios.title" },
     { to: "/templates", word: "templates.title" },
     { to: "/incident-plans", word: "plans.title" },

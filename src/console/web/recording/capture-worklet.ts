@@ -3,22 +3,28 @@
 declare class AudioWorkletProcessor {
   readonly port: MessagePort;
 }
-declare function registerProcessor(name: string, processor: new () => AudioWorkletProcessor): void;
+declare function registerProcessor(
+  name: string,
+  processor: new (options: { processorOptions: { piece: number } }) => AudioWorkletProcessor,
+): void;
 
-/** Samples that are handed over at once: some 50 ms, so that the meter moves with the voice. */
-const PIECE = 2_400;
-
-/** Hands the first channel of what comes in to the page, and lets nothing be heard. */
+/** Hands the first channel of what comes in to the page, `piece` samples at once, and lets nothing be heard. */
 class Capture extends AudioWorkletProcessor {
-  #piece = new Float32Array(PIECE);
+  #piece: Float32Array;
   #filled = 0;
+
+  constructor({ processorOptions }: { processorOptions: { piece: number } }) {
+    super();
+    this.#piece = new Float32Array(processorOptions.piece);
+  }
 
   process([input]: Float32Array[][]): boolean {
     for (const sample of input?.[0] ?? []) {
       this.#piece[this.#filled++] = sample;
-      if (this.#filled < PIECE) continue;
+      if (this.#filled < this.#piece.length) continue;
+      const { length } = this.#piece;
       this.port.postMessage(this.#piece, [this.#piece.buffer]);
-      this.#piece = new Float32Array(PIECE);
+      this.#piece = new Float32Array(length);
       this.#filled = 0;
     }
     return true;

@@ -15,6 +15,13 @@ export class MicrophoneError extends Error {
   }
 }
 
+/** An open microphone. */
+export interface Microphone {
+  /** Samples a second of what it hears. */
+  rateHz: number;
+  close(): void;
+}
+
 /** A recording that is being made. */
 export interface Recording {
   /** Ends it; resolves with a WAV file. */
@@ -23,15 +30,13 @@ export interface Recording {
   cancel(): void;
 }
 
-/**
- * Asks for the microphone and records from it until told otherwise; `onPiece` gets the loudest sample of each piece of
- * some 50 ms and the length so far. Rejects with MicrophoneError.
- */
-export async function recordMicrophone(onPiece: (peak: number, seconds: number) => void): Promise<Recording> {
+/** Asks for the microphone; `onPiece` gets what it hears, full scale 1, in pieces of `pieceMs`. Rejects with MicrophoneError. */
+export async function openMicrophone(
+  pieceMs: number,
+  onPiece: (samples: Float32Array<ArrayBuffer>) => void,
+): Promise<Microphone> {
   const stream = await openStream();
-  const context = new AudioContext();
-  const pieces: Float32Array[] = [];
-  let length = 0;
+  const context = new AudioContext({ latencyHint: "interactive" });
   const close = (): void => {
     for (const track of stream.getTracks()) track.stop();
     void context.close();
@@ -42,21 +47,37 @@ export async function recordMicrophone(onPiece: (peak: number, seconds: number) 
     close();
     throw error;
   }
-  const node = new AudioWorkletNode(context, "capture");
-  node.port.onmessage = ({ data }: MessageEvent<Float32Array>) => {
-    pieces.push(data);
-    length += data.length;
-    onPiece(peakOf(data), length / context.sampleRate);
-  };
+  const { sampleRate } = context;
+  const processorOptions = { piece: Math.round((sampleRate * pieceMs) / 1_000) };
+  const node = new AudioWorkletNode(context, "capture", { processorOptions });
+  node.port.onmessage = ({ data }: MessageEvent<Float32Array<ArrayBuffer>>) => onPiece(data);
   context.createMediaStreamSource(stream).connect(node);
   // Only what leads to an output is surely run; the processor leaves it silent.
   node.connect(context.destination);
   await context.resume();
+  return { rateHz: sampleRate, close };
+}
+
+/** So that the meter moves with the voice. */
+const RECORDED_PIECE_MS = 50;
+
+/**
+ * Asks for the microphone and records from it until told otherwise; `onPiece` gets the loudest sample of each piece of
+ * some 50 ms and the length so far. Rejects with MicrophoneError.
+ */
+export async function recordMicrophone(onPiece: (peak: number, seconds: number) => void): Promise<Recording> {
+  const pieces: Float32Array[] = [];
+  let length = 0;
+  const { rateHz, close } = await openMicrophone(RECORDED_PIECE_MS, (samples) => {
+    pieces.push(samples);
+    length += samples.length;
+    onPiece(peakOf(samples), (pieces.length * RECORDED_PIECE_MS) / 1_000);
+  });
   return {
     cancel: close,
     async finish() {
       close();
-      const samples = await resampled(joined(pieces, length), context.sampleRate);
+      const samples = await resampled(joined(pieces, length), rateHz);
       return new File([encodeWav(samples, RECORDING_HZ)], "recording.wav", { type: "audio/wav" });
     },
   };
@@ -79,7 +100,8 @@ function faultOf(error: unknown): MicrophoneFault {
   return name === "NotFoundError" || name === "OverconstrainedError" ? "none" : "busy";
 }
 
-function peakOf(piece: Float32Array): number {
+/** The loudest sample. */
+export function peakOf(piece: Float32Array): number {
   return piece.reduce((most, sample) => Math.max(most, Math.abs(sample)), 0);
 }
 

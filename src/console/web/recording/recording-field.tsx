@@ -3,10 +3,11 @@ import { useEffect, useRef, useState } from "react";
 import { elapsedText } from "../words/format.ts";
 import { useWords } from "../words/use-words.tsx";
 import { decodeAudio } from "./decode-audio.ts";
+import { LevelBar } from "./level-bar.tsx";
 import { MicrophoneError, type MicrophoneFault, type Recording, recordMicrophone } from "./microphone.ts";
 import { encodeWav, RECORDING_HZ } from "./wav.ts";
 import "./recording.css";
-import { CLIPPED_FROM, meterLevel, SILENT_BELOW, type Waveform, waveformOf, waveformPath } from "./waveform.ts";
+import { CLIPPED_FROM, SILENT_BELOW, type Waveform, waveformOf, waveformPath } from "./waveform.ts";
 
 interface RecordingFieldProps {
   value: File | null;
@@ -160,20 +161,7 @@ function Meter({ peak, seconds, clipped, onFinish, onCancel }: MeterProps) {
           {t("cancel")}
         </Button>
       </div>
-      {/* biome-ignore lint/a11y/useSemanticElements: browsers colour their own element each in its way */}
-      <div
-        className="meter"
-        role="meter"
-        aria-label={t("recording.level")}
-        aria-valuemin={0}
-        aria-valuemax={100}
-        aria-valuenow={Math.round(100 * meterLevel(peak))}
-      >
-        <span className={clipped ? "loud" : ""} style={{ width: `${100 * meterLevel(peak)}%` }} />
-      </div>
-      <p className={clipped ? "warn-line" : "soft"} role="status">
-        {clipped ? t("recording.clipping") : t("recording.speak")}
-      </p>
+      <LevelBar peak={peak} clipped={clipped} />
     </div>
   );
 }

@@ -11,6 +11,7 @@ export const firstDe: Readonly<Record<keyof typeof firstEn, string>> = {
   "device-state.sent": "Gesendet, ohne Quittung",
   "device-state.silent": "Antwortet nicht",
   "device-state.untried": "Noch nicht geprüft",
+  "speak.by": "{name} spricht live",
   "hold.rest": "Anderthalb Sekunden gedrückt halten",
   "hold.holding": "Weiter gedrückt halten …",
   "hold.armed": "Noch einmal drücken zum Senden",

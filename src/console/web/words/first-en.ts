@@ -12,6 +12,7 @@ export const firstEn = {
   "device-state.sent": "Sent, no receipt",
   "device-state.silent": "Silent",
   "device-state.untried": "Not tried yet",
+  "speak.by": "{name} speaks live",
   "hold.rest": "Hold for a second and a half",
   "hold.holding": "Keep holding …",
   "hold.armed": "Press once more to send",

@@ -1,0 +1,107 @@
+import { Select, TextInput } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { ALERT_TONE_NAMES } from "../../../resources/messages/alert-tones.ts";
+import { FaultLine } from "../parts/fault-line.tsx";
+import { DrillChip } from "../parts/level-chip.tsx";
+import { ModeBar } from "../parts/mode-bar.tsx";
+import { Tabs } from "../parts/tabs.tsx";
+import { ToneButton } from "../parts/tone-button.tsx";
+import { useUnsaved } from "../parts/use-unsaved.tsx";
+import { OnAir } from "../speak/on-air.tsx";
+import { type Speaking, useLivePage } from "../speak/use-live-page.ts";
+import { useWords } from "../words/use-words.tsx";
+import { Recipients } from "./send-fields.tsx";
+import { EMPTY_MESSAGE, type Message } from "./send-message.ts";
+import "../parts/input-styles.ts";
+
+const OPEN: readonly Speaking["state"][] = ["asking", "calling", "tone", "on-air"];
+
+/** Speak to devices in person. */
+export default function SpeakPage() {
+  const { t } = useWords();
+  const [message, setMessage] = useState<Message>({
+    ...EMPTY_MESSAGE,
+    subject: t("speak.subject"),
+    alertTone: "chime",
+  });
+  const { speaking, voice, start, finish } = useLivePage();
+  const isOpen = OPEN.includes(speaking.state);
+  const change = (part: Partial<Message>) => setMessage((old) => ({ ...old, ...part }));
+  const { subject, alertTone, deviceGroupIds, distributionListIds, drill } = message;
+  const isReady = subject.trim() !== "" && deviceGroupIds.length + distributionListIds.length > 0;
+  return (
+    <div className={drill ? "page in-drill" : "page"}>
+      {useUnsaved(isOpen)}
+      <Tabs of="send" />
+      <h1>
+        {t("speak.title")} <DrillChip drill={drill} />
+      </h1>
+      <ModeBar drill={drill} onChange={(next) => !isOpen && change({ drill: next })} />
+      <div className="split">
+        <fieldset className={drill ? "card drill-edge" : "card live-edge"} disabled={isOpen}>
+          <legend className="visually-hidden">{t("speak.whom")}</legend>
+          <Recipients message={message} locked={() => isOpen} onChange={change} />
+          <TextInput
+            label={t("field.subject")}
+            description={t("speak.subject-hint")}
+            required
+            maxLength={255}
+            value={subject}
+            onChange={(event) => change({ subject: event.currentTarget.value })}
+          />
+          <div className="row end">
+            <Select
+              className="grow"
+              label={t("field.alertTone")}
+              description={t("speak.tone-hint")}
+              searchable
+              allowDeselect={false}
+              data={[...ALERT_TONE_NAMES]}
+              value={alertTone}
+              onChange={(tone) => change({ alertTone: tone ?? "chime" })}
+            />
+            <ToneButton tone={alertTone} />
+          </div>
+        </fieldset>
+        <section className="card stack" aria-label={t("speak.title")}>
+          <OnAir
+            speaking={speaking}
+            voice={voice}
+            drill={drill}
+            isReady={isReady}
+            onStart={() => start({ subject, alertTone, deviceGroupIds, distributionListIds, drill })}
+            onFinish={finish}
+          />
+          <Ended speaking={speaking} />
+        </section>
+      </div>
+    </div>
+  );
+}
+
+/** What became of the page before. */
+function Ended({ speaking }: { speaking: Speaking }) {
+  const { t } = useWords();
+  if (speaking.state === "failed") {
+    return speaking.fault === null ? (
+      <FaultLine error={speaking.error} />
+    ) : (
+      <p className="fault" role="alert">
+        {t(`recording.${speaking.fault}`)}
+      </p>
+    );
+  }
+  if (speaking.state !== "over") return null;
+  const { reason, notificationId } = speaking;
+  return (
+    <div className="stack" role={reason === "finished" ? "status" : "alert"}>
+      <p className={reason === "finished" ? "" : "fault"}>{t(`speak.over-${reason}`)}</p>
+      {notificationId && (
+        <Link to="/broadcasts/$notificationId" params={{ notificationId }}>
+          {t("speak.look")}
+        </Link>
+      )}
+    </div>
+  );
+}
