@@ -176,6 +176,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
     ...{ ...options, data, clock, events, endpointId },
     broadcaster: () => broadcaster,
     circle: () => covering.circle,
+    health: () => health.report(),
     request: createForwarded({ access, listener: () => listener, url: () => server.url }),
   });
   const hasCloud = (): boolean => linking.isConnected();

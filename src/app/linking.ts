@@ -17,6 +17,7 @@ import {
   type LinkedCircle,
   type LinkReport,
   type SiteLink,
+  type SiteLinkNeeds,
 } from "../replication/link/site-link.ts";
 import { TOLD_AT_END_TABLE } from "../replication/link/told-at-end.ts";
 import { createSqliteWork, tablesOf } from "../replication/sqlite-work.ts";
@@ -51,7 +52,8 @@ export interface LinkingNeeds {
   /** Called once all runs. */
   broadcaster(): Broadcaster;
   settings: Pick<Settings, "cloud">;
-  /** Called once all runs. */
+  /** How the appliance is. Called once all runs. */
+  health: SiteLinkNeeds["health"];
   circle(): LinkedCircle;
   /** Carries out, at a cloud, a request that came to an appliance. */
   request: HubLinkNeeds["request"];

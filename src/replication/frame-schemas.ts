@@ -136,6 +136,14 @@ const FROM_SITE = {
 const secretText = z.string().min(1).max(1_000);
 /** One beat of a neighbour. own choice: a thousand ids each of what sounds and what is over */
 const beat = z.object({ t: z.literal("beat"), beat: z.string().min(2).max(131_072) });
+const status = z.object({
+  t: z.literal("status"),
+  health: z.enum(["GREEN", "YELLOW", "RED"]),
+  reasons: z.array(z.string().max(10_000)).max(100),
+  since: z.number(),
+  unsent: z.number().int().nonnegative(),
+  unsentSince: z.number().nullable(),
+});
 const question = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("renew"), request: z.string().min(1).max(10_000) }),
   z.object({
@@ -159,6 +167,7 @@ const TALK = {
   site: {
     proof: z.object({ t: z.literal("proof"), proof: secretText }),
     beat,
+    status,
     ask: z.object({ t: z.literal("ask"), ref: name, of: question }),
   },
 } as const;

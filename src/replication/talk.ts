@@ -12,7 +12,20 @@ export type SiteTalk =
   | { t: "proof"; proof: string }
   /** What it tells its neighbours, for those that don't hear it on the local network; text of a beat. */
   | { t: "beat"; beat: string }
+  | ({ t: "status" } & ToldStatus)
   | { t: "ask"; ref: string; of: Question };
+
+/** How an appliance is, and what of it has not come up; times are epoch ms. */
+export interface ToldStatus {
+  health: "GREEN" | "YELLOW" | "RED";
+  /** What is wrong, in words, the worst first. */
+  reasons: readonly string[];
+  /** Since when. */
+  since: number;
+  /** Records that wait to go up, counted up to 10,000, and when the oldest of them was written. */
+  unsent: number;
+  unsentSince: number | null;
+}
 
 /** What the cloud says. */
 export type HubTalk =

@@ -10,6 +10,7 @@ import { makePlaces } from "../support/places.ts";
 import { ROOT } from "../support/product.ts";
 import { makeSituations, makeTables } from "../support/situations.ts";
 import { BELL_PAGES, makeBellPictures } from "./bell-pages.ts";
+import { LINK_PAGES } from "./link-pages.ts";
 import { makeOffice } from "./office.ts";
 import { type Appliance, EMPTY, openWindows, PAGES, takePictures } from "./pictures.ts";
 import { SITUATION_PAGES } from "./situation-pages.ts";
@@ -71,7 +72,7 @@ describe("pictures", () => {
     const taken = await takePictures({
       ...options,
       appliance,
-      pages: [...PAGES, ...SITUATION_PAGES, ...BELL_PAGES, ...WATCH_PAGES],
+      pages: [...PAGES, ...SITUATION_PAGES, ...BELL_PAGES, ...WATCH_PAGES, ...LINK_PAGES],
     });
     if (taken.includes(OF_README)) {
       copyFileSync(join(FOLDER, OF_README), join(ROOT, "src/console/pictures/now.png"));

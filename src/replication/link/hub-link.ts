@@ -98,7 +98,7 @@ export function createHubLink(needs: HubLinkNeeds): HubLink {
     ...{ store, work, clock, types, hub, onFault },
     takeOutcomes: (outcomes) => needs.broadcaster().takeOutcomes(outcomes),
   });
-  const orders = createOrderSender({ store, work, clock, events, hub, endpointId: needs.endpointId, onFault });
+  const orders = createOrderSender({ store, work, clock, events, by, hub, endpointId: needs.endpointId, onFault });
   let enrolment: HubEnrolment | null = null;
   let acceptor: Acceptor | null = null;
   let presences: PresenceBook | null = null;
@@ -172,6 +172,7 @@ export function createHubLink(needs: HubLinkNeeds): HubLink {
       unsubscribe = () => {
         for (const stop of [stopWaking, stopSending, stopRevoking, groups.stop]) stop();
       };
+      const answer = createHubTalk({ groups, enrolment: desk, say, request: needs.request, onFault });
       acceptor = createAcceptor({
         ...{ clock, log },
         hub,
@@ -180,7 +181,10 @@ export function createHubLink(needs: HubLinkNeeds): HubLink {
           work.transact(() =>
             "token" in shown ? whoHolds(shown.token, clock.now()) : whoShows(shown.keyHash, clock.now()),
           ),
-        talk: createHubTalk({ groups, enrolment: desk, say, request: needs.request, onFault }),
+        talk(by, said) {
+          if (said.t === "status") presences?.told(by.endpoint, said);
+          else answer(by, said);
+        },
         changed(endpoint, linked) {
           if (!linked) return presences?.went(endpoint);
           presences?.came(endpoint, versionOf(linked.software));

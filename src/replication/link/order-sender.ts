@@ -2,12 +2,13 @@ import type { Clock } from "../../base/clock.ts";
 import type { Events } from "../../base/events.ts";
 import endpointActivities from "../../resources/devices/endpoint-activities.ts";
 import type { RowOf } from "../../schema/resource.ts";
-import type { Store } from "../../store/store.ts";
+import type { By, Store } from "../../store/store.ts";
 import { type Command, ORDER_KINDS, type OrderKind } from "../frames.ts";
 import { outcomesOf } from "../hub/commands.ts";
 import type { Hub } from "../hub/hub.ts";
+import { COMMANDS } from "../hub/tables.ts";
 import type { SqliteWork } from "../sqlite-work.ts";
-import type { Body } from "../work.ts";
+import { type Body, scan } from "../work.ts";
 
 /** What sending orders needs. */
 export interface OrderSenderNeeds {
@@ -15,6 +16,7 @@ export interface OrderSenderNeeds {
   work: Pick<SqliteWork, "peek">;
   clock: Clock;
   events: Events;
+  by: By;
   hub: Pick<Hub, "command">;
   /** The cloud's own endpoint, whose orders it carries out itself. */
   endpointId(): string;
@@ -25,6 +27,9 @@ export interface OrderSenderNeeds {
 const GOOD_MS = 24 * 3600_000;
 const KINDS: ReadonlySet<string> = new Set(ORDER_KINDS);
 const MOST = 1_000;
+const LOOK_EVERY_MS = 60_000;
+const NOT_THERE = "The appliance was not there within a day.";
+const NOT_KNOWN = "The appliance came back as an older copy of itself: whether it was done is not known.";
 
 /** Sends the orders that people at the cloud give to appliances; an order's activity is the command's id. */
 export function createOrderSender(needs: OrderSenderNeeds): { follow(): () => void } {
@@ -48,13 +53,38 @@ export function createOrderSender(needs: OrderSenderNeeds): { follow(): () => vo
     if (command.notAfter > clock.now()) hub.command([{ endpoint: endpointId, command }]).catch(onFault);
   }
 
+  /** What of an order the cloud itself concluded, in words; null while the appliance may still tell. */
+  function lostBy({ id, createdAt }: RowOf<typeof endpointActivities>): string | null {
+    const [issued] = work.peek(() => scan(COMMANDS, { by: "cid", where: [id], limit: 1 }));
+    if (!issued) return createdAt + GOOD_MS < clock.now() ? NOT_THERE : null;
+    if (issued.saidBy === "site") return null;
+    // One that was never linked is not looked through for what came too late.
+    if (issued.open === 1) return issued.sentInc === null && issued.command.notAfter < clock.now() ? NOT_THERE : null;
+    return issued.outcome === "expired" ? NOT_THERE : NOT_KNOWN;
+  }
+
+  /** Nobody else says what became of an order that never arrived. */
+  async function settle(): Promise<void> {
+    for (const row of store.find(endpointActivities, { state: "pending" }, MOST)) {
+      const reason = row.endpointId === needs.endpointId() || !KINDS.has(row.type) ? null : lostBy(row);
+      if (reason === null) continue;
+      const value = { ...(row.value as object | null), reason };
+      await store.update(endpointActivities, row.id, { state: "fail", severity: "error", value }, needs.by);
+    }
+  }
+
   return {
     follow() {
       for (const row of store.find(endpointActivities, { state: "pending" }, MOST)) send(row);
-      return events.on("row.changed", ({ resource, id, op }) => {
+      const looking = clock.every(LOOK_EVERY_MS, () => void settle().catch(onFault));
+      const stopSending = events.on("row.changed", ({ resource, id, op }) => {
         const row = resource === endpointActivities.name && op === "create" ? store.get(endpointActivities, id) : null;
         if (row?.state === "pending") send(row);
       });
+      return () => {
+        looking.cancel();
+        stopSending();
+      };
     },
   };
 }

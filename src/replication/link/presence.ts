@@ -1,4 +1,5 @@
 import type { Clock, Timer } from "../../base/clock.ts";
+import type { ToldStatus } from "../talk.ts";
 import { type Collection, collection, get, put, scan, type Work, type WorkStore } from "../work.ts";
 
 /** When an appliance was there last, and what runs on it. */
@@ -10,6 +11,8 @@ export interface Presence {
   since: number;
   /** When it was there last, to the minute while its link stands. */
   heardAt: number;
+  /** How it was when it said so last; null before. */
+  told: ToldStatus | null;
 }
 
 /** Appliances that were ever linked. */
@@ -18,12 +21,14 @@ export const PRESENCES: Collection<Presence> = collection<Presence>("hub_presenc
   version: "text",
   since: "integer",
   heardAt: "integer",
+  told: "json",
 });
 
 /** What is known of the comings and goings of appliances. */
 export interface PresenceBook {
   came(endpoint: string, version: string | null): void;
   went(endpoint: string): void;
+  told(endpoint: string, status: ToldStatus): void;
   stop(): void;
 }
 
@@ -46,13 +51,25 @@ export function createPresenceBook(needs: {
   return {
     came(endpoint, version) {
       const at = clock.now();
-      keep(() => put(PRESENCES, { endpoint, version, since: at, heardAt: at }));
+      keep(function* () {
+        const told = (yield* get(PRESENCES, endpoint))?.told ?? null;
+        yield* put(PRESENCES, { endpoint, version, since: at, heardAt: at, told });
+      });
     },
     went(endpoint) {
       const at = clock.now();
       keep(function* () {
         const found = yield* get(PRESENCES, endpoint);
         if (found) yield* put(PRESENCES, { ...found, since: at, heardAt: at });
+      });
+    },
+    told(endpoint, { health, reasons, since, unsent, unsentSince }) {
+      const at = clock.now();
+      keep(function* () {
+        const found = yield* get(PRESENCES, endpoint);
+        const told = { health, reasons, since, unsent, unsentSince };
+        if (found && JSON.stringify(found.told) !== JSON.stringify(told))
+          yield* put(PRESENCES, { ...found, heardAt: at, told });
       });
     },
     stop: () => timer.cancel(),

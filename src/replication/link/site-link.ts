@@ -29,6 +29,7 @@ import { adoptRows, alignGround, type EnrolMode, stepAside } from "./ground.ts";
 import { linkUrl } from "./hub-address.ts";
 import { productTypes } from "./product-types.ts";
 import { createSiteTalk } from "./site-talk.ts";
+import { createStatusTeller, type StatusTellerNeeds } from "./status-teller.ts";
 import { createToldAtEnd } from "./told-at-end.ts";
 
 /** What the appliance's end of the link needs. */
@@ -36,6 +37,7 @@ export interface SiteLinkNeeds {
   dataDir: string;
   /** Version of this software. */
   version: string;
+  health: StatusTellerNeeds["health"];
   store: Store;
   catalogue: Catalogue;
   clock: Clock;
@@ -192,6 +194,13 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
         dialer?.cut();
       },
     });
+    const status = createStatusTeller({
+      ...{ clock, health: needs.health, say: (said) => void dialer?.say(said) },
+      queue() {
+        const link = work.peek(() => get(LINK, "link"));
+        return link && siteQueue(store, link);
+      },
+    });
     dialer = createDialer({
       ...{ clock, log, version: needs.version, random: needs.random, beatMs: needs.way.beatMs },
       address: () => addressOf(identity as OwnIdentity, needs.way),
@@ -199,7 +208,9 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
       talk: talk.take,
       changed({ state }) {
         tellCredential();
-        if (state === "connected") clock.after(SETTLED_MS, () => void talk.renew(), { background: true });
+        if (state !== "connected") return;
+        clock.soon(status.tell);
+        clock.after(SETTLED_MS, () => void talk.renew(), { background: true });
       },
     });
     const renewal = clock.every(RENEWAL_MS, () => {
@@ -210,6 +221,7 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
       stopTelling();
       stopWaking();
       renewal.cancel();
+      status.stop();
       talk.stop();
     };
     dialer.start();

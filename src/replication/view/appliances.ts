@@ -4,7 +4,8 @@ import { ONPREM_EXTENSION_ID } from "../../resources/devices/onprem.ts";
 import type { Reader } from "../../store/store.ts";
 import { COMMANDS, HEAD, LINKS, ROWS, SITE_ROWS, WAITING } from "../hub/tables.ts";
 import { IDENTITIES } from "../identity/enrolment.ts";
-import { PRESENCES } from "../link/presence.ts";
+import { PRESENCES, type Presence } from "../link/presence.ts";
+import type { ToldStatus } from "../talk.ts";
 
 /** An alarm that is ACTIVE at an appliance. Times are epoch ms, here and below. */
 export interface ApplianceAlarm {
@@ -37,7 +38,10 @@ export interface ApplianceShown {
   /** Rows of it that wait here for what they refer to. */
   waitingRows: number;
   /** As it said last; null where it said nothing yet. */
-  health: { status: "GREEN" | "YELLOW" | "RED"; reasons: string[]; at: number } | null;
+  health: { status: "GREEN" | "YELLOW" | "RED"; reasons: readonly string[]; at: number } | null;
+  /** Records that waited there to come up when it said so last, up to 10,000, and when the oldest was written. */
+  unsentRows: number | null;
+  unsentSince: number | null;
   alarms: ApplianceAlarm[];
 }
 
@@ -64,24 +68,28 @@ export async function appliancesShown(needs: ApplianceNeeds): Promise<ApplianceS
     if (id === needs.ownId()) continue;
     shown.push({
       ...{ endpointId: id, name, ...linkOf(id, connected.has(id), reader, clock.now()), ...behind(id) },
-      ...{ ...waitingAt(id, reader), health: healthOf(pk, reader), alarms: alarmsOf(pk, reader) },
+      ...{ ...waitingAt(id, reader), alarms: alarmsOf(pk, reader) },
     });
     await nextTurn(clock);
   }
   return shown;
 }
 
-type LinkShown = Pick<ApplianceShown, "link" | "since" | "heardAt" | "version" | "certificateUntil">;
+type LinkShown = Pick<
+  ApplianceShown,
+  "link" | "since" | "heardAt" | "version" | "certificateUntil" | "health" | "unsentRows" | "unsentSince"
+>;
 
 function linkOf(id: string, isLinked: boolean, reader: Reader, now: number): LinkShown {
-  const found = reader.one<{ version: string | null; since: number; heardAt: number }>(
-    `SELECT version, "since", heardAt FROM ${PRESENCES.name} WHERE endpoint = ?`,
+  const found = reader.one<Omit<Presence, "endpoint" | "told"> & { told: string | null }>(
+    `SELECT version, "since", heardAt, told FROM ${PRESENCES.name} WHERE endpoint = ?`,
     id,
   );
   const key = reader.one<{ until: number }>(
     `SELECT until FROM ${IDENTITIES.name} WHERE endpoint = ? AND revokedAt IS NULL AND until > ? ORDER BY until DESC LIMIT 1`,
     ...[id, now],
   );
+  const told = found?.told ? (JSON.parse(found.told) as ToldStatus) : null;
   const wasKnown = reader.one(`SELECT 1 FROM ${IDENTITIES.name} WHERE endpoint = ? LIMIT 1`, id) !== null;
   return {
     link: isLinked ? "linked" : key ? "away" : wasKnown ? "revoked" : "never",
@@ -89,6 +97,9 @@ function linkOf(id: string, isLinked: boolean, reader: Reader, now: number): Lin
     heardAt: isLinked ? now : (found?.heardAt ?? null),
     version: found?.version ?? null,
     certificateUntil: key?.until ?? null,
+    health: told && { status: told.health, reasons: told.reasons, at: told.since },
+    unsentRows: told?.unsent ?? null,
+    unsentSince: told?.unsentSince ?? null,
   };
 }
 
@@ -124,16 +135,6 @@ function waitingAt(id: string, reader: Reader): Pick<ApplianceShown, "openComman
       `${WAITING.name} w JOIN ${SITE_ROWS.name} s ON s.type = w.type AND s.id = w.id WHERE s.endpoint = ?`,
     ),
   };
-}
-
-/** @source declaration of system-health-events */
-function healthOf(pk: number, reader: Reader): ApplianceShown["health"] {
-  const found = reader.one<{ status: "GREEN" | "YELLOW" | "RED"; reasons: string; at: number }>(
-    `SELECT status, reasons, created_at AS at FROM system_health_events WHERE endpoint_pk = ?
-     ORDER BY created_at DESC, pk DESC LIMIT 1`,
-    pk,
-  );
-  return found && { ...found, reasons: JSON.parse(found.reasons) as string[] };
 }
 
 /** Its newest event says of each alarm whether it is ACTIVE. */

@@ -29,6 +29,8 @@ const APPLIANCE = {
   head: integer("Where the cloud's feed stands.", { required: true, ...LARGE }),
   rowsBehind: integer("Rows that it does not have yet, counted up to 10,000; null for one that was never there."),
   behindSince: timestamp("When the oldest of them was written."),
+  unsentRows: integer("Records that waited there to come up when it said so last, counted up to 10,000."),
+  unsentSince: timestamp("When the oldest of them was written."),
   openCommands: integer("Messages and orders that it has not told the outcome of.", { required: true }),
   waitingRows: integer("Rows of it that wait here for what they refer to.", { required: true }),
   health: computed("Its health as it told it last; null where it told nothing yet.", "object", {
@@ -114,8 +116,9 @@ export const applianceActions: readonly Action[] = [
   },
 ];
 
-function inApiForm({ since, heardAt, certificateUntil, behindSince, health, alarms, ...rest }: ApplianceShown): object {
-  const times = { since, heardAt, certificateUntil, behindSince };
+function inApiForm({ health, alarms, ...rest }: ApplianceShown): object {
+  const { since, heardAt, certificateUntil, behindSince, unsentSince } = rest;
+  const times = { since, heardAt, certificateUntil, behindSince, unsentSince };
   return {
     ...rest,
     ...Object.fromEntries(Object.entries(times).map(([name, at]) => [name, iso(at)])),

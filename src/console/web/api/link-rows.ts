@@ -59,6 +59,8 @@ export interface ApplianceRow {
   head: number;
   rowsBehind: number | null;
   behindSince: string | null;
+  unsentRows: number | null;
+  unsentSince: string | null;
   openCommands: number;
   waitingRows: number;
   health: { status: "GREEN" | "YELLOW" | "RED"; reasons: readonly string[]; at: string } | null;

@@ -75,6 +75,16 @@ function Facts({ row }: { row: ApplianceRow }) {
       </dd>
       <dt>{t("cloud.position")}</dt>
       <dd>{row.position === null ? "–" : `${row.position} / ${row.head}`}</dd>
+      <dt>{t("cloud.unsent")}</dt>
+      <dd>
+        {row.unsentRows === null || row.unsentRows === 0 ? (
+          t("cloud.nothing")
+        ) : (
+          <>
+            {t("cloud.unsent-rows", { n: row.unsentRows })}, {t("cloud.unsent-since")} <Moment at={row.unsentSince} />
+          </>
+        )}
+      </dd>
       <dt>{t("appliances.queue")}</dt>
       <dd>{t("appliances.queue-words", { n: row.openCommands })}</dd>
       <dt>{t("appliances.waiting")}</dt>

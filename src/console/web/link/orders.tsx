@@ -14,6 +14,8 @@ import "../parts/input-styles.ts";
 
 const ROUTE = "extensions/{extensionId}/endpoints/{endpointId}/activities";
 const MOST_SHOWN = 30;
+/** Where a UUID says what it was made of. @source RFC 9562 4.2 */
+const VERSION_AT = 14;
 
 /** Gives an appliance orders, and shows what became of each. */
 export function Orders({ row: { endpointId, link } }: { row: ApplianceRow }) {
@@ -31,7 +33,7 @@ export function Orders({ row: { endpointId, link } }: { row: ApplianceRow }) {
     await client.post(ROUTE, params, { type });
     say(t("appliances.given"));
   });
-  const orders = found.data?.data ?? [];
+  const orders = (found.data?.data ?? []).filter(({ id }) => isOrder(id));
   return (
     <div className="stack">
       <div className="row end">
@@ -62,4 +64,9 @@ export function Orders({ row: { endpointId, link } }: { row: ApplianceRow }) {
       </ul>
     </div>
   );
+}
+
+/** What an appliance sums up by the hour is of the same kinds, under ids that follow from what it is about. */
+function isOrder(id: string): boolean {
+  return id.charAt(VERSION_AT) === "7";
 }
