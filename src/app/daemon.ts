@@ -262,7 +262,8 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   end("failover", covering.stop);
   await covering.start();
   end("bells", ringing.stop);
-  ringing.start();
+  // Bells are rung by the appliances that have the devices, each for itself. @source interfaces.md, One acting side
+  if (!options.isHub) ringing.start();
   end("check of the next year", yearCheck.stop);
   yearCheck.start();
   const onLicence = (error: unknown): void => log.error({ err: error }, "licence filters were not applied");
