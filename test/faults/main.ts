@@ -32,6 +32,10 @@
  * writers for so long (5), while lines are cut, muted and slowed, and daemons killed, stopped and their clocks set; messages
  * that are sent in the cloud are heard by ffmpeg as their class demands. Then all sides agree within 30 s, nothing that was
  * answered is lost, nothing is told twice. Root, or user namespaces; clocks need Debian's faketime.
+ * `npm run faults -- cover [NUMBER] [--seed S]`: in the same field, kills the appliance that acts around a bell NUMBER times
+ * (20), every fifth time in a partition: ffmpeg hears each bell, within 5 s, and twice only for a reason.
+ * `npm run faults -- catch-up [ROUNDS]`: in the same field, cuts a link, changes 10000 rows and lets it return, ROUNDS times
+ * (10): emergencies meanwhile are heard within 300 ms (p99), one that is out of date never.
  * `npm run faults -- answers [NUMBER] [--seed S]`: NUMBER recipients (10000) of a message answer within 5 s, some of them
  * twice, and the daemon is killed after the last answer and around the moment at which an escalation is due: counters and
  * the replies to the first places are exact, the escalation is sent once.
@@ -48,7 +52,9 @@ import { CLOCK_STORIES, libfaketime, playClockStories } from "./clock.ts";
 import { fillDisk } from "./disk-full.ts";
 import { killAroundBells } from "./failover.ts";
 import { huntFailoverBugs } from "./failover-bugs.ts";
+import { soundWhileCatchingUp } from "./field/catch-up.ts";
 import { troubleCloud } from "./field/cloud.ts";
+import { killActing } from "./field/cover.ts";
 import { inOwnNetwork } from "./field/own-network.ts";
 import { fuzz } from "./fuzz.ts";
 import { killUnderLoad } from "./kills.ts";
@@ -153,6 +159,18 @@ if (what === "kills") {
   for (const promise of broken) say(`BROKEN: ${promise}`);
   process.stdout.write(`${JSON.stringify({ ...figures, broken: broken.length })}\n`);
   process.exitCode = broken.length === 0 && figures.answered > 0 && figures.agreedMs >= 0 ? 0 : 1;
+} else if (what === "cover") {
+  await insideOwnNetwork();
+  const { broken, ...figures } = await killActing(Number(number ?? 20), seed, say);
+  for (const promise of broken) say(`BROKEN: ${promise}`);
+  process.stdout.write(`${JSON.stringify({ ...figures, broken: broken.length })}\n`);
+  process.exitCode = broken.length === 0 && figures.bells > 0 ? 0 : 1;
+} else if (what === "catch-up") {
+  await insideOwnNetwork();
+  const { broken, ...figures } = await soundWhileCatchingUp(10_000, Number(number ?? 10), say);
+  for (const promise of broken) say(`BROKEN: ${promise}`);
+  process.stdout.write(`${JSON.stringify({ ...figures, broken: broken.length })}\n`);
+  process.exitCode = broken.length === 0 && figures.emergencies > 0 ? 0 : 1;
 } else {
   usage();
 }
@@ -165,7 +183,7 @@ async function insideOwnNetwork(): Promise<void> {
 
 function usage(): never {
   fail(
-    "Usage: npm run faults -- kills|fuzz|answers|bulk|flaps|failover|phones|clock|systemd|disk-full|backup|cloud [NUMBER] [--seed S]",
+    "Usage: npm run faults -- kills|fuzz|answers|bulk|flaps|failover|phones|clock|systemd|disk-full|backup|cloud|cover|catch-up [NUMBER] [--seed S]",
   );
 }
 

@@ -78,6 +78,14 @@ export function createConsoleRouter() {
       lazyRouteComponent(() => import("./pages/broadcast.tsx")),
     ),
     at(
+      "/broadcasts/$notificationId/roll-call",
+      lazyRouteComponent(() => import("./pages/roll-call.tsx")),
+    ),
+    at(
+      "/broadcasts/$notificationId/rooms",
+      lazyRouteComponent(() => import("./pages/broadcast-rooms.tsx")),
+    ),
+    at(
       "/devices",
       lazyRouteComponent(() => import("./pages/devices.tsx")),
     ),

@@ -57,6 +57,7 @@ export default defineResource({
     zoneId: ref(
       "own choice: room that the device stands in; without one, the only room whose name its attribute Location is.",
       "zones",
+      { embed: "zone" },
     ),
     defunct: boolean("No longer in use: kept for its history, never addressed.", { default: false }),
     isLicensed: boolean("The appliance's licence filters include it.", { readOnly: true, default: true }),

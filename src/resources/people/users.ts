@@ -51,7 +51,9 @@ export default defineResource({
       "custom",
     ]),
     endpointId: ref("Appliance that an account of type endpoint belongs to.", "endpoints", { onDelete: "cascade" }),
-    zoneId: ref("own choice: room where the person usually is, by which roll calls are ordered.", "zones"),
+    zoneId: ref("own choice: room where the person usually is, by which roll calls are ordered.", "zones", {
+      embed: "zone",
+    }),
     lock: object("When set, the account is refused from `start` until `end`; a null end of either side is open.", {
       start: timestamp("First moment at which the account is locked."),
       end: timestamp("Moment at which the lock ends."),

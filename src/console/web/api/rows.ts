@@ -35,6 +35,48 @@ export interface Reach {
 /** A message that is or was sent. */
 export type NotificationRow = RowOf<"Notification", "initiator" | "distributionLists" | "deviceGroups" | "users">;
 
+/** A room, with the names of what it lies in. */
+export interface Room {
+  zoneId: string;
+  name: string;
+  floorId: string;
+  floorName: string;
+  buildingId: string;
+  buildingName: string;
+  siteId: string;
+  siteName: string;
+}
+
+/** Somebody asked, and the answer. */
+export interface CalledPerson {
+  recipientId: string;
+  name: string;
+  answer: string | null;
+  answeredAt: string | null;
+  read: boolean;
+}
+
+/** Who answered, by room; those of no room stand last. */
+export interface RollCall {
+  total: number;
+  answered: number;
+  rooms: readonly { room: Room | null; answered: number; people: readonly CalledPerson[] }[];
+}
+
+/** A device in its room, and how far a message came to it. */
+export interface PlacedDevice {
+  deviceId: string;
+  name: string;
+  level: string;
+  reason: string | null;
+}
+
+/** The devices of a message, by room. */
+export interface DeviceRooms {
+  unplaced: number;
+  rooms: readonly { room: Room; devices: readonly PlacedDevice[] }[];
+}
+
 /** How many devices had come how far by a moment. */
 export interface ProgressPoint {
   at: string;

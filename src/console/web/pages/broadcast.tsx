@@ -1,4 +1,4 @@
-import { useParams } from "@tanstack/react-router";
+import { Link, useParams } from "@tanstack/react-router";
 import { DELIVERY_LEVELS } from "../../../resources/broadcasts/delivery-levels.ts";
 import type { ActivityRow, NotificationRow } from "../api/rows.ts";
 import { stateOf } from "../api/sounding.ts";
@@ -49,6 +49,16 @@ function Header({ row }: { row: NotificationRow }) {
         {t("broadcast.sent")} <Moment at={row.createdAt} />
         {row.initiator && ` · ${row.initiator.name}`}
       </p>
+      <nav className="row">
+        {row.confirmableCount > 0 && (
+          <Link to="/broadcasts/$notificationId/roll-call" params={{ notificationId: row.id }}>
+            {t("roll-call.title")}
+          </Link>
+        )}
+        <Link to="/broadcasts/$notificationId/rooms" params={{ notificationId: row.id }}>
+          {t("rooms.title")}
+        </Link>
+      </nav>
     </header>
   );
 }

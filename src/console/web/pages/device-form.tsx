@@ -1,10 +1,11 @@
 import { TextInput } from "@mantine/core";
-import type { DeviceRow } from "../api/rows.ts";
+import type { DeviceRow, Named } from "../api/rows.ts";
 import { useChange, useRow, useSchemas } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { Form } from "../parts/form.tsx";
 import { type Drawn, drawnFields, type OwnField } from "../parts/form-fields.ts";
+import { RoomCard } from "../parts/room-card.tsx";
 import { useRemoval } from "../parts/use-removal.ts";
 import { fieldFault } from "../words/fault-words.ts";
 import { useWords } from "../words/use-words.tsx";
@@ -27,7 +28,7 @@ export function DeviceForm({ device, onClose }: { device: DeviceRow; onClose: ()
   const schemas = useSchemas();
   const removeSoon = useRemoval(ITEM);
   const params = { extensionId: device.extensionId, endpointId: device.endpointId, deviceId: device.id };
-  const { data: row, error } = useRow<DeviceRow>(ITEM, params);
+  const { data: row, error } = useRow<DeviceRow & { zone?: Named | null }>(ITEM, params);
   const saving = useChange<Record<string, unknown>, void>("devices", async (changed) => {
     await client.put(ITEM, params, changed);
     say(t("saved"));
@@ -44,14 +45,23 @@ export function DeviceForm({ device, onClose }: { device: DeviceRow; onClose: ()
   };
   const may = (verb: "put" | "delete"): boolean => row.permissions.includes(verb);
   return (
-    <Form
-      fields={may("put") ? drawnFields(schemas.data.resources.devices?.schema, fields) : []}
-      before={{ ...row }}
-      pending={saving.isPending}
-      error={saving.error}
-      onSave={(changed) => saving.mutate(changed)}
-      onRemove={may("delete") ? remove : undefined}
-    />
+    <>
+      <RoomCard
+        zone={row.zone ?? null}
+        canChange={may("put")}
+        isSaving={saving.isPending}
+        error={saving.error}
+        onChange={(zoneId) => saving.mutate({ zoneId })}
+      />
+      <Form
+        fields={may("put") ? drawnFields(schemas.data.resources.devices?.schema, fields) : []}
+        before={{ ...row }}
+        pending={saving.isPending}
+        error={saving.error}
+        onSave={(changed) => saving.mutate(changed)}
+        onRemove={may("delete") ? remove : undefined}
+      />
+    </>
   );
 }
 

@@ -8,6 +8,7 @@ import { ListTable } from "../list/list-table.tsx";
 import { SearchField } from "../list/search-field.tsx";
 import { useTableSearch } from "../list/use-table-search.ts";
 import { LevelChip } from "../parts/level-chip.tsx";
+import { saveText } from "../parts/save-text.ts";
 import { faultWords } from "../words/fault-words.ts";
 import { useWords } from "../words/use-words.tsx";
 import { deliveryCsv } from "./delivery-csv.ts";
@@ -73,7 +74,8 @@ function ExportButton({ row }: { row: NotificationRow }) {
   const run = async () => {
     setDone(0);
     try {
-      save(deliveryCsv(await allDeliveries(client, row.id, setDone)), `${row.createdAt.slice(0, 10)}-${row.id}.csv`);
+      const csv = deliveryCsv(await allDeliveries(client, row.id, setDone));
+      saveText(csv, "text/csv", `${row.createdAt.slice(0, 10)}-${row.id}.csv`);
     } catch (error) {
       say(faultWords(error, words));
     }
@@ -99,12 +101,4 @@ async function allDeliveries(client: Client, notificationId: string, onCount: (n
     start = page.next;
   }
   return rows;
-}
-
-function save(text: string, fileName: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
-  link.download = fileName;
-  link.click();
-  URL.revokeObjectURL(link.href);
 }

@@ -8,6 +8,7 @@ import { PersonLists } from "./person-lists.tsx";
 import { PersonLock } from "./person-lock.tsx";
 import { PersonPassword } from "./person-password.tsx";
 import { PersonRights } from "./person-rights.tsx";
+import { PersonRoom } from "./person-room.tsx";
 import { PersonTokens } from "./person-tokens.tsx";
 import "../parts/lines.css";
 
@@ -62,6 +63,7 @@ function PersonSheet({ userId, onClose }: { userId: string; onClose: () => void 
         { id: "rights", label: t("person.rights"), content: <PersonRights userId={userId} /> },
       ]}
     >
+      <PersonRoom userId={userId} />
       <PersonLock userId={userId} />
       <PersonPassword userId={userId} />
     </RowSheet>

@@ -15,7 +15,8 @@ interface PlanPictureProps {
   url: string;
   /** What people call the floor. */
   name: string;
-  outlines: readonly { id: string; name: string; outline: readonly PlanPoint[] }[];
+  /** `tone` colours a zone by the state of what is in it. */
+  outlines: readonly { id: string; name: string; outline: readonly PlanPoint[]; tone?: "good" | "bad" | "waiting" }[];
   marks: readonly Mark[];
   /** Is told how high the picture is for its width. */
   onRatio(ratio: number): void;
@@ -52,8 +53,8 @@ export function PlanPicture({ url, name, outlines, marks, onRatio, onMove }: Pla
         onLoad={({ currentTarget: { naturalWidth, naturalHeight } }) => onRatio(naturalHeight / (naturalWidth || 1))}
       />
       <svg viewBox="0 0 1 1" preserveAspectRatio="none" aria-hidden="true">
-        {outlines.map(({ id, outline }) => (
-          <polygon key={id} points={outline.map(({ x, y }) => `${x},${y}`).join(" ")} />
+        {outlines.map(({ id, outline, tone }) => (
+          <polygon key={id} data-tone={tone} points={outline.map(({ x, y }) => `${x},${y}`).join(" ")} />
         ))}
       </svg>
       {marks.map((mark) => (

@@ -1,0 +1,94 @@
+import { Button, Switch } from "@mantine/core";
+import { Link, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import type { CalledPerson, NotificationRow, RollCall } from "../api/rows.ts";
+import { useRow } from "../api/use-rows.ts";
+import { FaultLine } from "../parts/fault-line.tsx";
+import { Chip, DrillChip } from "../parts/level-chip.tsx";
+import { Moment } from "../parts/moment.tsx";
+import { saveText } from "../parts/save-text.ts";
+import { useWords } from "../words/use-words.tsx";
+import { rollCallCsv } from "./delivery-csv.ts";
+import { roomWords } from "./room-words.ts";
+import "../bells/print.css";
+import "../parts/input-styles.ts";
+import "../parts/lines.css";
+
+/** Who answered a message and who did not, by room; for the screen, for paper and as a table. */
+export default function RollCallPage() {
+  const { t } = useWords();
+  const { notificationId = "" } = useParams({ strict: false });
+  const [missingOnly, setMissingOnly] = useState(false);
+  const message = useRow<NotificationRow>("notifications/{notificationId}", { notificationId });
+  const called = useRow<RollCall>("notifications/{notificationId}/roll-call", { notificationId });
+  const row = message.data;
+  const call = called.data;
+  if (!row || !call) return <FaultLine error={message.error ?? called.error} />;
+  const rooms = call.rooms
+    .map((each) => ({ ...each, shown: each.people.filter(({ answer }) => !missingOnly || answer === null) }))
+    .filter(({ shown }) => shown.length > 0);
+  const file = `${row.createdAt.slice(0, 10)}-${row.id}-roll-call.csv`;
+  return (
+    <div className="page">
+      <header className={row.drill ? "card drill" : "card"}>
+        <div className="head">
+          <DrillChip drill={row.drill} />
+          <h1>{t("roll-call.title")}</h1>
+          <span className="space" />
+          <Button variant="default" size="compact-md" onClick={() => saveText(rollCallCsv(call), "text/csv", file)}>
+            {t("broadcast.export")}
+          </Button>
+          <Button variant="default" size="compact-md" onClick={() => window.print()}>
+            {t("roll-call.print")}
+          </Button>
+        </div>
+        <p>
+          <Link to="/broadcasts/$notificationId" params={{ notificationId }}>
+            {row.subject}
+          </Link>{" "}
+          <Moment at={row.createdAt} />
+        </p>
+        <p aria-live="polite">
+          <strong>{t("roll-call.count", { n: call.answered, all: call.total })}</strong>
+        </p>
+        <Switch
+          label={t("roll-call.missing-only")}
+          checked={missingOnly}
+          onChange={(event) => setMissingOnly(event.currentTarget.checked)}
+        />
+      </header>
+      {rooms.length === 0 && <p>{t(call.total === 0 ? "roll-call.none" : "roll-call.all-here")}</p>}
+      {rooms.map(({ room, answered, people, shown }) => (
+        <section key={room?.zoneId ?? ""} className="card" aria-label={room?.name ?? t("roll-call.nowhere")}>
+          <div className="head">
+            <h2>{room?.name ?? t("roll-call.nowhere")}</h2>
+            {room && <span className="soft">{roomWords(room)}</span>}
+            <span className="space" />
+            <strong>{t("roll-call.room-count", { n: answered, all: people.length })}</strong>
+          </div>
+          <ul className="plain lined">
+            {shown.map((person) => (
+              <Person key={person.recipientId} person={person} />
+            ))}
+          </ul>
+        </section>
+      ))}
+    </div>
+  );
+}
+
+function Person({ person }: { person: CalledPerson }) {
+  const { t } = useWords();
+  const { name, answer, answeredAt } = person;
+  return (
+    <li className="row">
+      <strong className="grow">{name}</strong>
+      <Chip tone={answer === null ? "warn" : ""}>{answer ?? t("roll-call.nothing")}</Chip>
+      {answeredAt && (
+        <small className="soft">
+          <Moment at={answeredAt} />
+        </small>
+      )}
+    </li>
+  );
+}
