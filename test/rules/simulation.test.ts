@@ -25,9 +25,9 @@ function doorsOf(files: SourceTree): string[] {
   return outside.map(([path]) => path).filter((path) => !path.startsWith("src/replication/"));
 }
 
-/** Of the room, but for sockets, certificates and heartbeats: of these the simulation has its own. */
+/** Of the room, but for sockets, certificates and heartbeats, of which the simulation has its own, and for what people are shown. */
 function isProtocol(path: string): boolean {
-  return path.startsWith("src/replication/") && !/\/(?:link|identity|failover)\//.test(path);
+  return path.startsWith("src/replication/") && !/\/(?:link|identity|failover|view)\//.test(path);
 }
 
 /** Files of the replication that the entries reach. */

@@ -114,8 +114,9 @@ export function useAppliances(): readonly EndpointRow[] {
     {},
     { enabled: extensionId !== undefined },
   );
-  const rows = endpoints.data?.data ?? NONE;
-  return useMemo(() => [...rows].sort((a, b) => Number(b.buildInfo !== null) - Number(a.buildInfo !== null)), [rows]);
+  const rows = endpoints.data?.data;
+  return useMemo(
+    () => [...(rows ?? [])].sort((a, b) => Number(b.buildInfo !== null) - Number(a.buildInfo !== null)),
+    [rows],
+  );
 }
-
-const NONE: readonly EndpointRow[] = [];
