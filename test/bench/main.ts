@@ -10,6 +10,7 @@ import { bells } from "./rows/bells.ts";
 import { broadcastToManyPhones } from "./rows/broadcast-to-many-phones.ts";
 import { durableCreate } from "./rows/durable-create.ts";
 import { groupMembers } from "./rows/group-members.ts";
+import { livePage } from "./rows/live-page.ts";
 import { phonePush } from "./rows/phone-push.ts";
 import { reading } from "./rows/reading.ts";
 import { rtpPacing } from "./rows/rtp-pacing.ts";
@@ -26,6 +27,7 @@ const ROWS: readonly Row[] = [
   bells,
   groupMembers,
   startAndMemory,
+  livePage,
 ];
 
 const { values, positionals } = parseArgs({
