@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { createReadStream, existsSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { mkdir, open, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { create, extract, type ReadEntry } from "tar";
 import { UpstreamError } from "../base/errors.ts";
@@ -71,10 +72,8 @@ export async function unpackBackup(path: string, into: string): Promise<BackupRe
   };
   try {
     const unpacking = extract({ cwd: into, strict: true, preserveOwner: false, filter: isPlain, onReadEntry });
-    await pipeline(
-      inBursts(createReadStream(path), () => current),
-      unpacking,
-    );
+    // As a stream: what unpacks may ask for more before a write has said that it is full.
+    await pipeline(Readable.from(inBursts(createReadStream(path), () => current)), unpacking);
   } catch (error) {
     faults.push(`${basename(path)}: ${error instanceof Error ? error.message : String(error)}`);
   }
