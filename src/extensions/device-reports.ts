@@ -43,13 +43,17 @@ function upsert(report: DeviceReport, plugin: string, tx: Transaction, { by, end
   const row = known && tx.get(devices, known.id);
   if (!row) {
     const parents = { extensionId: ONPREM_EXTENSION_ID, endpointId: endpointId() };
-    tx.create(devices, { ...parents, deviceIdentifier, type, description, attributes }, by, { provider: plugin });
+    const words = description || deviceIdentifier;
+    tx.create(devices, { ...parents, deviceIdentifier, type, description: words, attributes }, by, {
+      provider: plugin,
+    });
     return;
   }
   if (row.provider !== plugin)
     throw new CallerError("conflict", `devices.report: ${deviceIdentifier} is served by ${row.provider}`);
   const merged = { ...(row.attributes as Record<string, string>), ...attributes };
-  tx.update(devices, row.id, { type, description, attributes: merged, defunct: false }, by);
+  const words = description || row.description;
+  tx.update(devices, row.id, { type, description: words, attributes: merged, defunct: false }, by);
 }
 
 function checked(given: unknown): DeviceReport[] {

@@ -1,0 +1,177 @@
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { readParams, splitOutside } from "./uri.ts";
+
+/** Name and password of somebody. */
+export interface Credentials {
+  user: string;
+  password: string;
+}
+
+/** Answers the first challenge that it can, the strongest first; null when it can answer none. @source RFC 7616, RFC 8760 */
+export function answerChallenge(
+  challenges: readonly string[],
+  request: { method: string; uri: string },
+  { user, password }: Credentials,
+  cnonce: string,
+): string | null {
+  const known = challenges.flatMap((text) => readChallenge(text) ?? []);
+  const challenge = known.find(({ algorithm }) => algorithm === "SHA-256") ?? known[0];
+  if (!challenge) return null;
+  const { realm, nonce, algorithm, opaque, hasQop, namesAlgorithm } = challenge;
+  const proof = proofOf({
+    ...request,
+    algorithm,
+    realm,
+    nonce,
+    user,
+    password,
+    qop: hasQop ? { cnonce, nc: FIRST } : null,
+  });
+  const fields = [
+    ...[`username="${quotable(user)}"`, `realm="${quotable(realm)}"`, `nonce="${quotable(nonce)}"`],
+    ...[`uri="${request.uri}"`, `response="${proof}"`],
+    ...(namesAlgorithm ? [`algorithm=${algorithm}`] : []),
+    ...(hasQop ? ["qop=auth", `nc=${FIRST}`, `cnonce="${cnonce}"`] : []),
+    ...(opaque === null ? [] : [`opaque="${quotable(opaque)}"`]),
+  ];
+  return `Digest ${fields.join(", ")}`;
+}
+
+const FIRST = "00000001";
+
+/** A hash that challenges name. */
+export type Algorithm = "MD5" | "SHA-256";
+const HASHES: Readonly<Record<Algorithm, string>> = { MD5: "md5", "SHA-256": "sha256" };
+
+interface Challenge {
+  realm: string;
+  nonce: string;
+  algorithm: Algorithm;
+  namesAlgorithm: boolean;
+  opaque: string | null;
+  hasQop: boolean;
+}
+
+function readChallenge(text: string): Challenge | null {
+  const params = digestParams(text);
+  const algorithm = params && algorithmOf(params.get("algorithm"));
+  const [realm, nonce] = [params?.get("realm"), params?.get("nonce")];
+  if (!params || !algorithm || realm === undefined || nonce === undefined) return null;
+  const qop = params.get("qop");
+  // A challenge that wants more than `auth` only can't be answered.
+  if (qop !== undefined && !splitOutside(qop, ",").includes("auth")) return null;
+  const opaque = params.get("opaque") ?? null;
+  return { realm, nonce, algorithm, opaque, hasQop: qop !== undefined, namesAlgorithm: params.has("algorithm") };
+}
+
+function digestParams(text: string): Map<string, string> | null {
+  const found = /^Digest\s+(.{1,4096})$/is.exec(text.trim());
+  return found ? readParams(splitOutside(found[1] ?? "", ",").join(";")) : null;
+}
+
+function algorithmOf(name: string | undefined): Algorithm | null {
+  if (name === undefined) return "MD5";
+  return (["MD5", "SHA-256"] as const).find((known) => known.toLowerCase() === name.toLowerCase()) ?? null;
+}
+
+interface Proof {
+  method: string;
+  uri: string;
+  algorithm: Algorithm;
+  realm: string;
+  nonce: string;
+  user: string;
+  password: string;
+  qop: { cnonce: string; nc: string } | null;
+}
+
+function proofOf({ method, uri, algorithm, realm, nonce, user, password, qop }: Proof): string {
+  const hashed = (text: string): string => createHash(HASHES[algorithm]).update(text).digest("hex");
+  const who = hashed(`${user}:${realm}:${password}`);
+  const what = hashed(`${method}:${uri}`);
+  return hashed(qop ? `${who}:${nonce}:${qop.nc}:${qop.cnonce}:auth:${what}` : `${who}:${nonce}:${what}`);
+}
+
+function quotable(text: string): string {
+  return text.replace(/["\\]/g, "\\$&");
+}
+
+/** Whether somebody is who they say; `ask`: the challenges to send instead, in order of preference. */
+export type Verdict = { user: string; ask?: never } | { ask: string[]; user?: never };
+
+/** Checks who sends requests. */
+export interface Doorkeeper {
+  /** `given` is what the request brings as Authorization. */
+  check(given: readonly string[], request: { method: string; uri: string }): Verdict;
+}
+
+/** How long a challenge may be answered. own choice */
+const NONCE_MS = 300_000;
+const MOST_NONCES = 20_000;
+
+/**
+ * Makes a doorkeeper. A challenge is signed with `key` instead of remembered; once answered, its count must rise, so that
+ * nobody repeats a request that was overheard.
+ */
+export function createDoorkeeper(needs: {
+  realm: string;
+  key: Uint8Array;
+  /** What may be answered with, in order of preference. */
+  algorithms: readonly Algorithm[];
+  now(): number;
+  /** Null for a name that nobody has. */
+  passwordOf(user: string): string | null;
+}): Doorkeeper {
+  const { realm, key, algorithms, now, passwordOf } = needs;
+  /** Highest count by answered challenge, oldest first. */
+  const counts = new Map<string, number>();
+  let made = 0;
+
+  const sign = (moment: string): string => createHmac("sha256", key).update(moment).digest("base64url").slice(0, 22);
+  const challenges = (stale: boolean): string[] => {
+    const moment = `${now().toString(36)}.${(made++).toString(36)}`;
+    const nonce = `${moment}.${sign(moment)}`;
+    const tail = stale ? ", stale=true" : "";
+    return algorithms.map(
+      (algorithm) => `Digest realm="${realm}", nonce="${nonce}", algorithm=${algorithm}, qop="auth"${tail}`,
+    );
+  };
+  const isOurs = (nonce: string): boolean => {
+    const at = nonce.lastIndexOf(".");
+    return at > 0 && isSame(nonce.slice(at + 1), sign(nonce.slice(0, at)));
+  };
+  const isFresh = (nonce: string, count: number): boolean => {
+    const age = now() - Number.parseInt(nonce, 36);
+    if (!(age >= 0 && age <= NONCE_MS) || count <= (counts.get(nonce) ?? 0)) return false;
+    counts.set(nonce, count);
+    for (const oldest of counts.keys()) {
+      if (counts.size <= MOST_NONCES) break;
+      counts.delete(oldest);
+    }
+    return true;
+  };
+
+  return {
+    check(given, { method, uri }) {
+      for (const text of given) {
+        const params = digestParams(text);
+        const algorithm = algorithmOf(params?.get("algorithm"));
+        if (!params || !algorithm || !algorithms.includes(algorithm) || params.get("realm") !== realm) continue;
+        const [user = "", nonce = ""] = [params.get("username"), params.get("nonce")];
+        const [nc = "", cnonce = ""] = [params.get("nc"), params.get("cnonce")];
+        const password = passwordOf(user);
+        const isComplete = params.get("qop") === "auth" && /^[0-9a-f]{8}$/i.test(nc) && cnonce !== "";
+        if (password === null || !isComplete || !isOurs(nonce) || params.get("uri") !== uri) continue;
+        const expected = proofOf({ method, uri, algorithm, realm, nonce, user, password, qop: { cnonce, nc } });
+        if (!isSame(params.get("response") ?? "", expected)) continue;
+        return isFresh(nonce, Number.parseInt(nc, 16)) ? { user } : { ask: challenges(true) };
+      }
+      return { ask: challenges(false) };
+    },
+  };
+}
+
+function isSame(given: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(expected)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}

@@ -1,0 +1,6 @@
+/** Times of transactions, ms. @source RFC 3261 table 4 */
+export const T1_MS = 500;
+export const T2_MS = 4_000;
+export const T4_MS = 5_000;
+/** When a transaction is given up. */
+export const GIVE_UP_MS = 64 * T1_MS;

@@ -1,0 +1,223 @@
+import { createSocket } from "node:dgram";
+import { createConnection, createServer, type Server, type Socket } from "node:net";
+import { connect as connectTls, createServer as createTlsServer } from "node:tls";
+import type { Clock } from "#plugin-api";
+import { type Hop, type Protocol, SipFault } from "./hop.ts";
+import { readMessage, type SipMessage } from "./message.ts";
+import { createFrames } from "./stream-frames.ts";
+
+/** A message that has arrived. */
+export interface Arrival {
+  message: SipMessage;
+  /** Where it came from, and where an answer goes. */
+  from: Hop;
+  /** Sends an answer on the way that the message came. */
+  reply(bytes: Buffer): void;
+}
+
+/** The sockets of a user agent. */
+export interface Transports {
+  /** Sends to a hop, opening a connection where one is needed; rejects with SipFault. */
+  send(hop: Hop, bytes: Buffer): Promise<void>;
+  /** Own address as a host sees it. */
+  addressTo(host: string): Promise<string>;
+  /** Where it listens. */
+  readonly ports: Readonly<Record<Protocol, number>>;
+  close(): Promise<void>;
+}
+
+/** What transports need. */
+export interface TransportNeeds {
+  clock: Clock;
+  /** For UDP and TCP; 0 lets the system choose. */
+  port: number;
+  /** Null without a certificate of its own: then nothing listens for TLS. */
+  tls: { port: number; certificate: string; key: string } | null;
+  /** Whom to believe for TLS, in PEM; the system's unless given. */
+  authority: string | null;
+  /** Own address that others reach; found by the system's routes unless given. */
+  address: string | null;
+  onMessage(arrival: Arrival): void;
+  onError(error: Error): void;
+}
+
+const CONNECT_MS = 4_000;
+const MOST_CONNECTIONS = 2_048;
+const SWEEP_MS = 60_000;
+/** A connection without a word for so long is closed; one that never said anything after the first of these. own choice */
+const SILENT_MS = 7_200_000;
+const MOST_ADDRESSES = 10_000;
+const PONG = "\r\n";
+
+interface Connection {
+  socket: Socket;
+  hop: Hop;
+  heardAt: number;
+  spoke: boolean;
+}
+
+/** Opens the sockets; rejects when a port can't be had. */
+export async function openTransports(needs: TransportNeeds): Promise<Transports> {
+  const { clock, onMessage, onError } = needs;
+  const connections = new Map<string, Connection>();
+  const opening = new Map<string, Promise<Connection>>();
+  const addresses = new Map<string, Promise<string>>();
+  const udp = createSocket("udp4");
+
+  const keep = (socket: Socket, hop: Hop): Connection => {
+    const connection: Connection = { socket, hop, heardAt: clock.monotonicMs(), spoke: false };
+    const key = keyOf(hop);
+    const frames = createFrames();
+    connections.set(key, connection);
+    socket.setNoDelay(true);
+    socket.on("data", (bytes: Buffer) => {
+      connection.heardAt = clock.monotonicMs();
+      const heard = frames.push(bytes);
+      if (!heard) return void socket.destroy();
+      for (let ping = 0; ping < heard.pings; ping++) socket.write(PONG);
+      connection.spoke ||= heard.messages.length > 0;
+      for (const message of heard.messages)
+        onMessage({ message, from: hop, reply: (answer) => void socket.write(answer) });
+    });
+    socket.on("error", () => socket.destroy());
+    socket.on("close", () => {
+      if (connections.get(key) === connection) connections.delete(key);
+    });
+    return connection;
+  };
+  const welcome = (protocol: Protocol) => (socket: Socket) => {
+    if (connections.size >= MOST_CONNECTIONS || !socket.remoteAddress) return void socket.destroy();
+    keep(socket, { protocol, host: plain(socket.remoteAddress), port: socket.remotePort ?? 0 });
+  };
+  const connect = async (hop: Hop): Promise<Connection> => {
+    const known = connections.get(keyOf(hop));
+    if (known) return known;
+    const under = opening.get(keyOf(hop));
+    if (under !== undefined) return under;
+    const made = openSocket(hop, needs).then((socket) => keep(socket, hop));
+    opening.set(keyOf(hop), made);
+    return made.finally(() => opening.delete(keyOf(hop)));
+  };
+
+  udp.on("message", (bytes, { address: host, port }) => {
+    const message = readMessage(bytes);
+    const from: Hop = { protocol: "udp", host, port };
+    if (message) onMessage({ message, from, reply: (answer) => udp.send(answer, port, host) });
+  });
+  await new Promise<void>((resolve, reject) => {
+    udp.once("error", reject);
+    udp.bind(needs.port, () => {
+      udp.off("error", reject).on("error", onError);
+      resolve();
+    });
+  });
+  const port = udp.address().port;
+  const servers: Server[] = [];
+  const ports = { udp: port, tcp: port, tls: 0 };
+  try {
+    servers.push(await listening(createServer(welcome("tcp")), port));
+    if (needs.tls) {
+      const { certificate: cert, key } = needs.tls;
+      const server = await listening(createTlsServer({ cert, key }, welcome("tls")), needs.tls.port);
+      servers.push(server);
+      ports.tls = (server.address() as { port: number }).port;
+    }
+  } catch (error) {
+    udp.close();
+    for (const server of servers) server.close();
+    throw error;
+  }
+  for (const server of servers) server.on("error", onError);
+  const sweep = clock.every(SWEEP_MS, () => {
+    for (const { socket, heardAt, spoke } of connections.values()) {
+      if (clock.monotonicMs() - heardAt > (spoke ? SILENT_MS : SWEEP_MS)) socket.destroy();
+    }
+  });
+
+  return {
+    ports,
+    async send(hop, bytes) {
+      if (hop.protocol !== "udp") {
+        (await connect(hop)).socket.write(bytes);
+        return;
+      }
+      await new Promise<void>((resolve, reject) =>
+        udp.send(bytes, hop.port, hop.host, (error) =>
+          error ? reject(new SipFault(`nothing can be sent to ${hop.host}: ${error.message}`)) : resolve(),
+        ),
+      );
+    },
+    addressTo(host) {
+      if (needs.address !== null) return Promise.resolve(needs.address);
+      const found = addresses.get(host);
+      if (found !== undefined) return found;
+      if (addresses.size >= MOST_ADDRESSES) addresses.clear();
+      const asked = routeTo(host);
+      addresses.set(host, asked);
+      // Routes come and go with networks.
+      asked.catch(() => addresses.delete(host));
+      return asked;
+    },
+    async close() {
+      sweep.cancel();
+      for (const { socket } of connections.values()) socket.destroy();
+      await Promise.all([
+        new Promise<void>((resolve) => udp.close(() => resolve())),
+        ...servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))),
+      ]);
+    },
+  };
+}
+
+function keyOf({ protocol, host, port }: Hop): string {
+  return `${protocol} ${host}:${port}`;
+}
+
+/** Addresses of IPv4 as sockets for both say them. */
+function plain(address: string): string {
+  return address.replace(/^::ffff:/, "");
+}
+
+function openSocket(hop: Hop, { clock, authority }: TransportNeeds): Promise<Socket> {
+  const { protocol, host, port, name } = hop;
+  return new Promise((resolve, reject) => {
+    const ready = (): void => {
+      timer.cancel();
+      socket.off("error", failed);
+      resolve(socket);
+    };
+    const failed = (error: Error): void => {
+      timer.cancel();
+      socket.destroy();
+      reject(new SipFault(`no connection to ${host}:${port}: ${error.message}`));
+    };
+    const timer = clock.after(CONNECT_MS, () => failed(new Error(`no answer within ${CONNECT_MS / 1_000} s`)));
+    const options = { host, port, ...(name === undefined ? {} : { servername: name }) };
+    const socket: Socket =
+      protocol === "tls"
+        ? connectTls({ ...options, ...(authority === null ? {} : { ca: authority }) }, ready)
+        : createConnection({ host, port }, ready);
+    socket.once("error", failed);
+  });
+}
+
+function listening(server: Server, port: number): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, "0.0.0.0", () => {
+      server.off("error", reject);
+      resolve(server);
+    });
+  });
+}
+
+/** The address that the system would send from. */
+function routeTo(host: string): Promise<string> {
+  const socket = createSocket("udp4");
+  return new Promise<string>((resolve, reject) => {
+    socket.once("error", reject);
+    socket.connect(9, host, () => resolve(socket.address().address));
+  })
+    .catch((error: Error) => Promise.reject(new SipFault(`there is no way to ${host}: ${error.message}`)))
+    .finally(() => socket.close());
+}

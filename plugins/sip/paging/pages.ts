@@ -1,0 +1,257 @@
+import type { Clock, DeliveryItem, PluginContext, StopRequest, Timer } from "#plugin-api";
+import type { Agent } from "../agent/agent.ts";
+import type { Call, CallFailure } from "../agent/call.ts";
+import { failureOf } from "../failure-words.ts";
+import type { MediaPort, MediaPorts } from "../media/media-port.ts";
+import { provesSound, readReports } from "../media/rtcp.ts";
+import { describeOffer, type RemoteMedia, readAnswer } from "../media/sdp.ts";
+import type { Pace } from "../pace.ts";
+import { callerName, type Directory, findDevice, pagingHeaders } from "./device.ts";
+
+/** What pages need. */
+export interface PagesNeeds {
+  clock: Clock;
+  agent: Pick<Agent, "call" | "addressTo">;
+  ports: MediaPorts;
+  pace: Pace;
+  directory: Directory;
+  callerName: string;
+  outcome: PluginContext["outcome"];
+  stream: PluginContext["stream"];
+}
+
+/** Calls to devices that answer by themselves. */
+export interface Pages {
+  take(items: readonly DeliveryItem[]): void;
+  stop(request: StopRequest): void;
+  /** Ends calls that nobody called off long after they were of any use. */
+  sweep(): void;
+  /** Ends all calls; for the end of the plugin. */
+  close(): Promise<void>;
+}
+
+/** One delivery, from its arrival until its call has ended. */
+interface Page {
+  readonly item: DeliveryItem;
+  state: "waiting" | "calling" | "accepted" | "playing" | "over";
+  /** Set once it is called off. */
+  called: StopRequest["reason"] | null;
+  call: Call | null;
+  media: MediaPort | null;
+  /** Where its sound goes. */
+  target: RemoteMedia | null;
+  ringing: Timer | null;
+  redials: number;
+}
+
+/** A device that rings so long does not answer by itself. own choice */
+const RING_MS = 10_000;
+/** What a device still says of the sound after the call. own choice */
+const LAST_WORDS_MS = 300;
+/** A device that ends the call of an emergency is called again. own choice */
+const MOST_REDIALS = 3;
+const REDIAL_MS = 1_000;
+/** The core's answer is given up after 5 s, while a sound may have to wait for its moment. */
+const MOST_OPENINGS = 60;
+const KEPT_MS = 3_600_000;
+
+/** Makes the flow: call, accepted, stream, follow up until playing, goodbye. */
+export function createPages(needs: PagesNeeds): Pages {
+  const { clock, agent, outcome, stream, pace } = needs;
+  const pages = new Map<number, Page>();
+  /** Calls that are being ended, by device: it can't be called meanwhile. */
+  const leaving = new Map<string, Promise<void>>();
+
+  const end = (page: Page, level: "failed" | "skipped" | "expired", reason: string, retryable = false): void => {
+    if (page.state === "over") return;
+    page.state = "over";
+    pages.delete(page.item.deliveryId);
+    outcome(page.item.deliveryId, level, { reason, retryable });
+    void hangUp(page);
+  };
+
+  /** Ends call and stream; the ports stay a moment for last words. */
+  const hangUp = async (page: Page): Promise<void> => {
+    const { call, media } = page;
+    page.ringing?.cancel();
+    closeStream(page);
+    if (call) {
+      const { id } = page.item.device;
+      const goodbye = call.hangUp();
+      leaving.set(id, goodbye);
+      await goodbye;
+      if (leaving.get(id) === goodbye) leaving.delete(id);
+    }
+    if (!media) return;
+    await new Promise<void>((resolve) => void clock.after(LAST_WORDS_MS, resolve));
+    media.close();
+  };
+
+  const closeStream = (page: Page): void => {
+    const { target, item } = page;
+    page.target = null;
+    if (target) stream.close({ group: target.address, port: target.port }, item.notificationId).catch(() => {});
+  };
+
+  const dial = async (page: Page): Promise<void> => {
+    const { item } = page;
+    await leaving.get(item.device.id);
+    if (page.called || page.state === "over") return;
+    if (clock.now() > item.notAfter) return end(page, "expired", "its time was over before it was called");
+    page.state = "calling";
+    const { uri, hop, credentials } = await findDevice(item.device, needs.directory);
+    const address = await agent.addressTo(hop.host);
+    const media = await needs.ports.open(address);
+    // It may have been called off meanwhile.
+    if (page.called) return media.close();
+    page.media = media;
+    media.onRtcp = (packet) => hear(page, packet);
+    page.call = agent.call(
+      {
+        ...{ uri, hop, credentials },
+        caller: { user: "carillon", name: callerName(item, needs.callerName) },
+        headers: pagingHeaders(item, address),
+        offer: describeOffer({ address, port: media.port, id: item.deliveryId }),
+      },
+      {
+        onRinging: () => {
+          page.ringing ??= clock.after(RING_MS, () => end(page, "failed", NO_ANSWER));
+        },
+        onAnswered: (description) => answered(page, description),
+        onFailed: (failure) => failed(page, failure),
+        onEnded: () => ended(page),
+      },
+    );
+  };
+
+  const hear = (page: Page, packet: Buffer): void => {
+    const { item, state } = page;
+    if (state !== "accepted" || !item.audio || !provesSound(readReports(packet), item.audio.ssrc)) return;
+    page.state = "playing";
+    outcome(item.deliveryId, "playing");
+  };
+
+  const answered = (page: Page, description: string): void => {
+    page.ringing?.cancel();
+    const { media, fault } = readAnswer(description);
+    if (!media) {
+      end(page, "failed", fault);
+      return;
+    }
+    const { target } = page;
+    if (target?.address === media.address && target.port === media.port) return;
+    closeStream(page);
+    page.target = media;
+    if (page.state === "calling") {
+      page.state = "accepted";
+      outcome(page.item.deliveryId, "accepted");
+    }
+    void send(page, media, MOST_OPENINGS);
+  };
+
+  const send = async (page: Page, target: RemoteMedia, tries: number): Promise<void> => {
+    const { item, media } = page;
+    if (page.target !== target || !item.audio || !media) return;
+    const { codec, ttl } = item.audio;
+    const where = { group: target.address, port: target.port, codec, ttl, sourcePort: media.port };
+    await stream.open(where, item.notificationId).catch((error: Error) => {
+      if (tries > 1 && /no answer within/.test(error.message)) void send(page, target, tries - 1);
+      else if (page.target === target) end(page, "failed", `the stream could not be opened: ${error.message}`, true);
+    });
+  };
+
+  const failed = (page: Page, failure: CallFailure): void => {
+    const { reason, retryable, busy } = failureOf(failure);
+    if (busy && page.item.profile.skipPhonesInUse) end(page, "skipped", reason);
+    else end(page, "failed", reason, retryable);
+  };
+
+  const ended = (page: Page): void => {
+    page.call = null;
+    const mayCallAgain = page.item.class === "emergency" && page.redials < MOST_REDIALS && !page.called;
+    void hangUp(page);
+    page.media = null;
+    if (!mayCallAgain) {
+      // What was proven stays; the words are for what was not.
+      page.state = "over";
+      return;
+    }
+    page.redials++;
+    page.ringing = null;
+    clock.after(REDIAL_MS, () => dialInTurn(page));
+  };
+
+  const dialInTurn = (page: Page): void =>
+    pace.add(page.item.priority, () => {
+      if (page.called || page.state === "over") return;
+      dial(page).catch((error: Error) => end(page, "failed", error.message, true));
+    });
+
+  const callOff = async (page: Page, reason: StopRequest["reason"]): Promise<void> => {
+    if (page.called) return;
+    page.called = reason;
+    const { deliveryId } = page.item;
+    const { state } = page;
+    if (state === "waiting")
+      return end(page, reason === "expired" ? "expired" : "skipped", `${WORDS[reason]} before it was called`);
+    await hangUp(page);
+    pages.delete(deliveryId);
+    // Last words may have come meanwhile.
+    const last = page.state;
+    page.state = "over";
+    if (last === "playing") outcome(deliveryId, "playing");
+    else if (state === "calling") outcome(deliveryId, "expired", { reason: `${WORDS[reason]} before it answered` });
+    else outcome(deliveryId, "accepted");
+  };
+
+  const take = (item: DeliveryItem): void => {
+    if (!item.audio) {
+      outcome(item.deliveryId, "skipped", { reason: "it is only called for what is heard" });
+      return;
+    }
+    const held = pages.get(item.deliveryId);
+    if (held) return;
+    const page: Page = {
+      item,
+      state: "waiting",
+      called: null,
+      call: null,
+      media: null,
+      target: null,
+      ringing: null,
+      redials: 0,
+    };
+    pages.set(item.deliveryId, page);
+    // What an earlier run had called lost its sound with that run, so it is called again.
+    dialInTurn(page);
+  };
+
+  return {
+    take: (items) => items.forEach(take),
+    stop({ deliveryIds, reason }) {
+      for (const id of deliveryIds) {
+        const page = pages.get(id);
+        if (page) void callOff(page, reason);
+      }
+    },
+    sweep() {
+      const before = clock.now() - KEPT_MS;
+      for (const page of pages.values()) if (page.item.notAfter < before) void callOff(page, "expired");
+    },
+    async close() {
+      const all = [...pages.values()];
+      pages.clear();
+      await Promise.all(all.map(({ call }) => call?.hangUp()));
+      for (const { media } of all) media?.close();
+    },
+  };
+}
+
+const NO_ANSWER = "it rings, and does not answer by itself";
+
+const WORDS: Readonly<Record<StopRequest["reason"], string>> = {
+  aborted: "the message was ended",
+  expired: "the message expired",
+  preempted: "a more urgent message came",
+  ended: "the sound was over",
+};
