@@ -50,12 +50,28 @@ export function tablesOf(collections: readonly Collection<never>[]): RoomTable[]
 export function createSqliteWork(store: Store, catalogue: Catalogue, by: By): SqliteWork {
   const replicated: By = { ...by, replicated: true };
   return {
-    transact: (work, lane) =>
-      store.write((tx) => perform(work(), (statement) => answer(statement, tx, tx)) as never, lane),
-    read: async (work) => perform(work(), (statement) => answer(statement, store, null)),
-    within: (tx, work) => perform(work, (statement) => answer(statement, tx, tx)),
-    peek: (work) => perform(work(), (statement) => answer(statement, store, null)),
+    transact: (work, lane) => store.write((tx) => perform(work(), answering(tx, tx)) as never, lane),
+    read: async (work) => perform(work(), answering(store, null)),
+    within: (tx, work) => perform(work, answering(tx, tx)),
+    peek: (work) => perform(work(), answering(store, null)),
   };
+
+  /** Answers for one piece of work. Records that it asks for again and again are decoded once. */
+  function answering(reader: Reader, tx: Transaction | null): (statement: Statement) => unknown {
+    const known = new Map<string, unknown>();
+    return (statement) => {
+      if (statement.do === "get") {
+        const name = [statement.of.name, ...statement.key].join("\u0000");
+        const found = known.has(name) ? known.get(name) : answer(statement, reader, tx);
+        known.set(name, found);
+        return found;
+      }
+      // What a row's behaviours do, may change any record.
+      const isReading = statement.do === "scan" || statement.do === "row" || statement.do === "ids";
+      if (!isReading) known.clear();
+      return answer(statement, reader, tx);
+    };
+  }
 
   function answer(statement: Statement, reader: Reader, tx: Transaction | null): unknown {
     switch (statement.do) {

@@ -1,17 +1,18 @@
 /**
- * `npm run sim -- [--seeds N] [--first S] [--steps N]`: runs N seeds (2000) from S (1) with N steps (1200) each: two
- * appliances and a cloud under cuts, crashes, restores and wrong clocks. One in ten lies on real SQLite files.
- * `--catch-up` instead: an appliance on real files comes back after three days and 100,000 changes to 10,000 rows.
- * `--bug NAME` plants a bug, `--bug all` each in turn: the exit code is 0 when each was caught.
+ * `npm run sim -- [--seeds N] [--first S] [--steps N]`: runs N seeds (2000) from S (1) with N steps (1200) each, on all
+ * cores: two appliances and a cloud under cuts, crashes, restores and wrong clocks. One in ten lies on real SQLite files.
+ * `--bug NAME` plants a bug instead, `--bug all` each in turn: the exit code is 0 when each was caught within the seeds.
+ * `--catch-up` instead: an appliance on real files comes back after three days and 100,000 changes to 10,000 rows, and
+ * backups of a day before are restored on either side.
+ * `--all`: the seeds, then all bugs (2000 seeds each at most), then the catch-up.
  * The last line has the figures; exit code 1, and the seed, when a promise was broken.
  */
+import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
-import { catchUp } from "./catch-up.ts";
+import { comeBack } from "./come-back.ts";
+import { createCrew, type Task } from "./crew.ts";
 import { addFigures, noFigures } from "./figures.ts";
-import { PLANTED_BUGS } from "./planted-bugs.ts";
-import { createSqliteDisks } from "./sqlite-disk.ts";
-import { simulationWith } from "./with-bug.ts";
-import { type Run, runOnMemory, runSeed } from "./world.ts";
+import { bugsNamed, type Hunt, huntBugs } from "./hunt.ts";
 
 const { values } = parseArgs({
   options: {
@@ -20,67 +21,76 @@ const { values } = parseArgs({
     steps: { type: "string", default: "1200" },
     bug: { type: "string" },
     "catch-up": { type: "boolean", default: false },
+    all: { type: "boolean", default: false },
   },
 });
 const [seeds, first, steps] = [Number(values.seeds), Number(values.first), Number(values.steps)];
-const bugs = PLANTED_BUGS.filter(({ name }) => values.bug === "all" || values.bug === name);
+const bugs = bugsNamed(values.all ? "all" : (values.bug ?? ""));
 if (
   ![seeds, first, steps].every((number) => Number.isInteger(number) && number > 0) ||
-  (values.bug && bugs.length === 0)
+  (values.bug !== undefined && bugs.length === 0)
 ) {
-  process.stderr.write("Usage: npm run sim -- [--seeds N] [--first S] [--steps N] [--bug NAME|all] | --catch-up\n");
+  process.stderr.write(
+    "Usage: npm run sim -- [--seeds N] [--first S] [--steps N] [--bug NAME|all | --catch-up | --all]\n",
+  );
   process.exit(2);
 }
-process.exitCode = (await (values["catch-up"] ? comeBack() : values.bug ? huntBugs() : runSeeds())) ? 0 : 1;
+const MOST_BUG_SEEDS = 2_000;
+const say = (progress: string): void => void process.stderr.write(`${progress}\n`);
+const crew = createCrew(availableParallelism());
+const isKept = await (values.all ? runAll() : values["catch-up"] ? runCatchUp() : values.bug ? hunt() : runSeeds());
+await crew.close();
+process.exitCode = isKept ? 0 : 1;
 
-async function comeBack(): Promise<boolean> {
-  const disks = createSqliteDisks();
-  const absence = { rows: 10_000, changes: 100_000, awayMs: 3 * 24 * 3600_000 };
-  const found = await catchUp(absence, disks.make, () => performance.now());
-  disks.remove();
-  process.stdout.write(`${JSON.stringify({ ...absence, ...found })}\n`);
-  const isOnce = found.sent === absence.rows && found.sentAgain === 0;
-  return found.isEqual && isOnce && found.stale === "expired" && found.staleSounded === 0 && !found.violation;
+async function runAll(): Promise<boolean> {
+  const all = await figuresOfSeeds();
+  const found = await huntBugs(bugs, { first, steps, seeds: MOST_BUG_SEEDS }, crew, say);
+  const back = await comeBack(say);
+  const { missed, equivalent, bugs: planted, caught } = found;
+  const isOver = { broken: back.broken.length, planted, caught, missed, equivalent };
+  process.stdout.write(`${JSON.stringify({ ...all.figures, ...isOver })}\n`);
+  return all.isKept && areAllCaught(found) && back.broken.length === 0;
+}
+
+async function runCatchUp(): Promise<boolean> {
+  const { broken, ...figures } = await comeBack(say);
+  process.stdout.write(`${JSON.stringify({ ...figures, broken: broken.length })}\n`);
+  return broken.length === 0;
 }
 
 async function runSeeds(): Promise<boolean> {
+  const { figures, isKept: areKept } = await figuresOfSeeds();
+  process.stdout.write(`${JSON.stringify(figures)}\n`);
+  return areKept;
+}
+
+async function figuresOfSeeds(): Promise<{ isKept: boolean; figures: object }> {
   const all = noFigures();
   const began = performance.now();
   let ran = 0;
-  let isKept = true;
-  for (let seed = first; seed < first + seeds && isKept; seed += 1) {
-    const { figures, violation } = await run(seed);
+  let areKept = true;
+  const tasks = Array.from({ length: seeds }, (_, at): Task => {
+    const seed = first + at;
+    return { seed, steps, isOnDisk: seed % 10 === 0, planted: null };
+  });
+  await crew.inOrder(tasks, ({ seed }, { figures, violation }) => {
     addFigures(all, figures);
     ran += 1;
-    isKept = violation === null;
-    if (violation) process.stderr.write(`seed ${seed}: ${violation}\n`);
-  }
+    areKept = violation === null;
+    if (violation) say(`seed ${seed}: ${violation}`);
+    else if (ran % 500 === 0) say(`${ran} seeds`);
+    return areKept;
+  });
   const seedsPerSecond = Number(((1000 * ran) / (performance.now() - began)).toFixed(1));
-  process.stdout.write(`${JSON.stringify({ seeds: ran, ...all, seedsPerSecond })}\n`);
-  return isKept;
+  return { isKept: areKept, figures: { seeds: ran, ...all, seedsPerSecond } };
 }
 
-async function run(seed: number): Promise<Run> {
-  if (seed % 10 !== 0) return runOnMemory(seed, steps);
-  const disks = createSqliteDisks();
-  const done = await runSeed(seed, steps, disks.make);
-  disks.remove();
-  done.figures.onDisk = 1;
-  return done;
+async function hunt(): Promise<boolean> {
+  const found = await huntBugs(bugs, { first, seeds, steps }, crew, say);
+  process.stdout.write(`${JSON.stringify(found)}\n`);
+  return areAllCaught(found);
 }
 
-async function huntBugs(): Promise<boolean> {
-  const missed: string[] = [];
-  for (const bug of bugs) {
-    const runPlanted = await simulationWith(bug, process.cwd());
-    let caught: string | null = null;
-    for (let seed = first; seed < first + seeds && !caught; seed += 1) {
-      const { violation } = await runPlanted(seed, steps);
-      if (violation) caught = `seed ${seed}: ${violation.split("\n")[0]}`;
-    }
-    process.stderr.write(`${bug.name}: ${caught ?? "not caught"}\n`);
-    if (!caught) missed.push(bug.name);
-  }
-  process.stdout.write(`${JSON.stringify({ bugs: bugs.length, caught: bugs.length - missed.length, missed })}\n`);
-  return missed.length === 0;
+function areAllCaught({ bugs: planted, caught, equivalent }: Hunt): boolean {
+  return caught + equivalent.length === planted;
 }

@@ -14,8 +14,8 @@ import {
 } from "../../src/replication/hub/tables.ts";
 import { ACTIVITY_TYPE } from "../../src/replication/site/activities.ts";
 import { INBOX, type Kept } from "../../src/replication/site/inbox.ts";
-import { BASE, EDITS, LINK, type LinkState, PARKED, SHADOW } from "../../src/replication/site/tables.ts";
-import { type Body, get, productIds, scan, shownRow } from "../../src/replication/work.ts";
+import { BASE, type BaseRow, EDITS, LINK, type LinkState, PARKED, SHADOW } from "../../src/replication/site/tables.ts";
+import { type Body, get, productIds, scan, shownRow, type Work } from "../../src/replication/work.ts";
 import type { AnyResource } from "../../src/schema/resource.ts";
 import type { Disk, Machine, Performed } from "./machine.ts";
 import { CATALOGUE } from "./resources.ts";
@@ -116,11 +116,17 @@ function accountsOf(site: Watched): { sums: number; applied: number } {
   return { sums: rows.reduce((sum, each) => sum + each, 0), applied: site.applied };
 }
 
-/** A row's fields alone, as text, for comparing. */
+const ESSENCES = new WeakMap<Body, string>();
+
+/** A row's fields alone, as text, for comparing; rows are never changed in place. */
 function essence(type: string, body: Body | null): string {
   if (!body) return "";
+  const known = ESSENCES.get(body);
+  if (known !== undefined) return known;
   const { fields } = CATALOGUE.byName(type) as AnyResource;
-  return JSON.stringify(Object.keys(fields).map((name) => body[name] ?? null));
+  const text = JSON.stringify(Object.keys(fields).map((name) => body[name] ?? null));
+  ESSENCES.set(body, text);
+  return text;
 }
 
 /** Makes the oracle; it tells `violated` of each broken promise. `now` is true time. */
@@ -132,41 +138,76 @@ export function createOracle(now: () => number, violated: (violation: Violation)
 
   const fail = (what: string): void => violated(new Violation(what));
 
-  function expected(upTo: number, scopes: readonly string[] | null): Map<string, FeedRow> {
-    const rows = new Map<string, FeedRow>();
-    for (const row of timeline.bySeq) {
-      if (row && row.seq <= upTo) rows.set(`${row.type}/${row.id}`, row);
+  /** Live rows as they were at each number that is asked for, moved on from the one before. */
+  const states = new Map<string, { of: Timeline; at: number; rows: Map<string, FeedRow> }>();
+  function stateAt(upTo: number, by: string): ReadonlyMap<string, FeedRow> {
+    const known = states.get(by);
+    const from = known && known.of === timeline && known.at <= upTo ? known : { at: 0, rows: new Map() };
+    for (let at = from.at; at <= upTo; at += 1) {
+      const row = timeline.bySeq[at];
+      if (row?.gone) from.rows.delete(`${row.type}/${row.id}`);
+      else if (row) from.rows.set(`${row.type}/${row.id}`, row);
     }
-    for (const [key, row] of rows) if (row.gone || !holds(scopes, row.scope)) rows.delete(key);
-    return rows;
+    states.set(by, { of: timeline, at: upTo, rows: from.rows });
+    return from.rows;
   }
 
-  function difference(disk: Disk, upTo: number, scopes: readonly string[] | null): string | null {
-    const wanted = expected(upTo, scopes);
-    const base = disk.peek(() => scan(BASE));
-    const parked = new Set(disk.peek(() => scan(PARKED)).map(({ type, id }) => `${type}/${id}`));
-    for (const { type, id, seq } of base) {
-      const row = wanted.get(`${type}/${id}`);
-      if (!row) return `${type}/${id} is there and should not be`;
-      if (row.seq !== seq) return `${type}/${id} is of ${seq}, not of ${row.seq}`;
-      wanted.delete(`${type}/${id}`);
-      if (parked.has(`${type}/${id}`)) continue;
-      const shadow = disk.peek(() => get(SHADOW, type, id));
-      const shown = shadow ? shadow.body : disk.peek(() => shownRow(type, id));
-      if (essence(type, shown) !== essence(type, row.body))
-        return `${type}/${id} is shown as ${essence(type, shown)}, not ${essence(type, row.body)} (${shadow ? "shadow" : "row"})`;
+  interface Shown {
+    row: BaseRow;
+    isParked: boolean;
+    hasShadow: boolean;
+    text: string;
+  }
+  function* allShown(): Work<Shown[]> {
+    const parked = new Set((yield* scan(PARKED)).map(({ type, id }) => `${type}/${id}`));
+    const all: Shown[] = [];
+    for (const row of yield* scan(BASE)) {
+      const { type, id } = row;
+      const shadow = yield* get(SHADOW, type, id);
+      const text = essence(type, shadow ? shadow.body : yield* shownRow(type, id));
+      all.push({ row, isParked: parked.has(`${type}/${id}`), hasShadow: shadow !== null, text });
     }
-    const [missing] = wanted.keys();
-    return missing ? `${missing} is missing` : null;
+    return all;
+  }
+
+  /** What an appliance shows is not what it should, with each of the parts that it may have been given; null if it is with one. */
+  function difference(site: Watched, upTo: number, parts: typeof SCOPES): string | null {
+    const state = stateAt(upTo, site.name);
+    const all = site.machine.disk.peek(allShown);
+    let first: string | null = null;
+    for (const scopes of parts) {
+      const found = differenceOf(all, state, scopes);
+      if (found === null) return null;
+      first ??= found;
+    }
+    return first;
+  }
+
+  function differenceOf(
+    all: readonly Shown[],
+    state: ReadonlyMap<string, FeedRow>,
+    scopes: readonly string[] | null,
+  ): string | null {
+    for (const { row, isParked, hasShadow, text } of all) {
+      const key = `${row.type}/${row.id}`;
+      const wanted = state.get(key);
+      if (!wanted || !holds(scopes, wanted.scope)) return `${key} is there and should not be`;
+      if (wanted.seq !== row.seq) return `${key} is of ${row.seq}, not of ${wanted.seq}`;
+      const right = essence(row.type, wanted.body);
+      if (!isParked && text !== right)
+        return `${key} is shown as ${text}, not ${right} (${hasShadow ? "shadow" : "row"})`;
+    }
+    const there = new Set(all.map(({ row }) => `${row.type}/${row.id}`));
+    const missing = [...state].find(([key, { scope }]) => holds(scopes, scope) && !there.has(key));
+    return missing ? `${missing[0]} is missing` : null;
   }
 
   function checkMark(site: Watched, applied: number): void {
     marks += 1;
     if (site.isRotten || site.link?.epoch?.split("/")[0] !== timeline.epoch) return;
-    const { disk } = site.machine;
     // Which of them held when the mark was read, only the cloud knows.
-    const differences = SCOPES.map((scopes) => difference(disk, applied, scopes));
-    if (!differences.includes(null)) fail(`I2: ${site.name} at mark ${applied}: ${differences[0]}`);
+    const differs = difference(site, applied, SCOPES);
+    if (differs) fail(`I2: ${site.name} at mark ${applied}: ${differs}`);
   }
 
   return {
@@ -266,7 +307,7 @@ export function createOracle(now: () => number, violated: (violation: Violation)
 
         if (link.applied !== head.seq) fail(`I1: ${site.name} stands at ${link.applied}, the cloud at ${head.seq}`);
         const { scopes } = cloud.disk.peek(() => get(LINKS, site.name)) as SiteLink;
-        const differs = difference(disk, head.seq, scopes);
+        const differs = difference(site, head.seq, [scopes]);
         if (differs) fail(`I1: ${site.name}: ${differs}`);
         const parked = disk.peek(() => scan(PARKED));
         if (parked.length > 0) fail(`I5: ${site.name} could not write ${JSON.stringify(parked[0])}`);

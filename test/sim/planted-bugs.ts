@@ -5,6 +5,8 @@ export interface PlantedBug {
   file: string;
   /** Each text stands there once, and is replaced. */
   changes: readonly (readonly [text: string, by: string])[];
+  /** Why nobody could ever tell the difference; it is named and not hunted. */
+  equivalent?: string;
 }
 
 /** What must be caught. */

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { catchUp } from "./catch-up.ts";
 import { noFigures } from "./figures.ts";
 import { createMemoryDisk } from "./memory-disk.ts";
+import { restoreOldBackup } from "./old-backup.ts";
 import { PLANTED_BUGS, type PlantedBug } from "./planted-bugs.ts";
 import { CATALOGUE } from "./resources.ts";
 import { createSqliteDisks } from "./sqlite-disk.ts";
@@ -49,8 +50,20 @@ describe("the simulation", () => {
       isEqual: true,
       violation: null,
     });
-    expect(found.emergencyMs).toBeLessThan(300);
+    expect(found.emergencies).toBeGreaterThan(1);
+    expect(found.emergencyP99Ms).toBeLessThan(300);
   });
+
+  it.each(["appliance", "cloud"] as const)(
+    "agrees after a backup of the %s was put back, and nothing old sounds",
+    async (side) => {
+      const day = { rows: 100, commands: 8, dayMs: 1_800_000 };
+      const found = await restoreOldBackup(side, day, () => createMemoryDisk(CATALOGUE));
+      expect(found).toMatchObject({ diverged: 0, soundedAgain: 0, violation: null });
+      expect(found.commands).toBeGreaterThan(8);
+      expect(found.rows).toBeGreaterThan(50);
+    },
+  );
 
   it("has bugs to plant whose places are still there", () => {
     for (const { name, file, changes } of PLANTED_BUGS) {

@@ -12,9 +12,19 @@ export async function simulationWith(bug: PlantedBug, root: string): Promise<typ
 
 /** As `simulationWith`, for any module that plays a part of the product. */
 export async function moduleWith<M>(bug: PlantedBug, root: string, entry: string): Promise<M> {
+  const { module, remove } = await plant(bug, root, entry);
+  try {
+    return await import(module);
+  } finally {
+    remove();
+  }
+}
+
+/** A module with everything that it imports, in which the bug is, as an address to be imported, until it is removed. */
+export async function plant(bug: PlantedBug, root: string, entry: string): Promise<{ module: string; remove(): void }> {
   const target = resolve(root, "src/replication", bug.file);
   let planted = 0;
-  const plant = (code: string, id: string): string | null => {
+  const handler = (code: string, id: string): string | null => {
     if (id !== target) return null;
     let text = code;
     for (const [found, by] of bug.changes) {
@@ -28,16 +38,18 @@ export async function moduleWith<M>(bug: PlantedBug, root: string, entry: string
     input: resolve(root, entry),
     platform: "node",
     external: [/^[^./]/],
-    plugins: [{ name: "plant", transform: { handler: plant, order: "pre" } }],
+    plugins: [{ name: "plant", transform: { handler, order: "pre" } }],
     logLevel: "silent",
   });
   const folder = mkdtempSync(join(root, "node_modules/.sim-"));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
   try {
     await built.write({ dir: folder, format: "esm", entryFileNames: "world.mjs" });
     await built.close();
     if (planted !== 1) throw new Error(`${bug.name}: ${bug.file} is no part of ${entry}`);
-    return await import(pathToFileURL(join(folder, "world.mjs")).href);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
+  } catch (error) {
+    remove();
+    throw error;
   }
+  return { module: pathToFileURL(join(folder, "world.mjs")).href, remove };
 }

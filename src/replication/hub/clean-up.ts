@@ -1,6 +1,8 @@
 import { drop, put, scan, type Work } from "../work.ts";
+import { expireUnsent } from "./commands.ts";
 import { head } from "./publish.ts";
 import { COMMANDS, DECIDED, HEAD, LINKS, ROWS } from "./tables.ts";
+import { retryWaiting } from "./up-feed.ts";
 
 /** Deletions are remembered this long. @source replication.md 3 */
 const TOMBSTONE_MS = 90 * 24 * 3600_000;
@@ -25,6 +27,14 @@ export function* forgetTombstones(now: number, keptMs = TOMBSTONE_MS, limit = 50
   return old.length;
 }
 
+/** All that is to be done now and then, a little of each. */
+export function* tidy(now: number): Work<void> {
+  yield* expireUnsent(now);
+  yield* forgetTombstones(now);
+  yield* forgetSettled(now);
+  yield* retryWaiting(now);
+}
+
 /** Commands and decisions are remembered this long. @source replication.md 3: outcome known, then 30 days */
 const SETTLED_MS = 30 * 24 * 3600_000;
 
@@ -32,17 +42,21 @@ const SETTLED_MS = 30 * 24 * 3600_000;
  * Forgets commands that ended and edits that were decided long ago, at most `limit` of each; the newest command of an
  * appliance stays, as its number is where the next one begins. An appliance keeps what it sent no longer than that.
  */
-export function* forgetSettled(now: number, keptMs = SETTLED_MS, limit = 200): Work<number> {
+function* forgetSettled(now: number, keptMs = SETTLED_MS, limit = 200): Work<number> {
   let forgotten = 0;
   for (const { endpoint, inc } of yield* scan(LINKS)) {
     const newest = (yield* scan(COMMANDS, { where: [endpoint], newestFirst: true, limit: 1 }))[0];
-    const ended = yield* scan(COMMANDS, { by: "open", where: [endpoint, 0], limit });
+    const [oldest] = yield* scan(COMMANDS, { by: "open", where: [endpoint, 0], limit: 1 });
+    const isDue = oldest !== undefined && oldest.at <= now - keptMs;
+    const ended = isDue ? yield* scan(COMMANDS, { by: "open", where: [endpoint, 0], limit }) : [];
     for (const { cseq, at } of ended) {
       if (at > now - keptMs || cseq === newest?.cseq) break;
       yield* drop(COMMANDS, endpoint, cseq);
       forgotten += 1;
     }
-    for (const { inc: of, oseq, at } of yield* scan(DECIDED, { where: [endpoint], limit })) {
+    const [first] = yield* scan(DECIDED, { where: [endpoint], limit: 1 });
+    const isYoung = first === undefined || (first.inc === inc && first.at > now - 2 * keptMs);
+    for (const { inc: of, oseq, at } of isYoung ? [] : yield* scan(DECIDED, { where: [endpoint], limit })) {
       if (at > now - 2 * keptMs && of === inc) break;
       if (at > now - 2 * keptMs) continue;
       yield* drop(DECIDED, endpoint, of, oseq);

@@ -3,11 +3,10 @@ import type { Blobs } from "../blobs.ts";
 import type { Command, Limits, Outcome, Wire } from "../frames.ts";
 import type { ReplicatedTypes } from "../replicated-types.ts";
 import type { Applied, Body, WorkStore } from "../work.ts";
-import { forgetSettled, forgetTombstones } from "./clean-up.ts";
-import { expireUnsent, issue, issueCancel, outcomesOf } from "./commands.ts";
+import { tidy } from "./clean-up.ts";
+import { issue, issueCancel, outcomesOf } from "./commands.ts";
 import { type Publication, prepareHub, publish } from "./publish.ts";
 import { createSession, type Session } from "./session.ts";
-import { retryWaiting } from "./up-feed.ts";
 import { setScopes } from "./welcome.ts";
 
 /** What the cloud's side is made of. */
@@ -69,10 +68,7 @@ export function createHub(needs: HubNeeds): Hub {
   }
 
   async function look(): Promise<void> {
-    await store.transact(() => expireUnsent(clock.now()));
-    await store.transact(() => forgetTombstones(clock.now()));
-    await store.transact(() => forgetSettled(clock.now()));
-    await store.transact(() => retryWaiting(clock.now()));
+    await store.transact(() => tidy(clock.now()));
     // What another node wrote, and what was written just before this one was told.
     wakeAll(true);
   }

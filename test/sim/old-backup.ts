@@ -1,0 +1,83 @@
+import { BASE } from "../../src/replication/site/tables.ts";
+import { scan } from "../../src/replication/work.ts";
+import type { Disk } from "./machine.ts";
+import { createScene } from "./scene.ts";
+
+/** What a restored backup led to. */
+export interface Restored {
+  side: "appliance" | "cloud";
+  rows: number;
+  /** Rows in which the two differ once they had time to agree. */
+  diverged: number;
+  /** Commands of the day that was lost, and how many of them sounded again. */
+  commands: number;
+  soundedAgain: number;
+  violation: string | null;
+}
+
+/** After the restore: long enough for all to be sent again. */
+const AGREE_MS = 120_000;
+
+/**
+ * One side is put back to what it was a day ago. Since then rows were made, changed and deleted, the appliance reported,
+ * and commands of all classes sounded.
+ */
+export async function restoreOldBackup(
+  side: Restored["side"],
+  { rows, commands, dayMs }: { rows: number; commands: number; dayMs: number },
+  makeDisk: () => Disk,
+): Promise<Restored> {
+  const scene = await createScene(makeDisk);
+  const { dice, time, cloud, site, network, pass } = scene;
+  const ids = Array.from({ length: rows }, () => dice.id());
+  await scene.change(ids, rows);
+  await sendSome(0, commands);
+  await pass(30_000);
+  const image = { disk: site.machine.disk.copy(), at: time.now(), skewMs: site.machine.fault.skewMs };
+  cloud.backUp();
+
+  const since = Array.from({ length: rows / 2 }, () => dice.id());
+  await scene.change([...ids.slice(0, rows / 2), ...since], rows);
+  for (const id of ids.slice(-rows / 10)) {
+    void cloud.hub?.publish([{ type: "people", id, body: null, scope: null, at: time.now() }]);
+    await pass(5);
+  }
+  for (let turn = 0; turn < 50; turn += 1) {
+    const id = dice.id();
+    site.write("reports", id, () => ({ id, note: "seen", picture: null }));
+    site.write("panels", `site-a-${turn % 3}`, () => ({ id: `site-a-${turn % 3}`, note: `p${turn}` }));
+    await pass(20);
+  }
+  await sendSome(commands, commands);
+  // The day itself is quiet, and nobody is connected.
+  network.isUp = false;
+  network.cut();
+  await pass(dayMs);
+  network.isUp = true;
+  const heard = new Map([...site.watched.sounded].map(([cid, times]) => [cid, times.length]));
+  if (side === "appliance") site.restore(image, false);
+  else cloud.restore();
+  await pass(AGREE_MS);
+  scene.oracle.settled(cloud.machine, [site.watched], scene.issued);
+
+  const known = new Map(cloud.machine.life ? cloud.liveRows("people").map(({ id, seq }) => [id, seq]) : []);
+  const base = site.machine.disk.peek(() => scan(BASE, { where: ["people"] }));
+  const same = base.filter(({ id, seq }) => known.get(id) === seq).length;
+  const again = [...site.watched.sounded].filter(([cid, times]) => times.length > (heard.get(cid) ?? 0));
+  const found = {
+    ...{ side, rows: known.size, commands: heard.size, soundedAgain: again.length, violation: scene.violation() },
+    diverged: Math.max(known.size, base.length) - same,
+  };
+  image.disk.close();
+  scene.close();
+  return found;
+
+  async function sendSome(from: number, count: number): Promise<void> {
+    for (let at = from; at < from + count; at += 1) {
+      const isEmergency = at % 2 === 0;
+      scene.order(`c${at}`, isEmergency ? "emergency" : "routine", isEmergency ? 900_000 : 120_000);
+      await pass(200);
+    }
+    await pass(10_000);
+  }
+}
