@@ -243,6 +243,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   });
   end("plugins", () => plugins.stop());
   await Promise.all([plugins.start(), sound.ready, speech.start()]);
+  linking.record();
   end("broadcaster", () => broadcaster.stop());
   await broadcaster.start();
   end("canary", canary.stop);
@@ -340,6 +341,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
     scenarios,
     settings: served,
     link: linking.desk,
+    handOn: async (request) => (await linking.site?.handOn(request)) ?? null,
     policy,
     failover: covering.status,
     consoleFolder: builtConsoleFolder(),

@@ -76,6 +76,8 @@ export interface Linking {
   /** The cloud is connected. */
   isConnected(): boolean;
   orders: Readonly<Record<string, Order>>;
+  /** To be called before anything writes that goes up. */
+  record(): void;
   start(): Promise<void>;
   stop(): void;
 }
@@ -110,6 +112,7 @@ export function createLinking(needs: LinkingNeeds): Linking {
     site,
     desk: deskOf({ site, hub: null }),
     isConnected: site.isConnected,
+    record: site.record,
     start: site.start,
     stop: site.stop,
     orders: {
@@ -158,6 +161,8 @@ function ofHub(link: HubLink, desk: LinkDesk): Linking {
     site: null,
     desk,
     isConnected: () => false,
+    // All rows are looked at when it starts.
+    record: () => undefined,
     start: link.start,
     stop: link.stop,
     orders: {

@@ -88,6 +88,13 @@ export class UpstreamError extends CarillonError {
   }
 }
 
+/** Only the cloud of the organisation changes that: whoever is linked to it hands the request on. */
+export class OwnedElsewhere extends UpstreamError {
+  constructor(message: string, context: Record<string, unknown> = {}) {
+    super("starting", message, context);
+  }
+}
+
 /** Carillon itself is wrong; never caused by input alone. */
 export class BugError extends CarillonError {
   readonly type = "bug" as const;

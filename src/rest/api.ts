@@ -147,6 +147,6 @@ const LINGER_MS = 10_000;
 function leaveUnread({ req }: ParameterizedContext<RequestState>, { clock }: ApiNeeds): void {
   if (req.complete) return;
   req.resume();
-  const timer = clock.after(LINGER_MS, () => req.socket.destroy(), { background: true });
+  const timer = clock.after(LINGER_MS, () => req.destroy(), { background: true });
   req.once("close", () => timer.cancel());
 }

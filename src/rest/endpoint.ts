@@ -22,6 +22,7 @@ import { callerByCookie } from "./caller-by-cookie.ts";
 import { deprecationHeaders } from "./deprecation.ts";
 import { dryRun, isDryRun } from "./dry-run.ts";
 import { isBug, unauthorized } from "./error-answer.ts";
+import { orHandedOn } from "./handed-on.ts";
 import type { Incoming } from "./incoming.ts";
 import type { ApiNeeds } from "./needs.ts";
 import type { OnceOnly } from "./once-only.ts";
@@ -127,9 +128,12 @@ async function serveKnown(
       const complete = action.complete ? action.complete(full) : full;
       if (action.complete || inBody !== null) judge(action, complete);
       const carryOut = (given: typeof complete): Promise<Answer> => action.handle(given);
-      if (isRehearsal(action, base)) return dryRun(complete, carryOut, movesRings(action));
-      if (!asksForRings(action, base.query)) return onceOnly(complete, carryOut);
-      return onceOnly(complete, (given) => tellingRings(given, carryOut));
+      const run = (): Promise<Answer> => {
+        if (isRehearsal(action, base)) return dryRun(complete, carryOut, movesRings(action));
+        if (!asksForRings(action, base.query)) return onceOnly(complete, carryOut);
+        return onceOnly(complete, (given) => tellingRings(given, carryOut));
+      };
+      return orHandedOn(run, { base, principal, body }, needs.handOn);
     };
     if (overruling) return handle(overruling);
     const body = await bodyOf(base, plan, needs);

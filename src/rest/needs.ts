@@ -33,6 +33,7 @@ import type { Scenarios } from "../scenarios/scenarios.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { By, Store } from "../store/store.ts";
+import type { HandOn } from "./handed-on.ts";
 
 /** The set-up of a new appliance in the browser. */
 export interface FirstRun {
@@ -102,6 +103,8 @@ export interface ApiNeeds {
   failover(endpointId: string): FailoverStatus;
   /** Links to other daemons of the organisation. */
   link: LinkDesk;
+  /** Has the cloud do what only it may. */
+  handOn: HandOn;
   /** Where URLs that users name may lead. */
   policy: AddressPolicy;
   scenarios: Scenarios;

@@ -273,6 +273,7 @@ export async function openApi(
     oauth,
     failover,
     policy,
+    handOn: async () => null,
     link: createLinkDesk({
       ...{
         store,

@@ -140,23 +140,52 @@ function sendUp(tx: Transaction, resource: AnyResource, id: string, { types, wor
 }
 
 /**
- * Renames the appliance's own rows, so that no row of the organisation finds its name taken. Of them all the organisation
+ * Renames the appliance's own rows, so that no row of the organisation finds its name taken, and switches them off: nothing
+ * of them acts beside the organisation's. Who administered the appliance alone still can, should the cloud be out of reach;
+ * its other people are locked. Of them all the organisation
  * gets the one that says who the appliance is, and then its own state, such as its devices.
  */
 export function stepAside(tx: Transaction, common: ReadonlySet<string>, needs: AdoptNeeds): void {
   const { catalogue, types, work } = needs;
   for (const type of types.fromCloud) {
     const resource = catalogue.byName(type);
-    const field = types.nameField(type);
-    if (field === null) continue;
-    const rows = tx.all<{ id: string; name: string | null }>(
-      `SELECT id, "${field}" AS name FROM ${tableOf(resource)} WHERE "${field}" IS NOT NULL`,
+    const field = resource.fields.name;
+    if (field?.kind !== "text" || LEFT_ON.has(type)) continue;
+    const most = field.max - SUFFIX.length;
+    const rows = tx.all<{ id: string; name: string }>(
+      `SELECT id, name FROM ${tableOf(resource)} WHERE name IS NOT NULL`,
     );
     for (const { id, name } of rows) {
-      if (common.has(id) || name === null) continue;
-      tx.run(`UPDATE main.${tableOf(resource)} SET "${field}" = ? WHERE id = ?`, `${name.slice(0, 120)}${SUFFIX}`, id);
+      if (common.has(id)) continue;
+      const aside = `${[...name].slice(0, most).join("")}${SUFFIX}`;
+      tx.run(`UPDATE main.${tableOf(resource)} SET name = ? WHERE id = ?`, aside, id);
     }
   }
+  switchOff(tx, common, needs);
   sendUp(tx, endpoints, work.within(tx, linkState()).endpoint, needs);
   work.within(tx, beginTelling());
+}
+
+/** Members by which rows are switched on or off, and how they are when they are off. */
+const SWITCHES = { disabled: 1, enabled: 0 } as const;
+/** Plugins carry out what comes by the link, too. */
+const LEFT_ON: ReadonlySet<string> = new Set([extensions.name]);
+
+function switchOff(tx: Transaction, common: ReadonlySet<string>, { catalogue, types, now }: AdoptNeeds): void {
+  const kept = JSON.stringify([...common]);
+  for (const type of types.fromCloud) {
+    const resource = catalogue.byName(type);
+    for (const [field, off] of LEFT_ON.has(type) ? [] : Object.entries(SWITCHES)) {
+      if (resource.fields[field]?.kind !== "boolean") continue;
+      const sql = `UPDATE main.${tableOf(resource)} SET ${field} = ? WHERE id NOT IN (SELECT value FROM json_each(?))`;
+      tx.run(sql, off, kept);
+    }
+  }
+  tx.run(
+    `UPDATE main.users SET lock = ? WHERE id NOT IN (SELECT value FROM json_each(?)) AND pk NOT IN (
+       SELECT m.user_pk FROM security_group_members m JOIN security_groups g ON g.pk = m.security_group_pk
+       WHERE g.super_group = 1)`,
+    JSON.stringify({ start: now, end: null }),
+    kept,
+  );
 }

@@ -16,7 +16,7 @@ import { bodyOf, travels } from "../bodies.ts";
 import { createCoverGroups } from "../failover/cover-groups.ts";
 import { LIMITS } from "../frames.ts";
 import { createHub, type Hub } from "../hub/hub.ts";
-import { publishWritten } from "../hub/publish.ts";
+import { head, publishWritten } from "../hub/publish.ts";
 import { CONFLICTS, type Conflict, ROWS } from "../hub/tables.ts";
 import {
   confirmIdentity,
@@ -132,6 +132,7 @@ export function createHubLink(needs: HubLinkNeeds): HubLink {
     work.within(tx, publishWritten([{ type, id, body, scope: null, at: clock.now() }], types));
   }
 
+  const feedHead = async (): Promise<number> => (await work.transact(head)).seq;
   const say: Acceptor["say"] = (endpoint, talk) => acceptor?.say(endpoint, talk);
 
   /** An appliance's newest key is at work: those before it are not good any more. */
@@ -172,7 +173,7 @@ export function createHubLink(needs: HubLinkNeeds): HubLink {
       unsubscribe = () => {
         for (const stop of [stopWaking, stopSending, stopRevoking, groups.stop]) stop();
       };
-      const answer = createHubTalk({ groups, enrolment: desk, say, request: needs.request, onFault });
+      const answer = createHubTalk({ groups, enrolment: desk, say, head: feedHead, request: needs.request, onFault });
       acceptor = createAcceptor({
         ...{ clock, log },
         hub,

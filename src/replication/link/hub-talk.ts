@@ -12,15 +12,20 @@ export interface HubTalkNeeds {
   enrolment: Pick<HubEnrolment, "renew">;
   /** Says something to an appliance, if its link stands. */
   say(endpoint: string, talk: HubTalk): void;
+  /** Number of the newest row of the feed. */
+  head(): Promise<number>;
   /** Carries out a request of the API in the name of a user. Throws CallerError. */
   request(endpoint: string, asked: Question & { kind: "request" }): Promise<Body>;
   onFault(error: unknown): void;
 }
 
 /** Makes what answers appliances, and hands what they tell each other on. */
-export function createHubTalk({ groups, enrolment, say, request, onFault }: HubTalkNeeds) {
+export function createHubTalk({ groups, enrolment, say, request, head, onFault }: HubTalkNeeds) {
   async function answerTo({ endpoint, keyHash }: Linked, of: Question): Promise<Body> {
-    if (of.kind === "request") return request(endpoint, of);
+    if (of.kind === "request") {
+      const answer = await request(endpoint, of);
+      return { ...answer, head: await head() };
+    }
     return { ...(await enrolment.renew(endpoint, keyHash, of.request)) };
   }
 

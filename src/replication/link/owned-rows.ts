@@ -1,4 +1,4 @@
-import { UpstreamError } from "../../base/errors.ts";
+import { OwnedElsewhere } from "../../base/errors.ts";
 import type { By, Written } from "../../store/store.ts";
 
 /** Fields of users that act at once where somebody must be kept out, or let in. @source replication.md, amendments, class A */
@@ -9,14 +9,14 @@ const AT_ONCE: ReadonlySet<string> = new Set([
 /**
  * Users and rights of a linked appliance belong to the cloud; locks, passwords and tokens act here at once and go up. What
  * the appliance itself writes, such as where somebody is, is no change of rights.
- * Throws UpstreamError (503) for a caller's change of anything else.
+ * Throws OwnedElsewhere for a caller's change of anything else: where there is a link, the cloud is asked to do it.
  */
 export function requireAllowedHere({ resource, before, after }: Written, by: By): void {
   if (by.actor.kind !== "user" || resource.name === "user-tokens" || resource.name === "user-devices") return;
   const isAtOnce = resource.name === "users" && before !== null && after !== null && changes(before, after, AT_ONCE);
   if (isAtOnce) return;
-  const message = `This appliance is linked to a cloud, where ${resource.name} are changed. Change it there.`;
-  throw new UpstreamError("starting", message, { resource: resource.name });
+  const message = `Only the cloud changes ${resource.name}, and it can't be reached now. Locks, passwords and tokens can be changed here.`;
+  throw new OwnedElsewhere(message, { resource: resource.name });
 }
 
 type Row = Readonly<Record<string, unknown>>;

@@ -27,6 +27,7 @@ import { createDialer, type Dialer, type LinkState } from "./dialer.ts";
 import { askToEnrol, type Enrolled } from "./enrol-exchange.ts";
 import { adoptRows, alignGround, type EnrolMode, stepAside } from "./ground.ts";
 import { linkUrl } from "./hub-address.ts";
+import { createMarkWaits } from "./mark-waits.ts";
 import { productTypes } from "./product-types.ts";
 import { createSiteTalk } from "./site-talk.ts";
 import { createStatusTeller, type StatusTellerNeeds } from "./status-teller.ts";
@@ -67,6 +68,23 @@ export interface CloudWay {
   beatMs: number;
 }
 
+/** A request of the API that the cloud is to carry out. */
+export interface HandedOn {
+  userId: string;
+  method: "POST" | "PUT" | "DELETE";
+  /** Path with query. */
+  target: string;
+  headers: Readonly<Record<string, string>>;
+  body: Buffer;
+}
+
+/** What the cloud answered. */
+export interface HandedBack {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  body: Buffer;
+}
+
 /** What covering for neighbours has to do with the link. */
 export interface LinkedCircle {
   /** Groups whose lease this appliance asks for. */
@@ -97,6 +115,8 @@ export interface LinkReport {
 
 /** The appliance's end of the link. */
 export interface SiteLink {
+  /** Records what is written from now on; `start` sends it. */
+  record(): void;
   start(): Promise<void>;
   report(): LinkReport;
   /** The cloud is connected; costs nothing. */
@@ -110,6 +130,11 @@ export interface SiteLink {
   /** Who this appliance is to others; null for one that was never enrolled. */
   identity(): OwnIdentity | null;
   revoked: Pick<RevokedKeys, "has">;
+  /**
+   * Has the cloud carry out a request of the API in the name of a user; what it changed is here by then. Null when there is
+   * no link. Throws UpstreamError when there is no answer: what became of it is not known.
+   */
+  handOn(request: HandedOn): Promise<HandedBack | null>;
   /** Tells neighbours something by the cloud. */
   tell(beat: Beat): void;
   /** A neighbour is heard with a message. */
@@ -140,7 +165,15 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
   let dialer: Dialer | null = null;
   let unsubscribe = (): void => undefined;
   const revoked = createRevokedKeys(dataDir);
+  const marks = createMarkWaits(clock);
+  let handOn: SiteLink["handOn"] = async () => null;
   let credentialFault: string | null | undefined;
+
+  /** Before anything is taken up that an earlier run left: what becomes of that goes up, too. */
+  function record(): void {
+    if (!readIdentity(dataDir) || !work.peek(() => get(LINK, "link"))) return;
+    recording.recorder = createSiteRecorder({ work, clock, types, endpoint: needs.endpointId() });
+  }
 
   async function start(): Promise<void> {
     identity = readIdentity(dataDir);
@@ -164,7 +197,10 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
       endpoint: needs.endpointId(),
       groups: () => needs.circle().wanted(),
       hasContact: () => needs.circle().hasContact(),
-      onMark: (applied) => log.debug({ applied }, "equal to the cloud"),
+      onMark(applied) {
+        log.debug({ applied }, "equal to the cloud");
+        marks.reached(applied);
+      },
       onMismatch(different, again) {
         log.warn({ different, again }, "rows differ from the cloud's and are fetched");
       },
@@ -175,8 +211,7 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
     site = own;
     await own.start();
     const told = createToldAtEnd({ store, clock, work, types, onFault, wake: own.wake });
-    const endpoint = needs.endpointId();
-    recording.recorder = createSiteRecorder({ work, clock, types, endpoint });
+    record();
     const stopTelling = told.follow(events);
     const stopWaking = events.on("replication.recorded", own.wake);
     const talk = createSiteTalk({
@@ -194,6 +229,13 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
         dialer?.cut();
       },
     });
+    handOn = async ({ body, ...request }) => {
+      if (dialer?.state().state !== "connected") return null;
+      const given = await talk.ask({ kind: "request", ...request, body: body.toString("base64") });
+      await marks.after(given.head as number, work.peek(() => get(LINK, "link"))?.applied ?? 0);
+      const { status, headers, body: text } = given as unknown as Omit<HandedBack, "body"> & { body: string };
+      return { status, headers, body: Buffer.from(text, "base64") };
+    };
     const status = createStatusTeller({
       ...{ clock, health: needs.health, say: (said) => void dialer?.say(said) },
       queue() {
@@ -250,8 +292,10 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
   }
 
   return {
+    record,
     start,
     revoked,
+    handOn: (request) => handOn(request),
     identity: () => identity ?? readIdentity(dataDir),
     tell: (beat) => void dialer?.say({ t: "beat", beat: JSON.stringify(beat) }),
     heardElsewhere: (id) => site?.peerHeard(id),

@@ -69,6 +69,8 @@ export interface Site {
 
 /** @source replication.md 6, liveness */
 const PING_MS = 20_000;
+/** own choice: nobody who waits for an order notices */
+const ACTIVITIES_MS = 250;
 /** Three times within a lease, so that it is kept though a ping is lost. @source replication.md 9: leases of 15 s */
 const RENEW_MS = 5_000;
 /** Connected for so long without being equal is a trouble. @source replication.md 7 */
@@ -101,6 +103,9 @@ export function createSite(needs: SiteNeeds): Site {
   const due: Record<Lane, boolean> = { hot: true, bulk: true };
   let isWoken = false;
   let trouble: string | null = null;
+  let telling: Timer | null = null;
+  /** An order ends with the next mark. */
+  let awaitsMark = true;
 
   const journal = (): Journal => ({ types, about: needs.about, now: clock.now(), newId: needs.newId });
   const current = (wire: Wire): Connection | null => (connection?.wire === wire ? connection : null);
@@ -114,10 +119,11 @@ export function createSite(needs: SiteNeeds): Site {
     time = createCloudTime(clock, await store.transact(() => keptTime(clock.now())));
     const play: DeskNeeds["play"] = (command, on) =>
       isOwnOrder(command) ? ownOrder(command.kind, on) : needs.play(command, on);
-    desk = createCommandDesk({ ...needs, play, journal, time, reported: wake });
+    desk = createCommandDesk({ ...needs, play, journal, time, reported: tellSoon });
     await applyMark();
     const armed = await store.transact(() => resumeCommands(journal(), needs.resumed));
     for (const command of armed) desk.arm(command, true);
+    tellSoon();
     timers.push(clock.every(PING_MS, () => turns.add(tick)));
     timers.push(clock.every(RENEW_MS, () => needs.groups().length > 0 && ping()));
   }
@@ -162,6 +168,7 @@ export function createSite(needs: SiteNeeds): Site {
     turns.add(async () => {
       const told = await doOwnOrder(kind, store, journal(), time.heard());
       if (told) return on.ended("done", told);
+      awaitsMark = true;
       if (connection) drop(connection.wire, "restored");
     });
     return () => {};
@@ -258,6 +265,18 @@ export function createSite(needs: SiteNeeds): Site {
     }, true);
   }
 
+  /** Outcomes go at once; what people are shown of them follows, for all that end about now together. */
+  function tellSoon(): void {
+    wake();
+    telling ??= clock.after(ACTIVITIES_MS, () => {
+      telling = null;
+      turns.add(async () => {
+        await store.transact(() => sendActivities(journal()));
+        await pumpAll();
+      });
+    });
+  }
+
   async function taken(live: Connection, frame: Frame & { t: "rows" | "snap" }, verdict: Taken): Promise<void> {
     if (verdict === "gap") return drop(live.wire, "gap");
     if (verdict === "marked") {
@@ -269,8 +288,11 @@ export function createSite(needs: SiteNeeds): Site {
     const to = frame.t === "rows" ? frame.to : frame.h0;
     if (current(live.wire)) live.wire.send({ t: "ack", feed: "down.bulk", to });
     await live.files?.look();
-    // A mark may have ended an order.
-    if (verdict === "marked") await pumpAll();
+    if (verdict !== "marked") return;
+    // A mark ends the orders for one.
+    if (awaitsMark) tellSoon();
+    awaitsMark = false;
+    await pumpAll();
   }
 
   async function compare(live: Connection, digests: NonNullable<DownPage["mark"]>["digests"] & object): Promise<void> {
@@ -367,6 +389,7 @@ export function createSite(needs: SiteNeeds): Site {
       turns.stop();
       desk?.stop();
       for (const timer of timers) timer.cancel();
+      telling?.cancel();
       connection = null;
     },
   };

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { type Line, lineTo, until } from "../support/links.ts";
+
+/** All but a restart; nothing is installed from afar. */
+const ORDERS = [
+  ...["device-sync", "phone-cache-rebuild", "backup", "collect-logs", "upgrade"],
+  ...["replication-clean-up", "full-resync", "replication-queue-reset"],
+];
+
+let hub: TestDaemon;
+let site: TestDaemon;
+let line: Line;
+let own: string;
+let restarted: () => void = () => undefined;
+
+async function make(at: TestDaemon, path: string, body: object): Promise<string> {
+  const made = await at.call<{ id: string }>("POST", path, body);
+  expect([path, made.status, made.body]).toEqual([path, 200, made.body]);
+  return made.body.id;
+}
+
+const nameAt = async (at: TestDaemon, path: string): Promise<unknown> => (await at.call("GET", path)).body.name;
+
+/** Starts the appliance, on the data of an earlier run, and links it. */
+async function start(after: TestDaemon): Promise<void> {
+  site = await startTestDaemon({ after, onRestart: () => restarted() });
+  await until(
+    async () => site.linking.report().mode,
+    (mode) => mode === "cloud",
+  );
+}
+
+beforeAll(async () => {
+  hub = await startTestDaemon({ isHub: true });
+  line = await lineTo(hub.url);
+  const alone = await startTestDaemon();
+  await make(alone, "/users", { name: "Bob", type: "regular", email: "bob@example.org" });
+  own = await make(alone, "/scheduled-notifications", {
+    name: "Noon",
+    schedule: "0 0 12 * * ?",
+    timeZone: "Europe/Brussels",
+    messageTemplateId: await make(alone, "/message-templates", { name: "Noon", subject: "Noon" }),
+  });
+  const { code } = (await hub.linking.hub?.offer(null)) ?? { code: "" };
+  await alone.linking.site?.enrol({ hub: line.url, code, mode: "join", authority: null });
+  await alone.stop();
+  await start(alone);
+}, 120_000);
+afterAll(async () => {
+  await site?.stop();
+  line?.end();
+  await hub?.stop();
+});
+
+const orderPath = (): string => `/extensions/${site.first.extensionId}/endpoints/${site.first.endpointId}/activities`;
+const order = (type: string): Promise<string> => make(hub, orderPath(), { type });
+const state = async (id: string): Promise<unknown> => (await hub.call("GET", `${orderPath()}/${id}`)).body.state;
+const ends = (id: string): Promise<unknown> =>
+  until(
+    () => state(id),
+    (found) => found !== "pending",
+  );
+
+describe("an appliance that joined an organisation", () => {
+  it("keeps its own rows to itself, under other names and switched off; who administered it still can", async () => {
+    expect((await site.call("GET", `/scheduled-notifications/${own}`)).body).toMatchObject({
+      ...{ name: "Noon (site)", disabled: true },
+    });
+    const people = (await site.call<{ data: { name: string; isLocked: boolean }[] }>("GET", "/users?limit=10")).body;
+    const bob = people.data.find(({ name }) => name.startsWith("Bob"));
+    expect([bob?.isLocked, (await site.call("GET", "/session")).status]).toEqual([true, 200]);
+    expect((await hub.call("GET", `/scheduled-notifications/${own}`)).status).toBe(404);
+  });
+
+  it("carries out orders that are given in the cloud, and says of each what became of it", async () => {
+    const given = await Promise.all(ORDERS.map(async (type) => [type, await order(type)] as const));
+    const outcomes = Object.fromEntries(await Promise.all(given.map(async ([type, id]) => [type, await ends(id)])));
+    const all = Object.fromEntries(ORDERS.map((type) => [type, "success"]));
+    expect(outcomes).toEqual({ ...all, upgrade: "fail" });
+  });
+
+  it("starts anew when it is told to, and says so once it did", async () => {
+    const restarting = new Promise<void>((resolve) => {
+      restarted = resolve;
+    });
+    const restart = await order("restart");
+    await restarting;
+    expect(await state(restart)).toBe("pending");
+    await site.stop();
+    await start(site);
+    expect(await ends(restart)).toBe("success");
+  });
+
+  it("has the cloud change users and rights; without it, somebody can be locked out all the same, and nothing else", async () => {
+    const made = await make(site, "/users", { name: "Ada", type: "regular", email: "ada@example.org" });
+    const user = `/users/${made}`;
+    expect([await nameAt(hub, user), await nameAt(site, user)]).toEqual(["Ada", "Ada"]);
+    const twice = await site.call("POST", "/users", { name: "Ada", type: "regular", email: "ada@example.org" });
+    expect(twice.status).toBe(409);
+    line.cut();
+    await until(
+      async () => site.linking.report().mode,
+      (mode) => mode === "solo",
+    );
+    const locked = await site.call("PUT", user, { lock: { start: "2026-01-01T00:00:00.000Z" } });
+    const renamed = await site.call("PUT", user, { name: "Eve" });
+    expect([locked.status, renamed.status, renamed.body.message]).toEqual([200, 503, expect.stringContaining("cloud")]);
+    line.heal();
+    const isLocked = async (): Promise<unknown> => (await hub.call("GET", user)).body.isLocked;
+    expect(await until(isLocked, (found) => found === true)).toBe(true);
+  });
+
+  it("is told, and tells, when its key was taken away", async () => {
+    await hub.linking.hub?.revoke(site.first.endpointId);
+    const link = async (): Promise<unknown> => site.linking.report().link?.state;
+    expect(await until(link, (found) => found === "refused")).toBe("refused");
+  });
+});

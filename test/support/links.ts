@@ -1,0 +1,63 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+
+/** How long anything may take on a machine that does much else, too. */
+const LONGEST_MS = 20_000;
+const LOOK_MS = 25;
+
+/** The line between the two, which can be cut. */
+export interface Line {
+  url: string;
+  cut(): void;
+  heal(): void;
+  end(): void;
+}
+
+/** Lays a line to a daemon. */
+export async function lineTo(url: string): Promise<Line> {
+  const { hostname: host, port } = new URL(url);
+  const open = new Set<Socket>();
+  let isCut = false;
+  const server = createServer((socket) => {
+    if (isCut) {
+      socket.destroy();
+      return;
+    }
+    const onwards = connect(Number(port), host);
+    for (const [one, other] of [
+      [socket, onwards],
+      [onwards, socket],
+    ] as const) {
+      open.add(one);
+      one.on("error", () => other.destroy());
+      one.on("close", () => other.destroy());
+      one.pipe(other);
+    }
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const cut = (): void => {
+    isCut = true;
+    for (const socket of open) socket.destroy();
+  };
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    cut,
+    heal() {
+      isCut = false;
+    },
+    end() {
+      cut();
+      server.close();
+    },
+  };
+}
+
+/** Looks again and again until the answer fits. */
+export async function until<T>(look: () => Promise<T>, fits: (found: T) => boolean): Promise<T> {
+  for (let waited = 0; ; waited += LOOK_MS) {
+    const found = await look();
+    if (fits(found) || waited > LONGEST_MS) return found;
+    await pause(LOOK_MS);
+  }
+}

@@ -1,0 +1,237 @@
+import { randomBytes } from "node:crypto";
+import { EventEmitter, once } from "node:events";
+import { createServer, type Server } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import type { WebSocket } from "ws";
+import { silentLog } from "../../../src/base/log.ts";
+import { type CertificateAndKey, issueCertificate, makeAuthority } from "../../../src/operations/make-certificate.ts";
+import type { Frame, Wire } from "../../../src/replication/frames.ts";
+import { revokeIdentities, whoHolds, whoShows } from "../../../src/replication/identity/enrolment.ts";
+import { createHubEnrolment } from "../../../src/replication/identity/hub-enrolment.ts";
+import { enrol, type OwnIdentity, proveKey } from "../../../src/replication/identity/own-identity.ts";
+import { type Acceptor, createAcceptor } from "../../../src/replication/link/acceptor.ts";
+import { challengeText } from "../../../src/replication/link/challenge.ts";
+import { createDialer, type Dialer } from "../../../src/replication/link/dialer.ts";
+import type { HubAddress } from "../../../src/replication/link/hub-address.ts";
+import { pack, unpack } from "../../../src/replication/link/packing.ts";
+import { createSocketWire, LINK_PROTOCOLS } from "../../../src/replication/link/socket-wire.ts";
+import type { WorkStore } from "../../../src/replication/work.ts";
+import { createMemoryStore } from "../../sim/memory-store.ts";
+import { CATALOGUE } from "../../sim/resources.ts";
+import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
+import { makeTempDir } from "../../support/temp-dir.ts";
+
+const ENDPOINT = "0199b1c2-0000-7000-8000-000000000001";
+
+let authority: CertificateAndKey;
+let clock: FakeClock;
+let identity: OwnIdentity;
+let acceptor: Acceptor;
+let plain: Server;
+let secure: Server;
+let wires: Wire[];
+let came: unknown[];
+let proxied: string[];
+let proxy: Server;
+const dialers: Dialer[] = [];
+const store = createMemoryStore(CATALOGUE);
+
+const portOf = (server: Server): number => (server.address() as AddressInfo).port;
+
+async function listen(server: Server): Promise<Server> {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return server;
+}
+
+beforeAll(async () => {
+  clock = createFakeClock(Date.now());
+  authority = await makeAuthority("hub", clock.now());
+  const works: WorkStore = {
+    transact: async (work) => store.perform(work),
+    read: async (work) => store.perform(work),
+  };
+  const desk = createHubEnrolment({ store: works, authority, now: clock.now });
+  const { code } = await desk.offer(null);
+  identity = await enrol(makeTempDir(), { hub: "https://hub.example.org", code, endpoint: ENDPOINT }, desk.enrol);
+  const { certificate, key } = await issueCertificate(authority, ["127.0.0.1"], clock.now());
+  plain = await listen(createServer());
+  const asked = { ca: authority.certificate, requestCert: true, rejectUnauthorized: false };
+  secure = (await listen(createSecureServer({ cert: certificate, key, ...asked }))) as Server;
+  for (const server of [plain, secure]) {
+    server.on("upgrade", (request, socket, head) => acceptor.accept(request, socket, head));
+  }
+  const tunnels = new Set<Socket>();
+  proxy = await listen(createServer());
+  proxy.on("connect", ({ url }: { url: string }, socket: Socket) => {
+    proxied.push(url);
+    const [host = "", port] = url.split(":");
+    const onwards = connect(Number(port), host, () => socket.write("HTTP/1.1 200 OK\r\n\r\n"));
+    for (const each of [socket, onwards]) {
+      tunnels.add(each);
+      each.on("error", () => undefined);
+    }
+    socket.pipe(onwards).pipe(socket);
+  });
+  proxy.on("close", () => {
+    for (const each of tunnels) each.destroy();
+  });
+});
+beforeEach(() => {
+  wires = [];
+  came = [];
+  proxied = [];
+  acceptor = createAcceptor({
+    ...{ clock, log: silentLog },
+    hub: {
+      connected(wire) {
+        wires.push(wire);
+        return { frame: (value) => void came.push(value), closed: () => undefined };
+      },
+    },
+    desk: () => Promise.reject(new Error("nobody is enrolled here")),
+    identify: async (shown) =>
+      store.perform(() =>
+        "token" in shown ? whoHolds(shown.token, clock.now()) : whoShows(shown.keyHash, clock.now()),
+      ),
+    changed: () => undefined,
+    talk: (_, said) => void came.push(said),
+  });
+});
+afterEach(() => {
+  for (const dialer of dialers.splice(0)) dialer.stop();
+  acceptor.stop();
+});
+afterAll(() => {
+  for (const server of [plain, secure, proxy]) server.close();
+});
+
+/** Links an appliance, which proves its key by `key`; what the cloud sends lies in `got`. */
+function link(address: Partial<HubAddress>, key = identity.key) {
+  const got: unknown[] = [];
+  const dialer = createDialer({
+    ...{ clock, log: silentLog, version: "1.2.3", random: () => 0, changed: () => undefined },
+    address: () => ({ url: `ws://127.0.0.1:${portOf(plain)}`, token: identity.token, authorities: [], ...address }),
+    site: {
+      connected: (wire) => wire.send({ t: "ping", t0: 1, groups: [] }),
+      frame: (_, value) => void got.push(value),
+      disconnected: () => undefined,
+    },
+    talk(said, say) {
+      got.push(said);
+      if (said.t === "challenge") say({ t: "proof", proof: proveKey(key, challengeText(ENDPOINT, said.nonce)) });
+    },
+  });
+  dialers.push(dialer);
+  dialer.start();
+  return { dialer, got };
+}
+
+const until = (fits: () => void): Promise<void> => vi.waitFor(fits, { timeout: 20_000, interval: 5 });
+
+describe("the cloud lets an appliance in", () => {
+  it("that shows its certificate, without more", async () => {
+    const { key, certificate } = identity;
+    const shown = { key, certificate, authorities: [authority.certificate] };
+    const { got } = link({ url: `wss://127.0.0.1:${portOf(secure)}`, token: "none", ...shown });
+    await until(() => expect(came).toEqual([{ t: "ping", t0: 1, groups: [] }]));
+    expect([acceptor.connected(), got]).toEqual([[ENDPOINT], []]);
+  });
+
+  it("that holds its token and signs what is made up, through a proxy that is asked for a tunnel", async () => {
+    link({ proxy: `http://127.0.0.1:${portOf(proxy)}` });
+    await until(() => expect(came).toEqual([{ t: "ping", t0: 1, groups: [] }]));
+    expect([acceptor.connected(), proxied]).toEqual([[ENDPOINT], [`127.0.0.1:${portOf(plain)}`]]);
+  });
+
+  it("but not with a token alone: another key, no token, and a token that nobody has are refused, and tried again in a minute", async () => {
+    const other = await makeAuthority("other", clock.now());
+    const tries = [link({}, other.key), link({ token: "none" })];
+    await until(() => expect(tries.map(({ dialer }) => dialer.state().state)).toEqual(["refused", "refused"]));
+    expect([wires, acceptor.connected()]).toEqual([[], []]);
+    expect(tries.map(({ dialer }) => dialer.state().reason)).toEqual([
+      "The cloud did not accept this appliance's key.",
+      "The cloud does not know this appliance (401).",
+    ]);
+    const challenges = (): number => (tries[0] as (typeof tries)[0]).got.length;
+    clock.tick(59_000);
+    expect(challenges()).toBe(1);
+    clock.tick(1_000);
+    await until(() => expect(challenges()).toBe(2));
+  });
+
+  it("until its key is taken away: the link ends, and stays refused", async () => {
+    const { dialer } = link({});
+    await until(() => expect(acceptor.connected()).toEqual([ENDPOINT]));
+    store.perform(() => revokeIdentities(ENDPOINT, clock.now()));
+    acceptor.cut(ENDPOINT);
+    await until(() => expect(dialer.state().reason).toBe("The cloud took this appliance's key away."));
+    clock.tick(60_000);
+    await until(() => expect(dialer.state().reason).toBe("The cloud does not know this appliance (401)."));
+    expect(acceptor.connected()).toEqual([]);
+  });
+});
+
+describe("frames on a socket", () => {
+  const BULK_BYTES = 20_000;
+  const page = (to: number): Frame => {
+    const rows = [["p", "deliveries", "x", to, { reason: randomBytes(BULK_BYTES).toString("base64") }]] as never;
+    return { t: "rows", feed: "up.bulk", from: 0, to, tail: "t", rows };
+  };
+  const urgent: Frame = { t: "heard", cid: "c" };
+
+  /** A socket whose other side answers a ping when the test says so. */
+  function open(wayMs: number) {
+    const sent: (string | Buffer)[] = [];
+    const pings: string[] = [];
+    const got: unknown[] = [];
+    const socket = Object.assign(new EventEmitter(), {
+      ...{ readyState: 1, OPEN: 1, protocol: LINK_PROTOCOLS[0], close: () => undefined, terminate: () => undefined },
+      ping: (name: string) => void pings.push(name),
+      send(data: string | Buffer, done: () => void) {
+        sent.push(data);
+        done();
+      },
+    });
+    const ends = { frame: (value: unknown) => void got.push(value), closed: () => undefined };
+    const wire = createSocketWire(socket as unknown as WebSocket, clock, ends);
+    const answer = (): void => {
+      clock.tick(wayMs);
+      socket.emit("pong", Buffer.from(pings.at(-1) ?? ""));
+    };
+    answer();
+    return { wire, sent, got, socket, answer };
+  }
+
+  it("go as they are where the way is short", async () => {
+    const { wire, sent } = open(1);
+    for (const frame of [page(1), page(2), urgent]) wire.send(frame);
+    await until(() => expect(sent.length).toBe(3));
+    expect(sent.map((data) => (JSON.parse(data.toString()) as Frame).t)).toEqual(["rows", "rows", "heard"]);
+  });
+
+  it("are packed where it is long, and nothing urgent waits behind more than the one that is on its way", async () => {
+    const { wire, sent, answer } = open(50);
+    const pages = [page(1), page(2)];
+    for (const frame of [...pages, urgent]) wire.send(frame);
+    await until(() => expect(sent.length).toBe(1));
+    answer();
+    await until(() => expect(sent.length).toBe(3));
+    const read = await Promise.all(sent.map((data) => (typeof data === "string" ? data : unpack(data, 100_000))));
+    expect(read.map((text) => JSON.parse(text) as Frame)).toEqual([pages[0], urgent, pages[1]]);
+    const plainLengths = read.map((text) => text.length);
+    expect(sent.map((data, at) => data.length < (plainLengths[at] ?? 0))).toEqual([true, false, true]);
+  });
+
+  it("keep their order though some are unpacked first; what can't be unpacked ends the connection", async () => {
+    const { got, socket } = open(1);
+    const first = page(1);
+    socket.emit("message", await pack(JSON.stringify(first)), true);
+    socket.emit("message", Buffer.from(JSON.stringify(urgent)), false);
+    await until(() => expect(got).toEqual([first, urgent]));
+    await expect(unpack(await pack("x".repeat(1_000)), 999)).rejects.toThrow();
+    await expect(unpack(Buffer.from([2, 1]), 999)).rejects.toThrow("not packed");
+  });
+});
