@@ -1,10 +1,15 @@
 import type { DeliveryItem } from "../plugin-api/index.ts";
 import type { DeliveryLevel } from "../resources/broadcasts/delivery-levels.ts";
 import type { Outcome } from "./providers.ts";
-import type { Counted, Sending } from "./sendings.ts";
 
 /** A device as its channel needs to know it. */
 export type ReachedDevice = DeliveryItem["device"];
+
+/** The channel by which a device of a user is reached, as diary words begin. */
+export type Sending = "sms" | "email" | "call" | "push";
+
+/** What the message's counters have of a delivery. */
+export type Counted = Readonly<Record<"sent" | "answered" | "failed", boolean>>;
 
 /** Levels that end a delivery without proof. */
 export type EndLevel = "failed" | "skipped" | "expired";

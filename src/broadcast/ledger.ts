@@ -2,6 +2,7 @@ import type { Clock, Timer } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Store, Transaction } from "../store/store.ts";
 import type { Delivery } from "./delivery.ts";
+import { APPLIANCES } from "./providers.ts";
 import { type Counted, countSending } from "./sendings.ts";
 import { laneOf } from "./stage.ts";
 
@@ -136,8 +137,9 @@ function writeRows(tx: Transaction, batch: readonly Delivery[], now: number, cou
 }
 
 function writeDevice(tx: Transaction, delivery: Delivery, now: number): void {
-  const { device, deviceShowed, level } = delivery;
-  if (device === null || deviceShowed === null) return;
+  const { device, deviceShowed, level, provider } = delivery;
+  // Of devices of other appliances these tell themselves.
+  if (device === null || deviceShowed === null || provider === APPLIANCES) return;
   const seenAt = acceptedAtOf(delivery, now);
   const moments = deviceShowed === "life" ? [seenAt, seenAt] : [];
   tx.run(SHOWED[deviceShowed], level, ...moments, device);

@@ -108,17 +108,35 @@ function tell({ id, name, type, words, doubt, busy }: ForeseenDevice, preview: P
   if (preview.offline.devices.length < MOST_NAMED) preview.offline.devices.push({ id, name, type, reason: doubt });
 }
 
-/** The middle of what past broadcasts took beyond their sound, plus the sound of this one. */
-function expectedSeconds(reader: Reader, soundSeconds: number): number | null {
+/**
+ * What a message was expected to take, by those before it, and what it took, in seconds from the send to the last word of
+ * a device; null where that can't be told: before the first broadcast, before its end, for one that somebody ended or
+ * sent again.
+ */
+export function foreseenAndFact(
+  row: NotificationRow,
+  reader: Reader,
+): { expectedSeconds: number | null; tookSeconds: number | null } {
+  const { pk, createdAt, settledAt, abortedAt, retriedAt, programmeMs } = row;
+  const isWhole = settledAt !== null && abortedAt === null && retriedAt === null;
+  return {
+    expectedSeconds: expectedSeconds(reader, Math.round((programmeMs ?? 0) / 100) / 10, pk),
+    tookSeconds: isWhole ? Math.round((settledAt - createdAt) / 100) / 10 : null,
+  };
+}
+
+/** The middle of what past broadcasts took beyond their sound, plus the sound of this one; `before` is the key of the next. */
+function expectedSeconds(reader: Reader, soundSeconds: number, before = Number.MAX_SAFE_INTEGER): number | null {
   const past = reader.all<{ ms: number }>(
     `SELECT settled_at - created_at - coalesce(programme_ms, 0) AS ms FROM notifications
-     WHERE stage = 'settled' AND settled_at IS NOT NULL AND aborted_at IS NULL AND retried_at IS NULL
+     WHERE stage = 'settled' AND settled_at IS NOT NULL AND aborted_at IS NULL AND retried_at IS NULL AND pk < ?
      ORDER BY pk DESC LIMIT ?`,
+    before,
     PAST,
   );
   const sorted = past.map(({ ms }) => Math.max(0, ms)).sort((a, b) => a - b);
   const middle = sorted[Math.floor(sorted.length / 2)];
-  return middle === undefined ? null : Math.round(middle / 100) / 10 + soundSeconds;
+  return middle === undefined ? null : Math.round(middle / 100 + soundSeconds * 10) / 10;
 }
 
 function turn(clock: Clock): Promise<void> {

@@ -1,12 +1,6 @@
 import type { Transaction } from "../store/store.ts";
 import { addToCountOf } from "./counts.ts";
-import type { Delivery } from "./delivery.ts";
-
-/** The channel by which a device of a user is reached, as diary words begin. */
-export type Sending = "sms" | "email" | "call" | "push";
-
-/** What the ledger has counted of a delivery. */
-export type Counted = Readonly<Record<"sent" | "answered" | "failed", boolean>>;
+import type { Counted, Delivery, Sending } from "./delivery.ts";
 
 const BY_TYPE: ReadonlyMap<string, Sending> = new Map([
   ["SMS", "sms"],

@@ -1,10 +1,20 @@
 import { forbidden } from "../../base/errors.ts";
+import { foreseenAndFact } from "../../broadcast/preview.ts";
 import { progressOverTime } from "../../broadcast/progress.ts";
 import notifications from "../../resources/broadcasts/notifications.ts";
-import { computed, integer, timestamp } from "../../schema/field.ts";
+import { computed, integer, number, timestamp } from "../../schema/field.ts";
 import { type Action, json, visibleRow } from "../action.ts";
 
 const PROGRESS = {
+  expectedSeconds: number(
+    "From the send to the last word of a device, by the broadcasts before it; null before the first.",
+    {
+      unit: "s",
+    },
+  ),
+  tookSeconds: number("What it took; null before its end, and where somebody ended it or sent it again.", {
+    unit: "s",
+  }),
   points: computed("At most 61, oldest first.", "array", {
     of: {
       at: timestamp("The moment.", { required: true }),
@@ -30,7 +40,8 @@ export const notificationProgressActions: readonly Action[] = [
       const row = visibleRow(request, notifications, request.params.notificationId ?? "");
       if (!by.scope.allows("get", `/notifications/${row.id}`)) throw forbidden();
       const points = progressOverTime(row, needs.store, needs.clock.now());
-      return json({ points: points.map((point) => ({ ...point, at: new Date(point.at).toISOString() })) });
+      const seconds = foreseenAndFact(row, needs.store);
+      return json({ ...seconds, points: points.map((point) => ({ ...point, at: new Date(point.at).toISOString() })) });
     },
   },
 ];

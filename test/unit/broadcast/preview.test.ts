@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { NotificationRow } from "../../../src/broadcast/compose.ts";
 import { notificationBehaviour } from "../../../src/broadcast/notification-behaviour.ts";
+import { foreseenAndFact } from "../../../src/broadcast/preview.ts";
 import deliveries from "../../../src/resources/broadcasts/deliveries.ts";
 import notificationRecipients from "../../../src/resources/broadcasts/notification-recipients.ts";
+import notifications from "../../../src/resources/broadcasts/notifications.ts";
 import devices from "../../../src/resources/devices/devices.ts";
 import userDevices from "../../../src/resources/people/user-devices.ts";
 import { type BroadcastFixture, openBroadcasts } from "./broadcast-fixture.ts";
@@ -84,6 +86,7 @@ describe("a draft", () => {
 
   it("expects what past broadcasts took", async () => {
     const group = (await fixture.store.find(devices, {}, 1)).length > 0 ? await fixture.group("One", ["zone:gym"]) : "";
+    const sent: string[] = [];
     for (const seconds of [2, 4, 30]) {
       const past = await fixture.send({ subject: "x", deviceGroupIds: [group] });
       await fixture.store.write((tx) => {
@@ -93,7 +96,17 @@ describe("a draft", () => {
           past.id,
         );
       });
+      sent.push(past.id);
     }
+    const compared = sent.flatMap((id) => {
+      const past = fixture.store.get(notifications, id);
+      return past ? [foreseenAndFact(past, fixture.store)] : [];
+    });
+    expect(compared).toEqual([
+      { expectedSeconds: null, tookSeconds: 12 },
+      { expectedSeconds: 12, tookSeconds: 14 },
+      { expectedSeconds: 14, tookSeconds: 40 },
+    ]);
     const row = await fixture.send({ subject: "x", draft: true, deviceGroupIds: [group], alertTone: "tone" });
     expect(preview(row)).toMatchObject({ progress: { preview: { soundSeconds: 1.5, expectedSeconds: 5.5 } } });
   });

@@ -10,10 +10,16 @@ const LINES = [
   { name: "missed", colour: "--bad", dash: [10, 4] },
 ] as const;
 
+interface Grown {
+  points: readonly ProgressPoint[];
+  expectedSeconds: number | null;
+  tookSeconds: number | null;
+}
+
 /** How many devices had come how far, second by second; as a picture and as a table. */
 export function Growth({ row }: { row: NotificationRow }) {
   const { t } = useWords();
-  const { data } = useRow<{ points: readonly ProgressPoint[] }>("notifications/{notificationId}/progress", {
+  const { data } = useRow<Grown>("notifications/{notificationId}/progress", {
     notificationId: row.id,
   });
   const points = data?.points ?? [];
@@ -25,19 +31,23 @@ export function Growth({ row }: { row: NotificationRow }) {
     values: points.map((point) => point[line.name]),
   }));
   if (points.length === 0) return null;
+  const { expectedSeconds: expected = null, tookSeconds: took = null } = data ?? {};
   return (
-    <ChartCard
-      title={t("progress.title")}
-      unit={t("progress.devices")}
-      when={{ picture: t("progress.when"), table: t("progress.seconds") }}
-      table={{
-        title: t("progress.table"),
-        shown: changesIn(points),
-        moment: (at) => at.toFixed(1),
-        head: ({ label }) => label,
-      }}
-      {...{ seconds, lines }}
-    />
+    <>
+      {expected !== null && took !== null && <p className="soft">{t("progress.foreseen", { expected, took })}</p>}
+      <ChartCard
+        title={t("progress.title")}
+        unit={t("progress.devices")}
+        when={{ picture: t("progress.when"), table: t("progress.seconds") }}
+        table={{
+          title: t("progress.table"),
+          shown: changesIn(points),
+          moment: (at) => at.toFixed(1),
+          head: ({ label }) => label,
+        }}
+        {...{ seconds, lines }}
+      />
+    </>
   );
 }
 

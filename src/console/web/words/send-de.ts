@@ -76,6 +76,7 @@ export const sendDe: Readonly<Record<keyof typeof sendEn, string>> = {
   "progress.missed": "Verpasst",
   "progress.devices": "Geräte",
   "progress.when": "Nach",
+  "progress.foreseen": "Erwartet waren etwa {expected} s, gedauert hat es {took} s.",
   "templates.cancels-hint":
     "Was mit ihr gesendet wird, tritt an die Stelle laufender Nachrichten. Eine Übung beendet nur Übungen.",
   "field.cancelNotificationsType": "Beendet andere Nachrichten",

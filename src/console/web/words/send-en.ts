@@ -73,6 +73,7 @@ export const sendEn = {
   "progress.missed": "Missed",
   "progress.devices": "Devices",
   "progress.when": "After",
+  "progress.foreseen": "About {expected} s were expected, it took {took} s.",
   "templates.cancels-hint":
     "What is sent with it takes the place of messages that still go on. A drill calls off drills alone.",
   "field.cancelNotificationsType": "Calls other messages off",
