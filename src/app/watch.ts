@@ -8,7 +8,7 @@ import type { Broadcaster } from "../broadcast/broadcaster.ts";
 import type { Health } from "../health/health.ts";
 import { createHealthHistory } from "../health/history.ts";
 import type { Measurements } from "../health/measurements.ts";
-import { createMetrics, type Metrics } from "../health/metrics.ts";
+import { createMetrics, type MetricNeeds, type Metrics } from "../health/metrics.ts";
 import { type QueueLengths, queueLengths } from "../health/queues.ts";
 import { createHealthSeries, type HealthSeries } from "../health/series.ts";
 import type { Store } from "../store/store.ts";
@@ -23,6 +23,7 @@ export interface WatchNeeds {
   broadcaster: Pick<Broadcaster, "send">;
   health: Health;
   measurements: Measurements;
+  canary: MetricNeeds["canary"];
   endpointId(): string;
 }
 

@@ -22,6 +22,8 @@ export interface Canary {
   readonly isSilent: boolean;
   /** When one was last heard, epoch ms; null before. */
   readonly heardAt: number | null;
+  /** Tries since then that were not heard. */
+  readonly misses: number;
 }
 
 /** What it is made of: what messages are sent with. */
@@ -52,7 +54,8 @@ const TONE: ProgrammeSpec = {
  * Makes it; nothing is sent before `start`. own choice: a test broadcast takes the way of every message's sound, from a
  * durable write in the lane of emergencies over the thread that makes sound and the one that sends it to a listener on the
  * loopback address, which must get every packet. It has no notification, recipient or device, so no list, ledger, count,
- * display or loudspeaker ever has anything of it.
+ * display or loudspeaker ever has anything of it: as a message, each of these would have to leave it out. That messages get
+ * on from their acceptance to their deliveries is seen from those that there are (health/queues.ts).
  */
 export function createCanary(needs: CanaryNeeds): Canary {
   const { clock, log } = needs;
@@ -116,6 +119,9 @@ export function createCanary(needs: CanaryNeeds): Canary {
     },
     get heardAt() {
       return heardAt;
+    },
+    get misses() {
+      return failures.tries;
     },
   };
 }

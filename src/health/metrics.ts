@@ -21,10 +21,12 @@ export interface MetricNeeds {
   events: Events;
   health: Pick<Health, "report">;
   measured: Readonly<Measured>;
+  /** The test broadcasts to the appliance itself: when one was last heard (epoch ms), and the tries since then. */
+  canary: { readonly heardAt: number | null; readonly misses: number };
 }
 
 /** Begins to count; all else is read when it is asked for. own choice: the names */
-export function createMetrics({ reader, events, health, measured }: MetricNeeds): Metrics {
+export function createMetrics({ reader, events, health, measured, canary }: MetricNeeds): Metrics {
   const register = new Registry();
   const registers = [register];
   collectDefaultMetrics({ register });
@@ -48,6 +50,10 @@ export function createMetrics({ reader, events, health, measured }: MetricNeeds)
   );
   gauge("database_tables_damaged", "Tables of the database that are not sound.", () => measured.damaged.size);
   gauge("devices_unproven", "Devices that the last quiet test did not reach.", () => count(reader, UNREACHED));
+  gauge("test_broadcast_heard_timestamp_seconds", "When the appliance last heard its own test broadcast.", () =>
+    inSeconds(canary.heardAt),
+  );
+  gauge("test_broadcast_misses", "Test broadcasts since then that it did not hear.", () => canary.misses);
   const length = (name: keyof QueueLengths): number => queueLengths(reader)[name];
   gauge("broadcasts_under_way", "Messages that are not settled.", () => length("broadcastsUnderWay"));
   gauge("alarm_actions_waiting", "Actions of alarms that are still to be taken.", () => length("alarmActionsWaiting"));

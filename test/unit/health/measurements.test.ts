@@ -199,7 +199,8 @@ describe("the measurements of an appliance", () => {
 
   it("are told in numbers", async () => {
     const events = createEvents(() => undefined);
-    const metrics = createMetrics({ reader: scene.store, events, health, measured: measurements.last });
+    const canary = { heardAt: 1_700_000_000_500, misses: 2 };
+    const metrics = createMetrics({ reader: scene.store, events, health, measured: measurements.last, canary });
     await scene.clock.advance(15_000);
     await scene.phone("SEP001122334455");
     events.emit("notification.accepted", { notificationId: "x", priority: 0 });
@@ -210,6 +211,8 @@ describe("the measurements of an appliance", () => {
       `carillon_disk_free_bytes ${30 * GIB}`,
       'carillon_alarm_active{type="onprem_server_red"} 0',
       'carillon_devices{type="phones"} 1',
+      "carillon_test_broadcast_heard_timestamp_seconds 1700000000.5",
+      "carillon_test_broadcast_misses 2",
       'carillon_notifications_accepted_total{priority="0"} 1',
     ]) {
       expect(text.split("\n")).toContain(line);
