@@ -1,0 +1,146 @@
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import { createTransport, type SendMailOptions } from "nodemailer";
+import { afterEach, describe, expect, it } from "vitest";
+import plugin from "../../plugins/mail-input/index.ts";
+import type { TriggerInput } from "../../src/plugin-api/index.ts";
+import { type AnswerCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
+
+const TOKEN = "correct-horse-battery";
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+/** A port that was free a moment ago. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+interface Run {
+  input: InlinePlugin;
+  /** Hands a mail over as a relay does; resolves with the server's last words. */
+  send(mail: SendMailOptions): Promise<string>;
+  triggered(): TriggerInput[];
+}
+
+async function run(config: object = {}, answer?: AnswerCall): Promise<Run> {
+  const port = await freePort();
+  const usual = { listenAddress: "127.0.0.1", port, relays: ["127.0.0.0/8"], senders: ["head@school.example.org"] };
+  const rest = { token: TOKEN, authenticationServer: null, perMinute: 30 };
+  const input = await runInline(plugin, { config: { ...usual, ...rest, ...config }, ...(answer && { answer }) });
+  closing.push(() => input.close());
+  const transport = createTransport({ host: "127.0.0.1", port, ignoreTLS: true, connectionTimeout: 10_000 });
+  const usualMail = {
+    from: "Head <Head@School.example.org>",
+    to: "Fire@bells.example.org",
+    subject: `Fire [${TOKEN}]`,
+    text: "Leave",
+  };
+  return {
+    input,
+    send: (mail) =>
+      transport.sendMail({ ...usualMail, ...mail }).then(
+        ({ response }: { response: string }) => response,
+        (error: Error & { response?: string }) => error.response ?? error.message,
+      ),
+    triggered: () => input.calls.map(({ args }) => args[0] as TriggerInput),
+  };
+}
+
+describe("mail-input", () => {
+  it("makes an input of a mail, without the token, for each address, the same one for the same mail", async () => {
+    const { send, triggered, input } = await run();
+    expect(input.statuses).toMatchObject([{ state: "ok" }]);
+    const messageId = "<1@school.example.org>";
+    const text = "Leave the hall,\nplease.\n-- \nHead of school";
+    const to = ["Fire@bells.example.org", "drill@bells.example.org"];
+    expect(await send({ subject: `Fire ${TOKEN} in the hall`, text, messageId, to })).toMatch(/^250/);
+    expect(await send({ text, messageId })).toMatch(/^250/);
+    expect(
+      await send({ html: "<style>p {}</style><p>Leave <b>now</b> &amp;<br>wait&#33;</p>", text: undefined }),
+    ).toMatch(/^250/);
+    const [fire, drill, again, html] = triggered();
+    expect(fire).toMatchObject({
+      source: "fire",
+      values: {
+        ...{ state: "mail", from: "head@school.example.org", fromName: "Head", subject: "Fire in the hall" },
+        body: "Leave the hall,\nplease.",
+      },
+    });
+    expect(drill?.source).toBe("drill");
+    expect(again?.dedupeKey).toBe(fire?.dedupeKey);
+    expect(html?.dedupeKey).not.toBe(fire?.dedupeKey);
+    expect(html?.values.body).toBe("Leave now &\nwait!");
+    expect(JSON.stringify(triggered())).not.toContain(TOKEN);
+  });
+
+  it("refuses who is not known or shows no token, and lets answers of machines start nothing", async () => {
+    const { send, triggered } = await run({ senders: ["@school.example.org"] });
+    expect(await send({ from: "eve@elsewhere.example.org" })).toMatch(/^550 .*not among those/);
+    expect(await send({ from: "eve@evil-school.example.org" })).toMatch(/^550 .*not among those/);
+    expect(await send({ from: ["head@school.example.org", "eve@example.org"] as unknown as string })).toMatch(/^550/);
+    expect(await send({ subject: "Fire" })).toMatch(/^550 .*token/);
+    expect(await send({ subject: `Fire x${TOKEN}` })).toMatch(/^550 .*token/);
+    expect(await send({ headers: { "Auto-Submitted": "auto-replied" } })).toMatch(/^250/);
+    expect(await send({ envelope: { from: "", to: "fire@bells.example.org" } })).toMatch(/^250/);
+    expect(triggered()).toEqual([]);
+    expect(await send({})).toMatch(/^250/);
+    expect(triggered().length).toBe(1);
+    const strange = await run({ relays: ["192.0.2.0/24"] });
+    expect(await strange.send({})).toMatch(/^550 .*not known/);
+  });
+
+  it("believes what the relay has proven, and nobody else", async () => {
+    const { send, triggered } = await run({ authenticationServer: "mx.example.org" });
+    const proven = (value: string, more: object = {}) =>
+      send({ headers: { "Authentication-Results": value, ...more } });
+    expect(await send({})).toMatch(/^550 .*not proven/);
+    for (const wrong of [
+      "evil.example.org; dkim=pass header.d=school.example.org",
+      "mx.example.org; dkim=fail header.d=school.example.org",
+      "mx.example.org; dkim=pass header.d=evil.example.org; spf=pass",
+      "mx.example.org; dmarc=none (dmarc=pass header.from=school.example.org)",
+    ])
+      expect(await proven(wrong), wrong).toMatch(/^550/);
+    expect(triggered()).toEqual([]);
+    expect(await proven("mx.example.org 1; spf=fail; dkim=pass (ok) header.d=school.example.org header.s=a")).toMatch(
+      /^250/,
+    );
+    expect(await proven("MX.example.org; dmarc=pass (p=none) header.from=school.example.org")).toMatch(/^250/);
+    expect(triggered().length).toBe(2);
+  });
+
+  it("asks to send again what could not be stored, and what is too much", async () => {
+    let full = true;
+    const { send } = await run({ perMinute: 2 }, () => (full ? new Error("the disk is full") : undefined));
+    expect(await send({})).toMatch(/^451/);
+    full = false;
+    expect(await send({})).toMatch(/^250/);
+    expect(await send({})).toMatch(/^451 .*too many/);
+    const taken = await run({ port: Number((await busyPort()).port) });
+    expect(taken.input.statuses).toMatchObject([{ state: "down", reason: expect.stringContaining("EADDRINUSE") }]);
+  });
+
+  it.each([
+    [{ senders: [] }, "no senders"],
+    [{ senders: "all" }, "list of mail addresses"],
+    [{ token: "short" }, "token"],
+    [{ token: "with spaces in it" }, "token"],
+    [{ relays: ["10.0.0.0/40"] }, "relays"],
+  ])("says in words what %j lacks", async (config, words) => {
+    const { input } = await run(config);
+    expect(input.statuses).toMatchObject([{ state: "degraded", reason: expect.stringContaining(words) }]);
+  });
+});
+
+async function busyPort(): Promise<AddressInfo> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  closing.push(() => new Promise((resolve) => server.close(() => resolve())));
+  return server.address() as AddressInfo;
+}
