@@ -286,7 +286,18 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const areas = createAreas({ store, clock, events, log, broadcaster, by: access.systemBy("areas") });
   end("areas", areas.stop);
   areas.start();
-  const watch = startWatch({ store, access, clock, events, log, broadcaster, health, measurements, endpointId });
+  const watch = startWatch({
+    store,
+    access,
+    clock,
+    events,
+    log,
+    broadcaster,
+    health,
+    measurements,
+    canary,
+    endpointId,
+  });
   end("alarms", watch.stop);
   const { schedule: testsAt } = settings.quietTests;
   const stopTesting = testsAt === null ? () => undefined : cronSchedule(testsAt, () => void quietTests.run());
