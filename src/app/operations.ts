@@ -15,6 +15,7 @@ import { OPERATION_MARKS } from "../operations/marks.ts";
 import { createRuns, OPERATION_RUNS, type Runs } from "../operations/runs.ts";
 import { reportSettings, type SettingsFile, type SettingsReport } from "../operations/settings-report.ts";
 import { createSupervision, systemdTell } from "../operations/supervision.ts";
+import { readIdentity } from "../replication/identity/own-identity.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { ApplianceData } from "./appliance.ts";
 import { createBackupOrders } from "./backup-orders.ts";
@@ -64,6 +65,8 @@ const MOST_RUNS = 1_000;
 
 /** A new version is installed by somebody at the machine: `carillon upgrade`. */
 const UNKNOWN: readonly OrderType[] = ["upgrade", "upgrade-all"];
+/** Carried out by the link of an appliance that has one. */
+const OF_LINK: readonly OrderType[] = ["device-sync", "full-resync", "replication-queue-reset", "replication-clean-up"];
 
 /** Makes them; nothing runs before `start`. */
 export function createOperations(needs: OperationNeeds): Operations {
@@ -99,7 +102,7 @@ export function createOperations(needs: OperationNeeds): Operations {
         return { file, bytes };
       },
     },
-    unknown: UNKNOWN,
+    unknown: readIdentity(dataDir) ? UNKNOWN : [...UNKNOWN, ...OF_LINK],
     mayRestart: async () => void (await needs.settingsFile?.read()),
     restart: () => needs.onRestart?.(),
   });

@@ -59,6 +59,14 @@ describe("orders to the appliance", () => {
     expect(existsSync(String(collected.value?.file))).toBe(true);
   });
 
+  it("about a link to a cloud fail where there is none, and so does what nobody does from afar", async () => {
+    const kinds = ["device-sync", "full-resync", "replication-queue-reset", "replication-clean-up", "upgrade"];
+    for (const kind of kinds) {
+      const { state, value } = await finished((await order(kind)).id);
+      expect([kind, state, value?.reason]).toEqual([kind, "fail", "This appliance can't do that."]);
+    }
+  });
+
   it("are shown: what is proven, and which settings are in force", async () => {
     const { body: backups } = await daemon.call<{ provenFile: string; backups: { name: string }[] }>("GET", "/backups");
     expect(backups).toMatchObject({ schedule: "30 2 * * *", failedAt: null, failure: null });
