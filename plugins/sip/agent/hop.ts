@@ -15,7 +15,7 @@ export interface Hop {
 }
 
 /** @source RFC 3261 §19.1.2 */
-export const DEFAULT_PORT = { udp: 5060, tcp: 5060, tls: 5061 } as const;
+const DEFAULT_PORT = { udp: 5060, tcp: 5060, tls: 5061 } as const;
 
 /**
  * The hop that an address leads to; rejects in words. Ports and protocols are as the address says, else the usual ones:
@@ -33,7 +33,7 @@ export async function hopTo(uri: SipUri): Promise<Hop> {
 }
 
 /** The protocol that an address asks for. */
-export function protocolOf({ scheme, params }: SipUri): Protocol {
+function protocolOf({ scheme, params }: SipUri): Protocol {
   if (scheme === "sips") return "tls";
   const asked = params.get("transport")?.toLowerCase();
   return asked === "tcp" || asked === "tls" ? asked : "udp";

@@ -70,7 +70,7 @@ export function splitOutside(text: string, separator: string): string[] {
 }
 
 /** Takes the quotes of a quoted text off. */
-export function unquoted(text: string): string {
+function unquoted(text: string): string {
   return text.startsWith('"') && text.endsWith('"') && text.length >= 2
     ? text.slice(1, -1).replace(/\\(.)/g, "$1")
     : text;

@@ -1,0 +1,184 @@
+import { describe, expect, it } from "vitest";
+import { readAccounts } from "../../plugins/sip/accounts.ts";
+import { answerChallenge, createDoorkeeper } from "../../plugins/sip/agent/digest.ts";
+import { all, readMessage, writeMessage } from "../../plugins/sip/agent/message.ts";
+import { createFrames } from "../../plugins/sip/agent/stream-frames.ts";
+import { readAddress, readUri, writeUri } from "../../plugins/sip/agent/uri.ts";
+import { provesSound, readReports } from "../../plugins/sip/media/rtcp.ts";
+import { readAnswer } from "../../plugins/sip/media/sdp.ts";
+import { createPace } from "../../plugins/sip/pace.ts";
+import { createFakeClock } from "../support/fake-clock.ts";
+
+const HEAD = [
+  "OPTIONS sip:a@127.0.0.1 SIP/2.0",
+  "v: SIP/2.0/UDP 10.0.0.1;branch=z9hG4bK1, SIP/2.0/TCP 10.0.0.2;branch=z9hG4bK2",
+  'f: "A, <b>" <sip:a@h>;tag=1',
+  "t: <sip:b@h>",
+  "i: 1@h",
+  "CSeq: 1 OPTIONS",
+];
+const bytesOf = (...lines: string[]): Buffer => Buffer.from(`${lines.join("\r\n")}\r\n\r\n`);
+/** Challenge, request and answers of RFC 7616 §3.9.1. */
+const RFC = {
+  challenge: (algorithm: string) =>
+    `Digest realm="http-auth@example.org", qop="auth, auth-int", algorithm=${algorithm}, ` +
+    'nonce="7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v", opaque="FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS"',
+  request: { method: "GET", uri: "/dir/index.html" },
+  who: { user: "Mufasa", password: "Circle of Life" },
+  cnonce: "f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ",
+  md5: "8ca523f5e9506fed4657c9700eebdbec",
+  sha256: "753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1",
+};
+
+describe("messages of SIP", () => {
+  it("are read with short names and several values in a line, and written as they were", () => {
+    const message = readMessage(bytesOf(...HEAD));
+    expect(message).toMatchObject({ kind: "request", method: "OPTIONS" });
+    if (!message) return;
+    expect(all(message, "Via")).toHaveLength(2);
+    expect(all(message, "From")).toHaveLength(1);
+    expect(readMessage(writeMessage(message))?.headers.slice(0, 5)).toEqual(message.headers);
+    expect(writeUri(readUri("sip:a@H:5070;transport=tcp;lr") ?? fail())).toBe("sip:a@h:5070;transport=tcp;lr");
+    expect(readAddress("<sip:a@h;lr>;expires=60")?.params.get("expires")).toBe("60");
+  });
+
+  it.each([
+    ["nothing", ""],
+    ["no end of its head", HEAD.join("\r\n")],
+    ["no Via", bytesOf(...HEAD.filter((line) => !line.startsWith("v:")))],
+    ["two Call-IDs", bytesOf(...HEAD, "Call-ID: 2")],
+    ["another method in CSeq", bytesOf(...HEAD.slice(0, -1), "CSeq: 1 BYE")],
+    ["a CSeq that is too large", bytesOf(...HEAD.slice(0, -1), "CSeq: 4294967296 OPTIONS")],
+    ["more body than there is", bytesOf(...HEAD, "l: 5")],
+    ["a length below nothing", bytesOf(...HEAD, "Content-Length: -1")],
+    ["too many headers", bytesOf(...HEAD, ...Array.from({ length: 200 }, () => "X: 1"))],
+    ["too long a head", bytesOf(...HEAD, `X: ${"a".repeat(17_000)}`)],
+    ["a header without a name", bytesOf(...HEAD, ": 1")],
+    ["another protocol", bytesOf("GET / HTTP/1.1", "Host: a")],
+  ])("are not read with %s", (_what, bytes) => {
+    expect(readMessage(Buffer.from(bytes))).toBeNull();
+  });
+
+  it("are read in a moment, or not at all, whatever is in them", () => {
+    const begin = process.hrtime.bigint();
+    for (const sign of ['"', "<", ";", ",", " ", "\t", "\\", "=", "a:", "\r\n "]) {
+      const many = sign.repeat(Math.floor(15_000 / sign.length));
+      readMessage(bytesOf(...HEAD, `Contact: ${many}`));
+      readMessage(Buffer.from(many + many));
+      readAddress(many);
+      readUri(`sip:${many}`);
+      readAnswer(`m=audio ${many}`);
+      answerChallenge([`Digest ${many}`], RFC.request, RFC.who, "c");
+    }
+    let seed = 1;
+    for (let run = 0; run < 2_000; run++) {
+      const bytes = bytesOf(...HEAD);
+      for (let change = 0; change < 8; change++) {
+        seed = (seed * 48_271) % 2_147_483_647;
+        bytes[seed % bytes.length] = seed >> 8;
+      }
+      const message = readMessage(bytes);
+      if (message) writeMessage(message);
+      readReports(bytes);
+    }
+    expect(Number(process.hrtime.bigint() - begin) / 1e6).toBeLessThan(10_000);
+  });
+
+  it("are cut out of a stream wherever it is torn, and the stream ends with what is none", () => {
+    const whole = Buffer.concat([bytesOf(...HEAD, "l: 0"), Buffer.from("\r\n\r\n"), bytesOf(...HEAD, "l: 0")]);
+    const frames = createFrames();
+    const heard = [...whole].map((byte) => frames.push(Buffer.of(byte)));
+    expect(heard.flatMap((each) => each?.messages ?? [])).toHaveLength(2);
+    expect(frames.push(bytesOf(...HEAD))).toBeNull();
+    expect(frames.push(whole)).toBeNull();
+  });
+});
+
+describe("names and passwords of SIP", () => {
+  it.each([
+    ["MD5", RFC.md5],
+    ["SHA-256", RFC.sha256],
+  ])("are proven by %s as in the standard's example", (algorithm, response) => {
+    const answer = answerChallenge([RFC.challenge(algorithm)], RFC.request, RFC.who, RFC.cnonce);
+    expect(answer).toContain(`response="${response}"`);
+  });
+
+  it("are proven by the stronger of two ways, and not at all by one that is not known", () => {
+    const both = [RFC.challenge("MD5"), RFC.challenge("SHA-256")];
+    expect(answerChallenge(both, RFC.request, RFC.who, RFC.cnonce)).toContain(RFC.sha256);
+    expect(answerChallenge([RFC.challenge("SHA-1")], RFC.request, RFC.who, RFC.cnonce)).toBeNull();
+  });
+
+  it("let in who knows the password, once for each proof and while the challenge is fresh", () => {
+    const clock = createFakeClock();
+    const passwordOf = (user: string): string | null => (user === "gym" ? "right" : null);
+    const door = createDoorkeeper({
+      ...{ realm: "school", key: Buffer.alloc(32, 1), now: () => clock.now(), passwordOf },
+      algorithms: ["SHA-256", "MD5"],
+    });
+    const request = { method: "REGISTER", uri: "sip:school" };
+    const { ask = [] } = door.check([], request);
+    expect(ask).toHaveLength(2);
+    const prove = (password: string): string[] => [answerChallenge(ask, request, { user: "gym", password }, "c") ?? ""];
+    expect(door.check(prove("wrong"), request).user).toBeUndefined();
+    expect(door.check(prove("right"), { ...request, uri: "sip:other" }).user).toBeUndefined();
+    expect(door.check(prove("right"), request).user).toBe("gym");
+    expect(door.check(prove("right"), request).ask?.[0]).toContain("stale=true");
+    const later = door.check([], request).ask ?? [];
+    clock.tick(301_000);
+    const late = [answerChallenge(later, request, { user: "gym", password: "right" }, "c") ?? ""];
+    expect(door.check(late, request).ask?.[0]).toContain("stale=true");
+  });
+
+  it("are read from lines, and a bad line is named without what it holds", () => {
+    const { accounts, faults } = readAccounts("gym:p:1 2\nphone 214:x\n\nsecret-without-name\ngym:again");
+    expect([...accounts.values()]).toEqual([
+      { user: "gym", password: "p:1 2", type: "speakers" },
+      { user: "214", password: "x", type: "phones" },
+    ]);
+    expect(faults).toEqual(["accounts: line 4 is no name:password", "accounts: line 5 repeats a name"]);
+  });
+});
+
+describe("sound of SIP", () => {
+  it("is sent to one machine that takes it, and to nobody else", () => {
+    const answer = (address: string, media: string): string =>
+      `v=0\r\nc=IN IP4 ${address}\r\nt=0 0\r\nm=audio ${media}\r\n`;
+    expect(readAnswer(answer("10.0.0.7", "4000 RTP/AVP 0 101")).media).toEqual({ address: "10.0.0.7", port: 4_000 });
+    expect(readAnswer(answer("10.0.0.7", "0 RTP/AVP 0")).fault).toMatch(/no sound/);
+    expect(readAnswer(answer("10.0.0.7", "4000 RTP/AVP 8")).fault).toMatch(/G\.711/);
+    for (const address of ["0.0.0.0", "239.1.2.3", "host", "255.255.255.255"])
+      expect(readAnswer(answer(address, "4000 RTP/AVP 0")).fault).toMatch(/address/);
+  });
+
+  it("is proven by a report on this very stream that packets of it came", () => {
+    const report = Buffer.alloc(32);
+    report.writeUInt32BE(0x81c90007, 0);
+    report.writeUInt32BE(77, 8);
+    report.writeUInt32BE(1_000, 16);
+    expect(provesSound(readReports(report), 77)).toBe(true);
+    expect(provesSound(readReports(report), 78)).toBe(false);
+    report[12] = 255;
+    expect(provesSound(readReports(report), 77)).toBe(false);
+    expect(readReports(report.subarray(0, 31))).toEqual([]);
+  });
+
+  it("begins at a pace, the most urgent first", () => {
+    const clock = createFakeClock();
+    const pace = createPace(clock, 200);
+    const started: number[] = [];
+    for (let n = 0; n < 500; n++) pace.add(5, () => started.push(n));
+    pace.add(0, () => started.push(-1));
+    expect(started.length).toBeLessThan(10);
+    clock.tick(1_000);
+    expect(started.length).toBeGreaterThan(190);
+    expect(started.length).toBeLessThan(212);
+    expect(started.indexOf(-1)).toBeLessThan(10);
+    clock.tick(2_000);
+    expect(started).toHaveLength(501);
+  });
+});
+
+function fail(): never {
+  throw new Error("not read");
+}

@@ -1,0 +1,81 @@
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+
+/** A SIP device on loopback that does what it is told to. */
+export interface ScriptedSpeaker {
+  readonly uri: string;
+  /** Methods of the requests so far, repetitions left out. */
+  readonly asked: readonly string[];
+  /** Resolves when it has been asked so many times in all. */
+  came(count: number): Promise<void>;
+  /** Ends the call that it took last. */
+  hangUp(): void;
+  close(): Promise<void>;
+}
+
+/** Answers every INVITE with the next of these statuses, 200 once they are used up; 0 stays silent. */
+export async function openSpeaker(...statuses: number[]): Promise<ScriptedSpeaker> {
+  const socket = createSocket("udp4").bind(0, "127.0.0.1");
+  await once(socket, "listening");
+  const { port } = socket.address();
+  const asked: string[] = [];
+  const seen = new Map<string, number>();
+  const waiting = new Set<() => void>();
+  let last: { invite: string; from: number } | null = null;
+  const field = (message: string, name: string): string =>
+    new RegExp(`^${name}: (.*?)\r?$`, "m").exec(message)?.[1] ?? "";
+
+  socket.on("message", (bytes, from) => {
+    const request = bytes.toString("utf8");
+    const [method = ""] = request.split(" ", 1);
+    if (method.startsWith("SIP/")) return;
+    const branch = `${method} ${field(request, "Via")}`;
+    const isNew = !seen.has(branch);
+    if (isNew) asked.push(method);
+    const status = method === "INVITE" ? (seen.get(branch) ?? statuses.shift() ?? 200) : 200;
+    seen.set(branch, status);
+    for (const look of waiting) look();
+    if (method === "ACK" || status === 0) return;
+    const isTaken = method === "INVITE" && status === 200;
+    if (isTaken) last = { invite: request, from: from.port };
+    const to = field(request, "To");
+    const lines = [
+      `SIP/2.0 ${status} Scripted`,
+      ...["Via", "From", "Call-ID", "CSeq"].map((name) => `${name}: ${field(request, name)}`),
+      `To: ${to.includes(";tag=") ? to : `${to};tag=device`}`,
+      `Contact: <sip:device@127.0.0.1:${port}>`,
+      ...(isTaken ? ["Content-Type: application/sdp"] : []),
+    ];
+    const body = isTaken ? `v=0\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio ${port} RTP/AVP 0\r\n` : "";
+    socket.send([...lines, `Content-Length: ${body.length}`, "", body].join("\r\n"), from.port, from.address);
+  });
+  return {
+    uri: `sip:device@127.0.0.1:${port}`,
+    asked,
+    came: (count) =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          if (asked.length < count) return;
+          waiting.delete(look);
+          resolve();
+        };
+        waiting.add(look);
+        look();
+      }),
+    hangUp() {
+      if (!last) throw new Error("there is no call");
+      const { invite, from } = last;
+      const lines = [
+        `BYE sip:carillon@127.0.0.1:${from} SIP/2.0`,
+        `Via: SIP/2.0/UDP 127.0.0.1:${port};branch=z9hG4bKbye${seen.size}`,
+        `From: ${field(invite, "To")};tag=device`,
+        `To: ${field(invite, "From")}`,
+        `Call-ID: ${field(invite, "Call-ID")}`,
+        "CSeq: 1 BYE",
+        "Content-Length: 0",
+      ];
+      socket.send([...lines, "", ""].join("\r\n"), from, "127.0.0.1");
+    },
+    close: () => new Promise((resolve) => socket.close(() => resolve())),
+  };
+}
