@@ -2,6 +2,7 @@ import { lookup } from "node:dns/promises";
 import { isIPv4 } from "node:net";
 import type { SipUri } from "./uri.ts";
 
+/** How messages travel. */
 export type Protocol = "udp" | "tcp" | "tls";
 
 /** The next machine on a message's way. */

@@ -21,6 +21,7 @@ export interface SipResponse {
   body: string;
 }
 
+/** A request or a response. */
 export type SipMessage = SipRequest | SipResponse;
 
 /** own choice: no device has reason to send more, and whoever sends more is not listened to */
