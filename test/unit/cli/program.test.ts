@@ -163,9 +163,7 @@ describe("settings", () => {
     writeFileSync(file, `plugins: {ip-phnes: {}, ip-phones: {${listen}}, multicast-zones: {${listen}}}\n`);
     const { exitCode, out, err } = await runCommand(["settings", "check", file]);
     expect([exitCode, out]).toEqual([EXIT.settings, []]);
-    expect(err[0]).toContain(
-      "plugins.ip-phnes: no such plugin; there are email, http-input, ip-phones, mqtt-input, multicast-zones, sms",
-    );
+    expect(err[0]).toMatch(/plugins\.ip-phnes: no such plugin; there are .*ip-phones, .*multicast-zones, .*sip, sms/);
     expect(err[0]).toContain("plugins.ip-phones.listen.auht: no such port; there are auth");
     expect(err[0]).toContain("plugins.multicast-zones.listen.auht: no such port; it has none");
     const example = fileURLToPath(new URL("../../../config/carillon.example.yaml", import.meta.url));
