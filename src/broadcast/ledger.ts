@@ -1,9 +1,9 @@
 import type { Clock, Timer } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Store, Transaction } from "../store/store.ts";
-import type { Delivery } from "./delivery.ts";
+import type { Counted, Delivery } from "./delivery.ts";
 import { APPLIANCES } from "./providers.ts";
-import { type Counted, countSending } from "./sendings.ts";
+import { countSending } from "./sendings.ts";
 import { laneOf } from "./stage.ts";
 
 /** Writes what is known of deliveries: many changes fold into one transaction. @source interfaces.md, The plugin's door */
