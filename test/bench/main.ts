@@ -13,6 +13,7 @@ import { groupMembers } from "./rows/group-members.ts";
 import { livePage } from "./rows/live-page.ts";
 import { phonePush } from "./rows/phone-push.ts";
 import { reading } from "./rows/reading.ts";
+import { catchUp } from "./rows/replication.ts";
 import { rtpPacing } from "./rows/rtp-pacing.ts";
 import { startAndMemory } from "./rows/start-and-memory.ts";
 import { type Measured, tableOf, writeResults } from "./table.ts";
@@ -26,6 +27,7 @@ const ROWS: readonly Row[] = [
   rtpPacing,
   bells,
   groupMembers,
+  catchUp,
   startAndMemory,
   livePage,
 ];

@@ -1,0 +1,191 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { listAll } from "../../../src/cli/api-client.ts";
+import { createDice, type Dice } from "../../sim/dice.ts";
+import { type Ears, listen, type Stretch } from "./ears.ts";
+import { type Member, type Members, openMembers } from "./members.ts";
+import { createField } from "./own-network.ts";
+
+/** What the kills led to. */
+export interface CoverRun {
+  kills: number;
+  bells: number;
+  missed: number;
+  /** Bells of which more was heard than one appliance sounds, by what explains it. */
+  doubledAfterFirstPacket: number;
+  doubledInPartition: number;
+  /** Longest time without sound: from a bell's moment, or from the kill that cut it off, ms. */
+  takeoverMaxMs: number;
+  /** Each promise that was broken, in words. */
+  broken: string[];
+}
+
+const ZONE = { group: "239.211.1.1", port: 20_480 };
+/** What `class-change1` lasts. */
+const BELL_MS = 1_600;
+const SLACK_MS = 150;
+/** A bell is made this long before its time. */
+const AHEAD_MS = 14_000;
+/** Kills fall into this time around a bell's. */
+const [EARLIEST_MS, LATEST_MS] = [-6_000, 2_500];
+/** From then on a bell has been heard, or was missed. */
+const OVER_MS = 12_000;
+const CUT_MS = { from: -8_000, to: 8_000 };
+const TAKEOVER_MS = 5_000;
+const READY_MS = 60_000;
+
+/** Kills the appliance that acts around the moment of a bell `kills` times, every fifth time in a partition; ffmpeg hears the bells. */
+export async function killActing(kills: number, seed: number, say: (progress: string) => void): Promise<CoverRun> {
+  const folder = mkdtempSync(join(tmpdir(), "carillon-cover-"));
+  const field = createField();
+  const run: CoverRun = {
+    ...{ kills: 0, bells: 0, missed: 0, doubledAfterFirstPacket: 0, doubledInPartition: 0, takeoverMaxMs: 0 },
+    broken: [],
+  };
+  try {
+    const members = await openMembers({ field, folder, faketime: null });
+    const ears = await listen(ZONE, field.own, folder);
+    try {
+      const bell = await makeBell(members);
+      const dice = createDice(seed);
+      while (run.kills < kills) judge(await killAround(members, ears, bell, dice, run.kills % 5 === 4), run, say);
+    } finally {
+      ears.close();
+      await members.end();
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  return run;
+}
+
+interface Bell {
+  activationGroupId: string;
+  /** Makes the bell ring once, at `at`. */
+  ring(at: number): Promise<string>;
+}
+
+/** One zone that both appliances serve, in an activation group of both. */
+async function makeBell({ hub, sites }: Members): Promise<Bell> {
+  const make = async (path: string, body: Record<string, unknown>, at = hub): Promise<string> =>
+    (await at.api.post<{ id: string }>(path, body)).id;
+  for (const site of sites) {
+    const { extensionId, endpointId } = site.first;
+    const attributes = { Group: ZONE.group, Port: String(ZONE.port), Codec: "PCMU", TTL: "4" };
+    const zone = { type: "speakers", deviceIdentifier: "zone:hall", description: "Hall", attributes };
+    await make(`/extensions/${extensionId}/endpoints/${endpointId}/devices`, zone, site);
+  }
+  const members = { filterType: "REJECT", additionIds: ["zone:hall"] };
+  const endpointIds = sites.map(({ first }) => first.endpointId);
+  const activationGroupId = await make("/activation-groups", { name: "Hall", priority: 1, endpointIds, ...members });
+  const group = await make("/device-groups", { name: "Hall", ...members });
+  const template = { name: "Bell", subject: "Bell", alertTone: "class-change1" };
+  const messageTemplateId = await make("/message-templates", template);
+  return {
+    activationGroupId,
+    async ring(at) {
+      const time = new Date(at).toISOString();
+      const entries = [{ time: time.slice(11, 19), messageTemplateId, deviceGroupIds: [group] }];
+      const ringListId = await make("/ring-lists", { name: time, entries });
+      const days = [0, 1, 2, 3, 4, 5, 6].map((entryNum) => ({ entryNum, ringListId }));
+      const span = { startDate: time.slice(0, 10), endDate: time.slice(0, 10), timeZone: "Etc/UTC", numWeeks: 1 };
+      return make("/bell-schedules", { name: time, ...span, bellScheduleEntries: days });
+    },
+  };
+}
+
+/** A bell around which the acting appliance was killed. */
+interface Killed {
+  at: number;
+  killedAt: number;
+  acting: string;
+  inPartition: boolean;
+  heard: Stretch[];
+  logs: string;
+}
+
+async function killAround(members: Members, ears: Ears, bell: Bell, dice: Dice, inPartition: boolean): Promise<Killed> {
+  const { sites } = members;
+  const acting = await ready(sites, bell.activationGroupId);
+  const at = Math.ceil((Date.now() + AHEAD_MS) / 1_000) * 1_000;
+  const schedule = await bell.ring(at);
+  await Promise.all(sites.map((site) => planned(site, schedule)));
+  const killAt = at + EARLIEST_MS + dice.below(LATEST_MS - EARLIEST_MS);
+  const lines = (["lan", "wan"] as const).map((network) => acting.place.line(network));
+  if (inPartition) {
+    await until(at + CUT_MS.from);
+    for (const line of lines) line.cut();
+  }
+  await until(killAt);
+  const killedAt = Date.now();
+  await acting.end("SIGKILL");
+  await until(at + CUT_MS.to);
+  for (const line of lines) line.heal();
+  await until(at + OVER_MS);
+  await acting.start();
+  const heard = ears.heard().filter(({ from }) => from > at - 2_000);
+  return { at, killedAt, acting: acting.name, inPartition, heard, logs: sites.map((site) => site.log()).join("\n") };
+}
+
+const until = (moment: number): Promise<void> => pause(Math.max(0, moment - Date.now()));
+
+interface Status {
+  activationGroupIds: string[];
+  peers: string[];
+}
+
+/** Waits until both hear each other and agree on who acts; gives that one. */
+async function ready(sites: Members["sites"], groupId: string): Promise<Member> {
+  const limit = performance.now() + READY_MS;
+  while (performance.now() < limit) {
+    const all = await Promise.all(sites.map((site) => statusOf(site).catch(() => null)));
+    const acting = sites.filter((_, at) => all[at]?.activationGroupIds.includes(groupId));
+    if (all.every((status) => status?.peers.length === 1) && acting.length === 1) return acting[0] as Member;
+    await pause(200);
+  }
+  throw new Error(`the appliances did not agree on who acts within ${READY_MS} ms`);
+}
+
+async function statusOf({ api, first }: Member): Promise<Status> {
+  return api.get<Status & Record<string, unknown>>(
+    `/extensions/${first.extensionId}/endpoints/${first.endpointId}/failover-status`,
+  );
+}
+
+async function planned({ api, name }: Member, schedule: string): Promise<void> {
+  const limit = performance.now() + AHEAD_MS;
+  while (performance.now() < limit) {
+    const rings = await listAll<{ state: string }>(api, `/bell-schedules/${schedule}/rings`).catch(() => []);
+    if (rings.some(({ state }) => state === "planned")) return;
+    await pause(100);
+  }
+  throw new Error(`${name} did not know of the bell in time`);
+}
+
+function judge(killed: Killed, run: CoverRun, say: (progress: string) => void): void {
+  const { at, killedAt, heard, acting, inPartition } = killed;
+  run.kills += 1;
+  run.bells += 1;
+  const shown = heard.map(({ from, ms }) => `${from - at} ms for ${Math.round(ms)}`).join(", ");
+  const told = `${acting} killed at ${killedAt - at} ms${inPartition ? " in a partition" : ""}; heard at ${shown || "never"}`;
+  say(`${run.kills}: ${told}`);
+  const [first, ...again] = heard;
+  if (!first) {
+    run.missed += 1;
+    run.broken.push(`missed: ${told}`);
+    say(killed.logs.slice(-8_000));
+    return;
+  }
+  const isCut = killedAt >= first.from && first.ms < BELL_MS - SLACK_MS;
+  const next = again[0];
+  const waited = isCut ? (next ? next.from - killedAt : Number.POSITIVE_INFINITY) : first.from - at;
+  if (waited > TAKEOVER_MS) run.broken.push(`taken over after ${waited} ms: ${told}`);
+  else run.takeoverMaxMs = Math.max(run.takeoverMaxMs, waited);
+  const total = heard.reduce((sum, { ms }) => sum + ms, 0);
+  if (total <= BELL_MS + SLACK_MS && again.length === 0) return;
+  if (inPartition) run.doubledInPartition += 1;
+  else if (killedAt >= first.from) run.doubledAfterFirstPacket += 1;
+  else run.broken.push(`doubled for no reason: ${told}`);
+}
