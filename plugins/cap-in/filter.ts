@@ -65,7 +65,7 @@ export function inputOf(alert: Alert, feed: Followed, here: readonly OwnArea[] |
 }
 
 /** Names an alert among all of the world. @source CAP 1.2 §3.2.1: identifier, sender, sent */
-export function keyOf({ identifier, sender, sent }: Alert): string {
+function keyOf({ identifier, sender, sent }: Alert): string {
   return eventKey("cap", `${sender},${identifier},${sent}`);
 }
 
