@@ -72,6 +72,20 @@ export function createSampleRows(api: () => ApiFixture, table: SampleTable, give
     return Object.fromEntries(parents.filter((entry): entry is [string, string] => entry[1] !== undefined));
   }
 
+  /** The row that others refer to; what it lies in is known then, too. */
+  async function knownRow(name: string): Promise<string> {
+    const found = known.get(name);
+    if (found) return found;
+    const resource = createCatalogue(api().declarations).byName(name);
+    for (const param of resource.paths.length > 0 && !given[name] ? pathParams(canonicalPath(resource)) : []) {
+      const field = resource.fields[param];
+      if (field?.kind === "ref") await knownRow(field.to);
+    }
+    const id = await newRow(resource, knownParents(resource));
+    known.set(name, id);
+    return id;
+  }
+
   async function placeOf(path: ResourcePath, resource: AnyResource, known: Record<string, string>): Promise<Place> {
     const catalogue = createCatalogue(api().declarations);
     const owner = path.through ? catalogue.byName(path.through.resource) : resource;
@@ -91,8 +105,7 @@ export function createSampleRows(api: () => ApiFixture, table: SampleTable, give
     for (const field of Object.values(resource.fields)) {
       if ((field.kind !== "ref" && field.kind !== "many") || field.readOnly || !catalogue.has(field.to)) continue;
       if (options.requiredOnly && !field.required) continue;
-      const target = catalogue.byName(field.to);
-      if (!known.has(field.to)) known.set(field.to, await newRow(target, knownParents(target)));
+      await knownRow(field.to);
     }
     for (const name of Object.keys(resource.fields)) {
       const fixed = table[`${resource.name}.${name}`];
