@@ -168,6 +168,12 @@ function ofHub(link: HubLink, desk: LinkDesk): Linking {
     orders: {
       /** `{endpoint?}` -> `{code, until}`. */
       "link.code": ({ endpoint }) => link.offer(typeof endpoint === "string" ? endpoint : null),
+      /** `{endpoint}` -> null. */
+      "link.revoke": async ({ endpoint }) => {
+        if (typeof endpoint !== "string") throw requiredValue("endpoint");
+        await link.revoke(endpoint);
+        return null;
+      },
       /** `{}` -> ids of the appliances whose link stands. */
       "link.status": async () => ({ connected: link.connected() }),
     },

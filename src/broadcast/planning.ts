@@ -157,6 +157,8 @@ export interface ReopenNeeds {
   troubles: ProviderTroubles;
   providers: Providers;
   elsewhere: ActivatedElsewhere;
+  /** What carries messages to other appliances; null where nothing does. */
+  carrier: string | null;
   /** Rows that ended before are opened; epoch ms. */
   before: number;
 }
@@ -180,15 +182,21 @@ export function reopenDeviceDeliveries(
   const { ours, troubles, elsewhere, before } = needs;
   return tx.run(
     `WITH ${TROUBLES}, ${ELSEWHERE},
-     seen AS (
-       SELECT l.pk AS row, d.provider AS carrier, ${verdict(ACTING, row)}
+     judged AS (
+       SELECT l.pk AS row, d.provider, ${verdict(ACTING, row)}, iif(l.endpoint_pk <> ?, ?, NULL) AS carried
        FROM deliveries l JOIN devices d ON d.pk = l.device_pk
        WHERE l.pk IN (${ENDED_SHORT} AND device_pk IS NOT NULL LIMIT ?)
+     ),
+     seen AS (
+       SELECT row, skipped, coalesce(carried, provider) AS carrier, iif(carried IS NULL, failed, NULL) AS failed
+       FROM judged
      )
      UPDATE deliveries ${OPEN_AGAIN} FROM seen WHERE pk = seen.row`,
     troubles,
     JSON.stringify(elsewhere),
     ours,
+    ours,
+    needs.carrier,
     row.pk,
     before,
     most,

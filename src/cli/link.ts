@@ -14,7 +14,7 @@ interface EnrolOptions {
   authority?: string;
 }
 
-/** `carillon link code | enrol | status | leave`: the link between an appliance and the cloud; their daemons run. */
+/** `carillon link code | enrol | status | revoke | leave`: the link between an appliance and the cloud; their daemons run. */
 export function addLink(program: Command, terminal: Terminal): void {
   const link = program
     .command("link")
@@ -28,6 +28,16 @@ export function addLink(program: Command, terminal: Terminal): void {
   addCode(link, terminal);
   addEnrol(link, terminal);
   addStatus(link, terminal);
+  link
+    .command("revoke")
+    .description("At the cloud: take an appliance's key away. Its link ends; it must be enrolled anew.")
+    .requiredOption("--data <dir>", "the cloud's data")
+    .requiredOption("--endpoint <id>", "the appliance")
+    .addHelpText("after", "\nExample:\n  carillon link revoke --data cloud --endpoint 0199…")
+    .action(async ({ data, endpoint }: { data: string; endpoint: string }) => {
+      await order(data, "link.revoke", { endpoint });
+      terminal.out(`The appliance ${endpoint} is not trusted any more.`);
+    });
   link
     .command("leave")
     .description("Make the appliance stand alone again; its rows stay as they are. The daemon starts anew.")

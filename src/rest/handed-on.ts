@@ -1,13 +1,11 @@
 import qs from "qs";
 import type { Principal } from "../access/principal.ts";
 import { OwnedElsewhere, UpstreamError } from "../base/errors.ts";
-import type { HandedBack, HandedOn } from "../replication/link/site-link.ts";
+import type { HandedOn } from "../replication/link/site-link.ts";
 import type { Answer } from "./action.ts";
 import type { RawBody } from "./body.ts";
 import type { Incoming } from "./incoming.ts";
-
-/** Hands a request on to the cloud; null when that can't be reached. */
-export type HandOn = (request: HandedOn) => Promise<HandedBack | null>;
+import type { ApiNeeds } from "./needs.ts";
 
 /** A request that was judged here and may be the cloud's. */
 export interface Handed {
@@ -28,7 +26,11 @@ const TOKEN = "access_token";
  * Carries a request out; where that meets rows that only the cloud changes, the cloud does it and gives the answer. Without a link,
  * and for uploads, it stays refused. Throws UpstreamError `outcome-unknown` when the cloud did not answer.
  */
-export async function orHandedOn(run: () => Promise<Answer>, handed: Handed, handOn: HandOn): Promise<Answer> {
+export async function orHandedOn(
+  run: () => Promise<Answer>,
+  handed: Handed,
+  handOn: ApiNeeds["handOn"],
+): Promise<Answer> {
   try {
     return await run();
   } catch (error) {

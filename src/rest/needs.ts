@@ -28,12 +28,12 @@ import type { Runs } from "../operations/runs.ts";
 import type { SettingsReport } from "../operations/settings-report.ts";
 import type { EventStream } from "../outbound/event-stream.ts";
 import type { ConfigFields, PluginRequest, PluginResponse } from "../plugin-api/index.ts";
+import type { HandedBack, HandedOn } from "../replication/link/site-link.ts";
 import type { LinkDesk } from "../replication/view/link-desk.ts";
 import type { Scenarios } from "../scenarios/scenarios.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { By, Store } from "../store/store.ts";
-import type { HandOn } from "./handed-on.ts";
 
 /** The set-up of a new appliance in the browser. */
 export interface FirstRun {
@@ -103,8 +103,8 @@ export interface ApiNeeds {
   failover(endpointId: string): FailoverStatus;
   /** Links to other daemons of the organisation. */
   link: LinkDesk;
-  /** Has the cloud do what only it may. */
-  handOn: HandOn;
+  /** Has the cloud do what only it may; null when it can't be reached. */
+  handOn(request: HandedOn): Promise<HandedBack | null>;
   /** Where URLs that users name may lead. */
   policy: AddressPolicy;
   scenarios: Scenarios;

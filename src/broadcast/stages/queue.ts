@@ -60,7 +60,7 @@ export const queue: Stage = {
 async function queueDevices(row: NotificationRow, needs: StageNeeds, lane: Lane): Promise<void> {
   const ours = endpointKey(needs.store, needs.endpointId());
   const troubles = troublesOfProviders(needs.store, needs.providers, row);
-  const carrier = needs.providers.state(APPLIANCES) === "running" ? APPLIANCES : null;
+  const carrier = carrierOf(needs);
   await writeInSlices(needs, lane, (tx, most) => {
     const range = nextTargets(tx, row.pk, 0, most);
     if (!range) return 0;
@@ -70,12 +70,18 @@ async function queueDevices(row: NotificationRow, needs: StageNeeds, lane: Lane)
   });
 }
 
+/** What carries messages to the appliances of a cloud. */
+function carrierOf({ providers }: StageNeeds): string | null {
+  return providers.state(APPLIANCES) === "running" ? APPLIANCES : null;
+}
+
 /** The rows of what a settled message had not reached; what it had reached stays as it is. */
 async function reopenRows(row: NotificationRow, before: number, needs: StageNeeds, lane: Lane): Promise<void> {
   const { store, providers } = needs;
   const ours = endpointKey(store, needs.endpointId());
   const elsewhere = await needs.activations.elsewhere(missedDevices(store, row, before));
-  const given = { ours, troubles: troublesOfProviders(store, providers, row), providers, elsewhere, before };
+  const troubles = troublesOfProviders(store, providers, row);
+  const given = { ours, troubles, providers, elsewhere, carrier: carrierOf(needs), before };
   await writeInSlices(needs, lane, (tx, most) => reopenDeviceDeliveries(tx, row, most, given));
   await writeInSlices(needs, lane, (tx, most) => reopenUserDeliveries(tx, row, most, given));
   await writeInSlices(needs, lane, (tx, most) => reopenGroupDeliveries(tx, row, most, given));

@@ -1,11 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { NotificationRow } from "../../../src/broadcast/compose.ts";
 import { progressOverTime } from "../../../src/broadcast/progress.ts";
+import { APPLIANCES } from "../../../src/broadcast/providers.ts";
 import deliveries from "../../../src/resources/broadcasts/deliveries.ts";
 import notificationActivities from "../../../src/resources/broadcasts/notification-activities.ts";
 import notifications from "../../../src/resources/broadcasts/notifications.ts";
 import collaborationGroups from "../../../src/resources/collaboration/collaboration-groups.ts";
 import devices from "../../../src/resources/devices/devices.ts";
+import endpoints from "../../../src/resources/devices/endpoints.ts";
 import extensions from "../../../src/resources/devices/extensions.ts";
 import { type AirFixture, openScene, type Scene, sounding } from "./air-fixture.ts";
 import type { BroadcastFixture } from "./broadcast-fixture.ts";
@@ -95,6 +97,23 @@ describe("retry", () => {
     await retry(id);
     expect(asked()).toEqual(["Office", "Gym", "Gym"]);
     expect(air.ledger(id)).toEqual({ [office.id]: "accepted", [gym.id]: "accepted" });
+  });
+
+  it("reaches devices of another appliance by the link, once there is one", async () => {
+    const { extensionId } = fixture.store.find(devices, { deviceIdentifier: THREE }, 1)[0] ?? { extensionId: "" };
+    const other = await fixture.store.create(endpoints, { extensionId, name: "Annex" }, fixture.by);
+    await fixture.store.write(
+      (tx) => void tx.run("UPDATE devices SET endpoint_pk = ? WHERE device_identifier = ?", other.pk, THREE),
+    );
+    air.channels.states.set(APPLIANCES, "absent");
+    const id = await settled();
+    expect(air.ledger(id)[THREE]).toBe("failed");
+    air.channels.states.set(APPLIANCES, "running");
+    const before = asked().length;
+    await retry(id);
+    expect(asked(before)).toEqual([THREE]);
+    const [carried] = fixture.store.find(deliveries, { notificationId: id, endpointId: other.id }, 1);
+    expect(carried).toMatchObject({ provider: APPLIANCES, attempt: 1, reason: null });
   });
 
   it("leaves out what has been deleted meanwhile", async () => {
