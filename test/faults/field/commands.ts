@@ -25,7 +25,7 @@ const USEFUL_MS = { emergency: 15 * 60_000, routine: 2 * 60_000 } as const;
 /** Messages that don't wait long. */
 const SHORT_S = 15;
 /** What `chime` lasts; ms. */
-export const CHIME_MS = 1_500;
+const CHIME_MS = 1_500;
 
 /** Makes `count` zones at an appliance; the cloud may need a moment to know them. */
 export async function makeZones(site: Member, network: number, count: number): Promise<Zone[]> {
