@@ -35,7 +35,8 @@ export const linkDe: Readonly<Record<keyof typeof linkEn, string>> = {
   "cloud.code": "Code",
   "cloud.code-hint": "Etwa 7K3Q-F9XM-2TAB",
   "cloud.mode": "Was aus dem wird, was hier ist",
-  "cloud.mode-join": "Die Organisation hat schon Eigenes: Was hier ist, bleibt hier, unter anderem Namen und ausgeschaltet.",
+  "cloud.mode-join":
+    "Die Organisation hat schon Eigenes: Was hier ist, bleibt hier, unter anderem Namen und ausgeschaltet.",
   "cloud.mode-adopt": "Die Organisation ist leer: Was hier ist, wird ihres.",
   "cloud.authority": "Stelle, die das Zertifikat der Cloud ausstellt (PEM)",
   "cloud.authority-hint": "Nur, wenn es keine öffentliche Stelle ausgestellt hat.",

@@ -32,7 +32,8 @@ export const linkEn = {
   "cloud.code": "Code",
   "cloud.code-hint": "Such as 7K3Q-F9XM-2TAB",
   "cloud.mode": "What becomes of what is here",
-  "cloud.mode-join": "The organisation has its own already: what is here stays here, under another name and switched off.",
+  "cloud.mode-join":
+    "The organisation has its own already: what is here stays here, under another name and switched off.",
   "cloud.mode-adopt": "The organisation is empty: what is here becomes its own.",
   "cloud.authority": "Authority of the cloud’s certificate (PEM)",
   "cloud.authority-hint": "Only where no public authority has signed it.",
