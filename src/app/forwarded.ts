@@ -13,7 +13,7 @@ export interface ForwardedNeeds {
 }
 
 /** Headers that an appliance hands on; all others are about its own connection. */
-export const HANDED_ON: readonly string[] = [
+const HANDED_ON: readonly string[] = [
   ...["content-type", "accept-language", "if-match", "idempotency-key", "x-service-domain"],
 ];
 

@@ -14,7 +14,7 @@ export const LINK_PROTOCOLS: readonly string[] = [PACKED_PROTOCOL, LINK_PROTOCOL
 /** Longest frame, in bytes: pages are cut at 64 KiB, but for a row that is longer by itself. own choice */
 export const MOST_FRAME_BYTES = 16 * 1024 * 1024;
 /** How often each side says something. @source replication.md 6, liveness */
-export const BEAT_MS = 20_000;
+const BEAT_MS = 20_000;
 /** A side that was silent for so many beats is not there any more, whatever its TCP says. @source replication.md 6: 45 s */
 const SILENT_BEATS = 2.25;
 /** A system that knows sooner that nobody is there says so. @source replication.md 6, liveness */
