@@ -15,7 +15,7 @@ export interface Feed {
 
 const TYPE = "application/cap+xml";
 
-/** @source RFC 4287 */
+/** The alerts as an Atom feed. @source RFC 4287 */
 export function atomOf({ title, author, url, alerts, urlOf }: Feed): string {
   const entries = alerts.map((alert) =>
     [
@@ -42,7 +42,7 @@ export function atomOf({ title, author, url, alerts, urlOf }: Feed): string {
   ].join("");
 }
 
-/** @source RSS 2.0, RSS Advisory Board */
+/** The same as RSS. @source RSS 2.0, RSS Advisory Board */
 export function rssOf({ title, author, url, alerts, urlOf }: Feed): string {
   const items = alerts.map((alert) =>
     [

@@ -1,12 +1,12 @@
 import type { AddressPool } from "../audio/address-pool.ts";
 import type { AudioWorker } from "../audio/audio-worker.ts";
+import type { Programme } from "../audio/programme.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Events } from "../base/events.ts";
 import type { Log } from "../base/log.ts";
 import type { Activations } from "../devices/activation-groups.ts";
 import type { Memberships } from "../devices/memberships.ts";
 import type { By, Store, Transaction } from "../store/store.ts";
-import type { LivePages } from "./live-pages.ts";
 import type { Providers } from "./providers.ts";
 import type { Speech } from "./speech.ts";
 
@@ -28,8 +28,8 @@ export interface StageNeeds {
   providers: Providers;
   /** Absent where nothing speaks. */
   speech?: Pick<Speech, "of">;
-  /** Absent where nobody can speak. */
-  livePages?: Pick<LivePages, "programmeOf">;
+  /** What is heard of a message that somebody speaks; absent where nobody can. */
+  livePages?: { programmeOf(notificationId: string): Programme | null };
   /** Which devices groups have. */
   memberships: Pick<Memberships, "members">;
   /** Which appliance activates which devices. */

@@ -34,8 +34,9 @@ interface Log {
   checkpointed: number;
 }
 
-/** Sizes of the log's parts. @source sqlite.org/fileformat2.html, 4.1 */
+/** What stands before the first page of the log. @source sqlite.org/fileformat2.html, 4.1 */
 export const LOG_HEADER_BYTES = 32;
+/** What stands before each page of the log. @source the same */
 export const LOG_FRAME_HEADER_BYTES = 24;
 
 /** Takes checkpoints of `db` over. What can't be moved now stays in the log, where it is as safe, until more came in. */

@@ -58,16 +58,20 @@ describe("a programme that is being spoken", () => {
 });
 
 describe("resampling a voice as it comes", () => {
-  it.each([8_000, 16_000, 44_100, 48_000])("of %i Hz gives what resampling the whole gives, however it is cut", (rateHz) => {
-    const whole = sine(700, 0.6, 0.5, rateHz);
-    const read = (first: number, into: Float32Array): void => {
-      for (let i = 0; i < into.length; i++) into[i] = whole[first + i] ?? 0;
-    };
-    const expected = resample({ rateHz, frames: whole.length, read });
-    const listen = createLiveResampler(rateHz);
-    const heard: number[] = [];
-    for (let at = 0, n = 1; at < whole.length; at += n, n = (n * 7) % 1_501) heard.push(...listen(whole.slice(at, at + n)));
-    expect(expected.length - heard.length).toBeLessThan(60);
-    expect(heard.every((sample, i) => Math.abs(sample - (expected[i] as number)) < 1e-5)).toBe(true);
-  });
+  it.each([8_000, 16_000, 44_100, 48_000])(
+    "of %i Hz gives what resampling the whole gives, however it is cut",
+    (rateHz) => {
+      const whole = sine(700, 0.6, 0.5, rateHz);
+      const read = (first: number, into: Float32Array): void => {
+        for (let i = 0; i < into.length; i++) into[i] = whole[first + i] ?? 0;
+      };
+      const expected = resample({ rateHz, frames: whole.length, read });
+      const listen = createLiveResampler(rateHz);
+      const heard: number[] = [];
+      for (let at = 0, n = 1; at < whole.length; at += n, n = (n * 7) % 1_501)
+        heard.push(...listen(whole.slice(at, at + n)));
+      expect(expected.length - heard.length).toBeLessThan(60);
+      expect(heard.every((sample, i) => Math.abs(sample - (expected[i] as number)) < 1e-5)).toBe(true);
+    },
+  );
 });
