@@ -117,12 +117,12 @@ export function createAccess({ store, catalogue, clock, events, compile }: Acces
       const rootId = everything.domainId;
       return rootId === null ? null : builtInProvider(rootId);
     },
-    lend(userId) {
+    lend(userId, scopes) {
       const user = isUuid(userId) ? store.get(users, userId) : null;
       if (!user) throw new CallerError("unauthorized", "There is no such user here.");
       const { token, tokenHash } = newToken();
       const { pk: userPk, name, email, lock } = user;
-      const principal = { userId, userPk, name, email, tokenId: newId(), scopes: null };
+      const principal = { userId, userPk, name, email, tokenId: newId(), scopes };
       keep(entries, tokenHash, { principal, carrier: "bearer", expires: clock.now() + LENT_MS, lock, idle: null });
       return { token, end: () => void entries.delete(tokenHash) };
     },

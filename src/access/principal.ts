@@ -42,9 +42,10 @@ export interface Access {
   identityProvider(): IdentityProvider | null;
   /**
    * Lets one request be made in the name of a user who proved elsewhere in the organisation who it is: a token that lies in
-   * no database, and what ends it. Throws `unauthorized` for a user that there is not.
+   * no database, and what ends it. `scopes` are those of the token shown there, as in `Principal`. Throws `unauthorized`
+   * for a user that there is not.
    */
-  lend(userId: string): { token: string; end(): void };
+  lend(userId: string, scopes: Principal["scopes"]): { token: string; end(): void };
   /** All rights, in the name of the room `name`, for writes that nobody asked for in person. */
   systemBy(name: string): By;
   /** Forgets everything compiled and stops listening for changes. */

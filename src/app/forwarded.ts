@@ -22,8 +22,8 @@ const HANDED_ON: readonly string[] = [
  * here, by the very way of a request that comes over the network. The answer has `status`, `headers` and `body` (base64).
  */
 export function createForwarded({ access, listener, url }: ForwardedNeeds): HubTalkNeeds["request"] {
-  return async (_endpoint, { userId, method, target, headers, body }) => {
-    const { token, end } = access.lend(userId);
+  return async (_endpoint, { userId, scopes, method, target, headers, body }) => {
+    const { token, end } = access.lend(userId, scopes);
     try {
       const handed = Object.fromEntries(
         HANDED_ON.flatMap((name) => (typeof headers[name] === "string" ? [[name, headers[name]]] : [])),

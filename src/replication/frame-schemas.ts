@@ -149,6 +149,7 @@ const question = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("request"),
     userId: name,
+    scopes: z.array(z.string().max(200)).max(1_000).nullable(),
     method: z.enum(["POST", "PUT", "DELETE"]),
     target: z.string().startsWith("/").max(8_192),
     headers: z.record(z.string().max(200), z.string().max(8_192)),

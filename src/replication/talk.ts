@@ -40,5 +40,16 @@ export type HubTalk =
 export type Question =
   /** A certificate for another key; PEM. */
   | { kind: "renew"; request: string }
-  /** A request of the API that only the cloud may carry out, in the name of a user; `body` is base64. */
-  | { kind: "request"; userId: string; method: string; target: string; headers: Body; body: string };
+  /**
+   * A request of the API that only the cloud may carry out, in the name of a user, with no more rights than the scopes of
+   * the token leave (null for all); `body` is base64.
+   */
+  | {
+      kind: "request";
+      userId: string;
+      scopes: readonly string[] | null;
+      method: string;
+      target: string;
+      headers: Body;
+      body: string;
+    };

@@ -10,7 +10,7 @@ import type { ApiNeeds } from "./needs.ts";
 /** A request that was judged here and may be the cloud's. */
 export interface Handed {
   base: Pick<Incoming, "method" | "raw" | "overridden" | "header">;
-  principal: Pick<Principal, "userId">;
+  principal: Pick<Principal, "userId" | "scopes">;
   body: RawBody;
 }
 
@@ -57,6 +57,7 @@ function requestOf({ base, principal, body }: Handed): HandedOn {
   const { type, text } = written(body);
   return {
     userId: principal.userId,
+    scopes: principal.scopes,
     method: base.method.toUpperCase() as HandedOn["method"],
     target: `${url.pathname}${url.search}`,
     headers: { ...Object.fromEntries(given), ...(type === null ? {} : { "content-type": type }) },

@@ -71,6 +71,8 @@ export interface CloudWay {
 /** A request of the API that the cloud is to carry out. */
 export interface HandedOn {
   userId: string;
+  /** OAuth 2 scopes of the token; null leaves all the user's rights. */
+  scopes: readonly string[] | null;
   method: "POST" | "PUT" | "DELETE";
   /** Path with query. */
   target: string;
