@@ -177,7 +177,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
     broadcaster: () => broadcaster,
     circle: () => covering.circle,
     health: () => health.report(),
-    request: createForwarded({ access, listener: () => listener, url: () => server.url }),
+    request: createForwarded({ access, catalogue, listener: () => listener, url: () => server.url }),
   });
   const hasCloud = (): boolean => linking.isConnected();
   const covering = createCovering({
@@ -362,7 +362,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   end("webhooks", webhooks.stop);
   webhooks.start();
   const { accept } = linking;
-  const pages = createLivePageDoor({ broadcaster, log, explain: (error) => answerOf(error, newId()).body });
+  const pages = createLivePageDoor({ broadcaster, clock, explain: (error) => answerOf(error, newId()).body });
   listener = api.callback();
   server.open(
     listener,

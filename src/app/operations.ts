@@ -6,6 +6,7 @@ import type { Log } from "../base/log.ts";
 import type { Health, HealthSource } from "../health/health.ts";
 import { cronSchedule } from "../loaders/cron.ts";
 import { type BackupsReport, createBackups } from "../operations/backups.ts";
+import { type CertificateDesk, createCertificateDesk } from "../operations/certificate-desk.ts";
 import type { DaemonState } from "../operations/doctor.ts";
 import { createEndpointOrders, type OrderType, type OrderWork } from "../operations/endpoint-orders.ts";
 import { callOutside, createHeartbeat } from "../operations/heartbeat.ts";
@@ -48,7 +49,7 @@ export interface Operations {
   source: HealthSource;
   licence: Licence;
   /** What of it is shown. */
-  upkeep: { settings(): Promise<SettingsReport>; backups(): Promise<BackupsReport> };
+  upkeep: { settings(): Promise<SettingsReport>; backups(): Promise<BackupsReport>; certificate: CertificateDesk };
   /** Runs of the daemon, and how they ended. */
   runs: Pick<Runs, "last">;
   /** What commands may order of it. */
@@ -81,6 +82,7 @@ export function createOperations(needs: OperationNeeds): Operations {
     const { status = "GREEN", reasons = [] } = running?.report() ?? {};
     return { version, url: running?.url ?? "", status, reasons };
   };
+  const reload = async (): Promise<void> => running?.reload();
   const licence = createLicence({ ...common, keys: settings.trust.licences });
   const isWell = (): boolean => state().status !== "RED";
   const heartbeat = createHeartbeat({ clock, log, settings: settings.heartbeat, isWell, call: callOutside });
@@ -112,6 +114,7 @@ export function createOperations(needs: OperationNeeds): Operations {
     upkeep: {
       settings: () => reportSettings(settings, needs.settingsFile ?? null),
       backups: backups.report,
+      certificate: createCertificateDesk({ dataDir, clock, log, reload }),
     },
     runs,
     orders: {
@@ -129,7 +132,7 @@ export function createOperations(needs: OperationNeeds): Operations {
       runs: async () => runs.last(MOST_RUNS),
       /** `{}` -> null: another certificate is shown. */
       "tls.reload": async () => {
-        await running?.reload();
+        await reload();
         return null;
       },
     },

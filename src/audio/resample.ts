@@ -8,8 +8,10 @@ export interface SampleSource {
   read(first: number, into: Float32Array): void;
 }
 
-/** Rates that sound may come in, Hz. */
+/** Rates that recordings may have, Hz. */
 export const RATES_HZ = { least: 8_000, most: 96_000 } as const;
+/** Rates that a voice may come in as it is spoken, Hz: those of microphones, whose filters take some ms to design. */
+export const VOICE_RATES_HZ: readonly number[] = [8_000, 16_000, 24_000, 32_000, 44_100, 48_000, 96_000];
 
 const PASS_HZ = 3400;
 const STOP_HZ = 4000;
@@ -100,11 +102,12 @@ function designFilter(rateHz: number, count: number): Filter {
   const transition = (2 * Math.PI * (STOP_HZ - PASS_HZ)) / rateHz;
   const half = Math.ceil((STOP_DB - 8) / (2.285 * transition) / 2);
   const beta = 0.1102 * (STOP_DB - 8.7);
+  const atMiddle = bessel0(beta);
   const cutoff = (PASS_HZ + STOP_HZ) / rateHz;
   const phases = Array.from({ length: count }, (_, phase) => {
     const taps = Float64Array.from({ length: 2 * half + 1 }, (_, k) => {
       const t = k - half - phase / count;
-      return sinc(cutoff * t) * kaiser(t / (half + 1), beta);
+      return sinc(cutoff * t) * kaiser(t / (half + 1), beta, atMiddle);
     });
     const sum = taps.reduce((total, tap) => total + tap, 0);
     return Float32Array.from(taps, (tap) => tap / sum);
@@ -117,8 +120,8 @@ function sinc(x: number): number {
 }
 
 /** The window over -1..1. */
-function kaiser(x: number, beta: number): number {
-  return bessel0(beta * Math.sqrt(Math.max(0, 1 - x * x))) / bessel0(beta);
+function kaiser(x: number, beta: number, atMiddle: number): number {
+  return bessel0(beta * Math.sqrt(Math.max(0, 1 - x * x))) / atMiddle;
 }
 
 /** Modified Bessel function of order 0 by its power series. */

@@ -57,9 +57,9 @@ export type LivePageState = { notificationId: string } & (
   | { state: "speak"; inMs: number }
   /**
    * `finished` by who spoke, `limit`: as long as one may be, `stopped` by somebody or by its expiry, `unheard`: no device
-   * listened.
+   * listened, `lost`: no sound came any more.
    */
-  | { state: "over"; reason: "finished" | "limit" | "stopped" | "unheard" }
+  | { state: "over"; reason: "finished" | "limit" | "stopped" | "unheard" | "lost" }
 );
 
 /** A message that somebody speaks. */

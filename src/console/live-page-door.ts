@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type RawData, type WebSocket, WebSocketServer } from "ws";
-import { createLiveResampler, RATES_HZ } from "../audio/resample.ts";
+import { createLiveResampler, VOICE_RATES_HZ } from "../audio/resample.ts";
+import type { Clock } from "../base/clock.ts";
 import { forbidden, invalidValue } from "../base/errors.ts";
-import type { Log } from "../base/log.ts";
 import type { Broadcaster, LivePage, LivePageState } from "../broadcast/broadcaster.ts";
 import type { By } from "../store/store.ts";
 
@@ -18,10 +18,13 @@ export interface LivePageDoor {
 /** What the door needs. */
 export interface LivePageDoorNeeds {
   broadcaster: Pick<Broadcaster, "speak">;
-  log: Log;
+  clock: Clock;
   /** An error as the API would answer it. */
   explain(error: unknown): object;
 }
+
+/** What of a message belongs to speaking alone; the rest needs the right to send. */
+const SPOKEN_MEMBERS = new Set(["subject", "alertTone", "deviceGroupIds", "drill", "priority", "expiration"]);
 
 /** The first message of who speaks. */
 interface Opening {
@@ -32,7 +35,9 @@ interface Opening {
 }
 
 /** A second of sound at the highest rate. */
-const MOST_PAYLOAD_BYTES = 2 * RATES_HZ.most;
+const MOST_PAYLOAD_BYTES = 2 * Math.max(...VOICE_RATES_HZ);
+/** Whoever has a right now may have lost it later: the page is opened at once, or never. own choice */
+const LONGEST_WAIT_MS = 10_000;
 /** Close codes. @source RFC 6455 §7.4; 4400 is our own: the page was refused in words */
 const CLOSE = { normal: 1000, goingAway: 1001, refused: 4400 } as const;
 
@@ -68,11 +73,13 @@ export function createLivePageDoor(needs: LivePageDoorNeeds): LivePageDoor {
 function serve(socket: WebSocket, by: By, needs: LivePageDoorNeeds): void {
   let page: Promise<LivePage> | null = null;
   let hear: ((voice: RawData) => void) | null = null;
+  const waiting = needs.clock.after(LONGEST_WAIT_MS, () => socket.terminate());
   const refuse = (error: unknown): void => {
     tell(socket, { state: "refused", error: needs.explain(error) });
     socket.close(CLOSE.refused);
   };
   const open = (text: string): void => {
+    waiting.cancel();
     const { notification, rateHz } = openingOf(text, by);
     const listen = createLiveResampler(rateHz);
     page = needs.broadcaster.speak(notification, by, { source: "api" }, (state) => follow(socket, state));
@@ -94,7 +101,10 @@ function serve(socket: WebSocket, by: By, needs: LivePageDoorNeeds): void {
       refuse(error);
     }
   });
-  socket.on("close", finish);
+  socket.on("close", () => {
+    waiting.cancel();
+    finish();
+  });
 }
 
 function follow(socket: WebSocket, state: LivePageState): void {
@@ -108,16 +118,16 @@ function tell(socket: WebSocket, message: object): void {
 
 function openingOf(text: string, { scope }: By): Opening {
   const { notification, rateHz } = objectOf(text);
-  if (typeof rateHz !== "number" || !Number.isInteger(rateHz) || rateHz < RATES_HZ.least || rateHz > RATES_HZ.most) {
-    throw invalidValue("rateHz", `It is a whole number from ${RATES_HZ.least} to ${RATES_HZ.most}.`);
+  if (typeof rateHz !== "number" || !VOICE_RATES_HZ.includes(rateHz)) {
+    throw invalidValue("rateHz", `It is one of ${VOICE_RATES_HZ.join(", ")}.`);
   }
   if (typeof notification !== "object" || notification === null || Array.isArray(notification)) {
     throw invalidValue("notification", "It is an object as the body of POST /notifications.");
   }
   const message = notification as Record<string, unknown>;
   if (message.audio !== undefined) throw invalidValue("notification.audio", "What is spoken live has no recording.");
-  // Templates may be urgent, and who may speak may not therefore raise an alarm.
-  const isMore = message.priority === "critical" || (message.messageTemplateId ?? null) !== null;
+  // Who may speak to devices may not therefore write to people, or raise an alarm.
+  const isMore = message.priority === "critical" || Object.keys(message).some((name) => !SPOKEN_MEMBERS.has(name));
   if (isMore && !scope.allows("post", "/notifications")) throw forbidden();
   return { notification: message, rateHz };
 }

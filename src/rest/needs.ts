@@ -23,6 +23,7 @@ import type { HealthSeries } from "../health/series.ts";
 import type { BulkUploads } from "../loaders/bulk-uploads.ts";
 import type { Loaders } from "../loaders/load-definitions.ts";
 import type { BackupsReport } from "../operations/backups.ts";
+import type { CertificateDesk } from "../operations/certificate-desk.ts";
 import type { Licence } from "../operations/licence.ts";
 import type { Runs } from "../operations/runs.ts";
 import type { SettingsReport } from "../operations/settings-report.ts";
@@ -82,9 +83,9 @@ export interface ApiNeeds {
   areas: Areas;
   alarms: Pick<Alarms, "setByHand">;
   /** What the appliance's licence covers. */
-  licence: Pick<Licence, "state" | "isValid">;
+  licence: Pick<Licence, "state" | "isValid" | "install" | "remove">;
   /** What keeps the appliance in order. */
-  upkeep: { settings(): Promise<SettingsReport>; backups(): Promise<BackupsReport> };
+  upkeep: { settings(): Promise<SettingsReport>; backups(): Promise<BackupsReport>; certificate: CertificateDesk };
   /** How the appliance is. */
   watch: {
     version: string;

@@ -36,6 +36,7 @@ import { createBulkUploads } from "../../src/loaders/bulk-uploads.ts";
 import { createLoaders, type Schedule } from "../../src/loaders/load-definitions.ts";
 import { LOAD_TABLES } from "../../src/loaders/load-steps.ts";
 import { createTurns } from "../../src/loaders/turns.ts";
+import { createCertificateDesk } from "../../src/operations/certificate-desk.ts";
 import { createLicence } from "../../src/operations/licence.ts";
 import { OPERATION_MARKS } from "../../src/operations/marks.ts";
 import { reportSettings } from "../../src/operations/settings-report.ts";
@@ -260,6 +261,7 @@ export async function openApi(
     upkeep: {
       settings: () => reportSettings(defaultSettings(), null),
       backups: async () => ({ folder: "/nowhere", schedule: null, good: null, failed: null, files: [] }),
+      certificate: createCertificateDesk({ dataDir, clock, log, reload: async () => undefined }),
     },
     watch: {
       version: "0",

@@ -14,6 +14,7 @@ import { bellRingActions } from "./bell-rings.ts";
 import { bulkUploadActions } from "./bulk-uploads.ts";
 import { callmgrClusterActions } from "./callmgr-clusters.ts";
 import { campaignActions } from "./campaigns.ts";
+import { certificateActions } from "./certificate.ts";
 import { cloneActions } from "./clone.ts";
 import { dependentActions } from "./dependents.ts";
 import { deviceActions } from "./devices.ts";
@@ -92,6 +93,7 @@ const FIXED: readonly Action[] = [
   ...callmgrClusterActions,
   ...alarmRowActions,
   ...healthActions,
+  ...certificateActions,
   ...licenceActions,
   ...upkeepActions,
   ...endpointActivityActions,

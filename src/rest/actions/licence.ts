@@ -1,4 +1,5 @@
-import { LICENSED_KINDS } from "../../operations/licence.ts";
+import { requiredValue } from "../../base/errors.ts";
+import { LICENSED_KINDS, type LicenceState } from "../../operations/licence.ts";
 import { boolean, computed, integer, option, text, timestamp } from "../../schema/field.ts";
 import { type Action, json } from "../action.ts";
 
@@ -24,18 +25,40 @@ const STATE = {
   violations: computed("What it does not cover, in words.", "array", { of: text("One.", { max: 1_000 }) }),
 };
 
-/** The licence of the appliance. own choice: the path; a document is installed by `carillon licence install`. */
+const answers = { kind: "members", fields: STATE } as const;
+
+/** The licence of the appliance. own choice: the path */
 export const licenceActions: readonly Action[] = [
   {
     method: "get",
     at: "licence",
     doc: "What the licence of the appliance covers, and what is in use.",
-    answers: { kind: "members", fields: STATE },
-    async handle({ needs }) {
-      const { edition, isValid, licence, counts, violations } = needs.licence.state();
-      const { id = null, holder = null, expiresAt = null } = licence ?? {};
-      const reasons = violations.map(({ reason }) => reason);
-      return json({ edition, isValid, id, holder, expiresAt, counts, violations: reasons });
+    answers,
+    handle: async ({ needs }) => shown(needs.licence.state()),
+  },
+  {
+    method: "put",
+    at: "licence",
+    doc: "Takes a signed licence document; who made it must be among those that the settings trust.",
+    answers,
+    accepts: { document: text("The document as it was sent.", { required: true, max: 65_536 }) },
+    async handle({ body, needs }) {
+      const { document } = body as { document?: string | null };
+      if (!document) throw requiredValue("document");
+      return shown(await needs.licence.install(document));
     },
   },
+  {
+    method: "delete",
+    at: "licence",
+    doc: "Does without a licence document again: everything is unlimited.",
+    answers,
+    handle: async ({ needs }) => shown(await needs.licence.remove()),
+  },
 ];
+
+function shown({ edition, isValid, licence, counts, violations }: LicenceState) {
+  const { id = null, holder = null, expiresAt = null } = licence ?? {};
+  const reasons = violations.map(({ reason }) => reason);
+  return json({ edition, isValid, id, holder, expiresAt, counts, violations: reasons });
+}

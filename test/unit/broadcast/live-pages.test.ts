@@ -75,7 +75,7 @@ describe("a live page", () => {
     expect(inspectWav(recording).durationMs).toBeGreaterThanOrEqual(1_000);
   });
 
-  it("is over when somebody stops it, at its longest, and when nobody speaks up in time", async () => {
+  it("is over when somebody stops it, at its longest", async () => {
     const stopped = await speak();
     await until("speak");
     await air.broadcaster.abort(stopped.notificationId, fixture.by);
@@ -83,9 +83,21 @@ describe("a live page", () => {
     expect(stopped.take(VOICE)).toBe(false);
 
     states = [];
-    await speak();
-    await until("over");
+    const long = await speak();
+    await until("speak");
+    while (!states.some(({ state }) => state === "over")) await talk(long, 50);
     expect(states.at(-1)).toMatchObject({ reason: "limit" });
+  });
+
+  it("ends when no sound comes any more, so that nothing holds the devices", async () => {
+    const page = await speak();
+    await until("speak");
+    await fixture.clock.advance(2_000);
+    await talk(page, 10);
+    const from = fixture.clock.now();
+    await until("over");
+    expect(states.at(-1)).toMatchObject({ reason: "lost" });
+    expect(fixture.clock.now() - from).toBeLessThan(6_000);
   });
 
   it("that is given up before it is heard is ended, and devices are not asked for nothing", async () => {

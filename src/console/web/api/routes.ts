@@ -17,7 +17,8 @@ type Served = {
  */
 export const ROUTES = {
   session: { resource: "session", methods: ["get", "delete"] },
-  licence: { resource: "devices", methods: ["get"] },
+  licence: { resource: "devices", methods: ["get", "put", "delete"] },
+  certificate: { resource: "endpoints", methods: ["get", "put", "delete"] },
   settings: { resource: "endpoints", methods: ["get"] },
   backups: { resource: "endpoint-activities", methods: ["get"] },
   "session/domains": { resource: "domains", methods: ["get"] },

@@ -193,6 +193,15 @@ export interface SettingsAnswer {
   settings: readonly SettingLine[];
 }
 
+/** The certificate that the appliance shows. */
+export interface CertificateAnswer {
+  origin: "own" | "installed" | null;
+  names: readonly string[];
+  validUntil: string | null;
+  /** That of the own authority, PEM. */
+  authority: string;
+}
+
 /** The backups that there are. */
 export interface BackupsAnswer {
   folder: string;

@@ -1,6 +1,7 @@
 import { useRow } from "../api/use-rows.ts";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { useWords } from "../words/use-words.tsx";
+import { LicenceDocument } from "./licence-document.tsx";
 
 /** What the licence of the appliance covers, as the API tells it. */
 interface LicenceAnswer {
@@ -39,6 +40,7 @@ export function LicenceCounts() {
         ))}
       </ul>
       {violations.length > 0 && <p className="soft">{t("licence.never-stops")}</p>}
+      <LicenceDocument isThere={edition === "licensed"} />
     </>
   );
 }

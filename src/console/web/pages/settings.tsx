@@ -8,6 +8,7 @@ import type { FormField, FormValues } from "../parts/form-fields.ts";
 import { Chip } from "../parts/level-chip.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { useWords } from "../words/use-words.tsx";
+import { CertificateCard } from "./certificate-card.tsx";
 import "../parts/lines.css";
 import "./settings.css";
 
@@ -23,6 +24,7 @@ export default function SettingsPage() {
       <Tabs of="system" />
       <h1>{t("settings.title")}</h1>
       <OwnSettings />
+      <CertificateCard />
       <FileSettings />
     </div>
   );

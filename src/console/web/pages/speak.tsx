@@ -70,7 +70,7 @@ export default function SpeakPage() {
             voice={voice}
             drill={drill}
             isReady={isReady}
-            onStart={() => start({ subject, alertTone, deviceGroupIds, distributionListIds, drill })}
+            onStart={() => start({ subject, alertTone, deviceGroupIds, drill, ...listsOf(message) })}
             onFinish={finish}
           />
           <Ended speaking={speaking} />
@@ -78,6 +78,11 @@ export default function SpeakPage() {
       </div>
     </div>
   );
+}
+
+/** Lists reach people by more than the ear, which takes the right to send: without any the right to speak is enough. */
+function listsOf({ distributionListIds }: Message): Pick<Message, "distributionListIds"> | Record<string, never> {
+  return distributionListIds.length > 0 ? { distributionListIds } : {};
 }
 
 /** What became of the page before. */
