@@ -1,11 +1,16 @@
 import type { RequestListener } from "node:http";
 import inject from "light-my-request";
 import type { Access } from "../access/principal.ts";
+import { CallerError } from "../base/errors.ts";
 import type { HubTalkNeeds } from "../replication/link/hub-talk.ts";
+import { AT_ONCE_ROWS } from "../replication/link/owned-rows.ts";
+import type { Catalogue } from "../schema/catalogue.ts";
+import type { AnyResource } from "../schema/resource.ts";
 
 /** What carrying requests of appliances out needs. */
 export interface ForwardedNeeds {
   access: Pick<Access, "lend">;
+  catalogue: Catalogue;
   /** What the server hands requests to; called once all runs. */
   listener(): RequestListener;
   /** Where the API is reached: what requests are addressed to. */
@@ -17,12 +22,22 @@ const HANDED_ON: readonly string[] = [
   ...["content-type", "accept-language", "if-match", "idempotency-key", "x-service-domain"],
 ];
 
+const BASE = "/api/v1/";
+/** Below users, and done by each appliance itself. */
+const PASSWORD = "users/{userId}/password";
+
 /**
  * Carries out at the cloud what somebody asked of an appliance and only the cloud may do: with the rights that the user has
- * here, by the very way of a request that comes over the network. The answer has `status`, `headers` and `body` (base64).
+ * here, by the very way of a request that comes over the network; the audit names the appliance as where it came from.
+ * The answer has `status`, `headers` and `body` (base64). Throws `forbidden` for what an appliance does itself, or nobody
+ * asks it for.
  */
-export function createForwarded({ access, listener, url }: ForwardedNeeds): HubTalkNeeds["request"] {
-  return async (_endpoint, { userId, scopes, method, target, headers, body }) => {
+export function createForwarded({ access, catalogue, listener, url }: ForwardedNeeds): HubTalkNeeds["request"] {
+  const isClouds = cloudsPaths(catalogue);
+  return async (endpoint, { userId, scopes, method, target, headers, body }) => {
+    // As it is routed: without dots that lead elsewhere.
+    const { pathname, search } = new URL(target, "http://localhost");
+    if (!isClouds(method, pathname)) throw new CallerError("forbidden", "No appliance hands that on.");
     const { token, end } = access.lend(userId, scopes);
     try {
       const handed = Object.fromEntries(
@@ -30,7 +45,8 @@ export function createForwarded({ access, listener, url }: ForwardedNeeds): HubT
       );
       const answer = await inject(listener(), {
         method: method as "POST",
-        url: target,
+        url: `${pathname}${search}`,
+        remoteAddress: `endpoint:${endpoint}`,
         headers: { ...handed, host: new URL(url()).host, authorization: `Bearer ${token}` },
         payload: Buffer.from(body, "base64"),
       });
@@ -41,5 +57,30 @@ export function createForwarded({ access, listener, url }: ForwardedNeeds): HubT
     } finally {
       end();
     }
+  };
+}
+
+/**
+ * Tells whether a path is one by which rows change that only the cloud changes. own choice: those of class A but what acts
+ * at once at the appliance, and the deletion of what such rows go with.
+ */
+function cloudsPaths(catalogue: Catalogue): (method: string, path: string) => boolean {
+  const owned = catalogue.all.filter(({ name, replicate }) => replicate === "A" && !AT_ONCE_ROWS.has(name));
+  const holders = owned.flatMap(({ fields }) =>
+    Object.values(fields).flatMap((field) =>
+      field.kind === "ref" && field.onDelete === "cascade" && catalogue.has(field.to)
+        ? [catalogue.byName(field.to)]
+        : [],
+    ),
+  );
+  const first = (at: string): string => at.split("/")[0] as string;
+  const firsts = (of: readonly AnyResource[]) => new Set(of.flatMap(({ paths }) => paths.map(({ at }) => first(at))));
+  const [changed, deleted] = [firsts(owned), firsts(holders)];
+  const kept = [...AT_ONCE_ROWS].flatMap((name) => catalogue.byName(name).paths.map(({ at }) => at));
+  const isKept = [PASSWORD, ...kept].map((at) => new RegExp(`^${at.replaceAll(/\{\w+\}/g, "[^/]+")}(/|$)`, "i"));
+  return (method, path) => {
+    const at = path.startsWith(BASE) ? path.slice(BASE.length) : "";
+    if (isKept.some((pattern) => pattern.test(at))) return false;
+    return changed.has(first(at)) || (method === "DELETE" && deleted.has(first(at)));
   };
 }

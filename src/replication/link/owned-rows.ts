@@ -1,6 +1,9 @@
 import { OwnedElsewhere } from "../../base/errors.ts";
 import type { By, Written } from "../../store/store.ts";
 
+/** What belongs to users and is changed where they are. @source replication.md, amendments, class A */
+export const AT_ONCE_ROWS: ReadonlySet<string> = new Set(["user-tokens", "user-devices"]);
+
 /** Fields of users that act at once where somebody must be kept out, or let in. @source replication.md, amendments, class A */
 const AT_ONCE: ReadonlySet<string> = new Set([
   ...["lock", "passwordHash", "passwordChangedAt", "passwordResetRequired", "updatedAt"],
@@ -12,7 +15,7 @@ const AT_ONCE: ReadonlySet<string> = new Set([
  * Throws OwnedElsewhere for a caller's change of anything else: where there is a link, the cloud is asked to do it.
  */
 export function requireAllowedHere({ resource, before, after }: Written, by: By): void {
-  if (by.actor.kind !== "user" || resource.name === "user-tokens" || resource.name === "user-devices") return;
+  if (by.actor.kind !== "user" || AT_ONCE_ROWS.has(resource.name)) return;
   const isAtOnce = resource.name === "users" && before !== null && after !== null && changes(before, after, AT_ONCE);
   if (isAtOnce) return;
   const message = `Only the cloud changes ${resource.name}, and it can't be reached now. Locks, passwords and tokens can be changed here.`;
