@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import type { Clock } from "#plugin-api";
 import { ALLOWED, type Call, type Callee, type CallHandlers, placeCall } from "./call.ts";
 import { createClientTransactions } from "./client-transactions.ts";
@@ -36,7 +36,13 @@ export async function openAgent(needs: AgentNeeds): Promise<Agent> {
   const { clock, onRegister } = needs;
   const calls = new Map<string, Call>();
   const id = (): string => randomBytes(ID_BYTES).toString("hex");
-  const answering = createServerTransactions({ clock, tag: id });
+  const secret = randomBytes(ID_BYTES);
+  const tag = (name: string): string =>
+    createHmac("sha256", secret)
+      .update(name)
+      .digest("hex")
+      .slice(0, ID_BYTES * 2);
+  const answering = createServerTransactions({ clock, tag });
 
   const takeRequest = (arrival: Arrival & { message: SipRequest }, respond: Respond): void => {
     const { message } = arrival;

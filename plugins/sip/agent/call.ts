@@ -31,6 +31,7 @@ export interface CallFailure {
 
 /** What the maker of a call is told; `onFailed` or `onEnded` comes once and last. */
 export interface CallHandlers {
+  /** The device has the call, or whoever is on the way to it; may be told several times. */
   onRinging?(): void;
   /** The other side's description of the session, at the answer and whenever it changes. */
   onAnswered(description: string): void;
@@ -123,13 +124,13 @@ export function placeCall(callee: Callee, handlers: CallHandlers, needs: CallNee
       callee.hop,
       { method: "INVITE", uri, headers, body: callee.offer },
       {
-        onProvisional(response) {
+        onProvisional() {
           hasProvisional = true;
           silence?.cancel();
           if (!isWanted()) cancel();
-          else if (response.status > 100) handlers.onRinging?.();
+          else handlers.onRinging?.();
         },
-        onFinal: (response) => void final(response, authorization.length > 0),
+        onFinal: (response) => void final(response, authorization.length > 0).catch(lost),
         onFailed: (words) => fail({ status: null, words }),
       },
     );
@@ -205,18 +206,16 @@ export function placeCall(callee: Callee, handlers: CallHandlers, needs: CallNee
 
   const describe = (request: SipRequest, respond: Respond): void => {
     if (request.body !== "") handlers.onAnswered(request.body);
-    void outbound.contact(callee.hop, callee.caller.user).then((contact) =>
-      respond(
-        200,
-        "OK",
-        [
-          ["Contact", `<${contact.uri}>`],
-          ["Allow", ALLOWED],
-          ["Content-Type", "application/sdp"],
-        ],
-        callee.offer,
-      ),
-    );
+    const agree = ({ uri: own }: { uri: string }): void => {
+      const agreed = [
+        ["Contact", `<${own}>`],
+        ["Allow", ALLOWED],
+        ["Content-Type", "application/sdp"],
+      ] as const;
+      respond(200, "OK", agreed, callee.offer);
+    };
+    // What was agreed before holds on where there is no way for now.
+    outbound.contact(callee.hop, callee.caller.user).then(agree, () => respond(500, "Server Internal Error"));
   };
 
   const call: Call = {
@@ -234,6 +233,8 @@ export function placeCall(callee: Callee, handlers: CallHandlers, needs: CallNee
       const isOurs =
         dialog && tagOf(first(request, "To")) === localTag && tagOf(first(request, "From")) === dialog.remoteTag;
       if (!dialog || !isOurs || state === "over") return false;
+      // What is no matter of the call is answered by whoever asks, however often it comes.
+      if (!WITHIN.includes(request.method)) return false;
       const number = Number((first(request, "CSeq") ?? "0").split(" ", 1)[0]);
       if (number <= dialog.remoteSequence) {
         respond(500, "Out Of Order");
@@ -256,8 +257,6 @@ export function placeCall(callee: Callee, handlers: CallHandlers, needs: CallNee
           if (request.body === "") respond(200, "OK");
           else describe(request, respond);
           break;
-        default:
-          return false;
       }
       return true;
     },
@@ -279,6 +278,9 @@ export function placeCall(callee: Callee, handlers: CallHandlers, needs: CallNee
   void start([]).catch(lost);
   return call;
 }
+
+/** What a call itself takes. */
+const WITHIN: readonly string[] = ["BYE", "INFO", "INVITE", "UPDATE"];
 
 /** What is understood within calls. */
 export const ALLOWED = "INVITE, ACK, CANCEL, BYE, OPTIONS, INFO, UPDATE, REGISTER";

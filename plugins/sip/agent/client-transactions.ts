@@ -21,6 +21,9 @@ export interface ClientTransactions {
   stop(): void;
 }
 
+/** @source RFC 3261 §16.6, timer C: proxies wait for more than 3 minutes */
+const LONGEST_RINGING_MS = 200_000;
+
 interface Pending {
   hop: Hop;
   request: SipRequest;
@@ -105,8 +108,9 @@ export function createClientTransactions(needs: {
         entry.state = "proceeding";
         if (entry.request.method === "INVITE") {
           entry.again?.cancel();
-          // How long it rings is for whoever called to say.
+          // How long it rings is for whoever called to say; this only keeps nobody waiting for ever.
           entry.end?.cancel();
+          entry.end = clock.after(LONGEST_RINGING_MS, () => fail(key, entry, "it does not answer"));
         }
         entry.handlers.onProvisional?.(response);
       }

@@ -23,8 +23,18 @@ interface Answered {
 /** Above this nothing new is taken: somebody sends only to fill our memory. own choice */
 const MOST_OPEN = 20_000;
 
-/** Makes it; `tag` gives what answers add to the To of a request that has none. */
-export function createServerTransactions({ clock, tag }: { clock: Clock; tag(): string }): ServerTransactions {
+/**
+ * Makes it; `tag` gives what answers add to the To of a request that has none, the same for the same name. Refusals and
+ * answers to OPTIONS are not kept but given anew: whoever sends under many names fills no memory with them.
+ * @source RFC 3261 §8.2.7
+ */
+export function createServerTransactions({
+  clock,
+  tag,
+}: {
+  clock: Clock;
+  tag(name: string): string;
+}): ServerTransactions {
   const open = new Map<string, Answered>();
   const forget = (key: string): void => {
     const entry = open.get(key);
@@ -60,11 +70,14 @@ export function createServerTransactions({ clock, tag }: { clock: Clock; tag(): 
       const keys = isInvite ? [key, sharedKey(key, message)] : [key];
       for (const each of keys) open.set(each, entry);
       entry.end = clock.after(GIVE_UP_MS, () => keys.forEach(forget));
-      const toTag = tag();
+      const toTag = tag(key);
       handle((status, reason, headers = [], body = "") => {
+        // Whoever asked has given up, or the ports are closed.
+        if (open.get(key) !== entry) return;
         const bytes = writeMessage(responseTo(message, from, { status, reason, headers, body, toTag }));
-        entry.bytes = bytes;
         reply(bytes);
+        if (status >= 400 || message.method === "OPTIONS") return keys.forEach(forget);
+        entry.bytes = bytes;
         if (isInvite && status >= 200) repeat(entry, bytes, reply, T1_MS);
       });
     },

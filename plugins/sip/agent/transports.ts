@@ -1,9 +1,10 @@
 import { createSocket } from "node:dgram";
-import { createConnection, createServer, type Server, type Socket } from "node:net";
-import { connect as connectTls, createServer as createTlsServer } from "node:tls";
+import { createServer, type Server, type Socket } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
 import type { Clock } from "#plugin-api";
 import { type Hop, type Protocol, SipFault } from "./hop.ts";
 import { readMessage, type SipMessage } from "./message.ts";
+import { listening, openSocket, routeTo } from "./sockets.ts";
 import { createFrames } from "./stream-frames.ts";
 
 /** A message that has arrived. */
@@ -11,7 +12,7 @@ export interface Arrival {
   message: SipMessage;
   /** Where it came from, and where an answer goes. */
   from: Hop;
-  /** Sends an answer on the way that the message came. */
+  /** Sends an answer on the way that the message came; never throws, for nobody waits for it. */
   reply(bytes: Buffer): void;
 }
 
@@ -41,8 +42,11 @@ export interface TransportNeeds {
   onError(error: Error): void;
 }
 
-const CONNECT_MS = 4_000;
 const MOST_CONNECTIONS = 2_048;
+/** Of one machine, lest it keep all others out; devices behind one address of a router share it. own choice */
+const MOST_OF_ONE = 256;
+/** A peer that leaves so many bytes of answers unread, above what the system keeps for it, is let go. own choice */
+const MOST_UNREAD = 262_144;
 const SWEEP_MS = 60_000;
 /** A connection without a word for so long is closed; one that never said anything after the first of these. own choice */
 const SILENT_MS = 7_200_000;
@@ -63,7 +67,20 @@ export async function openTransports(needs: TransportNeeds): Promise<Transports>
   const opening = new Map<string, Promise<Connection>>();
   const addresses = new Map<string, Promise<string>>();
   const udp = createSocket("udp4");
+  let closed = false;
 
+  /** What a stranger's message sets off must not end the calls of all others. */
+  const hear = (arrival: Arrival): void => {
+    try {
+      onMessage(arrival);
+    } catch (error) {
+      onError(error instanceof Error ? error : new Error(String(error)));
+    }
+  };
+  const answer = (socket: Socket, bytes: Buffer | string): void => {
+    if (socket.writableLength > MOST_UNREAD) socket.destroy();
+    else socket.write(bytes);
+  };
   const keep = (socket: Socket, hop: Hop): Connection => {
     const connection: Connection = { socket, hop, heardAt: clock.monotonicMs(), spoke: false };
     const key = keyOf(hop);
@@ -74,10 +91,10 @@ export async function openTransports(needs: TransportNeeds): Promise<Transports>
       connection.heardAt = clock.monotonicMs();
       const heard = frames.push(bytes);
       if (!heard) return void socket.destroy();
-      for (let ping = 0; ping < heard.pings; ping++) socket.write(PONG);
+      // One is enough to show that the connection stands, however many signs of life came at once.
+      if (heard.pings > 0) answer(socket, PONG);
       connection.spoke ||= heard.messages.length > 0;
-      for (const message of heard.messages)
-        onMessage({ message, from: hop, reply: (answer) => void socket.write(answer) });
+      for (const message of heard.messages) hear({ message, from: hop, reply: (bytes) => answer(socket, bytes) });
     });
     socket.on("error", () => socket.destroy());
     socket.on("close", () => {
@@ -86,8 +103,10 @@ export async function openTransports(needs: TransportNeeds): Promise<Transports>
     return connection;
   };
   const welcome = (protocol: Protocol) => (socket: Socket) => {
-    if (connections.size >= MOST_CONNECTIONS || !socket.remoteAddress) return void socket.destroy();
-    keep(socket, { protocol, host: plain(socket.remoteAddress), port: socket.remotePort ?? 0 });
+    const host = plain(socket.remoteAddress ?? "");
+    const ofOne = [...connections.values()].filter(({ hop }) => hop.host === host).length;
+    if (host === "" || ofOne >= MOST_OF_ONE || connections.size >= MOST_CONNECTIONS) return void socket.destroy();
+    keep(socket, { protocol, host, port: socket.remotePort ?? 0 });
   };
   const connect = async (hop: Hop): Promise<Connection> => {
     const known = connections.get(keyOf(hop));
@@ -100,9 +119,13 @@ export async function openTransports(needs: TransportNeeds): Promise<Transports>
   };
 
   udp.on("message", (bytes, { address: host, port }) => {
-    const message = readMessage(bytes);
+    // Nothing can be sent to port 0, which only a forged datagram comes from.
+    const message = port === 0 ? null : readMessage(bytes);
     const from: Hop = { protocol: "udp", host, port };
-    if (message) onMessage({ message, from, reply: (answer) => udp.send(answer, port, host) });
+    const reply = (bytes: Buffer): void => {
+      if (!closed) udp.send(bytes, port, host);
+    };
+    if (message) hear({ message, from, reply });
   });
   await new Promise<void>((resolve, reject) => {
     udp.once("error", reject);
@@ -159,6 +182,7 @@ export async function openTransports(needs: TransportNeeds): Promise<Transports>
       return asked;
     },
     async close() {
+      closed = true;
       sweep.cancel();
       for (const { socket } of connections.values()) socket.destroy();
       await Promise.all([
@@ -176,48 +200,4 @@ function keyOf({ protocol, host, port }: Hop): string {
 /** Addresses of IPv4 as sockets for both say them. */
 function plain(address: string): string {
   return address.replace(/^::ffff:/, "");
-}
-
-function openSocket(hop: Hop, { clock, authority }: TransportNeeds): Promise<Socket> {
-  const { protocol, host, port, name } = hop;
-  return new Promise((resolve, reject) => {
-    const ready = (): void => {
-      timer.cancel();
-      socket.off("error", failed);
-      resolve(socket);
-    };
-    const failed = (error: Error): void => {
-      timer.cancel();
-      socket.destroy();
-      reject(new SipFault(`no connection to ${host}:${port}: ${error.message}`));
-    };
-    const timer = clock.after(CONNECT_MS, () => failed(new Error(`no answer within ${CONNECT_MS / 1_000} s`)));
-    const options = { host, port, ...(name === undefined ? {} : { servername: name }) };
-    const socket: Socket =
-      protocol === "tls"
-        ? connectTls({ ...options, ...(authority === null ? {} : { ca: authority }) }, ready)
-        : createConnection({ host, port }, ready);
-    socket.once("error", failed);
-  });
-}
-
-function listening(server: Server, port: number): Promise<Server> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, "0.0.0.0", () => {
-      server.off("error", reject);
-      resolve(server);
-    });
-  });
-}
-
-/** The address that the system would send from. */
-function routeTo(host: string): Promise<string> {
-  const socket = createSocket("udp4");
-  return new Promise<string>((resolve, reject) => {
-    socket.once("error", reject);
-    socket.connect(9, host, () => resolve(socket.address().address));
-  })
-    .catch((error: Error) => Promise.reject(new SipFault(`there is no way to ${host}: ${error.message}`)))
-    .finally(() => socket.close());
 }

@@ -44,7 +44,7 @@ interface Page {
   redials: number;
 }
 
-/** A device that rings so long does not answer by itself. own choice */
+/** A device that rings so long, or whose server tries for so long, does not answer by itself. own choice */
 const RING_MS = 10_000;
 /** What a device still says of the sound after the call. own choice */
 const LAST_WORDS_MS = 300;
@@ -247,7 +247,7 @@ export function createPages(needs: PagesNeeds): Pages {
   };
 }
 
-const NO_ANSWER = "it rings, and does not answer by itself";
+const NO_ANSWER = "the call gets through, and it does not answer by itself";
 
 const WORDS: Readonly<Record<StopRequest["reason"], string>> = {
   aborted: "the message was ended",

@@ -1,0 +1,204 @@
+import { Socket as DatagramSocket } from "node:dgram";
+import { once } from "node:events";
+import { createConnection, type Socket } from "node:net";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { type CallHandlers, placeCall } from "../../plugins/sip/agent/call.ts";
+import { createClientTransactions, type ResponseHandlers } from "../../plugins/sip/agent/client-transactions.ts";
+import { first, readMessage, type SipRequest, type SipResponse } from "../../plugins/sip/agent/message.ts";
+import type { Outbound } from "../../plugins/sip/agent/outbound.ts";
+import { createServerTransactions } from "../../plugins/sip/agent/server-transactions.ts";
+import { type Arrival, openTransports, type Transports } from "../../plugins/sip/agent/transports.ts";
+import { createFakeClock } from "../support/fake-clock.ts";
+
+const HOP = { protocol: "udp", host: "127.0.0.1", port: 5_060 } as const;
+
+function bytesOf(method: string, branch = "1"): Buffer {
+  const via = `Via: SIP/2.0/UDP 127.0.0.1;branch=z9hG4bK${branch}`;
+  const rest = ["From: <sip:a@h>;tag=1", "To: <sip:b@h>", "Call-ID: c", `CSeq: 1 ${method}`, "Content-Length: 0"];
+  return Buffer.from([`${method} sip:b@h SIP/2.0`, via, ...rest, "", ""].join("\r\n"));
+}
+
+const requestOf = (method: string, branch?: string) => readMessage(bytesOf(method, branch)) as SipRequest;
+
+function responseOf(status: number, contact = "<sip:b@127.0.0.1>"): SipResponse {
+  const headers = [
+    ["Via", "SIP/2.0/UDP 127.0.0.1;branch=z9hG4bK1"],
+    ["To", "<sip:b@h>;tag=2"],
+    ["Contact", contact],
+  ];
+  const cseq = ["CSeq", "1 INVITE"];
+  return {
+    kind: "response",
+    status,
+    reason: "Scripted",
+    headers: [...headers, cseq] as [string, string][],
+    body: "v=0",
+  };
+}
+
+describe("the sockets of SIP", () => {
+  const closing: (() => unknown)[] = [];
+  afterEach(async () => {
+    vi.restoreAllMocks();
+    for (const close of closing.splice(0).reverse()) await close();
+  });
+
+  async function open(onMessage: (arrival: Arrival) => void): Promise<{ at: Transports; errors: Error[] }> {
+    const errors: Error[] = [];
+    const rest = { port: 0, tls: null, authority: null, address: "127.0.0.1" };
+    const at = await openTransports({
+      ...rest,
+      clock: createFakeClock(),
+      onMessage,
+      onError: (error) => errors.push(error),
+    });
+    closing.push(at.close);
+    return { at, errors };
+  }
+
+  async function connect({ ports }: Transports): Promise<Socket> {
+    const socket = createConnection(ports.tcp, "127.0.0.1").on("error", () => {});
+    closing.push(() => socket.destroy());
+    await once(socket, "connect");
+    return socket;
+  }
+
+  it("live on whatever a datagram says and wherever it says it is from", async () => {
+    const bind = vi.spyOn(DatagramSocket.prototype, "bind");
+    const heard: number[] = [];
+    const { errors } = await open(({ from, reply }) => {
+      heard.push(from.port);
+      reply(Buffer.from("answer"));
+      throw new RangeError("by accident");
+    });
+    const udp = bind.mock.contexts[0] as DatagramSocket;
+    udp.emit("message", bytesOf("OPTIONS"), { address: "127.0.0.1", port: 0 });
+    expect([heard, errors]).toEqual([[], []]);
+    udp.emit("message", bytesOf("OPTIONS"), { address: "127.0.0.1", port: 9 });
+    expect([heard, errors.map(({ message }) => message)]).toEqual([[9], ["by accident"]]);
+  });
+
+  it("answer signs of life once for all that came together", async () => {
+    const { at } = await open(({ reply }) => reply(Buffer.from("done")));
+    const socket = await connect(at);
+    let heard = "";
+    socket.on("data", (bytes: Buffer) => {
+      heard += bytes;
+    });
+    socket.write(Buffer.concat([Buffer.from("\r\n\r\n".repeat(2_000)), bytesOf("OPTIONS")]));
+    await vi.waitFor(() => expect(heard).toMatch(/done$/), { timeout: 10_000 });
+    expect(heard).toMatch(/^(\r\n){1,20}done$/);
+  });
+
+  it("let go of a peer that reads no answer, and of the connections of one machine above 256", async () => {
+    let count = 0;
+    const { at } = await open(({ reply }) => {
+      count++;
+      reply(Buffer.alloc(1_048_576));
+    });
+    const mute = (await connect(at)).pause();
+    mute.write(Buffer.concat(Array.from({ length: 60 }, () => bytesOf("OPTIONS"))));
+    await vi.waitFor(() => expect(count).toBe(60), { timeout: 10_000 });
+    const gone = once(mute, "close");
+    mute.resume();
+    await gone;
+    const sockets = await Promise.all(Array.from({ length: 256 }, () => connect(at)));
+    const more = await connect(at);
+    await once(more.resume(), "close");
+    expect(sockets.every(({ destroyed }) => !destroyed)).toBe(true);
+  });
+});
+
+describe("requests of strangers", () => {
+  it("are refused anew each time and fill no memory, while what was taken is done once", () => {
+    const clock = createFakeClock();
+    const transactions = createServerTransactions({ clock, tag: (name) => `of ${name}` });
+    const said: string[] = [];
+    const ask = (method: string, status: number, branch: string): number => {
+      let handled = 0;
+      for (let time = 0; time < 2; time++) {
+        const reply = (bytes: Buffer): void => void said.push(first(readMessage(bytes) as SipResponse, "To") ?? "");
+        transactions.take({ message: requestOf(method, branch), from: HOP, reply }, (respond) => {
+          handled++;
+          respond(status, "Scripted");
+        });
+      }
+      return handled;
+    };
+    expect([ask("REGISTER", 401, "1"), ask("INVITE", 404, "2"), ask("OPTIONS", 200, "3")]).toEqual([2, 2, 2]);
+    expect(clock.pending()).toBe(0);
+    expect(said[0]).toBe(said[1]);
+    expect(ask("REGISTER", 200, "4")).toBe(1);
+    expect(clock.pending()).toBe(1);
+    clock.tick(40_000);
+    expect(said.length).toBe(8);
+  });
+});
+
+describe("a call", () => {
+  function place(handlers: Partial<CallHandlers>, outbound: Partial<Outbound>) {
+    const callee = { uri: { scheme: "sip", user: "b", host: "127.0.0.1", port: null, params: new Map() }, hop: HOP };
+    const rest = { credentials: null, caller: { user: "a", name: "A" }, headers: [], offer: "v=0" };
+    const clock = createFakeClock();
+    const failures: string[] = [];
+    let told: ResponseHandlers | null = null;
+    const usual: Partial<Outbound> = {
+      contact: async () => ({ uri: "sip:a@127.0.0.1", address: "127.0.0.1" }),
+      async send(_hop, _sketch, responses) {
+        told = responses;
+        return requestOf("INVITE");
+      },
+      sendOnce: async () => requestOf("ACK"),
+    };
+    const call = placeCall(
+      { ...callee, ...rest } as Parameters<typeof placeCall>[0],
+      { onAnswered: () => {}, onEnded: () => {}, onFailed: ({ words }) => failures.push(words), ...handlers },
+      { clock, outbound: { ...usual, ...outbound } as Outbound, id: () => "own", onOver: () => {} },
+    );
+    const asked = async (): Promise<ResponseHandlers> => vi.waitUntil(() => told);
+    return { call, clock, failures, asked };
+  }
+
+  it("fails in words when its answer can't be acknowledged", async () => {
+    const noWay = () => Promise.reject(new Error("there is no way to 192.0.2.1"));
+    const { failures, asked } = place({}, { sendOnce: noWay });
+    (await asked()).onFinal(responseOf(200));
+    await vi.waitFor(() => expect(failures).toEqual(["there is no way to 192.0.2.1"]));
+  });
+
+  it("refuses a change of what was agreed while there is no way to the device", async () => {
+    let hasWay = true;
+    const contact = async () => {
+      if (!hasWay) throw new Error("there is no way");
+      return { uri: "sip:a@127.0.0.1", address: "127.0.0.1" };
+    };
+    let answers = 0;
+    const { call, asked } = place({ onAnswered: () => void answers++ }, { contact });
+    (await asked()).onFinal(responseOf(200));
+    await vi.waitFor(() => expect(answers).toBe(1));
+    hasWay = false;
+    const said: number[] = [];
+    const within = { To: "<sip:a@h>;tag=own", From: "<sip:b@h>;tag=2", "Call-ID": "own", CSeq: "1 UPDATE" };
+    const update: SipRequest = { ...requestOf("UPDATE"), headers: Object.entries(within), body: "v=0" };
+    expect(call.take(update, (status) => said.push(status))).toBe(true);
+    await vi.waitFor(() => expect(said).toEqual([500]));
+  });
+
+  it("rings also while a server only says that it tries, and does not wait for ever", async () => {
+    let ringing = 0;
+    const { asked, clock, failures } = place({ onRinging: () => void ringing++ }, {});
+    (await asked()).onProvisional?.(responseOf(100));
+    expect(ringing).toBe(1);
+    clock.tick(60_000);
+    expect(failures).toEqual([]);
+    const words: string[] = [];
+    const transactions = createClientTransactions({ clock, send: async () => {} });
+    transactions.start(HOP, requestOf("INVITE"), { onFinal: () => {}, onFailed: (each) => words.push(each) });
+    transactions.take(responseOf(100));
+    clock.tick(199_000);
+    expect(words).toEqual([]);
+    clock.tick(2_000);
+    expect(words).toEqual(["it does not answer"]);
+    expect(clock.pending()).toBe(0);
+  });
+});
