@@ -42,6 +42,7 @@ describe("settings file", () => {
       },
       quietTests: { schedule: "30 3 * * *", provenWithinHours: 48 },
       backups: { folder: null, schedule: "30 2 * * *", keepDays: 7, keepWeeks: 4 },
+      cloud: { address: null, authority: null, heartbeatSeconds: 20, proxy: null },
       failover: { listen: null, peers: [] },
       heartbeat: { url: null, everySeconds: 30 },
       tls: { listen: null },
