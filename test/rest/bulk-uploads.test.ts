@@ -233,7 +233,7 @@ describe("an upload", () => {
 
   it("offers an empty table of each kind", async () => {
     const { status, text } = await api.call("GET", "/bulk-uploads/templates/speakers");
-    expect([status, text]).toEqual([200, "deviceIdentifier\tdescription\tattributes\tdefunct\n"]);
+    expect([status, text]).toEqual([200, "deviceIdentifier\tdescription\tattributes\tzoneId\tdefunct\n"]);
     expect((await api.call("GET", "/bulk-uploads/templates/badges")).status).toBe(400);
   });
 });
