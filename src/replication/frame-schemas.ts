@@ -173,6 +173,30 @@ const TALK = {
   },
 } as const;
 
+const idLists = z.record(z.string(), z.array(z.string().max(200)).max(MOST_ROWS));
+const editBody = z.object({
+  type: name,
+  id: name,
+  edit: z.object({
+    op: z.enum(["create", "update", "delete"]),
+    set: body,
+    add: idLists,
+    remove: idLists,
+    was: z.record(z.string(), z.string().max(200)),
+  }),
+  actor: z.string().max(1_000),
+  at: time,
+});
+
+/** An edit as it travels, as the body of a row. */
+export type EditBody = z.infer<typeof editBody>;
+
+/** Reads an edit; null for what is none. */
+export function readEdit(value: unknown): EditBody | null {
+  const { success, data } = editBody.safeParse(value);
+  return success && (data.edit.set.id ?? data.id) === data.id ? data : null;
+}
+
 /** Who sends. */
 export type Sender = "hub" | "site";
 
@@ -210,6 +234,25 @@ export function readTalk(value: unknown, from: Sender): HubTalk | SiteTalk | nul
   const known: Readonly<Record<string, z.ZodType>> = TALK[from];
   const schema = typeof t === "string" && Object.hasOwn(known, t) ? known[t] : undefined;
   return schema?.safeParse(value).success ? (value as HubTalk | SiteTalk) : null;
+}
+
+const pairs = z.array(z.tuple([name, z.string()]));
+const enrolment = z.object({
+  enrolled: z
+    .object({
+      ...{ endpoint: name, certificate: z.string(), authority: z.string(), token: secretText },
+      ground: z.object({
+        ...{ only: z.record(z.string(), name), shared: z.array(name), people: pairs },
+        administrators: z.array(z.tuple([name, name])),
+      }),
+    })
+    .optional(),
+  refused: z.string().max(1_000).optional(),
+});
+
+/** What the cloud answers an appliance that asks to be enrolled; null for what is no such answer. */
+export function readEnrolment(value: unknown): z.infer<typeof enrolment> | null {
+  return enrolment.safeParse(value).data ?? null;
 }
 
 /** Rows of a feed lie between where the page begins and where it ends, each after the one before. */

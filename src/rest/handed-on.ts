@@ -1,6 +1,6 @@
 import qs from "qs";
 import type { Principal } from "../access/principal.ts";
-import { OwnedElsewhere, UpstreamError } from "../base/errors.ts";
+import { OwnedElsewhere } from "../base/errors.ts";
 import type { HandedOn } from "../replication/link/site-link.ts";
 import type { Answer } from "./action.ts";
 import type { RawBody } from "./body.ts";
@@ -24,7 +24,8 @@ const TOKEN = "access_token";
 
 /**
  * Carries a request out; where that meets rows that only the cloud changes, the cloud does it and gives the answer. Without a link,
- * and for uploads, it stays refused. Throws UpstreamError `outcome-unknown` when the cloud did not answer.
+ * and for uploads, it stays refused. Throws UpstreamError: `upstream` in the cloud's words where it refuses, `outcome-unknown`
+ * when it did not answer.
  */
 export async function orHandedOn(
   run: () => Promise<Answer>,
@@ -35,10 +36,7 @@ export async function orHandedOn(
     return await run();
   } catch (error) {
     if (!(error instanceof OwnedElsewhere) || handed.base.overridden || handed.body.uploads.length > 0) throw error;
-    const answer = await handOn(requestOf(handed)).catch((fault: unknown) => {
-      const message = "The cloud did not answer; whether it did that is not known.";
-      throw new UpstreamError("outcome-unknown", message, {}, fault);
-    });
+    const answer = await handOn(requestOf(handed));
     if (!answer) throw error;
     const { "content-type": type = "application/json", ...headers } = Object.fromEntries(
       SHOWN.flatMap((name) => (answer.headers[name] === undefined ? [] : [[name, answer.headers[name]]])),

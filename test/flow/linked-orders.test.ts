@@ -116,4 +116,16 @@ describe("an appliance that joined an organisation", () => {
     const link = async (): Promise<unknown> => site.linking.report().link?.state;
     expect(await until(link, (found) => found === "refused")).toBe("refused");
   });
+
+  it("brings what it wrote since it left when it comes back with its rows", async () => {
+    expect((await site.call("DELETE", "/link")).status).toBe(204);
+    const shed = await make(site, "/sites", { name: "Shed" });
+    expect((await site.call("GET", "/link")).body).toMatchObject({ hub: null, state: "none", unsentRows: 0 });
+    const { code } = (await hub.linking.hub?.offer(null)) ?? { code: "" };
+    await site.linking.site?.enrol({ hub: line.url, code, mode: "adopt", authority: null });
+    await site.stop();
+    await start(site);
+    const named = () => nameAt(hub, `/sites/${shed}`);
+    expect(await until(named, (name) => name === "Shed")).toBe("Shed");
+  });
 });

@@ -72,7 +72,9 @@ export function createCarrier(needs: CarrierNeeds): Carrier {
     const groups = new Map<string, DeliveryItem[]>();
     for (const item of all) {
       const key = `${item.notificationId} ${endpoints.get(item.deliveryId)}`;
-      groups.set(key, [...(groups.get(key) ?? []), item]);
+      const group = groups.get(key) ?? [];
+      group.push(item);
+      groups.set(key, group);
     }
     for (const items of groups.values()) {
       const endpoint = endpoints.get(items[0]?.deliveryId ?? 0);

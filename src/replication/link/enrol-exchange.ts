@@ -1,6 +1,8 @@
 import { WebSocket } from "ws";
+import type { ResolvedAddress } from "../../base/address-policy.ts";
 import type { Clock } from "../../base/clock.ts";
 import { CallerError, UpstreamError } from "../../base/errors.ts";
+import { readEnrolment } from "../frame-schemas.ts";
 import type { EnrolAnswer, EnrolRequest } from "../identity/hub-enrolment.ts";
 import type { Ground } from "./ground.ts";
 import { connectionOptions, linkUrl } from "./hub-address.ts";
@@ -18,6 +20,8 @@ export type EnrolmentDesk = (asked: EnrolRequest) => Promise<Enrolled>;
 
 /** Whoever says nothing for so long, or asks more than once, is cut off. own choice */
 const PATIENCE_MS = 15_000;
+/** Longest answer, in bytes: it names everybody by address, and who administers. own choice: 100,000 of each */
+const MOST_ANSWER_BYTES = 32 * 1024 * 1024;
 
 /** The cloud's end: answers the one question and closes. */
 export function answerEnrolment(socket: WebSocket, desk: EnrolmentDesk, clock: Pick<Clock, "after">): void {
@@ -52,27 +56,38 @@ function askedIn(text: string): EnrolRequest {
 export interface EnrolWay {
   authority: string | null;
   proxy: string | null;
+  /** Where its name was found to lead, and nowhere else; looked up unless given. A proxy looks names up itself. */
+  found?: ResolvedAddress | undefined;
 }
 
 /** Asks the cloud at `hub`, its base URL. Rejects with UpstreamError in words. */
-export function askToEnrol(hub: string, asked: EnrolRequest, { authority, proxy }: EnrolWay): Promise<Enrolled> {
+export function askToEnrol(hub: string, asked: EnrolRequest, { authority, proxy, found }: EnrolWay): Promise<Enrolled> {
   const url = linkUrl(hub);
   return new Promise((resolve, reject) => {
     const fail = (words: string): void => reject(new UpstreamError("upstream", words));
-    const address = { proxy, authorities: authority ? [authority] : [] };
+    const address = { proxy, found, authorities: authority ? [authority] : [] };
     const socket = new WebSocket(url, [ENROL_PROTOCOL], {
       handshakeTimeout: PATIENCE_MS,
       perMessageDeflate: false,
+      maxPayload: MOST_ANSWER_BYTES,
       ...connectionOptions(url, address),
     });
     socket.on("error", (error) => fail(`The cloud at ${hub} can't be reached: ${error.message}`));
     socket.once("open", () => socket.send(JSON.stringify(asked)));
     socket.once("message", (data) => {
-      const answer = JSON.parse(data.toString()) as { enrolled?: Enrolled; refused?: string };
-      if (answer.enrolled) resolve(answer.enrolled);
-      else fail(answer.refused ?? "The cloud refused.");
+      const answer = answerIn(data.toString());
+      if (answer?.enrolled) resolve(answer.enrolled);
+      else fail(answer ? (answer.refused ?? "The cloud refused.") : `What ${hub} answered is no answer of a cloud.`);
       socket.close();
     });
     socket.once("close", () => fail("The cloud broke off."));
   });
+}
+
+function answerIn(text: string): { enrolled?: Enrolled | undefined; refused?: string | undefined } | null {
+  try {
+    return readEnrolment(JSON.parse(text));
+  } catch {
+    return null;
+  }
 }

@@ -1,7 +1,9 @@
+import type { LookupFunction } from "node:net";
 import { rootCertificates } from "node:tls";
 import { HttpsProxyAgent } from "https-proxy-agent";
 import { getProxyForUrl } from "proxy-from-env";
 import type { ClientOptions } from "ws";
+import type { ResolvedAddress } from "../../base/address-policy.ts";
 
 /** Where the cloud is, and what this appliance shows there. */
 export interface HubAddress {
@@ -14,6 +16,8 @@ export interface HubAddress {
   authorities: readonly string[];
   /** URL of the proxy on the way; that of the environment's variables unless given. */
   proxy?: string | null;
+  /** Where its name was found to lead, which is not asked again; a proxy asks itself. */
+  found?: ResolvedAddress | undefined;
 }
 
 /** Path of the link below the cloud's base URL. @source replication.md 6 */
@@ -28,9 +32,20 @@ export function linkUrl(hub: string): string {
 /** What the socket is opened with. A proxy is asked for a tunnel, and sees nothing of what goes through it. */
 export function connectionOptions(url: string, address: Omit<HubAddress, "url" | "token">): ClientOptions {
   const proxy = address.proxy ?? getProxyForUrl(url.replace(/^ws/, "http"));
-  const through = proxy === "" ? {} : { agent: new HttpsProxyAgent(proxy) };
+  const through: ClientOptions & Leading =
+    proxy === "" ? leadingTo(address.found) : { agent: new HttpsProxyAgent(proxy) };
   if (!url.startsWith("wss:")) return through;
   const { key, certificate, authorities } = address;
   const own = key && certificate ? { key, cert: certificate } : {};
   return { ...through, ...own, ca: [...rootCertificates, ...authorities] };
+}
+
+interface Leading {
+  lookup?: LookupFunction;
+}
+
+function leadingTo(found: ResolvedAddress | undefined): Leading {
+  if (!found) return {};
+  const { address, family } = found;
+  return { lookup: (_host, { all }, done) => (all ? done(null, [found]) : done(null, address, family)) };
 }

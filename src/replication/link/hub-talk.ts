@@ -24,7 +24,12 @@ export function createHubTalk({ groups, enrolment, say, request, head, onFault }
   async function answerTo({ endpoint, keyHash }: Linked, of: Question): Promise<Body> {
     if (of.kind === "request") {
       const answer = await request(endpoint, of);
-      return { ...answer, head: await head() };
+      // It is done by now, whatever is known of the feed.
+      const at = await head().catch((error: unknown) => {
+        onFault(error);
+        return 0;
+      });
+      return { ...answer, head: at };
     }
     return { ...(await enrolment.renew(endpoint, keyHash, of.request)) };
   }
@@ -43,7 +48,8 @@ export function createHubTalk({ groups, enrolment, say, request, head, onFault }
       (given) => by.say({ t: "answer", ref: said.ref, given }),
       (error: unknown) => {
         if (!(error instanceof CallerError)) onFault(error);
-        const words = error instanceof CallerError ? error.message : "The cloud could not do it.";
+        const words =
+          error instanceof CallerError ? error.message : "The cloud failed at it; whether it was done is not known.";
         by.say({ t: "answer", ref: said.ref, refused: words });
       },
     );

@@ -1,6 +1,7 @@
 import { join } from "node:path";
+import type { ResolvedAddress } from "../../base/address-policy.ts";
 import type { Clock } from "../../base/clock.ts";
-import { BugError, CallerError } from "../../base/errors.ts";
+import { BugError, CallerError, ConflictError } from "../../base/errors.ts";
 import type { Events } from "../../base/events.ts";
 import { newId } from "../../base/ids.ts";
 import type { Log } from "../../base/log.ts";
@@ -8,8 +9,9 @@ import type { Broadcaster } from "../../broadcast/broadcaster.ts";
 import type { HealthReason } from "../../health/health.ts";
 import { ONPREM_EXTENSION_ID } from "../../resources/devices/onprem.ts";
 import type { Catalogue } from "../../schema/catalogue.ts";
-import type { By, Recorder, Store } from "../../store/store.ts";
+import type { By, Recorder, Store, Transaction } from "../../store/store.ts";
 import { createBlobFolder } from "../blobs.ts";
+import { SITE_COLLECTIONS } from "../collections.ts";
 import { type Beat, readBeat } from "../failover/beats.ts";
 import { type Lease, LIMITS } from "../frames.ts";
 import { enrol, forgetIdentity, identityFaults, type OwnIdentity, readIdentity } from "../identity/own-identity.ts";
@@ -20,7 +22,7 @@ import { createSite, type Site } from "../site/site.ts";
 import { LINK } from "../site/tables.ts";
 import { createSqliteWork } from "../sqlite-work.ts";
 import { siteQueue } from "../view/site-queue.ts";
-import { get } from "../work.ts";
+import { clear, get } from "../work.ts";
 import { createSiteRecorder } from "./capture.ts";
 import { createPlayer } from "./command-player.ts";
 import { createDialer, type Dialer, type LinkState } from "./dialer.ts";
@@ -31,7 +33,7 @@ import { createMarkWaits } from "./mark-waits.ts";
 import { productTypes } from "./product-types.ts";
 import { createSiteTalk } from "./site-talk.ts";
 import { createStatusTeller, type StatusTellerNeeds } from "./status-teller.ts";
-import { createToldAtEnd } from "./told-at-end.ts";
+import { createToldAtEnd, TOLD_AT_END_TABLE } from "./told-at-end.ts";
 
 /** What the appliance's end of the link needs. */
 export interface SiteLinkNeeds {
@@ -115,6 +117,17 @@ export interface LinkReport {
   certificateUntil: number | null;
 }
 
+/** How an appliance is to be enrolled. */
+export interface EnrolmentOrder {
+  /** Base URL of the cloud. */
+  hub: string;
+  code: string;
+  mode: EnrolMode;
+  /** Authority that signed the cloud's certificate, PEM. */
+  authority: string | null;
+  found?: ResolvedAddress;
+}
+
 /** The appliance's end of the link. */
 export interface SiteLink {
   /** Records what is written from now on; `start` sends it. */
@@ -125,16 +138,19 @@ export interface SiteLink {
   isConnected(): boolean;
   /** What of it is not as it should be. */
   source(): HealthReason[];
-  /** Enrols the appliance; it must be started anew then. Throws CallerError, UpstreamError. */
-  enrol(given: { hub: string; code: string; mode: EnrolMode; authority: string | null }): Promise<{ endpoint: string }>;
-  /** Makes the appliance stand alone again. */
+  /**
+   * Enrols the appliance; it must be started anew then. `found` is where the name in `hub` leads, when that was looked up
+   * and judged. Throws CallerError, UpstreamError, and ConflictError when it is linked to another cloud.
+   */
+  enrol(given: EnrolmentOrder): Promise<{ endpoint: string }>;
+  /** Makes the appliance stand alone again, and forgets the link with all that waits to go up; it must be started anew then. */
   leave(): Promise<void>;
   /** Who this appliance is to others; null for one that was never enrolled. */
   identity(): OwnIdentity | null;
   revoked: Pick<RevokedKeys, "has">;
   /**
    * Has the cloud carry out a request of the API in the name of a user; what it changed is here by then. Null when there is
-   * no link. Throws UpstreamError when there is no answer: what became of it is not known.
+   * no link. Throws UpstreamError: `upstream` in the cloud's words where it refuses, `outcome-unknown` when there is no answer.
    */
   handOn(request: HandedOn): Promise<HandedBack | null>;
   /** Tells neighbours something by the cloud. */
@@ -234,6 +250,7 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
     handOn = async ({ body, ...request }) => {
       if (dialer?.state().state !== "connected") return null;
       const given = await talk.ask({ kind: "request", ...request, body: body.toString("base64") });
+      if (!given) return null;
       await marks.after(given.head as number, work.peek(() => get(LINK, "link"))?.applied ?? 0);
       const { status, headers, body: text } = given as unknown as Omit<HandedBack, "body"> & { body: string };
       return { status, headers, body: Buffer.from(text, "base64") };
@@ -271,16 +288,30 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
     dialer.start();
   }
 
-  async function take(enrolled: Enrolled, mode: EnrolMode): Promise<void> {
+  /** A link that goes on with another key keeps what it has; any other begins with nothing of the one before. */
+  async function take(enrolled: Enrolled, mode: EnrolMode, goesOn: boolean): Promise<void> {
     await store.write((tx) => {
-      const isNew = !work.within(tx, get(LINK, "link"));
+      if (!goesOn) forgetLink(tx);
       work.within(tx, prepareLink(needs.endpointId(), types.fingerprint));
-      if (!isNew) return;
+      if (goesOn) return;
       const common = alignGround(tx, enrolled.ground);
       const all = { catalogue, types, work, now: clock.now() };
       if (mode === "adopt") adoptRows(tx, common, all);
       else stepAside(tx, common, all);
     });
+    record();
+  }
+
+  function forgetLink(tx: Transaction): void {
+    for (const kept of SITE_COLLECTIONS) work.within(tx, clear(kept));
+    tx.run(`DELETE FROM ${TOLD_AT_END_TABLE.name}`);
+  }
+
+  function halt(): void {
+    recording.recorder = null;
+    unsubscribe();
+    dialer?.stop();
+    site?.stop();
   }
 
   /** Raises the alarm while the cloud refuses the credential, or that is about to expire. @source decisions.md 13 */
@@ -328,28 +359,30 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
         { level: "yellow", code: "link", reason: `There is no link to the cloud. ${state.reason ?? ""}`.trim() },
       ];
     },
-    async enrol({ hub, code, mode, authority }) {
+    async enrol({ hub, code, mode, authority, found }) {
       requireUrl(hub);
       let enrolled: Enrolled | null = null;
       const endpoint = needs.endpointId();
+      const present = work.peek(() => get(LINK, "link")) && readIdentity(dataDir);
+      const way = { ...needs.way, authority: authority ?? needs.way.authority, found };
       await enrol(dataDir, { hub, code, endpoint }, async (asked) => {
-        enrolled = await askToEnrol(hub, asked, { ...needs.way, authority: authority ?? needs.way.authority });
-        return enrolled;
+        enrolled = await askToEnrol(hub, asked, way);
+        if (!present || present.authority === enrolled.authority) return enrolled;
+        throw new ConflictError("The appliance is linked to another cloud. Let it leave that one first.");
       });
       if (!enrolled) throw new BugError("an appliance was enrolled without an answer");
-      await take(enrolled, mode);
+      await take(enrolled, mode, present !== null);
       return { endpoint };
     },
     async leave() {
+      halt();
+      [site, dialer, identity] = [null, null, null];
+      handOn = async () => null;
       forgetIdentity(dataDir);
+      await store.write(forgetLink);
     },
     cut: () => dialer?.cut(),
-    stop() {
-      recording.recorder = null;
-      unsubscribe();
-      dialer?.stop();
-      site?.stop();
-    },
+    stop: halt,
   };
 }
 

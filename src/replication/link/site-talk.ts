@@ -29,8 +29,11 @@ export interface SiteTalkNeeds {
 /** What an appliance and its cloud say to each other beside the feeds. */
 export interface SiteTalkDesk {
   take(said: HubTalk, say: (talk: SiteTalk) => void): void;
-  /** Rejects with UpstreamError in words when there is no answer in time, or none but a refusal. */
-  ask(question: Question, patienceMs?: number): Promise<Body>;
+  /**
+   * Null when there is no link: nothing was asked. Rejects with UpstreamError in words: `upstream` when the cloud refused,
+   * `outcome-unknown` when there is no answer in time.
+   */
+  ask(question: Question, patienceMs?: number): Promise<Body | null>;
   /** Fetches the next certificate if it is time to. */
   renew(): Promise<void>;
   stop(): void;
@@ -45,23 +48,30 @@ export function createSiteTalk(needs: SiteTalkNeeds): SiteTalkDesk {
   const open = new Map<string, { answer(talk: HubTalk & { t: "answer" }): void; timer: Timer }>();
   let isRenewing = false;
 
-  function ask(of: Question, patienceMs = PATIENCE_MS): Promise<Body> {
+  function ask(of: Question, patienceMs = PATIENCE_MS): Promise<Body | null> {
     const ref = newId();
     return new Promise((resolve, reject) => {
-      const fail = (words: string): void => {
-        open.get(ref)?.timer.cancel();
-        open.delete(ref);
-        reject(new UpstreamError("upstream", words));
-      };
-      const timer = clock.after(patienceMs, () => fail("The cloud did not answer in time."), { background: true });
-      const answer = ({ given, refused }: HubTalk & { t: "answer" }): void => {
-        if (!given) fail(refused ?? "The cloud refused.");
+      const over = (): void => {
         timer.cancel();
         open.delete(ref);
+      };
+      const timer = clock.after(
+        patienceMs,
+        () => {
+          over();
+          reject(new UpstreamError("outcome-unknown", "The cloud did not answer; whether it did that is not known."));
+        },
+        { background: true },
+      );
+      const answer = ({ given, refused }: HubTalk & { t: "answer" }): void => {
+        over();
         if (given) resolve(given);
+        else reject(new UpstreamError("upstream", refused ?? "The cloud refused."));
       };
       open.set(ref, { answer, timer });
-      if (!needs.say({ t: "ask", ref, of })) fail("There is no link to the cloud.");
+      if (needs.say({ t: "ask", ref, of })) return;
+      over();
+      resolve(null);
     });
   }
 
@@ -70,7 +80,9 @@ export function createSiteTalk(needs: SiteTalkNeeds): SiteTalkDesk {
     isRenewing = true;
     try {
       const fetched = await renewIfDue(needs.dataDir, identity(), clock.now(), async ({ request }) => {
-        return (await ask({ kind: "renew", request })) as unknown as EnrolAnswer;
+        const given = await ask({ kind: "renew", request });
+        if (!given) throw new UpstreamError("upstream", "There is no link to the cloud.");
+        return given as unknown as EnrolAnswer;
       });
       if (!fetched) return;
       log.info({ until: fetched.facts.validTo }, "the certificate for the link was renewed");

@@ -1,4 +1,4 @@
-import type { Clock } from "../../base/clock.ts";
+import type { Clock, Timer } from "../../base/clock.ts";
 import type { Events } from "../../base/events.ts";
 import { newId } from "../../base/ids.ts";
 import deliveries from "../../resources/broadcasts/deliveries.ts";
@@ -62,17 +62,35 @@ export function markUntold(tx: Transaction, notificationId: string, isOfCloud: b
   tx.run("INSERT OR REPLACE INTO repl_untold (notification, list, after) VALUES (?, ?, 0)", notificationId, list);
 }
 
+/** Ledgers that could not be told are tried again so much later. own choice */
+const AGAIN_MS = 60_000;
+
 /** Tells the ledgers of settled messages in slices, also those that an earlier run left. */
 export function createToldAtEnd(needs: ToldAtEndNeeds): { follow(events: Events): () => void } {
   const { store, clock, work, types, onFault } = needs;
   let isStopped = false;
-  let _running: Promise<void> | null = null;
+  let isRunning = false;
+  /** A message may have settled in the very commit that found nothing more to tell. */
+  let isDue = false;
+  let again: Timer | null = null;
 
   async function run(): Promise<void> {
-    while (!isStopped && (await store.write(tellSlice))) {
-      // Each slice is a transaction of its own.
+    isRunning = true;
+    try {
+      while (isDue && !isStopped) {
+        isDue = false;
+        while (!isStopped && (await store.write(tellSlice))) {
+          // Each slice is a transaction of its own.
+        }
+      }
+      needs.wake();
+    } catch (error) {
+      if (isStopped) return;
+      onFault(error);
+      again = clock.after(AGAIN_MS, wake, { background: true });
+    } finally {
+      isRunning = false;
     }
-    needs.wake();
   }
 
   function tellSlice(tx: Transaction): boolean {
@@ -116,11 +134,9 @@ export function createToldAtEnd(needs: ToldAtEndNeeds): { follow(events: Events)
   }
 
   function wake(): void {
-    _running ??= run()
-      .catch(onFault)
-      .finally(() => {
-        _running = null;
-      });
+    isDue = true;
+    again?.cancel();
+    if (!isRunning) void run();
   }
 
   return {
@@ -129,6 +145,7 @@ export function createToldAtEnd(needs: ToldAtEndNeeds): { follow(events: Events)
       const stop = events.on("notification.settled", wake);
       return () => {
         isStopped = true;
+        again?.cancel();
         stop();
       };
     },

@@ -7,7 +7,7 @@ import type { By, Scope, Store } from "../../store/store.ts";
 import { CONFLICTS, type Conflict } from "../hub/tables.ts";
 import type { OpenCode } from "../identity/enrolment.ts";
 import type { HubLink } from "../link/hub-link.ts";
-import type { LinkReport, SiteLink } from "../link/site-link.ts";
+import type { EnrolmentOrder, LinkReport, SiteLink } from "../link/site-link.ts";
 import { EDITS, LINK, type LinkState, type OwnEdit } from "../site/tables.ts";
 import type { SqliteWork } from "../sqlite-work.ts";
 import { drop, get, scan, type Work } from "../work.ts";
@@ -29,14 +29,11 @@ export interface LinkOverview {
   refused: RefusedRow[];
 }
 
-/** How an appliance is enrolled: as `SiteLink.enrol` says. */
-export type Enrolment = Parameters<SiteLink["enrol"]>[0];
-
 /** What people see of links to other daemons, and do about them. All of it throws CallerError and ConflictError in words. */
 export interface LinkDesk {
   overview(): LinkOverview;
   /** The daemon starts anew then. Throws UpstreamError too. */
-  enrol(given: Enrolment): Promise<{ endpoint: string }>;
+  enrol(given: EnrolmentOrder): Promise<{ endpoint: string }>;
   /** The daemon starts anew then. */
   leave(): Promise<void>;
   /** The newest edits that lost and whose rows somebody sees, the newest first, and how many more were kept. */

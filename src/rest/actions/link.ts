@@ -80,8 +80,9 @@ export const linkActions: readonly Action[] = [
       if (!hub) throw requiredValue("hub");
       if (!code) throw requiredValue("code");
       if (!URL.canParse(hub)) throw invalidValue("hub", "It is an http or https URL.");
-      await needs.policy.choose(new URL(hub).hostname);
-      const { endpoint } = await needs.link.enrol({ hub, code, mode: mode ?? "join", authority: authority ?? null });
+      const found = await needs.policy.choose(new URL(hub).hostname);
+      const how = { mode: mode ?? "join", authority: authority ?? null } as const;
+      const { endpoint } = await needs.link.enrol({ hub, code, ...how, found });
       return json({ endpointId: endpoint });
     },
   },

@@ -4,7 +4,7 @@ import { createServer, type Server } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import type { WebSocket } from "ws";
+import { type WebSocket, WebSocketServer } from "ws";
 import { silentLog } from "../../../src/base/log.ts";
 import { type CertificateAndKey, issueCertificate, makeAuthority } from "../../../src/operations/make-certificate.ts";
 import type { Frame, Wire } from "../../../src/replication/frames.ts";
@@ -14,9 +14,12 @@ import { enrol, type OwnIdentity, proveKey } from "../../../src/replication/iden
 import { type Acceptor, createAcceptor } from "../../../src/replication/link/acceptor.ts";
 import { challengeText } from "../../../src/replication/link/challenge.ts";
 import { createDialer, type Dialer } from "../../../src/replication/link/dialer.ts";
+import { askToEnrol, ENROL_PROTOCOL } from "../../../src/replication/link/enrol-exchange.ts";
 import type { HubAddress } from "../../../src/replication/link/hub-address.ts";
 import { pack, unpack } from "../../../src/replication/link/packing.ts";
+import { createSiteTalk } from "../../../src/replication/link/site-talk.ts";
 import { createSocketWire, LINK_PROTOCOLS } from "../../../src/replication/link/socket-wire.ts";
+import type { SiteTalk } from "../../../src/replication/talk.ts";
 import type { WorkStore } from "../../../src/replication/work.ts";
 import { createMemoryStore } from "../../sim/memory-store.ts";
 import { CATALOGUE } from "../../sim/resources.ts";
@@ -171,6 +174,59 @@ describe("the cloud lets an appliance in", () => {
     clock.tick(60_000);
     await until(() => expect(dialer.state().reason).toBe("The cloud does not know this appliance (401)."));
     expect(acceptor.connected()).toEqual([]);
+  });
+});
+
+describe("an appliance that asks to be enrolled", () => {
+  const asked = { code: "AAAA", endpoint: ENDPOINT, request: "PEM" };
+  const ground = { only: {}, shared: [ENDPOINT], people: [], administrators: [] };
+  const enrolled = { endpoint: ENDPOINT, certificate: "PEM", authority: "PEM", token: "t", ground };
+  let answer: string;
+  let stranger: WebSocketServer;
+  beforeAll(async () => {
+    stranger = new WebSocketServer({ port: 0, host: "127.0.0.1", handleProtocols: () => ENROL_PROTOCOL });
+    stranger.on("connection", (socket) => socket.once("message", () => socket.send(answer)));
+    await once(stranger, "listening");
+  });
+  afterAll(() => stranger.close());
+
+  /** The name leads nowhere: only where it was found to lead is asked. */
+  const ask = () => {
+    const { port } = stranger.address() as AddressInfo;
+    const found = { address: "127.0.0.1", family: 4 } as const;
+    return askToEnrol(`http://cloud.invalid:${port}`, asked, { authority: null, proxy: "", found });
+  };
+
+  it("asks where the name was found to lead", async () => {
+    answer = JSON.stringify({ enrolled });
+    expect(await ask()).toEqual(enrolled);
+  });
+
+  it("is not harmed by what is no answer, and takes none without what is to be shared", async () => {
+    const { ground: _, ...less } = enrolled;
+    for (answer of ["no JSON", "null", "[]", JSON.stringify({ enrolled: less })]) {
+      await expect(ask()).rejects.toMatchObject({ type: "upstream", message: expect.stringContaining("no answer of") });
+    }
+    answer = JSON.stringify({ refused: "The code is too old." });
+    await expect(ask()).rejects.toThrow("The code is too old.");
+  });
+});
+
+describe("an appliance that asks its cloud", () => {
+  const question = { kind: "renew", request: "PEM" } as const;
+  const desk = (say: (talk: SiteTalk) => boolean) =>
+    createSiteTalk({ ...{ clock, log: silentLog, say }, identity: () => identity } as never);
+
+  it("knows whether nothing was asked, it was refused, or nobody answered", async () => {
+    expect(await desk(() => false).ask(question)).toBeNull();
+    const said: SiteTalk[] = [];
+    const talk = desk((each) => said.push(each) > 0);
+    const [refused, silent] = [talk.ask(question), talk.ask(question)];
+    const { ref } = said[0] as SiteTalk & { t: "ask" };
+    talk.take({ t: "answer", ref, refused: "There is no such user here." }, () => undefined);
+    await expect(refused).rejects.toMatchObject({ type: "upstream", message: "There is no such user here." });
+    clock.tick(15_000);
+    await expect(silent).rejects.toMatchObject({ type: "outcome-unknown" });
   });
 });
 
