@@ -46,7 +46,7 @@ function rulesOf(given: ConfigOf<typeof config>): (SenderRules & { relays: strin
 async function take(mail: Handed, rules: SenderRules, pace: () => boolean, ctx: Context): Promise<void> {
   const read = await PostalMime.parse(mail.raw);
   if (isAutomatic(read, mail.sender)) return ctx.log.info({}, "an automatic mail starts nothing");
-  const admitted = admit(read, rules);
+  const admitted = admit(read, rules, ctx.clock.now());
   if (typeof admitted === "string") {
     ctx.log.warn({ reason: admitted }, "a mail was refused");
     throw new MailRefusal(550, admitted);

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { addressParser, type Email } from "postal-mime";
+import { readResults } from "./results.ts";
 
 /** Who may start messages, and by what they are known. */
 export interface SenderRules {
@@ -17,8 +18,12 @@ export interface Admitted {
   subject: string;
 }
 
-/** Says who sent a mail, or in words why it is refused. */
-export function admit(mail: Email, { senders, token, authenticationServer }: SenderRules): Admitted | string {
+/** How far a mail's date may be from now. own choice: longer than servers try again what is urgent */
+const OLDEST_MS = 3_600_000;
+
+/** Says who sent a mail, or in words why it is refused; `now` is epoch ms. */
+export function admit(mail: Email, rules: SenderRules, now: number): Admitted | string {
+  const { senders, token, authenticationServer } = rules;
   const named = mail.headers.filter(({ key }) => key === "from").flatMap(({ value }) => addressParser(value));
   const from = mail.from?.address?.toLowerCase();
   // Of two senders a mail server and we might each believe another one.
@@ -30,19 +35,25 @@ export function admit(mail: Email, { senders, token, authenticationServer }: Sen
   if (others.length === words.length) return "the subject does not hold the token";
   if (authenticationServer !== null && !isProven(mail, domain.slice(1), authenticationServer))
     return "the mail server has not proven the sender";
+  if (!isOfNow(mail, now)) return "the mail does not say that it is of this hour";
   return { from, name: mail.from?.name ?? "", subject: others.join(" ").trim() };
 }
 
-/** @source RFC 8601 §2.2: the relay's own field stands above all others, which anybody may have written */
+/** @source RFC 8601 §5: the relay's own field stands above all others, which anybody may have written */
 function isProven(mail: Email, domain: string, server: string): boolean {
   const [top] = mail.headers.filter(({ key }) => key === "authentication-results");
-  const [id = "", ...results] = (top?.value ?? "").replace(/\([^)]*\)/g, "").split(";");
-  if (id.trim().split(/\s+/)[0]?.toLowerCase() !== server.toLowerCase()) return false;
-  return results.some((result) => {
-    const parts = result.trim().toLowerCase().split(/\s+/);
-    if (parts[0] === "dmarc=pass") return parts.includes(`header.from=${domain}`);
-    return parts[0] === "dkim=pass" && parts.includes(`header.d=${domain}`);
+  const read = readResults(top?.value ?? "");
+  if (read?.server !== server.toLowerCase()) return false;
+  return read.results.some(({ method, result, properties }) => {
+    const proven = properties.get(method === "dmarc" ? "header.from" : "header.d") ?? [];
+    const counts = (method === "dmarc" || method === "dkim") && result === "pass";
+    return counts && proven.length > 0 && proven.every((each) => each === domain);
   });
+}
+
+/** Old mails that somebody has kept must not start anything once their Message-ID is forgotten. */
+function isOfNow({ date }: Email, now: number): boolean {
+  return Math.abs(now - Date.parse(date ?? "")) <= OLDEST_MS;
 }
 
 function isSame(given: string, expected: string): boolean {

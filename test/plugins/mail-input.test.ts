@@ -98,13 +98,20 @@ describe("mail-input", () => {
   it("believes what the relay has proven, and nobody else", async () => {
     const { send, triggered } = await run({ authenticationServer: "mx.example.org" });
     const proven = (value: string, more: object = {}) =>
-      send({ headers: { "Authentication-Results": value, ...more } });
+      // Prepared: the sender's library would encode what stands in quotes.
+      send({ headers: { "Authentication-Results": { prepared: true, value }, ...more } });
     expect(await send({})).toMatch(/^550 .*not proven/);
     for (const wrong of [
       "evil.example.org; dkim=pass header.d=school.example.org",
       "mx.example.org; dkim=fail header.d=school.example.org",
       "mx.example.org; dkim=pass header.d=evil.example.org; spf=pass",
       "mx.example.org; dmarc=none (dmarc=pass header.from=school.example.org)",
+      "mx.example.org; dmarc=none (a (b) dmarc=pass ; dmarc=pass header.from=school.example.org)",
+      'mx.example.org; spf=pass smtp.mailfrom="; dmarc=pass header.from=school.example.org ;"@evil.example.org',
+      'mx.example.org; spf=pass smtp.mailfrom="a\\"; dmarc=pass header.from=school.example.org ;"@evil.example.org',
+      'mx.example.org; dkim=pass reason="x header.d=school.example.org" header.d=evil.example.org',
+      "mx.example.org; dkim=pass header.d=evil.example.org header.d=school.example.org",
+      'mx.example.org; dmarc=pass header.from=school.example.org "',
     ])
       expect(await proven(wrong), wrong).toMatch(/^550/);
     expect(triggered()).toEqual([]);
@@ -112,7 +119,17 @@ describe("mail-input", () => {
       /^250/,
     );
     expect(await proven("MX.example.org; dmarc=pass (p=none) header.from=school.example.org")).toMatch(/^250/);
-    expect(triggered().length).toBe(2);
+    expect(await proven('mx.example.org; dkim/1 = pass reason="a; b" header.d="school.example.org"')).toMatch(/^250/);
+    expect(triggered().length).toBe(3);
+  });
+
+  it("starts nothing by a mail that somebody has kept", async () => {
+    const { send, triggered } = await run();
+    const hours = (count: number): Date => new Date(Date.now() + count * 3_600_000);
+    expect(await send({ date: hours(-1.1) })).toMatch(/^550 .*of this hour/);
+    expect(await send({ date: hours(25) })).toMatch(/^550 .*of this hour/);
+    expect(await send({ date: hours(-0.9) })).toMatch(/^250/);
+    expect(triggered().length).toBe(1);
   });
 
   it("asks to send again what could not be stored, and what is too much", async () => {
