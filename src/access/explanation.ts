@@ -11,7 +11,7 @@ import { isLocked } from "./locks.ts";
 import { MEMBERSHIPS } from "./memberships.ts";
 import { ownRights } from "./own-rights.ts";
 import type { Access } from "./principal.ts";
-import { organisationSegments } from "./user-scope.ts";
+import { isOfWholeOrganisation, organisationSegments } from "./user-scope.ts";
 
 /** A grant with where it comes from. */
 export interface SourcedGrant {
@@ -140,7 +140,7 @@ function deciding(
 }
 
 function lacking({ verb, path }: Asked, grants: readonly SourcedGrant[], { catalogue }: ExplanationNeeds): string[] {
-  const isWhole = verb !== "get" && organisationSegments(catalogue).has(segmentsOf(path)[0] ?? "");
+  const isWhole = verb !== "get" && isOfWholeOrganisation(path, organisationSegments(catalogue));
   if (grants.length > 0 && isWhole) {
     return ["What belongs to the whole organisation takes a permission that is not limited to a domain."];
   }

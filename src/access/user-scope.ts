@@ -40,10 +40,20 @@ export function systemScope(home: () => string | null): UserScope {
   return Object.assign(fullScope(home), { mayPassOn: () => true });
 }
 
-/** First segments of the paths whose rows belong to the whole organisation; the tree of domains is everybody's own part of it. */
+/** Which appliances are linked is the whole organisation's to say; what lost on a link belongs where its row does. */
+const LINKS = "link";
+const LOST_THERE = "conflicts";
+
+/** First segments of the paths that belong to the whole organisation; the tree of domains is everybody's own part of it. */
 export function organisationSegments(catalogue: Catalogue): ReadonlySet<string> {
   const whole = catalogue.all.filter(({ scope, domainField }) => scope === "organisation" && !domainField);
-  return new Set(whole.flatMap(({ paths }) => paths.map(({ at }) => segmentsOf(at)[0] as string)));
+  return new Set([LINKS, ...whole.flatMap(({ paths }) => paths.map(({ at }) => segmentsOf(at)[0] as string))]);
+}
+
+/** True for the path of a change that takes a permission which is not limited to a domain. */
+export function isOfWholeOrganisation(path: string, organisation: ReadonlySet<string>): boolean {
+  const [first = "", second] = segmentsOf(path);
+  return organisation.has(first) && !(first === LINKS && second === LOST_THERE);
 }
 
 /** The one decision of who may do and see what. */
@@ -131,7 +141,8 @@ function compileJudge({ user, rights, acting, narrowing, catalogue, organisation
     };
   }
   return {
-    allows: (method, path) => (method === "get" || !organisation.has(first(path)) ? here : open).allows(method, path),
+    allows: (method, path) =>
+      (method === "get" || !isOfWholeOrganisation(path, organisation) ? here : open).allows(method, path),
     allowsEverywhere: open.allows,
     granted: (resource) => visibleRows(resource, forGiven, catalogue),
     own: (resource) => visibleRows(resource, own, catalogue),

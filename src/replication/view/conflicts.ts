@@ -1,6 +1,6 @@
 import { ConflictError, forbidden, notFound } from "../../base/errors.ts";
 import users from "../../resources/people/users.ts";
-import { type Catalogue, canonicalPath, methodsOf } from "../../schema/catalogue.ts";
+import { type Catalogue, canonicalPath, followedBy, methodsOf } from "../../schema/catalogue.ts";
 import type { Field } from "../../schema/field.ts";
 import type { AnyResource, Method, RowBase } from "../../schema/resource.ts";
 import type { By, Reader, Scope, Store } from "../../store/store.ts";
@@ -27,7 +27,7 @@ export interface ConflictShown {
   /** Both changed it; the row is gone; or the organisation's rules refused it. */
   kind: "changed" | "gone" | "refused";
   endpointId: string;
-  /** Who edited at the site. */
+  /** Who edited at the site; its id where that user is not seen. */
   actorName: string;
   at: number;
   fields: LostField[];
@@ -39,6 +39,11 @@ export interface ConflictShown {
 export interface ConflictNeeds {
   reader: Reader;
   catalogue: Catalogue;
+}
+
+interface SeenNeeds extends ConflictNeeds {
+  /** Whose eyes it is shown to. */
+  scope: Scope;
 }
 
 type Row = RowBase & Readonly<Record<string, unknown>>;
@@ -55,15 +60,16 @@ export function conflictShown(lost: Conflict, scope: Scope, needs: ConflictNeeds
   if (!catalogue.has(lost.type)) return null;
   const resource = catalogue.byName(lost.type);
   const row = reader.get(resource, lost.id) as Row | null;
-  if (row && !reader.get(resource, lost.id, scope)) return null;
-  const fields = fieldsOf(lost, resource, row, needs);
+  if (!(row ? reader.get(resource, lost.id, scope) : wouldSee(lost, resource, scope, needs))) return null;
+  const seen = { ...needs, scope };
+  const fields = fieldsOf(lost, resource, row, seen);
   const { op } = lost.edit;
   if (op === "delete" ? row === null : row !== null && fields.length === 0) return null;
   return {
     ...{ id: lost.uid, resource: lost.type, rowId: lost.id, op, endpointId: lost.endpoint, at: lost.at, fields },
     rowName: nameOf({ ...lost.edit.set, ...row }),
     kind: !row && op === "update" ? "gone" : lost.lost.includes(WHOLE) && op !== "delete" ? "refused" : "changed",
-    actorName: reader.get(users, lost.actor)?.name ?? lost.actor,
+    actorName: reader.get(users, lost.actor, scope)?.name ?? lost.actor,
     usable: isUsable(lost, resource, row, fields),
   };
 }
@@ -92,7 +98,34 @@ export async function takeSitesValue(lost: Conflict, by: By, needs: ConflictNeed
   }
 }
 
-function fieldsOf({ edit, lost }: Conflict, resource: AnyResource, row: Row | null, needs: ConflictNeeds): LostField[] {
+/**
+ * Whether somebody would see a row that is not there, with what the site set: it may ask for it, and what says where it
+ * belongs is known and within reach.
+ */
+function wouldSee({ id, edit }: Conflict, resource: AnyResource, scope: Scope, needs: ConflictNeeds): boolean {
+  const visible = scope.visible(resource);
+  if (visible === "all" || visible === "none") return visible === "all";
+  const { set } = edit;
+  const isHeld = (domainId: unknown): boolean => typeof domainId === "string" && scope.holds(domainId);
+  if (!scope.allows("get", `${collectionOf(resource, set)}/${id}`)) return false;
+  if (resource.scope === "domain") return isHeld(set.domainId);
+  if (resource.scope === "organisation") return !resource.domainField || isHeld({ ...set, id }[resource.domainField]);
+  return followedBy(resource).every((name) => isReached(resource.fields[name], set[name], scope, needs));
+}
+
+/** Whether the row is seen that a reference names; one that may be left out leads nowhere. */
+function isReached(
+  field: Field | undefined,
+  value: unknown,
+  scope: Scope,
+  { reader, catalogue }: ConflictNeeds,
+): boolean {
+  if (field?.kind !== "ref" || !catalogue.has(field.to)) return false;
+  if (typeof value === "string") return reader.get(catalogue.byName(field.to), value, scope) !== null;
+  return value === null && !field.required;
+}
+
+function fieldsOf({ edit, lost }: Conflict, resource: AnyResource, row: Row | null, needs: SeenNeeds): LostField[] {
   if (edit.op === "delete") return [];
   const isWhole = lost.includes(WHOLE) || row === null;
   return Object.entries(resource.fields).flatMap(([name, field]) => {
@@ -106,10 +139,10 @@ function fieldsOf({ edit, lost }: Conflict, resource: AnyResource, row: Row | nu
   });
 }
 
-/** What the row is called that a reference names. */
-function nameIn(field: Field, value: unknown, { reader, catalogue }: ConflictNeeds): string | null {
+/** What the row is called that a reference names; null where it is not seen. */
+function nameIn(field: Field, value: unknown, { reader, catalogue, scope }: SeenNeeds): string | null {
   if (field.kind !== "ref" || typeof value !== "string" || !catalogue.has(field.to)) return null;
-  const row = reader.get(catalogue.byName(field.to), value) as Row | null;
+  const row = reader.get(catalogue.byName(field.to), value, scope) as Row | null;
   return row && nameOf(row);
 }
 
@@ -133,8 +166,12 @@ function nameOf(row: Readonly<Record<string, unknown>>): string | null {
 
 /** Throws forbidden where the scope would not let a request through that does the same. */
 function requireAllowed(method: Method, resource: AnyResource, row: Readonly<Record<string, unknown>>, by: By): void {
-  const path = canonicalPath(resource);
-  const collection = `/${path.at.replace(/\{(\w+)\}/g, (_, name: string) => String(row[name] ?? ""))}`;
+  const collection = collectionOf(resource, row);
   const asked = method === "post" ? collection : `${collection}/${String(row.id)}`;
-  if (!methodsOf(path).includes(method) || !by.scope.allows(method, asked)) throw forbidden();
+  if (!methodsOf(canonicalPath(resource)).includes(method) || !by.scope.allows(method, asked)) throw forbidden();
+}
+
+/** Path of the list that a row is in. */
+function collectionOf(resource: AnyResource, row: Readonly<Record<string, unknown>>): string {
+  return `/${canonicalPath(resource).at.replace(/\{(\w+)\}/g, (_, name: string) => String(row[name] ?? ""))}`;
 }

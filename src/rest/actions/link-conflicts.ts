@@ -24,7 +24,7 @@ const CONFLICT = {
     { required: true },
   ),
   endpointId: uuid("Appliance where it was done.", { required: true }),
-  actorName: text("Who did it.", { required: true, ...NAME }),
+  actorName: text("Who did it; an id where the caller does not see that user.", { required: true, ...NAME }),
   at: timestamp("When.", { required: true }),
   fields: computed("What differs; none where the row was to be deleted.", "array", { of: FIELD }),
   usable: boolean("The site's value can still be had.", { required: true }),

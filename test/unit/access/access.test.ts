@@ -167,6 +167,22 @@ describe("scopes", () => {
     expect(fixture.store.get(users, three?.id as string, scope)).toBeNull();
   });
 
+  it("that are lent leave no more than the scopes of the token that was shown elsewhere", async () => {
+    const { id } = await fixture.user("Quy", "put /users/*", "post /sites");
+    const narrow = fixture.access.lend(id, ["urn:service:sites:write"]);
+    const whole = fixture.access.lend(id, null);
+    const may = (token: string) =>
+      [["put", `/users/${id}`] as const, ["post", "/sites"] as const].map((asked) =>
+        fixture.scope(token).allows(...asked),
+      );
+    expect([may(narrow.token), may(whole.token)]).toEqual([
+      [false, true],
+      [true, true],
+    ]);
+    narrow.end();
+    expect(fixture.access.authenticate(narrow.token)).toBeNull();
+  });
+
   it("of a super user and of the system have no limits", async () => {
     const { token } = await createToken(fixture.store, fixture.adminId, { name: "admin" }, fixture.system);
     for (const scope of [fixture.scope(token), fixture.system.scope]) {

@@ -115,6 +115,23 @@ describe("the acting domain", () => {
   });
 });
 
+describe("a permission that is limited to a domain", () => {
+  it("makes nobody a part of the organisation, but leaves what lost on a link to who may change its row", async () => {
+    const { store, system } = fixture;
+    const { id, token } = await person(north);
+    for (const [verb, spec] of [
+      ["post", "/link/codes"],
+      ["delete", "/link/appliances/*"],
+      ["delete", "/link/conflicts/*"],
+    ] as const) {
+      await store.create(userPermissions, { userId: id, verb, spec, domainId: north }, system);
+    }
+    const { allows } = scopeIn(token, north);
+    expect([allows("post", "/link/codes"), allows("delete", "/link/appliances/x")]).toEqual([false, false]);
+    expect(allows("delete", "/link/conflicts/x")).toBe(true);
+  });
+});
+
 describe("explanations", () => {
   it("name grants and their sources, and what is missing", async () => {
     const { store, system, catalogue, access, clock } = fixture;
