@@ -3,7 +3,7 @@ import inject from "light-my-request";
 import type { Access } from "../access/principal.ts";
 import { CallerError } from "../base/errors.ts";
 import type { HubTalkNeeds } from "../replication/link/hub-talk.ts";
-import { AT_ONCE_ROWS } from "../replication/link/owned-rows.ts";
+import { AT_ONCE_ROWS } from "../replication/site-rights.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
 

@@ -1,4 +1,5 @@
 import {
+  ADOPTIONS,
   COMMANDS,
   CONFLICTS,
   DECIDED,
@@ -36,6 +37,7 @@ export const HUB_COLLECTIONS = [
   HEAD,
   ROWS,
   LINKS,
+  ADOPTIONS,
   COMMANDS,
   DECIDED,
   CONFLICTS,

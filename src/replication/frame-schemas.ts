@@ -241,6 +241,7 @@ const enrolment = z.object({
   enrolled: z
     .object({
       ...{ endpoint: name, certificate: z.string(), authority: z.string(), token: secretText },
+      mayAdopt: z.boolean().optional(),
       ground: z.object({
         ...{ only: z.record(z.string(), name), shared: z.array(name), people: pairs },
         administrators: z.array(z.tuple([name, name])),

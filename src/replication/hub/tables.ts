@@ -92,6 +92,19 @@ export const LINKS: Collection<SiteLink> = collection<SiteLink>("hub_link", ["en
   holdUntil: "integer",
 });
 
+/** An appliance that may bring users and rights along: the first of its organisation. */
+export interface Adoption {
+  endpoint: string;
+  /** Number in its hot feed up to which it does; null before its first connection. */
+  upTo: number | null;
+}
+
+/** Adoptions that are not over. */
+export const ADOPTIONS: Collection<Adoption> = collection<Adoption>("hub_adoption", ["endpoint"], {
+  endpoint: "text",
+  upTo: "integer",
+});
+
 /** A command for one appliance. */
 export interface IssuedCommand {
   endpoint: string;

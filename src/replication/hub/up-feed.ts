@@ -1,12 +1,15 @@
+import { type EditBody, readEdit } from "../frame-schemas.ts";
 import type { EditResult, Lane, Outcome, UpPage, UpRow } from "../frames.ts";
-import { type Edit, merged } from "../merge.ts";
+import { merged } from "../merge.ts";
 import type { ReplicatedTypes } from "../replicated-types.ts";
 import { STATE_TOLD } from "../site/own-state.ts";
+import { isOfSite } from "../site-rights.ts";
 import { filesIn, HUB_FILES, wantFiles } from "../wanted-files.ts";
-import { applyRow, type Body, drop, get, put, scan, type Work } from "../work.ts";
+import { applyRow, type Body, drop, get, put, scan, shownRow, type Work } from "../work.ts";
 import { takeOutcome } from "./commands.ts";
 import { publish, withFreeName } from "./publish.ts";
 import {
+  ADOPTIONS,
   CONFLICTS,
   type Conflict,
   DECIDED,
@@ -18,15 +21,8 @@ import {
   type WaitingRow,
 } from "./tables.ts";
 
-/** An edit as it travels. */
-interface EditBody {
-  type: string;
-  id: string;
-  edit: Edit;
-  actor: string;
-  at: number;
-  wins: boolean;
-}
+/** Rows about the appliance that they name. */
+const OF_ONE: ReadonlySet<string> = new Set(["devices", "endpoint-activities"]);
 
 /** What came of a page: whether it follows on, and who else is to hear that a command sounds. */
 export interface TakenPage {
@@ -57,6 +53,8 @@ export function* takePage(
   yield* put(LINKS, { ...link, [`${lane}Hw`]: page.to, [`${lane}Tail`]: page.tail });
   const taken: TakenPage = { verdict: "taken", ...refused };
   for (const row of page.rows) yield* takeRow(row, link, types, taken);
+  const adoption = lane === "hot" ? yield* get(ADOPTIONS, by.endpoint) : null;
+  if (adoption?.upTo != null && page.to >= adoption.upTo) yield* drop(ADOPTIONS, by.endpoint);
   return taken;
 }
 
@@ -71,7 +69,7 @@ function* takeRow(row: UpRow, link: SiteLink, types: ReplicatedTypes, taken: Tak
     return;
   }
   if (type === "edit") {
-    const result = yield* decideOnce(body as unknown as EditBody, uid, link, types);
+    const result = yield* decideOnce(readEdit(body), { uid, oseq }, link, types);
     taken.published = true;
     taken.files = true;
     yield* put(DECIDED, { endpoint, inc: link.inc, oseq, at: taken.at, ...result });
@@ -90,13 +88,25 @@ function* takeSiteRow(
   const cls = types.classOf(type);
   if (cls !== "C" && cls !== "D") return;
   const known = yield* get(SITE_ROWS, type, id);
-  if (known && known.endpoint !== endpoint) return;
+  const isOwn = known ? known.endpoint === endpoint : isOf(yield* shownRow(type, id), endpoint);
+  if (!isOwn || !mayTell(type, body, endpoint)) return;
   yield* put(SITE_ROWS, { type, id, endpoint, uid, inc });
   if (known?.uid === uid) return;
   const files = filesIn(body, types.filesOf(type));
   yield* wantFiles(HUB_FILES, files, { holder: endpoint, rank: 1 });
   taken.files ||= files.length > 0;
   yield* write({ type, id, body: op === "p" ? body : null, at: taken.at });
+}
+
+/** Whether a row that no appliance has told yet is this one's to tell: there is none, or it names this one. */
+function isOf(row: Body | null, endpoint: string): boolean {
+  return row === null || row.endpointId === endpoint || row.initiatingEndpointId === endpoint;
+}
+
+/** What others do and have is not this one's to say; a message may well concern devices of others. */
+function mayTell(type: string, body: Body | null, endpoint: string): boolean {
+  const named = OF_ONE.has(type) ? body?.endpointId : null;
+  return named == null || named === endpoint;
 }
 
 /** Writes a row of an appliance; one that refers to what is not here waits for it. */
@@ -134,15 +144,21 @@ function* dropUntold({ endpoint, inc }: SiteLink, types: ReplicatedTypes): Work<
 }
 
 /** An edit may come again under another number, from an older copy of the appliance: its decision stands. */
-function* decideOnce(edit: EditBody, uid: string, link: SiteLink, types: ReplicatedTypes): Work<EditResult> {
+function* decideOnce(
+  edit: EditBody | null,
+  { uid, oseq }: { uid: string; oseq: number },
+  link: SiteLink,
+  types: ReplicatedTypes,
+): Work<EditResult> {
   const earlier = (yield* scan(DECIDED, { by: "uid", where: [uid], limit: 1 }))[0];
   if (earlier) return { uid, result: earlier.result, lost: earlier.lost };
-  return yield* decide(edit, uid, link.endpoint, types);
+  if (!edit) return { uid, result: "refused", lost: [] };
+  return yield* decide(edit, { uid, oseq }, link.endpoint, types);
 }
 
 function* decide(
-  { type, id, edit, actor, at, wins }: EditBody,
-  uid: string,
+  { type, id, edit, actor, at }: EditBody,
+  { uid, oseq }: { uid: string; oseq: number },
   endpoint: string,
   types: ReplicatedTypes,
 ): Work<EditResult> {
@@ -151,7 +167,15 @@ function* decide(
   const row = yield* get(ROWS, type, id);
   const current = row?.body ?? null;
   const shown = { uid, type, id, endpoint, edit, actor, at };
-  const { body, lost, result } = merged(current, edit, wins);
+  const isFit = Object.keys({ ...edit.add, ...edit.remove }).every((name) => types.idLists(type).has(name));
+  if (
+    !isFit ||
+    (cls === "A" && !isOfSite(type, current, edit) && !(yield* isBrought(endpoint, oseq, current ? null : edit)))
+  ) {
+    return yield* keepConflict({ uid, result: "refused", lost: ["*"] }, shown);
+  }
+  // What acts at once at an appliance stands, whatever else was changed.
+  const { body, lost, result } = merged(current, edit, cls === "A");
   if (result !== "gone" && body !== current) {
     const named = body && (yield* withFreeName(type, id, body, types));
     yield* wantFiles(HUB_FILES, filesIn(named, types.filesOf(type)), { holder: endpoint, rank: 1 });
@@ -160,6 +184,12 @@ function* decide(
     if (applied !== "done") return yield* keepConflict({ uid, result: "refused", lost: ["*"] }, shown);
   }
   return yield* keepConflict({ uid, result, lost }, shown);
+}
+
+/** The organisation's first appliance brings users and rights along, once. */
+function* isBrought(endpoint: string, oseq: number, made: EditBody["edit"] | null): Work<boolean> {
+  const adoption = made?.op === "create" ? yield* get(ADOPTIONS, endpoint) : null;
+  return adoption?.upTo != null && oseq <= adoption.upTo;
 }
 
 function* keepConflict(result: EditResult, shown: Omit<Conflict, "lost">): Work<EditResult> {

@@ -3,7 +3,7 @@ import { get, put, type Work } from "../work.ts";
 import { settleLostInbox } from "./commands.ts";
 import { type Cursor, snapshotFor } from "./down-feed.ts";
 import { head } from "./publish.ts";
-import { LINKS, type SiteLink } from "./tables.ts";
+import { ADOPTIONS, LINKS, type SiteLink } from "./tables.ts";
 
 /** A connection that was let in: the answer, and what is remembered of it. */
 export interface Admission {
@@ -27,6 +27,7 @@ export function* admit(hello: Hello, now: number, credit: Credit): Work<Admissio
   const feeds = isNewer ? { inc: hello.inc, bulkHw: 0, bulkTail: null, hotHw: 0, hotTail: null } : {};
   const link = { ...found, ...feeds, sess: found.sess + 1, applied: hello.applied, seen: now };
   if (isNewer && found.inc > 0) yield* settleLostInbox(hello.endpoint, hello.inc);
+  yield* boundAdoption(hello.endpoint, hello.oseq.hot, isNewer);
   const epoch = yield* epochOf(link);
   const snap = yield* snapshotFor(link, { ...hello, isSame: hello.epoch === epoch }, now);
   const { sess, inc } = link;
@@ -49,6 +50,12 @@ export function* admit(hello: Hello, now: number, credit: Credit): Work<Admissio
     isCurrent: hello.inc === inc,
     cmdHw: hello.epoch === epoch ? hello.cmdHw : 0,
   };
+}
+
+/** What an appliance brings along was written before it came first; an older copy of it has that under other numbers. */
+function* boundAdoption(endpoint: string, newest: number, isNewer: boolean): Work<void> {
+  const adoption = yield* get(ADOPTIONS, endpoint);
+  if (adoption && (adoption.upTo === null || isNewer)) yield* put(ADOPTIONS, { endpoint, upTo: newest });
 }
 
 /** What an appliance holds belongs to an incarnation of the feed, and to the parts of the organisation that it was given. */

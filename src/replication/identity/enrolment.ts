@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { derivedId } from "../../base/ids.ts";
+import { ADOPTIONS, LINKS } from "../hub/tables.ts";
 import { type Collection, collection, drop, get, put, scan, type Work } from "../work.ts";
 
 /** A code by which one appliance may join, kept as hash. */
@@ -122,21 +123,39 @@ function codeId(hash: string): string {
   return derivedId("enrolment-code", hash);
 }
 
+/** Why a code is good for nobody who says to be this appliance; whether somebody used it is only known by the key. */
+export function* codeRefusal(code: string, endpoint: string, now: number): Work<CodeRefusal | null> {
+  return refusalOf(yield* get(ENROLMENT_CODES, codeHash(code)), endpoint, now);
+}
+
+function refusalOf(found: EnrolmentCode | null, endpoint: string, now: number): CodeRefusal | null {
+  if (!found) return "unknown";
+  if (found.until <= now) return "expired";
+  return found.endpoint !== null && found.endpoint !== endpoint ? "other-endpoint" : null;
+}
+
 /**
  * Takes a code and remembers the key that comes with it. The same key may use it again, for an answer that got lost: its
- * token is then the new one. Nothing is changed where it is refused.
+ * token is then the new one. The organisation's first appliance may bring users and rights along. Nothing is changed where
+ * it is refused.
  */
 export function* redeemCode(code: string, asking: Enrolling, now: number): Work<CodeRefusal | null> {
   const found = yield* get(ENROLMENT_CODES, codeHash(code));
-  if (!found) return "unknown";
-  if (found.until <= now) return "expired";
+  const refusal = refusalOf(found, asking.endpoint, now);
+  if (!found || refusal) return refusal;
   if (found.usedBy !== null && found.usedBy !== asking.keyHash) return "used";
-  if (found.endpoint !== null && found.endpoint !== asking.endpoint) return "other-endpoint";
   yield* put(ENROLMENT_CODES, { ...found, usedBy: asking.keyHash });
   // Whoever enrols anew has lost the old keys, or somebody else has them.
   yield* revokeIdentities(asking.endpoint, now, asking.keyHash);
   yield* put(IDENTITIES, identityOf(asking));
+  if (yield* isFirst(asking.endpoint)) yield* put(ADOPTIONS, { endpoint: asking.endpoint, upTo: null });
   return null;
+}
+
+/** Whether the organisation knows no other appliance, so that this one's rows may become its own. */
+function* isFirst(endpoint: string): Work<boolean> {
+  const known = [...(yield* scan(IDENTITIES)), ...(yield* scan(LINKS))];
+  return known.every((other) => other.endpoint === endpoint);
 }
 
 /** Takes the next key of an appliance that showed a good one. The one before is good until the new one was seen. */

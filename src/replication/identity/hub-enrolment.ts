@@ -1,9 +1,18 @@
 import { randomBytes } from "node:crypto";
 import { CallerError } from "../../base/errors.ts";
 import type { CertificateAndKey } from "../../operations/make-certificate.ts";
-import type { WorkStore } from "../work.ts";
+import { ADOPTIONS } from "../hub/tables.ts";
+import { get, type WorkStore } from "../work.ts";
 import { endpointFacts } from "./certificate-facts.ts";
-import { type CodeRefusal, type Enrolling, offerCode, redeemCode, renewIdentity, writeCode } from "./enrolment.ts";
+import {
+  type CodeRefusal,
+  codeRefusal,
+  type Enrolling,
+  offerCode,
+  redeemCode,
+  renewIdentity,
+  writeCode,
+} from "./enrolment.ts";
 
 /** What an appliance sends to be enrolled; `request` is PEM. */
 export interface EnrolRequest {
@@ -18,6 +27,8 @@ export interface EnrolAnswer {
   certificate: string;
   authority: string;
   token: string;
+  /** Whether the appliance's users and rights may become the organisation's; not told with the next key. */
+  mayAdopt?: boolean | undefined;
 }
 
 /** What enrolling needs. */
@@ -44,6 +55,10 @@ const REFUSALS: Readonly<Record<CodeRefusal, string>> = {
   expired: "The code is too old.",
   "other-endpoint": "The code is for another appliance.",
 };
+function requireGood(refusal: CodeRefusal | null): void {
+  if (refusal) throw new CallerError("invalid-value", REFUSALS[refusal]);
+}
+
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Makes it; the authority's key stays in here. */
@@ -63,10 +78,11 @@ export function createHubEnrolment({ store, authority, now }: HubEnrolmentNeeds)
       return { code, ...(await store.transact(() => offerCode(code, endpoint, now()))) };
     },
     async enrol({ code, endpoint, request }) {
+      // Nothing is signed for a stranger.
+      requireGood(await store.read(() => codeRefusal(code, endpoint, now())));
       const { answer, ...asking } = await sign(request, endpoint);
-      const refusal = await store.transact(() => redeemCode(code, asking, now()));
-      if (refusal) throw new CallerError("invalid-value", REFUSALS[refusal]);
-      return answer;
+      requireGood(await store.transact(() => redeemCode(code, asking, now())));
+      return { ...answer, mayAdopt: (await store.read(() => get(ADOPTIONS, endpoint))) !== null };
     },
     async renew(endpoint, shownKeyHash, request) {
       const { answer, ...asking } = await sign(request, endpoint);

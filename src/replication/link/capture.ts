@@ -5,12 +5,14 @@ import notifications from "../../resources/broadcasts/notifications.ts";
 import type { Recorder, Transaction, Written } from "../../store/store.ts";
 import { bodyOf, travels } from "../bodies.ts";
 import { publishWritten } from "../hub/publish.ts";
+import { editOf } from "../merge.ts";
 import type { ReplicatedTypes } from "../replicated-types.ts";
 import { recordLocalWrite } from "../site/local-writes.ts";
 import { BASE, EDITS } from "../site/tables.ts";
+import { isOfSite } from "../site-rights.ts";
 import type { SqliteWork } from "../sqlite-work.ts";
 import { type Body, get, scan, type Work } from "../work.ts";
-import { requireAllowedHere } from "./owned-rows.ts";
+import { isAtOnce, requireAllowedHere } from "./owned-rows.ts";
 import { markUntold } from "./told-at-end.ts";
 
 /** What recording needs. */
@@ -54,6 +56,8 @@ export function createSiteRecorder({ work, clock, types, endpoint }: SiteCapture
     if (isTheirs) return;
     const cls = types.classOf(change.type);
     if (cls === "A") requireAllowedHere(written, by);
+    // Whoever unlocks somebody at the appliance itself does so there alone.
+    if (by.actor.kind !== "user" && isAtOnce(written)) return;
     // What was true once stays so in the cloud's history.
     if (written.resource.replicate === "D" && !change.after) return;
     const isConfiguration = cls === "A" || cls === "B";
@@ -74,9 +78,19 @@ export function createSiteRecorder({ work, clock, types, endpoint }: SiteCapture
     const isKnown = !isConfiguration || (yield* isKnownToCloud(change));
     if (!isKnown && !change.after) return;
     const before = isKnown ? change.before : null;
+    if (!(yield* mayGoUp({ ...change, before }, types))) return;
     const of = { actor, at: clock.now(), newId };
     yield* recordLocalWrite({ ...change, ...of, before }, types);
   }
+}
+
+/** Users that the cloud does not have, and what is theirs, are the appliance's own; rights are the cloud's. */
+function* mayGoUp({ type, before, after }: Change, types: ReplicatedTypes): Work<boolean> {
+  if (types.classOf(type) !== "A") return true;
+  const edit = editOf(before, after, types.idLists(type));
+  if (!edit || !isOfSite(type, before, edit)) return false;
+  const { userId } = after ?? before ?? {};
+  return type === "users" || (yield* isKnownToCloud({ type: "users", id: String(userId) }));
 }
 
 /** Enters what is written at the cloud into its feed, in the transaction that writes it. */
@@ -93,7 +107,7 @@ export function createHubRecorder({ work, clock, types }: CaptureNeeds): Recorde
 }
 
 /** It came from there, or was sent there and not refused: it may be decided already and not have come back yet. */
-function* isKnownToCloud({ type, id }: Change): Work<boolean> {
+function* isKnownToCloud({ type, id }: Pick<Change, "type" | "id">): Work<boolean> {
   if (yield* get(BASE, type, id)) return true;
   const edits = yield* scan(EDITS, { by: "row", where: [type, id] });
   const newest = edits.sort((a, b) => a.oseq - b.oseq).at(-1);

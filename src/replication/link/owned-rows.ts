@@ -1,13 +1,6 @@
 import { OwnedElsewhere } from "../../base/errors.ts";
 import type { By, Written } from "../../store/store.ts";
-
-/** What belongs to users and is changed where they are. @source replication.md, amendments, class A */
-export const AT_ONCE_ROWS: ReadonlySet<string> = new Set(["user-tokens", "user-devices"]);
-
-/** Fields of users that act at once where somebody must be kept out, or let in. @source replication.md, amendments, class A */
-const AT_ONCE: ReadonlySet<string> = new Set([
-  ...["lock", "passwordHash", "passwordChangedAt", "passwordResetRequired", "updatedAt"],
-]);
+import { AT_ONCE_FIELDS, AT_ONCE_ROWS } from "../site-rights.ts";
 
 /**
  * Users and rights of a linked appliance belong to the cloud; locks, passwords and tokens act here at once and go up. What
@@ -16,10 +9,14 @@ const AT_ONCE: ReadonlySet<string> = new Set([
  */
 export function requireAllowedHere({ resource, before, after }: Written, by: By): void {
   if (by.actor.kind !== "user" || AT_ONCE_ROWS.has(resource.name)) return;
-  const isAtOnce = resource.name === "users" && before !== null && after !== null && changes(before, after, AT_ONCE);
-  if (isAtOnce) return;
+  if (isAtOnce({ resource, before, after })) return;
   const message = `Only the cloud changes ${resource.name}, and it can't be reached now. Locks, passwords and tokens can be changed here.`;
   throw new OwnedElsewhere(message, { resource: resource.name });
+}
+
+/** Whether somebody is locked, let in or given another password, and nothing else. */
+export function isAtOnce({ resource, before, after }: Pick<Written, "resource" | "before" | "after">): boolean {
+  return resource.name === "users" && before !== null && after !== null && changes(before, after, AT_ONCE_FIELDS);
 }
 
 type Row = Readonly<Record<string, unknown>>;

@@ -367,6 +367,8 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
       const way = { ...needs.way, authority: authority ?? needs.way.authority, found };
       await enrol(dataDir, { hub, code, endpoint }, async (asked) => {
         enrolled = await askToEnrol(hub, asked, way);
+        if (!present && mode === "adopt" && enrolled.mayAdopt === false)
+          throw new ConflictError("The organisation has appliances already: join it, by another code.");
         if (!present || present.authority === enrolled.authority) return enrolled;
         throw new ConflictError("The appliance is linked to another cloud. Let it leave that one first.");
       });

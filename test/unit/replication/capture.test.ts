@@ -10,19 +10,24 @@ import { prepareLink } from "../../../src/replication/site/link-state.ts";
 import { EDITS } from "../../../src/replication/site/tables.ts";
 import { createSqliteWork } from "../../../src/replication/sqlite-work.ts";
 import { put, scan } from "../../../src/replication/work.ts";
+import userTokens from "../../../src/resources/people/user-tokens.ts";
+import users from "../../../src/resources/people/users.ts";
 import sites from "../../../src/resources/places/sites.ts";
 import { createCatalogue } from "../../../src/schema/catalogue.ts";
 import { openStore } from "../../../src/store/open-store.ts";
-import type { Store } from "../../../src/store/store.ts";
+import type { By, Store } from "../../../src/store/store.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { everybody } from "../store/store-fixture.ts";
+
+const system: By = { ...everybody, actor: { kind: "system", userId: null, name: "cli", address: null } };
+const person: By = { ...everybody, actor: { kind: "user", userId: newId(), name: "Boss", address: null } };
 
 const fail = (error: unknown): never => {
   throw error;
 };
 let store: Store;
-let write: (before: object | null, after: object | null) => Promise<void>;
+let write: (before: object | null, after: object | null, resource?: object, by?: By) => Promise<void>;
 let decide: (state: "merged" | "refused") => Promise<void>;
 let edits: () => string[];
 
@@ -35,7 +40,8 @@ beforeAll(async () => {
   const work = createSqliteWork(store, catalogue, everybody);
   await work.transact(() => prepareLink(newId(), types.fingerprint));
   const record = createSiteRecorder({ work, clock, types, endpoint: newId() });
-  write = (before, after) => store.write((tx) => record({ resource: sites, before, after } as never, tx, everybody));
+  write = (before, after, resource = sites, by = everybody) =>
+    store.write((tx) => record({ resource, before, after } as never, tx, by));
   decide = (state) =>
     work.transact(function* () {
       for (const edit of yield* scan(EDITS)) yield* put(EDITS, { ...edit, state });
@@ -61,4 +67,20 @@ it("what the cloud refused is nothing to it", async () => {
   await decide("refused");
   await write({ ...other, name: "Hut" }, null);
   expect(edits().filter((op) => op === "delete")).toEqual(["delete"]);
+});
+
+it("somebody who is unlocked at the appliance itself is so there alone, and its own people stay its own", async () => {
+  const before = edits().length;
+  const [lead, own] = [newId(), newId()];
+  await write(null, { id: lead, source: "user-loader", lock: null }, users, system);
+  expect(edits().length).toBe(before + 1);
+  await write({ id: lead, lock: { start: 1 } }, { id: lead, lock: null }, users, system);
+  expect(edits().length).toBe(before + 1);
+  await write({ id: lead, lock: null }, { id: lead, lock: { start: 1 } }, users, person);
+  expect(edits().length).toBe(before + 2);
+  await write({ id: own, lock: null }, { id: own, lock: { start: 1 } }, users, person);
+  await write(null, { id: newId(), userId: own, kind: "permanent" }, userTokens, person);
+  expect(edits().length).toBe(before + 2);
+  await write(null, { id: newId(), userId: lead, kind: "permanent" }, userTokens, person);
+  expect(edits().length).toBe(before + 3);
 });
