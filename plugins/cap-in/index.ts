@@ -1,6 +1,6 @@
 import type { X509Certificate } from "node:crypto";
 import { type ConfigOf, definePlugin, namedSecrets, type PluginContext } from "#plugin-api";
-import { readAlert } from "./alert.ts";
+import { type Alert, readAlert } from "./alert.ts";
 import config from "./config.ts";
 import { areasHere, inputOf, type OwnArea, refusalOf } from "./filter.ts";
 import { type Followed, readFollowed } from "./followed.ts";
@@ -24,7 +24,8 @@ export default definePlugin({
         ...ctx,
         feed,
         token: tokens.get(feed.name) ?? null,
-        take: (text) => take(text, feed, trusted, ctx),
+        read: (text) => readAlert(feed.signed ? signedPart(text, trusted, ctx.clock.now()) : text, ctx.config.language),
+        take: (alert) => take(alert, feed, ctx),
         onState: (fault) => health(feed.name, fault),
       });
     }
@@ -32,12 +33,10 @@ export default definePlugin({
   },
 });
 
-/** Makes an input of an alert that counts; one that does not is over with. Throws RangeError for what is no alert to be trusted. */
-async function take(text: string, feed: Followed, trusted: readonly X509Certificate[], ctx: Context): Promise<void> {
-  const now = ctx.clock.now();
-  const alert = readAlert(feed.signed ? signedPart(text, trusted, now) : text, ctx.config.language);
+/** Makes an input of an alert that counts; one that does not is over with. */
+async function take(alert: Alert, feed: Followed, ctx: Context): Promise<void> {
   const here = areasHere(alert, feed, await ownAreas(ctx));
-  const refusal = refusalOf(alert, feed, here, now);
+  const refusal = refusalOf(alert, feed, here, ctx.clock.now());
   const named = { feed: feed.name, identifier: alert.identifier, event: alert.event };
   if (refusal !== null) ctx.log.info({ ...named, reason: refusal }, "an alert does not count");
   else await ctx.trigger(inputOf(alert, feed, here));

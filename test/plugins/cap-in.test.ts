@@ -37,12 +37,13 @@ afterEach(async () => {
 /** An alert; `of` says what matters to the test. */
 function alertXml(of: Partial<Record<string, string>> = {}): string {
   const usual = { identifier: "A1", msgType: "Alert", status: "Actual", event: "Tornado", area: "", more: "" };
+  const references = of.references ? `<cap:references>${of.references}</cap:references>` : "";
   const late = { severity: "Extreme", expires: "2026-01-12T09:30:00-00:00" };
   const said = { ...usual, ...late, ...of };
   return `<?xml version="1.0"?>
 <cap:alert xmlns:cap="urn:oasis:names:tc:emergency:cap:1.2"><cap:identifier>${said.identifier}</cap:identifier>
-<cap:sender>w@example.gov</cap:sender><cap:sent>${SENT}</cap:sent><cap:status>${said.status}</cap:status>
-<cap:msgType>${said.msgType}</cap:msgType><cap:scope>Public</cap:scope>
+<cap:sender>w@example.gov</cap:sender><cap:sent>${of.sent ?? SENT}</cap:sent><cap:status>${said.status}</cap:status>
+<cap:msgType>${said.msgType}</cap:msgType><cap:scope>Public</cap:scope>${references}
 <cap:info><cap:language>de-DE</cap:language><cap:event>Wirbelsturm</cap:event></cap:info>
 <cap:info><cap:language>en-US</cap:language><cap:category>Met</cap:category><cap:event>${said.event}</cap:event>
 <cap:urgency>Immediate</cap:urgency><cap:severity>${said.severity}</cap:severity>
@@ -200,6 +201,66 @@ describe("cap-in", () => {
     await clock.advance(60_000);
     await until(() => server.asked.length === 3);
     expect(triggered().length).toBe(2);
+  });
+
+  it("takes what is new in the order in which it was sent, without what was replaced or called off meanwhile", async () => {
+    const server = await open();
+    const minute = (minutes: number): string => `2026-01-12T07:5${minutes}:00-00:00`;
+    const of = (identifier: string, sent = SENT): string => `w@example.gov,${identifier},${sent}`;
+    const alerts = {
+      over: { msgType: "Cancel", references: of("storm"), sent: minute(8) },
+      later: { msgType: "Update", references: `${of("flood")} ${of("none")}`, sent: minute(7) },
+      taken: { msgType: "Ack", references: of("fire", minute(6)), sent: minute(7) },
+      tried: { msgType: "Cancel", status: "Exercise", references: of("fire", minute(6)), sent: minute(7) },
+      fire: { sent: minute(6) },
+      storm: { sent: "2026-01-12T08:55:00+01:00" },
+      flood: {},
+    };
+    for (const [name, alert] of Object.entries(alerts))
+      server.pages.set(`/${name}`, alertXml({ identifier: name, ...alert }));
+    server.pages.set("/atom", atomXml(...Object.keys(alerts).filter((name) => name !== "flood")));
+    const answer = keptState(areasOf);
+    const feeds = [{ ...FEED, url: server.url("/atom") }];
+    const first = await run(feeds, {}, answer);
+    await first.until(() => first.cap.statuses.length > 0);
+    expect(first.triggered().map(({ values }) => values.identifier)).toEqual(["fire", "later", "over"]);
+    // What was replaced is known when its document comes late, and after a restart.
+    server.pages.set("/atom", atomXml("flood"));
+    const again = await run(feeds, {}, answer);
+    await again.until(() => again.cap.statuses.length > 0);
+    expect(server.asked.some(({ path }) => path === "/flood")).toBe(true);
+    expect(again.triggered()).toEqual([]);
+  });
+
+  it("reads what is behind documents that are busy, missing or none, tries those last, and gives them up", async () => {
+    const server = await open();
+    const bad = Array.from({ length: 52 }, (_, at) => `bad${at}`);
+    for (const name of bad) server.pages.set(`/${name}`, "<alert/>");
+    server.pages.set("/busy", { status: 503, headers: { "retry-after": "150" } });
+    server.pages.set("/gone", { status: 404 });
+    server.pages.set("/good", alertXml());
+    server.pages.set("/atom", atomXml("busy", "gone", "good"));
+    const { cap, clock, until, triggered } = await run([{ ...FEED, url: server.url("/atom") }]);
+    const asked = (path: string): number => server.asked.filter((each) => each.path === path).length;
+    const look = async (count: number): Promise<void> => {
+      if (count > 1) await clock.advance(60_000);
+      await until(() => cap.statuses.length === count);
+    };
+    await look(1);
+    expect(triggered().length).toBe(1);
+    expect(cap.statuses[0]?.reason).toMatch(/\/busy: .*503; \/gone: .*404/);
+    server.pages.set("/late", alertXml({ identifier: "late" }));
+    server.pages.set("/atom", atomXml(...bad, "gone", "busy", "late"));
+    await look(2);
+    await look(3);
+    // Of 50 documents in a look, those that were tried before come last.
+    expect(triggered().map(({ values }) => values.identifier)).toEqual(["A1", "late"]);
+    expect(asked("/busy")).toBe(1);
+    server.pages.set("/atom", atomXml("gone", "busy"));
+    for (let count = 4; count <= 13; count++) await look(count);
+    expect(asked("/gone")).toBe(10);
+    expect(asked("/busy")).toBeGreaterThan(1);
+    expect(asked("/good")).toBe(1);
   });
 
   it("takes only what a trusted certificate has signed as a whole", async () => {
