@@ -1,7 +1,7 @@
-import { drop, put, scan, type Work } from "../work.ts";
+import { drop, put, scan, type Work, type WorkStore } from "../work.ts";
 import { expireUnsent } from "./commands.ts";
 import { head } from "./publish.ts";
-import { COMMANDS, DECIDED, HEAD, LINKS, ROWS } from "./tables.ts";
+import { COMMANDS, DECIDED, HEAD, LINKS, ROWS, type SiteLink } from "./tables.ts";
 import { retryWaiting } from "./up-feed.ts";
 
 /** Deletions are remembered this long. @source replication.md 3 */
@@ -27,12 +27,28 @@ export function* forgetTombstones(now: number, keptMs = TOMBSTONE_MS, limit = 50
   return old.length;
 }
 
-/** All that is to be done now and then, a little of each. */
-export function* tidy(now: number): Work<void> {
-  yield* expireUnsent(now);
-  yield* forgetTombstones(now);
-  yield* forgetSettled(now);
-  yield* retryWaiting(now);
+/** Links that are looked after in one transaction. own choice: with what is open for each, some ms */
+const LINKS_AT_ONCE = 10;
+
+/** Does all that is to be done now and then, a little of each, and others write in between. */
+export async function tidy(store: Pick<WorkStore, "transact">, now: number): Promise<void> {
+  await store.transact(() => forgetTombstones(now));
+  let after: string | null = "";
+  while (after !== null) {
+    const from: string = after;
+    after = await store.transact(() => tidyLinks(now, from));
+  }
+  await store.transact(() => retryWaiting(now));
+}
+
+/** Looks after the next links; returns the last one, or null when there are no more. */
+function* tidyLinks(now: number, after: string): Work<string | null> {
+  const links = yield* scan(LINKS, { after, limit: LINKS_AT_ONCE });
+  for (const link of links) {
+    yield* expireUnsent(link.endpoint, now);
+    yield* forgetSettled(link, now);
+  }
+  return links.length < LINKS_AT_ONCE ? null : (links.at(-1)?.endpoint ?? null);
 }
 
 /** Commands and decisions are remembered this long. @source replication.md 3: outcome known, then 30 days */
@@ -42,26 +58,20 @@ const SETTLED_MS = 30 * 24 * 3600_000;
  * Forgets commands that ended and edits that were decided long ago, at most `limit` of each; the newest command of an
  * appliance stays, as its number is where the next one begins. An appliance keeps what it sent no longer than that.
  */
-function* forgetSettled(now: number, keptMs = SETTLED_MS, limit = 200): Work<number> {
-  let forgotten = 0;
-  for (const { endpoint, inc } of yield* scan(LINKS)) {
-    const newest = (yield* scan(COMMANDS, { where: [endpoint], newestFirst: true, limit: 1 }))[0];
-    const [oldest] = yield* scan(COMMANDS, { by: "open", where: [endpoint, 0], limit: 1 });
-    const isDue = oldest !== undefined && oldest.at <= now - keptMs;
-    const ended = isDue ? yield* scan(COMMANDS, { by: "open", where: [endpoint, 0], limit }) : [];
-    for (const { cseq, at } of ended) {
-      if (at > now - keptMs || cseq === newest?.cseq) break;
-      yield* drop(COMMANDS, endpoint, cseq);
-      forgotten += 1;
-    }
-    const [first] = yield* scan(DECIDED, { where: [endpoint], limit: 1 });
-    const isYoung = first === undefined || (first.inc === inc && first.at > now - 2 * keptMs);
-    for (const { inc: of, oseq, at } of isYoung ? [] : yield* scan(DECIDED, { where: [endpoint], limit })) {
-      if (at > now - 2 * keptMs && of === inc) break;
-      if (at > now - 2 * keptMs) continue;
-      yield* drop(DECIDED, endpoint, of, oseq);
-      forgotten += 1;
-    }
+function* forgetSettled({ endpoint, inc }: SiteLink, now: number, keptMs = SETTLED_MS, limit = 200): Work<void> {
+  const newest = (yield* scan(COMMANDS, { where: [endpoint], newestFirst: true, limit: 1 }))[0];
+  const [oldest] = yield* scan(COMMANDS, { by: "open", where: [endpoint, 0], limit: 1 });
+  const isDue = oldest !== undefined && oldest.at <= now - keptMs;
+  const ended = isDue ? yield* scan(COMMANDS, { by: "open", where: [endpoint, 0], limit }) : [];
+  for (const { cseq, at } of ended) {
+    if (at > now - keptMs || cseq === newest?.cseq) break;
+    yield* drop(COMMANDS, endpoint, cseq);
   }
-  return forgotten;
+  const [first] = yield* scan(DECIDED, { where: [endpoint], limit: 1 });
+  const isYoung = first === undefined || (first.inc === inc && first.at > now - 2 * keptMs);
+  for (const { inc: of, oseq, at } of isYoung ? [] : yield* scan(DECIDED, { where: [endpoint], limit })) {
+    if (at > now - 2 * keptMs && of === inc) break;
+    if (at > now - 2 * keptMs) continue;
+    yield* drop(DECIDED, endpoint, of, oseq);
+  }
 }

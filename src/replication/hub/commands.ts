@@ -1,6 +1,6 @@
 import type { Command, CommandFrame, Outcome } from "../frames.ts";
 import { put, scan, type Work } from "../work.ts";
-import { COMMANDS, type IssuedCommand, LINKS } from "./tables.ts";
+import { COMMANDS, type IssuedCommand } from "./tables.ts";
 
 /** Issues a command to an appliance. */
 export function* issue(endpoint: string, command: Command, at: number): Work<void> {
@@ -63,17 +63,11 @@ export function* settleLostInbox(endpoint: string, inc: number): Work<void> {
   }
 }
 
-/** Expires what was never sent and is too late by now; for appliances that don't connect. */
-export function* expireUnsent(now: number): Work<number> {
-  let expired = 0;
-  for (const { endpoint } of yield* scan(LINKS)) {
-    for (const issued of yield* scan(COMMANDS, { by: "open", where: [endpoint, 1] })) {
-      if (issued.sentInc !== null || issued.command.notAfter >= now) continue;
-      yield* conclude(issued, "expired");
-      expired += 1;
-    }
+/** Expires what was never sent to an appliance and is too late by now; for those that don't connect. */
+export function* expireUnsent(endpoint: string, now: number): Work<void> {
+  for (const issued of yield* scan(COMMANDS, { by: "open", where: [endpoint, 1] })) {
+    if (issued.sentInc === null && issued.command.notAfter < now) yield* conclude(issued, "expired");
   }
-  return expired;
 }
 
 /** Takes what an appliance says of a command. Returns the other appliances that still wait to hear of it. */

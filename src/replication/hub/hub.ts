@@ -56,6 +56,7 @@ export function createHub(needs: HubNeeds): Hub {
   const sessions = new Map<Session, string | null>();
   const timers: Timer[] = [];
   let isStopped = false;
+  let isLooking = false;
 
   const guarded = (job: Promise<unknown>): void => void job.catch((error) => !isStopped && onFault(error));
   const wakeAll = (commandsToo: boolean): void => {
@@ -68,7 +69,11 @@ export function createHub(needs: HubNeeds): Hub {
   }
 
   async function look(): Promise<void> {
-    await store.transact(() => tidy(clock.now()));
+    if (isLooking) return;
+    isLooking = true;
+    await tidy(store, clock.now()).finally(() => {
+      isLooking = false;
+    });
     // What another node wrote, and what was written just before this one was told.
     wakeAll(true);
   }
