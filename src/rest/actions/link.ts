@@ -62,7 +62,7 @@ export const linkActions: readonly Action[] = [
   {
     method: "post",
     at: "link",
-    doc: "Enrols the appliance with a cloud by a code that was made there; it starts anew then.",
+    doc: "Enrols the appliance with a cloud by a code that was made there; it starts anew then. One that is linked to another cloud leaves that first.",
     answers: { kind: "members", fields: { endpointId: uuid("The appliance.", { required: true }) } },
     accepts: {
       hub: text("Base URL of the cloud.", { required: true, ...WORDS }),
@@ -89,7 +89,7 @@ export const linkActions: readonly Action[] = [
   {
     method: "delete",
     at: "link",
-    doc: "Makes the appliance stand alone again; its rows stay as they are. It starts anew then.",
+    doc: "Makes the appliance stand alone again; its rows stay as they are, and what waits for the cloud is forgotten. It starts anew then.",
     answers: { kind: "nothing" },
     async handle({ needs }) {
       await needs.link.leave();
