@@ -1,7 +1,7 @@
 import type { RequestListener } from "node:http";
 import inject from "light-my-request";
 import type { Access } from "../access/principal.ts";
-import { CallerError } from "../base/errors.ts";
+import { CallerError, UpstreamError } from "../base/errors.ts";
 import type { HubTalkNeeds } from "../replication/link/hub-talk.ts";
 import { AT_ONCE_ROWS } from "../replication/site-rights.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
@@ -22,6 +22,8 @@ const HANDED_ON: readonly string[] = [
   ...["content-type", "accept-language", "if-match", "idempotency-key", "x-service-domain"],
 ];
 
+/** Longest answer that fits into a frame of the link, as base64. own choice */
+const MOST_ANSWER_BYTES = 8 * 1024 * 1024;
 const BASE = "/api/v1/";
 /** Below users, and done by each appliance itself. */
 const PASSWORD = "users/{userId}/password";
@@ -50,6 +52,7 @@ export function createForwarded({ access, catalogue, listener, url }: ForwardedN
         headers: { ...handed, host: new URL(url()).host, authorization: `Bearer ${token}` },
         payload: Buffer.from(body, "base64"),
       });
+      if (answer.rawPayload.length > MOST_ANSWER_BYTES) throw new UpstreamError("upstream", "The answer is too long.");
       const shown = Object.fromEntries(
         Object.entries(answer.headers).flatMap(([name, value]) => (typeof value === "string" ? [[name, value]] : [])),
       );

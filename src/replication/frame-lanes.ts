@@ -8,26 +8,30 @@ export interface Socket<T> {
   close(code: string): void;
 }
 
+/** What may be long and is not urgent: people wait for it, or nobody does. */
+const TALK: ReadonlySet<string> = new Set(["ask", "answer", "revoked", "status"]);
+
 /** Frames of bulk data; everything else is small and goes first. */
 function isBulk(frame: Frame | Talk): boolean {
   return frame.t === "snap" || (frame.t === "rows" && frame.feed !== "up.hot") || frame.t === "repair";
 }
 
 /**
- * Puts two lanes on one socket. At most one bulk frame is on its way, so that an alert waits behind no more than that
- * one, whatever else is to be sent.
+ * Puts three lanes on one socket: what is urgent, what is asked and answered, and bulk data. At most one frame of the
+ * latter two is on its way, so that an alert waits behind no more than that one, whatever else is to be sent.
  */
 export function createFrameLanes<T extends Frame | Talk = Frame>(
   socket: Socket<T>,
 ): Pick<Wire, "close"> & { send(frame: T): void } {
   const hot: T[] = [];
+  const talk: T[] = [];
   const bulk: T[] = [];
   let isBusy = false;
   let isOpen = true;
 
   function next(): void {
     if (isBusy || !isOpen) return;
-    const frame = hot.shift() ?? bulk.shift();
+    const frame = hot.shift() ?? talk.shift() ?? bulk.shift();
     if (!frame) return;
     isBusy = true;
     socket.transmit(frame, () => {
@@ -39,7 +43,7 @@ export function createFrameLanes<T extends Frame | Talk = Frame>(
   return {
     send(frame) {
       if (!isOpen) return;
-      (isBulk(frame) ? bulk : hot).push(frame);
+      (isBulk(frame) ? bulk : TALK.has(frame.t) ? talk : hot).push(frame);
       next();
     },
     close(code) {

@@ -17,6 +17,8 @@ export interface HubNeeds {
   limits: Limits;
   blobs: Blobs;
   newId(): string;
+  /** Whether a group whose lease an appliance asks for is one that it is in; all are unless given. */
+  isInGroup?(endpoint: string, group: string): boolean;
   /** An appliance sent what is no frame, or a file that is not what its name says. */
   onBadPeer(endpoint: string | null, reason: string): void;
   /** An appliance says what became of a command, with what it tells of it; a hint. */
@@ -93,6 +95,7 @@ export function createHub(needs: HubNeeds): Hub {
         blobs: needs.blobs,
         wire,
         endpoint: endpoint ?? null,
+        isInGroup: needs.isInGroup,
         onFault,
         onBadFrame: needs.onBadPeer,
         onOutcome: (by, cid, told) => needs.onOutcome?.(by, cid, told),

@@ -25,6 +25,8 @@ export interface SessionNeeds {
   wire: Wire;
   /** Whom the connection authenticated as; null where the hello alone says so. */
   endpoint: string | null;
+  /** Whether a group is one that the appliance is in; all are unless given. */
+  isInGroup?: ((endpoint: string, group: string) => boolean) | undefined;
   /** Cloud-owned rows changed, or commands were issued. */
   changed(): void;
   /** A command is heard; `endpoint` is another appliance that waits for it. */
@@ -172,7 +174,8 @@ export function createSession(needs: SessionNeeds): Session {
         return pump();
       case "ping": {
         const by = { endpoint: cursor.endpoint, sess: welcome.sess };
-        const renewed = await store.transact(() => renewLeases(by, frame.groups, clock.now()));
+        const groups = frame.groups.filter((group) => needs.isInGroup?.(by.endpoint, group) ?? true);
+        const renewed = await store.transact(() => renewLeases(by, groups, clock.now()));
         if (!renewed) return close("fenced");
         return send({ t: "pong", t0: frame.t0, ct: clock.now(), ...renewed });
       }

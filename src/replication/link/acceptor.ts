@@ -46,9 +46,15 @@ export interface Acceptor {
   connected(): string[];
   /** Says something to an appliance; to one that is not there it is not said. */
   say(endpoint: string, talk: HubTalk): void;
-  /** Ends an appliance's link, whose key was taken away. */
+  /** Ends all connections of an appliance whose key was taken away; what they still say is not heard. */
   cut(endpoint: string): void;
   stop(): void;
+}
+
+/** One connection of an appliance, which may yet have to prove its key. */
+interface Connection {
+  as: Linked | null;
+  end(code: string): void;
 }
 
 /** Who asks for a link, as far as it is known. */
@@ -61,9 +67,15 @@ interface Caller {
 
 /** Connections of appliances that are about to be enrolled. own choice: more come again */
 const MOST_ENROLLING = 20;
+/** Of those, from one address. own choice */
+const MOST_FROM_ONE = 5;
+/** Longest request to be enrolled, in bytes. own choice: a code and a request for a certificate take 2 KB */
+const MOST_ENROLMENT_BYTES = 16 * 1024;
 /** Whoever does not prove its key in this time is cut off; what it sends before is held, up to so many frames. own choice */
 const PROOF_MS = 15_000;
 const MOST_HELD = 8;
+/** The same, while it is looked up whether a key that was proven is still good. */
+const MOST_HELD_AFTER = 64;
 const GOING_AWAY = 1001;
 const NONCE_BYTES = 32;
 
@@ -74,11 +86,19 @@ export function createAcceptor(needs: AcceptorNeeds): Acceptor {
     noServer: true,
     perMessageDeflate: false,
     maxPayload: MOST_FRAME_BYTES,
-    handleProtocols: (offered) => [...LINK_PROTOCOLS, ENROL_PROTOCOL].find((each) => offered.has(each)) ?? false,
+    handleProtocols: (offered) => LINK_PROTOCOLS.find((each) => offered.has(each)) ?? false,
+  });
+  const strangers = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: false,
+    maxPayload: MOST_ENROLMENT_BYTES,
+    handleProtocols: () => ENROL_PROTOCOL,
   });
   const open = new Set<WebSocket>();
-  const linked = new Map<string, Linked & { wire: Wire }>();
-  let enrolling = 0;
+  const linked = new Map<string, Linked>();
+  const connections = new Map<string, Set<Connection>>();
+  /** Addresses of those that are about to be enrolled. */
+  const enrolling: string[] = [];
   let isStopped = false;
 
   function opened(socket: WebSocket): void {
@@ -94,59 +114,99 @@ export function createAcceptor(needs: AcceptorNeeds): Acceptor {
     const nonce = randomBytes(NONCE_BYTES).toString("base64");
     const held: unknown[] = [];
     let session: ReturnType<typeof hub.connected> | null = null;
-    let as: (Linked & { wire: Wire }) | null = null;
+    let isProven = false;
+    let isEnding = false;
+    const own: Connection = {
+      as: null,
+      end(code) {
+        isEnding = true;
+        wire.close(code);
+      },
+    };
     const wire: LinkWire = createSocketWire(socket, clock, {
       frame(value) {
-        if (!session) return hold(value);
-        const said = readTalk(value, "site");
-        if (!said) return session.frame(value);
-        if (as && said.t !== "proof") needs.talk(as, said);
+        if (isEnding) return;
+        if (session) take(value);
+        else hold(value);
       },
       closed(reason) {
         session?.closed();
         patience.cancel();
-        if (!as || linked.get(endpoint) !== as) return;
+        left(endpoint, own);
+        if (!own.as || linked.get(endpoint) !== own.as) return;
         linked.delete(endpoint);
         log.info({ endpoint, reason }, "an appliance's link ended");
         if (!isStopped) needs.changed(endpoint, null);
       },
     });
+    came(endpoint, own);
     const patience = clock.after(PROOF_MS, () => refuse("It did not prove its key."), { background: true });
     if (isCertain) enter();
     else wire.say({ t: "challenge", nonce });
 
-    function hold(value: unknown): void {
+    function take(value: unknown): void {
       const said = readTalk(value, "site");
+      if (!said) session?.frame(value);
+      else if (own.as && said.t !== "proof") needs.talk(own.as, said);
+    }
+
+    function hold(value: unknown): void {
+      const said = isProven ? null : readTalk(value, "site");
       if (said?.t !== "proof") {
-        if (held.push(value) > MOST_HELD) refuse("It does not say who it is.");
-      } else if (isProof(publicKey, challengeText(endpoint, nonce), said.proof)) enter();
+        if (held.push(value) > (isProven ? MOST_HELD_AFTER : MOST_HELD)) refuse("It does not say who it is.");
+      } else if (isProof(publicKey, challengeText(endpoint, nonce), said.proof)) proven();
       else refuse("Its key is another one.");
+    }
+
+    /** The key may have been taken away since it was shown. */
+    function proven(): void {
+      isProven = true;
+      needs.identify({ keyHash }).then(
+        (still) => (still ? enter() : refuse("Its key was taken away.")),
+        (error: unknown) => {
+          log.error({ err: error }, "it could not be looked up whether a key is still good");
+          own.end("unproven");
+        },
+      );
     }
 
     function refuse(reason: string): void {
       if (session) return;
       log.warn({ endpoint, reason }, "an appliance was refused");
       held.length = 0;
-      wire.close("unproven");
+      own.end("unproven");
     }
 
     function enter(): void {
-      if (isStopped || session) return;
+      if (isStopped || isEnding || session) return;
       patience.cancel();
-      session = hub.connected(wire, endpoint);
-      as = { endpoint, keyHash, wire, say: wire.say };
-      linked.set(endpoint, as);
+      session = hub.connected({ ...wire, close: own.end }, endpoint);
+      own.as = { endpoint, keyHash, say: wire.say };
+      linked.set(endpoint, own.as);
+      // An appliance has one link: what is left of those before hears and says nothing more.
+      for (const other of connections.get(endpoint) ?? []) if (other !== own && other.as) other.end("fenced");
       log.info({ endpoint, byCertificate: isCertain }, "an appliance is linked");
       needs.changed(endpoint, { software, keyHash });
-      for (const value of held.splice(0)) session.frame(value);
+      for (const value of held.splice(0)) take(value);
     }
   }
 
-  function enrol(socket: WebSocket): void {
+  function came(endpoint: string, connection: Connection): void {
+    const all = connections.get(endpoint) ?? new Set();
+    connections.set(endpoint, all.add(connection));
+  }
+
+  function left(endpoint: string, connection: Connection): void {
+    const all = connections.get(endpoint);
+    all?.delete(connection);
+    if (all?.size === 0) connections.delete(endpoint);
+  }
+
+  function enrol(socket: WebSocket, address: string): void {
     opened(socket);
-    enrolling += 1;
+    enrolling.push(address);
     socket.once("close", () => {
-      enrolling -= 1;
+      enrolling.splice(enrolling.indexOf(address), 1);
     });
     answerEnrolment(socket, desk, clock);
   }
@@ -166,9 +226,11 @@ export function createAcceptor(needs: AcceptorNeeds): Acceptor {
     accept(request, socket, head) {
       const offered = (request.headers["sec-websocket-protocol"] ?? "").split(",").map((each) => each.trim());
       if (offered.includes(ENROL_PROTOCOL)) {
-        if (enrolling >= MOST_ENROLLING)
+        const address = request.socket.remoteAddress ?? "";
+        const ofOne = enrolling.filter((each) => each === address).length;
+        if (enrolling.length >= MOST_ENROLLING || ofOne >= MOST_FROM_ONE)
           throw new CallerError("too-many-requests", "Too many appliances come at once.");
-        server.handleUpgrade(request, socket, head, enrol);
+        strangers.handleUpgrade(request, socket, head, (made) => enrol(made, address));
         return;
       }
       if (!LINK_PROTOCOLS.some((each) => offered.includes(each))) {
@@ -189,7 +251,9 @@ export function createAcceptor(needs: AcceptorNeeds): Acceptor {
     },
     connected: () => [...linked.keys()],
     say: (endpoint, talk) => linked.get(endpoint)?.say(talk),
-    cut: (endpoint) => linked.get(endpoint)?.wire.close("revoked"),
+    cut(endpoint) {
+      for (const each of connections.get(endpoint) ?? []) each.end("revoked");
+    },
     stop() {
       isStopped = true;
       for (const socket of open) {
@@ -197,6 +261,7 @@ export function createAcceptor(needs: AcceptorNeeds): Acceptor {
         socket.terminate();
       }
       server.close();
+      strangers.close();
     },
   };
 }

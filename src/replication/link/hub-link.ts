@@ -13,7 +13,7 @@ import { type Catalogue, tableOf } from "../../schema/catalogue.ts";
 import type { By, Recorder, Store } from "../../store/store.ts";
 import { createBlobFolder } from "../blobs.ts";
 import { bodyOf, travels } from "../bodies.ts";
-import { createCoverGroups } from "../failover/cover-groups.ts";
+import { type CoverGroups, createCoverGroups } from "../failover/cover-groups.ts";
 import { LIMITS } from "../frames.ts";
 import { createHub, type Hub } from "../hub/hub.ts";
 import { head, publishWritten } from "../hub/publish.ts";
@@ -91,6 +91,8 @@ export function createHubLink(needs: HubLinkNeeds): HubLink {
   const hub = createHub({
     ...{ store: work, clock, types, limits: LIMITS, newId, onFault },
     blobs: createBlobFolder(join(dataDir, "files")),
+    isInGroup: (endpoint, group) =>
+      groups?.all().some(({ id, members }) => id === group && members.includes(endpoint)) === true,
     onOutcome: (endpoint, cid, told) => carrier.told(endpoint, cid, told),
     onBadPeer: (endpoint, reason) => log.warn({ endpoint, reason }, "an appliance sent what it should not"),
   });
@@ -101,6 +103,7 @@ export function createHubLink(needs: HubLinkNeeds): HubLink {
   const orders = createOrderSender({ store, work, clock, events, by, hub, endpointId: needs.endpointId, onFault });
   let enrolment: HubEnrolment | null = null;
   let acceptor: Acceptor | null = null;
+  let groups: CoverGroups | null = null;
   let presences: PresenceBook | null = null;
   let unsubscribe = (): void => undefined;
 
@@ -166,18 +169,32 @@ export function createHubLink(needs: HubLinkNeeds): HubLink {
       enrolment = desk;
       const stopWaking = events.on("replication.recorded", hub.wake);
       const stopSending = orders.follow();
-      const groups = createCoverGroups({ reader: store, events, ownId: null });
+      const known = createCoverGroups({ reader: store, events, ownId: null });
+      groups = known;
       const stopRevoking = events.on("row.changed", ({ resource, id, op }) => {
         if (resource === endpoints.name && op === "delete") revoke(id).catch(onFault);
       });
       unsubscribe = () => {
-        for (const stop of [stopWaking, stopSending, stopRevoking, groups.stop]) stop();
+        for (const stop of [stopWaking, stopSending, stopRevoking, known.stop]) stop();
       };
-      const answer = createHubTalk({ groups, enrolment: desk, say, head: feedHead, request: needs.request, onFault });
+      const answer = createHubTalk({
+        groups: known,
+        enrolment: desk,
+        say,
+        head: feedHead,
+        request: needs.request,
+        onFault,
+      });
       acceptor = createAcceptor({
         ...{ clock, log },
         hub,
-        desk: async (asked) => ({ ...(await desk.enrol(asked)), ground: groundOf(store) }),
+        async desk(asked) {
+          const answer = await desk.enrol(asked);
+          // Whoever holds one of its keys of before is not this appliance any more.
+          acceptor?.cut(asked.endpoint);
+          await tellRevoked(acceptor?.connected() ?? []);
+          return { ...answer, ground: groundOf(store) };
+        },
         identify: (shown) =>
           work.transact(() =>
             "token" in shown ? whoHolds(shown.token, clock.now()) : whoShows(shown.keyHash, clock.now()),

@@ -19,8 +19,13 @@ export interface HubTalkNeeds {
   onFault(error: unknown): void;
 }
 
+/** Questions of one connection that are not answered yet; more are refused. own choice */
+const MOST_ASKED = 32;
+
 /** Makes what answers appliances, and hands what they tell each other on. */
 export function createHubTalk({ groups, enrolment, say, request, head, onFault }: HubTalkNeeds) {
+  const open = new WeakMap<Linked, number>();
+
   async function answerTo({ endpoint, keyHash }: Linked, of: Question): Promise<Body> {
     if (of.kind === "request") {
       const answer = await request(endpoint, of);
@@ -44,14 +49,22 @@ export function createHubTalk({ groups, enrolment, say, request, head, onFault }
   return (by: Linked, said: SiteTalk): void => {
     if (said.t === "beat") handOn(by.endpoint, said.beat);
     if (said.t !== "ask") return;
-    answerTo(by, said.of).then(
-      (given) => by.say({ t: "answer", ref: said.ref, given }),
-      (error: unknown) => {
-        if (!(error instanceof CallerError)) onFault(error);
-        const words =
-          error instanceof CallerError ? error.message : "The cloud failed at it; whether it was done is not known.";
-        by.say({ t: "answer", ref: said.ref, refused: words });
-      },
-    );
+    const asked = open.get(by) ?? 0;
+    if (asked >= MOST_ASKED) {
+      by.say({ t: "answer", ref: said.ref, refused: "Too much is asked at once." });
+      return;
+    }
+    open.set(by, asked + 1);
+    answerTo(by, said.of)
+      .then(
+        (given) => by.say({ t: "answer", ref: said.ref, given }),
+        (error: unknown) => {
+          if (!(error instanceof CallerError)) onFault(error);
+          const words =
+            error instanceof CallerError ? error.message : "The cloud failed at it; whether it was done is not known.";
+          by.say({ t: "answer", ref: said.ref, refused: words });
+        },
+      )
+      .finally(() => open.set(by, (open.get(by) ?? 1) - 1));
   };
 }

@@ -37,6 +37,7 @@ let secure: Server;
 let wires: Wire[];
 let came: unknown[];
 let proxied: string[];
+let isStillGood: boolean;
 let proxy: Server;
 const dialers: Dialer[] = [];
 const store = createMemoryStore(CATALOGUE);
@@ -86,6 +87,7 @@ beforeEach(() => {
   wires = [];
   came = [];
   proxied = [];
+  isStillGood = true;
   acceptor = createAcceptor({
     ...{ clock, log: silentLog },
     hub: {
@@ -95,10 +97,10 @@ beforeEach(() => {
       },
     },
     desk: () => Promise.reject(new Error("nobody is enrolled here")),
-    identify: async (shown) =>
-      store.perform(() =>
-        "token" in shown ? whoHolds(shown.token, clock.now()) : whoShows(shown.keyHash, clock.now()),
-      ),
+    async identify(shown) {
+      if ("token" in shown) return store.perform(() => whoHolds(shown.token, clock.now()));
+      return isStillGood ? store.perform(() => whoShows(shown.keyHash, clock.now())) : null;
+    },
     changed: () => undefined,
     talk: (_, said) => void came.push(said),
   });
@@ -163,6 +165,22 @@ describe("the cloud lets an appliance in", () => {
     expect(challenges()).toBe(1);
     clock.tick(1_000);
     await until(() => expect(challenges()).toBe(2));
+  });
+
+  it("once: a newer connection ends the one before", async () => {
+    const first = link({});
+    await until(() => expect(came.length).toBe(1));
+    const second = link({});
+    await until(() => expect(first.dialer.state().reason).toBe("The connection ended: fenced."));
+    await until(() => expect(came.length).toBe(2));
+    expect([second.dialer.state().reason, acceptor.connected()]).toEqual([null, [ENDPOINT]]);
+  });
+
+  it("but not when its key was taken away before it proved it", async () => {
+    isStillGood = false;
+    const { dialer } = link({});
+    await until(() => expect(dialer.state().reason).toBe("The cloud did not accept this appliance's key."));
+    expect([wires, acceptor.connected()]).toEqual([[], []]);
   });
 
   it("until its key is taken away: the link ends, and stays refused", async () => {
@@ -279,6 +297,19 @@ describe("frames on a socket", () => {
     expect(read.map((text) => JSON.parse(text) as Frame)).toEqual([pages[0], urgent, pages[1]]);
     const plainLengths = read.map((text) => text.length);
     expect(sent.map((data, at) => data.length < (plainLengths[at] ?? 0))).toEqual([true, false, true]);
+  });
+
+  it("that people wait for go before bulk data, and what is urgent before both", async () => {
+    const { wire, sent, answer } = open(50);
+    wire.send(page(1));
+    wire.send(page(2));
+    wire.say({ t: "ask", ref: "r", of: { kind: "renew", request: "x" } });
+    wire.send(urgent);
+    await until(() => expect(sent.length).toBe(1));
+    answer();
+    await until(() => expect(sent.length).toBe(4));
+    const kinds = sent.map((data) => (typeof data === "string" ? (JSON.parse(data) as Frame).t : "packed"));
+    expect(kinds).toEqual(["packed", "heard", "ask", "packed"]);
   });
 
   it("keep their order though some are unpacked first; what can't be unpacked ends the connection", async () => {

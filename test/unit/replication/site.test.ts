@@ -2,11 +2,12 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { newId } from "../../../src/base/ids.ts";
 import { type Command, type Frame, LIMITS, type OrderKind } from "../../../src/replication/frames.ts";
 import { createHub, type Hub } from "../../../src/replication/hub/hub.ts";
+import { LEASES } from "../../../src/replication/hub/tables.ts";
 import { replicatedTypes } from "../../../src/replication/replicated-types.ts";
 import { ACTIVITY_TYPE } from "../../../src/replication/site/activities.ts";
 import { createSite, type Site } from "../../../src/replication/site/site.ts";
 import { LINK } from "../../../src/replication/site/tables.ts";
-import { type Body, get, type WorkStore } from "../../../src/replication/work.ts";
+import { type Body, get, scan, type WorkStore } from "../../../src/replication/work.ts";
 import { createMemoryBlobs } from "../../sim/memory-blobs.ts";
 import { createMemoryStore, type MemoryStore } from "../../sim/memory-store.ts";
 import { CATALOGUE } from "../../sim/resources.ts";
@@ -66,6 +67,7 @@ describe("an appliance and its cloud", () => {
     hub = createHub({
       ...{ ...common, store: storeOf(cloud), blobs: createMemoryBlobs() },
       onBadPeer: (endpoint, reason) => faults.push(`${endpoint}: ${reason}`),
+      isInGroup: (endpoint, group) => endpoint === "site-a" && group === "own",
     });
     site = createSite({
       ...{ ...common, store: storeOf(own), blobs: createMemoryBlobs(), endpoint: "site-a", about: { site: "site-a" } },
@@ -141,6 +143,12 @@ describe("an appliance and its cloud", () => {
     await settle();
     expect([closed, faults]).toEqual(["schema", [expect.stringMatching(words)]]);
     expect([own.perform(() => get(LINK, "link")), own.rows.size, cloud.rows.size]).toEqual(before);
+  });
+
+  it("gives no lease of a group that an appliance is not in", async () => {
+    toCloud({ t: "ping", t0: 1, groups: ["own", "other"] });
+    await settle();
+    expect(cloud.perform(() => scan(LEASES)).map(({ group, holder }) => [group, holder])).toEqual([["own", "site-a"]]);
   });
 
   it("does not let an appliance in as another one", async () => {
