@@ -49,9 +49,10 @@ export default definePlugin({
 /** Nobody tells who has read a feed: what stands in it is sent, and that is the last that is known. */
 async function publish(item: DeliveryItem, shelf: Shelf, settings: Parameters<typeof alertOf>[2]): Promise<Handed> {
   try {
-    const alerts = await shelf.alertsOf(item.device.id);
-    const earlier = alerts.find(({ notificationId }) => notificationId === item.follows) ?? null;
-    await shelf.add(item.device.id, alertOf(item, earlier, settings));
+    await shelf.add(item.device.id, (alerts) => {
+      const earlier = alerts.find(({ notificationId }) => notificationId === item.follows) ?? null;
+      return alertOf(item, earlier, settings);
+    });
     return { taken: true, level: "sent", last: true };
   } catch (error) {
     const words = error instanceof Error ? error.message : String(error);
@@ -61,10 +62,7 @@ async function publish(item: DeliveryItem, shelf: Shelf, settings: Parameters<ty
 
 async function cancel(notificationId: string, shelf: Shelf, { clock, log }: Context): Promise<void> {
   try {
-    for (const groupId of await shelf.feedsWith(notificationId)) {
-      const about = (await shelf.alertsOf(groupId)).find((alert) => alert.notificationId === notificationId);
-      if (about && about.msgType !== "Cancel") await shelf.add(groupId, cancelOf(about, clock.now()));
-    }
+    await shelf.follow(notificationId, (about) => (about.msgType === "Cancel" ? null : cancelOf(about, clock.now())));
   } catch (error) {
     log.error({ notificationId, err: String(error) }, "an alert could not be cancelled");
   }

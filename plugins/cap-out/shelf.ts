@@ -5,10 +5,13 @@ import type { Alert } from "./alert.ts";
 export interface Shelf {
   /** Newest first; empty for a feed without alerts. */
   alertsOf(groupId: string): Promise<readonly Alert[]>;
-  /** Puts an alert at the top of a feed, unless it stands there already. Resolves when it is kept. */
-  add(groupId: string, alert: Alert): Promise<void>;
-  /** The feeds in which a message stands. */
-  feedsWith(notificationId: string): Promise<string[]>;
+  /** Puts what `make` gives for a feed's alerts at its top, unless it stands there already. Resolves when it is kept. */
+  add(groupId: string, make: (alerts: readonly Alert[]) => Alert): Promise<void>;
+  /**
+   * Puts what `make` gives for a message's newest alert at the top of each feed in which the message stands once all is
+   * kept that was added before; null adds nothing.
+   */
+  follow(notificationId: string, make: (about: Alert) => Alert | null): Promise<void>;
 }
 
 /** Alerts that a feed holds. own choice: with 40 feeds they fit into what a plugin may keep */
@@ -39,6 +42,14 @@ export function openShelf(state: PluginContext["state"]): Shelf {
     return read;
   };
 
+  const alertsOf = async (groupId: string): Promise<Alert[]> =>
+    Promise.all(((await feeds())[groupId] ?? []).map(alertNamed));
+  const inTurn = (act: () => Promise<void>): Promise<void> => {
+    const done = work.then(act);
+    work = done.catch(() => undefined);
+    return done;
+  };
+
   const put = async (groupId: string, alert: Alert): Promise<void> => {
     const all = await feeds();
     const before = all[groupId] ?? [];
@@ -57,15 +68,16 @@ export function openShelf(state: PluginContext["state"]): Shelf {
   };
 
   return {
-    alertsOf: async (groupId) => Promise.all(((await feeds())[groupId] ?? []).map(alertNamed)),
-    add(groupId, alert) {
-      const done = work.then(() => put(groupId, alert));
-      work = done.catch(() => undefined);
-      return done;
-    },
-    async feedsWith(notificationId) {
-      const all = await feeds();
-      return Object.keys(all).filter((id) => all[id]?.some((name) => name.startsWith(`${notificationId}.`)));
-    },
+    alertsOf,
+    add: (groupId, make) => inTurn(async () => put(groupId, make(await alertsOf(groupId)))),
+    follow: (notificationId, make) =>
+      inTurn(async () => {
+        for (const [groupId, names] of Object.entries(await feeds())) {
+          if (!names.some((name) => name.startsWith(`${notificationId}.`))) continue;
+          const about = (await alertsOf(groupId)).find((alert) => alert.notificationId === notificationId);
+          const next = about ? make(about) : null;
+          if (next) await put(groupId, next);
+        }
+      }),
   };
 }

@@ -161,6 +161,14 @@ describe("cap-out", () => {
     ]);
   });
 
+  it("calls off what was still being put into the feed when its message was ended", async () => {
+    const cap = await run();
+    cap.deliver(alertTo(1));
+    cap.event("notification.stopped", { notificationId: FIRST, reason: "aborted" });
+    const titles = async (): Promise<string[]> => read(textOf(await get(cap, "rss"))).all("//item/title");
+    await expect.poll(titles, { timeout: 10_000 }).toEqual(["[Cancelled] Test", "Test"]);
+  });
+
   it("lets only those read who show the token, tells what has not changed, and knows no other feed", async () => {
     const cap = await run({ access: "token", feedToken: TOKEN });
     cap.deliver(alertTo(1));
