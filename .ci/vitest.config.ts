@@ -19,7 +19,7 @@ export default defineConfig({
     maxWorkers: 2,
     setupFiles: [resolve(root, "test/support/set-up.ts")],
     globalSetup: resolve(import.meta.dirname, "global-setup.ts"),
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     hookTimeout: 60_000,
     reporters: ["default", closingReporter()],
   },
