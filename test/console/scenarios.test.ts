@@ -73,7 +73,7 @@ describe("scenarios, incidents and tables in the console", () => {
     await page.getByText("1 device: Hall").waitFor();
     expect((await api.get<{ total: number }>("/notifications?draft=false")).total).toBe(sent);
     expect(faults).toEqual([]);
-  }, 20_000);
+  }, 60_000);
 
   it("starts a scenario live from the wall, by its PIN and held, and leads back to the tiles", async () => {
     const { page, axe, faults } = await opened("/launch");
@@ -115,7 +115,7 @@ describe("scenarios, incidents and tables in the console", () => {
     await page.getByRole("dialog").getByRole("button", { name: "End the incident" }).click();
     await page.locator("header").getByText("Over").waitFor();
     expect(faults).toEqual([]);
-  }, 20_000);
+  }, 60_000);
 
   it("accounts for people, in a drill, by what the plan says of them", async () => {
     const post = (path: string, body: ApiBody) => api.post<{ id: string }>(path, body);
@@ -140,7 +140,7 @@ describe("scenarios, incidents and tables in the console", () => {
     expect(said.data).toMatchObject([{ name: "Mia Marsh", status: "Safe", location: "Yard" }, { status: null }]);
     ids.rollCall = incident.id;
     expect(faults).toEqual([]);
-  }, 20_000);
+  }, 60_000);
 
   it("tells another program of starts, and changes where a zone listens", async () => {
     const { page, open, faults } = await opened(`/scenarios?open=${ids.fire}`);
@@ -161,7 +161,7 @@ describe("scenarios, incidents and tables in the console", () => {
     const { data } = await api.get<{ data: object[] }>("/devices?deviceIdentifier=zone:hall");
     expect(data).toMatchObject([{ attributes: { Port: "5006", Codec: "PCMU", TTL: "1" } }]);
     expect(faults.filter((fault) => !fault.includes("400"))).toEqual([]);
-  }, 20_000);
+  }, 60_000);
 
   it("has no fault that axe, the browser or the policy knows where something is kept", async () => {
     const swept = [
@@ -190,7 +190,7 @@ describe("scenarios, incidents and tables in the console", () => {
     await page.getByText("3 rows were made.").waitFor();
     expect((await api.get<{ total: number }>("/devices?q=row")).total).toBe(3);
     expect(faults).toEqual([]);
-  }, 20_000);
+  }, 60_000);
 
   it("stops a load that would remove too many, and asks before it does", async () => {
     const id = await makeLoadSource(api);
@@ -202,5 +202,5 @@ describe("scenarios, incidents and tables in the console", () => {
     await page.getByText("People removed").waitFor();
     expect((await api.get<{ total: number }>("/users?q=Person")).total).toBe(8);
     expect(faults).toEqual([]);
-  }, 20_000);
+  }, 60_000);
 });
