@@ -20,6 +20,8 @@ export type EnrolmentDesk = (asked: EnrolRequest) => Promise<Enrolled>;
 
 /** Whoever says nothing for so long, or asks more than once, is cut off. own choice */
 const PATIENCE_MS = 15_000;
+/** An appliance waits so long, as the cloud has much to look up. own choice */
+const ANSWER_MS = 2 * PATIENCE_MS;
 /** Longest answer, in bytes: it names everybody by address, and who administers. own choice: 100,000 of each */
 const MOST_ANSWER_BYTES = 32 * 1024 * 1024;
 
@@ -54,6 +56,7 @@ function askedIn(text: string): EnrolRequest {
 
 /** How the cloud is reached by an appliance that is not known yet; see HubAddress. */
 export interface EnrolWay {
+  clock: Pick<Clock, "after">;
   authority: string | null;
   proxy: string | null;
   /** Where its name was found to lead, and nowhere else; looked up unless given. A proxy looks names up itself. */
@@ -61,7 +64,11 @@ export interface EnrolWay {
 }
 
 /** Asks the cloud at `hub`, its base URL. Rejects with UpstreamError in words. */
-export function askToEnrol(hub: string, asked: EnrolRequest, { authority, proxy, found }: EnrolWay): Promise<Enrolled> {
+export function askToEnrol(
+  hub: string,
+  asked: EnrolRequest,
+  { clock, authority, proxy, found }: EnrolWay,
+): Promise<Enrolled> {
   const url = linkUrl(hub);
   return new Promise((resolve, reject) => {
     const fail = (words: string): void => reject(new UpstreamError("upstream", words));
@@ -80,7 +87,14 @@ export function askToEnrol(hub: string, asked: EnrolRequest, { authority, proxy,
       else fail(answer ? (answer.refused ?? "The cloud refused.") : `What ${hub} answered is no answer of a cloud.`);
       socket.close();
     });
-    socket.once("close", () => fail("The cloud broke off."));
+    const patience = clock.after(ANSWER_MS, () => {
+      fail("The cloud did not answer in time.");
+      socket.terminate();
+    });
+    socket.once("close", () => {
+      patience.cancel();
+      fail("The cloud broke off.");
+    });
   });
 }
 

@@ -364,7 +364,7 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
       let enrolled: Enrolled | null = null;
       const endpoint = needs.endpointId();
       const present = work.peek(() => get(LINK, "link")) && readIdentity(dataDir);
-      const way = { ...needs.way, authority: authority ?? needs.way.authority, found };
+      const way = { ...needs.way, clock, authority: authority ?? needs.way.authority, found };
       await enrol(dataDir, { hub, code, endpoint }, async (asked) => {
         enrolled = await askToEnrol(hub, asked, way);
         if (!present && mode === "adopt" && enrolled.mayAdopt === false)

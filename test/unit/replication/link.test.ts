@@ -203,7 +203,7 @@ describe("an appliance that asks to be enrolled", () => {
   let stranger: WebSocketServer;
   beforeAll(async () => {
     stranger = new WebSocketServer({ port: 0, host: "127.0.0.1", handleProtocols: () => ENROL_PROTOCOL });
-    stranger.on("connection", (socket) => socket.once("message", () => socket.send(answer)));
+    stranger.on("connection", (socket) => socket.once("message", () => answer !== "" && socket.send(answer)));
     await once(stranger, "listening");
   });
   afterAll(() => stranger.close());
@@ -212,7 +212,7 @@ describe("an appliance that asks to be enrolled", () => {
   const ask = () => {
     const { port } = stranger.address() as AddressInfo;
     const found = { address: "127.0.0.1", family: 4 } as const;
-    return askToEnrol(`http://cloud.invalid:${port}`, asked, { authority: null, proxy: "", found });
+    return askToEnrol(`http://cloud.invalid:${port}`, asked, { clock, authority: null, proxy: "", found });
   };
 
   it("asks where the name was found to lead", async () => {
@@ -227,6 +227,10 @@ describe("an appliance that asks to be enrolled", () => {
     }
     answer = JSON.stringify({ refused: "The code is too old." });
     await expect(ask()).rejects.toThrow("The code is too old.");
+    answer = "";
+    const silent = ask();
+    clock.tick(30_000);
+    await expect(silent).rejects.toThrow("did not answer in time");
   });
 });
 
