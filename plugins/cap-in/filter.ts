@@ -49,6 +49,8 @@ export function inputOf(alert: Alert, feed: Followed, here: readonly OwnArea[] |
   return {
     source: msgType === "Cancel" ? `${feed.name}/cancel` : feed.name,
     dedupeKey: keyOf(alert),
+    // Exercises, and what only tries the system, must not be taken for an alert.
+    ...(status.toLowerCase() === "actual" ? {} : { drill: true }),
     values: {
       ...{ identifier, sender, sent, status, msgType, references, event, urgency, severity, certainty },
       ...texts,

@@ -64,11 +64,11 @@ async function sendMessage(
   if (made) return { outcome: "started", notificationId: made.id };
   const { source, rule } = effect;
   const outgoing = {
-    input: { ...message, customVars: placesOf(input, rule.name) },
+    input: { ...message, ...exercise(input), customVars: placesOf(input, rule.name) },
     options: { source, overrules: true },
   };
   const [row] = await broadcaster.sendTogether([outgoing], { ...by, once }, (tx) => {
-    markStart(tx, effect, needs);
+    markStart(tx, effect, input, needs);
     return {
       initiationSourceType: rule.resource,
       initiationSourceId: rule.id,
@@ -89,17 +89,24 @@ async function startScenario(
   if (store.once.find(once)?.made) return { outcome: "started" };
   const lookupValue = knownDevice(input.call?.callingNumber ?? input.source, store);
   const where = lookupValue === null ? {} : { initiationDevice: { type: "api-device", lookupValue } };
-  await needs.startScenario({ scenarioId, ...where }, { ...by, once });
-  await store.write((tx) => markStart(tx, effect, needs));
+  await needs.startScenario({ scenarioId, ...exercise(input), ...where }, { ...by, once });
+  await store.write((tx) => markStart(tx, effect, input, needs));
   return { outcome: "started" };
 }
 
+/** What an input that is only for exercise starts is told to be a drill. */
+function exercise({ drill }: InputRow): { drill?: true } {
+  return drill ? { drill } : {};
+}
+
+/** A drill does not hold up what is meant. */
 function markStart(
   tx: { run: (sql: string, ...params: (string | number)[]) => unknown },
   { rule }: Effect,
+  { drill }: InputRow,
   { clock }: EffectNeeds,
 ): void {
-  tx.run("INSERT OR REPLACE INTO input_starts (rule, at) VALUES (?, ?)", rule.id, clock.now());
+  if (!drill) tx.run("INSERT OR REPLACE INTO input_starts (rule, at) VALUES (?, ?)", rule.id, clock.now());
 }
 
 /** A source that is registered as a device says where; one that is not is no fault. */

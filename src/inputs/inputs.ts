@@ -125,13 +125,13 @@ export function createInputs(needs: InputNeeds): Inputs {
 
   return {
     async take(plugin, given) {
-      const { source, dedupeKey, values, call } = readTrigger(given);
+      const { source, dedupeKey, values, drill = false, call } = readTrigger(given);
       const stored = await store.write((tx) => {
         const same = "SELECT 1 FROM inputs WHERE dedupe_key = ? AND plugin = ? AND created_at > ?";
         if (tx.one(same, dedupeKey, plugin, clock.now() - DAY_MS)) return false;
         const { pin, ...told } = call ?? {};
         tx.create(inputs, {}, by, {
-          ...{ plugin, source, dedupeKey, details: values },
+          ...{ plugin, source, dedupeKey, drill, details: values },
           pin: pin === undefined ? null : store.secrets.seal(pin),
           ...(call ? { call: told, callKey: callKeyOf(plugin, source, call.callId) } : {}),
         });

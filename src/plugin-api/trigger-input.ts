@@ -8,6 +8,8 @@ export interface TriggerInput {
   dedupeKey: string;
   /** What it says; `state` (`closed`, `pressed` …) is what rules ask for, texts and numbers fill `{{name}}` in messages. */
   values: Record<string, unknown>;
+  /** True for what is only for exercise: all that it starts are drills. */
+  drill?: boolean;
   /** Present when it is about a call. */
   call?: CallReport;
 }
@@ -41,13 +43,18 @@ const VIA: readonly unknown[] = [undefined, "redirect", "routing-request"] satis
  * not known are left out. Throws an error whose message says what is wrong.
  */
 export function readTrigger(given: unknown): TriggerInput {
-  const { source, dedupeKey, values, call } = (given ?? {}) as Record<string, unknown>;
+  const { source, dedupeKey, values, drill, call } = (given ?? {}) as Record<string, unknown>;
   if (!isText(source, LONGEST_NAME) || !isText(dedupeKey, LONGEST_NAME))
     throw wrong(`source and dedupeKey are texts of 1 to ${LONGEST_NAME} characters`);
   if (!isObject(values)) throw wrong("values is an object");
   if (Buffer.byteLength(JSON.stringify(values)) > MOST_BYTES)
     throw new CallerError("too-large", `trigger: values has at most ${MOST_BYTES} bytes of JSON`);
-  return { source, dedupeKey, values, ...(call === undefined ? {} : { call: readCall(call) }) };
+  if (drill !== undefined && typeof drill !== "boolean") throw wrong("drill is true or false");
+  return {
+    ...{ source, dedupeKey, values },
+    ...(drill === undefined ? {} : { drill }),
+    ...(call === undefined ? {} : { call: readCall(call) }),
+  };
 }
 
 function readCall(given: unknown): CallReport {

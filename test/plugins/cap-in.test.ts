@@ -162,6 +162,20 @@ describe("cap-in", () => {
     expect(started.cap.statuses.at(-1)).toMatchObject({ state: "ok" });
   });
 
+  it("lets exercises start drills where they count", async () => {
+    const server = await open();
+    for (const status of ["Actual", "Exercise", "Test"])
+      server.pages.set(`/${status}`, alertXml({ identifier: status, status }));
+    server.pages.set("/atom", atomXml("Actual", "Exercise", "Test"));
+    const statuses = ["Actual", "Exercise"];
+    const { triggered, until, cap } = await run([{ ...FEED, url: server.url("/atom"), statuses }]);
+    await until(() => cap.statuses.length > 0);
+    expect(triggered().map(({ drill, values }) => [values.identifier, drill])).toEqual([
+      ["Actual", undefined],
+      ["Exercise", true],
+    ]);
+  });
+
   it("waits longer and longer for a feed that fails, as long as it says, and tells that it is silent and back", async () => {
     const server = await open();
     server.pages.set("/atom", { status: 500 });

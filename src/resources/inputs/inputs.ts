@@ -1,4 +1,4 @@
-import { internal, json, option, secret, text, timestamp, uuid } from "../../schema/field.ts";
+import { boolean, internal, json, option, secret, text, timestamp, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
 /**
@@ -17,6 +17,7 @@ export default defineResource({
   fields: {
     plugin: text("Plugin that told it.", { readOnly: true }),
     source: text("What the source calls itself.", { readOnly: true }),
+    drill: boolean("It is only for exercise: what it started are drills.", { readOnly: true, default: false }),
     details: json("What it said.", { maxBytes: 131_072, readOnly: true }),
     call: json("Of a call: `{callId, state, calledNumber, callingNumber, via}`; null for what is none.", {
       readOnly: true,

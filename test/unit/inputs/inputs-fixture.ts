@@ -28,7 +28,11 @@ export interface InputsFixture extends BroadcastFixture {
   /** A template to a list with one user. */
   template(subject: string, more?: object): Promise<string>;
   /** Takes an input of the plugin `p` and waits until it was handled. */
-  take(source: string, values?: Record<string, unknown>, more?: { key?: string; call?: CallReport }): Promise<void>;
+  take(
+    source: string,
+    values?: Record<string, unknown>,
+    more?: { key?: string; drill?: boolean; call?: CallReport },
+  ): Promise<void>;
   /** A step of a call. */
   call(state: CallReport["state"], calledNumber: string, more?: Partial<CallReport>): Promise<void>;
   /** The messages sent so far, oldest first. */
@@ -92,8 +96,14 @@ export async function openInputs(): Promise<InputsFixture> {
       const given = { name: subject, subject, distributionListIds: [list], ...more };
       return (await scene.create(messageTemplates, given)).id;
     },
-    async take(source, values = {}, { key = `key-${++keys}`, call } = {}) {
-      await fixture.inputs.take("p", { source, dedupeKey: key, values, ...(call ? { call } : {}) });
+    async take(source, values = {}, { key = `key-${++keys}`, drill, call } = {}) {
+      await fixture.inputs.take("p", {
+        source,
+        dedupeKey: key,
+        values,
+        ...(drill ? { drill } : {}),
+        ...(call ? { call } : {}),
+      });
       await fixture.settle();
     },
     call: (state, calledNumber, more = {}) =>

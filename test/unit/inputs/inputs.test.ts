@@ -123,6 +123,17 @@ describe("an input", () => {
     expect(room.store.all("SELECT * FROM input_starts")).toEqual([]);
   });
 
+  it("starts drills where it is only for exercise, and what is meant is not held up by them", async () => {
+    await door({ throttlingInSecs: 5 });
+    await room.take("Door 1", {}, { drill: true });
+    await room.take("Door 1");
+    await room.take("Door 1");
+    expect(outcomes()).toEqual(["started", "started", "throttled"]);
+    expect(room.sent().map(({ drill }) => drill)).toEqual([true, false]);
+    expect(room.listed().map(({ drill }) => drill)).toEqual([true, false, false]);
+    await expect(room.take("Door 1", {}, { drill: "yes" as unknown as boolean })).rejects.toThrow("drill is true or");
+  });
+
   it("starts all its rules, whatever is wrong with one, and tells what", async () => {
     await door({ messageTemplateId: await room.template("Nobody", { distributionListIds: [] }) });
     await door({ notificationSource: "panic-button", deviceGroupIds: [await room.group("Hall", [])] });
