@@ -2,8 +2,9 @@ import type { Timer } from "../base/clock.ts";
 import type { Reader, Transaction } from "../store/store.ts";
 import type { StageNeeds } from "./stage.ts";
 
-/** What follows from a message at a time of its own. */
-export type DueKind = "escalation" | "tracking";
+/** What follows from a message at a time of its own; what fetches help goes first. */
+const DUE_KINDS = ["escalation", "tracking"] as const;
+export type DueKind = (typeof DUE_KINDS)[number];
 
 /** Something that is to follow from a message. */
 export interface Due {
@@ -40,22 +41,39 @@ type DueLine = Due & Record<string, string | number | null>;
 const LOOK_AGAIN_MS = 60_000;
 /** A disk that is full now may take the row later. */
 const TRY_AGAIN_MS = 5_000;
-/** More than these wait for the next look. */
+/** More than these of a kind wait for the next look. */
 const AT_ONCE = 200;
 
 const DUE = `SELECT d.notification, n.id AS notificationId, d.kind, d.ref, d.at, d.decided
-  FROM broadcast_due d JOIN notifications n ON n.pk = d.notification`;
+  FROM broadcast_due d JOIN notifications n ON n.pk = d.notification
+  WHERE d.kind = ? AND d.at <= ? ORDER BY d.at LIMIT ${AT_ONCE}`;
 
 /** Has something follow from a message at `at`, epoch ms; what is known already stays. */
 export function setDue(tx: Transaction, row: { pk: number; id: string }, due: Pick<Due, "kind" | "ref" | "at">): void {
+  const sql = "INSERT OR IGNORE INTO broadcast_due (notification, kind, ref, at) VALUES (?, ?, ?, ?)";
+  if (tx.run(sql, row.pk, due.kind, due.ref, due.at).changes === 0) return;
+  tx.emit("notification.due", { notificationId: row.id });
+}
+
+/** Has follow at `at` what was to follow later, if at all, with what was decided about it. */
+export function bringForward(
+  tx: Transaction,
+  row: { pk: number; id: string },
+  { kind, ref, at }: Pick<Due, "kind" | "ref" | "at">,
+  decided: string,
+): void {
   tx.run(
-    "INSERT OR IGNORE INTO broadcast_due (notification, kind, ref, at) VALUES (?, ?, ?, ?)",
-    row.pk,
-    due.kind,
-    due.ref,
-    due.at,
+    `INSERT INTO broadcast_due (notification, kind, ref, at, decided) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (notification, kind, ref) DO UPDATE SET at = min(at, excluded.at), decided = excluded.decided`,
+    ...[row.pk, kind, ref, at, decided],
   );
   tx.emit("notification.due", { notificationId: row.id });
+}
+
+/** Has follow at `at` what was begun, unless something was decided about it meanwhile. */
+export function putOff(tx: Transaction, { notification, kind, ref }: Due, at: number): void {
+  const sql = "UPDATE broadcast_due SET at = ? WHERE notification = ? AND kind = ? AND ref = ? AND decided IS NULL";
+  tx.run(sql, at, notification, kind, ref);
 }
 
 /** Takes what was due away; false when it is not there any more. */
@@ -76,14 +94,25 @@ export function createDueWatch({ store, clock, log, events, handlers }: DueNeeds
   const running = new Set<Promise<void>>();
   let timer: Timer | null = null;
   let state: "new" | "on" | "off" = "new";
+  let willLook = false;
 
   const look = (): void => {
     if (state !== "on") return;
     timer?.cancel();
     const now = clock.now();
-    for (const due of store.all<DueLine>(`${DUE} WHERE d.at <= ? ORDER BY d.at LIMIT ${AT_ONCE}`, now)) take(due);
+    for (const due of DUE_KINDS.flatMap((kind) => store.all<DueLine>(DUE, kind, now))) take(due);
     const delayMs = Math.min(LOOK_AGAIN_MS, (nextAt(store, now) ?? Number.POSITIVE_INFINITY) - now);
     timer = clock.after(delayMs, look, { background: true });
+  };
+
+  /** Whatever is told or done in one turn is followed by one look. */
+  const lookSoon = (): void => {
+    if (willLook) return;
+    willLook = true;
+    clock.soon(() => {
+      willLook = false;
+      look();
+    });
   };
 
   const take = (due: Due): void => {
@@ -92,9 +121,11 @@ export function createDueWatch({ store, clock, log, events, handlers }: DueNeeds
     busy.add(name);
     const release = (): void => {
       busy.delete(name);
-      look();
+      lookSoon();
     };
     const done = handlers[due.kind](due).then(release, (error: unknown) => {
+      // What is stopped half-way goes on after the next start.
+      if (state === "off") return;
       log.error({ err: error, notificationId: due.notificationId, kind: due.kind }, "what was due was not done");
       clock.after(TRY_AGAIN_MS, release, { background: true });
     });
@@ -102,7 +133,7 @@ export function createDueWatch({ store, clock, log, events, handlers }: DueNeeds
     void done.finally(() => running.delete(done));
   };
 
-  const forget = events.on("notification.due", look);
+  const forget = events.on("notification.due", lookSoon);
   return {
     start() {
       state = "on";
@@ -118,5 +149,8 @@ export function createDueWatch({ store, clock, log, events, handlers }: DueNeeds
 }
 
 function nextAt(reader: Reader, now: number): number | null {
-  return reader.one<{ at: number | null }>("SELECT min(at) AS at FROM broadcast_due WHERE at > ?", now)?.at ?? null;
+  const sql = "SELECT min(at) AS at FROM broadcast_due WHERE kind = ? AND at > ?";
+  const times = DUE_KINDS.map((kind) => reader.one<{ at: number | null }>(sql, kind, now)?.at ?? null);
+  const ahead = times.filter((at) => at !== null);
+  return ahead.length > 0 ? Math.min(...ahead) : null;
 }

@@ -56,7 +56,7 @@ const DUE: RoomTable = {
     notification INTEGER NOT NULL, kind TEXT NOT NULL, ref TEXT NOT NULL, at INTEGER NOT NULL, decided TEXT,
     PRIMARY KEY (notification, kind, ref)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS broadcast_due__at ON broadcast_due(at)`,
+  CREATE INDEX IF NOT EXISTS broadcast_due__kind ON broadcast_due(kind, at)`,
 };
 
 /** Whose devices are followed since an answer; epoch ms. */
@@ -66,7 +66,8 @@ const TRACKED: RoomTable = {
     notification INTEGER NOT NULL, user INTEGER NOT NULL REFERENCES users(pk) ON DELETE CASCADE,
     started_at INTEGER NOT NULL, until INTEGER NOT NULL, ended_at INTEGER, PRIMARY KEY (notification, user)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS broadcast_tracked__user ON broadcast_tracked(user) WHERE ended_at IS NULL`,
+  CREATE INDEX IF NOT EXISTS broadcast_tracked__user ON broadcast_tracked(user) WHERE ended_at IS NULL;
+  CREATE INDEX IF NOT EXISTS broadcast_tracked__until ON broadcast_tracked(notification, until) WHERE ended_at IS NULL`,
 };
 
 /** Where they were: `at` as the device says. */

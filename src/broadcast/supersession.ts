@@ -7,8 +7,9 @@ import type { NotificationRow } from "./compose.ts";
  * the domain of the new one, all of them or those of certain templates. `together` were sent with it and stay.
  *
  * own choice: a drill calls off drills alone, and what is no drill, others; a ring whose time has not come yet, or one
- * that is made ready, neither is called off nor calls off.
- * @source digest `/v1/message-templates`, cancelNotificationsType
+ * that is made ready, neither is called off nor calls off; `all` of a message that is no emergency spares emergencies, which
+ * it ends where their templates are named.
+ * @source digest `/v1/message-templates`, cancelNotificationsType; interfaces.md, Priorities
  */
 export function calledOffBy(row: NotificationRow, together: readonly string[], reader: Reader, now: number): string[] {
   if (row.draft || row.heldUntil !== null || row.messageTemplateId === null) return [];
@@ -17,7 +18,7 @@ export function calledOffBy(row: NotificationRow, together: readonly string[], r
   if (!template || kind === "none") return [];
   const ofTemplates =
     kind === "all"
-      ? "1"
+      ? "(n.priority_level IS NOT 0 OR own.priority_level IS 0)"
       : `n.message_template_pk IN (SELECT target FROM message_templates__message_template_cancellation_ids
            WHERE owner = ${template.pk})`;
   const found = reader.all<{ id: string }>(

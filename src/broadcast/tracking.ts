@@ -1,11 +1,11 @@
-import notifications from "../resources/broadcasts/notifications.ts";
 import type confirmationRequests from "../resources/confirmations/confirmation-requests.ts";
 import type userDevices from "../resources/people/user-devices.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { By, Reader, Transaction } from "../store/store.ts";
 import { addActivity } from "./activities.ts";
 import type { NotificationRow } from "./compose.ts";
-import { type DueHandler, setDue, takeDue } from "./due.ts";
+import { bringForward, type Due, type DueHandler, putOff, setDue, takeDue } from "./due.ts";
+import { type SliceNeeds, writeInSlices } from "./slices.ts";
 import type { StageNeeds } from "./stage.ts";
 
 /** Where a device was. */
@@ -18,27 +18,14 @@ export interface TrackedPosition {
   accuracyM: number;
 }
 
-/** Somebody whose devices are or were followed since an answer; times are epoch ms. */
-export interface Track {
-  userId: string;
-  name: string;
-  startedAt: number;
-  /** Null while it goes on. */
-  endedAt: number | null;
-  /** Positions that are kept. */
-  count: number;
-  /** Null before the first report. */
-  last: TrackedPosition | null;
-}
-
 type Request = Pick<RowOf<typeof confirmationRequests>, "options" | "initiateTrackingOptions" | "expirationPeriod">;
 
 /** Nobody is followed longer than this. own choice */
 const LONGEST_MS = 24 * 3_600_000;
 /** Positions kept of one person and message: the newest. own choice */
-const MOST_POSITIONS = 1_000;
-/** People told of at once. own choice */
-const MOST_PEOPLE = 1_000;
+export const MOST_POSITIONS = 1_000;
+/** A message has one time at which somebody is to be followed no more: the first; the others are found by then. */
+const ENDING = { kind: "tracking", ref: "" } as const;
 
 /**
  * Starts or ends following the devices of whoever answers, as the request's flags say. own choice: an answer without a
@@ -73,7 +60,7 @@ export function trackByAnswer(
      ON CONFLICT (notification, user) DO UPDATE SET until = excluded.until, ended_at = NULL`,
     ...[row.pk, user.pk, now, until],
   );
-  setDue(tx, row, { kind: "tracking", ref: String(user.pk), at: until });
+  setDue(tx, row, { ...ENDING, at: until });
   addActivity(tx, { notificationId: row.id, userId, type: "tracking-started" }, by);
 }
 
@@ -96,6 +83,7 @@ export function keepPosition(
     now,
   );
   for (const { notification, user } of followed) {
+    if (trackingEnd(tx, notification) !== null) continue;
     tx.run(
       `INSERT INTO broadcast_tracks (notification, user, device, at, longitude, latitude, accuracy_m)
        VALUES (?, ?, ?, ?, ?, ?, ?)`,
@@ -109,7 +97,10 @@ export function keepPosition(
   }
 }
 
-/** The message has ended: nobody is followed for it any more. */
+/**
+ * The message has ended: nobody is followed for it any more. What this writes costs the same for any number of people; each
+ * of them follows in slices, after a crash, too.
+ */
 export function endTracking(
   tx: Transaction,
   row: Pick<NotificationRow, "pk" | "id">,
@@ -117,54 +108,56 @@ export function endTracking(
   now: number,
   by: By,
 ): void {
-  const sql = "UPDATE broadcast_tracked SET ended_at = ? WHERE notification = ? AND ended_at IS NULL";
-  const { changes } = tx.run(sql, now, row.pk);
-  tx.run("DELETE FROM broadcast_due WHERE notification = ? AND kind = 'tracking'", row.pk);
-  if (changes === 0) return;
-  addActivity(tx, { notificationId: row.id, type: why, details: { users: changes } }, by);
+  const sql = "SELECT count(*) AS users FROM broadcast_tracked WHERE notification = ? AND ended_at IS NULL";
+  const users = tx.one<{ users: number }>(sql, row.pk)?.users ?? 0;
+  if (users === 0 || trackingEnd(tx, row.pk) !== null) return;
+  bringForward(tx, row, { ...ENDING, at: now }, why);
+  addActivity(tx, { notificationId: row.id, type: why, details: { users } }, by);
 }
 
-/** Ends following one person when the time is over. */
-export function createTrackingEnd({ store, clock, by }: Pick<StageNeeds, "store" | "clock" | "by">): DueHandler {
-  return (due) =>
-    store.write((tx) => {
-      const row = tx.get(notifications, due.notificationId);
-      const user = tx.one<{ pk: number; id: string }>("SELECT pk, id FROM users WHERE pk = ?", Number(due.ref));
-      takeDue(tx, due);
-      if (!row || !user || !isTracked(tx, row.pk, user.pk)) return;
-      const sql = "UPDATE broadcast_tracked SET ended_at = ? WHERE notification = ? AND user = ?";
-      tx.run(sql, clock.now(), row.pk, user.pk);
-      addActivity(tx, { notificationId: row.id, userId: user.id, type: "tracking-completed" }, by);
+/** When the end of a message ended all of its tracking, epoch ms, as long as that is still to be written for each; else null. */
+export function trackingEnd(reader: Reader, notificationPk: number): number | null {
+  const sql = "SELECT at FROM broadcast_due WHERE notification = ? AND kind = ? AND ref = ? AND decided IS NOT NULL";
+  return reader.one<{ at: number }>(sql, notificationPk, ENDING.kind, ENDING.ref)?.at ?? null;
+}
+
+/** Ends following those whose time is over, or all when the message has ended; whose time comes later is found again then. */
+export function createTrackingEnd(needs: SliceNeeds & Pick<StageNeeds, "by">): DueHandler {
+  return async (due) => {
+    const until = due.decided === null ? needs.clock.now() : Number.MAX_SAFE_INTEGER;
+    await writeInSlices(needs, "normal", (tx, most) => endSome(tx, due, until, most, needs));
+    await needs.store.write((tx) => {
+      const sql = "SELECT min(until) AS at FROM broadcast_tracked WHERE notification = ? AND ended_at IS NULL";
+      const next = tx.one<{ at: number | null }>(sql, due.notification)?.at ?? null;
+      if (next === null) takeDue(tx, due);
+      else putOff(tx, due, next);
     });
+  };
 }
 
-/** Who is or was followed for a message, by name; at most 1,000 people. */
-export function tracksOf(reader: Reader, notificationPk: number): Track[] {
-  return reader
-    .all<TrackLine>(
-      `SELECT u.pk, u.id AS userId, u.name, t.started_at AS startedAt, t.ended_at AS endedAt,
-         (SELECT count(*) FROM broadcast_tracks p WHERE p.notification = t.notification AND p.user = t.user) AS count
-       FROM broadcast_tracked t JOIN users u ON u.pk = t.user WHERE t.notification = ?
-       ORDER BY u.name, u.pk LIMIT ${MOST_PEOPLE}`,
-      notificationPk,
-    )
-    .map(({ pk, ...line }) => ({ ...line, last: positionsOf(reader, notificationPk, pk, 1)[0] ?? null }));
-}
-
-type TrackLine = Omit<Track, "last"> & { pk: number } & Record<string, string | number | null>;
-
-/** The newest positions of one person, newest first. */
-export function positionsOf(
-  reader: Reader,
-  notificationPk: number,
-  userPk: number,
-  most = MOST_POSITIONS,
-): TrackedPosition[] {
-  return reader.all<TrackedPosition & Record<string, string | number>>(
-    `SELECT device AS deviceId, at, longitude, latitude, accuracy_m AS accuracyM FROM broadcast_tracks
-     WHERE notification = ? AND user = ? ORDER BY pk DESC LIMIT ?`,
-    notificationPk,
-    userPk,
-    most,
+/**
+ * Ends at most so many whose time is over at `until`; says how many. own choice: one diary entry for all of them, which names
+ * a single one, and none where the message's end was told: the tracks say of each when it ended.
+ */
+function endSome(
+  tx: Transaction,
+  { notification, notificationId, at, decided }: Due,
+  until: number,
+  most: number,
+  { by }: Pick<StageNeeds, "by">,
+): number {
+  const over = tx.all<{ pk: number; userId: string }>(
+    `SELECT u.pk, u.id AS userId FROM broadcast_tracked t INDEXED BY broadcast_tracked__until CROSS JOIN users u ON u.pk = t.user
+     WHERE t.notification = ? AND t.ended_at IS NULL AND t.until <= ? ORDER BY t.until LIMIT ?`,
+    ...[notification, until, most],
   );
+  tx.run(
+    `UPDATE broadcast_tracked SET ended_at = min(until, ?)
+     WHERE notification = ? AND user IN (SELECT value FROM json_each(?))`,
+    ...[decided === null ? until : at, notification, JSON.stringify(over.map(({ pk }) => pk))],
+  );
+  if (decided !== null || over.length === 0) return over.length;
+  const who = over.length === 1 ? { userId: over[0]?.userId ?? null } : { details: { users: over.length } };
+  addActivity(tx, { notificationId, type: "tracking-completed", ...who }, by);
+  return over.length;
 }

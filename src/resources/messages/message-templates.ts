@@ -68,7 +68,7 @@ export default defineResource({
     }),
     inferredMessageType: computed("Text, Audio or TextAndAudio, with Image appended.", "text"),
     cancelNotificationsType: option(
-      "Which messages that still go on are called off when it is sent. own choice: those of its domain; a drill calls off drills alone.",
+      "Which messages that still go on are called off when it is sent. own choice: those of its domain; a drill calls off drills alone, and all that a routine message calls off are no emergencies.",
       ["none", "specific", "all"],
       { default: "none" },
     ),

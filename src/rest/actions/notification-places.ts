@@ -1,12 +1,20 @@
+import { Readable } from "node:stream";
+import { type Clock, nextTurn } from "../../base/clock.ts";
 import { forbidden } from "../../base/errors.ts";
-import { devicesByRoom, type Room, rollCall } from "../../broadcast/by-place.ts";
-import { positionsOf, type TrackedPosition, tracksOf } from "../../broadcast/tracking.ts";
+import { type CalledPerson, type CalledRoom, devicesByRoom, type Room, rollCall } from "../../broadcast/by-place.ts";
+import type { TrackedPosition } from "../../broadcast/tracking.ts";
+import { positionsOf, tracksOf } from "../../broadcast/tracks.ts";
 import { DELIVERY_LEVELS } from "../../resources/broadcasts/delivery-levels.ts";
 import notifications from "../../resources/broadcasts/notifications.ts";
 import users from "../../resources/people/users.ts";
 import { boolean, computed, integer, number, option, text, timestamp, uuid } from "../../schema/field.ts";
 import { type Action, type ApiRequest, json, visibleRow } from "../action.ts";
-import { idTexts } from "../query.ts";
+import { idTexts, wholeNumber } from "../query.ts";
+
+/** People of a room given at most when a request bounds them. own choice */
+const MOST_PEOPLE = 1_000;
+/** People written in one turn: some ms of the event loop. */
+const SLICE_PEOPLE = 500;
 
 const ROOM = computed("The room; null for those of none.", "object", {
   of: {
@@ -28,8 +36,10 @@ const ROLL_CALL = {
   rooms: computed("By the place of each, rooms in order and those of none last.", "array", {
     of: {
       room: ROOM,
-      answered: integer("Those in it who answered.", { required: true }),
-      people: computed("Everybody of the room, whoever has not answered first, by name.", "array", {
+      total: integer("People in it.", { required: true }),
+      answered: integer("Those of them who answered.", { required: true }),
+      more: integer("Those of them who are left out by `limit`.", { required: true }),
+      people: computed("The people of the room, whoever has not answered first, by name.", "array", {
         of: {
           recipientId: uuid("The recipient.", { required: true }),
           userId: uuid("The account; null once it is deleted."),
@@ -88,17 +98,16 @@ export const notificationPlaceActions: readonly Action[] = [
     method: "get",
     at: "notifications/{notificationId}/roll-call",
     doc: "Who of a notification's recipients gave which answer and who none, by room.",
+    query: {
+      limit: integer("Most people given of each room; everybody when it is left out.", { min: 1, max: MOST_PEOPLE }),
+    },
     answers: { kind: "members", fields: ROLL_CALL },
     permission: "anyone",
     async handle(request) {
       const { store, clock } = request.needs;
-      const called = await rollCall(readable(request, "recipients").pk, store, clock);
-      const rooms = called.map(({ people, ...room }) => ({
-        ...room,
-        people: people.map((person) => ({ ...person, answeredAt: isoTime(person.answeredAt) })),
-      }));
-      const total = called.reduce((sum, { people }) => sum + people.length, 0);
-      return json({ total, answered: called.reduce((sum, { answered }) => sum + answered, 0), rooms });
+      const most = wholeNumber(request.query, "limit", 1, MOST_PEOPLE) ?? undefined;
+      const called = await rollCall(readable(request, "recipients").pk, store, clock, most);
+      return { body: Readable.from(rollCallJson(called, clock)) };
     },
   },
   {
@@ -125,11 +134,11 @@ export const notificationPlaceActions: readonly Action[] = [
     answers: { kind: "members", fields: TRACKS },
     permission: "anyone",
     async handle(request) {
-      const { store } = request.needs;
+      const { store, clock } = request.needs;
       const { pk } = readable(request, "recipients");
       const userId = idTexts(request.query, "userId")?.[0]?.toLowerCase();
       const user = userId === undefined ? null : visibleRow(request, users, userId);
-      const tracks = tracksOf(store, pk).map((track) => ({
+      const tracks = (await tracksOf(pk, store, clock)).map((track) => ({
         ...track,
         startedAt: isoTime(track.startedAt),
         endedAt: isoTime(track.endedAt),
@@ -139,6 +148,29 @@ export const notificationPlaceActions: readonly Action[] = [
     },
   },
 ];
+
+/** Written piece by piece: a room may hold everybody. */
+async function* rollCallJson(called: readonly CalledRoom[], clock: Clock): AsyncGenerator<string> {
+  const sum = (name: "total" | "answered"): number => called.reduce((before, room) => before + room[name], 0);
+  yield `{"total":${sum("total")},"answered":${sum("answered")},"rooms":[`;
+  for (const [place, { people, ...room }] of called.entries()) {
+    const head = JSON.stringify({ ...room, more: room.total - people.length });
+    yield `${place === 0 ? "" : ","}${head.slice(0, -1)},"people":[`;
+    for (let at = 0; at < people.length; at += SLICE_PEOPLE) {
+      await nextTurn(clock);
+      yield `${at === 0 ? "" : ","}${people
+        .slice(at, at + SLICE_PEOPLE)
+        .map(personText)
+        .join()}`;
+    }
+    yield "]}";
+  }
+  yield "]}";
+}
+
+function personText(person: CalledPerson): string {
+  return JSON.stringify({ ...person, answeredAt: isoTime(person.answeredAt) });
+}
 
 /** The notification, for whoever may read that part of it. */
 function readable(request: ApiRequest, part: "recipients" | "devices") {

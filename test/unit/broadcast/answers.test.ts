@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { recordAnswer, recordChannelAnswer, recordRead } from "../../../src/broadcast/answers.ts";
 import { notificationBehaviour } from "../../../src/broadcast/notification-behaviour.ts";
-import { endTracking, keepPosition, tracksOf } from "../../../src/broadcast/tracking.ts";
+import { endTracking, keepPosition } from "../../../src/broadcast/tracking.ts";
+import { tracksOf } from "../../../src/broadcast/tracks.ts";
 import notificationActivities from "../../../src/resources/broadcasts/notification-activities.ts";
 import notificationRecipients from "../../../src/resources/broadcasts/notification-recipients.ts";
 import notifications from "../../../src/resources/broadcasts/notifications.ts";
@@ -176,18 +177,19 @@ describe("tracking", () => {
       fixture.store.write((tx) =>
         keepPosition(tx, phone, { ...position, at: fixture.clock.now() }, fixture.clock.now()),
       );
+    const tracks = () => tracksOf(pk, fixture.store, fixture.clock);
     const types = () => fixture.store.find(notificationActivities, { notificationId: id }).map(({ type }) => type);
     await report();
-    expect(tracksOf(fixture.store, pk)).toEqual([]);
+    expect(await tracks()).toEqual([]);
     await answer(id, ann, "Help");
     await answer(id, ben, "Fine");
     await report();
-    expect(tracksOf(fixture.store, pk)).toMatchObject([
+    expect(await tracks()).toMatchObject([
       { userId: ann, endedAt: null, count: 1, last: { ...position, deviceId: phone.id } },
     ]);
     await answer(id, ann, "Fine");
     await report();
-    expect(tracksOf(fixture.store, pk)).toMatchObject([{ count: 1, endedAt: fixture.clock.now() }]);
+    expect(await tracks()).toMatchObject([{ count: 1, endedAt: fixture.clock.now() }]);
     await answer(id, ann, "Help");
     await report();
     await fixture.store.write((tx) => {
@@ -195,7 +197,7 @@ describe("tracking", () => {
       if (row) endTracking(tx, row, "tracking-completed", fixture.clock.now(), fixture.by);
     });
     await report();
-    expect(tracksOf(fixture.store, pk)).toMatchObject([{ count: 2, endedAt: fixture.clock.now() }]);
+    expect(await tracks()).toMatchObject([{ count: 2, endedAt: fixture.clock.now() }]);
     const told = types().filter((type) => type.startsWith("tracking"));
     expect(told).toEqual(["tracking-started", "tracking-terminated", "tracking-started", "tracking-completed"]);
   });

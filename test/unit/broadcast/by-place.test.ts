@@ -52,7 +52,32 @@ it("calls the roll by room, whoever is missing first", async () => {
     ],
     [undefined, 1, [["Dan", "Yes"]]],
   ]);
+  const first = await rollCall(pk, fixture.store, { ...fixture.clock, soon: (fn) => setImmediate(fn) }, 1);
+  expect(first.map(({ total, answered, people }) => [total, answered, people.map(({ name }) => name)])).toEqual([
+    [1, 0, ["Cid"]],
+    [2, 1, ["Ben"]],
+    [1, 1, ["Dan"]],
+  ]);
   expect(called[0]?.room).toMatchObject({ floorName: "1", buildingName: "A", siteName: "North" });
+});
+
+it("puts more people in order than one turn takes", async () => {
+  const { pk } = await fixture.send({ subject: "Many", userIds: [await fixture.user("Eva")] });
+  await fixture.store.write((tx) => {
+    tx.run(
+      `INSERT INTO notification_recipients (id, created_at, updated_at, notification_pk, name, read, confirmation_response)
+       WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 3499)
+       SELECT uuid7(), 0, 0, ?, printf('P%04d', i * 7 % 3500), 0, iif(i % 5 = 0, 'Yes', NULL) FROM n`,
+      pk,
+    );
+  });
+  const [room] = await rollCall(pk, fixture.store, fixture.clock);
+  const keys = room?.people.map(({ name, answer }) => `${answer === null ? 0 : 1} ${name}`) ?? [];
+  expect(keys.length).toBe(room?.total);
+  expect(room?.total).toBeGreaterThanOrEqual(3_500);
+  expect(keys).toEqual([...keys].sort());
+  const [bounded] = await rollCall(pk, fixture.store, fixture.clock, 1_700);
+  expect(bounded).toEqual({ ...room, people: room?.people.slice(0, 1_700) });
 });
 
 it("finds the devices of a room by their row, or by the name of the only room that bears it", async () => {

@@ -130,6 +130,20 @@ describe("a template that calls others off", () => {
     expect([drill, id].map(over)).toEqual([true, false]);
   });
 
+  it("ends an emergency when it is one itself, or names its template", async () => {
+    const fire = await template({ expiration: 600 });
+    const emergency = () => sendOf(fire, { priority: "critical" });
+    const [first, routine] = [await emergency(), await play()];
+    const clear = await template({ cancelNotificationsType: "all" });
+    await sendOf(clear);
+    expect([first, routine].map(over)).toEqual([false, true]);
+    await sendOf(clear, { priority: "critical" });
+    expect(over(first)).toBe(true);
+    const second = await emergency();
+    await sendOf(await template({ cancelNotificationsType: "specific", messageTemplateCancellationIds: [fire] }));
+    expect(over(second)).toBe(true);
+  });
+
   it("ends those of the templates it names alone", async () => {
     const lasting = { expiration: 600 };
     const [fire, storm] = [await template(lasting), await template(lasting)];

@@ -56,11 +56,17 @@ export interface CalledPerson {
   read: boolean;
 }
 
-/** Who answered, by room; those of no room stand last. */
+/** Who answered, by room; those of no room stand last. `total` and `answered` count all, `more` those who are left out. */
 export interface RollCall {
   total: number;
   answered: number;
-  rooms: readonly { room: Room | null; answered: number; people: readonly CalledPerson[] }[];
+  rooms: readonly {
+    room: Room | null;
+    total: number;
+    answered: number;
+    more: number;
+    people: readonly CalledPerson[];
+  }[];
 }
 
 /** A device in its room, and how far a message came to it. */

@@ -91,6 +91,8 @@ export const sendDe: Readonly<Record<keyof typeof sendEn, string>> = {
   "roll-call.nothing": "Keine Antwort",
   "roll-call.nowhere": "Ohne Raum",
   "roll-call.print": "Drucken",
+  "roll-call.more":
+    "Und {n} weitere Person: Tabelle und Ausdruck nennen alle.|Und {n} weitere: Tabelle und Ausdruck nennen alle.",
   "roll-call.none": "Niemand wurde gefragt.",
   "roll-call.all-here": "Alle haben geantwortet.",
   "rooms.title": "Nach Räumen",

@@ -88,6 +88,7 @@ export const sendEn = {
   "roll-call.nothing": "No answer",
   "roll-call.nowhere": "Without a room",
   "roll-call.print": "Print",
+  "roll-call.more": "And {n} more: the table and the print name everybody.",
   "roll-call.none": "Nobody was asked.",
   "roll-call.all-here": "Everybody has answered.",
   "rooms.title": "By room",
