@@ -109,7 +109,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "bulk-before-commands",
     file: "frame-lanes.ts",
-    changes: [["const frame = hot.shift() ?? bulk.shift();", "const frame = bulk.shift() ?? hot.shift();"]],
+    changes: [
+      ["const frame = hot.shift() ?? talk.shift() ?? bulk.shift();", "const frame = bulk.shift() ?? hot.shift();"],
+    ],
   },
   {
     name: "frames-taken-unseen",

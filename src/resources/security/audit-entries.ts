@@ -29,7 +29,10 @@ export default defineResource({
     actorKind: option("A user, or a part of Carillon itself.", ["user", "system"], { readOnly: true }),
     actorId: uuid("The user; null for Carillon itself, and where nobody was recognised.", { readOnly: true }),
     actorName: text("The user's name at that time, or the part of Carillon.", { readOnly: true }),
-    address: text("Network address that it came from; null within the appliance.", { readOnly: true, max: 140 }),
+    address: text(
+      "Network address that it came from, or `endpoint:` and the id of the appliance that handed it on; null within the appliance.",
+      { readOnly: true, max: 140 },
+    ),
     actingDomainId: uuid("Domain that was acted in.", { readOnly: true }),
     before: json("The row as it was, null for a new one. Secrets are masked.", { readOnly: true }),
     after: json("The row as it became, null for a deleted one. Secrets are masked.", { readOnly: true }),
