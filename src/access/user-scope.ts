@@ -43,11 +43,16 @@ export function systemScope(home: () => string | null): UserScope {
 /** Which appliances are linked is the whole organisation's to say; what lost on a link belongs where its row does. */
 const LINKS = "link";
 const LOST_THERE = "conflicts";
+/** What concerns the appliance itself and stands in no row. */
+const OF_APPLIANCE = [LINKS, "certificate", "licence"];
 
 /** First segments of the paths that belong to the whole organisation; the tree of domains is everybody's own part of it. */
 export function organisationSegments(catalogue: Catalogue): ReadonlySet<string> {
   const whole = catalogue.all.filter(({ scope, domainField }) => scope === "organisation" && !domainField);
-  return new Set([LINKS, ...whole.flatMap(({ paths }) => paths.map(({ at }) => segmentsOf(at)[0] as string))]);
+  return new Set([
+    ...OF_APPLIANCE,
+    ...whole.flatMap(({ paths }) => paths.map(({ at }) => segmentsOf(at)[0] as string)),
+  ]);
 }
 
 /** True for the path of a change that takes a permission which is not limited to a domain. */

@@ -5,6 +5,7 @@ import { createEvents } from "../../src/base/events.ts";
 import { silentLog } from "../../src/base/log.ts";
 import { createLicence, type Licence } from "../../src/operations/licence.ts";
 import { issueCertificate, makeAuthority } from "../../src/operations/make-certificate.ts";
+import userPermissions from "../../src/resources/security/user-permissions.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { type ApiFixture, openApi } from "./api-fixture.ts";
 
@@ -51,6 +52,14 @@ it("a licence document counts when it is signed by somebody trusted", async () =
   expect((await api.call("PUT", "/licence", { json: { document: forged } })).status).toBe(400);
   expect((await api.call("GET", "/licence")).body).toMatchObject({ edition: "licensed", holder: "School" });
   expect((await api.call("DELETE", "/licence")).body).toMatchObject({ edition: "community", id: null });
+});
+
+it("whose rights are limited to a domain changes nothing of the appliance", async () => {
+  const { id, token } = await api.user("Limited");
+  for (const spec of ["/certificate", "/licence"]) {
+    await api.store.create(userPermissions, { userId: id, verb: "put", spec, domainId: api.rootId }, api.system);
+    expect((await api.call("PUT", spec, { token, json: {} })).status).toBe(403);
+  }
 });
 
 it("who may look may not therefore change anything", async () => {
