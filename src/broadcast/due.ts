@@ -4,6 +4,7 @@ import type { StageNeeds } from "./stage.ts";
 
 /** What follows from a message at a time of its own; what fetches help goes first. */
 const DUE_KINDS = ["escalation", "tracking"] as const;
+/** One of the kinds. */
 export type DueKind = (typeof DUE_KINDS)[number];
 
 /** Something that is to follow from a message. */
