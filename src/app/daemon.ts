@@ -4,9 +4,7 @@ import { join } from "node:path";
 import { createOAuth } from "../access/oauth.ts";
 import { createSignIn } from "../access/sign-in.ts";
 import { writeAlarms } from "../alarms/alarm-behaviour.ts";
-import { ALARM_TABLES } from "../alarms/room-tables.ts";
 import { createAreas } from "../areas/areas.ts";
-import { AREA_TABLES } from "../areas/room-tables.ts";
 import { createSpeechEngine } from "../audio/speech-engine.ts";
 import { createAddressPolicy } from "../base/address-policy.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
@@ -15,20 +13,17 @@ import { createEvents } from "../base/events.ts";
 import { newId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { createBellPlanner, createBells } from "../bells/bells.ts";
-import { BELL_TABLES } from "../bells/room-tables.ts";
 import { createBellTimes } from "../bells/timetables.ts";
 import { createYearCheck } from "../bells/year-check.ts";
 import { createAnswerLinks } from "../broadcast/answer-links.ts";
 import { createCampaigns } from "../broadcast/campaigns.ts";
 import { createCanary } from "../broadcast/canary.ts";
-import { BROADCAST_TABLES } from "../broadcast/room-tables.ts";
 import { createSpeech } from "../broadcast/speech.ts";
 import { createTextReplies, type TakeTextMessage } from "../broadcast/text-replies.ts";
-import { CALL_MANAGER_TABLES } from "../call-manager/kept-plan.ts";
 import type { PhoneCache } from "../call-manager/phone-cache.ts";
 import { createLivePageDoor } from "../console/live-page-door.ts";
 import { createLicensing } from "../devices/licensing.ts";
-import { PLUGIN_TABLES, type PluginHost } from "../extensions/plugin-host.ts";
+import type { PluginHost } from "../extensions/plugin-host.ts";
 import type { BuildInfo } from "../health/endpoint-behaviour.ts";
 import { watchHealth } from "../health/health.ts";
 import { thisMachine } from "../health/machine.ts";
@@ -38,11 +33,9 @@ import { otherAlarms } from "../health/own-alarms.ts";
 import { queueFaults } from "../health/queues.ts";
 import { createQuietTests } from "../health/quiet-tests.ts";
 import { createInputs, type Inputs } from "../inputs/inputs.ts";
-import { INPUT_TABLES } from "../inputs/room-tables.ts";
 import { createBulkUploads } from "../loaders/bulk-uploads.ts";
 import { cronSchedule } from "../loaders/cron.ts";
 import { createLoaders } from "../loaders/load-definitions.ts";
-import { LOAD_TABLES } from "../loaders/load-steps.ts";
 import { createTurns } from "../loaders/turns.ts";
 import type { SettingsFile } from "../operations/settings-report.ts";
 import endpoints from "../resources/devices/endpoints.ts";
@@ -53,7 +46,6 @@ import { answerOf } from "../rest/error-answer.ts";
 import { zoneFor } from "../rest/local-time.ts";
 import { createUpgrade } from "../rest/upgrade.ts";
 import { createScenarios } from "../scenarios/scenarios.ts";
-import { SCENARIO_TABLES } from "../scenarios/unknown-devices.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import { type ListenAddress, parseListen } from "../settings/addresses.ts";
 import type { Settings } from "../settings/schema.ts";
@@ -68,12 +60,13 @@ import { type Ending, stopInReverse } from "./ending.ts";
 import { createFirstRun } from "./first-run.ts";
 import { createForwarded } from "./forwarded.ts";
 import { completeGround } from "./init.ts";
-import { createLinking, LINK_TABLES, type Linking } from "./linking.ts";
+import { createLinking, type Linking } from "./linking.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "./load-declarations.ts";
-import { createOperations, OPERATION_TABLES } from "./operations.ts";
+import { createOperations } from "./operations.ts";
 import { createOrders } from "./orders.ts";
 import { createTelling } from "./outbound.ts";
 import { createRegistry } from "./registry.ts";
+import { ROOM_TABLES } from "./room-tables.ts";
 import { startServing } from "./secure-server.ts";
 import { ownAddresses, startSound } from "./sound.ts";
 import { ownVersion } from "./version.ts";
@@ -143,20 +136,16 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   end("sound", sound.stop);
   const declarations = options.declarations ?? (await loadDeclarations([OWN_DECLARATIONS]));
   const behaviours: Record<string, Behaviour> = {};
-  const tables = [
-    ...BROADCAST_TABLES,
-    ...PLUGIN_TABLES,
-    ...LOAD_TABLES,
-    ...SCENARIO_TABLES,
-    ...AREA_TABLES,
-    ...BELL_TABLES,
-    ...ALARM_TABLES,
-    ...INPUT_TABLES,
-    ...OPERATION_TABLES,
-    ...LINK_TABLES,
-    ...CALL_MANAGER_TABLES,
-  ];
-  const data = openData({ dataDir, declarations, behaviours, tables, clock, events, log, onFatal: options.onFatal });
+  const data = openData({
+    dataDir,
+    declarations,
+    behaviours,
+    tables: ROOM_TABLES,
+    clock,
+    events,
+    log,
+    onFatal: options.onFatal,
+  });
   end("data", data.close);
   const { store, access, catalogue } = data;
   if (!isSetUp(store)) throw notSetUp(dataDir);
