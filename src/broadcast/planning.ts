@@ -208,45 +208,34 @@ export function reopenDeviceDeliveries(
 
 /** The same for devices of users; one that was switched off meanwhile is skipped in words. */
 export function reopenUserDeliveries(tx: Transaction, row: NotificationRow, most: number, needs: ReopenNeeds): number {
-  const { providers, before } = needs;
-  return tx.run(
-    `WITH ${CHANNELS},
-     seen AS (
-       SELECT l.pk AS row, c.provider AS carrier, NULL AS failed,
-         CASE WHEN d.disabled = 1 THEN 'The device was switched off.' ELSE ${NO_CHANNEL} END AS skipped
-       FROM deliveries l JOIN user_devices d ON d.pk = l.user_device_pk LEFT JOIN channels c ON c.type = ${SPELLINGS}
-       WHERE l.pk IN (${ENDED_SHORT} AND user_device_pk IS NOT NULL LIMIT ?)
-     )
-     UPDATE deliveries ${OPEN_AGAIN} FROM seen WHERE pk = seen.row`,
-    channelsOf(tx, providers, row),
-    row.pk,
-    before,
-    most,
-    before,
-    row.notAfter,
-    before,
-  ).changes;
+  const seen = `SELECT l.pk AS row, c.provider AS carrier, NULL AS failed,
+      CASE WHEN d.disabled = 1 THEN 'The device was switched off.' ELSE ${NO_CHANNEL} END AS skipped
+    FROM deliveries l JOIN user_devices d ON d.pk = l.user_device_pk LEFT JOIN channels c ON c.type = ${SPELLINGS}
+    WHERE l.pk IN (${ENDED_SHORT} AND user_device_pk IS NOT NULL LIMIT ?)`;
+  return reopen(tx, row, most, { seen, channels: channelsOf(tx, needs.providers, row), before: needs.before });
 }
 
 /** The same for groups of other systems. */
 export function reopenGroupDeliveries(tx: Transaction, row: NotificationRow, most: number, needs: ReopenNeeds): number {
-  const { providers, before } = needs;
+  const seen = `SELECT l.pk AS row, c.provider AS carrier, NULL AS failed, ${NO_GROUP_CHANNEL} AS skipped
+    FROM deliveries l JOIN collaboration_groups g ON g.pk = l.collaboration_group_pk
+    LEFT JOIN channels c ON c.type = g.type
+    WHERE l.pk IN (${ENDED_SHORT} AND collaboration_group_pk IS NOT NULL LIMIT ?)`;
+  const channels = channelsOf(tx, needs.providers, row, "collaboration");
+  return reopen(tx, row, most, { seen, channels, before: needs.before });
+}
+
+/** Opens what `seen` finds by the channels of its type. */
+function reopen(
+  tx: Transaction,
+  row: NotificationRow,
+  most: number,
+  { seen, channels, before }: { seen: string; channels: string; before: number },
+): number {
   return tx.run(
-    `WITH ${CHANNELS},
-     seen AS (
-       SELECT l.pk AS row, c.provider AS carrier, NULL AS failed, ${NO_GROUP_CHANNEL} AS skipped
-       FROM deliveries l JOIN collaboration_groups g ON g.pk = l.collaboration_group_pk
-       LEFT JOIN channels c ON c.type = g.type
-       WHERE l.pk IN (${ENDED_SHORT} AND collaboration_group_pk IS NOT NULL LIMIT ?)
-     )
-     UPDATE deliveries ${OPEN_AGAIN} FROM seen WHERE pk = seen.row`,
-    channelsOf(tx, providers, row, "collaboration"),
-    row.pk,
-    before,
-    most,
-    before,
-    row.notAfter,
-    before,
+    `WITH ${CHANNELS}, seen AS (${seen}) UPDATE deliveries ${OPEN_AGAIN} FROM seen WHERE pk = seen.row`,
+    ...[channels, row.pk, before, most],
+    ...[before, row.notAfter, before],
   ).changes;
 }
 
