@@ -112,7 +112,7 @@ describe("an appliance that is linked to a cloud", () => {
     const shed = await make(site, "/sites", { name: "Shed" });
     await hub.call("PUT", `/sites/${gym}`, { name: "Gymnasium" });
     const barn = await make(hub, "/sites", { name: "Barn" });
-    line.heal();
+    await line.heal();
     expect(await arrives(hub, `/sites/${shed}`, "Shed")).toBe("Shed");
     expect(await arrives(site, `/sites/${barn}`, "Barn")).toBe("Barn");
     expect(await arrives(site, `/sites/${gym}`, "Gymnasium")).toBe("Gymnasium");
@@ -129,7 +129,7 @@ describe("an appliance that is linked to a cloud", () => {
     for (const id of [gym, hut]) await site.call("PUT", `/sites/${id}`, { name: `site ${id}` });
     for (const id of [gym, hut]) await hub.call("PUT", `/sites/${id}`, { name: `cloud ${id}` });
     expect((await site.call("GET", "/link")).body).toMatchObject({ unsentRows: 2 });
-    line.heal();
+    await line.heal();
     for (const id of [gym, hut]) await arrives(site, `/sites/${id}`, `cloud ${id}`);
     const [atHub, atSite] = [await conflictsOf(hub), await conflictsOf(site)];
     expect(atHub.map(({ rowId }) => rowId)).toEqual(expect.arrayContaining([gym, hut]));
@@ -258,7 +258,7 @@ peer("chromium").describe("the console of an appliance and of its cloud", () => 
     await page.locator(".top").getByText("Cut off from the cloud").waitFor();
     await page.getByText("Alarms, bells and messages go on here.").waitFor();
     expect((await hub.call("DELETE", `/link/appliances/${site.first.endpointId}`)).status).toBe(200);
-    line.heal();
+    await line.heal();
     await until(stateOfLink, (state) => state === "refused");
     await open("/cloud");
     await page.getByText("Refused by the cloud").waitFor();

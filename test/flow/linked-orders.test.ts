@@ -106,7 +106,7 @@ describe("an appliance that joined an organisation", () => {
     const locked = await site.call("PUT", user, { lock: { start: "2026-01-01T00:00:00.000Z" } });
     const renamed = await site.call("PUT", user, { name: "Eve" });
     expect([locked.status, renamed.status, renamed.body.message]).toEqual([200, 503, expect.stringContaining("cloud")]);
-    line.heal();
+    await line.heal();
     const isLocked = async (): Promise<unknown> => (await hub.call("GET", user)).body.isLocked;
     expect(await until(isLocked, (found) => found === true)).toBe(true);
   });

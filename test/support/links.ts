@@ -10,7 +10,8 @@ const LOOK_MS = 25;
 export interface Line {
   url: string;
   cut(): void;
-  heal(): void;
+  /** Resolves with the moment (of `performance.now`) at which something came from the daemon again. */
+  heal(): Promise<number>;
   end(): void;
 }
 
@@ -19,19 +20,24 @@ export async function lineTo(url: string): Promise<Line> {
   const { hostname: host, port } = new URL(url);
   const open = new Set<Socket>();
   let isCut = false;
+  let came = (_at: number): void => undefined;
   const server = createServer((socket) => {
     if (isCut) {
       socket.destroy();
       return;
     }
     const onwards = connect(Number(port), host);
+    onwards.once("data", () => came(performance.now()));
     for (const [one, other] of [
       [socket, onwards],
       [onwards, socket],
     ] as const) {
       open.add(one);
       one.on("error", () => other.destroy());
-      one.on("close", () => other.destroy());
+      one.on("close", () => {
+        open.delete(one);
+        other.destroy();
+      });
       one.pipe(other);
     }
   }).listen(0, "127.0.0.1");
@@ -45,6 +51,9 @@ export async function lineTo(url: string): Promise<Line> {
     cut,
     heal() {
       isCut = false;
+      return new Promise((done) => {
+        came = done;
+      });
     },
     end() {
       cut();

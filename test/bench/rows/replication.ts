@@ -11,8 +11,8 @@ import memoryAdapter from "pouchdb-adapter-memory";
 import PouchDB from "pouchdb-core";
 import replication from "pouchdb-replication";
 import { createApiClient } from "../../../src/cli/api-client.ts";
+import { lineTo } from "../../support/links.ts";
 import { initialise, runCarillon, startDaemon } from "../../support/product.ts";
-import { cuttableLine } from "../cuttable-line.ts";
 import { atLeast, type Figure, median, type Row } from "../row.ts";
 
 PouchDB.plugin(memoryAdapter).plugin(replication);
@@ -89,7 +89,7 @@ async function openOurs() {
   const hub = await startDaemon(["hub", "--data", hubDir, "--listen", "127.0.0.1:0"]);
   const port = await freePort();
   const site = await startDaemon(["serve", "--data", siteDir, "--listen", `127.0.0.1:${port}`]);
-  const line = await cuttableLine(hub.url);
+  const line = await lineTo(hub.url);
   const end = async (): Promise<void> => {
     await Promise.all([hub.end("SIGKILL"), site.end("SIGKILL")]);
     line.end();
