@@ -13,7 +13,7 @@ import { createHubEnrolment } from "../../../src/replication/identity/hub-enrolm
 import { enrol, type OwnIdentity, proveKey } from "../../../src/replication/identity/own-identity.ts";
 import { type Acceptor, createAcceptor } from "../../../src/replication/link/acceptor.ts";
 import { challengeText } from "../../../src/replication/link/challenge.ts";
-import { createDialer, type Dialer } from "../../../src/replication/link/dialer.ts";
+import { createDialer, type Dialer, type DialerNeeds } from "../../../src/replication/link/dialer.ts";
 import { askToEnrol, ENROL_PROTOCOL } from "../../../src/replication/link/enrol-exchange.ts";
 import type { HubAddress } from "../../../src/replication/link/hub-address.ts";
 import { pack, unpack } from "../../../src/replication/link/packing.ts";
@@ -114,10 +114,11 @@ afterAll(() => {
 });
 
 /** Links an appliance, which proves its key by `key`; what the cloud sends lies in `got`. */
-function link(address: Partial<HubAddress>, key = identity.key) {
+function link(address: Partial<HubAddress>, key = identity.key, more: Partial<DialerNeeds> = {}) {
   const got: unknown[] = [];
   const dialer = createDialer({
     ...{ clock, log: silentLog, version: "1.2.3", random: () => 0, changed: () => undefined },
+    ...more,
     address: () => ({ url: `ws://127.0.0.1:${portOf(plain)}`, token: identity.token, authorities: [], ...address }),
     site: {
       connected: (wire) => wire.send({ t: "ping", t0: 1, groups: [] }),
@@ -192,6 +193,41 @@ describe("the cloud lets an appliance in", () => {
     clock.tick(60_000);
     await until(() => expect(dialer.state().reason).toBe("The cloud does not know this appliance (401)."));
     expect(acceptor.connected()).toEqual([]);
+  });
+});
+
+describe("an appliance whose cloud is not to be reached", () => {
+  let tries: number;
+  let asked: string;
+  const busy = createServer();
+  beforeAll(async () => {
+    await listen(busy);
+    busy.on("upgrade", (_, socket) => {
+      tries += 1;
+      socket.end(`HTTP/1.1 503 Service Unavailable\r\n${asked}Connection: close\r\n\r\n`);
+    });
+  });
+  afterAll(() => busy.close());
+  /** Links an appliance for which chance is always this, and gives how long it waits after each try, in ms. */
+  const waitsOf = async (chance: number, count: number): Promise<number[]> => {
+    const waits: number[] = [];
+    const log = { ...silentLog, debug: ({ delayMs }: { delayMs: number }) => void waits.push(delayMs) } as never;
+    link({ url: `ws://127.0.0.1:${portOf(busy)}` }, identity.key, { random: () => chance, log });
+    for (let waited = 1; ; waited++) {
+      await until(() => expect([tries, waits.length]).toEqual([waited, waited]));
+      if (waited === count) return waits;
+      clock.tick(waits.at(-1) ?? 0);
+    }
+  };
+
+  it("tries again within 12 s, however long that lasts: after the line's return all is equal within 30 s", async () => {
+    [tries, asked] = [0, ""];
+    expect(await waitsOf(1, 5)).toEqual([2_000, 4_000, 8_000, 12_000, 12_000]);
+  });
+
+  it("waits as long as it is asked to, and as much again by chance", async () => {
+    [tries, asked] = [0, "Retry-After: 20\r\n"];
+    expect(await waitsOf(0.5, 2)).toEqual([30_000, 30_000]);
   });
 });
 
