@@ -62,7 +62,12 @@ export function openData(options: DataOptions): ApplianceData {
 }
 
 /** Opens the data as `openData` does, for one command while no daemon runs: with the rules of access, without plugins. */
-export async function openDataOffline(dataDir: string, clock: Clock, key?: Buffer): Promise<ApplianceData> {
+export async function openDataOffline(
+  dataDir: string,
+  clock: Clock,
+  key?: Buffer,
+  tables?: readonly RoomTable[],
+): Promise<ApplianceData> {
   const fail = (error: unknown): never => {
     throw error;
   };
@@ -72,6 +77,7 @@ export async function openDataOffline(dataDir: string, clock: Clock, key?: Buffe
   return openData({
     dataDir,
     ...(key && { key }),
+    ...(tables && { tables }),
     declarations,
     behaviours: Object.fromEntries(bound.map(([resource, behaviour]) => [resource.name, behaviour])),
     clock,

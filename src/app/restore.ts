@@ -2,10 +2,15 @@ import { copyFileSync, existsSync, mkdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import { CallerError, ConflictError, UpstreamError } from "../base/errors.ts";
+import { newId } from "../base/ids.ts";
 import { isNewer } from "../base/versions.ts";
 import { removeFolder, unpackBackup } from "../operations/backup-archive.ts";
 import { type BackupManifest, DATABASE, FOLDERS, MANIFEST, MANIFEST_SUM } from "../operations/backup-manifest.ts";
 import { keepOwner } from "../operations/ownership.ts";
+import { HUB_COLLECTIONS, SITE_COLLECTIONS } from "../replication/collections.ts";
+import { productTypes } from "../replication/link/product-types.ts";
+import { adoptRestored } from "../replication/restored.ts";
+import { createSqliteWork, tablesOf } from "../replication/sqlite-work.ts";
 import endpointActivities from "../resources/devices/endpoint-activities.ts";
 import endpoints from "../resources/devices/endpoints.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
@@ -84,10 +89,12 @@ async function settleRestored(
   { clock, credential, withoutKey }: RestoreOptions,
 ): Promise<number> {
   if (withoutKey) forgetKey(join(stage, DATABASE));
-  const data = await openDataOffline(stage, clock, credential);
+  const data = await openDataOffline(stage, clock, credential, tablesOf([...SITE_COLLECTIONS, ...HUB_COLLECTIONS]));
+  const { store, catalogue } = data;
   const by = data.access.systemBy("restore");
+  const [work, types] = [createSqliteWork(store, catalogue, by), productTypes(catalogue)];
   try {
-    return await data.store.write((tx) => {
+    return await store.write((tx) => {
       const now = clock.now();
       const ended = tx.run(
         `UPDATE main.notifications SET expires_at = ? WHERE stage NOT IN ('settled', 'draft') AND aborted_at IS NULL
@@ -98,9 +105,10 @@ async function settleRestored(
       if (withoutKey) tx.run("UPDATE once_keys SET answer = NULL");
       const endpoint = tx.find(endpoints, { extensionId: ONPREM_EXTENSION_ID }, 1)[0];
       if (endpoint) {
+        const about = { extensionId: ONPREM_EXTENSION_ID, endpointId: endpoint.id };
+        work.within(tx, adoptRestored({ types, about, now, newId }));
         const value = { event: "restored", file, takenAt, version, endedMessages: ended.changes };
-        const about = { extensionId: ONPREM_EXTENSION_ID, endpointId: endpoint.id, type: "log-message" as const };
-        tx.create(endpointActivities, { ...about, value, severity: "warn" }, by);
+        tx.create(endpointActivities, { ...about, type: "log-message", value, severity: "warn" }, by);
       }
       return ended.changes;
     });

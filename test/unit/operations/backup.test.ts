@@ -9,6 +9,12 @@ import { restoreBackup } from "../../../src/app/restore.ts";
 import { systemClock } from "../../../src/base/clock.ts";
 import { backupName, superfluous, takenAtOf } from "../../../src/operations/backup-manifest.ts";
 import { proveBackup, takeBackup } from "../../../src/operations/take-backup.ts";
+import { head, prepareHub } from "../../../src/replication/hub/publish.ts";
+import { HEAD } from "../../../src/replication/hub/tables.ts";
+import { linkState, prepareLink } from "../../../src/replication/site/link-state.ts";
+import { LINK } from "../../../src/replication/site/tables.ts";
+import { createSqliteWork, tablesOf } from "../../../src/replication/sqlite-work.ts";
+import { get, type Work } from "../../../src/replication/work.ts";
 import users from "../../../src/resources/people/users.ts";
 import { TEST_ADMIN } from "../../support/daemon.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
@@ -109,6 +115,28 @@ describe("a restore", () => {
     expect(existsSync(join(aside as string, "carillon.db"))).toBe(true);
     expect(readFileSync(join(dataDir, "files", SHA.slice(0, 2), SHA))).toEqual(SOUND);
     expect(readdirSync(dataDir).filter((name) => name.startsWith("restoring"))).toEqual([]);
+  });
+
+  it("makes an appliance and a cloud begin anew for the other side, whose numbers went on meanwhile", async () => {
+    const linked = async <T>(work: () => Work<T>): Promise<T> => {
+      const data = await openDataOffline(dataDir, systemClock, undefined, tablesOf([LINK, HEAD] as never));
+      const by = data.access.systemBy("test");
+      return createSqliteWork(data.store, data.catalogue, by)
+        .transact(work as never)
+        .finally(data.close) as Promise<T>;
+    };
+    await linked(function* () {
+      yield* prepareLink("here", "all");
+      yield* prepareHub("first");
+    });
+    const saved = (await withData(dataDir, (data) => take(data))).path;
+    const before = await linked(linkState);
+    await restoreBackup({ file: saved, dataDir, clock: systemClock });
+    expect((await linked(linkState)).inc).toBeGreaterThan(before.inc);
+    expect((await linked(head)).epoch).not.toBe("first");
+    // What was never linked stays so.
+    await restoreBackup({ file: backup, dataDir, clock: systemClock });
+    expect(await linked(() => get(LINK, "link"))).toBeNull();
   });
 
   it("refuses a newer version's, another key's and a damaged one, and changes nothing", async () => {
