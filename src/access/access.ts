@@ -152,10 +152,11 @@ function entryOf(store: Store, token: UserToken | null | undefined, used: Readon
   if (!user) return null;
   const { id: userId, pk: userPk, name, email, lock } = user;
   const isSession = token.kind === "session";
+  const isInCookie = isSession || token.kind === "device";
   const since = used.get(token.id) ?? token.lastUsedAt ?? token.createdAt;
   return {
     principal: { userId, userPk, name, email, tokenId: token.id, scopes: token.scope?.split(/\s+/) ?? null },
-    carrier: isSession ? "cookie" : "bearer",
+    carrier: isInCookie ? "cookie" : "bearer",
     expires: token.expires,
     lock,
     idle: isSession || token.idles === 1 ? { ms: idleTimeoutMs(user), since } : null,

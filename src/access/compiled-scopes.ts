@@ -21,6 +21,9 @@ interface Holder {
   available: ReadonlySet<Domain>;
 }
 
+/** The rights of whoever was given none. */
+const NONE: Rights = { superUser: false, grants: [] };
+
 /** Scopes kept; beyond it all are made anew. */
 const MOST_KEPT = 10_000;
 
@@ -62,9 +65,10 @@ export function createScopes({ store, catalogue, compile }: ScopesNeeds): Scopes
       if (compiled.size >= MOST_KEPT) clear();
       tree ??= readTree(store);
       const { byId, root } = tree;
-      const { rights, available } = holderOf(userPk, tree);
+      const { rights: held, available } = holderOf(userPk, tree);
       const acting = root === null ? null : chosen(domain, tree, available);
       const narrowing = readScopes(scopes);
+      const rights = narrowing?.ownOnly ? NONE : held;
       const user = { userId, userPk };
       const scope = compile({ user, rights, acting, available, byId, narrowing, catalogue, organisation });
       compiled.set(key, scope);

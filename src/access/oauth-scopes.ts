@@ -1,10 +1,21 @@
 import type { Method } from "../schema/resource.ts";
+import { segmentsOf } from "./grants.ts";
 
 /** What the scopes of a token leave of its user's rights. */
 export interface Narrowing {
-  /** `first` is the first segment of the path that is asked for. */
-  allows(method: Method, first: string): boolean;
+  /** Nothing that was given to the user counts, only what every user may do with its own things. */
+  ownOnly: boolean;
+  /** For a path that is asked for, or a pattern of such paths. */
+  allows(method: Method, path: string): boolean;
 }
+
+/**
+ * The scope of devices that are logged in by an invitation: what every user may do, but for the password, tokens and rights.
+ * No application can ask for it. own choice
+ */
+export const OWN_THINGS = "urn:service:own-things";
+/** What lies below a user that is no matter of its devices. */
+const NOT_FOR_DEVICES: ReadonlySet<string> = new Set(["password", "tokens", "user-permissions", "security-groups"]);
 
 const SCOPE = /^urn:service:([a-z0-9-]+):(read|write)$/;
 
@@ -14,8 +25,13 @@ const SCOPE = /^urn:service:([a-z0-9-]+):(read|write)$/;
  */
 export function readScopes(scopes: readonly string[] | null): Narrowing | null {
   if (scopes === null) return null;
+  if (scopes.includes(OWN_THINGS)) {
+    return { ownOnly: true, allows: (_method, path) => !NOT_FOR_DEVICES.has(segmentsOf(path)[2] ?? "") };
+  }
   const allowed = new Set(scopes.filter((scope) => SCOPE.test(scope)));
   return {
-    allows: (method, first) => allowed.has(`urn:service:${first}:${method === "get" ? "read" : "write"}`),
+    ownOnly: false,
+    allows: (method, path) =>
+      allowed.has(`urn:service:${segmentsOf(path)[0] ?? ""}:${method === "get" ? "read" : "write"}`),
   };
 }

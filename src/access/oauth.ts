@@ -78,7 +78,7 @@ export function createOAuth({ store, access, clock, onError }: OAuthNeeds): OAut
 
   async function clear(): Promise<void> {
     const lapsed = store.all<{ id: string }>(
-      `SELECT id FROM user_tokens WHERE kind IN ('oauth', 'session') AND expires < ? LIMIT ${SLICE}`,
+      `SELECT id FROM user_tokens WHERE kind IN ('oauth', 'session', 'device', 'invitation') AND expires < ? LIMIT ${SLICE}`,
       clock.now() - MEMORY_MS,
     );
     if (lapsed.length === 0) return;

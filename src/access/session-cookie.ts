@@ -3,11 +3,12 @@ const NAMES = { secure: "__Host-carillon", plain: "carillon" } as const;
 
 /**
  * The Set-Cookie value that gives a session to a browser, or takes it away when `token` is null. No script reads it and
- * no request that another site causes carries it.
+ * no request that another site causes carries it. It goes when the browser is closed, or after `lastsMs`.
  */
-export function sessionCookie(token: string | null, secure: boolean): string {
+export function sessionCookie(token: string | null, secure: boolean, lastsMs?: number): string {
   const name = secure ? NAMES.secure : NAMES.plain;
-  const end = token === null ? "; Max-Age=0" : "";
+  const seconds = token === null ? 0 : lastsMs === undefined ? null : Math.floor(lastsMs / 1_000);
+  const end = seconds === null ? "" : `; Max-Age=${seconds}`;
   return `${name}=${token ?? ""}; Path=/; HttpOnly; SameSite=Strict${secure ? "; Secure" : ""}${end}`;
 }
 

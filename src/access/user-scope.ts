@@ -124,8 +124,7 @@ interface Judge {
 }
 
 function compileJudge({ user, rights, acting, narrowing, catalogue, organisation }: ScopeNeeds): Judge {
-  const first = (path: string): string => segmentsOf(path)[0] ?? "";
-  const left = (grant: Grant): boolean => narrowing?.allows(grant.verb, first(grant.spec)) ?? true;
+  const left = (grant: Grant): boolean => narrowing?.allows(grant.verb, grant.spec) ?? true;
   const own = compileGrants(ownRights(user.userId).filter(left));
   const places = new Set(acting ? [acting, ...acting.above].map(({ id }) => id) : []);
   const given = rights.grants.filter(left).filter(({ domainId }) => domainId === null || places.has(domainId));
@@ -135,7 +134,7 @@ function compileJudge({ user, rights, acting, narrowing, catalogue, organisation
   ]);
   const here = compileGrants([...ownRights(user.userId).filter(left), ...given]);
   const forGiven: Grants = compileGrants(given);
-  const bySuper = (method: Method, path: string): boolean => narrowing?.allows(method, first(path)) ?? true;
+  const bySuper = (method: Method, path: string): boolean => narrowing?.allows(method, path) ?? true;
   if (rights.superUser) {
     const shows = ({ paths }: AnyResource) => paths.some(({ at }) => bySuper("get", at));
     return {

@@ -45,8 +45,8 @@ export default defineResource({
       default: false,
     }),
     kind: option(
-      "own choice: permanent, made by hand; session, of the console, ends after idling; oauth, made for an application.",
-      ["permanent", "session", "oauth"],
+      "own choice: permanent, made by hand; session, of the console, ends after idling; oauth, made for an application; invitation, good once to log a device in; device, logged in so, reaches its user's own things alone.",
+      ["permanent", "session", "oauth", "invitation", "device"],
       { readOnly: true },
     ),
     lastUsedAt: timestamp("own choice: the last request with it, written at most once a minute.", { readOnly: true }),

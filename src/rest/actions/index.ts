@@ -27,6 +27,7 @@ import { healthActions } from "./health.ts";
 import { identityProviderActions } from "./identity-providers.ts";
 import { incidentRecordActions } from "./incident-records.ts";
 import { incidentActions } from "./incidents.ts";
+import { invitationActions } from "./invitations.ts";
 import { licenceActions } from "./licence.ts";
 import { linkActions } from "./link.ts";
 import { linkConflictActions } from "./link-conflicts.ts";
@@ -65,6 +66,7 @@ const FIXED: readonly Action[] = [
   ...applicationActions,
   ...identityProviderActions,
   ...passwordActions,
+  ...invitationActions,
   ...sessionActions,
   ...schemaActions,
   ...userTokenActions,
