@@ -1,4 +1,5 @@
 import type { Fault } from "../base/errors.ts";
+import type { Codec } from "./codecs.ts";
 import type { Programme, ProgrammeLayout } from "./programme.ts";
 
 /** A programme to be made; `recording` is a WAV file. */
@@ -7,10 +8,13 @@ export interface ProgrammeRequest {
   hash: string;
   layout: ProgrammeLayout;
   recording: Uint8Array | null;
+  /** Set for one that is there already and is wanted in this codec, too, as so many packets. */
+  rendition: { codec: Codec; packets: number } | null;
 }
 
-/** The programme, the faults of the caller's input, or what went wrong inside. */
+/** The programme, its rendition (whose later part may still come in), the faults of the caller's input, or what went wrong inside. */
 export type ProgrammeReply =
   | { id: number; programme: Programme }
+  | { id: number; payload: Uint8Array }
   | { id: number; faults: readonly Fault[] }
   | { id: number; failure: unknown };

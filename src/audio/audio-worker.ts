@@ -2,7 +2,8 @@ import { Worker } from "node:worker_threads";
 import { BugError, faulty, UpstreamError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import { workerEntry } from "../base/worker-entry.ts";
-import type { ProgrammeReply } from "./audio-messages.ts";
+import type { ProgrammeReply, ProgrammeRequest } from "./audio-messages.ts";
+import type { Codec } from "./codecs.ts";
 import { type Programme, type ProgrammeLayout, programmeHash } from "./programme.ts";
 
 /** A programme that is wanted. */
@@ -18,7 +19,7 @@ export interface AudioWorkerNeeds {
 }
 
 interface Waiting {
-  resolve: (programme: Programme) => void;
+  resolve: (reply: Extract<ProgrammeReply, { programme: Programme } | { payload: Uint8Array }>) => void;
   reject: (error: unknown) => void;
 }
 
@@ -83,13 +84,42 @@ export class AudioWorker {
   }
 
   async #make(hash: string, layout: ProgrammeLayout, recording: ProgrammeSpec["recording"]): Promise<Programme> {
+    const reply = await this.#ask({ hash, layout, rendition: null }, recording);
+    if (!("programme" in reply)) throw new BugError("The audio thread made something else.");
+    const { programme } = reply;
+    const renditions = new Map<Codec, Promise<Uint8Array>>();
+    const rendition = (codec: Codec): Promise<Uint8Array> => {
+      const wanted = { hash, layout, rendition: { codec, packets: programme.packets } };
+      const made = renditions.get(codec) ?? this.#render(wanted, recording);
+      renditions.set(codec, made);
+      made.catch(() => renditions.delete(codec));
+      return made;
+    };
+    return { ...programme, rendition };
+  }
+
+  async #render(
+    wanted: Omit<ProgrammeRequest, "id" | "recording">,
+    recording: ProgrammeSpec["recording"],
+  ): Promise<Uint8Array> {
+    const reply = await this.#ask(wanted, recording);
+    if (!("payload" in reply)) throw new BugError("The audio thread made something else.");
+    const size = this.#sizes.get(wanted.hash);
+    if (size !== undefined) this.#sizes.set(wanted.hash, size + reply.payload.byteLength);
+    return reply.payload;
+  }
+
+  async #ask(
+    wanted: Omit<ProgrammeRequest, "id" | "recording">,
+    recording: ProgrammeSpec["recording"],
+  ): Promise<Parameters<Waiting["resolve"]>[0]> {
     const bytes = recording && (await recording.read());
     if (!this.#running) throw unavailable();
     const worker = this.#thread();
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
-      worker.postMessage({ id, hash, layout, recording: bytes });
+      worker.postMessage({ ...wanted, id, recording: bytes } satisfies ProgrammeRequest);
     });
   }
 
@@ -128,7 +158,7 @@ export class AudioWorker {
     const waiting = this.#waiting.get(reply.id);
     this.#waiting.delete(reply.id);
     if (!waiting) return;
-    if ("programme" in reply) waiting.resolve(reply.programme);
+    if ("programme" in reply || "payload" in reply) waiting.resolve(reply);
     else if ("faults" in reply) waiting.reject(faulty(reply.faults));
     else waiting.reject(new BugError("Making a programme failed.", {}, reply.failure));
   }

@@ -1,7 +1,9 @@
+import { CODECS, type Codec } from "./codecs.ts";
 import { decodeMuLaw, encodeMuLaw } from "./mulaw.ts";
-import type { Programme } from "./programme.ts";
+import { type Programme, payloadIn } from "./programme.ts";
+import { createLiveResampler } from "./resample.ts";
 import { PACKET_BYTES } from "./rtp.ts";
-import { samplesFor, toPcm } from "./samples.ts";
+import { SAMPLE_RATE_HZ, samplesFor, toPcm } from "./samples.ts";
 
 /**
  * A programme that is being spoken while it is sent: the opening (a tone) is there from the beginning, the voice is
@@ -32,15 +34,14 @@ const LEAD_MS = 60;
 const LEAST_LEAD_MS = 20;
 /** What came late all at once, or from a fast clock, is left out rather than heard so much later. own choice */
 const MOST_LEAD_MS = 200;
-/** Both kinds of silence are 0; this one has no bits set on the wire. @source ITU-T G.711 table 2a */
-const SILENCE = 0xff;
 
 /** Makes a programme of the opening and up to `longestMs` of speech. */
 export function createLiveProgramme(hash: string, opening: Programme | null, longestMs: number): LiveProgramme {
   const from = opening?.payload.length ?? 0;
   const packets = Math.ceil((from + samplesFor(longestMs)) / PACKET_BYTES);
-  const payload = new Uint8Array(new SharedArrayBuffer(packets * PACKET_BYTES)).fill(SILENCE);
+  const payload = silentPayload(packets, "PCMU");
   payload.set(opening?.payload ?? []);
+  const renditions = new Map<Codec, LiveRendition>();
   const closed = new AbortController();
   const programme: Programme = {
     hash,
@@ -49,6 +50,11 @@ export function createLiveProgramme(hash: string, opening: Programme | null, lon
     packets,
     durationMs: (packets * PACKET_BYTES) / samplesFor(1),
     closed: closed.signal,
+    rendition(codec) {
+      const known = renditions.get(codec) ?? createRendition(codec, packets, opening);
+      renditions.set(codec, known);
+      return known.payload;
+    },
   };
   let t0Ms: number | null = null;
   /** Where the next sample goes. */
@@ -70,6 +76,7 @@ export function createLiveProgramme(hash: string, opening: Programme | null, lon
       const taken = samples.subarray(0, Math.max(0, room));
       encodeMuLaw(toPcm(taken), payload.subarray(next, next + taken.length));
       next += taken.length;
+      for (const rendition of renditions.values()) rendition.take(taken, next);
       return taken.length > 0;
     },
     restMs: (nowMs) => (t0Ms === null ? 0 : Math.max(0, (next - placeAt(nowMs)) / samplesFor(1))),
@@ -80,4 +87,38 @@ export function createLiveProgramme(hash: string, opening: Programme | null, lon
       }
     },
   };
+}
+
+/** The same voice in another codec, from the moment at which somebody wants it. */
+interface LiveRendition {
+  payload: Promise<Uint8Array>;
+  /** Takes 8 kHz samples whose last one lies before place `end`. */
+  take(samples: Float32Array, end: number): void;
+}
+
+function createRendition(codec: Codec, packets: number, opening: Programme | null): LiveRendition {
+  const { rateHz, createEncoder } = CODECS[codec];
+  const bytes = silentPayload(packets, codec);
+  const raise = createLiveResampler(SAMPLE_RATE_HZ, rateHz);
+  const encode = createEncoder();
+  /** Bytes that are still to come of what was taken: a few ms stay in the resampler. */
+  let owed = 0;
+  return {
+    payload: withOpening(bytes, codec, opening),
+    take(samples, end) {
+      const codes = encode(toPcm(raise(samples)));
+      owed += samples.length - codes.length;
+      bytes.set(codes, end - owed - codes.length);
+    },
+  };
+}
+
+/** An opening that can't be had in this codec is left out: a page without its tone is better than none. */
+async function withOpening(bytes: Uint8Array, codec: Codec, opening: Programme | null): Promise<Uint8Array> {
+  if (opening) bytes.set(await payloadIn(opening, codec).catch(() => new Uint8Array(0)));
+  return bytes;
+}
+
+function silentPayload(packets: number, codec: Codec): Uint8Array {
+  return new Uint8Array(new SharedArrayBuffer(packets * PACKET_BYTES)).fill(CODECS[codec].silence);
 }

@@ -1,16 +1,18 @@
+import { SAMPLE_RATE_HZ, samplesFor } from "./samples.ts";
+
 /** Level that tones and recordings share before the volume is applied: RMS of the sounding parts, dB under full scale. own choice */
 export const REFERENCE_DBFS = -16;
 
 /** No sample of a programme goes above this. own choice */
 export const CEILING_DBFS = -1;
 
-const FRAME = 160;
+const FRAME_MS = 20;
 const SILENCE_DBFS = -60;
 const RELATIVE_GATE_DB = -10;
 const MOST_AMPLIFICATION_DB = 30;
 const MOST_LIMITING_DB = 6;
-/** Half the limiter's window: 10 ms, so that a peak's neighbourhood is turned down smoothly. */
-const REACH = 80;
+/** Half the limiter's window, so that a peak's neighbourhood is turned down smoothly. */
+const REACH_MS = 10;
 
 /** A ratio of amplitudes for a number of decibels. */
 export function amplitude(db: number): number {
@@ -22,10 +24,11 @@ export function amplitude(db: number): number {
  * Frames of 20 ms count when above -60 dBFS and not more than 10 dB under the mean of those.
  * @source ITU-R BS.1770-4 annex 1 (two-step gating; frame length and no K-weighting are own choices)
  */
-export function activeRms(samples: Float32Array): number {
+export function activeRms(samples: Float32Array, rateHz = SAMPLE_RATE_HZ): number {
   const powers: number[] = [];
-  for (let start = 0; start < samples.length; start += FRAME)
-    powers.push(meanSquare(samples.subarray(start, start + FRAME)));
+  const frame = samplesFor(FRAME_MS, rateHz);
+  for (let start = 0; start < samples.length; start += frame)
+    powers.push(meanSquare(samples.subarray(start, start + frame)));
   const audible = powers.filter((power) => power > amplitude(SILENCE_DBFS) ** 2);
   const gate = mean(audible) * amplitude(RELATIVE_GATE_DB) ** 2;
   return Math.sqrt(mean(audible.filter((power) => power >= gate)));
@@ -36,8 +39,8 @@ export function activeRms(samples: Float32Array): number {
  * A weak one is raised by at most 30 dB; peaks may be turned down by the limiter by at most 6 dB, beyond which the whole
  * stays softer; silence stays as it is.
  */
-export function normalise(samples: Float32Array): void {
-  const rms = activeRms(samples);
+export function normalise(samples: Float32Array, rateHz = SAMPLE_RATE_HZ): void {
+  const rms = activeRms(samples, rateHz);
   const peak = peakOf(samples);
   if (rms === 0 || peak === 0) return;
   const gain = Math.min(
@@ -49,45 +52,47 @@ export function normalise(samples: Float32Array): void {
 }
 
 /** Turns the surroundings (10 ms each way) of every sample above the ceiling down, in place, so that none is above it. */
-export function limitPeaks(samples: Float32Array, ceiling = amplitude(CEILING_DBFS)): void {
+export function limitPeaks(samples: Float32Array, rateHz = SAMPLE_RATE_HZ): void {
+  const ceiling = amplitude(CEILING_DBFS);
+  const reach = samplesFor(REACH_MS, rateHz);
   if (peakOf(samples) <= ceiling) return;
   const gains = samples.map((sample) => Math.min(1, ceiling / Math.abs(sample)));
-  const smooth = slidingMean(slidingMinimum(gains));
+  const smooth = slidingMean(slidingMinimum(gains, reach), reach);
   for (let i = 0; i < samples.length; i++) {
     const limited = (samples[i] as number) * (smooth[i] as number);
     samples[i] = Math.max(-ceiling, Math.min(ceiling, limited));
   }
 }
 
-/** Least value within REACH of each place; a queue of rising candidates keeps it linear. */
-function slidingMinimum(values: Float32Array): Float32Array {
+/** Least value within reach of each place; a queue of rising candidates keeps it linear. */
+function slidingMinimum(values: Float32Array, reach: number): Float32Array {
   const result = new Float32Array(values.length);
   const queue = new Int32Array(values.length);
   let head = 0;
   let tail = 0;
-  for (let end = 0; end < values.length + REACH; end++) {
+  for (let end = 0; end < values.length + reach; end++) {
     if (end < values.length) {
       while (tail > head && (values[queue[tail - 1] as number] as number) >= (values[end] as number)) tail--;
       queue[tail++] = end;
     }
-    const centre = end - REACH;
+    const centre = end - reach;
     if (centre < 0) continue;
-    while ((queue[head] as number) < centre - REACH) head++;
+    while ((queue[head] as number) < centre - reach) head++;
     result[centre] = values[queue[head] as number] as number;
   }
   return result;
 }
 
-/** Mean within REACH of each place; beyond the ends the gain counts as 1. */
-function slidingMean(values: Float32Array): Float32Array {
+/** Mean within reach of each place; beyond the ends the gain counts as 1. */
+function slidingMean(values: Float32Array, reach: number): Float32Array {
   const at = (index: number): number => values[index] ?? 1;
   const result = new Float32Array(values.length);
   let sum = 0;
-  for (let i = -REACH; i < REACH; i++) sum += at(i);
+  for (let i = -reach; i < reach; i++) sum += at(i);
   for (let i = 0; i < values.length; i++) {
-    sum += at(i + REACH);
-    result[i] = sum / (2 * REACH + 1);
-    sum -= at(i - REACH);
+    sum += at(i + reach);
+    result[i] = sum / (2 * reach + 1);
+    sum -= at(i - reach);
   }
   return result;
 }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { invalidValue } from "../base/errors.ts";
+import { invalidValue, UpstreamError } from "../base/errors.ts";
+import { CODECS, type Codec } from "./codecs.ts";
 import { amplitude, limitPeaks, normalise } from "./loudness.ts";
 import { encodeMuLaw } from "./mulaw.ts";
 import { PACKET_BYTES } from "./rtp.ts";
@@ -35,6 +36,19 @@ export interface Programme {
   durationMs: number;
   /** It may end before its length, when this aborts: nobody knows beforehand how long somebody will speak. */
   closed?: AbortSignal;
+  /**
+   * The same in a codec other than µ-law, made once however often it is asked for, in memory that threads share: as many
+   * packets, whose bytes may come in while the first of them are being sent. Rejects as the making of a programme does.
+   * Absent where there is µ-law alone.
+   */
+  rendition?(codec: Codec): Promise<Uint8Array>;
+}
+
+/** What is sent of a programme in a codec. Rejects with UpstreamError where it is not there in this one. */
+export async function payloadIn(programme: Programme, codec: Codec): Promise<Uint8Array> {
+  if (codec === "PCMU") return programme.payload;
+  if (!programme.rendition) throw new UpstreamError("upstream", `The sound is not there as ${codec}.`);
+  return programme.rendition(codec);
 }
 
 /** Bump when the same input gives other samples, so that nothing remembered from before is used. */
@@ -56,18 +70,56 @@ export function programmeHash(layout: ProgrammeLayout, recordingSha256: string |
  * Throws CallerError for a tone not made (`alertTone`) and for more than an hour of sound (`repetitions`).
  */
 export function buildProgramme(layout: ProgrammeLayout, recording: Float32Array | null): Int16Array {
-  const once = onePass(layout, recording);
-  const pause = samplesFor(layout.repetitionPauseMs);
-  const repetitions =
-    layout.fillMs === undefined
-      ? layout.repetitions
-      : Math.max(1, Math.floor((samplesFor(layout.fillMs) + pause) / Math.max(1, once.length + pause)));
+  const { once, pause, repetitions } = passes(layout, recording, SAMPLE_RATE_HZ);
   const length = once.length === 0 ? 0 : once.length * repetitions + pause * (repetitions - 1);
   if (length > samplesFor(MOST_DURATION_MS))
     throw invalidValue("repetitions", "The broadcast would be longer than an hour.");
   const programme = new Int16Array(Math.ceil(length / PACKET_BYTES) * PACKET_BYTES);
   for (let at = 0; at < length; at += once.length + pause) programme.set(once, at);
   return programme;
+}
+
+/**
+ * A programme that buildProgramme has made, once more in a codec, as `packets` packets in memory that threads share. The
+ * recording has the rate of the codec, and is used up. Gives the same memory after each second of sound, which by then is in it.
+ */
+export function* encodeProgramme(
+  layout: ProgrammeLayout,
+  recording: Float32Array | null,
+  packets: number,
+  codec: Codec,
+): Generator<Uint8Array> {
+  const { rateHz, silence, createEncoder } = CODECS[codec];
+  const { once, pause, repetitions } = passes(layout, recording, rateHz);
+  const payload = new Uint8Array(new SharedArrayBuffer(packets * PACKET_BYTES)).fill(silence);
+  const encode = createEncoder();
+  let at = 0;
+  for (let n = 0; n < repetitions; n++) {
+    for (const sound of [once, new Int16Array(pause)]) {
+      for (let from = 0; from < sound.length; from += rateHz) {
+        const codes = encode(sound.subarray(from, from + rateHz)).subarray(0, payload.length - at);
+        payload.set(codes, at);
+        at += codes.length;
+        yield payload;
+      }
+    }
+  }
+}
+
+/** One pass of the programme, how often it is heard, and the samples of silence between two. */
+function passes(
+  layout: ProgrammeLayout,
+  recording: Float32Array | null,
+  rateHz: number,
+): { once: Int16Array; pause: number; repetitions: number } {
+  const once = onePass(layout, recording, rateHz);
+  const pause = samplesFor(layout.repetitionPauseMs, rateHz);
+  const { fillMs } = layout;
+  const repetitions =
+    fillMs === undefined
+      ? layout.repetitions
+      : Math.max(1, Math.floor((samplesFor(fillMs, rateHz) + pause) / Math.max(1, once.length + pause)));
+  return { once, pause, repetitions };
 }
 
 /** The programme as it goes on the wire: µ-law in shared memory, so that every stream of a broadcast reads the same bytes. */
@@ -77,16 +129,16 @@ export function finishProgramme(hash: string, pcm: Int16Array): Programme {
   return { hash, pcm, payload, packets, durationMs: (pcm.length * 1000) / SAMPLE_RATE_HZ };
 }
 
-function onePass(layout: ProgrammeLayout, recording: Float32Array | null): Int16Array {
-  const tone = fromPcm(layout.tone === null ? new Int16Array(0) : renderTone(layout.tone));
+function onePass(layout: ProgrammeLayout, recording: Float32Array | null, rateHz: number): Int16Array {
+  const tone = fromPcm(layout.tone === null ? new Int16Array(0) : renderTone(layout.tone, rateHz));
   const spoken = recording ?? new Float32Array(0);
-  normalise(spoken);
-  const gap = tone.length > 0 && spoken.length > 0 ? samplesFor(layout.gapMs) : 0;
+  normalise(spoken, rateHz);
+  const gap = tone.length > 0 && spoken.length > 0 ? samplesFor(layout.gapMs, rateHz) : 0;
   const pass = new Float32Array(tone.length + gap + spoken.length);
   pass.set(tone);
   pass.set(spoken, tone.length + gap);
   const gain = amplitude(layout.volumeDb);
   if (gain !== 1) for (let i = 0; i < pass.length; i++) pass[i] = (pass[i] as number) * gain;
-  limitPeaks(pass);
+  limitPeaks(pass, rateHz);
   return toPcm(pass);
 }

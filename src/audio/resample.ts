@@ -13,6 +13,7 @@ export const RATES_HZ = { least: 8_000, most: 96_000 } as const;
 /** Rates that a voice may come in as it is spoken, Hz: those of microphones, whose filters take some ms to design. */
 export const VOICE_RATES_HZ: readonly number[] = [8_000, 16_000, 24_000, 32_000, 44_100, 48_000, 96_000];
 
+/** Where what is kept ends and where nothing is left, for 8 kHz; in proportion for other rates. */
 const PASS_HZ = 3400;
 const STOP_HZ = 4000;
 const STOP_DB = 80;
@@ -28,19 +29,19 @@ interface Filter {
 }
 
 /**
- * The source at 8 kHz: a Kaiser-windowed sinc passes up to 3.4 kHz and stops from 4 kHz by 80 dB.
- * A source that has 8 kHz is only copied. Needs `rateHz` >= 8000.
+ * The source at `toHz`: a Kaiser-windowed sinc passes up to 3.4 kHz and stops from 4 kHz by 80 dB, in proportion
+ * where the lower of the two rates is not 8 kHz. A source that has this rate is only copied. Needs `rateHz` >= 8000.
  */
-export function resample(source: SampleSource): Float32Array {
-  const result = new Float32Array(Math.round((source.frames * SAMPLE_RATE_HZ) / source.rateHz));
-  if (source.rateHz === SAMPLE_RATE_HZ) {
+export function resample(source: SampleSource, toHz = SAMPLE_RATE_HZ): Float32Array {
+  const result = new Float32Array(Math.round((source.frames * toHz) / source.rateHz));
+  if (source.rateHz === toHz) {
     source.read(0, result);
     return result;
   }
-  const common = greatestCommonDivisor(source.rateHz, SAMPLE_RATE_HZ);
-  const up = SAMPLE_RATE_HZ / common;
+  const common = greatestCommonDivisor(source.rateHz, toHz);
+  const up = toHz / common;
   const down = source.rateHz / common;
-  const filter = designFilter(source.rateHz, Math.min(up, MOST_PHASES));
+  const filter = designFilter(source.rateHz, Math.min(source.rateHz, toHz), Math.min(up, MOST_PHASES));
   const scratch = new Float32Array(Math.ceil((BLOCK * down) / up) + 2 * filter.half + 2);
   for (let at = 0; at < result.length; at += BLOCK) {
     const first = Math.floor((at * down) / up) - filter.half;
@@ -50,12 +51,12 @@ export function resample(source: SampleSource): Float32Array {
   return result;
 }
 
-/** Brings a voice to 8 kHz as it comes, piece by piece; what has not enough sound after it yet comes with the next piece. */
-export function createLiveResampler(rateHz: number): (piece: Float32Array) => Float32Array {
-  if (rateHz === SAMPLE_RATE_HZ) return (piece) => piece;
-  const common = greatestCommonDivisor(rateHz, SAMPLE_RATE_HZ);
-  const [up, down] = [SAMPLE_RATE_HZ / common, rateHz / common];
-  const filter = designFilter(rateHz, Math.min(up, MOST_PHASES));
+/** Brings a voice to `toHz` as it comes, piece by piece; what has not enough sound after it yet comes with the next piece. */
+export function createLiveResampler(rateHz: number, toHz = SAMPLE_RATE_HZ): (piece: Float32Array) => Float32Array {
+  if (rateHz === toHz) return (piece) => piece;
+  const common = greatestCommonDivisor(rateHz, toHz);
+  const [up, down] = [toHz / common, rateHz / common];
+  const filter = designFilter(rateHz, Math.min(rateHz, toHz), Math.min(up, MOST_PHASES));
   let kept = new Float32Array(filter.half);
   /** Input place of the first sample kept. */
   let first = -filter.half;
@@ -98,12 +99,13 @@ function filterBlock(
 }
 
 /** @source J. F. Kaiser 1974: tap count and beta for a stop-band attenuation and a transition width */
-function designFilter(rateHz: number, count: number): Filter {
-  const transition = (2 * Math.PI * (STOP_HZ - PASS_HZ)) / rateHz;
+function designFilter(rateHz: number, lowerHz: number, count: number): Filter {
+  const stretch = lowerHz / SAMPLE_RATE_HZ;
+  const transition = (2 * Math.PI * (STOP_HZ - PASS_HZ) * stretch) / rateHz;
   const half = Math.ceil((STOP_DB - 8) / (2.285 * transition) / 2);
   const beta = 0.1102 * (STOP_DB - 8.7);
   const atMiddle = bessel0(beta);
-  const cutoff = (PASS_HZ + STOP_HZ) / rateHz;
+  const cutoff = ((PASS_HZ + STOP_HZ) * stretch) / rateHz;
   const phases = Array.from({ length: count }, (_, phase) => {
     const taps = Float64Array.from({ length: 2 * half + 1 }, (_, k) => {
       const t = k - half - phase / count;

@@ -1,9 +1,12 @@
-/** Samples per second of everything that is sent. */
+/** Samples per second of everything that is sent as G.711, and of every programme's listening copy. */
 export const SAMPLE_RATE_HZ = 8000;
 
+/** Samples per second of what G.722 is made of. */
+export const WIDE_RATE_HZ = 16_000;
+
 /** Samples for a length in ms, rounded. */
-export function samplesFor(durationMs: number): number {
-  return Math.round((durationMs * SAMPLE_RATE_HZ) / 1000);
+export function samplesFor(durationMs: number, rateHz = SAMPLE_RATE_HZ): number {
+  return Math.round((durationMs * rateHz) / 1000);
 }
 
 /** Full scale 1 to 16 bits, rounded, clamped; NaN becomes 0. */

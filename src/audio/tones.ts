@@ -17,11 +17,11 @@ export function toneSegments(name: string): readonly ToneSegment[] {
 }
 
 /**
- * A tone as 8 kHz samples, every sounding segment at the reference level; no samples for `silent`.
+ * A tone as samples (8 kHz unless told otherwise), every sounding segment at the reference level; no samples for `silent`.
  * Throws CallerError (`alertTone`) for a tone not made.
  */
-export function renderTone(name: string): Int16Array {
-  const parts = toneSegments(name).map(renderSegment);
+export function renderTone(name: string, rateHz = SAMPLE_RATE_HZ): Int16Array {
+  const parts = toneSegments(name).map((segment) => renderSegment(segment, rateHz));
   const whole = new Float32Array(parts.reduce((length, part) => length + part.length, 0));
   let at = 0;
   for (const part of parts) {
@@ -32,23 +32,24 @@ export function renderTone(name: string): Int16Array {
 }
 
 /** Pitches have amplitudes 1, 1/2, 1/3 …, so that the first one is heard as the pitch of the whole. */
-function renderSegment(segment: ToneSegment): Float32Array {
-  const samples = new Float32Array(samplesFor(segment.durationMs));
+function renderSegment(segment: ToneSegment, rateHz: number): Float32Array {
+  const samples = new Float32Array(samplesFor(segment.durationMs, rateHz));
   const seconds = segment.durationMs / 1000;
   segment.frequenciesHz.forEach((fromHz, index) => {
     const slope = ((segment.glideToHz?.[index] ?? fromHz) - fromHz) / (2 * seconds);
     for (let i = 0; i < samples.length; i++) {
-      const t = i / SAMPLE_RATE_HZ;
+      const t = i / rateHz;
       samples[i] = (samples[i] as number) + Math.sin(2 * Math.PI * (fromHz + slope * t) * t) / (index + 1);
     }
   });
-  for (let i = 0; i < samples.length; i++) samples[i] = (samples[i] as number) * envelopeAt(segment, i, samples.length);
+  const edge = samplesFor(EDGE_MS, rateHz);
+  for (let i = 0; i < samples.length; i++)
+    samples[i] = (samples[i] as number) * envelopeAt(segment, i, samples.length, edge);
   return atReferenceLevel(samples);
 }
 
 /** Short raised-cosine edges, because a sudden start or end clicks. */
-function envelopeAt(segment: ToneSegment, index: number, length: number): number {
-  const edge = samplesFor(EDGE_MS);
+function envelopeAt(segment: ToneSegment, index: number, length: number, edge: number): number {
   const nearest = Math.min(index, length - 1 - index, edge) / edge;
   const decay = segment.envelope === "struck" ? amplitude((-STRUCK_DECAY_DB * index) / length) : 1;
   return decay * (0.5 - 0.5 * Math.cos(Math.PI * nearest));

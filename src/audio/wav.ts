@@ -40,9 +40,9 @@ export function inspectWav(bytes: Uint8Array, field = "audio"): WavInfo {
   return { ...format, offset: chunks.data.byteOffset - bytes.byteOffset, frames, durationMs };
 }
 
-/** A recording as mono samples at 8 kHz (full scale 1), channels averaged; CPU work of tens of ms per minute of sound. Throws like inspectWav. */
-export function decodeWav(bytes: Uint8Array, field = "audio"): Float32Array {
-  return resample(openSamples(bytes, inspectWav(bytes, field)));
+/** A recording as mono samples (full scale 1; 8 kHz unless told otherwise), channels averaged; CPU work of tens of ms per minute of sound. Throws like inspectWav. */
+export function decodeWav(bytes: Uint8Array, field = "audio", rateHz = SAMPLE_RATE_HZ): Float32Array {
+  return resample(openSamples(bytes, inspectWav(bytes, field)), rateHz);
 }
 
 /** A WAV file of 8 kHz mono 16-bit samples. */

@@ -1,6 +1,6 @@
-import type { Programme } from "../audio/programme.ts";
+import { CODECS, type Codec } from "../audio/codecs.ts";
+import { type Programme, payloadIn } from "../audio/programme.ts";
 import { resumeStream } from "../audio/resume.ts";
-import { PAYLOAD_TYPE_PCMU } from "../audio/rtp.ts";
 import type { StreamSpec } from "../audio/stream-messages.ts";
 import type { Streamer } from "../audio/streamer.ts";
 import type { Clock, Timer } from "../base/clock.ts";
@@ -15,6 +15,8 @@ export interface SoundAddress {
 /** Where one stream goes. */
 export interface SoundTarget extends SoundAddress {
   ttl: number;
+  /** µ-law unless given. */
+  codec?: Codec;
   /** Own port that the packets come from; any unless given. */
   sourcePort?: number;
 }
@@ -55,6 +57,8 @@ export interface SoundNeeds {
 }
 
 interface OpenStream {
+  /** The streamer has been asked for it; before, its rendition is being made. */
+  asked: boolean;
   opened: boolean;
   started: Promise<void>;
   hasStarted(): void;
@@ -84,7 +88,7 @@ export function createSound(needs: SoundNeeds): Sound {
   let endTimer: Timer | null = null;
 
   const idOf = (target: SoundAddress): string => `${needs.notificationId}/${addressOf(target)}`;
-  const specOf = (target: SoundTarget): StreamSpec => ({
+  const specOf = (target: SoundTarget, payload: Uint8Array): StreamSpec => ({
     streamId: idOf(target),
     group: target.group,
     port: target.port,
@@ -92,11 +96,15 @@ export function createSound(needs: SoundNeeds): Sound {
     interfaceAddress: needs.interfaceAddress,
     ...(target.sourcePort === undefined ? {} : { sourcePort: target.sourcePort }),
     ssrc: needs.ssrc,
-    payloadType: PAYLOAD_TYPE_PCMU,
-    payload: programme.payload,
+    payloadType: CODECS[target.codec ?? "PCMU"].payloadType,
+    payload,
     repeats: 1,
     offsetPackets: 0,
   });
+
+  /** Where a stream begins: with the first packet, or where the others are; null when it is too late. */
+  const placeOf = (spec: StreamSpec): { spec: StreamSpec; t0Ms: number | null } | null =>
+    t0 === null ? { spec, t0Ms: null } : resumeStream(spec, t0ByWall(), clock.now());
 
   const close = (): void => {
     over = true;
@@ -148,23 +156,28 @@ export function createSound(needs: SoundNeeds): Sound {
     },
     async open(target) {
       if (over) throw soundIsOver();
-      const spec = specOf(target);
-      if (streams.has(spec.streamId)) return;
-      const place = t0 === null ? { spec, t0Ms: null } : resumeStream(spec, t0ByWall(), clock.now());
-      if (!place) throw soundIsOver();
+      const streamId = idOf(target);
+      if (streams.has(streamId)) return;
       const stream = createOpenStream();
-      streams.set(spec.streamId, stream);
+      streams.set(streamId, stream);
+      let t0Ms: number | null;
       try {
+        const { codec = "PCMU" } = target;
+        const payload = codec === "PCMU" ? programme.payload : await payloadIn(programme, codec);
+        const place = placeOf(specOf(target, payload));
+        if (!place || streams.get(streamId) !== stream) throw soundIsOver();
+        t0Ms = place.t0Ms;
+        stream.asked = true;
         await streamer.open(place.spec);
       } catch (error) {
-        streams.delete(spec.streamId);
+        if (streams.get(streamId) === stream) streams.delete(streamId);
         checkOver();
         throw error;
       }
       stream.opened = true;
-      if (over) streamer.end(spec.streamId);
+      if (over) streamer.end(streamId);
       // One that was being opened at the start is late by ms; the streamer catches up.
-      else if (t0 !== null) streamer.startGroup([spec.streamId], place.t0Ms ?? t0ByWall());
+      else if (t0 !== null) streamer.startGroup([streamId], t0Ms ?? t0ByWall());
     },
     async started(target) {
       await streams.get(idOf(target))?.started;
@@ -176,7 +189,11 @@ export function createSound(needs: SoundNeeds): Sound {
       streamer.startGroup(opened, t0 as unknown as number);
     },
     resume: setT0,
-    endTarget: (target) => streamer.end(idOf(target)),
+    endTarget(target) {
+      const streamId = idOf(target);
+      if (streams.get(streamId)?.asked === false) streams.delete(streamId);
+      streamer.end(streamId);
+    },
     stop() {
       for (const id of streams.keys()) streamer.end(id);
       close();
@@ -193,7 +210,7 @@ function createOpenStream(): OpenStream {
   });
   // Whoever waits hears of it; often nobody does.
   started.catch(() => {});
-  return { opened: false, started, hasStarted, hasEnded };
+  return { asked: false, opened: false, started, hasStarted, hasEnded };
 }
 
 function soundIsOver(): UpstreamError {

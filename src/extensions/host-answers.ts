@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { isCodec } from "../audio/codecs.ts";
 import { CallerError } from "../base/errors.ts";
 import { isUuid } from "../base/ids.ts";
 import type { AudioTarget, TextMessage } from "../plugin-api/index.ts";
@@ -60,7 +61,7 @@ function checkedTarget(given: unknown): Omit<AudioTarget, "ssrc"> {
   if (!isFrom1To(255, ttl)) throw new CallerError("invalid-value", "stream: ttl is 1 to 255");
   if (sourcePort !== undefined && !isFrom1To(MOST_PORT, sourcePort))
     throw new CallerError("invalid-value", "stream: sourcePort is 1 to 65535");
-  if (codec !== "PCMU") throw new CallerError("invalid-value", "stream: codec is PCMU");
+  if (!isCodec(codec)) throw new CallerError("invalid-value", "stream: codec is PCMU, PCMA or G722");
   return { ...address, codec, ttl, ...(sourcePort === undefined ? {} : { sourcePort }) };
 }
 

@@ -1,12 +1,22 @@
 /** How far a delivery is proven, in rising order; the last three end it without proof. @source interfaces.md, Ledger levels */
 export type OutcomeLevel = "sent" | "accepted" | "playing" | "heard" | "confirmed" | "failed" | "skipped" | "expired";
 
-/** Where the core's streamer sends a broadcast's audio: RTP, G.711 µ-law, 20 ms packets. */
+/**
+ * How the core's streamer encodes: G.711 µ-law (RTP payload type 0), G.711 A-law (8) or G.722 at 64 kbit/s (9; its RTP
+ * clock is 8000, too, as in `rtpmap:9 G722/8000`, though 16,000 samples a second are sent). @source RFC 3551 table 4
+ */
+export type AudioCodec = "PCMU" | "PCMA" | "G722";
+
+/**
+ * Where the core's streamer sends a broadcast's audio: RTP, 160 bytes every 20 ms. A plugin that opens a stream of its own
+ * chooses the codec for each; all streams of a message in one codec share one rendition, and all have one clock.
+ */
 export interface AudioTarget {
   /** Multicast group, or the device's own address for unicast. */
   group: string;
   port: number;
-  codec: "PCMU";
+  /** Of a delivery: that of the group it may join, always PCMU. */
+  codec: AudioCodec;
   ttl: number;
   ssrc: number;
   /** Port of the appliance that the packets come from; whoever listens there gets the answers. Any port unless given. */

@@ -8,6 +8,7 @@ import type { TriggerInput } from "./trigger-input.ts";
 export type { Clock, Timer } from "../base/clock.ts";
 export { boolean, integer, json, list, number, object, option, secret, text } from "../schema/field.ts";
 export type {
+  AudioCodec,
   AudioTarget,
   DeliveryItem,
   DeliveryProfile,

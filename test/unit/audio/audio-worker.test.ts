@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AudioWorker, type ProgrammeSpec } from "../../../src/audio/audio-worker.ts";
-import { buildProgramme } from "../../../src/audio/programme.ts";
+import { CODECS } from "../../../src/audio/codecs.ts";
+import { buildProgramme, encodeProgramme, payloadIn } from "../../../src/audio/programme.ts";
 import { decodeWav } from "../../../src/audio/wav.ts";
 import { CallerError, UpstreamError } from "../../../src/base/errors.ts";
 import { silentLog } from "../../../src/base/log.ts";
@@ -50,6 +51,28 @@ describe("AudioWorker", () => {
     const { recording: _, ...layout } = spec;
     expect(programme.pcm).toEqual(buildProgramme(layout, decodeWav(WAV)));
     expect(programme.payload.buffer).toBeInstanceOf(SharedArrayBuffer);
+  });
+
+  it("makes it in other codecs once each, G.722 from 16 kHz, while it makes other programmes", async () => {
+    const spec = specFor(WAV, { tone: null, repetitions: 20 });
+    const programme = await audio.prepare(spec);
+    const renditions = [payloadIn(programme, "G722"), payloadIn(programme, "PCMA"), payloadIn(programme, "G722")];
+    expect((await audio.prepare(specFor(null))).packets).toBeGreaterThan(0);
+    const [wide, other, again] = await Promise.all(renditions);
+    expect(again).toBe(wide);
+    expect(spec.reads()).toBe(3);
+    expect([wide?.length, other?.length]).toEqual([programme.payload.length, programme.payload.length]);
+    expect(wide?.buffer).toBeInstanceOf(SharedArrayBuffer);
+    const { recording: _, ...layout } = spec;
+    const samples = decodeWav(WAV, "audio", CODECS.G722.rateHz);
+    expect(samples).toHaveLength(16_000);
+    const [expected] = [...encodeProgramme(layout, samples, programme.packets, "G722")].slice(-1);
+    expect(
+      Buffer.compare(expected ?? new Uint8Array(), CODECS.G722.createEncoder()(new Int16Array(wide?.length ?? 0))),
+    ).not.toBe(0);
+    await expect
+      .poll(() => Buffer.compare(expected ?? new Uint8Array(), wide as Uint8Array), { timeout: 10_000 })
+      .toBe(0);
   });
 
   it("makes the same programme once, reading the recording once", async () => {

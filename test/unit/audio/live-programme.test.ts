@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { CODECS } from "../../../src/audio/codecs.ts";
 import { createLiveProgramme } from "../../../src/audio/live-programme.ts";
 import { decodeMuLaw } from "../../../src/audio/mulaw.ts";
-import { finishProgramme } from "../../../src/audio/programme.ts";
+import { finishProgramme, payloadIn } from "../../../src/audio/programme.ts";
 import { createLiveResampler, resample } from "../../../src/audio/resample.ts";
 import { sine } from "../../support/hearing.ts";
 
@@ -42,6 +43,27 @@ describe("a programme that is being spoken", () => {
     expect(sent(live.programme.payload, 80, 560)).toEqual([0]);
     expect(sent(live.programme.payload, 560, 700)).toEqual([0.4]);
     expect(sent(live.programme.payload, 700, 3_000)).toEqual([0]);
+  });
+
+  it("has its voice in other codecs, too, from the moment at which one is asked for, after the opening", async () => {
+    const opening = { ...OPENING, rendition: async () => new Uint8Array(800).fill(7) };
+    const live = createLiveProgramme("a", opening, 2_000);
+    const wide = await payloadIn(live.programme, "G722");
+    const narrow = await payloadIn(live.programme, "PCMA");
+    expect(await payloadIn(live.programme, "G722")).toBe(wide);
+    live.begin(0);
+    for (let n = 0; n < 10; n++) expect(live.take(piece(n % 2 ? 0.5 : -0.5), 100 + 20 * n)).toBe(true);
+    expect([...new Set(wide.subarray(0, 800))]).toEqual([7]);
+    const isSilent = (part: Uint8Array, code: number): boolean => part.every((byte) => byte === code);
+    const { G722, PCMA } = CODECS;
+    expect(isSilent(wide.subarray(800, 1_280), G722.silence)).toBe(true);
+    expect(isSilent(wide.subarray(1_280, 2_800), G722.silence)).toBe(false);
+    expect(isSilent(wide.subarray(2_880), G722.silence)).toBe(true);
+    expect(narrow.subarray(1_280, 2_880)).toEqual(
+      PCMA.createEncoder()(
+        decodeMuLaw(live.programme.payload.subarray(1_280, 2_880)).map((x) => Math.sign(x) * 16_384),
+      ),
+    );
   });
 
   it("takes nothing before it begins, beyond its length or once it is closed", () => {

@@ -4,7 +4,8 @@ import { createRegistry } from "../../../src/app/registry.ts";
 import { AREA_TABLES } from "../../../src/areas/room-tables.ts";
 import { type AddressPool, createAddressPool } from "../../../src/audio/address-pool.ts";
 import type { ProgrammeSpec } from "../../../src/audio/audio-worker.ts";
-import { buildProgramme, finishProgramme, programmeHash } from "../../../src/audio/programme.ts";
+import { CODECS, type Codec } from "../../../src/audio/codecs.ts";
+import { buildProgramme, encodeProgramme, finishProgramme, programmeHash } from "../../../src/audio/programme.ts";
 import { decodeWav, encodeWav } from "../../../src/audio/wav.ts";
 import type { Clock } from "../../../src/base/clock.ts";
 import { createEvents, type EventMap } from "../../../src/base/events.ts";
@@ -187,7 +188,19 @@ export async function openBroadcasts(
 /** What the audio thread does, on this one. */
 async function prepareInline({ recording, ...layout }: ProgrammeSpec) {
   const hash = programmeHash(layout, recording?.sha256 ?? null);
-  return finishProgramme(hash, buildProgramme(layout, recording && decodeWav(await recording.read())));
+  const wav = recording && (await recording.read());
+  const made = finishProgramme(hash, buildProgramme(layout, wav && decodeWav(wav)));
+  const inCodec = async (codec: Codec): Promise<Uint8Array> => {
+    const samples = wav && decodeWav(wav, "audio", CODECS[codec].rateHz);
+    return [...encodeProgramme(layout, samples, made.packets, codec)].at(-1) as Uint8Array;
+  };
+  const renditions = new Map<Codec, Promise<Uint8Array>>();
+  const rendition = (codec: Codec): Promise<Uint8Array> => {
+    const known = renditions.get(codec) ?? inCodec(codec);
+    renditions.set(codec, known);
+    return known;
+  };
+  return { ...made, rendition };
 }
 
 /** Two routine addresses and one for emergencies. */

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { AudioCodec } from "../../../src/plugin-api/index.ts";
 import devices from "../../../src/resources/devices/devices.ts";
 import { type AirFixture, type DeviceManners, openAir, sounding } from "./air-fixture.ts";
 import { type BroadcastFixture, openBroadcasts } from "./broadcast-fixture.ts";
@@ -115,6 +116,23 @@ describe("sound", () => {
     expect(late[0]?.t0Ms).toBe((air.streamer.streams[0]?.t0Ms ?? 0) + offsetPackets * 20);
     await air.untilSettled(id);
     await expect(air.broadcaster.openStream("multicast-zones", target, id)).rejects.toMatchObject({ type: "upstream" });
+  });
+
+  it("sends each stream in the codec that its channel asks for, one rendition for all of them", async () => {
+    const id = await play({}, 8_000);
+    await fixture.clock.advance(3_000);
+    const ask = (port: number, codec: AudioCodec): Promise<void> =>
+      air.broadcaster.openStream("multicast-zones", { group: "239.8.8.8", port, codec, ttl: 4 }, id);
+    const opened = Promise.all([ask(6_000, "G722"), ask(6_002, "G722"), ask(6_004, "PCMA"), ask(6_006, "PCMU")]);
+    await expect.poll(() => air.streamer.streams.filter(({ spec }) => spec.group === "239.8.8.8").length).toBe(4);
+    await fixture.clock.advance(500);
+    await opened;
+    const specs = air.streamer.streams.map(({ spec }) => spec).filter(({ group }) => group === "239.8.8.8");
+    const by = new Map(specs.map(({ port, payloadType, payload }) => [port, { payloadType, payload }]));
+    expect([6_000, 6_002, 6_004, 6_006].map((port) => by.get(port)?.payloadType)).toEqual([9, 9, 8, 0]);
+    expect(by.get(6_000)?.payload).toBe(by.get(6_002)?.payload);
+    expect(new Set(specs.map(({ payload }) => payload.length)).size).toBe(1);
+    expect(new Set(specs.map(({ ssrc }) => ssrc)).size).toBe(1);
   });
 
   it("keeps a stream from an address where another message, no less urgent, is heard", async () => {
