@@ -48,6 +48,12 @@ export function joinChannels(needs: ChannelNeeds): { plugins: PluginHost; broadc
     onOutcomes: (outcomes) => broadcaster.takeOutcomes(outcomes),
     openStream: (provider, target, notificationId) => broadcaster.openStream(provider, target, notificationId),
     closeStream: (target, notificationId) => broadcaster.closeStream(target, notificationId),
+    voice: {
+      prepare: (parts, notificationId) => broadcaster.voice.prepare(parts, notificationId),
+      open: (provider, target) => broadcaster.voice.open(provider, target),
+      say: (provider, target, parts, notificationId) => broadcaster.voice.say(provider, target, parts, notificationId),
+      close: (provider, target) => broadcaster.voice.close(provider, target),
+    },
     confirm: (provider, recipientId, option) => broadcaster.confirm(provider, recipientId, option),
     receive: (message) => needs.takeText(message),
     trigger: (plugin, input) => needs.takeInput(plugin, input),

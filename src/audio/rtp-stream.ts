@@ -12,6 +12,8 @@ export interface RtpStream extends PacedTask {
   readonly streamId: string;
   /** Changes how often the payload is sent in all; takes effect until the last packet has left. */
   repeat(repeats: number): void;
+  /** Sends these in the place of the payload from the next packet on, once; the packets go on being counted. */
+  play(parts: readonly Uint8Array[]): void;
   /** Closes the socket and gives the account of what was sent. */
   close(reason: StreamEnded["reason"]): StreamEnded;
 }
@@ -101,19 +103,35 @@ export function createRtpStream(spec: StreamSpec, socket: Socket, needs: RtpStre
     else socket.send(packet, spec.port, spec.group, onSent);
   };
 
+  let playing: { part: Uint8Array; at: number }[] = [];
+  let begins = false;
+
+  /** The packet's sound: of what is being played, else of the payload. */
+  const soundAt = (index: number): Uint8Array => {
+    const [now] = playing;
+    if (!now) {
+      const at = (index % packetsPerPass) * PACKET_BYTES;
+      return spec.payload.subarray(at, at + PACKET_BYTES);
+    }
+    const sound = now.part.subarray(now.at, now.at + PACKET_BYTES);
+    now.at += PACKET_BYTES;
+    if (now.at >= now.part.length) playing.shift();
+    return sound;
+  };
+
   const send = (index: number): void => {
-    const at = (index % packetsPerPass) * PACKET_BYTES;
     const packet = rtpPacket(
       {
         payloadType: spec.payloadType,
         // A stream taken up in the middle goes on as after plain packet loss.
-        marker: index === 0,
+        marker: index === 0 || begins,
         sequence: origin.sequence + index,
         timestamp: origin.timestamp + index * PACKET_BYTES,
         ssrc: spec.ssrc,
       },
-      spec.payload.subarray(at, at + PACKET_BYTES),
+      soundAt(index),
     );
+    begins = false;
     unanswered++;
     hand(packet);
   };
@@ -132,6 +150,10 @@ export function createRtpStream(spec: StreamSpec, socket: Socket, needs: RtpStre
     },
     repeat(repeats) {
       total = packetsPerPass * repeats;
+    },
+    play(parts) {
+      playing = parts.filter(({ length }) => length > 0).map((part) => ({ part, at: 0 }));
+      begins = true;
     },
     close(reason) {
       socket.close();

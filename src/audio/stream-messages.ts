@@ -54,6 +54,7 @@ export type StreamRequest =
   | { kind: "open"; spec: StreamSpec }
   | { kind: "start"; streamIds: string[]; t0Ms: number }
   | { kind: "repeat"; streamId: string; repeats: number }
+  | { kind: "play"; streamId: string; parts: readonly Uint8Array[] }
   | { kind: "end"; streamId: string };
 
 /** What the thread reports; starts are told together, since a broadcast starts hundreds at once. */

@@ -66,6 +66,8 @@ function serve(port: MessagePort, clock: Clock): void {
       }
       case "repeat":
         return streams.get(request.streamId)?.repeat(request.repeats);
+      case "play":
+        return streams.get(request.streamId)?.play(request.parts);
       case "end": {
         const stream = streams.get(request.streamId);
         if (!stream) return void streams.delete(request.streamId);

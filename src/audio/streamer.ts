@@ -120,6 +120,15 @@ export class Streamer {
     this.#ask({ kind: "repeat", streamId, repeats });
   }
 
+  /**
+   * Sends these one after another in the place of the stream's payload, from its next packet on, and then the payload
+   * again; what was being played is broken off. Each is whole packets. One that has ended is left alone; after a failure
+   * of the streamer the stream goes on with its payload.
+   */
+  play(streamId: string, parts: readonly Uint8Array[]): void {
+    this.#ask({ kind: "play", streamId, parts });
+  }
+
   /** Ends a stream at once; its `ended` says `stopped`. One that has ended is left alone. */
   end(streamId: string): void {
     this.#ask({ kind: "end", streamId });

@@ -165,6 +165,7 @@ async function makeLive(row: NotificationRow, how: Resumption | "carried", needs
     dispatcher: desk.dispatcher,
     ledger: needs.ledger,
     shared: sharedItem(row, row.notAfter ?? row.createdAt, imagePathOf(row, store.files)),
+    callsUntil: callsUntil(row),
     settingsFor: settingsByProvider(row, needs.providers),
     // A bell that is heard late tells the wrong time.
     mayWait: !isBell && sendingProfileOf(row).queueingAllowed,
@@ -182,6 +183,14 @@ async function makeLive(row: NotificationRow, how: Resumption | "carried", needs
   });
   if (isHeld(row)) needs.gates.whenBegun(row.id, live.begin);
   return live;
+}
+
+/** How much longer people are called than devices are asked, where the message does not expire. own choice */
+const CALLS_MS = { emergency: 45 * 60_000, routine: 28 * 60_000 } as const;
+
+function callsUntil({ notAfter, createdAt, expiresAt, priorityLevel }: NotificationRow): number {
+  const more = expiresAt === null ? CALLS_MS[priorityLevel === 0 ? "emergency" : "routine"] : 0;
+  return (notAfter ?? createdAt) + more;
 }
 
 function targetsOf(row: NotificationRow, hasGroup: boolean, ttl: number): LiveNeeds["targets"] {

@@ -6,6 +6,7 @@ import type { StoredFile } from "../schema/field.ts";
 import type { RowOf, SystemValues } from "../schema/resource.ts";
 import type { By, Transaction } from "../store/store.ts";
 import type { Outcome } from "./providers.ts";
+import type { VoiceCalls } from "./voice-calls.ts";
 
 /** How a message is sent, beside what it says. */
 export interface SendOptions {
@@ -145,6 +146,8 @@ export interface Broadcaster {
   openStream(provider: string, target: Omit<AudioTarget, "ssrc">, notificationId: string): Promise<void>;
   /** Ends the message's stream to one target. */
   closeStream(target: Pick<AudioTarget, "group" | "port">, notificationId: string): void;
+  /** Speaks in calls that channels make. */
+  readonly voice: VoiceCalls;
   /** A recipient's answer that came in through a channel; gives what the recipient is told, null for nothing. */
   confirm(provider: string, recipientId: string, option: string): Promise<string | null>;
 }

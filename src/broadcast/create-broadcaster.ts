@@ -23,10 +23,12 @@ import { laneOf } from "./stage.ts";
 import { accept, acceptTogether } from "./stages/accept.ts";
 import { calledOffBy } from "./supersession.ts";
 import { createTrackingEnd } from "./tracking.ts";
+import { createVoiceCalls, type VoiceCallsNeeds } from "./voice-calls.ts";
 
 /** What the broadcaster is made of; audio worker and streamer are started and stopped by whoever made them. */
 export type BroadcasterNeeds = Omit<AirNeeds, "ledger" | "desk" | "gates" | "signal" | "laneOf" | "livePages"> &
-  Pick<DeskNeeds, "baseUrl"> & {
+  Pick<DeskNeeds, "baseUrl"> &
+  Pick<VoiceCallsNeeds, "streamer"> & {
     /** How long somebody may speak live. */
     livePageMs: number;
   };
@@ -135,6 +137,7 @@ export function createBroadcaster(given: BroadcasterNeeds): Broadcaster {
     takeOutcomes: desk.takeOutcomes,
     openStream: (_provider, target, notificationId) => desk.openStream(target, notificationId),
     closeStream: desk.closeStream,
+    voice: createVoiceCalls(given),
   };
 }
 

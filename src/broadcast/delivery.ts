@@ -46,9 +46,9 @@ export type DeliveryPlace = "queued" | "held" | "out" | "rests" | "followed" | "
 
 /**
  * How a device gets the sound: it joins the pooled `group`; its channel has a stream of its `own` opened; it is given one by
- * a `call`, which has to be ended; or not at all.
+ * a `call`, which has to be ended; a person is called, who hears it in a `talk` from its beginning; or not at all.
  */
-export type Hearing = "group" | "own" | "call" | "nothing";
+export type Hearing = "group" | "own" | "call" | "talk" | "nothing";
 
 /** A row of the ledger while its broadcast is on air; rows are written from it. Times are epoch ms. */
 export interface Delivery {

@@ -87,7 +87,9 @@ function hearingOf(
   type: string,
   providers: Pick<Providers, "calls">,
 ): Hearing {
-  if (userDevice !== null || provider === APPLIANCES) return "nothing";
-  if (provider !== null && providers.calls(provider)) return "call";
+  if (provider === APPLIANCES) return "nothing";
+  const calls = provider !== null && providers.calls(provider);
+  if (userDevice !== null) return calls ? "talk" : "nothing";
+  if (calls) return "call";
   return type === "phones" ? "group" : type === "speakers" ? "own" : "nothing";
 }

@@ -1,6 +1,6 @@
 import type { AudioTarget, DeliveryItem } from "../plugin-api/index.ts";
 import type { Delivery, DeliveryOwner, ReachedDevice } from "./delivery.ts";
-import { endDelivery, endWithSound, expectExpiry, halt } from "./live-ends.ts";
+import { endDelivery, endWithSound, expectExpiry, halt, usefulUntil } from "./live-ends.ts";
 import { restUntilRetry, takeOutcome } from "./live-outcomes.ts";
 import { countAdded, countAsked, countState, expectStart, look, start } from "./live-start.ts";
 import { createLiveState, type LiveNeeds, type LiveState, livingOf } from "./live-state.ts";
@@ -118,7 +118,7 @@ function begin(state: LiveState, at: number): void {
 }
 
 function itemFor(state: LiveState, delivery: Delivery, device: ReachedDevice): DeliveryItem {
-  const { shared } = state;
+  const shared = { ...state.shared, notAfter: usefulUntil(state, delivery) };
   const audio = audioFor(state, delivery);
   const settings = state.settingsFor(delivery.provider);
   const { pk: deliveryId, reached, level } = delivery;
@@ -134,7 +134,7 @@ function itemFor(state: LiveState, delivery: Delivery, device: ReachedDevice): D
 }
 
 function audioFor({ sound, targets }: LiveState, { hears, reached }: Delivery): AudioTarget | null {
-  const target = hears === "nothing" ? null : targets[hears];
+  const target = hears === "nothing" || hears === "talk" ? null : targets[hears];
   // What has joined is told of it again, so that it can be silenced.
   return reached || (sound && !sound.over) ? target : null;
 }

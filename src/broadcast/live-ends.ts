@@ -50,11 +50,27 @@ export function isListening(delivery: Delivery): boolean {
   return (delivery.hears === "group" || delivery.hears === "call") && delivery.audible && isReached(delivery);
 }
 
+/** Epoch ms after which a delivery is of no use: calling many people one after another takes its time. */
+export function usefulUntil({ shared, callsUntil }: LiveState, { hears }: Delivery): number {
+  return hears === "talk" ? callsUntil : shared.notAfter;
+}
+
 /** Ends what has not been reached when it is too late for asking. */
 export function expectExpiry(live: LiveState): void {
-  const restMs = live.endsAt - live.clock.monotonicMs();
-  if (restMs <= 0) tooLate(live);
-  else live.after(Math.min(restMs, LONGEST_TIMER_MS), () => expectExpiry(live));
+  const { clock, shared, callsUntil, endsAt } = live;
+  const restMs = endsAt - clock.monotonicMs();
+  const unheard = livingOf(live).filter((delivery) => !isReached(delivery));
+  const calls = unheard.some(({ hears }) => hears === "talk");
+  const restOfCallsMs = calls ? restMs + callsUntil - shared.notAfter : restMs;
+  if (restOfCallsMs <= 0) tooLate(live, unheard);
+  else {
+    if (restMs <= 0)
+      giveUp(
+        live,
+        unheard.filter(({ hears }) => hears !== "talk"),
+      );
+    live.after(Math.min(restMs > 0 ? restMs : restOfCallsMs, LONGEST_TIMER_MS), () => expectExpiry(live));
+  }
 }
 
 /**
@@ -63,7 +79,7 @@ export function expectExpiry(live: LiveState): void {
  */
 export function endWithSound(live: LiveState): void {
   live.soundWasOver = true;
-  const all = livingOf(live);
+  const all = livingOf(live).filter(({ hears }) => hears !== "talk");
   const listening = all.filter(isListening);
   tellStop(live, listening, "ended");
   for (const delivery of listening) live.dispatcher.freed(delivery);
@@ -71,7 +87,8 @@ export function endWithSound(live: LiveState): void {
   endAll(live, proven, "expired", tooLateToHear);
   live.after(PROOF_MS, () => {
     // What has not been asked yet still gets the text.
-    const silent = livingOf(live).filter((delivery) => isReached(delivery) || (delivery.audible && wasGiven(delivery)));
+    const rest = livingOf(live).filter(({ hears }) => hears !== "talk");
+    const silent = rest.filter((delivery) => isReached(delivery) || (delivery.audible && wasGiven(delivery)));
     const unheard = silent.filter((delivery) => !isReached(delivery));
     tellStop(live, unheard, "expired");
     endAll(live, silent, "expired", tooLateToHear);
@@ -88,9 +105,12 @@ export function halt(live: LiveState, reason: keyof typeof HALT_WORDS): void {
   endAll(live, livingOf(live), "expired", () => HALT_WORDS[reason]);
 }
 
-function tooLate(live: LiveState): void {
+function tooLate(live: LiveState, lost: readonly Delivery[]): void {
   live.closed = true;
-  const lost = livingOf(live).filter((delivery) => !isReached(delivery));
+  giveUp(live, lost);
+}
+
+function giveUp(live: LiveState, lost: readonly Delivery[]): void {
   const unanswered = lost.filter(wasGiven);
   for (const delivery of unanswered) delivery.deviceShowed = "silence";
   tellStop(live, unanswered, "expired");

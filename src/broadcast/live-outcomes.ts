@@ -1,5 +1,5 @@
 import type { Delivery, EndLevel } from "./delivery.ts";
-import { endDelivery, isListening, tellStop, WITHOUT_WORDS } from "./live-ends.ts";
+import { endDelivery, isListening, tellStop, usefulUntil, WITHOUT_WORDS } from "./live-ends.ts";
 import { countState, look } from "./live-start.ts";
 import type { LiveState } from "./live-state.ts";
 import { isEndLevel, isReached, retryDelay, rise } from "./proof.ts";
@@ -28,9 +28,9 @@ export function restUntilRetry(live: LiveState, delivery: Delivery, delayMs: num
 }
 
 function failed(live: LiveState, delivery: Delivery, { details, level, at }: Outcome): void {
-  const { clock, shared } = live;
+  const { clock } = live;
   const words = details.reason ?? null;
-  const moment = { now: clock.now(), notAfter: shared.notAfter };
+  const moment = { now: clock.now(), notAfter: usefulUntil(live, delivery) };
   const delayMs = level === "failed" && !live.closed ? retryDelay(delivery, details, moment) : null;
   if (delayMs === null) {
     if (level === "failed") delivery.deviceShowed = "silence";
@@ -59,8 +59,13 @@ function proven(
     }
     live.ledger.touch(delivery);
   }
-  if (isLast) endDelivery(live, delivery, null, null, at);
+  if (isLast) endDelivery(live, delivery, null, details.reason ?? null, at);
   if (isLast || level === "sent") return;
+  // Whoever is called hears it to the end, or answers.
+  if (delivery.hears === "talk") {
+    if (level === "confirmed") endDelivery(live, delivery, null, null, at);
+    return;
+  }
   countState(live, delivery, "joined");
   // What answers only after the sound has to be silenced.
   if (isListening(delivery) && soundWasOver && !wasReached) tellStop(live, [delivery], "ended");

@@ -15,6 +15,8 @@ export interface LiveNeeds {
   dispatcher: Dispatcher;
   ledger: Ledger;
   shared: SharedItem;
+  /** Epoch ms until which people may be called. */
+  callsUntil: number;
   /** What the message's settings say of a provider. */
   settingsFor(provider: string): DeliveryItem["settings"];
   mayWait: boolean;

@@ -64,5 +64,7 @@ export function retryDelay(
   if (!details.retryable || isReached(delivery)) return null;
   const delays = RETRY_AFTER_MS[delivery.priority === 0 ? "emergency" : "routine"];
   const delay = delays[delivery.attempt - delivery.earlierAttempts - 1];
-  return delay !== undefined && moment.now + delay < moment.notAfter ? delay : null;
+  if (delay === undefined) return null;
+  const wait = Math.max(delay, details.retryAfterMs ?? 0);
+  return moment.now + wait < moment.notAfter ? wait : null;
 }

@@ -8,8 +8,13 @@ const LEVELS = new Set(["sent", "accepted", "playing", "heard", "confirmed", "fa
 export function cleanNotes(notes: readonly OutcomeNote[], redact: Redact): OutcomeNote[] {
   return notes
     .filter(({ deliveryId, level }) => Number.isSafeInteger(deliveryId) && LEVELS.has(level))
-    .map(({ deliveryId, level, details: { reason, retryable }, at }) => {
-      const words = reason === undefined ? {} : { reason: redact(String(reason)).slice(0, LONGEST_REASON) };
-      return { deliveryId, level, details: { ...words, ...(retryable !== undefined && { retryable }) }, at };
+    .map(({ deliveryId, level, details: { reason, retryable, retryAfterMs, last }, at }) => {
+      const details = {
+        ...(reason !== undefined && { reason: redact(String(reason)).slice(0, LONGEST_REASON) }),
+        ...(retryable !== undefined && { retryable }),
+        ...(Number.isFinite(retryAfterMs) && { retryAfterMs }),
+        ...(last !== undefined && { last }),
+      };
+      return { deliveryId, level, details, at };
     });
 }

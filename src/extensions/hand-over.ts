@@ -26,6 +26,8 @@ export interface HandOverNeeds {
   clock: Clock;
   /** Items without outcome at once. */
   window: number;
+  /** What it was given goes on after the device has taken it. */
+  calls: boolean;
   send(message: ToPlugin): void;
   /** For what the host itself has to report. */
   onOutcomes(outcomes: readonly Outcome[]): void;
@@ -53,7 +55,7 @@ const ENDED = new Set(["failed", "skipped", "expired", "confirmed"]);
 const RANK: readonly Reached[] = ["sent", "accepted", "playing"];
 
 /** Makes the hand-over of one plugin; it begins paused. */
-export function createHandOver({ plugin, clock, window, send, onOutcomes }: HandOverNeeds): HandOver {
+export function createHandOver({ plugin, clock, window, calls, send, onOutcomes }: HandOverNeeds): HandOver {
   const held = new Map<number, Held>();
   /** Not handed over yet, oldest first. */
   let waiting: Held[] = [];
@@ -103,7 +105,8 @@ export function createHandOver({ plugin, clock, window, send, onOutcomes }: Hand
     const entry = held.get(deliveryId);
     if (!entry) return;
     // A text that was taken needs no following up.
-    if (ENDED.has(level) || details.last || (entry.item.audio === null && level !== "sent")) {
+    const isTaken = entry.item.audio === null && level !== "sent" && !calls;
+    if (ENDED.has(level) || details.last || isTaken) {
       drop(entry);
       return;
     }

@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { isCodec } from "../audio/codecs.ts";
 import { CallerError } from "../base/errors.ts";
 import { isUuid } from "../base/ids.ts";
-import type { AudioTarget, TextMessage } from "../plugin-api/index.ts";
+import type { AudioTarget, TextMessage, VoicePart, VoiceTarget } from "../plugin-api/index.ts";
 import { takeDeviceReport } from "./device-reports.ts";
 import type { PluginHostNeeds } from "./host-needs.ts";
 import { getState, setState } from "./plugin-state.ts";
@@ -12,12 +12,15 @@ import type { HostMethod } from "./wire.ts";
 const MOST_PORT = 65_535;
 /** own choice: more than ten text messages in one */
 const LONGEST_MESSAGE = 2_000;
+const LONGEST_PAUSE_MS = 60_000;
+const MOST_PARTS = 64;
+const MOST_SSRC = 0xffff_ffff;
 
 /** What answering plugins needs. */
 export interface AnswerNeeds
   extends Pick<
     PluginHostNeeds,
-    "store" | "by" | "endpointId" | "openStream" | "closeStream" | "confirm" | "receive" | "trigger"
+    "store" | "by" | "endpointId" | "openStream" | "closeStream" | "voice" | "confirm" | "receive" | "trigger"
   > {
   findProvider(type: string, deviceIdentifier: string): string | null;
   /** Names of the resources that the plugin's manifest grants. */
@@ -36,6 +39,19 @@ export async function answerCall(
       return needs.openStream(plugin, checkedTarget(args[0]), checkedId(args[1], "stream.open: a notification"));
     case "stream.close":
       return needs.closeStream(checkedAddress(args[0]), checkedId(args[1], "stream.close: a notification"));
+    case "voice.prepare":
+      return needs.voice.prepare(checkedParts(args[0]), checkedId(args[1], "voice: a notification"));
+    case "voice.open":
+      return needs.voice.open(plugin, checkedVoiceTarget(args[0]));
+    case "voice.say":
+      return needs.voice.say(
+        plugin,
+        checkedAddress(args[0]),
+        checkedParts(args[1]),
+        checkedId(args[2], "voice: a notification"),
+      );
+    case "voice.close":
+      return needs.voice.close(plugin, checkedAddress(args[0]));
     case "confirm":
       return needs.confirm(plugin, checkedId(args[0], "confirm: a recipient"), checkedOption(args[1]));
     case "receive":
@@ -63,6 +79,29 @@ function checkedTarget(given: unknown): Omit<AudioTarget, "ssrc"> {
     throw new CallerError("invalid-value", "stream: sourcePort is 1 to 65535");
   if (!isCodec(codec)) throw new CallerError("invalid-value", "stream: codec is PCMU, PCMA or G722");
   return { ...address, codec, ttl, ...(sourcePort === undefined ? {} : { sourcePort }) };
+}
+
+function checkedVoiceTarget(given: unknown): VoiceTarget {
+  const { ssrc } = (given ?? {}) as Record<string, unknown>;
+  const { sourcePort, ...target } = checkedTarget({ ...(given as object), ttl: 1 });
+  if (sourcePort === undefined) throw new CallerError("invalid-value", "voice: sourcePort is 1 to 65535");
+  if (!Number.isInteger(ssrc) || (ssrc as number) < 0 || (ssrc as number) > MOST_SSRC)
+    throw new CallerError("invalid-value", "voice: ssrc is a number of 32 bits");
+  return { ...target, sourcePort, ssrc: ssrc as number };
+}
+
+function checkedParts(given: unknown): VoicePart[] {
+  if (!Array.isArray(given) || given.length === 0 || given.length > MOST_PARTS)
+    throw new CallerError("invalid-value", `voice: a list of 1 to ${MOST_PARTS} parts is expected`);
+  return given.map(checkedPart);
+}
+
+function checkedPart(given: unknown): VoicePart {
+  const { text, message, pauseMs } = (given ?? {}) as Record<string, unknown>;
+  if (message === true) return { message };
+  if (isFrom1To(LONGEST_PAUSE_MS, pauseMs)) return { pauseMs };
+  if (typeof text === "string" && text.trim() !== "" && text.length <= LONGEST_MESSAGE) return { text };
+  throw new CallerError("invalid-value", "voice: a part is a text, the message, or a pause of at most a minute");
 }
 
 function checkedAddress(given: unknown): Pick<AudioTarget, "group" | "port"> {

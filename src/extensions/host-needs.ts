@@ -2,6 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Events } from "../base/events.ts";
 import type { Log } from "../base/log.ts";
 import type { Outcome } from "../broadcast/providers.ts";
+import type { VoiceCalls } from "../broadcast/voice-calls.ts";
 import type { AudioTarget, TextMessage, TextReply } from "../plugin-api/index.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { By, Store } from "../store/store.ts";
@@ -30,6 +31,8 @@ export interface PluginHostNeeds {
   /** Resolves when the first packet to the target has left. */
   openStream(provider: string, target: Omit<AudioTarget, "ssrc">, notificationId: string): Promise<void>;
   closeStream(target: Pick<AudioTarget, "group" | "port">, notificationId: string): void;
+  /** Speaks in the calls of plugins. */
+  voice: VoiceCalls;
   confirm(provider: string, recipientId: string, option: string): Promise<string | null>;
   /** Takes a text message from a person. */
   receive(message: TextMessage): Promise<TextReply>;

@@ -90,7 +90,7 @@ export class HostedPlugin {
 
   constructor(plugin: InstalledPlugin, needs: HostedNeeds) {
     const { host } = needs;
-    const { name, window, memoryMb = MEMORY_MB } = plugin.manifest;
+    const { name, window, calls = false, memoryMb = MEMORY_MB } = plugin.manifest;
     const onLine = (line: string): void => this.#log.debug({ line: this.#redact(line) }, "printed");
     this.#plugin = plugin;
     this.#needs = needs;
@@ -107,6 +107,7 @@ export class HostedPlugin {
       plugin: name,
       clock: host.clock,
       window,
+      calls,
       send: (message) => this.#supervisor.send(message),
       onOutcomes: host.onOutcomes,
     });

@@ -13,7 +13,7 @@ type Check = (value: unknown) => string | null;
 export const PLUGIN_NAME = /^[a-z][a-z0-9-]{0,62}$/;
 const EXTENSION_TYPES = ["device", "device-filter", "endpoint-proxy", "collaboration", "report"];
 const LONGEST_PATTERN = 200;
-const OPTIONAL = ["deviceType", "calls", "memoryMb", "failureCode"];
+const OPTIONAL = ["deviceType", "calls", "builtOn", "memoryMb", "failureCode"];
 
 const MEMBERS: Readonly<Record<keyof PluginManifest, Check>> = {
   name: matching(PLUGIN_NAME, "a word of small letters, digits and hyphens"),
@@ -28,6 +28,7 @@ const MEMBERS: Readonly<Record<keyof PluginManifest, Check>> = {
   listens: listOf(matching(PLUGIN_NAME, "a word of small letters, digits and hyphens")),
   watches: listOf(matching(PLUGIN_NAME, "the name of a resource, such as devices")),
   packages: listOf(matching(/^(@[a-z0-9._-]+\/)?[a-z0-9._-]+$/, "the name of a package")),
+  builtOn: listOf(matching(PLUGIN_NAME, "the name of a plugin")),
   memoryMb: between(16, 2_048),
   failureCode: oneOf(NOTIFICATION_ACTIVITY_TYPES),
 };

@@ -46,10 +46,11 @@ export function makeContext(parts: ContextParts): PluginContext {
     probe(handler) {
       made.probe = handler;
     },
-    outcome(deliveryId, level, { reason, retryable, last } = {}) {
+    outcome(deliveryId, level, { reason, retryable, retryAfterMs, last } = {}) {
       const details = {
         ...(reason !== undefined && { reason }),
         ...(retryable !== undefined && { retryable }),
+        ...(retryAfterMs !== undefined && { retryAfterMs }),
         ...(last !== undefined && { last }),
       };
       outcomes.add({ deliveryId, level, details, at: clock.now() });
@@ -57,6 +58,12 @@ export function makeContext(parts: ContextParts): PluginContext {
     stream: {
       open: (target, notificationId) => calls.call("stream.open", target, notificationId).then(() => {}),
       close: (target, notificationId) => calls.call("stream.close", target, notificationId).then(() => {}),
+    },
+    voice: {
+      prepare: async (parts, notificationId) => (await calls.call("voice.prepare", parts, notificationId)) as number,
+      open: (target) => calls.call("voice.open", target).then(() => {}),
+      say: async (target, parts, id) => (await calls.call("voice.say", target, parts, id)) as number,
+      close: (target) => calls.call("voice.close", target).then(() => {}),
     },
     confirm: async (recipientId, option) => (await calls.call("confirm", recipientId, option)) as string | null,
     receive: async (message) => (await calls.call("receive", message)) as TextReply,

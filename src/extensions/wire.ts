@@ -43,6 +43,10 @@ export interface OutcomeNote {
 export type HostMethod =
   | "stream.open"
   | "stream.close"
+  | "voice.prepare"
+  | "voice.open"
+  | "voice.say"
+  | "voice.close"
   | "confirm"
   | "receive"
   | "trigger"

@@ -90,5 +90,7 @@ export interface StopRequest {
 export interface OutcomeDetails {
   reason?: string;
   retryable?: boolean;
+  /** Ms before which another try makes no sense; the host's own pauses unless given. */
+  retryAfterMs?: number;
   last?: boolean;
 }

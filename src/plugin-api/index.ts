@@ -4,6 +4,7 @@ import type { Field, ValueOf } from "../schema/field.ts";
 import type { AudioTarget, DeliveryItem, OutcomeDetails, OutcomeLevel, StopRequest } from "./delivery.ts";
 import type { TextMessage, TextReply } from "./text-message.ts";
 import type { TriggerInput } from "./trigger-input.ts";
+import type { Voice } from "./voice.ts";
 
 export type { Clock, Timer } from "../base/clock.ts";
 export { boolean, integer, json, list, number, object, option, secret, text } from "../schema/field.ts";
@@ -21,6 +22,7 @@ export { namedSecrets } from "./named-secrets.ts";
 export { createOutbox, type Handed, lacking, type Outbox } from "./outbox.ts";
 export type { TextMessage, TextReply } from "./text-message.ts";
 export type { CallReport, TriggerInput } from "./trigger-input.ts";
+export type { Voice, VoicePart, VoiceTarget } from "./voice.ts";
 
 /** A device that a plugin has found or serves by its configuration. Attribute values are strings. */
 export interface DeviceReport {
@@ -104,6 +106,7 @@ export interface PluginContext<C = Readonly<Record<string, unknown>>> {
     /** Ends the stream to a target before the sound is over, because nobody listens there any more. */
     close(target: Pick<AudioTarget, "group" | "port">, notificationId: string): Promise<void>;
   };
+  voice: Voice;
   /** A recipient's answer to a confirmation request; gives what the recipient is to be told, null for nothing. */
   confirm(recipientId: string, option: string): Promise<string | null>;
   /** A text message from a person: an answer, or a word to join or leave; resolves when it is stored. */
@@ -196,7 +199,10 @@ export interface PluginManifest {
     identifier: string;
     attributes?: Record<string, AttributeRule>;
   }[];
-  /** Its devices are called one by one: each has a stream of its own opened by the plugin, and a call to be ended. */
+  /**
+   * Its devices are called one by one: each has a stream of its own opened by the plugin, and a call to be ended. A call to
+   * a person's device lasts as long as that takes: its delivery ends with `last`, or with an answer.
+   */
   calls?: boolean;
   /** Items without outcome at once. */
   window: number;
@@ -208,6 +214,8 @@ export interface PluginManifest {
   watches: string[];
   /** Packages it imports. */
   packages: string[];
+  /** Plugins of the product whose files it uses. */
+  builtOn?: string[];
   /** MiB of JavaScript objects it may hold; 128 unless given. */
   memoryMb?: number;
   /** Activity type written when the extension can't be reached while sending. */

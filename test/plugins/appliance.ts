@@ -107,6 +107,7 @@ export async function openAppliance(
     },
     openStream: async () => {},
     closeStream: () => {},
+    voice: { prepare: async () => 1_000, open: async () => {}, say: async () => 1_000, close: () => {} },
     confirm: async () => null,
     receive: async () => ({ kind: "unknown" }),
     trigger: async () => {},

@@ -147,6 +147,25 @@ describe("Streamer", () => {
     expect(apart[Math.floor(apart.length / 2)]).toBeLessThan(10);
   });
 
+  it("plays something else in the place of the payload from its beginning, and goes on with the payload", async () => {
+    const listener = await newListener();
+    const spec = specFor(listener, { payload: frames(1), repeats: Number.POSITIVE_INFINITY });
+    await streamer.open(spec);
+    streamer.startGroup([spec.streamId], Date.now());
+    await listener.heard(2);
+    const part = new Uint8Array(320).fill(7);
+    streamer.play(spec.streamId, [part, new Uint8Array(160).fill(8)]);
+    const before = listener.arrivals.length;
+    const arrivals = await listener.heard(before + 8);
+    streamer.end(spec.streamId);
+    const heard = arrivals.map(({ payload }) => payload[0]).join("");
+    expect(heard).toMatch(/^0+7780+$/);
+    expect(arrivals.filter(({ marker }) => marker).map(({ payload }) => payload[0])).toEqual([0, 7]);
+    expect(arrivals.map(({ sequence }) => (sequence - (arrivals[0]?.sequence ?? 0) + 65_536) % 65_536)).toEqual(
+      arrivals.map((_, n) => n),
+    );
+  });
+
   it("ends a stream that never started", async () => {
     const listener = await newListener();
     await streamer.open(specFor(listener));

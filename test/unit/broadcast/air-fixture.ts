@@ -41,7 +41,9 @@ export interface FakeChannels extends Providers {
 }
 
 /** A streamer in the place of the thread: it keeps the times of streams on the fake clock. */
-export interface FakeStreamer extends Pick<Streamer, "open" | "startGroup" | "end" | "on"> {
+export interface FakeStreamer extends Pick<Streamer, "open" | "startGroup" | "play" | "end" | "on"> {
+  /** What was played in the place of a stream's payload, by stream. */
+  played: { streamId: string; parts: readonly Uint8Array[] }[];
   /** All streams opened, with what became of them. */
   streams: { spec: StreamSpec; t0Ms: number | null; ended: StreamEnded["reason"] | null }[];
   refuses: boolean;
@@ -153,6 +155,7 @@ function fakeStreamer(clock: Clock): FakeStreamer {
   };
   const streamer: FakeStreamer = {
     streams: [],
+    played: [],
     refuses: false,
     async open(spec) {
       if (streamer.refuses) throw new UpstreamError("upstream", "The stream cannot be opened: EADDRNOTAVAIL");
@@ -168,12 +171,15 @@ function fakeStreamer(clock: Clock): FakeStreamer {
         clock.after(Math.max(0, t0Ms - clock.now()), () => {
           for (const listener of [...started]) listener({ streamId: id, firstPacketAt: clock.now() });
         });
+        const { repeats } = stream.spec;
+        if (repeats === Number.POSITIVE_INFINITY) continue;
         const lastMs = (payload.length / 160 - offsetPackets - 1) * 20;
         clock.after(Math.max(0, t0Ms + lastMs - clock.now()), () => {
           if (find(id) === stream) end(id, "finished");
         });
       }
     },
+    play: (streamId, parts) => void streamer.played.push({ streamId, parts }),
     end: (id) => end(id, "stopped"),
     on(name: "started" | "ended", listener: (event: never) => void) {
       const set = (name === "started" ? started : ended) as Set<(event: never) => void>;

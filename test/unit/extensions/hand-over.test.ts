@@ -16,6 +16,7 @@ function open(window = 1_000) {
     plugin: "p",
     clock,
     window,
+    calls: false,
     send: (message) => void sent.push(message),
     onOutcomes: (news) => void outcomes.push(...news),
   });

@@ -1,0 +1,146 @@
+import type { Programme } from "../audio/programme.ts";
+import { PACKET_BYTES, PACKET_MS, PAYLOAD_TYPE_PCMU } from "../audio/rtp.ts";
+import type { Streamer } from "../audio/streamer.ts";
+import { invalidValue, UpstreamError } from "../base/errors.ts";
+import type { Events } from "../base/events.ts";
+import type { VoicePart, VoiceTarget } from "../plugin-api/index.ts";
+import notifications from "../resources/broadcasts/notifications.ts";
+import type { NotificationRow } from "./compose.ts";
+import { addressOf, type SoundAddress } from "./sound.ts";
+import type { StageNeeds } from "./stage.ts";
+
+/** Speaks in calls that channels make: each has a stream of its own, which begins when somebody answers. */
+export interface VoiceCalls {
+  /** Makes what is to be said; resolves with its length in ms. Rejects with CallerError, UpstreamError. */
+  prepare(parts: readonly VoicePart[], notificationId: string): Promise<number>;
+  /** Opens a silent stream. Rejects with UpstreamError. */
+  open(provider: string, target: VoiceTarget): Promise<void>;
+  /** Says this from its beginning; resolves with its length in ms. Rejects with UpstreamError when the call is over. */
+  say(provider: string, target: SoundAddress, parts: readonly VoicePart[], notificationId: string): Promise<number>;
+  close(provider: string, target: SoundAddress): void;
+}
+
+/** What speaking in calls needs. */
+export interface VoiceCallsNeeds extends Pick<StageNeeds, "store" | "audio" | "speech"> {
+  events: Events;
+  streamer: Pick<Streamer, "open" | "startGroup" | "play" | "end">;
+  clock: { now(): number };
+  /** Own IPv4 address on the network to send into. */
+  interfaceAddress: string;
+}
+
+/** A part as it is sent. */
+interface Sounding {
+  payload: Uint8Array;
+  durationMs: number;
+}
+
+/** µ-law for no sound. @source ITU-T G.711 table 2a */
+const SILENT_BYTE = 0xff;
+const MOST_HOPS = 64;
+/** Everything of a call at its level, once, without an alert tone: nobody holds a siren to the ear. own choice */
+const ONCE = { tone: null, gapMs: 0, repetitions: 1, repetitionPauseMs: 0, volumeDb: 0 };
+/** Messages are said to many people in the same words, which are put together once. own choice */
+const MOST_REMEMBERED = 64;
+
+/** Makes it, with no call yet; calls of a channel that has stopped are ended. */
+export function createVoiceCalls(needs: VoiceCallsNeeds): VoiceCalls {
+  const { store, streamer, clock, events } = needs;
+  /** Stream ids by channel and address. */
+  const calls = new Map<string, { provider: string; streamId: string }>();
+  const remembered = new Map<string, Promise<Sounding[]>>();
+  let opened = 0;
+
+  const keyOf = (provider: string, target: SoundAddress): string => `${provider} ${addressOf(target)}`;
+  const end = (key: string): void => {
+    const call = calls.get(key);
+    calls.delete(key);
+    if (call) streamer.end(call.streamId);
+  };
+  events.on("plugin.changed", ({ plugin, state }) => {
+    if (state === "running") return;
+    for (const [key, { provider }] of calls) if (provider === plugin) end(key);
+  });
+
+  const soundOf = (parts: readonly VoicePart[], notificationId: string): Promise<Sounding[]> => {
+    const row = store.get(notifications, notificationId);
+    if (!row) throw invalidValue("notificationId", "There is no such message.");
+    const key = JSON.stringify([notificationId, row.updatedAt, parts]);
+    const known = remembered.get(key);
+    if (known !== undefined) return known;
+    const made = Promise.all(parts.map((part) => soundOfPart(part, row, needs)));
+    remembered.set(key, made);
+    made.catch(() => remembered.delete(key));
+    const [oldest] = remembered.keys();
+    if (remembered.size > MOST_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
+    return made;
+  };
+  const lengthOf = (sounds: readonly Sounding[]): number => sounds.reduce((sum, { durationMs }) => sum + durationMs, 0);
+
+  return {
+    prepare: async (parts, notificationId) => lengthOf(await soundOf(parts, notificationId)),
+    async open(provider, target) {
+      const key = keyOf(provider, target);
+      end(key);
+      const streamId = `call/${provider}/${++opened}`;
+      calls.set(key, { provider, streamId });
+      await streamer
+        .open({
+          ...{ streamId, group: target.group, port: target.port, ttl: MOST_HOPS },
+          ...{ sourcePort: target.sourcePort, ssrc: target.ssrc, payloadType: PAYLOAD_TYPE_PCMU },
+          interfaceAddress: needs.interfaceAddress,
+          payload: new Uint8Array(PACKET_BYTES).fill(SILENT_BYTE),
+          repeats: Number.POSITIVE_INFINITY,
+          offsetPackets: 0,
+        })
+        .catch((error) => {
+          calls.delete(key);
+          throw error;
+        });
+      streamer.startGroup([streamId], clock.now());
+    },
+    async say(provider, target, parts, notificationId) {
+      const sounds = await soundOf(parts, notificationId);
+      const call = calls.get(keyOf(provider, target));
+      if (!call) throw new UpstreamError("upstream", "The call is over.");
+      streamer.play(
+        call.streamId,
+        sounds.map(({ payload }) => payload),
+      );
+      return lengthOf(sounds);
+    },
+    close: (provider, target) => end(keyOf(provider, target)),
+  };
+}
+
+async function soundOfPart(part: VoicePart, row: NotificationRow, needs: VoiceCallsNeeds): Promise<Sounding> {
+  if ("pauseMs" in part) return pauseOf(part.pauseMs);
+  const { audio } = row;
+  if ("message" in part && audio) {
+    const recording = { sha256: audio.sha256, read: () => needs.store.files.read(audio) };
+    return needs.audio.prepare({ ...ONCE, recording });
+  }
+  return spokenSound(part, row, needs);
+}
+
+/** own choice: a message that is spoken nowhere else is spoken to whoever is called, since there is nothing to read. */
+function spokenSound(part: VoicePart, row: NotificationRow, { speech, audio }: VoiceCallsNeeds): Promise<Programme> {
+  if (!speech) throw new UpstreamError("upstream", "Nothing can speak here.");
+  const isMute = row.ttsType === null || row.ttsType === "none";
+  const words =
+    "text" in part
+      ? { ttsType: "custom-text" as const, ttsCustomContent: part.text }
+      : { ttsType: isMute ? ("subject-and-body" as const) : row.ttsType };
+  // Whoever calls says that it is a drill, also where there is a recording.
+  const speaking = speech.of({ ...row, ...words, drill: false });
+  return audio.prepare({
+    ...ONCE,
+    recording: speaking && { sha256: speaking.key, read: () => speaking.speak() },
+  });
+}
+
+function pauseOf(ms: number): Sounding {
+  const packets = Math.ceil(ms / PACKET_MS);
+  const payload = new Uint8Array(new SharedArrayBuffer(packets * PACKET_BYTES)).fill(SILENT_BYTE);
+  return { payload, durationMs: packets * PACKET_MS };
+}
