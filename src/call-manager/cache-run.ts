@@ -7,6 +7,7 @@ import { accessOf, type ClusterRow } from "./cluster-access.ts";
 import { ClusterFault } from "./cluster-fault.ts";
 import type { ClusterReader } from "./gathering.ts";
 import { planPhones } from "./phone-plan.ts";
+import { tellReaddressed, watchResets } from "./phone-resets.ts";
 import { carryOut, type Written, writePhones } from "./phone-rows.ts";
 import type { ReadingKind, ReadingSummary } from "./reading.ts";
 
@@ -37,7 +38,7 @@ const ACTIVITY = {
 /**
  * Reads a cluster and brings its phones in line; nothing is written before everything is read, nor before what an earlier
  * reading found is written to its end. Leaves activities: what was
- * asked of the cluster (axl-result), and what changed; none where nothing was asked of its database and nothing changed.
+ * asked of the cluster (axl-result), what changed, and which phones must be reset for it; none where nothing was asked of its database and nothing changed.
  * Throws ClusterFault.
  */
 export async function updatePhones(
@@ -52,11 +53,14 @@ export async function updatePhones(
   const summary = await reader.read(accessOf(cluster, store.secrets), kind);
   try {
     refuseEmpty(needs, cluster, summary);
-    const plan = await planPhones(writing, cluster, summary);
+    const resets = watchResets(needs, cluster.id);
+    const plan = await planPhones({ ...writing, onPhone: resets.onPhone }, cluster, summary);
     const phones = plan.changes.length + plan.gone.length;
     onWriting(0, phones);
     const written = await writePhones(writing, cluster.id, plan, (done) => onWriting(done, phones));
     await tell(needs, cluster, { summary, written });
+    await resets.end(summary);
+    await tellReaddressed(needs, cluster, written.readdressed);
     return { summary, written };
   } catch (error) {
     // What could not be written must not count as known.

@@ -246,8 +246,7 @@ function differences(before: Snapshot, after: Snapshot): string[] {
     const isSamePhone = before.phones.get(name) === phone;
     const [was, is] = [before.registrations.get(name), after.registrations.get(name)];
     const isSameRegistration =
-      was === is ||
-      (was !== undefined && is !== undefined && was.registered === is.registered && was.address === is.address);
+      was === is || (was?.registered === is?.registered && was?.address === is?.address && was?.at === is?.at);
     return isSamePhone && isSameRegistration ? [] : [name];
   });
 }

@@ -26,6 +26,8 @@ export interface PlanNeeds {
   clock: Clock;
   signal: AbortSignal;
   reader: Pick<ClusterReader, "take" | "addresses">;
+  /** Told of every phone that the reading hands over. */
+  onPhone?(phone: GatheredPhone): void;
 }
 
 /** A phone's device as far as clusters tell of it. */
@@ -56,6 +58,7 @@ export async function planPhones(
     signal.throwIfAborted();
     const known = devicesOf(needs.store, slice);
     for (const gathered of slice) {
+      needs.onPhone?.(gathered);
       const name = gathered.phone.name.toUpperCase();
       names.add(name);
       const device = known.get(name) ?? null;

@@ -27,6 +27,8 @@ export interface Written {
   refused: number;
   /** Why the first one was refused. */
   refusal: string | null;
+  /** Names of phones whose authentication address is another one now. */
+  readdressed: string[];
 }
 
 /** Longest work of one transaction. @source interfaces.md, Writing and reading */
@@ -71,7 +73,7 @@ export async function endOrphans(needs: PhoneRowNeeds, clusterId: string): Promi
 const ignore = (): void => undefined;
 
 function nothingWritten(): Written {
-  return { made: 0, changed: 0, defunct: 0, refused: 0, refusal: null };
+  return { made: 0, changed: 0, defunct: 0, refused: 0, refusal: null, readdressed: [] };
 }
 
 /** Carries out the plan that is kept of a cluster, in slices; nothing where none is. */
@@ -89,7 +91,7 @@ export async function carryOut(
     const works = [
       ...part.changes.map((change) => ({
         name: change.name,
-        work: (tx: Transaction) => writePhone(tx, change, place),
+        work: (tx: Transaction, sum: Written) => writePhone(tx, change, place, sum),
       })),
       ...part.gone.map((name) => ({ name, work: (tx: Transaction) => endPhone(tx, name, place) })),
     ];
@@ -108,7 +110,7 @@ export async function carryOut(
 
 interface PhoneWork {
   name: string;
-  work(tx: Transaction): "made" | "changed" | "defunct" | null;
+  work(tx: Transaction, sum: Written): "made" | "changed" | "defunct" | null;
 }
 
 /** As many as the time of a transaction allows, from number `from` on; `isOver` runs with the last one. */
@@ -131,13 +133,14 @@ function writeSlice(
 function add(sum: Written, more: Written): void {
   for (const what of ["made", "changed", "defunct", "refused"] as const) sum[what] += more[what];
   sum.refusal ??= more.refusal;
+  sum.readdressed.push(...more.readdressed);
 }
 
 /** One that is refused leaves the others as they are. */
 function count(written: Written, tx: Transaction, { name, work }: PhoneWork): void {
   tx.run("SAVEPOINT phone");
   try {
-    const what = work(tx);
+    const what = work(tx, written);
     if (what) written[what] += 1;
   } catch (error) {
     if (!isCallersFault(error)) throw error;
@@ -163,6 +166,7 @@ function writePhone(
   tx: Transaction,
   change: PhoneChange,
   { clusterId, endpointId, by }: Place,
+  sum: Written,
 ): "made" | "changed" | null {
   const { name: deviceIdentifier, description } = change;
   const row = deviceOf(tx, deviceIdentifier);
@@ -176,6 +180,7 @@ function writePhone(
   }
   if (isAsBefore({ ...row, attributes: before }, clusterId, change)) return null;
   tx.update(devices, row.id, { description, attributes, defunct: false }, by, system);
+  if (before.AuthenticationUrl !== attributes.AuthenticationUrl) sum.readdressed.push(deviceIdentifier);
   return "changed";
 }
 

@@ -2,8 +2,11 @@ import type { Clock } from "../base/clock.ts";
 import { CallerError, ConflictError } from "../base/errors.ts";
 import { derivedId } from "../base/ids.ts";
 import type { Broadcaster } from "../broadcast/broadcaster.ts";
+import endpointActivities from "../resources/devices/endpoint-activities.ts";
+import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
 import activeCallawareCalls from "../resources/inputs/active-callaware-calls.ts";
-import type { By, Store } from "../store/store.ts";
+import type { RowOf } from "../schema/resource.ts";
+import type { By, Store, Sync, Transaction } from "../store/store.ts";
 import type { Effect } from "./rules.ts";
 import type { InputRow } from "./steps.ts";
 
@@ -61,7 +64,7 @@ export async function followCall({ call, callKey }: InputRow, needs: CallNeeds):
   await needs.store.write((tx) => {
     const listed = tx.get(activeCallawareCalls, callKey);
     if (!listed) return;
-    if (call.state === "ended") return void tx.remove(activeCallawareCalls, callKey, needs.by);
+    if (call.state === "ended") return endListed(tx, listed, needs, null);
     const details = { ...(listed.details as object), state: call.state };
     tx.update(activeCallawareCalls, callKey, {}, needs.by, { details });
   });
@@ -97,11 +100,34 @@ async function silence(callKey: string, { store, broadcaster, by }: CallNeeds): 
 }
 
 /** Forgets calls whose end was not told. */
-export async function forgetCalls({ store, clock, by }: CallNeeds): Promise<void> {
+export async function forgetCalls(needs: CallNeeds): Promise<void> {
+  const { store, clock } = needs;
   const before = clock.now() - LONGEST_CALL_MS;
   await store.write((tx) => {
     tx.run("DELETE FROM input_rings WHERE at < ?", before);
     const old = tx.all<{ id: string }>("SELECT id FROM active_callaware_calls WHERE start_time < ? LIMIT 50", before);
-    for (const { id } of old) tx.remove(activeCallawareCalls, id, by);
+    for (const { id } of old) {
+      const listed = tx.get(activeCallawareCalls, id);
+      if (listed) endListed(tx, listed, needs, "Nobody told when the call ended.");
+    }
   });
+}
+
+/** own choice: what is recorded of a call is who called whom, when, and by which rules it was followed; nothing that was said */
+function endListed(
+  tx: Transaction,
+  { id, startTime, details, endpointId }: Sync<RowOf<typeof activeCallawareCalls>>,
+  { clock, by }: CallNeeds,
+  fault: string | null,
+): void {
+  tx.remove(activeCallawareCalls, id, by);
+  const times = {
+    startTime: new Date(startTime ?? clock.now()).toISOString(),
+    endTime: new Date(clock.now()).toISOString(),
+  };
+  const { state: _, ...of } = details as { state?: unknown };
+  const value = fault === null ? { callId: id, ...of, ...times } : { callId: id, ...of, ...times, reason: fault };
+  const how = fault === null ? { state: "success", severity: "info" } : { state: "fail", severity: "warn" };
+  const parents = { extensionId: ONPREM_EXTENSION_ID, endpointId };
+  tx.create(endpointActivities, { ...parents, ...how, type: "callaware-recording", value }, by);
 }

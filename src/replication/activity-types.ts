@@ -1,3 +1,6 @@
+import devices from "../resources/devices/devices.ts";
+import type { Body } from "./work.ts";
+
 /** What the activities of a mark are called for rows of a resource. */
 export interface ActivityFamily {
   /** The activity that accounts for every row of the family. */
@@ -20,6 +23,16 @@ const SCHEDULE: ActivityFamily = {
 const ACTIVATION: ActivityFamily = { sync: "activation-group-sync", verbs: null, skipped: null };
 const CALL_MANAGER: ActivityFamily = { sync: "onprem-server-broadcast-config-change", verbs: null, skipped: null };
 const DEVICE: ActivityFamily = { sync: "device-sync", verbs: null, skipped: null };
+const PHONE: ActivityFamily = { sync: "phone-cache-distribute", verbs: null, skipped: null };
+
+/** What phones are counted as among records that were sent: they are the appliance's phone cache. */
+const PHONES = "phones";
+
+/** What a record that was sent is counted as: its resource, but phones by themselves. */
+export function countedAs(type: string, body: Body | null): string {
+  const isPhone = type === devices.name && body?.type === "phones";
+  return type === "edit" ? String(body?.type) : isPhone ? PHONES : type;
+}
 
 const BY_RESOURCE: Readonly<Record<string, ActivityFamily>> = {
   "message-templates": MESSAGE,
@@ -50,10 +63,12 @@ const BY_RESOURCE: Readonly<Record<string, ActivityFamily>> = {
 };
 
 /**
- * The activities that account for a resource's rows: state of the site as device-sync, what happened as log-message, and
+ * The activities that account for a resource's rows: state of the site as device-sync, its phones as
+ * phone-cache-distribute, what happened as log-message, and
  * what has no name of its own in the list as what messages depend on. own choice: which resource belongs where
  */
 export function familyOf(type: string, cls: string): ActivityFamily {
+  if (type === PHONES) return PHONE;
   if (cls === "C") return DEVICE;
   if (cls === "D") return { sync: "log-message", verbs: null, skipped: null };
   return BY_RESOURCE[type] ?? OF_MESSAGES;

@@ -145,9 +145,10 @@ function* applyStaged(row: Staged, link: LinkState, types: ReplicatedTypes, tall
     return;
   }
   yield* drop(STAGE, type, id);
+  const isToldAsRefused = applied !== "done" && (yield* get(PARKED, type, id))?.seq === seq;
   yield* parkUnlessDone({ type, id, seq, body: gone ? null : body }, applied);
   const done = gone ? "deleted" : (yield* get(BASE, type, id)) ? "changed" : "made";
-  tallies.of = counted(tallies.of, type, applied === "done" ? done : "refused");
+  if (!isToldAsRefused) tallies.of = counted(tallies.of, type, applied === "done" ? done : "refused");
   if (gone) yield* drop(BASE, type, id);
   else yield* put(BASE, { type, id, seq, gen, rank: types.rankOf(type) });
 }

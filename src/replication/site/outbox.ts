@@ -1,3 +1,4 @@
+import { countedAs } from "../activity-types.ts";
 import type { Lane, Limits, UpPage, UpRow } from "../frames.ts";
 import { type Body, drop, get, put, scan, type Work } from "../work.ts";
 import { linkState } from "./link-state.ts";
@@ -77,14 +78,14 @@ function withinBytes(records: readonly Outgoing[], most: number): Outgoing[] {
   return records.slice(0, over === -1 ? records.length : over);
 }
 
-/** Notes up to where the cloud has a feed. Older news change nothing. Returns how many rows of each resource arrived. */
+/** Notes up to where the cloud has a feed. Older news change nothing. Returns how many rows of each resource arrived, phones by themselves. */
 export function* noteAcked(lane: Lane, to: number): Work<Readonly<Record<string, number>>> {
   const link = yield* linkState();
   const before = link[`${lane}Acked`];
   if (to <= before) return {};
   const arrived: Record<string, number> = {};
   for (const { op, type, body } of yield* scan(OUT, { where: [lane], after: before, upTo: to })) {
-    const of = type === "edit" ? String(body?.type) : type;
+    const of = countedAs(type, body);
     if (op !== "hollow" && !UNCOUNTED.has(type)) arrived[of] = (arrived[of] ?? 0) + 1;
   }
   yield* put(LINK, { ...link, [`${lane}Acked`]: to });
