@@ -15,7 +15,7 @@ const MAX_BYTES = 1_048_576;
 export interface FetchOptions {
   method?: string;
   headers?: Record<string, string>;
-  body?: string;
+  body?: string | Uint8Array;
   timeoutMs?: number;
 }
 

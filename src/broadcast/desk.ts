@@ -4,13 +4,14 @@ import type { Events } from "../base/events.ts";
 import type { Log } from "../base/log.ts";
 import { type BusyTable, isMoreUrgent } from "../devices/busy.ts";
 import type { AudioTarget, DeliveryItem } from "../plugin-api/index.ts";
-import type { Reader, Store } from "../store/store.ts";
+import type { By, Reader, Store } from "../store/store.ts";
 import { answerLink } from "./answer-links.ts";
 import type { Delivery } from "./delivery.ts";
 import { createDispatcher, type Dispatcher } from "./dispatcher.ts";
 import type { LiveBroadcast } from "./live-broadcast.ts";
 import type { Outcome, Providers } from "./providers.ts";
 import { addressOf, type SoundAddress, type SoundTarget } from "./sound.ts";
+import { switchOff } from "./switched-off.ts";
 
 /** All messages on air, and whom the channels' words are about. */
 export interface Desk {
@@ -41,6 +42,8 @@ export interface DeskNeeds {
   log: Log;
   providers: Providers;
   busy: BusyTable;
+  /** On whose behalf devices are switched off that there are no more. */
+  by: By;
 }
 
 /** Makes a desk with nothing on air; it listens to plugins' changes until stopped. */
@@ -101,6 +104,7 @@ export function createDesk(needs: DeskNeeds): Desk {
         // A plugin may name any delivery: what is another's is not its to report on.
         if (!delivery || delivery.provider !== outcome.provider) continue;
         try {
+          if (outcome.details.gone) switchOff(delivery, outcome, needs);
           delivery.owner.takeOutcome(delivery, outcome);
         } catch (error) {
           log.error({ err: error, deliveryId: outcome.deliveryId }, "outcome not taken");
@@ -182,7 +186,8 @@ interface UserDeviceRow extends DeviceRow {
 
 const DEVICES = `SELECT d.pk AS key, d.id, d.device_identifier AS deviceIdentifier, d.attributes
   FROM json_each(?) asked JOIN devices d ON d.pk = asked.value`;
-const USER_DEVICES = `SELECT l.pk AS key, d.id, coalesce(d.device_identifier, '') AS deviceIdentifier, '{}' AS attributes,
+const USER_DEVICES = `SELECT l.pk AS key, d.id, coalesce(d.device_identifier, '') AS deviceIdentifier,
+    json_object('Type', d.type, 'ClientIdentifier', coalesce(d.client_identifier, '')) AS attributes,
     r.id AS recipientId, r.name AS recipientName, c.options
   FROM json_each(?) asked JOIN deliveries l ON l.pk = asked.value JOIN user_devices d ON d.pk = l.user_device_pk
     JOIN notification_recipients r ON r.notification_pk = l.notification_pk AND r.user_pk = d.user_pk

@@ -50,6 +50,11 @@ export function isListening(delivery: Delivery): boolean {
   return (delivery.hears === "group" || delivery.hears === "call") && delivery.audible && isReached(delivery);
 }
 
+/** Its text was taken, and its channel will hear more of it. */
+function awaitsMore(delivery: Delivery): boolean {
+  return delivery.hears === "nothing" && isReached(delivery);
+}
+
 /** Epoch ms after which a delivery is of no use: calling many people one after another takes its time. */
 export function usefulUntil({ shared, callsUntil }: LiveState, { hears }: Delivery): number {
   return hears === "talk" ? callsUntil : shared.notAfter;
@@ -62,6 +67,7 @@ export function expectExpiry(live: LiveState): void {
   const unheard = livingOf(live).filter((delivery) => !isReached(delivery));
   const calls = unheard.some(({ hears }) => hears === "talk");
   const restOfCallsMs = calls ? restMs + callsUntil - shared.notAfter : restMs;
+  if (restMs <= 0) endAll(live, livingOf(live).filter(awaitsMore), "expired", () => null);
   if (restOfCallsMs <= 0) tooLate(live, unheard);
   else {
     if (restMs <= 0)
@@ -83,12 +89,14 @@ export function endWithSound(live: LiveState): void {
   const listening = all.filter(isListening);
   tellStop(live, listening, "ended");
   for (const delivery of listening) live.dispatcher.freed(delivery);
-  const proven = all.filter((delivery) => delivery.playingAt !== null || delivery.hears === "own");
+  const heard = all.filter((delivery) => delivery.playingAt !== null || delivery.hears === "own");
+  const proven = heard.filter((delivery) => !awaitsMore(delivery));
   endAll(live, proven, "expired", tooLateToHear);
   live.after(PROOF_MS, () => {
     // What has not been asked yet still gets the text.
     const rest = livingOf(live).filter(({ hears }) => hears !== "talk");
-    const silent = rest.filter((delivery) => isReached(delivery) || (delivery.audible && wasGiven(delivery)));
+    const over = rest.filter((delivery) => !awaitsMore(delivery));
+    const silent = over.filter((delivery) => isReached(delivery) || (delivery.audible && wasGiven(delivery)));
     const unheard = silent.filter((delivery) => !isReached(delivery));
     tellStop(live, unheard, "expired");
     endAll(live, silent, "expired", tooLateToHear);

@@ -70,5 +70,6 @@ function proven(
   // What answers only after the sound has to be silenced.
   if (isListening(delivery) && soundWasOver && !wasReached) tellStop(live, [delivery], "ended");
   // What shows text only has nothing more to prove, and after the sound this was the channel's last word.
+  if (details.more && !live.closed) return;
   if (!delivery.audible || (isListening(delivery) && soundWasOver)) endDelivery(live, delivery, null, null, at);
 }

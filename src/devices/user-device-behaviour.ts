@@ -8,13 +8,14 @@ import type { Behaviour, Change, Reader } from "../store/store.ts";
 const MOST = 5;
 
 /**
- * A user's device is of a documented type or of one that an extension serves; a user has at most five. own choice: where
+ * A user's device that is switched on has no reason for being off. It is of a documented type or of one that an extension serves; a user has at most five. own choice: where
  * the serving extension has a deviceLimit, it alone bounds the devices of its type, which don't count among the five.
  * @source service-api.md, User device; decisions.md 5
  */
 export const userDeviceBehaviour: Behaviour<typeof userDevices> = { beforeWrite: checkTypeAndNumber };
 
 function checkTypeAndNumber({ before, after }: Change<typeof userDevices>, tx: Reader): void {
+  if (after && !after.disabled) after.disabledReason = null;
   if (!after || before?.type === after.type) return;
   const serving = tx.find(extensions, { type: "device", deviceType: after.type }, 1)[0];
   if (!serving && !(USER_DEVICE_TYPES as readonly string[]).includes(after.type)) {

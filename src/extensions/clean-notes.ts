@@ -8,12 +8,14 @@ const LEVELS = new Set(["sent", "accepted", "playing", "heard", "confirmed", "fa
 export function cleanNotes(notes: readonly OutcomeNote[], redact: Redact): OutcomeNote[] {
   return notes
     .filter(({ deliveryId, level }) => Number.isSafeInteger(deliveryId) && LEVELS.has(level))
-    .map(({ deliveryId, level, details: { reason, retryable, retryAfterMs, last }, at }) => {
+    .map(({ deliveryId, level, details: { reason, retryable, retryAfterMs, last, more, gone }, at }) => {
       const details = {
         ...(reason !== undefined && { reason: redact(String(reason)).slice(0, LONGEST_REASON) }),
         ...(retryable !== undefined && { retryable }),
         ...(Number.isFinite(retryAfterMs) && { retryAfterMs }),
         ...(last !== undefined && { last }),
+        ...(more !== undefined && { more }),
+        ...(gone !== undefined && { gone }),
       };
       return { deliveryId, level, details, at };
     });

@@ -46,12 +46,14 @@ export function makeContext(parts: ContextParts): PluginContext {
     probe(handler) {
       made.probe = handler;
     },
-    outcome(deliveryId, level, { reason, retryable, retryAfterMs, last } = {}) {
+    outcome(deliveryId, level, { reason, retryable, retryAfterMs, last, more, gone } = {}) {
       const details = {
         ...(reason !== undefined && { reason }),
         ...(retryable !== undefined && { retryable }),
         ...(retryAfterMs !== undefined && { retryAfterMs }),
         ...(last !== undefined && { last }),
+        ...(more !== undefined && { more }),
+        ...(gone !== undefined && { gone }),
       };
       outcomes.add({ deliveryId, level, details, at: clock.now() });
     },

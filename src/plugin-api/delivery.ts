@@ -85,7 +85,9 @@ export interface StopRequest {
 
 /**
  * What a plugin knows of a delivery; `reason` is in words for people, `retryable` asks the host to try again, `last` says
- * that nothing more will be known: the delivery ends with this level.
+ * that nothing more will be known: the delivery ends with this level. `more` says that of a text that was taken more will
+ * be known, such as that it was shown: the delivery stays open as long as the message is on air. `gone` says that there is
+ * no such device any more: a person's device is switched off, with these words.
  */
 export interface OutcomeDetails {
   reason?: string;
@@ -93,4 +95,6 @@ export interface OutcomeDetails {
   /** Ms before which another try makes no sense; the host's own pauses unless given. */
   retryAfterMs?: number;
   last?: boolean;
+  more?: boolean;
+  gone?: boolean;
 }

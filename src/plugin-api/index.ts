@@ -138,7 +138,12 @@ export interface PluginContext<C = Readonly<Record<string, unknown>>> {
   /** A single outgoing call under the address policy: no redirects, limits on time and size. */
   fetch(
     url: string,
-    options?: { method?: string; headers?: Record<string, string>; body?: string; timeoutMs?: number },
+    options?: {
+      method?: string;
+      headers?: Record<string, string>;
+      body?: string | Uint8Array;
+      timeoutMs?: number;
+    },
   ): Promise<{ status: number; headers: Record<string, string>; body: string }>;
   every(periodMs: number, handler: () => void): void;
   /** Follows an event of the core. */

@@ -2,13 +2,15 @@ import type { Clock } from "../base/clock.ts";
 import type { DeliveryItem, OutcomeDetails, OutcomeLevel } from "./delivery.ts";
 
 /**
- * What became of a message that was handed to a server: taken, and how far that proves the delivery, `last` where nothing
- * more will be known of it; or not, in words.
- * `down`: the server itself is not well, so that others would fare no better.
+ * What became of a message that was handed to a server: taken, and how far that proves the delivery; or not, in words.
+ * `down`: the server itself is not well, so that others would fare no better. The rest is told on as it is.
  */
 export type Handed =
-  | { taken: true; level: "sent" | "accepted"; last?: boolean }
-  | { taken: false; reason: string; retryable: boolean; down: boolean };
+  | ({ taken: true; level: "sent" | "accepted" } & Pick<OutcomeDetails, "last" | "more">)
+  | ({ taken: false; reason: string; retryable: boolean; down: boolean } & Pick<
+      OutcomeDetails,
+      "retryAfterMs" | "gone"
+    >);
 
 /** Messages on their way to a server, at most so many at once as it takes; the most urgent first. */
 export interface Outbox {
@@ -57,8 +59,13 @@ export function createOutbox({ clock, outcome, status, atOnce, fault, hand }: Ou
   };
 
   const report = ({ deliveryId }: DeliveryItem, result: Handed): void => {
-    if (result.taken) outcome(deliveryId, result.level, result.last ? { last: true } : {});
-    else outcome(deliveryId, "failed", { reason: result.reason, retryable: result.retryable });
+    if (result.taken) {
+      const { level, taken: _, ...details } = result;
+      outcome(deliveryId, level, details);
+    } else {
+      const { taken: _, down: __, ...details } = result;
+      outcome(deliveryId, "failed", details);
+    }
   };
 
   /** What the server had taken before a restart is not handed over again. */

@@ -40,6 +40,7 @@ export default defineResource({
     name: text("What the owner calls the device."),
     deviceIdentifier: text("Address within the channel: push token, telephone number or mail address.", { max: 4_096 }),
     disabled: boolean("Nothing is sent to a disabled device.", { default: false }),
+    disabledReason: text("Why the channel switched it off: there is no such device any more.", { readOnly: true }),
     verified: boolean("The owner has proven to hold the device. own choice: false until then.", { default: false }),
     client: text("Name of the app on the device.", { max: 140 }),
     clientIdentifier: text("The app's own id of its installation.", { max: 4_096 }),
