@@ -14,6 +14,8 @@ import { createPusher } from "./pusher.ts";
 
 /** Phones at once. @source performance.md 7 */
 const PACE = { least: 64, start: 512, most: 1_024 };
+/** More of them for emergencies. own choice */
+const URGENT = 256;
 /** Questions about sound at once, beside the pushes. */
 const QUESTIONS = 512;
 const SWEEP_MS = 60_000;
@@ -47,7 +49,7 @@ export default definePlugin({
     const pace = createPace(clock, PACE);
     const ask = createPhoneClient(clock, ctx.signal, pace);
     const pusher = createPusher({ clock, ask, authentication, authUrl, authorization: credentials.header });
-    const turns = createPhoneTurns(clock, { lanes: pace.limit, lastLane: QUESTIONS }, (error) =>
+    const turns = createPhoneTurns(clock, { lanes: pace.limit, urgent: URGENT, lastLane: QUESTIONS }, (error) =>
       log.error({ error: String(error) }, "a push went wrong"),
     );
     const deliveries = createDeliveries({ clock, outcome: ctx.outcome, turns, ask, pusher, pages });

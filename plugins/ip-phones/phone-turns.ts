@@ -16,12 +16,17 @@ export interface PhoneTurns {
 export interface TurnLimits {
   /** All lanes but the last together, as things stand now. */
   lanes(): number;
+  /** Beyond them for emergencies, which wait for no phones that are slow with something else; none unless given. */
+  urgent?: number;
   /** The last lane, so that it goes on, slowly, while the others are busy. */
   lastLane: number;
 }
 
 /** Lane of questions that nobody waits for. */
 export const LAST_LANE = 10;
+
+/** Lane of emergencies. */
+const URGENT_LANE = 0;
 
 /** How long conversations are started before other work of the thread gets its turn, in ms. */
 const SLICE_MS = 3;
@@ -43,7 +48,10 @@ export function createPhoneTurns(clock: Clock, limits: TurnLimits, onError: (err
   let scheduled = false;
 
   const next = (): Turn | undefined => {
-    const isOpen = (lane: number): boolean => (lane < LAST_LANE ? going < limits.lanes() : goingLast < limits.lastLane);
+    const isOpen = (lane: number): boolean => {
+      if (lane === LAST_LANE) return goingLast < limits.lastLane;
+      return going < limits.lanes() + (lane === URGENT_LANE ? (limits.urgent ?? 0) : 0);
+    };
     return lanes.find((queue, lane) => queue.length > 0 && isOpen(lane))?.shift();
   };
   const startSome = (): void => {

@@ -6,6 +6,7 @@ import type { DeliveryItem } from "../plugin-api/index.ts";
 import notifications from "../resources/broadcasts/notifications.ts";
 import { addActivity } from "./activities.ts";
 import type { NotificationRow } from "./compose.ts";
+import { readCounts } from "./counts.ts";
 import type { Delivery } from "./delivery.ts";
 import { ownTarget, pooledTarget, sharedItem } from "./delivery-item.ts";
 import type { Desk } from "./desk.ts";
@@ -23,6 +24,7 @@ import { silencedDevices } from "./silenced.ts";
 import { createSound, type Sound } from "./sound.ts";
 import type { StageNeeds } from "./stage.ts";
 import { stoppedBy } from "./stopped.ts";
+import { gatheredGroups, takeGroups } from "./taken-groups.ts";
 
 /** Puts messages on air from their rows, whether they are new or were left by an earlier run. */
 export interface Air {
@@ -91,8 +93,10 @@ async function putOnAir(notificationId: string, needs: AirNeeds): Promise<LiveBr
   desk.enter(live);
   const givenUp = how === "finish" || how === "interrupted" ? WORDS[stopped ?? how] : null;
   const silenced = isHeld(row) ? silencedDevices(row, store, clock.now()) : new Set<number>();
+  const gathered = gatheredGroups(live, desk.all());
   await loadRows(live, needs, { again: how === "again", givenUp, silenced });
   live.allAdded();
+  takeGroups(live, gathered, needs);
   if (how === "interrupted") await tell(row, WORDS.interrupted, needs);
   if (how === "finish" || how === "interrupted") await endAgain(live, stopped ?? how, needs);
   // It could not be made again: nothing more is to be heard by those who have joined.
@@ -102,6 +106,8 @@ async function putOnAir(notificationId: string, needs: AirNeeds): Promise<LiveBr
 
 /** An earlier run handed it to appliances, which carry it out and tell, whatever this one does. */
 function isCarried({ pk }: NotificationRow, store: AirNeeds["store"]): boolean {
+  // Of one that is new, no row need be looked at.
+  if (!readCounts(store, [pk]).get(pk)?.get("activity:broadcast-started")) return false;
   const open = `SELECT 1 FROM deliveries
     WHERE notification_pk = ? AND provider = ? AND attempt > 0 AND ended_at IS NULL LIMIT 1`;
   return store.one(open, pk, APPLIANCES) !== null;

@@ -35,14 +35,17 @@ const MOST_ITEMS = 200;
 const LANES = 20;
 
 const EMERGENCY = 0;
+/** Those of emergencies come first. */
+const URGENT_LANES = 2;
 const TAKEN = "A more urgent message took the device.";
 
 interface Channel {
   /** First in, first out; `heads` counts those taken. */
   lanes: Delivery[][];
   heads: number[];
-  /** Items with the channel and without a word of them. */
+  /** Items with the channel and without a word of them; those of emergencies apart, which wait for no others. */
   out: number;
+  outUrgent: number;
   scheduled: boolean;
 }
 
@@ -74,19 +77,20 @@ export function createDispatcher(needs: DispatcherNeeds): Dispatcher {
       refuse(provider, channel, state);
       return;
     }
-    const room = Math.min(MOST_ITEMS, providers.window(provider) - channel.out);
+    const isUrgent = waits(channel, URGENT_LANES);
+    const room = Math.min(MOST_ITEMS, providers.window(provider) - (isUrgent ? channel.outUrgent : channel.out));
     if (room <= 0) return;
     const preempted: Delivery[] = [];
-    const batch = takeClaimed(channel, room, preempted);
+    const batch = takeClaimed(channel, room, preempted, isUrgent ? URGENT_LANES : LANES);
     callOff(providers, preempted, "preempted");
     hand(provider, channel, batch);
-    if (waits(channel)) schedule(provider);
+    if (waits(channel, LANES)) schedule(provider);
   };
 
-  const takeClaimed = (channel: Channel, most: number, preempted: Delivery[]): Delivery[] => {
+  const takeClaimed = (channel: Channel, most: number, preempted: Delivery[], lanes: number): Delivery[] => {
     const batch: Delivery[] = [];
     while (batch.length < most) {
-      const delivery = next(channel);
+      const delivery = next(channel, lanes);
       if (!delivery) break;
       if (delivery.place === "queued" && !delivery.owner.closed && claims(delivery, preempted)) batch.push(delivery);
     }
@@ -142,7 +146,7 @@ export function createDispatcher(needs: DispatcherNeeds): Dispatcher {
       delivery.owner.asked(delivery);
       // What is only followed up may stay without a word until the message ends.
       delivery.place = delivery.reached ? "followed" : "out";
-      if (!delivery.reached) channel.out++;
+      if (!delivery.reached) countOut(channel, delivery, 1);
     }
     if (ready.length > 0) providers.deliver(provider, ready);
   };
@@ -153,7 +157,7 @@ export function createDispatcher(needs: DispatcherNeeds): Dispatcher {
         ? `The channel ${provider} is switched off.`
         : `There is no channel ${provider} to carry it.`;
     for (let taken = 0; taken < MOST_ITEMS; taken++) {
-      const delivery = next(channel);
+      const delivery = next(channel, LANES);
       if (!delivery) return;
       if (delivery.place === "queued") delivery.owner.end(delivery, "failed", words);
     }
@@ -174,7 +178,7 @@ export function createDispatcher(needs: DispatcherNeeds): Dispatcher {
     answered(delivery) {
       if (delivery.place !== "out") return;
       delivery.place = "followed";
-      channelOf(delivery.provider).out--;
+      countOut(channelOf(delivery.provider), delivery, -1);
       schedule(delivery.provider);
     },
     freed(delivery) {
@@ -201,6 +205,7 @@ function createChannel(): Channel {
     lanes: Array.from({ length: LANES }, () => []),
     heads: new Array<number>(LANES).fill(0),
     out: 0,
+    outUrgent: 0,
     scheduled: false,
   };
 }
@@ -211,8 +216,14 @@ function laneOf(delivery: Delivery): number {
   return delivery.priority * 2 + Number(unlikely);
 }
 
-function next(channel: Channel): Delivery | undefined {
-  for (let lane = 0; lane < LANES; lane++) {
+function countOut(channel: Channel, { priority }: Delivery, by: 1 | -1): void {
+  if (priority === EMERGENCY) channel.outUrgent += by;
+  else channel.out += by;
+}
+
+/** The next one of the first `lanes`. */
+function next(channel: Channel, lanes: number): Delivery | undefined {
+  for (let lane = 0; lane < lanes; lane++) {
     const waiting = channel.lanes[lane] as Delivery[];
     const head = channel.heads[lane] as number;
     if (head < waiting.length) {
@@ -227,6 +238,6 @@ function next(channel: Channel): Delivery | undefined {
   return undefined;
 }
 
-function waits(channel: Channel): boolean {
-  return channel.lanes.some((lane, at) => (channel.heads[at] as number) < lane.length);
+function waits(channel: Channel, lanes: number): boolean {
+  return channel.lanes.some((lane, at) => at < lanes && (channel.heads[at] as number) < lane.length);
 }

@@ -10,6 +10,8 @@ import type { Sound, SoundTarget } from "./sound.ts";
 /** One message while its devices are being reached, in memory; the ledger follows it. */
 export interface LiveBroadcast extends DeliveryOwner {
   readonly sound: Sound | null;
+  /** Where phones join it; null without a group. */
+  readonly group: SoundTarget | null;
   readonly priority: number;
   readonly deliveries: ReadonlySet<Delivery>;
   /** Takes deliveries as they are read; those that have ended are left out by the reader. */
@@ -53,6 +55,7 @@ export function createLiveBroadcast(needs: LiveNeeds): LiveBroadcast {
     rank: needs.rank,
     soundsAt: needs.soundsAt,
     sound,
+    group: needs.targets.group,
     get closed() {
       return state.closed;
     },

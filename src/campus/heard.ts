@@ -67,11 +67,16 @@ export function newHeardCache(): HeardCache {
   return { alignments: new Map(), hashes: new Map() };
 }
 
-/** How many packets of its newest stream a listener received, and how many it missed between them. */
-export function countHeard(listening: Listening, loss: Loss): { packets: number; lost: number } {
+/** How many packets of its newest stream a listener received since when, and how many it missed between them. */
+export function countHeard(
+  listening: Listening,
+  loss: Loss,
+): Pick<Heard, "packets" | "lost" | "ssrc" | "firstPacketAt"> {
   const interval = findInterval(listening, loss);
-  if (!interval) return { packets: 0, lost: 0 };
-  return { packets: interval.received.length, lost: span(interval) - interval.received.length };
+  if (!interval) return { packets: 0, lost: 0, ssrc: null, firstPacketAt: null };
+  const { received, stream } = interval;
+  const firstPacketAt = stream.arrivedAt[received[0] ?? -1] ?? null;
+  return { packets: received.length, lost: span(interval) - received.length, ssrc: stream.ssrc, firstPacketAt };
 }
 
 /** Everything about a stay; the newest stream that was heard in it counts. */

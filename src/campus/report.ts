@@ -33,6 +33,8 @@ export interface EarlierStream {
   leftAt: number | null;
   packets: number;
   lost: number;
+  ssrc: number | null;
+  firstPacketAt: number | null;
 }
 
 /** What the loudspeaker of one zone heard. */

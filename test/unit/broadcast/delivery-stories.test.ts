@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AudioCodec } from "../../../src/plugin-api/index.ts";
+import notifications from "../../../src/resources/broadcasts/notifications.ts";
 import devices from "../../../src/resources/devices/devices.ts";
 import { type AirFixture, type DeviceManners, openAir, sounding } from "./air-fixture.ts";
 import { type BroadcastFixture, openBroadcasts } from "./broadcast-fixture.ts";
@@ -296,6 +297,31 @@ describe("two messages", () => {
     await air.untilSettled(high);
     await air.untilSettled(low);
     expect(air.ledger(high)).toEqual({ ...all(PHONES, "playing"), ...all(ZONES, "sent") });
+  });
+
+  it("lets phones hear an emergency where they listen already, unless somebody does who is not meant", async () => {
+    const low = await play({ deviceGroupIds: [phonesOnly] }, 8_000);
+    await fixture.clock.advance(2_500);
+    const groupOf = (id: string) => fixture.store.get(notifications, id)?.audioGroup;
+    const sentTo = (group: string | null | undefined, id: string) =>
+      air.streamer.streams.filter(({ spec }) => spec.group === group && spec.streamId.startsWith(id));
+    const one = fixture.store.all<{ id: string }>("SELECT id FROM devices WHERE device_identifier = ?", ONE);
+    const few = await play(
+      { priority: "critical", deviceGroupIds: [], additionalDeviceIds: one.map(({ id }) => id) },
+      2_000,
+    );
+    await fixture.clock.advance(1_000);
+    expect(sentTo(groupOf(low), few)).toEqual([]);
+    const high = await play({ priority: "critical" }, 2_000);
+    await fixture.clock.advance(1_000);
+    const [taken, ...more] = sentTo(groupOf(low), high);
+    const [own] = sentTo(groupOf(high), high);
+    expect(more).toEqual([]);
+    expect(taken?.t0Ms).toBe(own?.t0Ms);
+    expect(taken?.spec.ssrc).toBe(own?.spec.ssrc);
+    expect(sentTo(groupOf(low), low).map(({ ended }) => ended)).toEqual(["stopped"]);
+    await air.untilSettled(high);
+    await air.untilSettled(low);
   });
 
   it("leaves zones to a less urgent sound when it has only text", async () => {

@@ -136,7 +136,7 @@ describe("what a listener heard", () => {
       streams: [streamOf(range(0, 10)), second],
       discarded: 0,
     };
-    expect(countHeard({ source, joinedAt: 0, leftAt: null }, NO_LOSS)).toEqual({ packets: 5, lost: 0 });
+    expect(countHeard({ source, joinedAt: 0, leftAt: null }, NO_LOSS)).toMatchObject({ packets: 5, lost: 0 });
   });
 
   it("lacks what the seed takes away, differently for every listener, the same every time", () => {

@@ -1,0 +1,92 @@
+import type { SqlValue } from "../store/store.ts";
+import type { Collection, ColumnKind, KeyPart, Range } from "./work.ts";
+
+/** A record of a collection, by its columns. */
+export type Rec = Readonly<Record<string, unknown>>;
+
+/** The statements of a collection; each is written out once, so that the store finds it prepared. */
+export interface Texts {
+  columns: readonly (readonly [name: string, kind: ColumnKind])[];
+  /** Columns that hold JSON. */
+  json: readonly string[];
+  get: string;
+  put: string;
+  drop: string;
+  scan(range: Range): string;
+}
+
+/** Names of columns, in SQL. */
+export function quoted(columns: readonly string[]): string {
+  return columns.map((column) => `"${column}"`).join(", ");
+}
+
+/** One name for a record of any collection. */
+export function nameOf({ name }: Collection<never>, key: readonly KeyPart[]): string {
+  return `${name}\u0000${key.length === 1 ? key[0] : key.join("\u0000")}`;
+}
+
+/** A record with all its columns and no more, as it will be read. */
+export function inColumns({ columns }: Texts, record: Rec): Rec {
+  const full: Record<string, unknown> = {};
+  for (const [column] of columns) full[column] = record[column] ?? null;
+  return full;
+}
+
+/** The values of a record, in the order of its columns. */
+export function encoded({ columns }: Texts, record: Rec): SqlValue[] {
+  return columns.map(([column, kind]) => {
+    const value = record[column] ?? null;
+    return kind === "json" && value !== null ? JSON.stringify(value) : (value as SqlValue);
+  });
+}
+
+/** What was just read, and is nobody else's. */
+export function decoded(json: readonly string[], found: Rec): Rec {
+  for (const column of json) {
+    const text = found[column];
+    if (text !== null) (found as Record<string, unknown>)[column] = JSON.parse(text as string);
+  }
+  return found;
+}
+
+/** Makes a collection's statements at their first use. */
+export function createTexts(): (of: Collection<never>) => Texts {
+  const made = new Map<string, Texts>();
+  return (of) => {
+    const found = made.get(of.name) ?? textsOf(of);
+    made.set(of.name, found);
+    return found;
+  };
+}
+
+function textsOf(of: Collection<never>): Texts {
+  const columns = Object.entries(of.columns as Record<string, ColumnKind>);
+  const names = columns.map(([name]) => name);
+  const isKey = of.key.map((column) => `"${column}" = ?`).join(" AND ");
+  const scans = new Map<string, string>();
+  return {
+    columns,
+    json: columns.flatMap(([name, kind]) => (kind === "json" ? [name] : [])),
+    get: `SELECT * FROM ${of.name} WHERE ${isKey}`,
+    put: `INSERT OR REPLACE INTO ${of.name} (${quoted(names)}) VALUES (${names.map(() => "?").join(", ")})`,
+    drop: `DELETE FROM ${of.name} WHERE ${isKey}`,
+    scan(range) {
+      const { by = "", where = [], after, upTo, newestFirst = false } = range;
+      const shape = `${by}/${where.length}/${after !== undefined}/${upTo !== undefined}/${newestFirst}`;
+      const text = scans.get(shape) ?? scanText(of, range);
+      scans.set(shape, text);
+      return text;
+    },
+  };
+}
+
+function scanText(of: Collection<never>, { by, where = [], after, upTo, newestFirst }: Range): string {
+  const order: readonly string[] = by ? (of.indexes[by] as readonly string[]) : of.key;
+  const next = `"${order[where.length]}"`;
+  const conditions = where.map((_, at) => `"${order[at]}" = ?`);
+  if (after !== undefined) conditions.push(`${next} > ?`);
+  if (upTo !== undefined) conditions.push(`${next} <= ?`);
+  const condition = conditions.length > 0 ? ` WHERE ${conditions.join(" AND ")}` : "";
+  const columns = [...new Set([...order, ...of.key])].map((column) => `"${column}"${newestFirst ? " DESC" : ""}`);
+  return `SELECT * FROM ${of.name}${condition} ORDER BY ${columns.join(", ")} LIMIT ?`;
+}
