@@ -9,6 +9,7 @@ import { createOutgoing } from "./outgoing.ts";
 import { newPhone, type Phone, phoneDevice } from "./phone.ts";
 import { startPhoneServer } from "./phone-server.ts";
 import { type CampusReport, makeReport } from "./report.ts";
+import { openServices } from "./services/services.ts";
 import { Sources } from "./sources.ts";
 import type { CampusState } from "./state.ts";
 import { openZones, zoneDevice } from "./zone.ts";
@@ -21,6 +22,8 @@ export interface Campus {
   control: string;
   /** Every phone and zone, ready to be POSTed to the API; phones first. */
   devices: Device[];
+  /** What an appliance must know of each service, by its name; empty when none were asked for. */
+  services: Record<string, Record<string, string>>;
   report(): CampusReport;
   /** Closes every socket; the records stay readable. */
   stop(): Promise<void>;
@@ -61,12 +64,20 @@ async function open(options: CampusOptions, clock: Clock, closers: (() => unknow
   );
   const zones = await openZones(options.zones, control.port, sources, at);
   const phones = makePhones(options);
+  const services = options.services ? await openServices({ at, sources }) : null;
+  if (services) closers.push(services.stop);
   const { authUrl } = options;
-  state = { options, clock, signal: ending.signal, at, sources, outgoing, phones, zones, authUrl, programme: null };
+  const parts = { sources, outgoing, phones, zones, services };
+  state = { options, clock, signal: ending.signal, at, ...parts, authUrl, programme: null };
   const server = await startPhoneServer(state);
   closers.push(server.stop);
   devices.push(...phones.map((phone) => phoneDevice(phone, server.port, authUrl)), ...zones.map(zoneDevice));
-  return { control: `http://127.0.0.1:${control.port}`, devices, report: () => makeReport(known()) };
+  return {
+    control: `http://127.0.0.1:${control.port}`,
+    devices,
+    services: services?.facts() ?? {},
+    report: () => makeReport(known()),
+  };
 }
 
 /** Wall time in ms, to the microsecond, that follows the monotonic clock from now on. */

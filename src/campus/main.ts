@@ -11,7 +11,7 @@ async function run(argv: string[]): Promise<void> {
   const options = readOptions(argv);
   if (options === "help") return void process.stdout.write(USAGE);
   const campus = await startCampus(options, systemClock);
-  const { control, devices } = campus;
+  const { control, devices, services } = campus;
   let stopping = false;
   const stop = async (): Promise<void> => {
     if (stopping) return;
@@ -22,7 +22,7 @@ async function run(argv: string[]): Promise<void> {
   };
   process.on("SIGTERM", () => void stop());
   process.on("SIGINT", () => void stop());
-  process.stdout.write(`${JSON.stringify({ event: "ready", control, devices })}\n`);
+  process.stdout.write(`${JSON.stringify({ event: "ready", control, devices, services })}\n`);
 }
 
 run(process.argv.slice(2)).catch((error: unknown) => {

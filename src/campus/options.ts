@@ -18,12 +18,14 @@ export interface CampusOptions {
   authUrl: string | null;
   /** Share of packets, 0 to 1, that each listener loses. */
   loss: number;
+  /** Whether there are mail, text messages, chat, alert feeds and a SIP speaker, too. */
+  services: boolean;
 }
 
 /** The words of `--help`. */
 export const USAGE = `Usage: main.js [--phones N] [--zones N] [--offline K] [--mute K] [--no-rtp K]
                [--latency fixed:MS|uniform:A:B|lognormal:MEDIAN:MIN:MAX]
-               [--seed S] [--auth-url URL] [--loss P]
+               [--seed S] [--auth-url URL] [--loss P] [--services]
 Example: main.js --phones 50 --zones 10 --offline 3 --latency uniform:20:200
 `;
 
@@ -44,6 +46,7 @@ export function readOptions(argv: string[]): CampusOptions | "help" {
     seed: count("seed", given.seed, 0x7fff_ffff),
     authUrl: given["auth-url"] === undefined ? null : checkHttpUrl("auth-url", given["auth-url"]),
     loss: share("loss", given.loss),
+    services: given.services ?? false,
   };
   if (options.offline + options.mute + options.noRtp > options.phones) {
     throw invalidValue("phones", "There must be as many as offline, mute and no-rtp together.");
@@ -66,6 +69,7 @@ function parse(argv: string[]) {
         seed: text,
         "auth-url": text,
         loss: text,
+        services: { type: "boolean" },
         help: { type: "boolean" },
       },
     }).values;

@@ -8,6 +8,7 @@ import {
   newHeardCache,
 } from "./heard.ts";
 import type { Phone, ShownPage } from "./phone.ts";
+import type { Reception } from "./services/service.ts";
 import { type CampusState, lossOf } from "./state.ts";
 
 /** What one phone saw and heard; times in ms of the campus's clock, null for what never happened. */
@@ -67,6 +68,8 @@ export interface CampusReport {
   summary: ReportSummary;
   phones: PhoneReport[];
   zones: ZoneReport[];
+  /** What came by mail, text message and the other services. */
+  receptions: Reception[];
 }
 
 /** Works out the whole report from the records as they are now. */
@@ -82,7 +85,7 @@ export function makeReport(campus: CampusState): CampusReport {
     const loss = lossOf(campus, campus.phones.length + index);
     return { deviceIdentifier: zone.name, ...describeHeard(zone.listening, loss, campus.programme, cache) };
   });
-  return { summary: summarise(campus, phones, zones), phones, zones };
+  return { summary: summarise(campus, phones, zones), phones, zones, receptions: campus.services?.receptions() ?? [] };
 }
 
 function describeEarlier(stay: Listening, loss: Loss): EarlierStream {

@@ -6,6 +6,7 @@ import type { CampusOptions } from "./options.ts";
 import type { Outgoing } from "./outgoing.ts";
 import type { Phone } from "./phone.ts";
 import type { Programme } from "./programme.ts";
+import type { Services } from "./services/services.ts";
 import type { Sources } from "./sources.ts";
 import type { Zone } from "./zone.ts";
 
@@ -23,6 +24,8 @@ export interface CampusState {
   readonly outgoing: Outgoing;
   readonly phones: readonly Phone[];
   readonly zones: readonly Zone[];
+  /** Null when none were asked for. */
+  readonly services: Services | null;
   authUrl: string | null;
   programme: Programme | null;
 }

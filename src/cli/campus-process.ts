@@ -10,6 +10,8 @@ export interface CampusReady {
   /** Base URL of its remote control. */
   control: string;
   devices: CampusDevice[];
+  /** What an appliance must know of each service, by its name; empty without `--services`. */
+  services: Record<string, Record<string, string>>;
 }
 
 /** A campus in a process of its own. */

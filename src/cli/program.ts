@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { ownVersion } from "../app/version.ts";
+import { addAgent } from "./agent.ts";
 import { addAudit } from "./audit.ts";
 import { addBackup } from "./backup.ts";
 import { addBells } from "./bells/bells.ts";
@@ -50,6 +51,7 @@ const COMMANDS: readonly AddCommand[] = [
   addBells,
   addClusters,
   addPlugin,
+  addAgent,
   addCampus,
 ];
 

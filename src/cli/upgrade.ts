@@ -1,11 +1,11 @@
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import type { Command } from "commander";
 import { giveOrder } from "../app/offline.ts";
 import { isBeyondOwn, restoreBackup } from "../app/restore.ts";
-import { type Service, upgrade } from "../app/upgrade.ts";
+import { type Service, upgrade, upgradeAsOrdered } from "../app/upgrade.ts";
 import { systemClock } from "../base/clock.ts";
 import { CallerError, UpstreamError } from "../base/errors.ts";
 import { packUpgrade } from "../operations/upgrade-bundle.ts";
@@ -21,6 +21,7 @@ interface UpgradeArguments {
   root: string;
   config?: string;
   unit: string;
+  ordered?: true;
   json?: true;
 }
 
@@ -33,30 +34,46 @@ export function addUpgrade(program: Command, terminal: Terminal, finish: (exitCo
     .description(
       "Install a signed version beside the running one, switch over, and go back by itself if it is not well.",
     )
-    .argument("<file>", "upgrade, signed by one of trust.upgrades of the settings")
+    .argument("[file]", "upgrade, signed by one of trust.upgrades of the settings")
     .requiredOption("--data <dir>", "the appliance's data")
     .option("--root <dir>", "folder with versions/ and the link current", "/opt/carillon-versions")
     .option("--config <file>", "settings file (YAML)")
     .option("--unit <name>", "systemd service of the daemon", "carillon")
+    .option("--ordered", "the one that was ordered through the API or the cloud, if there is one, instead of a file")
     .option("--json", "print one line of JSON")
     .addHelpText(
       "after",
       "\nExample:\n  carillon upgrade carillon-0.2.0.tgz --data /var/lib/carillon --config /etc/carillon/carillon.yaml\n\n" +
         "The service runs from <root>/current. A backup is taken first; a version that is not well within a minute, and\n" +
         "for ten seconds, makes way for the old one, which gets the data of the backup if the new one has changed them.\n" +
-        "Exit code 1 then.",
+        "Exit code 1 then. carillon-upgrade.path of systemd/ runs it with --ordered once somebody orders an upgrade.",
     )
-    .action(async (file: string, { data, root, config, unit, json }: UpgradeArguments) => {
+    .action(async (file: string | undefined, { data, root, config, unit, ordered, json }: UpgradeArguments) => {
+      if ((file === undefined) === (ordered === undefined))
+        throw new CallerError("required-value", "Name the upgrade's file, or --ordered.");
       const settings = await readSettings(terminal, config);
       if (typeof settings === "number") return finish(settings);
       // The daemon must be able to read what root unpacks.
       process.umask(0o022);
       const keys = settings.trust.upgrades;
       const service = serviceOf(data, unit);
-      const options = { file, root, keys, service, clock: systemClock, say: terminal.err };
-      const done = await upgrade(options);
+      const options = { root, keys, service, clock: systemClock, say: terminal.err };
+      const done = file === undefined ? await upgradeAsOrdered(data, options) : await upgrade({ ...options, file });
+      if (done === null) return finish(EXIT.ok);
       terminal.out(json ? JSON.stringify(done) : `${done.rolledBack ? done.from : done.to} runs.`);
       finish(done.rolledBack ? EXIT.failure : EXIT.ok);
+    });
+  program
+    .command("upgrade-offer")
+    .description("Lay a signed version ready: at a cloud for all its appliances that are ordered to upgrade.")
+    .argument("<file>", "upgrade, signed by one of trust.upgrades of the settings; the daemon must be able to read it")
+    .requiredOption("--data <dir>", "data of the cloud, or of the appliance; its daemon runs")
+    .option("--json", "print one line of JSON")
+    .addHelpText("after", "\nExample:\n  carillon upgrade-offer carillon-0.2.0.tgz --data /var/lib/carillon")
+    .action(async (file: string, { data, json }: { data: string; json?: true }) => {
+      const offered = await giveOrder(data, "upgrade.offer", { file: resolve(file) }, systemClock);
+      terminal.out(json ? JSON.stringify(offered) : `${(offered as { version: string }).version} lies ready.`);
+      finish(EXIT.ok);
     });
   program
     .command("upgrade-pack")

@@ -44,6 +44,18 @@ describe("the demo", { timeout: 90_000 }, () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
+  it("reaches somebody by every channel, and proves it as far as each can", async () => {
+    const { folder, lines, told, ended } = startDemo(["--channels", "--once"]);
+    const [code] = await ended;
+    expect(code, told.join("\n")).toBe(0);
+    const { channels } = JSON.parse(lines.at(-1) as string) as { channels: Record<string, { ok: boolean }> };
+    expect(Object.entries(channels).filter(([, { ok }]) => !ok)).toEqual([]);
+    expect(Object.keys(channels)).toEqual(
+      expect.arrayContaining(["IP phones", "E-mail", "Text message", "SIP speaker"]),
+    );
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
   it("cleans up behind itself when nobody reads what it prints any more", async () => {
     const { child, folder, told, ended } = startDemo(["--once"]);
     await once(child.stderr, "data");

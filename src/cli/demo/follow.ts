@@ -8,22 +8,38 @@ export interface LedgerLine {
   deviceIdentifier: string;
   name: string;
   type: string;
+  /** Plugin that carries it. */
+  provider: string | null;
   level: DeliveryLevel;
   reason: string | null;
+  sentAt: string | null;
+  acceptedAt: string | null;
+  playingAt: string | null;
+  provenAt: string | null;
   endedAt: string | null;
 }
 
 const LOOK_EVERY_MS = 200;
 const LONGEST_MS = 60_000;
 
+/** How a ledger is followed. */
+export interface Following {
+  clock: Clock;
+  signal: AbortSignal;
+  /** Gets the counts by level whenever they change. */
+  onProgress(counts: string): void;
+  /** Whether nothing more is to be waited for at a line. */
+  isDone(line: LedgerLine): boolean;
+}
+
 /**
- * Looks at the ledger of a notification until nothing more is to be expected of any device, and gives its last state.
- * `onProgress` gets the counts by level whenever they change. Throws UpstreamError after a minute.
+ * Looks at the ledger of a notification until nothing more is to be waited for at any line, and gives its last state.
+ * Throws UpstreamError after a minute.
  */
 export async function followLedger(
   api: ApiClient,
   notificationId: string,
-  { clock, signal, onProgress }: { clock: Clock; signal: AbortSignal; onProgress: (counts: string) => void },
+  { clock, signal, onProgress, isDone }: Following,
 ): Promise<LedgerLine[]> {
   const until = clock.monotonicMs() + LONGEST_MS;
   let told = "";
@@ -32,10 +48,19 @@ export async function followLedger(
     const counts = describe(lines);
     if (counts !== told) onProgress(counts);
     told = counts;
-    if (lines.length > 0 && lines.every(({ endedAt }) => endedAt !== null)) return lines;
-    if (clock.monotonicMs() > until) throw new UpstreamError("upstream", `The broadcast did not end: ${counts}`);
+    if (lines.length > 0 && lines.every(isDone)) return lines;
+    if (clock.monotonicMs() > until)
+      throw new UpstreamError("upstream", `The broadcast did not end: ${waitedFor(lines, isDone)}`);
     await sleep(clock, LOOK_EVERY_MS, signal);
   }
+}
+
+/** The lines that something is still waited for at, in words. */
+function waitedFor(lines: readonly LedgerLine[], isDone: Following["isDone"]): string {
+  const open = lines
+    .filter((line) => !isDone(line))
+    .map(({ deviceIdentifier, level }) => `${deviceIdentifier} ${level}`);
+  return open.slice(0, 5).join(", ") || "no device yet";
 }
 
 function describe(lines: readonly LedgerLine[]): string {

@@ -1,4 +1,5 @@
 import { countBy, kindOf, type LedgerLine } from "./follow.ts";
+import { linesOf } from "./table.ts";
 
 /** What one device of the campus heard, by its own account. */
 interface Heard {
@@ -12,6 +13,8 @@ interface Heard {
 export interface CampusAccount {
   phones: Heard[];
   zones: Heard[];
+  /** What came by mail, text message and the campus's other services. */
+  receptions: { service: string; to: string; words: string; packets: number; at: number }[];
 }
 
 /** What the demo is made of, and so what is to be expected. */
@@ -78,13 +81,7 @@ export function tableOf(ledger: readonly LedgerLine[], account: CampusAccount, s
     return [line.name, line.deviceIdentifier, line.level, firstMs, verdict, line.reason ?? ""];
   });
   const all = [["Device", "Identifier", "Proven", "First packet", "Heard", "Reason"], ...rows];
-  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
-  return all.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join("  ")
-      .trimEnd(),
-  );
+  return linesOf(all);
 }
 
 function compare(a: string, b: string): number {

@@ -20,6 +20,7 @@ describe("options", () => {
       seed: 0,
       authUrl: null,
       loss: 0,
+      services: false,
     });
     expect(readOptions(["--help"])).toBe("help");
   });
@@ -36,6 +37,7 @@ describe("options", () => {
       seed: 7,
       authUrl: "http://a/b?c=d",
       loss: 0.5,
+      services: false,
     });
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { decodeWav, inspectWav } from "../../../src/audio/wav.ts";
+import { channelResults, channelTable } from "../../../src/cli/demo/channel-outcome.ts";
 import type { LedgerLine } from "../../../src/cli/demo/follow.ts";
 import { type CampusAccount, differences, figuresOf, tableOf } from "../../../src/cli/demo/outcome.ts";
 import { makeRecording } from "../../../src/cli/demo/recording.ts";
@@ -10,8 +11,13 @@ const line = (id: string, level: LedgerLine["level"], reason: string | null = nu
   deviceIdentifier: id,
   name: `Name of ${id}`,
   type: id.startsWith("zone") ? "speakers" : "phones",
+  provider: id.startsWith("zone") ? "multicast-zones" : "ip-phones",
   level,
   reason,
+  sentAt: new Date(SENT_AT + 50).toISOString(),
+  acceptedAt: null,
+  playingAt: level === "playing" ? new Date(SENT_AT + 900).toISOString() : null,
+  provenAt: null,
   endedAt: "2026-01-01T00:00:00.000Z",
 });
 
@@ -28,6 +34,7 @@ const LEDGER = [
   line("SEP1", "playing"),
 ];
 const ACCOUNT: CampusAccount = {
+  receptions: [],
   phones: [heard("SEP1", 400.4), heard("SEP2", null, null)],
   zones: [heard("zone:1", 401.6)],
 };
@@ -47,7 +54,7 @@ describe("the demo's outcome", () => {
   });
 
   it("names everything that is not as it should be", () => {
-    const account = { phones: [heard("SEP1", 400, false)], zones: [] };
+    const account = { phones: [heard("SEP1", 400, false)], zones: [], receptions: [] };
     const figures = figuresOf(LEDGER.slice(0, 2), account, SENT_AT, 1);
     expect(differences(figures, { phones: 2, offline: 0, zones: 1 })).toEqual([
       "devices: 2, not 3",
@@ -56,12 +63,12 @@ describe("the demo's outcome", () => {
       "listeners: 1, not 3",
       "exact listeners: 0, not 3",
     ]);
-    expect(figuresOf([], { phones: [], zones: [] }, SENT_AT, 1).firstPacketMsP99).toBeNull();
+    expect(figuresOf([], { phones: [], zones: [], receptions: [] }, SENT_AT, 1).firstPacketMsP99).toBeNull();
   });
 
   it("takes the 99th of 100 listeners", () => {
     const phones = Array.from({ length: 100 }, (_, index) => heard(`SEP${index}`, 100 - index));
-    expect(figuresOf([], { phones, zones: [] }, SENT_AT, 1).firstPacketMsP99).toBe(99);
+    expect(figuresOf([], { phones, zones: [], receptions: [] }, SENT_AT, 1).firstPacketMsP99).toBe(99);
   });
 
   it("shows phones before zones by their names, with the reason of what failed", () => {
@@ -72,6 +79,50 @@ describe("the demo's outcome", () => {
       ["Name of SEP2", "SEP2", "failed", "-", "-", "the phone cut the connection"],
       ["Name of zone:1", "zone:1", "sent", "402 ms", "exact"],
     ]);
+  });
+});
+
+describe("the outcome by channel", () => {
+  const mail = { service: "mail", to: "a@school.example", words: "Hello\nall", packets: 0, at: 1 };
+  const toMail = { ...line("a@school.example", "accepted"), provider: "email" };
+  const acceptedAt = new Date(SENT_AT + 120).toISOString();
+
+  it("is well where the far end got the message and as much is proven as can be", () => {
+    const results = channelResults(
+      [...LEDGER, { ...toMail, acceptedAt }],
+      { ...ACCOUNT, receptions: [mail] },
+      "Hello",
+      SENT_AT,
+    );
+    expect(results.find(({ channel }) => channel === "E-mail")).toEqual({
+      channel: "E-mail",
+      sent: 1,
+      received: 1,
+      proven: "accepted",
+      ms: 120,
+      ok: true,
+    });
+    expect(results.find(({ channel }) => channel === "Multicast zones")).toMatchObject({
+      received: 1,
+      ms: 50,
+      ok: true,
+    });
+    expect(results.find(({ channel }) => channel === "IP phones")).toMatchObject({
+      proven: "failed",
+      ms: null,
+      ok: false,
+    });
+    expect(channelTable(results, LEDGER).at(-1)).toBe("Name of SEP2: the phone cut the connection");
+  });
+
+  it.each([
+    ["nothing was sent", [], [mail]],
+    ["the far end got nothing", [toMail], []],
+    ["something else came", [toMail], [{ ...mail, words: "Other" }]],
+    ["less is proven", [{ ...toMail, level: "sent" as const }], [mail]],
+  ])("is short where %s", (_, ledger, receptions) => {
+    const results = channelResults(ledger, { ...ACCOUNT, receptions }, "Hello", SENT_AT);
+    expect(results.find(({ channel }) => channel === "E-mail")?.ok).toBe(false);
   });
 });
 

@@ -1,0 +1,54 @@
+import { invalidValue } from "../../base/errors.ts";
+import type { Reception, Service, ServiceNeeds } from "./service.ts";
+
+const EVERY_MS = 200;
+
+/** Somebody who follows alert feeds; `POST /feeds` of the remote control names them, `{url}`. */
+export interface FeedReader extends Service {
+  follow(url: unknown): void;
+}
+
+/** Opens one that follows nothing yet. A feed is read five times a second, and its alerts where it links to them. */
+export function openFeedReader({ at }: ServiceNeeds): FeedReader {
+  const receptions: Reception[] = [];
+  const read = new Set<string>();
+  const timers: NodeJS.Timeout[] = [];
+  const stopping = new AbortController();
+
+  async function look(url: string): Promise<void> {
+    const feed = await get(url, stopping.signal);
+    for (const link of linksOf(feed, url)) {
+      if (read.has(link)) continue;
+      read.add(link);
+      receptions.push({ service: "feed", to: url, words: await get(link, stopping.signal), packets: 0, at: at() });
+    }
+  }
+  return {
+    facts: {},
+    receptions: () => receptions,
+    follow(url) {
+      if (typeof url !== "string" || !URL.canParse(url)) throw invalidValue("url", "Use an absolute URL.");
+      // What can't be read now is read the next time.
+      timers.push(setInterval(() => void look(url).catch(() => undefined), EVERY_MS));
+    },
+    async stop() {
+      stopping.abort();
+      for (const timer of timers) clearInterval(timer);
+    },
+  };
+}
+
+async function get(url: string, signal: AbortSignal): Promise<string> {
+  const answer = await fetch(url, { signal });
+  if (!answer.ok) throw new Error(`${url} answered ${answer.status}`);
+  return answer.text();
+}
+
+/** Where the entries of an Atom feed lead. @source RFC 4287 §4.2.7 */
+function linksOf(feed: string, base: string): string[] {
+  const entries = feed.split("<entry>").slice(1);
+  return entries.flatMap((entry) => {
+    const href = /<link\b[^>]*\bhref="([^"]+)"/.exec(entry)?.[1];
+    return href === undefined ? [] : [new URL(href.replaceAll("&amp;", "&"), base).href];
+  });
+}

@@ -1,0 +1,27 @@
+import type { CampusState } from "../state.ts";
+
+/** What the far end of a channel got: one message, to one address. */
+export interface Reception {
+  /** `mail`, `sms`, `chat` … */
+  service: string;
+  /** Address within the channel. */
+  to: string;
+  /** What a person there would read; of sound, nothing. */
+  words: string;
+  /** Packets of sound; 0 for words alone. */
+  packets: number;
+  /** Ms of the campus's clock; of sound, its first packet. */
+  at: number;
+}
+
+/** The far end of a channel: a server or a device that speaks the channel's own protocol on 127.0.0.1. */
+export interface Service {
+  /** What an appliance must know to reach it: host, port, address …, all as text. */
+  readonly facts: Record<string, string>;
+  /** What came so far, oldest first. */
+  receptions(): Reception[];
+  stop(): Promise<void>;
+}
+
+/** What a service may use of its campus. */
+export type ServiceNeeds = Pick<CampusState, "at" | "sources">;

@@ -1,0 +1,37 @@
+import { openChatServer } from "./chat-server.ts";
+import { type FeedReader, openFeedReader } from "./feed-reader.ts";
+import { openMailServer } from "./mail-server.ts";
+import { openMessageCentre } from "./message-centre.ts";
+import type { Reception, Service, ServiceNeeds } from "./service.ts";
+import { openSipSpeaker } from "./sip-speaker.ts";
+
+/** The far ends of all channels beside phones and zones. */
+export interface Services {
+  /** What an appliance must know of each, by service. */
+  facts(): Record<string, Record<string, string>>;
+  receptions(): Reception[];
+  follow: FeedReader["follow"];
+  stop(): Promise<void>;
+}
+
+/** Opens all of them; rejects, with everything closed again, when one can't be opened. */
+export async function openServices(needs: ServiceNeeds): Promise<Services> {
+  const feed = openFeedReader(needs);
+  const all: Record<string, Service> = { feed };
+  const stop = async (): Promise<void> => void (await Promise.all(Object.values(all).map((service) => service.stop())));
+  try {
+    all.mail = await openMailServer(needs);
+    all.sms = await openMessageCentre(needs);
+    all.chat = await openChatServer(needs);
+    all.sip = await openSipSpeaker(needs);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    facts: () => Object.fromEntries(Object.entries(all).map(([name, { facts }]) => [name, facts])),
+    receptions: () => Object.values(all).flatMap((service) => service.receptions()),
+    follow: feed.follow,
+    stop,
+  };
+}

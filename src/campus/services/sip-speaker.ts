@@ -1,0 +1,138 @@
+import { createSocket, type Socket } from "node:dgram";
+import { once } from "node:events";
+import type { Source, Sources } from "../sources.ts";
+import type { Reception, Service, ServiceNeeds } from "./service.ts";
+
+const REPORT_EVERY_MS = 1_000;
+const HOST = "127.0.0.1";
+
+/** A call that was taken: who called, and where the sound comes in. */
+interface Call {
+  id: string;
+  from: string;
+  source: Source;
+  control: Socket;
+  /** Where reports go: the port after the caller's own for sound. @source RFC 3550 §11 */
+  reportTo: number;
+  ticking: NodeJS.Timeout;
+}
+
+/** A SIP speaker that answers every call by itself, listens, and reports each second what it gets. @source RFC 3261, RFC 3550 */
+export async function openSipSpeaker({ sources }: ServiceNeeds): Promise<Service> {
+  const socket = createSocket("udp4").bind(0, HOST);
+  await once(socket, "listening");
+  const { port } = socket.address();
+  const calls = new Map<string, Promise<Call>>();
+  const heard: Call[] = [];
+
+  const take = async (id: string, request: string): Promise<Call> => {
+    const known = calls.get(id);
+    if (known !== undefined) return known;
+    const opening = openCall(id, request, sources);
+    calls.set(id, opening);
+    const call = await opening;
+    heard.push(call);
+    return call;
+  };
+  const end = async (id: string): Promise<void> => {
+    const call = await calls.get(id);
+    if (!call) return;
+    calls.delete(id);
+    clearInterval(call.ticking);
+    call.control.close();
+    sources.close(call.source);
+  };
+  socket.on("message", async (bytes, remote) => {
+    const request = bytes.toString("utf8");
+    const [method = ""] = request.split(" ", 1);
+    if (method === "ACK" || method.startsWith("SIP/")) return;
+    const id = header(request, "Call-ID");
+    const body = method === "INVITE" ? sessionOf((await take(id, request)).source.port) : "";
+    socket.send(answerTo(request, port, body), remote.port, remote.address);
+    if (method === "BYE" || method === "CANCEL") await end(id);
+  });
+  return {
+    facts: { uri: `sip:gym@${HOST}:${port}` },
+    receptions: () => heard.flatMap(receptionOf),
+    async stop() {
+      await Promise.all([...calls.keys()].map(end));
+      socket.close();
+    },
+  };
+}
+
+async function openCall(id: string, request: string, sources: Sources): Promise<Call> {
+  const [sound, control] = await portPair();
+  const source = await sources.unicast(HOST, sound, "0.0.0.0");
+  const [, offered = "0"] = /^m=audio (\d+)/m.exec(request) ?? [];
+  const reportTo = Number(offered) + 1;
+  const ticking = setInterval(() => {
+    const report = reportOn(source);
+    if (report) control.send(report, reportTo, HOST);
+  }, REPORT_EVERY_MS);
+  return { id, from: header(request, "From"), source, control, reportTo, ticking };
+}
+
+/** An even port that is free, and a socket on the odd one after it. */
+async function portPair(): Promise<[sound: number, control: Socket]> {
+  for (;;) {
+    const probe = createSocket("udp4").bind(0, HOST);
+    await once(probe, "listening");
+    const { port } = probe.address();
+    probe.close();
+    if (port % 2 === 1) continue;
+    const control = createSocket("udp4").bind(port + 1, HOST);
+    const failed = await Promise.race([
+      once(control, "listening").then(() => false),
+      once(control, "error").then(() => true),
+    ]);
+    if (!failed) return [port, control];
+  }
+}
+
+/** A receiver report on the newest stream; null before any. @source RFC 3550 §6.4.2 */
+function reportOn({ streams }: Source): Buffer | null {
+  const stream = streams.at(-1);
+  if (!stream) return null;
+  const report = Buffer.alloc(32);
+  report.writeUInt8(0x81, 0);
+  report.writeUInt8(201, 1);
+  report.writeUInt16BE(7, 2);
+  report.writeUInt32BE(1, 4);
+  report.writeUInt32BE(stream.ssrc, 8);
+  report.writeUInt32BE(stream.firstSequence + stream.slots - 1, 16);
+  return report;
+}
+
+function receptionOf({ from, source }: Call): Reception[] {
+  const stream = source.streams.at(-1);
+  const at = stream?.arrivedAt[0];
+  if (!stream || at === undefined) return [];
+  return [{ service: "sip", to: from, words: "", packets: stream.slots, at }];
+}
+
+function header(message: string, name: string): string {
+  return new RegExp(`^${name}: (.*?)\r?$`, "im").exec(message)?.[1] ?? "";
+}
+
+function answerTo(request: string, port: number, body: string): string {
+  const to = header(request, "To");
+  const vias = [...request.matchAll(/^Via: (.*?)\r?$/gim)].map(([, via]) => `Via: ${via}`);
+  return [
+    "SIP/2.0 200 OK",
+    ...vias,
+    ...["From", "Call-ID", "CSeq"].map((name) => `${name}: ${header(request, name)}`),
+    `To: ${to.includes(";tag=") ? to : `${to};tag=gym`}`,
+    `Contact: <sip:gym@${HOST}:${port}>`,
+    ...(body === "" ? [] : ["Content-Type: application/sdp"]),
+    `Content-Length: ${body.length}`,
+    "",
+    body,
+  ].join("\r\n");
+}
+
+/** µ-law and nothing else. @source RFC 4566 */
+function sessionOf(port: number): string {
+  const lines = ["v=0", `o=- 1 1 IN IP4 ${HOST}`, "s=-", `c=IN IP4 ${HOST}`, "t=0 0", `m=audio ${port} RTP/AVP 0`];
+  return `${lines.join("\r\n")}\r\n`;
+}

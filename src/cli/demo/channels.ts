@@ -1,0 +1,84 @@
+import type { DeliveryLevel } from "../../resources/broadcasts/delivery-levels.ts";
+
+/** What an appliance must know of a service of the campus: host, port, address …, all as text. */
+export type ServiceFacts = Record<string, string>;
+
+/** Where the message of a channel goes: to a person, to a device of the appliance, or to a group of another system. */
+export type ChannelTarget =
+  | { kind: "person"; type: string }
+  | { kind: "device" }
+  | { kind: "group"; type: string; properties: Record<string, unknown> };
+
+/** One way to reach somebody, as the demo tries it. */
+export interface Channel {
+  name: string;
+  /** Plugin that serves it. */
+  plugin: string;
+  /** Service of the campus that is its far end; phones and zones are the campus itself. */
+  service: string;
+  target: ChannelTarget;
+  /** Address within the channel, which the ledger shows. */
+  address(facts: ServiceFacts): string;
+  /** Attributes of a device. */
+  attributes?(facts: ServiceFacts): Record<string, string>;
+  /** Configuration of the plugin. */
+  config(facts: ServiceFacts): Record<string, unknown>;
+  /** As far as the channel can prove a delivery. */
+  proves: DeliveryLevel;
+}
+
+/** Every channel that has a far end in the campus; phones and multicast zones come from the campus's own list of devices. */
+export const CHANNELS: readonly Channel[] = [
+  {
+    name: "E-mail",
+    plugin: "email",
+    service: "mail",
+    target: { kind: "person", type: "email" },
+    address: () => "amara.okafor@school.example",
+    config: ({ host, port }) => ({ host, port: Number(port), security: "none", from: "bells@school.example" }),
+    proves: "accepted",
+  },
+  {
+    name: "Text message",
+    plugin: "sms",
+    service: "sms",
+    target: { kind: "person", type: "SMS" },
+    address: () => "+15550100",
+    config: ({ host, port, systemId, password }) => ({
+      host,
+      port: Number(port),
+      systemId,
+      password,
+      sender: "+15550199",
+    }),
+    proves: "accepted",
+  },
+  {
+    name: "Chat channel",
+    plugin: "chat",
+    service: "chat",
+    target: { kind: "group", type: "msteams-channel", properties: { channel: "Front office" } },
+    address: () => "Front office",
+    config: ({ url }) => ({ webhooks: `Front office=${url}` }),
+    proves: "accepted",
+  },
+  {
+    name: "Alert feed",
+    plugin: "cap-out",
+    service: "feed",
+    target: { kind: "group", type: "outbound-cap", properties: { area: "School grounds" } },
+    address: () => "Town",
+    config: () => ({ sender: "alerts@school.example", access: "public" }),
+    proves: "sent",
+  },
+  {
+    name: "SIP speaker",
+    plugin: "sip",
+    service: "sip",
+    target: { kind: "device" },
+    address: () => "sip:gym",
+    attributes: ({ uri = "" }) => ({ SipUri: uri }),
+    config: () => ({ port: 0, address: "127.0.0.1" }),
+    proves: "playing",
+  },
+];
