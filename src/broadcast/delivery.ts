@@ -1,4 +1,4 @@
-import type { DeliveryItem } from "../plugin-api/index.ts";
+import type { DeliveryItem, OutcomeDetails } from "../plugin-api/index.ts";
 import type { DeliveryLevel } from "../resources/broadcasts/delivery-levels.ts";
 import type { Outcome } from "./providers.ts";
 
@@ -50,6 +50,9 @@ export type DeliveryPlace = "queued" | "held" | "out" | "rests" | "followed" | "
  */
 export type Hearing = "group" | "own" | "call" | "talk" | "nothing";
 
+/** What a device says of itself: when its sound began, and how often it was asked again. */
+export type DeviceWords = Pick<OutcomeDetails, "started" | "askedAgain">;
+
 /** A row of the ledger while its broadcast is on air; rows are written from it. Times are epoch ms. */
 export interface Delivery {
   readonly pk: number;
@@ -87,6 +90,8 @@ export interface Delivery {
   asked: boolean;
   /** The start of the sound need not wait for it: it has joined, or failed once. */
   joined: "no" | "joined" | "failed";
+  /** What the device has said since the row was last written, beyond its level. */
+  said?: DeviceWords | undefined;
   /** What there was of the device since the row was last written; `packets`: a zone got them, and can't answer. */
   deviceShowed: "life" | "packets" | "silence" | null;
 }

@@ -3,6 +3,7 @@ import type { Log } from "../base/log.ts";
 import type { Store, Transaction } from "../store/store.ts";
 import type { Counted, Delivery } from "./delivery.ts";
 import { APPLIANCES } from "./providers.ts";
+import { writeSaid } from "./device-starts.ts";
 import { countSending } from "./sendings.ts";
 import { laneOf } from "./stage.ts";
 
@@ -83,7 +84,11 @@ export function createLedger(needs: LedgerNeeds): Ledger {
       throw error;
     }
     for (const [delivery, known] of counted) delivery.counted = known;
-    for (const delivery of batch) if (!touched.has(delivery)) delivery.deviceShowed = null;
+    for (const delivery of batch) {
+      if (touched.has(delivery)) continue;
+      delivery.deviceShowed = null;
+      delivery.said = undefined;
+    }
   };
 
   return {
@@ -130,6 +135,7 @@ function writeRows(tx: Transaction, batch: readonly Delivery[], now: number, cou
       delivery.pk,
     );
     writeDevice(tx, delivery, now);
+    if (delivery.said) writeSaid(tx, delivery.pk, delivery.said);
     if (delivery.sending) counted.set(delivery, countSending(tx, delivery));
     notifications.add(delivery.owner.id);
   }

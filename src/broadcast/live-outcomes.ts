@@ -59,6 +59,7 @@ function proven(
     }
     live.ledger.touch(delivery);
   }
+  noteSaid(live, delivery, details);
   if (isLast) endDelivery(live, delivery, null, details.reason ?? null, at);
   if (isLast || level === "sent") return;
   // Whoever is called hears it to the end, or answers.
@@ -69,7 +70,14 @@ function proven(
   countState(live, delivery, "joined");
   // What answers only after the sound has to be silenced.
   if (isListening(delivery) && soundWasOver && !wasReached) tellStop(live, [delivery], "ended");
-  // What shows text only has nothing more to prove, and after the sound this was the channel's last word.
   if (details.more && !live.closed) return;
+  // What shows text only has nothing more to prove, and after the sound this was the channel's last word.
   if (!delivery.audible || (isListening(delivery) && soundWasOver)) endDelivery(live, delivery, null, null, at);
+}
+
+function noteSaid(live: LiveState, delivery: Delivery, { started, askedAgain, reason }: Outcome["details"]): void {
+  if (started === undefined && askedAgain === undefined) return;
+  delivery.said = { ...delivery.said, ...(started && { started }), ...(askedAgain !== undefined && { askedAgain }) };
+  if (askedAgain !== undefined && reason !== undefined) delivery.reason = reason;
+  live.ledger.touch(delivery);
 }

@@ -81,6 +81,14 @@ const TRACKS: RoomTable = {
   CREATE INDEX IF NOT EXISTS broadcast_tracks__user ON broadcast_tracks(user)`,
 };
 
+/** What devices said of their own beginning (epoch ms) and how often they were asked again, by delivery. */
+const STARTS: RoomTable = {
+  name: "broadcast_starts",
+  sql: `CREATE TABLE IF NOT EXISTS broadcast_starts (
+    notification INTEGER NOT NULL, delivery INTEGER NOT NULL, model TEXT, started_at REAL,
+    asked_again INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (notification, delivery)) STRICT, WITHOUT ROWID`,
+};
+
 /** The last test broadcast that was stored. */
 const CANARY: RoomTable = {
   name: "broadcast_canary",
@@ -97,6 +105,7 @@ export const KEPT_OF_NOTIFICATIONS: readonly RoomTable[] = [
   DUE,
   TRACKED,
   TRACKS,
+  STARTS,
 ];
 
 /** The room's own tables, to be handed to the store. */

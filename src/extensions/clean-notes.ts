@@ -1,6 +1,7 @@
 import type { Redact } from "./redaction.ts";
 import type { OutcomeNote } from "./wire.ts";
 
+const LONGEST_MODEL = 60;
 const LONGEST_REASON = 500;
 const LEVELS = new Set(["sent", "accepted", "playing", "heard", "confirmed", "failed", "skipped", "expired"]);
 
@@ -8,15 +9,26 @@ const LEVELS = new Set(["sent", "accepted", "playing", "heard", "confirmed", "fa
 export function cleanNotes(notes: readonly OutcomeNote[], redact: Redact): OutcomeNote[] {
   return notes
     .filter(({ deliveryId, level }) => Number.isSafeInteger(deliveryId) && LEVELS.has(level))
-    .map(({ deliveryId, level, details: { reason, retryable, retryAfterMs, last, more, gone }, at }) => {
-      const details = {
-        ...(reason !== undefined && { reason: redact(String(reason)).slice(0, LONGEST_REASON) }),
-        ...(retryable !== undefined && { retryable }),
-        ...(Number.isFinite(retryAfterMs) && { retryAfterMs }),
-        ...(last !== undefined && { last }),
-        ...(more !== undefined && { more }),
-        ...(gone !== undefined && { gone }),
-      };
-      return { deliveryId, level, details, at };
-    });
+    .map(
+      ({
+        deliveryId,
+        level,
+        details: { reason, retryable, retryAfterMs, last, more, gone, started, askedAgain },
+        at,
+      }) => {
+        const details = {
+          ...(reason !== undefined && { reason: redact(String(reason)).slice(0, LONGEST_REASON) }),
+          ...(retryable !== undefined && { retryable }),
+          ...(Number.isFinite(retryAfterMs) && { retryAfterMs }),
+          ...(last !== undefined && { last }),
+          ...(more !== undefined && { more }),
+          ...(gone !== undefined && { gone }),
+          ...(Number.isFinite(started?.at) && {
+            started: { at: Number(started?.at), model: String(started?.model).slice(0, LONGEST_MODEL) },
+          }),
+          ...(Number.isSafeInteger(askedAgain) && { askedAgain }),
+        };
+        return { deliveryId, level, details, at };
+      },
+    );
 }

@@ -46,12 +46,14 @@ export function makeContext(parts: ContextParts): PluginContext {
     probe(handler) {
       made.probe = handler;
     },
-    outcome(deliveryId, level, { reason, retryable, retryAfterMs, last, more, gone } = {}) {
+    outcome(deliveryId, level, { reason, retryable, retryAfterMs, last, more, gone, started, askedAgain } = {}) {
       const details = {
         ...(reason !== undefined && { reason }),
         ...(retryable !== undefined && { retryable }),
         ...(retryAfterMs !== undefined && { retryAfterMs }),
         ...(last !== undefined && { last }),
+        ...(started !== undefined && { started }),
+        ...(askedAgain !== undefined && { askedAgain }),
         ...(more !== undefined && { more }),
         ...(gone !== undefined && { gone }),
       };

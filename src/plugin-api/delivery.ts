@@ -97,4 +97,8 @@ export interface OutcomeDetails {
   last?: boolean;
   more?: boolean;
   gone?: boolean;
+  /** When the device says that its sound began (epoch ms), and its model. */
+  started?: { at: number; model: string };
+  /** How often the device was asked again because it had dropped the sound. */
+  askedAgain?: number;
 }

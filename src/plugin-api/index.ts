@@ -231,6 +231,8 @@ export interface PluginManifest {
 export interface PeerNeeds {
   /** URLs of the plugin's open own ports by `<plugin>/<name>`; asked when needed, since they open with the plugin. */
   urls(): Readonly<Record<string, string>>;
+  /** Sends a request to the plugin's route, as the main server does; there is none where the plugin runs without one. */
+  route?(request: PluginRequest): Promise<PluginResponse | null>;
 }
 
 /**

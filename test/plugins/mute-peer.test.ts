@@ -6,7 +6,7 @@ import type { PluginManifest } from "../../src/plugin-api/index.ts";
 import extensions from "../../src/resources/devices/extensions.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { itemOf, openAppliance, somebody } from "./appliance.ts";
-import type { MutePeer, OpenMutePeer } from "./peer.ts";
+import type { MutePeer, OpenMutePeer, PeerNeeds } from "./peer.ts";
 
 const PLUGINS = new URL("../../plugins/", import.meta.url);
 /** Those that are the provider of devices or serve devices of people: the others are given nothing to deliver. */
@@ -28,7 +28,7 @@ describe.each(names)("%s opposite a device that takes everything and stays mute"
     const appliance = await openAppliance(makeTempDir(), builtPluginFolder());
     const { host, store, outcomes, until } = appliance;
     closing.push(appliance.close);
-    const peer = await openPeer(name, () => host.urls());
+    const peer = await openPeer(name, { urls: () => host.urls(), route: (request) => host.route(name, request) });
     closing.push(() => peer.close());
     await host.start();
     await store.update(extensions, extensionIdOf(name), { config: peer.config, disabled: false }, somebody);
@@ -46,9 +46,9 @@ describe.each(names)("%s opposite a device that takes everything and stays mute"
   });
 });
 
-async function openPeer(name: string, urls: () => Record<string, string>): Promise<MutePeer> {
+async function openPeer(name: string, needs: PeerNeeds): Promise<MutePeer> {
   const file = new URL(`./peers/${name}.ts`, import.meta.url);
   expect(existsSync(file), `test/plugins/peers/${name}.ts must stand opposite the plugin`).toBe(true);
   const { default: open } = (await import(file.href)) as { default: OpenMutePeer };
-  return open({ urls });
+  return open(needs);
 }

@@ -13,6 +13,7 @@ export const RANKS: Readonly<Record<string, number>> = {
   devices: 4,
   places: 4,
   access: 4,
+  agent: 5,
   broadcast: 5,
   "call-manager": 5,
   health: 5,

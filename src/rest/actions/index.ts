@@ -40,6 +40,7 @@ import { notificationPlaceActions } from "./notification-places.ts";
 import { notificationProfileActions } from "./notification-profiles.ts";
 import { notificationProgressActions } from "./notification-progress.ts";
 import { notificationRecipientActions } from "./notification-recipients.ts";
+import { notificationStartActions } from "./notification-starts.ts";
 import { notificationActions } from "./notifications.ts";
 import { oauthActions } from "./oauth.ts";
 import { onPremisesMessageActions } from "./on-premises-messages.ts";
@@ -76,6 +77,7 @@ const FIXED: readonly Action[] = [
   ...notificationAudioActions,
   ...notificationContinuationActions,
   ...notificationProgressActions,
+  ...notificationStartActions,
   ...notificationPlaceActions,
   ...notificationRecipientActions,
   ...alertToneActions,

@@ -1,0 +1,154 @@
+import type { DeliveryItem, DeliveryProfile, PluginContext, StopRequest } from "#plugin-api";
+import type { AgentLink, Command, Links } from "./links.ts";
+import type { SpeakerSettings } from "./rules.ts";
+import type { AgentEvent } from "./said.ts";
+
+/** All deliveries of the plugin. */
+export interface Deliveries {
+  take(items: readonly DeliveryItem[]): void;
+  stop(request: StopRequest): void;
+  /** False for a command to play what was called off, or has failed. */
+  isWanted(command: Command): boolean;
+  /** What the agent of a speaker says. */
+  heard(link: AgentLink, events: readonly AgentEvent[]): void;
+  /** Forgets those that nobody called off long after they were of any use. */
+  sweep(): void;
+}
+
+/** What deliveries need. */
+export interface DeliveriesNeeds extends Pick<PluginContext, "clock" | "outcome" | "stream"> {
+  links: Links;
+  /** How a speaker sounds; null for one that never registered. */
+  settingsOf(mac: string): SpeakerSettings | null;
+}
+
+interface Delivery {
+  item: DeliveryItem;
+  mac: string;
+  /** Where its stream goes once it was opened. */
+  target: { group: string; port: number } | null;
+}
+
+/** own choice: the profile's words have no numbers; `As-Is` is what the rules say of the speaker. */
+const VOLUMES: Readonly<Record<DeliveryProfile["volume"], number | null>> = {
+  "As-Is": null,
+  Maximum: 100,
+  Medium: 60,
+  Low: 30,
+};
+/** An agent that holds a request open answers within some ms. own choice */
+const ANSWER_MS = 5_000;
+/** After the last packet: what the agent holds back, and its way here. own choice */
+const LAST_WORDS_MS = 3_000;
+const KEPT_MS = 3_600_000;
+
+/** Makes the flow: told to play, accepted, the stream opened, started, heard, told to stop. */
+export function createDeliveries({ clock, outcome, stream, links, settingsOf }: DeliveriesNeeds): Deliveries {
+  const deliveries = new Map<number, Delivery>();
+
+  const fail = (deliveryId: number, reason: string, retryable: boolean): void => {
+    deliveries.delete(deliveryId);
+    outcome(deliveryId, "failed", { reason, retryable });
+  };
+
+  const begin = (item: DeliveryItem): void => {
+    const { deliveryId, notificationId, audio, priority, device, profile } = item;
+    const why = whySilent(item);
+    const mac = device.deviceIdentifier.slice("agent:".length);
+    const settings = settingsOf(mac);
+    if (why !== null || !audio) outcome(deliveryId, "skipped", { reason: why ?? "" });
+    else if (!settings) fail(deliveryId, "no agent has registered with this address", false);
+    else {
+      const { delayMs, volume: usual } = settings;
+      const volume = VOLUMES[profile.volume] ?? usual;
+      const { ssrc } = audio;
+      ask({ item, mac, target: null }, { kind: "play", deliveryId, notificationId, ssrc, volume, delayMs, priority });
+    }
+  };
+
+  const ask = (delivery: Delivery, command: Command): void => {
+    const { deliveryId } = command;
+    deliveries.set(deliveryId, delivery);
+    if (!links.tell(delivery.mac, command)) fail(deliveryId, NOT_HERE, true);
+    clock.after(ANSWER_MS, () => {
+      if (deliveries.get(deliveryId) === delivery && !delivery.target)
+        fail(deliveryId, links.find(delivery.mac) ? NO_ANSWER : NOT_HERE, true);
+    });
+  };
+
+  const accepted = async (delivery: Delivery, link: AgentLink): Promise<void> => {
+    const { deliveryId, notificationId, audio } = delivery.item;
+    if (!audio || delivery.target) return;
+    delivery.target = { group: link.address, port: link.port };
+    outcome(deliveryId, "accepted");
+    try {
+      await stream.open({ ...delivery.target, codec: "PCMU", ttl: audio.ttl }, notificationId);
+    } catch (error) {
+      // What was called off meanwhile has no stream to miss.
+      if (deliveries.get(deliveryId) === delivery) fail(deliveryId, `no stream: ${wordsOf(error)}`, true);
+    }
+  };
+
+  const take = (event: AgentEvent, delivery: Delivery, link: AgentLink): void => {
+    const { deliveryId } = event;
+    if (event.kind === "accepted") void accepted(delivery, link);
+    else if (event.kind === "started")
+      outcome(deliveryId, "playing", event.at === null ? {} : { started: { at: event.at, model: link.model } });
+    else if (event.kind === "heard") outcome(deliveryId, "heard");
+    else if (event.kind === "unheard") outcome(deliveryId, "playing", { reason: event.words || NOT_HEARD });
+    else if (event.kind === "failed") fail(deliveryId, event.words || "the speaker could not play", true);
+    else if (event.words !== "") outcome(deliveryId, "playing", { reason: event.words });
+  };
+
+  const close = ({ item: { deliveryId } }: Delivery): void => {
+    if (deliveries.delete(deliveryId)) outcome(deliveryId, "accepted");
+  };
+  const callOff = (delivery: Delivery): void => {
+    const { mac, target, item } = delivery;
+    links.tell(mac, { kind: "stop", deliveryId: item.deliveryId });
+    if (target) stream.close(target, item.notificationId).catch(() => undefined);
+    if (target) close(delivery);
+    else if (deliveries.delete(item.deliveryId))
+      outcome(item.deliveryId, "skipped", { reason: "it was called off before the speaker answered" });
+  };
+
+  return {
+    take(items) {
+      for (const item of items) begin(item);
+    },
+    stop({ deliveryIds, reason }) {
+      for (const deliveryId of deliveryIds) {
+        const delivery = deliveries.get(deliveryId);
+        if (!delivery) continue;
+        // What has sounded to its end is played out, and its agent may have a last word.
+        if (reason === "ended") clock.after(LAST_WORDS_MS, () => close(delivery));
+        else callOff(delivery);
+      }
+    },
+    isWanted: ({ kind, deliveryId }) => kind === "stop" || deliveries.has(deliveryId),
+    heard(link, events) {
+      for (const event of events) {
+        const delivery = deliveries.get(event.deliveryId);
+        // An agent may name any delivery: what is another's is not its to report on.
+        if (delivery?.mac === link.mac) take(event, delivery, link);
+      }
+    },
+    sweep() {
+      const before = clock.now() - KEPT_MS;
+      for (const [id, { item }] of deliveries) if (item.notAfter < before) deliveries.delete(id);
+    },
+  };
+}
+
+function whySilent({ audio, device }: DeliveryItem): string | null {
+  if (!audio) return "a speaker has no display";
+  return device.attributes.IsConfigured === "false" ? "the speaker waits to be set up (IsConfigured)" : null;
+}
+
+const NOT_HERE = "its agent is not connected";
+const NO_ANSWER = `its agent did not answer within ${ANSWER_MS / 1_000} s`;
+const NOT_HEARD = "it plays, but does not hear itself";
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,113 @@
+import { decodeMuLaw } from "../audio/mulaw.ts";
+import { PACKET_BYTES, PACKET_MS } from "../audio/rtp.ts";
+import type { Clock, Timer } from "../base/clock.ts";
+import type { Output } from "./player.ts";
+
+/** What became of a message that was played. */
+export interface PlaybackReport {
+  played: number;
+  /** Packets that did not come in time. */
+  missing: number;
+}
+
+/** One stream while it sounds. */
+export interface Playback {
+  push(packet: { sequence: number; payload: Uint8Array }): void;
+  /** Packets have come. */
+  hasBegun(): boolean;
+  /** Silent at once. */
+  stop(): void;
+}
+
+/** What playing needs; times are of the monotonic clock. */
+export interface PlaybackNeeds {
+  clock: Clock;
+  output: Output;
+  /** 0 to 100. */
+  volume: number;
+  /** Held back so long after the first packet. */
+  bufferMs: number;
+  /** The first packet sounds, or would by now. */
+  onStarted(monotonicMs: number): void;
+  /** The stream is over: nothing came for two seconds. Not called after `stop`. */
+  onOver(report: PlaybackReport): void;
+}
+
+/** The stream is over when nothing came for so long. own choice */
+const SILENCE_MS = 2_000;
+
+/**
+ * Plays packets in their order, at the times that the earliest of them sets: a packet that was delayed does not delay the
+ * others, what is missing is silence.
+ */
+export function createPlayback(needs: PlaybackNeeds): Playback {
+  const { clock, output } = needs;
+  const frames = new Map<number, Int16Array>();
+  const gain = (needs.volume / 100) ** 2;
+  let first: number | null = null;
+  /** When packet `first` was due at the earliest. */
+  let beganAt = 0;
+  let next = 0;
+  let lastAt = 0;
+  let missing = 0;
+  /** Of what is missing, what nothing follows. */
+  let silentAtEnd = 0;
+  let hasStarted = false;
+  let timer: Timer | null = null;
+  let over = false;
+
+  const end = (): void => {
+    over = true;
+    timer?.cancel();
+  };
+  const tick = (): void => {
+    const now = clock.monotonicMs();
+    while (!over && now >= dueAt(next)) playNext();
+    if (over) return;
+    if (now - lastAt > SILENCE_MS) {
+      end();
+      needs.onOver({ played: next - silentAtEnd, missing: missing - silentAtEnd });
+    } else timer = clock.after(Math.max(1, dueAt(next) - now), tick);
+  };
+  const dueAt = (index: number): number => beganAt + needs.bufferMs + index * PACKET_MS;
+  const playNext = (): void => {
+    const frame = frames.get(next);
+    frames.delete(next);
+    if (!hasStarted) needs.onStarted(Math.max(clock.monotonicMs(), dueAt(next)));
+    hasStarted = true;
+    output.write(frame ?? new Int16Array(PACKET_BYTES));
+    if (!frame) missing++;
+    silentAtEnd = frame ? 0 : silentAtEnd + 1;
+    next++;
+  };
+  return {
+    push({ sequence, payload }) {
+      if (over || payload.length !== PACKET_BYTES) return;
+      const now = clock.monotonicMs();
+      lastAt = now;
+      first ??= sequence;
+      // The distance by which a 16-bit number lies ahead. @source RFC 3550 A.1
+      const index = next + ((((sequence - first - next) & 0xffff) << 16) >> 16);
+      if (index < next) return;
+      const due = now - index * PACKET_MS;
+      if (timer === null) {
+        beganAt = due;
+        frames.set(index, louder(decodeMuLaw(payload), gain));
+        timer = clock.after(needs.bufferMs, tick);
+        return;
+      }
+      if (!hasStarted) beganAt = Math.min(beganAt, due);
+      frames.set(index, louder(decodeMuLaw(payload), gain));
+    },
+    hasBegun: () => first !== null,
+    stop() {
+      end();
+      output.cut();
+    },
+  };
+}
+
+function louder(pcm: Int16Array, gain: number): Int16Array {
+  if (gain !== 1) for (let at = 0; at < pcm.length; at++) pcm[at] = Math.round((pcm[at] as number) * gain);
+  return pcm;
+}

@@ -1,0 +1,39 @@
+import { chmod, mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+/** What an agent was told when it registered. */
+export interface Membership {
+  server: string;
+  mac: string;
+  token: string;
+}
+
+/** The folder of an agent, for its own user alone. */
+export interface StateFolder {
+  membership(): Promise<Membership | null>;
+  join(membership: Membership): Promise<void>;
+  /** A file by its name; null when there is none. */
+  read(name: string): Promise<Buffer | null>;
+  /** Writes a file as a whole or not at all. */
+  write(name: string, content: string | Uint8Array): Promise<void>;
+}
+
+/** Opens the folder, made where there is none. */
+export async function openStateFolder(path: string): Promise<StateFolder> {
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  await chmod(path, 0o700);
+  const read = (name: string): Promise<Buffer | null> => readFile(join(path, name)).catch(() => null);
+  const write = async (name: string, content: string | Uint8Array): Promise<void> => {
+    await writeFile(join(path, `${name}.new`), content, { mode: 0o600 });
+    await rename(join(path, `${name}.new`), join(path, name));
+  };
+  return {
+    read,
+    write,
+    async membership() {
+      const text = await read("membership.json");
+      return text && (JSON.parse(text.toString("utf8")) as Membership);
+    },
+    join: (membership) => write("membership.json", JSON.stringify(membership)),
+  };
+}

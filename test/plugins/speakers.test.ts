@@ -1,0 +1,171 @@
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterEach, describe, expect, it } from "vitest";
+import { type AgentNeeds, runAgent } from "../../src/agent/agent.ts";
+import { choosePlayer } from "../../src/agent/player.ts";
+import { openStateFolder } from "../../src/agent/state-folder.ts";
+import { decodeMuLaw, encodeMuLaw } from "../../src/audio/mulaw.ts";
+import { ssrcOf } from "../../src/audio/rtp.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { makeTempDir } from "../support/temp-dir.ts";
+import { deliveryTo } from "./campus-fixture.ts";
+import { JOIN_SECRET, openHouse, type SpeakersHouse, TONE } from "./speakers-house.ts";
+
+const MAC = "02005E100001";
+const NOTIFICATION = "0198f3a0-0000-7000-8000-000000000001";
+const AUDIO = { group: "0.0.0.0", port: 0, codec: "PCMU", ttl: 1, ssrc: ssrcOf(NOTIFICATION) } as const;
+const DEVICE = { type: "speakers", deviceIdentifier: `agent:${MAC}`, description: "Gym", attributes: {} };
+const closing: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+async function house(...given: Parameters<typeof openHouse>): Promise<SpeakersHouse> {
+  const opened = await openHouse(...given);
+  closing.push(opened.close);
+  return opened;
+}
+
+/** Runs the product's own agent; what its player got is kept in `played`. */
+async function startAgent(url: string, folder: string, changes: Partial<AgentNeeds> = {}) {
+  const played = join(folder, "played.raw");
+  const program = join(folder, "player");
+  writeFileSync(program, `#!/bin/sh\nexec cat >> ${played}\n`);
+  chmodSync(program, 0o700);
+  const stopping = new AbortController();
+  const log: string[] = [];
+  const needs: AgentNeeds = {
+    ...{
+      clock: systemClock,
+      server: url,
+      joinSecret: JOIN_SECRET,
+      state: await openStateFolder(join(folder, "state")),
+    },
+    ...{ mac: MAC, name: "Gym", model: "test-agent", version: "1", port: 0, bufferMs: 40 },
+    open: choosePlayer(`exec:${program}`, null, ""),
+    listen: null,
+    log: (words) => void log.push(words),
+    ...changes,
+  };
+  const running = runAgent(needs, stopping.signal);
+  running.catch((error: Error) => log.push(error.message));
+  const stop = async (): Promise<void> => {
+    stopping.abort();
+    await running;
+  };
+  closing.push(stop);
+  return { played, log, stop, running };
+}
+
+function reported(house: SpeakersHouse, name: string): Promise<string> {
+  const find = (): string | undefined =>
+    house.plugin.calls
+      .flatMap(({ method, args }) => (method === "devices.report" ? (args[0] as (typeof DEVICE)[]) : []))
+      .map(({ attributes }) => (attributes as Record<string, string>)[name])
+      .findLast((value) => value !== undefined);
+  return until(find);
+}
+
+async function until<T>(find: () => T | undefined): Promise<T> {
+  for (;;) {
+    const found = find();
+    if (found !== undefined) return found;
+    await pause(5);
+  }
+}
+
+describe("speakers with an agent", () => {
+  it("plays what is sent to it, bit by bit, and says when it began", async () => {
+    const open = await house({ rules: [{ volume: 100 }] });
+    const folder = makeTempDir();
+    const agent = await startAgent(open.url, folder);
+    expect(await reported(open, "IsRegistered")).toBe("true");
+    open.plugin.deliver(deliveryTo(DEVICE, 1, { audio: AUDIO }));
+    const { details } = await open.plugin.outcome(1, "playing");
+    expect(details.started?.model).toBe("test-agent");
+    expect(Math.abs((details.started?.at ?? 0) - Date.now())).toBeLessThan(10_000);
+    expect(open.plugin.calls.filter(({ method }) => method === "stream.open")).toHaveLength(1);
+    const expected = decodeMuLaw(encodeMuLaw(TONE));
+    await until(() => (existsSync(agent.played) && statSync(agent.played).size >= expected.byteLength) || undefined);
+    const bytes = readFileSync(agent.played);
+    const heard = new Int16Array(bytes.buffer, bytes.byteOffset, expected.length);
+    expect(Buffer.compare(Buffer.from(heard.slice().buffer), Buffer.from(expected.buffer))).toBe(0);
+    expect(open.plugin.levels(1).slice(0, 2)).toEqual(["accepted", "playing"]);
+  });
+
+  it("keeps its token over a restart, which nobody else has", async () => {
+    const open = await house();
+    const folder = makeTempDir();
+    const first = await startAgent(open.url, folder);
+    await reported(open, "IsRegistered");
+    await first.stop();
+    const { token } = JSON.parse(readFileSync(join(folder, "state", "membership.json"), "utf8"));
+    expect(statSync(join(folder, "state", "membership.json")).mode & 0o077).toBe(0);
+    const second = await startAgent(open.url, folder);
+    await until(() => second.log.find((words) => words.includes("listens")));
+    const registrations = open.plugin.calls.filter(({ method }) => method === "state.set");
+    expect(registrations).toHaveLength(1);
+    expect(JSON.stringify(registrations)).not.toContain(token);
+    for (const wrong of [`${token}x`, "", "x"]) {
+      const headers = { authorization: `Bearer ${wrong}` };
+      const asked = await open.plugin.request({
+        url: `/agents/${MAC}/beat`,
+        headers,
+        body: Buffer.from('{"port":5000}'),
+      });
+      expect(asked.status).toBe(401);
+    }
+  });
+
+  it("lets nobody in without the secret, and those who need none wait to be set up", async () => {
+    const body = Buffer.from(JSON.stringify({ mac: MAC, model: "x" }));
+    const strict = await house();
+    expect((await strict.plugin.request({ url: "/register", body })).status).toBe(401);
+    const wrong = { authorization: "Bearer something-else-altogether" };
+    expect((await strict.plugin.request({ url: "/register", body, headers: wrong })).status).toBe(401);
+    const lax = await house({ openToAll: true });
+    const first = await lax.plugin.request({ url: "/register", body });
+    expect(first.status).toBe(201);
+    expect(JSON.parse(String(first.body)).configured).toBe(false);
+    expect((await lax.plugin.request({ url: "/register", body })).status).toBe(409);
+    const unset = { ...DEVICE, attributes: { IsConfigured: "false" } };
+    lax.plugin.deliver(deliveryTo(unset, 1, { audio: AUDIO }));
+    expect((await lax.plugin.outcome(1, "skipped")).details.reason).toMatch(/set up/);
+    for (const [bad, status] of [
+      ["{", 400],
+      ['{"mac":"nonsense"}', 400],
+    ] as const)
+      expect((await lax.plugin.request({ url: "/register", body: Buffer.from(bad) })).status).toBe(status);
+  });
+
+  it("tells in words what does not answer, and tries again", async () => {
+    const open = await house();
+    open.plugin.deliver(deliveryTo(DEVICE, 1, { audio: AUDIO }));
+    const { details } = await open.plugin.outcome(1, "failed");
+    expect(details).toEqual({ reason: "no agent has registered with this address", retryable: false });
+    open.plugin.deliver(deliveryTo(DEVICE, 2));
+    expect((await open.plugin.outcome(2, "skipped")).details.reason).toBe("a speaker has no display");
+  });
+
+  it("says that it heard itself when its microphone did, and why it could not play", async () => {
+    const open = await house();
+    const folder = makeTempDir();
+    let hasHeard = (): void => {};
+    const listen = (onHeard: () => void) => {
+      hasHeard = onHeard;
+      return { begin: () => hasHeard(), close: () => undefined };
+    };
+    const agent = await startAgent(open.url, folder, { listen });
+    await reported(open, "IsRegistered");
+    open.plugin.deliver(deliveryTo(DEVICE, 1, { audio: AUDIO }));
+    await open.plugin.outcome(1, "heard");
+    open.plugin.stop("aborted", 1);
+    await agent.stop();
+    const broken = await startAgent(open.url, folder, { open: choosePlayer("exec:/bin/false", null, "") });
+    await until(() => broken.log.find((words) => words.includes("listens")));
+    open.plugin.deliver(deliveryTo(DEVICE, 2, { audio: AUDIO }));
+    expect((await open.plugin.outcome(2, "failed")).details.reason).toMatch(/false ended with 1/);
+  });
+});
