@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { createAccess } from "../access/access.ts";
 import { accessBehaviours } from "../access/behaviours.ts";
 import type { Access } from "../access/principal.ts";
+import { createRecordingConverter } from "../audio/recording-converter.ts";
 import type { Clock } from "../base/clock.ts";
 import { UpstreamError } from "../base/errors.ts";
 import { createEvents, type Events } from "../base/events.ts";
@@ -46,7 +47,8 @@ export interface ApplianceData {
 export function openData(options: DataOptions): ApplianceData {
   const catalogue = createCatalogue(options.declarations);
   const recording = { recorder: null };
-  const store = openStore({ version: ownVersion(), ...options, catalogue, recording });
+  const converter = createRecordingConverter(options.clock);
+  const store = openStore({ version: ownVersion(), ...options, catalogue, recording, converter });
   const access = createAccess({ store, catalogue, clock: options.clock, events: options.events });
   return {
     catalogue,

@@ -131,7 +131,7 @@ function openSamples(bytes: Uint8Array, info: WavInfo): SampleSource {
 }
 
 /** Reads the sample at a byte place as -1..1; a float that is no finite number reads as 0, one beyond full scale is clipped. */
-function sampleReader(view: DataView, info: WavInfo): (at: number) => number {
+export function sampleReader(view: DataView, info: WavInfo): (at: number) => number {
   if (info.float) {
     return (at) => {
       const value = view.getFloat32(at, true);

@@ -1,5 +1,4 @@
-import { toneSegments } from "../audio/tones.ts";
-import { inspectWav } from "../audio/wav.ts";
+import { inspectRecording } from "../audio/clipping.ts";
 import type messageTemplates from "../resources/messages/message-templates.ts";
 import { UploadedFile } from "../schema/uploaded-file.ts";
 import type { Behaviour, FileStore, Reader } from "../store/store.ts";
@@ -10,19 +9,16 @@ import type { TemplateRow } from "./compose.ts";
  * For the `prepare` of every behaviour whose resource has a recording.
  */
 export async function requirePlayable(input: Readonly<Record<string, unknown>>, files: FileStore): Promise<void> {
-  if (input.audio instanceof UploadedFile) inspectWav(await files.read(input.audio.file));
+  if (input.audio instanceof UploadedFile) inspectRecording(await files.read(input.audio.file));
 }
 
 /**
- * Templates take only tones that are made and recordings that can be played, and show what follows from their parts.
+ * Templates take only recordings that can be played, and show what follows from their parts.
  * `files` is called once the store is open.
  */
 export function templateBehaviour(files: () => FileStore): Behaviour<typeof messageTemplates> {
   return {
     prepare: (input) => requirePlayable(input, files()),
-    beforeWrite({ before, after }) {
-      if (after && after.alertTone !== before?.alertTone) toneSegments(after.alertTone);
-    },
     present: (rows) =>
       rows.map((row) => ({
         imageMimeType: row.image?.contentType ?? null,

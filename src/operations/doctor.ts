@@ -45,6 +45,7 @@ export async function examine(needs: DoctorNeeds): Promise<Finding[]> {
     ...(await disk(dataDir)),
     ...network(settings),
     await program("espeak-ng", ["--version"], "Speech", "messages are spoken", "apt-get install espeak-ng"),
+    await program("ffmpeg", ["-version"], "Recordings", "mp3, ogg and flac are read", "apt-get install ffmpeg"),
     ...daemonFindings(daemon, version, dataDir),
   ];
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, rmSync } from "node:fs";
+import { createReadStream, existsSync, readdirSync, rmSync } from "node:fs";
 import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { CallerError, UpstreamError } from "../base/errors.ts";
@@ -13,11 +13,19 @@ const HEAD_BYTES = 65_536;
 /** Begins the names of files that have not arrived whole. */
 const ARRIVING = "arriving-";
 
+/** Makes files that are stored of files that are sent. */
+export interface FileConverter {
+  /** Content types that are not stored as they are where others are wanted, too. */
+  readonly from: readonly string[];
+  /** Writes what file `source` of such a type is stored as into file `target`. Rejects as `FileStore.put` does. */
+  convert(contentType: string, source: string, target: string): Promise<void>;
+}
+
 /**
  * Files under DIR/files/<first two hex digits>/<sha256>; client names are kept as text only. What was arriving when an
  * earlier process ended is removed, so there may be one store of a folder at a time.
  */
-export function createFileStore(dataDir: string): FileStore {
+export function createFileStore(dataDir: string, converter?: FileConverter): FileStore {
   const root = join(dataDir, "files");
   removeUnfinished(root);
   const pathOf = (file: StoredFile): string => join(root, file.sha256.slice(0, 2), file.sha256);
@@ -46,15 +54,19 @@ export function createFileStore(dataDir: string): FileStore {
       await mkdir(root, { recursive: true, mode: 0o700 });
       const arriving = join(root, `${ARRIVING}${newId()}`);
       try {
-        const { sha256, size, head } = await receive(bytes, arriving, maxBytes);
-        const kind = detectFileKind(head);
+        const sent = await receive(bytes, arriving, maxBytes);
+        const kind = detectFileKind(sent.head);
         if (!types.includes("*/*") && !types.includes(kind.contentType)) {
           throw new CallerError(
             "unsupported-media-type",
             `The file is ${kind.contentType}; send one of ${types.join(", ")}.`,
           );
         }
-        const file: StoredFile = { sha256, size, fileName: displayName(fileName), ...kind };
+        const name = displayName(fileName);
+        const isConverted = !types.includes("*/*") && converter?.from.includes(kind.contentType);
+        const file: StoredFile = isConverted
+          ? await convert(arriving, kind.contentType, name, converter)
+          : { sha256: sent.sha256, size: sent.size, fileName: name, ...kind };
         const upload = new UploadedFile(file);
         hold(file);
         try {
@@ -72,6 +84,26 @@ export function createFileStore(dataDir: string): FileStore {
       }
     },
   };
+}
+
+/** Puts what the converter makes in the place of what has arrived. */
+async function convert(
+  arrived: string,
+  contentType: string,
+  fileName: string,
+  converter: FileConverter,
+): Promise<StoredFile> {
+  const [made, copy] = [`${arrived}-made`, `${arrived}-copy`];
+  try {
+    await converter.convert(contentType, arrived, made);
+    const { sha256, size, head } = await receive(createReadStream(made), copy, Number.POSITIVE_INFINITY);
+    await rename(copy, arrived);
+    const kind = detectFileKind(head);
+    const extension = kind.contentType.replace(/^.*\//, ".");
+    return { sha256, size, fileName: `${fileName.replace(/\.[^.]*$/, "")}${extension}`, ...kind };
+  } finally {
+    await Promise.all([made, copy].map((path) => rm(path, { force: true })));
+  }
 }
 
 function removeUnfinished(root: string): void {

@@ -10,7 +10,7 @@ import { createCheckpoint } from "./checkpoint.ts";
 import { cloneRow } from "./clone.ts";
 import { openDatabase, openInMemory } from "./database.ts";
 import { createFactPager } from "./fact-pages.ts";
-import { createFileStore } from "./files.ts";
+import { createFileStore, type FileConverter } from "./files.ts";
 import { notedKey, noteKey } from "./key-note.ts";
 import { createLiveCopy } from "./live-copy.ts";
 import { migrate } from "./migrate.ts";
@@ -43,6 +43,8 @@ export interface StoreOptions {
   version?: string;
   /** Who takes what is written, if anybody does. Looked up at each write, as it is made later. */
   recording?: { recorder: Recorder | null };
+  /** What makes stored files of those that are sent; none unless given. */
+  converter?: FileConverter;
   /** Tables of rooms' own. */
   tables?: readonly RoomTable[];
   clock: Clock;
@@ -162,7 +164,7 @@ export function openStore(options: StoreOptions): Store {
 
   const opened: Store = {
     ...reader,
-    files: createFileStore(dataDir),
+    files: createFileStore(dataDir, options.converter),
     secrets,
     once,
     pageOfFacts: createFactPager({ selects, page, clock }),

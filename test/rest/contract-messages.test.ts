@@ -233,7 +233,7 @@ const TEMPLATES: readonly Row[] = [
     },
   ],
   [
-    "alert tones: 12 are made; a name not yet made is a 400",
+    "alert tones: a name that is none is a 400",
     async () => {
       const at = "/message-templates";
       for (const alertTone of ["default", "chime", "silent"]) await made(at, { name: "F", subject: "S", alertTone });

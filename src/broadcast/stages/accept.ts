@@ -1,7 +1,6 @@
 import { allowedOnly } from "../../access/group-actions.ts";
+import { inspectRecording } from "../../audio/clipping.ts";
 import { ssrcOf } from "../../audio/rtp.ts";
-import { toneSegments } from "../../audio/tones.ts";
-import { inspectWav } from "../../audio/wav.ts";
 import { invalidValue } from "../../base/errors.ts";
 import { newId } from "../../base/ids.ts";
 import notifications from "../../resources/broadcasts/notifications.ts";
@@ -90,14 +89,13 @@ async function makeReady(
   needs: AcceptNeeds,
 ): Promise<ReadyMessage> {
   const { store } = needs;
-  if (input.audio instanceof UploadedFile) inspectWav(await store.files.read(input.audio.file));
+  if (input.audio instanceof UploadedFile) inspectRecording(await store.files.read(input.audio.file));
   const read = withSingleDevices(readMessage(input), store);
   const inherited = inheritedBy(read, store, by, options.incidentId);
   const { sameRecipientsAs } = options;
   const given = sameRecipientsAs ? toRecipientsOf(sameRecipientsAs, read, store) : read;
   const template = options.overrules ? anyTemplate(given, store) : templateOf(given, store, by);
   const message = { ...composeMessage(given, template, options.overrules), ...inherited };
-  toneSegments(message.alertTone ?? "silent");
   const own = sendingValues(message, by, options, needs);
   return options.overrules ? { named: {}, own } : splitReferences(own, given);
 }

@@ -98,7 +98,7 @@ describe("AudioWorker", () => {
     await expect(audio.prepare(broken)).rejects.toThrow(CallerError);
     await expect(audio.prepare(broken)).rejects.toThrow(/cut off/);
     expect(broken.reads()).toBe(2);
-    await expect(audio.prepare(specFor(null, { tone: "911-dialed" }))).rejects.toThrow(/alertTone/);
+    await expect(audio.prepare(specFor(null, { tone: "siren" }))).rejects.toThrow(/alertTone/);
     expect((await audio.prepare(specFor(null))).packets).toBeGreaterThan(0);
     expect(workers).toHaveLength(1);
   });

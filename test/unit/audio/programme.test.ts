@@ -61,7 +61,7 @@ describe("a programme", () => {
   });
 
   it("is refused for an unknown tone and beyond an hour", () => {
-    expect(() => buildProgramme({ ...LAYOUT, tone: "911-dialed" }, null)).toThrow(/alertTone/);
+    expect(() => buildProgramme({ ...LAYOUT, tone: "siren" }, null)).toThrow(/alertTone/);
     const hours = (): unknown => buildProgramme({ ...LAYOUT, repetitions: 2000, repetitionPauseMs: 2000 }, null);
     expect(hours).toThrow(CallerError);
     expect(hours).toThrow(/repetitions/);

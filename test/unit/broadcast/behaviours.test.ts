@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { encodeWav } from "../../../src/audio/wav.ts";
 import { addActivity } from "../../../src/broadcast/activities.ts";
 import { keepLevels } from "../../../src/broadcast/counts.ts";
 import { notificationBehaviour } from "../../../src/broadcast/notification-behaviour.ts";
@@ -154,14 +155,14 @@ describe("recipients and ledger rows", () => {
 describe("templates", () => {
   const plain = { name: "T", subject: "S" };
 
-  it("take tones that are made and recordings that sound", async () => {
-    const made = await fixture.create(messageTemplates, { ...plain, alertTone: "klaxon" });
-    await expect(fixture.create(messageTemplates, { ...plain, alertTone: "room-turn" })).rejects.toMatchObject({
-      faults: [{ field: "alertTone" }],
-    });
-    await expect(
-      fixture.store.update(messageTemplates, made.id, { alertTone: "room-turn" }, fixture.by),
-    ).rejects.toMatchObject({ faults: [{ field: "alertTone" }] });
+  it("take recordings that sound, and not too loud", async () => {
+    const loud = (async function* () {
+      yield encodeWav(new Int16Array(8_000).map((_, at) => (at % 20 < 10 ? 32_767 : -32_768)));
+    })();
+    const shouted = await fixture.store.files.put(loud, { fileName: "b.wav", maxBytes: 1e6, types: ["audio/wav"] });
+    await expect(fixture.create(messageTemplates, { ...plain, audio: shouted })).rejects.toThrow(
+      /100 % of it is cut off/,
+    );
     const noise = (async function* () {
       yield Buffer.from("RIFF\x10\0\0\0WAVEfmt nothing that sounds");
     })();

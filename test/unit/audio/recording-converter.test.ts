@@ -1,0 +1,61 @@
+import { execFileSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { createRecordingConverter } from "../../../src/audio/recording-converter.ts";
+import { decodeWav, inspectWav } from "../../../src/audio/wav.ts";
+import { systemClock } from "../../../src/base/clock.ts";
+import { AUDIO_TYPES } from "../../../src/resources/messages/attachments.ts";
+import type { UploadedFile } from "../../../src/schema/uploaded-file.ts";
+import { createFileStore } from "../../../src/store/files.ts";
+import { amplitudeAt } from "../../support/hearing.ts";
+import { peer } from "../../support/peers.ts";
+import { makeTempDir } from "../../support/temp-dir.ts";
+
+const folder = makeTempDir();
+const FLAC = Buffer.from("fLaC that is none");
+
+function put(bytes: Buffer, fileName: string, program?: string): Promise<UploadedFile> {
+  const files = createFileStore(folder, createRecordingConverter(systemClock, program));
+  const pieces = (async function* () {
+    yield bytes;
+  })();
+  return files.put(pieces, { fileName, maxBytes: 1e6, types: AUDIO_TYPES });
+}
+
+const ffmpeg = peer("ffmpeg");
+
+ffmpeg.it("mp3, ogg and flac at any rate are stored as WAV", async () => {
+  for (const [extension, format, rate] of [
+    ["mp3", "mp3", 44_100],
+    ["ogg", "ogg", 48_000],
+    ["flac", "flac", 96_000],
+  ] as const) {
+    const source = ["-f", "lavfi", "-i", `sine=frequency=700:duration=1:sample_rate=${rate}`];
+    const bytes = execFileSync("ffmpeg", ["-v", "error", ...source, "-f", format, "-"], { maxBuffer: 1e7 });
+    const { file } = await put(bytes, `drill.v2.${extension}`);
+    expect(file).toMatchObject({
+      fileName: "drill.v2.wav",
+      contentType: "audio/wav",
+      metadata: { sampleRate: 16_000 },
+    });
+    const wav = await createFileStore(folder).read(file);
+    expect(Math.abs(inspectWav(wav).durationMs - 1_000)).toBeLessThan(80);
+    expect(amplitudeAt(decodeWav(wav).subarray(1_000, 7_000), 700)).toBeGreaterThan(0.1);
+  }
+});
+
+ffmpeg.it("what can't be read is refused and leaves nothing", async () => {
+  await expect(put(FLAC, "a.flac")).rejects.toMatchObject({
+    type: "unsupported-media-type",
+    message: "The file begins like audio/flac but can't be read as such.",
+  });
+  expect(readdirSync(join(folder, "files")).filter((name) => name.startsWith("arriving"))).toEqual([]);
+});
+
+it("without a program that reads it, it is refused in words", async () => {
+  await expect(put(FLAC, "a.flac", "/nowhere/ffmpeg")).rejects.toMatchObject({
+    type: "unsupported-media-type",
+    message: "The file is audio/flac, which this appliance can't read without ffmpeg; send audio/wav.",
+  });
+});
