@@ -63,7 +63,8 @@ export function createFileStore(dataDir: string, converter?: FileConverter): Fil
           );
         }
         const name = displayName(fileName);
-        const isConverted = !types.includes("*/*") && converter?.from.includes(kind.contentType);
+        const isConverted =
+          converter !== undefined && !types.includes("*/*") && converter.from.includes(kind.contentType);
         const file: StoredFile = isConverted
           ? await convert(arriving, kind.contentType, name, converter)
           : { sha256: sent.sha256, size: sent.size, fileName: name, ...kind };
