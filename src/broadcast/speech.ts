@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
-import type { SpeechEngine } from "../audio/speech-engine.ts";
+import { joinWavs } from "../audio/join-wavs.ts";
+import type { SpeechEngine, Utterance } from "../audio/speech-engine.ts";
 import { invalidValue, UpstreamError } from "../base/errors.ts";
 import { derivedId } from "../base/ids.ts";
 import type { TTS_SPEEDS } from "../resources/messages/speech.ts";
@@ -8,7 +9,7 @@ import ttsLexicons from "../resources/speech/tts-lexicons.ts";
 import ttsVoices from "../resources/speech/tts-voices.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { By, Store } from "../store/store.ts";
-import { applyLexicon, type SpokenMessage, spokenText } from "./spoken-text.ts";
+import { applyLexicon, inLanguages, isLanguageOf, type SpokenMessage, spokenText } from "./spoken-text.ts";
 
 /** A message as far as its speech goes. */
 export type Speakable = SpokenMessage & {
@@ -37,7 +38,9 @@ export interface Speech {
 
 /** own choice: words a minute; speech that is announced is slower than speech that is read. */
 const PACE = { "very-slow": 100, slow: 130, normal: 155, fast: 190, "very-fast": 230 } as const;
-/** Previews take this much memory. own choice */
+/** Silence between two languages. own choice */
+const GAP_MS = 400;
+/** What was spoken takes this much memory. own choice */
 const MOST_REMEMBERED_BYTES = 16 * 1_048_576;
 const MOST_LEXICON_ENTRIES = 10_000;
 /** Spoken where neither message nor defaults name a voice. own choice */
@@ -48,22 +51,47 @@ type VoiceRow = RowOf<typeof ttsVoices>;
 /** Makes the speech of an appliance. */
 export function createSpeech(needs: { store: Store; engine: SpeechEngine; by: By }): Speech {
   const { store, engine } = needs;
-  /** Least lately made first. */
+  /** By what was to be spoken, and previews by their sound; least lately made first. */
   const remembered = new Map<string, Uint8Array>();
+  /** What is being spoken now, by the same. */
+  const going = new Map<string, Promise<Uint8Array>>();
 
   function of(message: Speakable, { ignoreLexicon = false } = {}): Speaking | null {
     const written = spokenText(message);
     if (written === "") return null;
-    const voice = voiceFor(message.ttsVoiceId, store);
+    const voices = availableVoices(store);
+    const usual = voiceFor(message.ttsVoiceId, store, voices);
     const entries = ignoreLexicon ? [] : store.find(ttsLexicons, {}, MOST_LEXICON_ENTRIES);
-    const text = applyLexicon(written, entries, voice.language ?? "");
-    const utterance = { text, voice: voice.code ?? "", wordsPerMinute: PACE[message.ttsSpeed ?? "normal"] };
-    const key = hash("sha256", JSON.stringify([engine.name, utterance]), "hex");
-    return { key, speak: () => engine.speak(utterance) };
+    const wordsPerMinute = PACE[message.ttsSpeed ?? "normal"];
+    const isSpoken = (language: string): boolean => voiceIn(language, voices, usual) !== null;
+    const pieces =
+      message.ttsType === "custom-text" ? inLanguages(written, isSpoken) : [{ language: null, text: written }];
+    const utterances = pieces.map(({ language, text }): Utterance => {
+      const voice = (language === null ? null : voiceIn(language, voices, usual)) ?? usual;
+      return { text: applyLexicon(text, entries, voice.language ?? ""), voice: voice.code ?? "", wordsPerMinute };
+    });
+    const key = hash("sha256", JSON.stringify([engine.name, utterances]), "hex");
+    return { key, speak: () => spoken(key, utterances) };
   }
 
-  function remember(wav: Uint8Array): string {
-    const key = hash("sha256", wav, "hex");
+  /** Spoken once, for however many messages and codecs. */
+  function spoken(key: string, utterances: readonly Utterance[]): Promise<Uint8Array> {
+    const known = remembered.get(key);
+    if (known) return Promise.resolve(known);
+    const making = going.get(key) ?? speakAll(key, utterances).finally(() => going.delete(key));
+    going.set(key, making);
+    return making;
+  }
+
+  async function speakAll(key: string, utterances: readonly Utterance[]): Promise<Uint8Array> {
+    const wavs: Uint8Array[] = [];
+    for (const utterance of utterances) wavs.push(await engine.speak(utterance));
+    const wav = joinWavs(wavs, GAP_MS);
+    remember(key, wav);
+    return wav;
+  }
+
+  function remember(key: string, wav: Uint8Array): void {
     remembered.delete(key);
     remembered.set(key, wav);
     let total = [...remembered.values()].reduce((sum, { length }) => sum + length, 0);
@@ -72,7 +100,6 @@ export function createSpeech(needs: { store: Store; engine: SpeechEngine; by: By
       remembered.delete(oldest);
       total -= length;
     }
-    return key;
   }
 
   return {
@@ -83,7 +110,9 @@ export function createSpeech(needs: { store: Store; engine: SpeechEngine; by: By
       const speaking = of(message, options);
       if (!speaking) throw invalidValue("ttsType", "There are no words to be spoken.");
       const wav = await speaking.speak();
-      return { hash: remember(wav), wav };
+      const sound = hash("sha256", wav, "hex");
+      remember(sound, wav);
+      return { hash: sound, wav };
     },
     previewOf: (key) => remembered.get(key) ?? null,
   };
@@ -95,8 +124,15 @@ function availableVoices(store: Store): VoiceRow[] {
   return store.find(ttsVoices, {}).filter(({ unavailable }) => unavailable !== true);
 }
 
-function voiceFor(id: string | null, store: Store): VoiceRow {
-  const voices = availableVoices(store);
+/** The message's own voice where it speaks the language, else one of the region, else one of the language; null for none. */
+function voiceIn(language: string, voices: readonly VoiceRow[], usual: VoiceRow): VoiceRow | null {
+  const exactly = (voice: VoiceRow): boolean => voice.language?.toLowerCase() === language.toLowerCase();
+  const roughly = (voice: VoiceRow): boolean => isLanguageOf(voice.language ?? "", language);
+  const order = [usual, ...voices];
+  return order.find(exactly) ?? order.find(roughly) ?? null;
+}
+
+function voiceFor(id: string | null, store: Store, voices: readonly VoiceRow[]): VoiceRow {
   const asked = voices.find((voice) => voice.id === id);
   if (asked) return asked;
   const defaultId = store.find(ttsDefaults, {}, 1)[0]?.ttsVoiceId;

@@ -30,6 +30,36 @@ function asSentence(text: string): string {
   return /[.!?:;…]$/.test(text) ? text : `${text}.`;
 }
 
+/** Words that are spoken in one language; null for that of the message's voice. */
+export interface SpokenPiece {
+  language: string | null;
+  text: string;
+}
+
+const LANGUAGE_TAG = /\[([a-z]{2,3}(?:-[a-z]{2,4})?)\]/giu;
+
+/**
+ * Words in several languages, one after another: a tag such as [de-DE] has what follows spoken in that language. A tag of a
+ * language that nobody speaks is a word like others. No piece is empty. own choice
+ */
+export function inLanguages(text: string, isSpoken: (language: string) => boolean): SpokenPiece[] {
+  const pieces: SpokenPiece[] = [{ language: null, text: "" }];
+  let at = 0;
+  for (const { 0: tag, 1: language = "", index } of text.matchAll(LANGUAGE_TAG)) {
+    if (!isSpoken(language)) continue;
+    (pieces.at(-1) as SpokenPiece).text += text.slice(at, index);
+    pieces.push({ language, text: "" });
+    at = index + tag.length;
+  }
+  (pieces.at(-1) as SpokenPiece).text += text.slice(at);
+  return pieces.map((piece) => ({ ...piece, text: piece.text.trim() })).filter((piece) => piece.text !== "");
+}
+
+/** Whether a voice speaks a language: that of a region is spoken by another's, too. */
+export function isLanguageOf(voice: string, language: string): boolean {
+  return primaryOf(voice) === primaryOf(language);
+}
+
 /** Puts words as they are spoken in the place of those written: whole words in any case, the longest first. */
 export function applyLexicon(text: string, entries: readonly LexiconEntry[], language: string): string {
   const spoken = new Map<string, string>();
@@ -47,8 +77,11 @@ function speaks(voice: string, lexicon: string): boolean {
   const [mine, theirs] = [voice.toLowerCase(), lexicon.toLowerCase()];
   if (mine === theirs) return true;
   if (TTS_LANGUAGES.some((known) => known.toLowerCase() === mine)) return false;
-  const primary = (tag: string): string => (tag.split("-")[0] ?? "").replace(/^arb$/, "ar");
-  return primary(mine) === primary(theirs);
+  return primaryOf(mine) === primaryOf(theirs);
+}
+
+function primaryOf(tag: string): string {
+  return (tag.toLowerCase().split("-")[0] ?? "").replace(/^arb$/, "ar");
 }
 
 function escaped(text: string): string {

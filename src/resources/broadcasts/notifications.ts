@@ -74,7 +74,10 @@ export default defineResource({
     alertTone: option("Tone that opens the message.", ALERT_TONE_NAMES),
     ttsType: option("Which part of the message is spoken.", TTS_TYPES),
     ttsVoiceId: ref("Voice that speaks.", "tts-voices", { embed: "voice" }),
-    ttsCustomContent: text("Words that are spoken for custom-text.", { max: 10_000 }),
+    ttsCustomContent: text(
+      "Words that are spoken for custom-text, in several languages where a tag such as [de-DE] comes before them.",
+      { max: 10_000 },
+    ),
     ttsSpeed: option("How fast it is spoken.", TTS_SPEEDS),
     notificationProfileId: ref("Settings per channel that it is sent with.", "notification-profiles", {
       embed: "notificationProfile",

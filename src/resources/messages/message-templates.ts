@@ -50,9 +50,12 @@ export default defineResource({
     alertTone: option("Tone that opens the message.", ALERT_TONE_NAMES, { default: "default" }),
     ttsType: option("Which part of the message is spoken.", TTS_TYPES, { default: "none" }),
     ttsVoiceId: ref("Voice that speaks.", "tts-voices", { embed: "voice" }),
-    ttsCustomContent: text("Words that are spoken for custom-text. own choice: at most 10000 characters.", {
-      max: 10_000,
-    }),
+    ttsCustomContent: text(
+      "Words that are spoken for custom-text, in several languages where a tag such as [de-DE] comes before them. own choice: at most 10000 characters.",
+      {
+        max: 10_000,
+      },
+    ),
     ttsSpeed: option("How fast it is spoken.", TTS_SPEEDS, { default: "normal" }),
     expiration: integer("Seconds from the send until devices are cleared and answers end; null for never.", {
       min: 1,

@@ -13,7 +13,9 @@ const WORDS = {
   ttsSpeed: option("How fast it is spoken.", TTS_SPEEDS, { default: "normal" }),
   subject: text("First line.", { max: 255 }),
   body: text("The message itself.", { max: 10_000 }),
-  ttsCustomContent: text("Words for custom-text.", { max: 10_000 }),
+  ttsCustomContent: text("Words for custom-text; a tag such as [de-DE] has those after it spoken in that language.", {
+    max: 10_000,
+  }),
   ignoreLexicon: boolean("Words are spoken as they are written.", { default: false }),
 };
 const checkWords = bodyCheck(WORDS);

@@ -84,6 +84,24 @@ it("a message is heard as tone and speech, in the voice of the defaults and by t
   expect(readFileSync(said, "utf8")).toBe("-v de -s 130 -b 1 --stdin --stdout\nDrill. Feuer. Leave now.\n");
 });
 
+it("words in several languages are spoken one after another, each by a voice and a lexicon of its own, once", async () => {
+  const { program, said } = makeSpeechProgram();
+  const speech = await speaking(program);
+  await scene.create(ttsLexicons, { language: "de-DE", find: "Nr", replace: "Nummer" });
+  const words = { ...SPOKEN, ttsVoiceId: null, ttsType: "custom-text" } as const;
+  const ttsCustomContent = "Go out [de] Ausgang Nr 2 [xx] [en-GB] now";
+  const speaking1 = speech.of({ ...words, ttsCustomContent });
+  const [one, two] = await Promise.all([speaking1?.speak(), speech.of({ ...words, ttsCustomContent })?.speak()]);
+  expect(two).toBe(one);
+  expect(readFileSync(said, "utf8").split("\n")).toEqual([
+    ...[expect.stringMatching(/^-v en-gb/), "Go out", expect.stringMatching(/^-v de/), "Ausgang Nummer 2 [xx]"],
+    ...[expect.stringMatching(/^-v en-gb/), "now.", ""],
+  ]);
+  // Three times half a second with 0.4 s between them.
+  expect(inspectWav(one as Uint8Array).durationMs).toBe(2_300);
+  expect(speech.of({ ...words, ttsCustomContent: "[fr] Oui" })?.key).not.toBe(speaking1?.key);
+});
+
 describe("nothing is silent about missing speech", () => {
   it.each([
     ["/nowhere/speaker", "No speech program is installed on this appliance."],
