@@ -13,9 +13,11 @@ import { callOutside, createHeartbeat } from "../operations/heartbeat.ts";
 import { createLicence, type Licence } from "../operations/licence.ts";
 import { bundleName, collectLogs, thinOutBundles } from "../operations/log-bundle.ts";
 import { OPERATION_MARKS } from "../operations/marks.ts";
+import { createOrderedUpgrade, offerUpgrade } from "../operations/ordered-upgrade.ts";
 import { createRuns, OPERATION_RUNS, type Runs } from "../operations/runs.ts";
 import { reportSettings, type SettingsFile, type SettingsReport } from "../operations/settings-report.ts";
 import { createSupervision, systemdTell } from "../operations/supervision.ts";
+import { versionsRoot } from "../operations/upgrade-order.ts";
 import { readIdentity } from "../replication/identity/own-identity.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { ApplianceData } from "./appliance.ts";
@@ -64,8 +66,6 @@ export interface Operations {
 /** own choice: nobody reads more at once */
 const MOST_RUNS = 1_000;
 
-/** A new version is installed by somebody at the machine: `carillon upgrade`. */
-const UNKNOWN: readonly OrderType[] = ["upgrade", "upgrade-all"];
 /** Carried out by the link of an appliance that has one. */
 const OF_LINK: readonly OrderType[] = ["device-sync", "full-resync", "replication-queue-reset", "replication-clean-up"];
 
@@ -87,11 +87,22 @@ export function createOperations(needs: OperationNeeds): Operations {
   const isWell = (): boolean => state().status !== "RED";
   const heartbeat = createHeartbeat({ clock, log, settings: settings.heartbeat, isWell, call: callOutside });
   const runs = createRuns({ store, clock, dataDir, version });
+  const trusted = { store, keys: settings.trust.upgrades };
+  const upgrade = createOrderedUpgrade({
+    ...trusted,
+    dataDir,
+    version,
+    clock,
+    root: versionsRoot(process.argv[1] ?? ""),
+  });
   const orders = createEndpointOrders({
     ...common,
     by: access.systemBy("operations"),
     does: {
       "phone-cache-rebuild": needs.rebuildPhones,
+      upgrade,
+      // Plugins come with the version.
+      "upgrade-all": upgrade,
       backup: async () => {
         const { path, bytes, manifest } = await backups.take();
         return { file: path, bytes, files: manifest.files.length, takenAt: manifest.takenAt };
@@ -104,7 +115,7 @@ export function createOperations(needs: OperationNeeds): Operations {
         return { file, bytes };
       },
     },
-    unknown: readIdentity(dataDir) ? UNKNOWN : [...UNKNOWN, ...OF_LINK],
+    unknown: readIdentity(dataDir) ? [] : OF_LINK,
     mayRestart: async () => void (await needs.settingsFile?.read()),
     restart: () => needs.onRestart?.(),
   });
@@ -126,6 +137,8 @@ export function createOperations(needs: OperationNeeds): Operations {
         return licence.install(document);
       },
       ...createBackupOrders(backups.take, clock),
+      /** `{file}` -> OfferedUpgrade: appliances that are ordered to upgrade fetch it. */
+      "upgrade.offer": ({ file }) => offerUpgrade(file, trusted),
       /** `{}` -> DaemonState. */
       state: async () => state(),
       /** `{}` -> Run[], the newest first. */

@@ -1,10 +1,11 @@
 import { existsSync, readdirSync, readlinkSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";
 import { type Clock, sleep } from "../base/clock.ts";
-import { ConflictError, UpstreamError } from "../base/errors.ts";
+import { ConflictError, invalidValue, UpstreamError } from "../base/errors.ts";
 import { isNewer } from "../base/versions.ts";
 import type { DaemonState } from "../operations/doctor.ts";
 import { unpackUpgrade } from "../operations/upgrade-bundle.ts";
+import { endOrder, fileOf, orderLeft, takeOrder } from "../operations/upgrade-order.ts";
 
 /** The service as an upgrade handles it. */
 export interface Service {
@@ -78,6 +79,36 @@ export async function upgrade(options: UpgradeOptions): Promise<Upgraded> {
   await goBack(service, backup, say);
   if (await isWell(options, before.version, before.status)) return { from: before.version, to, rolledBack: true };
   throw notWellAgain(before.version, backup);
+}
+
+/**
+ * Carries out the upgrade that the daemon left an order for, and says what became of it to whichever version runs then.
+ * Null when there is none. One that was cut off is taken up again. Throws what `upgrade` throws, once that is told.
+ */
+export async function upgradeAsOrdered(
+  dataDir: string,
+  options: Omit<UpgradeOptions, "file">,
+): Promise<Upgraded | null> {
+  const order = orderLeft(dataDir);
+  if (!order) return null;
+  const { id, from } = order;
+  takeOrder(dataDir, order);
+  try {
+    const done = await carriedOut(fileOf(dataDir, order.sha256), from, options);
+    endOrder(dataDir, { id, ...done, fault: null });
+    return done;
+  } catch (error) {
+    endOrder(dataDir, { id, fault: error instanceof Error ? error.message : String(error) });
+    throw error;
+  }
+}
+
+/** A run before this one may have switched over, and have been cut off before it said so. */
+async function carriedOut(file: string | null, from: string, options: Omit<UpgradeOptions, "file">): Promise<Upgraded> {
+  const running = await options.service.state();
+  if (running && isNewer(running.version, from)) return { from, to: running.version, rolledBack: false };
+  if (file === null) throw invalidValue("sha256", "It is no SHA-256 in hex.");
+  return upgrade({ ...options, file });
 }
 
 async function goBack(service: Service, backup: string, say: UpgradeOptions["say"]): Promise<void> {

@@ -50,7 +50,7 @@ export function addUpgrade(program: Command, terminal: Terminal, finish: (exitCo
     )
     .action(async (file: string | undefined, { data, root, config, unit, ordered, json }: UpgradeArguments) => {
       if ((file === undefined) === (ordered === undefined))
-        throw new CallerError("required-value", "Name the upgrade's file, or --ordered.");
+        throw new CallerError("invalid-value", "Name the upgrade's file, or --ordered.");
       const settings = await readSettings(terminal, config);
       if (typeof settings === "number") return finish(settings);
       // The daemon must be able to read what root unpacks.

@@ -11,8 +11,11 @@ type Activity = RowOf<typeof endpointActivities>;
 /** The kinds of orders that a client may give to an appliance. */
 export type OrderType = (typeof ENDPOINT_ORDER_TYPES)[number];
 
-/** Carries out one order; what it gives is added to the activity's value. Throws what the activity tells as its failure. */
-export type OrderWork = (activity: Activity) => Promise<Record<string, unknown>>;
+/**
+ * Carries out one order; what it gives is added to the activity's value. Throws what the activity tells as its failure;
+ * once `signal` is aborted, the next run takes the order up again.
+ */
+export type OrderWork = (activity: Activity, signal: AbortSignal) => Promise<Record<string, unknown>>;
 
 /** What orders are carried out with. */
 export interface OrderNeeds {
@@ -42,6 +45,7 @@ export function createEndpointOrders(needs: OrderNeeds): { start(): Promise<void
   let again = false;
   let running: Promise<void> | null = null;
   let unsubscribe = (): void => {};
+  const ending = new AbortController();
 
   const isOurs = ({ type }: Activity): boolean =>
     type === "restart" || type in does || unknown.includes(type as OrderType);
@@ -71,8 +75,9 @@ export function createEndpointOrders(needs: OrderNeeds): { start(): Promise<void
     if (!work && type !== "restart") return finish(activity, "fail", { reason: "This appliance can't do that." });
     try {
       if (!work) return await restart(activity);
-      await finish(activity, "success", await work(activity));
+      await finish(activity, "success", await work(activity, ending.signal));
     } catch (error) {
+      if (ending.signal.aborted && error === ending.signal.reason) return;
       log.error({ err: error, activityId: activity.id, type }, "an order failed");
       await finish(activity, "fail", { reason: error instanceof Error ? error.message : String(error) });
     }
@@ -106,6 +111,7 @@ export function createEndpointOrders(needs: OrderNeeds): { start(): Promise<void
     },
     async stop() {
       stopped = true;
+      ending.abort();
       unsubscribe();
       await running;
     },

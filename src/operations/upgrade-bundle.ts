@@ -11,7 +11,7 @@ import {
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { create, extract, type ReadEntry } from "tar";
+import { create, extract, Parser, type ReadEntry } from "tar";
 import { CallerError } from "../base/errors.ts";
 import { newId } from "../base/ids.ts";
 import { readSigned } from "./signed-document.ts";
@@ -85,6 +85,29 @@ export async function unpackUpgrade(
   } finally {
     await rm(stage, { recursive: true, force: true });
   }
+}
+
+/**
+ * What a bundle says it holds. Only the list is read: unpacking looks at the files. Throws CallerError for one that no
+ * trusted key signed.
+ */
+export async function upgradeIn(file: string, keys: readonly string[]): Promise<UpgradeBundle> {
+  let text: string | null = null;
+  const packed = createReadStream(file);
+  const entries = new Parser({
+    onReadEntry(entry) {
+      const parts: Buffer[] = [];
+      entry.on("data", (part: Buffer) => void (entry.path === LIST && parts.push(part)));
+      entry.on("end", () => {
+        if (entry.path === LIST) text = Buffer.concat(parts).toString("utf8");
+        // It is the first: the rest need not be read.
+        packed.destroy();
+      });
+    },
+  });
+  await pipeline(packed, entries).catch(() => undefined);
+  if (text === null) throw refused("It holds no signed list.");
+  return parseBundle(readSigned(text, keys));
 }
 
 function parseBundle(value: unknown): UpgradeBundle {

@@ -1,13 +1,23 @@
+import { generateKeyPairSync } from "node:crypto";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sendOrder } from "../../src/app/control-socket.ts";
+import type { OfferedUpgrade } from "../../src/operations/ordered-upgrade.ts";
+import { packUpgrade } from "../../src/operations/upgrade-bundle.ts";
+import { fileOf } from "../../src/operations/upgrade-order.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { type Line, lineTo, until } from "../support/links.ts";
+import { makeTempDir } from "../support/temp-dir.ts";
 
-/** All but a restart; nothing is installed from afar. */
+/** All but a restart; what is not installed by versions is not upgraded. */
 const ORDERS = [
   ...["device-sync", "phone-cache-rebuild", "backup", "collect-logs", "upgrade"],
   ...["replication-clean-up", "full-resync", "replication-queue-reset"],
 ];
 
+const maker = generateKeyPairSync("ed25519");
+const trusted = maker.publicKey.export({ type: "spki", format: "der" }).subarray(-32).toString("base64");
 let hub: TestDaemon;
 let site: TestDaemon;
 let line: Line;
@@ -32,7 +42,7 @@ async function start(after: TestDaemon): Promise<void> {
 }
 
 beforeAll(async () => {
-  hub = await startTestDaemon({ isHub: true });
+  hub = await startTestDaemon({ isHub: true, settings: `trust: {upgrades: ["${trusted}"]}` });
   line = await lineTo(hub.url);
   const alone = await startTestDaemon();
   await make(alone, "/users", { name: "Bob", type: "regular", email: "bob@example.org" });
@@ -52,6 +62,14 @@ afterAll(async () => {
   line?.end();
   await hub?.stop();
 });
+
+/** Lays a signed version ready at the cloud. */
+async function offerVersion(): Promise<OfferedUpgrade> {
+  const [folder, file] = [makeTempDir(), join(makeTempDir(), "carillon.tgz")];
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ version: "9.9.9" }));
+  await packUpgrade(folder, maker.privateKey.export({ type: "pkcs8", format: "pem" }).toString(), file);
+  return (await sendOrder(hub.dataDir, { order: "upgrade.offer", args: { file } }))?.result as OfferedUpgrade;
+}
 
 const orderPath = (): string => `/extensions/${site.first.extensionId}/endpoints/${site.first.endpointId}/activities`;
 const order = (type: string): Promise<string> => make(hub, orderPath(), { type });
@@ -74,10 +92,20 @@ describe("an appliance that joined an organisation", () => {
   });
 
   it("carries out orders that are given in the cloud, and says of each what became of it", async () => {
+    const { sha256 } = await offerVersion();
     const given = await Promise.all(ORDERS.map(async (type) => [type, await order(type)] as const));
     const outcomes = Object.fromEntries(await Promise.all(given.map(async ([type, id]) => [type, await ends(id)])));
     const all = Object.fromEntries(ORDERS.map((type) => [type, "success"]));
     expect(outcomes).toEqual({ ...all, upgrade: "fail" });
+    const [, upgrade = ""] = given.find(([type]) => type === "upgrade") ?? [];
+    const { value } = (await hub.call<{ value: object }>("GET", `${orderPath()}/${upgrade}`)).body;
+    expect(value).toMatchObject({
+      version: "9.9.9",
+      sha256,
+      reason: expect.stringContaining("not installed by versions"),
+    });
+    const came = async (): Promise<boolean> => existsSync(fileOf(site.dataDir, sha256) as string);
+    expect(await until(came, Boolean)).toBe(true);
   });
 
   it("starts anew when it is told to, and says so once it did", async () => {

@@ -9,7 +9,7 @@ import endpointActivities from "../../resources/devices/endpoint-activities.ts";
 import endpoints from "../../resources/devices/endpoints.ts";
 import type { StoredFile } from "../../schema/field.ts";
 import type { By, Store } from "../../store/store.ts";
-import type { Command } from "../frames.ts";
+import type { Command, OrderKind } from "../frames.ts";
 import type { Play } from "../site/command-desk.ts";
 import type { Resumed } from "../site/inbox.ts";
 import type { Body } from "../work.ts";
@@ -35,6 +35,8 @@ type Heard = Parameters<Play>[1];
 /** A message is not held back longer for its sound or picture; then it goes without. @source replication.md 4 */
 const FILES_MS = 2_000;
 const LOOK_MS = 50;
+
+const UPGRADES: ReadonlySet<string> = new Set<OrderKind>(["upgrade", "upgrade-all"]);
 
 /** Makes what carries the cloud's commands out: messages by the appliance's own flow, orders by whoever follows them. */
 export function createPlayer(needs: PlayerNeeds): { play: Play; resumed: Resumed } {
@@ -174,6 +176,8 @@ export function createPlayer(needs: PlayerNeeds): { play: Play; resumed: Resumed
     resumed({ cid, kind }) {
       if (kind === "restart") return "done";
       const state = store.get(endpointActivities, cid)?.state;
+      // An upgrade goes on in the run after, perhaps of another version.
+      if (state === "pending" && UPGRADES.has(kind)) return "armed";
       return state === "success" ? "done" : state === "fail" ? "failed" : "interrupted";
     },
   };

@@ -8,6 +8,7 @@ import type { Log } from "../../base/log.ts";
 import type { Broadcaster } from "../../broadcast/broadcaster.ts";
 import type { Providers } from "../../broadcast/providers.ts";
 import { prepareAuthority } from "../../operations/certificates.ts";
+import { offeredUpgrade } from "../../operations/ordered-upgrade.ts";
 import endpoints from "../../resources/devices/endpoints.ts";
 import { type Catalogue, tableOf } from "../../schema/catalogue.ts";
 import type { By, Recorder, Store } from "../../store/store.ts";
@@ -100,7 +101,10 @@ export function createHubLink(needs: HubLinkNeeds): HubLink {
     ...{ store, work, clock, types, hub, onFault },
     takeOutcomes: (outcomes) => needs.broadcaster().takeOutcomes(outcomes),
   });
-  const orders = createOrderSender({ store, work, clock, events, by, hub, endpointId: needs.endpointId, onFault });
+  const orders = createOrderSender({
+    ...{ store, work, clock, events, by, hub, endpointId: needs.endpointId, onFault },
+    offered: () => offeredUpgrade(store),
+  });
   let enrolment: HubEnrolment | null = null;
   let acceptor: Acceptor | null = null;
   let groups: CoverGroups | null = null;

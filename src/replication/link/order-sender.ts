@@ -1,5 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Events } from "../../base/events.ts";
+import type { OfferedUpgrade } from "../../operations/ordered-upgrade.ts";
 import endpointActivities from "../../resources/devices/endpoint-activities.ts";
 import type { RowOf } from "../../schema/resource.ts";
 import type { By, Store } from "../../store/store.ts";
@@ -18,6 +19,8 @@ export interface OrderSenderNeeds {
   events: Events;
   by: By;
   hub: Pick<Hub, "command">;
+  /** The version that lies ready for appliances that are to upgrade; null when none does. */
+  offered(): OfferedUpgrade | null;
   /** The cloud's own endpoint, whose orders it carries out itself. */
   endpointId(): string;
   onFault(error: unknown): void;
@@ -25,6 +28,7 @@ export interface OrderSenderNeeds {
 
 /** @source replication.md, settled questions (c) */
 const GOOD_MS = 24 * 3600_000;
+const UPGRADES: ReadonlySet<string> = new Set<OrderKind>(["upgrade", "upgrade-all"]);
 const KINDS: ReadonlySet<string> = new Set(ORDER_KINDS);
 const MOST = 1_000;
 const LOOK_EVERY_MS = 60_000;
@@ -49,8 +53,17 @@ export function createOrderSender(needs: OrderSenderNeeds): { follow(): () => vo
         ref: null,
       },
       body: { value: value ?? null } as Body,
+      ...(UPGRADES.has(type) ? upgradeOf(value) : {}),
     };
     if (command.notAfter > clock.now()) hub.command([{ endpoint: endpointId, command }]).catch(onFault);
+  }
+
+  /** An order names the version by its file, which the appliance fetches over the link. */
+  function upgradeOf(value: unknown): Pick<Command, "body" | "needs"> {
+    const offered = needs.offered();
+    if (!offered) return { body: { value: (value ?? null) as Body | null } };
+    const { sha256, size } = offered;
+    return { body: { value: { ...(value as Body | null), ...offered } }, needs: [{ sha256, size }] };
   }
 
   /** What of an order the cloud itself concluded, in words; null while the appliance may still tell. */

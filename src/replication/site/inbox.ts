@@ -108,12 +108,20 @@ function* report(cid: string, outcome: Outcome, { newId, now: at }: Journal, tol
 }
 
 /** An order is an activity of its own kind, under the id that whoever gave it knows; a sound is told under three names. */
-function* tellCommand({ cid, kind }: Command, state: CommandState, journal: Journal, told: Body = {}): Work<void> {
+function* tellCommand(
+  { cid, kind, body }: Command,
+  state: CommandState,
+  journal: Journal,
+  told: Body = {},
+): Work<void> {
   const isOver = state !== "armed";
   const how = { state: isOver ? (state === "done" ? "success" : "fail") : "pending" } as const;
   const severity = how.state === "fail" ? "error" : "info";
   const more = { ...told, commandId: cid, outcome: isOver ? state : null };
-  if (kind !== "broadcast") return yield* tellOf(journal, cid, { ...how, type: kind, severity, more });
+  if (kind !== "broadcast") {
+    const asked = body.value as Body | null | undefined;
+    return yield* tellOf(journal, cid, { ...how, type: kind, severity, more: { ...asked, ...more } });
+  }
   const { endpoint } = yield* linkState();
   const idOf = (type: string): string => derivedId("command", endpoint, cid, type);
   const pending = idOf("broadcast-pending");
@@ -124,8 +132,8 @@ function* tellCommand({ cid, kind }: Command, state: CommandState, journal: Jour
   yield* tellOf(journal, idOf(type), { ...how, type, severity, more });
 }
 
-/** What became of an order that was under way when the process ended, as a restart or an upgrade asks for. */
-export type Resumed = (command: Command) => "done" | "failed" | "interrupted";
+/** What became of an order that was under way when the process ended, as a restart or an upgrade asks for; `armed` while that is open. */
+export type Resumed = (command: Command) => "done" | "failed" | "interrupted" | "armed";
 
 /**
  * After a start: what was sounding is armed again if it is an emergency, whose silence is worse than its repetition, else

@@ -59,12 +59,14 @@ describe("orders to the appliance", () => {
     expect(existsSync(String(collected.value?.file))).toBe(true);
   });
 
-  it("about a link to a cloud fail where there is none, and so does what nobody does from afar", async () => {
-    const kinds = ["device-sync", "full-resync", "replication-queue-reset", "replication-clean-up", "upgrade"];
+  it("about a link to a cloud fail where there is none, and so does an upgrade of what is not installed by versions", async () => {
+    const kinds = ["device-sync", "full-resync", "replication-queue-reset", "replication-clean-up"];
     for (const kind of kinds) {
       const { state, value } = await finished((await order(kind)).id);
       expect([kind, state, value?.reason]).toEqual([kind, "fail", "This appliance can't do that."]);
     }
+    const { state, value } = await finished((await order("upgrade")).id);
+    expect([state, value?.reason]).toEqual(["fail", expect.stringContaining("not installed by versions")]);
   });
 
   it("are shown: what is proven, and which settings are in force", async () => {

@@ -28,6 +28,7 @@ const COMMANDS = [
   "key",
   "key export",
   "upgrade",
+  "upgrade-offer",
   "upgrade-pack",
   "licence",
   "licence show",

@@ -1,10 +1,21 @@
-import { generateKeyPairSync } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { createHash, generateKeyPairSync } from "node:crypto";
+import {
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { type Service, upgrade } from "../../../src/app/upgrade.ts";
+import { type Service, upgrade, upgradeAsOrdered } from "../../../src/app/upgrade.ts";
 import { type Clock, systemClock } from "../../../src/base/clock.ts";
+import { createOrderedUpgrade } from "../../../src/operations/ordered-upgrade.ts";
 import { packUpgrade } from "../../../src/operations/upgrade-bundle.ts";
+import { endOf, fileOf, leaveOrder, orderLeft, versionsRoot } from "../../../src/operations/upgrade-order.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 
 const maker = generateKeyPairSync("ed25519");
@@ -59,7 +70,7 @@ function machine(illness: Illness, wrote = true) {
   };
   const run = (file: string, keys = [key]) =>
     upgrade({ file, root, keys, service, clock: hurriedClock(), say: () => undefined });
-  return { root, steps, run };
+  return { root, steps, run, service };
 }
 
 /** What is waited for has passed at once. */
@@ -142,5 +153,92 @@ describe("an upgrade", () => {
     });
     await expect(run(changed)).rejects.toThrow("is not");
     expect(steps).toEqual([]);
+  });
+});
+
+describe("an upgrade that is ordered from afar", () => {
+  const still = {
+    ...systemClock,
+    monotonicMs: () => 0,
+    after: (_: number, work: () => void) => void setImmediate(work),
+  };
+  const hash = (): string => createHash("sha256").update(readFileSync(bundle)).digest("hex");
+  const order = { id: "order-1" };
+
+  /** An appliance to which the upgrade came over the link, and root beside it. */
+  function ordered(illness: Illness, more: Partial<Parameters<typeof createOrderedUpgrade>[0]> = {}) {
+    const at = machine(illness);
+    const dataDir = makeTempDir();
+    const file = fileOf(dataDir, hash()) as string;
+    mkdirSync(dirname(file), { recursive: true });
+    copyFileSync(bundle, file);
+    const needs = {
+      dataDir,
+      version: "0.1.0",
+      clock: still as never,
+      keys: [key],
+      root: at.root,
+      store: NOTHING_OFFERED,
+    };
+    const daemon = (signal = new AbortController().signal, version = "0.1.0") =>
+      createOrderedUpgrade({ ...needs, ...more, version })({ ...order, value: { sha256: hash() } } as never, signal);
+    const root = async (): Promise<void> => {
+      while (!orderLeft(dataDir)) await new Promise(setImmediate);
+      const options = { root: at.root, keys: [key], service: at.service, clock: hurriedClock(), say: () => undefined };
+      await upgradeAsOrdered(dataDir, options).catch(() => undefined);
+    };
+    return { ...at, dataDir, daemon, asRoot: root };
+  }
+  const NOTHING_OFFERED = { one: () => null } as never;
+
+  it("is left to root, and told by whichever version runs then, once", async () => {
+    const { daemon, asRoot, dataDir, steps } = ordered("none");
+    const before = new AbortController();
+    const cutOff = daemon(before.signal);
+    await Promise.all([
+      asRoot().then(() => before.abort()),
+      cutOff.catch((error: unknown) => expect(error).toBe(before.signal.reason)),
+    ]);
+    expect([orderLeft(dataDir), steps]).toEqual([null, ["backup", "restart"]]);
+    expect(await daemon(undefined, "0.2.0")).toEqual({ from: "0.1.0", to: "0.2.0" });
+    expect(orderLeft(dataDir)).toBeNull();
+  });
+
+  it("that went back by itself is told as such", async () => {
+    const { daemon, asRoot } = ordered("dying");
+    const told = expect(daemon()).rejects.toThrow("0.2.0 did not get well: 0.1.0 runs again");
+    await asRoot();
+    await told;
+  });
+
+  it("which root was cut off at is taken up again", async () => {
+    const { dataDir, asRoot, service, steps } = ordered("none");
+    leaveOrder(dataDir, { ...order, sha256: hash(), from: "0.0.9" });
+    expect((await service.state())?.version).toBe("0.1.0");
+    await asRoot();
+    expect(endOf(dataDir, order.id)).toMatchObject({ from: "0.0.9", to: "0.1.0", rolledBack: false });
+    expect(steps).toEqual([]);
+  });
+
+  it("says in words why it can't be, and leaves nothing", async () => {
+    const hurried = { clock: hurriedClock() };
+    const stranger = generateKeyPairSync("ed25519").publicKey.export({ type: "spki", format: "der" }).subarray(-32);
+    const cases: [ReturnType<typeof ordered>, string][] = [
+      [ordered("none", { root: null }), "not installed by versions"],
+      [ordered("none", hurried), "systemctl enable --now carillon-upgrade.path"],
+      [ordered("none", { keys: [stranger.toString("base64")] }), "None of the trusted keys"],
+    ];
+    for (const [{ daemon, dataDir }, words] of cases) {
+      await expect(daemon()).rejects.toThrow(words);
+      expect(orderLeft(dataDir)).toBeNull();
+    }
+    const newest = ordered("none");
+    await expect(newest.daemon(undefined, "0.3.0")).rejects.toThrow("0.2.0 is not newer than 0.3.0");
+  });
+
+  it("is known to be possible by where the program lies", () => {
+    const { root } = machine("none");
+    expect(versionsRoot(join(root, "current/dist/main.js"))).toBe(realpathSync(root));
+    expect(versionsRoot(join(version(makeTempDir(), "1.0.0"), "dist/main.js"))).toBeNull();
   });
 });
