@@ -18,6 +18,8 @@ export interface LiveBroadcast extends DeliveryOwner {
   add(deliveries: readonly Delivery[]): void;
   /** All that there are by now have been added: the start rule may decide. May be called again. */
   allAdded(): void;
+  /** These devices (internal keys) hear it as soon as it begins, though they have not joined its own group yet. */
+  areListening(devices: ReadonlySet<number>): void;
   /** Opens the stream of a zone or a call; resolves when its first packet has left. Rejects with UpstreamError. */
   openStream(target: SoundTarget): Promise<void>;
   /** Ends the message before its time; devices are silenced. */
@@ -77,6 +79,12 @@ export function createLiveBroadcast(needs: LiveNeeds): LiveBroadcast {
       for (const delivery of added) addDelivery(state, delivery);
     },
     allAdded: () => allAdded(state),
+    areListening(devices) {
+      for (const delivery of state.deliveries) {
+        if (delivery.hears === "group" && devices.has(delivery.device ?? 0)) countState(state, delivery, "joined");
+      }
+      look(state);
+    },
     item: (delivery, device) => itemFor(state, delivery, device),
     takeOutcome: (delivery, outcome) => takeOutcome(state, delivery, outcome),
     openStream: (target) => openStream(state, target),

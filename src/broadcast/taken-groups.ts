@@ -3,6 +3,7 @@ import type { Log } from "../base/log.ts";
 import { isMoreUrgent } from "../devices/busy.ts";
 import type { Delivery } from "./delivery.ts";
 import type { LiveBroadcast } from "./live-broadcast.ts";
+import { isListening } from "./live-ends.ts";
 import type { SoundTarget } from "./sound.ts";
 
 /** The emergency class. @source interfaces.md, Priorities */
@@ -15,6 +16,8 @@ const TAKEN_MS = 120_000;
 export interface GatheredGroup {
   target: SoundTarget;
   live: LiveBroadcast;
+  /** Internal keys of the devices that listened when they were looked at. */
+  listening: number[];
 }
 
 /** Where phones listen to what is less urgent than an emergency; nothing for any other message. */
@@ -22,14 +25,16 @@ export function gatheredGroups(live: LiveBroadcast, onAir: Iterable<LiveBroadcas
   if (live.priority !== EMERGENCY || !live.sound || live.sound.over) return [];
   return [...onAir].flatMap((other) => {
     const { group: target, sound } = other;
-    return target && sound && !sound.over && isMoreUrgent(live, other) ? [{ target, live: other }] : [];
+    if (!target || !sound || sound.over || !isMoreUrgent(live, other)) return [];
+    const listening = [...other.deliveries].filter(isListening).flatMap(({ device }) => device ?? []);
+    return [{ target, live: other, listening }];
   });
 }
 
 /**
  * Sends an emergency into the groups, too, where phones listen that are all meant: they hear its beginning while they are
- * still told, one by one, to leave for its own group. A group with somebody in it who is not meant is left alone.
- * own choice; to be called when all deliveries of the emergency have been added.
+ * still told, one by one, to leave for its own group, and nobody waits for them. A group with somebody in it who is not
+ * meant is left alone. own choice; to be called when all deliveries of the emergency have been added.
  */
 export function takeGroups(
   live: LiveBroadcast,
@@ -39,8 +44,10 @@ export function takeGroups(
   const { sound } = live;
   if (!sound || gathered.length === 0) return;
   const meant = new Set([...live.deliveries].filter(joins).map(({ device }) => device));
-  for (const { target, live: other } of gathered) {
+  const hear = new Set<number>();
+  for (const { target, live: other, listening } of gathered) {
     if (![...other.deliveries].every((delivery) => !joins(delivery) || isIn(meant, delivery))) continue;
+    for (const device of listening) hear.add(device);
     other.sound?.endTarget(target);
     sound.open(target).then(
       () => void clock.after(TAKEN_MS, () => sound.endTarget(target), { background: true }),
@@ -49,6 +56,7 @@ export function takeGroups(
       },
     );
   }
+  live.areListening(hear);
 }
 
 function joins({ hears }: Delivery): boolean {
