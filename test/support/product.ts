@@ -45,9 +45,15 @@ export interface RunningCampus extends Running {
   devices: { type: string; deviceIdentifier: string; description: string; attributes: Record<string, string> }[];
 }
 
-/** Runs `carillon <args>` to its end. */
-export async function runCarillon(args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, [MAIN, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+/** Runs `carillon <args>` to its end, with `env` beside what is set here. */
+export async function runCarillon(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, ...env },
+  });
   const [stdout, stderr] = [textOf(child.stdout), textOf(child.stderr)];
   const [code] = (await once(child, "close")) as [number | null];
   return { code: code ?? -1, stdout: stdout(), stderr: stderr() };

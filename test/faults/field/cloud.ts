@@ -5,10 +5,11 @@ import { setTimeout as pause } from "node:timers/promises";
 import { createDice } from "../../sim/dice.ts";
 import { libfaketime } from "../clock.ts";
 import { compareSides, lostWrites, toldTwice, untoldMessages } from "./agreement.ts";
-import { type Hearing, judgeHearing, makeZones, type Sent, startSender } from "./commands.ts";
+import { type Hearing, judgeHearing, makeZones, type Sent, startSender, type Zone } from "./commands.ts";
 import { type Members, openMembers } from "./members.ts";
 import { type MishapCounts, startMishaps } from "./mishaps.ts";
 import { createField, type Field } from "./own-network.ts";
+import { type RestoreScene, restoreBothSides } from "./restores.ts";
 import { startWriter, type Writings } from "./writers.ts";
 
 /** What came of it. */
@@ -20,6 +21,8 @@ export interface CloudRun extends Omit<Hearing, "broken"> {
   rows: number;
   /** From the end of all mishaps until all sides agreed, ms; -1 when they did not in time. */
   agreedMs: number;
+  /** The same after the restore of an appliance's backup of the day before, and of the cloud's. */
+  restoredAgreedMs: number;
   /** Each promise that was broken, in words. */
   broken: string[];
 }
@@ -31,6 +34,8 @@ const AGREED_MS = 30_000;
 /** How long it is looked whether they agree after all. */
 const PATIENCE_MS = 120_000;
 const MOST_SHOWN = 20;
+/** How long all sides write between a backup and its restore. */
+const LIFE_MS = 8_000;
 
 /** A cloud and two appliances under four writers and mishaps that follow from `seed`, for so long; then all is healed and looked at. */
 export async function troubleCloud(minutes: number, seed: number, say: (progress: string) => void): Promise<CloudRun> {
@@ -92,6 +97,8 @@ async function trouble(members: Members, story: Story): Promise<CloudRun> {
   await settled(members, sent);
   const hearing = await judgeHearing(hub, sent);
   for (const { zones: heard } of sent) for (const { ears } of heard) ears.close();
+  const alike = { members, own: field.own, folder, say, agree: () => agreed(agreement.differences, PATIENCE_MS) };
+  const restores = await restoreBothSides({ ...alike, ...liveAgain(story, members, shared, quiet) });
   const broken = [
     ...left.slice(0, MOST_SHOWN),
     ...(agreedMs > AGREED_MS ? [`all sides agreed only after ${agreedMs} ms`] : []),
@@ -100,12 +107,44 @@ async function trouble(members: Members, story: Story): Promise<CloudRun> {
     ...(await untoldMessages(members, writings)),
     ...(await toldTwice(members)),
     ...hearing.broken,
+    ...restores.broken,
   ];
   if (broken.length > 0) for (const member of [hub, ...sites]) say(`log of ${member.name}:\n${warnings(member.log())}`);
   const sum = (of: (writing: Writings) => number): number => writings.reduce((all, each) => all + of(each), 0);
   return {
     ...{ mishaps: counts, answered: sum(({ answered }) => answered), unanswered: sum(({ unanswered }) => unanswered) },
-    ...{ rows: agreement.rows(), agreedMs, ...hearing, broken },
+    ...{ rows: agreement.rows(), agreedMs, restoredAgreedMs: restores.agreedMs },
+    ...{ ...hearing, broken },
+  };
+}
+
+/** Lets all sides write for a moment, again and again, with rows of their own. */
+function liveAgain(
+  { seed }: Story,
+  members: Members,
+  shared: readonly string[],
+  quiet: readonly (readonly Zone[])[],
+): Pick<RestoreScene, "live" | "lost"> {
+  const { hub, sites } = members;
+  const lives: Writings[][] = [];
+  return {
+    async live() {
+      const round = lives.length;
+      const writers = [hub, hub, ...sites].map((member, at) => {
+        const device = at < 2 ? null : (quiet[at - 2]?.[0]?.device ?? null);
+        const dice = createDice(seed * 100 + 30 + round * 10 + at);
+        return startWriter({ member, name: `Life ${round} writer ${at}`, dice, shared, device });
+      });
+      await pause(LIFE_MS);
+      lives.push(await Promise.all(writers.map((writer) => writer.stop())));
+    },
+    /** A cloud that was put back has lost what was written there, and keeps what an appliance with its memory tells it again. */
+    async lost(isCloud) {
+      const [newest = []] = lives.slice(-1);
+      const known = isCloud ? newest.filter(({ at }) => at === sites[1].name) : newest;
+      const ofOther = newest.filter(({ at }) => at === sites[1].name);
+      return [...refusals(newest), ...(await lostWrites(hub, known)), ...(await untoldMessages(members, ofOther))];
+    },
   };
 }
 

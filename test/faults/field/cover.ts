@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { listAll } from "../../../src/cli/api-client.ts";
 import { createDice, type Dice } from "../../sim/dice.ts";
+import { runCarillon } from "../../support/product.ts";
 import { type Ears, listen, type Stretch } from "./ears.ts";
 import { type Member, type Members, openMembers } from "./members.ts";
 import { createField } from "./own-network.ts";
@@ -26,14 +27,17 @@ const ZONE = { group: "239.211.1.1", port: 20_480 };
 /** What `class-change1` lasts. */
 const BELL_MS = 1_600;
 const SLACK_MS = 150;
-/** A bell is made this long before its time. */
-const AHEAD_MS = 14_000;
+/** A bell is made this long before its time; longer once it did not reach all in time. */
+const AHEAD_MS = [9_000, 20_000, 40_000] as const;
 /** Kills fall into this time around a bell's. */
-const [EARLIEST_MS, LATEST_MS] = [-6_000, 2_500];
+const [EARLIEST_MS, LATEST_MS] = [-4_000, 2_500];
 /** From then on a bell has been heard, or was missed. */
 const OVER_MS = 12_000;
-const CUT_MS = { from: -8_000, to: 8_000 };
+/** Partitions begin. */
+const CUT_MS = -5_500;
 const TAKEOVER_MS = 5_000;
+/** Nothing more is heard of a bell after this without a sound. */
+const QUIET_MS = 1_500;
 const READY_MS = 60_000;
 
 /** Kills the appliance that acts around the moment of a bell `kills` times, every fifth time in a partition; ffmpeg hears the bells. */
@@ -50,7 +54,7 @@ export async function killActing(kills: number, seed: number, say: (progress: st
     try {
       const bell = await makeBell(members);
       const dice = createDice(seed);
-      while (run.kills < kills) judge(await killAround(members, ears, bell, dice, run.kills % 5 === 4), run, say);
+      while (run.kills < kills) judge(await killAround(members, ears, bell, dice, run.kills % 5 === 4, say), run, say);
     } finally {
       ears.close();
       await members.end();
@@ -106,43 +110,78 @@ interface Killed {
   logs: string;
 }
 
-async function killAround(members: Members, ears: Ears, bell: Bell, dice: Dice, inPartition: boolean): Promise<Killed> {
+/** Has a bell ring as soon as both know of it, with time for what is to come; gives its time and who acts. */
+async function nextBell(
+  sites: Members["sites"],
+  bell: Bell,
+  say: (progress: string) => void,
+): Promise<{ acting: Member; at: number }> {
+  for (const aheadMs of AHEAD_MS) {
+    const acting = await ready(sites, bell.activationGroupId);
+    const at = Math.ceil((Date.now() + aheadMs) / 1_000) * 1_000;
+    const schedule = await bell.ring(at);
+    const known = await Promise.all(sites.map((site) => planned(site, schedule, at + CUT_MS)));
+    if (known.every((each) => each !== null)) return { acting, at };
+    const shown = known.map((ms, place) => `${sites[place]?.name} after ${ms ?? "more"} ms`);
+    const states = await Promise.all(
+      sites.map((site, place) => (known[place] === null ? stateOf(site, schedule) : "")),
+    );
+    say(`a bell was not known in time: ${shown.join(", ")}${states.join("\n")}`);
+    // It may be heard nonetheless.
+    await until(at + OVER_MS);
+  }
+  throw new Error(
+    `a bell did not reach both appliances in time:\n${sites.map((site) => site.log().slice(-8_000)).join("\n")}`,
+  );
+}
+
+async function killAround(
+  members: Members,
+  ears: Ears,
+  bell: Bell,
+  dice: Dice,
+  inPartition: boolean,
+  say: (progress: string) => void,
+): Promise<Killed> {
   const { sites } = members;
-  const acting = await ready(sites, bell.activationGroupId);
-  const at = Math.ceil((Date.now() + AHEAD_MS) / 1_000) * 1_000;
-  const schedule = await bell.ring(at);
-  await Promise.all(sites.map((site) => planned(site, schedule)));
+  const { acting, at } = await nextBell(sites, bell, say);
   const killAt = at + EARLIEST_MS + dice.below(LATEST_MS - EARLIEST_MS);
   const lines = (["lan", "wan"] as const).map((network) => acting.place.line(network));
   if (inPartition) {
-    await until(at + CUT_MS.from);
+    await until(at + CUT_MS);
     for (const line of lines) line.cut();
   }
   await until(killAt);
   const killedAt = Date.now();
   await acting.end("SIGKILL");
-  await until(at + CUT_MS.to);
+  const ofBell = (): Stretch[] => ears.heard().filter(({ from }) => from > at - 2_000);
+  await until(Math.max(at, killedAt) + TAKEOVER_MS);
+  while (Date.now() < at + OVER_MS && Date.now() < (ofBell().at(-1)?.to ?? at + OVER_MS) + QUIET_MS) await pause(50);
   for (const line of lines) line.heal();
-  await until(at + OVER_MS);
   await acting.start();
-  const heard = ears.heard().filter(({ from }) => from > at - 2_000);
+  // Nor does the one that comes back sound it once more.
+  await ready(sites, bell.activationGroupId);
+  await pause(QUIET_MS);
+  const heard = ofBell();
   return { at, killedAt, acting: acting.name, inPartition, heard, logs: sites.map((site) => site.log()).join("\n") };
 }
 
 const until = (moment: number): Promise<void> => pause(Math.max(0, moment - Date.now()));
 
 interface Status {
+  mode: "cloud" | "lan" | "solo";
   activationGroupIds: string[];
   peers: string[];
 }
 
-/** Waits until both hear each other and agree on who acts; gives that one. */
+/** Waits until both are linked, hear each other and agree on who acts; gives that one. */
 async function ready(sites: Members["sites"], groupId: string): Promise<Member> {
   const limit = performance.now() + READY_MS;
   while (performance.now() < limit) {
     const all = await Promise.all(sites.map((site) => statusOf(site).catch(() => null)));
     const acting = sites.filter((_, at) => all[at]?.activationGroupIds.includes(groupId));
-    if (all.every((status) => status?.peers.length === 1) && acting.length === 1) return acting[0] as Member;
+    if (all.every((status) => status?.mode === "cloud" && status.peers.length === 1) && acting.length === 1)
+      return acting[0] as Member;
     await pause(200);
   }
   throw new Error(`the appliances did not agree on who acts within ${READY_MS} ms`);
@@ -154,14 +193,23 @@ async function statusOf({ api, first }: Member): Promise<Status> {
   );
 }
 
-async function planned({ api, name }: Member, schedule: string): Promise<void> {
-  const limit = performance.now() + AHEAD_MS;
-  while (performance.now() < limit) {
+/** What an appliance that does not know of a bell says of it, and of its link. */
+async function stateOf({ api, dataDir, log }: Member, schedule: string): Promise<string> {
+  const path = `/bell-schedules/${schedule}`;
+  const [row, rings] = await Promise.all([path, `${path}/rings`].map((each) => api.get(each).catch(String)));
+  const { stdout } = await runCarillon(["link", "status", "--data", dataDir, "--json"]);
+  return `\n${JSON.stringify({ row, rings })}\n${stdout}${log().slice(-4_000)}`;
+}
+
+/** How long until the appliance knows of the bell, ms; null when it does not before `limit`. */
+async function planned({ api }: Member, schedule: string, limit: number): Promise<number | null> {
+  const began = Date.now();
+  while (Date.now() < limit) {
     const rings = await listAll<{ state: string }>(api, `/bell-schedules/${schedule}/rings`).catch(() => []);
-    if (rings.some(({ state }) => state === "planned")) return;
+    if (rings.some(({ state }) => state === "planned" || state === "prepared")) return Date.now() - began;
     await pause(100);
   }
-  throw new Error(`${name} did not know of the bell in time`);
+  return null;
 }
 
 function judge(killed: Killed, run: CoverRun, say: (progress: string) => void): void {

@@ -18,6 +18,8 @@ export interface Member {
   remove(path: string): Promise<true>;
   /** Null where libfaketime is not there. */
   clock: SetClock | null;
+  /** Has other commands look at the same clock. */
+  clockEnv: NodeJS.ProcessEnv;
   readonly state: "up" | "frozen" | "down";
   start(): Promise<void>;
   /** Ends it; SIGKILL also ends one that stands still. */
@@ -88,7 +90,7 @@ async function makeMember({ folder, faketime }: MembersNeeds, place: Place, neig
   // JSON is YAML.
   writeFileSync(config, JSON.stringify(settings));
   const first = await initialise(dataDir);
-  const clock = faketime === null || !neighbour ? null : createSetClock(join(home, "clock"), 0);
+  const clock = faketime === null ? null : createSetClock(join(home, "clock"), 0);
   const env = clock ? { ...clock.env, LD_PRELOAD: faketime as string } : {};
   const kind = neighbour ? "serve" : "hub";
   const args = [kind, "--data", dataDir, "--config", config, "--listen", `0.0.0.0:${API_PORT}`];
@@ -97,7 +99,7 @@ async function makeMember({ folder, faketime }: MembersNeeds, place: Place, neig
   let before = "";
   let isFrozen = false;
   return {
-    ...{ name, place, dataDir, first, clock },
+    ...{ name, place, dataDir, first, clock, clockEnv: env },
     ...{ api: createApiClient(url, first.token), remove: (path) => remove(`${url}/api/v1${path}`, first.token) },
     get state() {
       if (!daemon) return "down";

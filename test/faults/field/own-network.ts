@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
 
 /** The networks of a field: of the zones (and of whoever watches), to the cloud, and of the appliances among themselves. */
@@ -19,6 +19,8 @@ export interface Line {
   slow(kbits: number): void;
   /** As it was in the beginning. */
   heal(): void;
+  /** Bytes that have come in so far. */
+  came(): number;
 }
 
 /** A machine with a network of its own. */
@@ -147,6 +149,19 @@ function lineOf(name: string, network: NetworkName, others: () => readonly numbe
     heal() {
       for (const mend of healing.reverse()) mend();
       healing = [];
+    },
+    came() {
+      const line =
+        readFileSync("/proc/net/dev", "latin1")
+          .split("\n")
+          .find((each) => each.includes(`${port}:`)) ?? "";
+      // What goes into this end of the pair comes out of the other one.
+      return Number(
+        line
+          .slice(line.indexOf(":") + 1)
+          .trim()
+          .split(/\s+/)[8],
+      );
     },
   };
 }
