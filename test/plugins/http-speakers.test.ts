@@ -1,0 +1,214 @@
+import { createHash, createHmac } from "node:crypto";
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { algoHeaders } from "../../plugins/http-speakers/algo.ts";
+import { fill } from "../../plugins/http-speakers/fill.ts";
+import plugin from "../../plugins/http-speakers/index.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import type { DeliveryItem } from "../../src/plugin-api/index.ts";
+import { deliveryTo } from "./campus-fixture.ts";
+import { type InlinePlugin, runInline } from "./inline-plugin.ts";
+import { keptState } from "./kept-state.ts";
+
+const AUDIO = { group: "0.0.0.0", port: 0, codec: "PCMU", ttl: 1, ssrc: 7 } as const;
+const LOUD = { volume: "Maximum", ringtone: null, persistentText: false, skipPhonesInUse: false } as const;
+const PASSWORD = "algo's own";
+const closing: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+interface Asked {
+  line: string;
+  headers: IncomingMessage["headers"];
+  body: string;
+}
+
+/** A device that notes what it is asked; `answer` gives status and body. */
+async function openDevice(answer: (asked: Asked) => [number, string]) {
+  const asked: Asked[] = [];
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on("data", (part: Buffer) => parts.push(part));
+    request.on("end", () => {
+      const line = `${request.method} ${request.url}`;
+      const one = { line, headers: request.headers, body: Buffer.concat(parts).toString("utf8") };
+      asked.push(one);
+      const [status, body] = answer(one);
+      response.writeHead(status).end(body);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  closing.push(() => new Promise<void>((resolve) => server.close(() => resolve())));
+  return {
+    asked,
+    lines: () => asked.map(({ line }) => line),
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  };
+}
+
+/** As the maker's guide says it, worked out from what arrives. */
+function isSigned({ line, headers, body }: Asked): boolean {
+  const [method = "", uri = ""] = line.split(" ");
+  const [, nonce = "", hmac = ""] = /^hmac admin:([^:]+):([0-9a-f]{64})$/.exec(headers.authorization ?? "") ?? [];
+  const seconds = Math.floor(Date.parse(headers.date ?? "") / 1_000);
+  const digest = body === "" ? [] : [createHash("md5").update(body).digest("hex"), String(headers["content-type"])];
+  if (body !== "" && headers["content-md5"] !== digest[0]) return false;
+  const text = [method, uri, ...digest, seconds, nonce].join(":");
+  return (
+    createHmac("sha256", PASSWORD).update(text).digest("hex") === hmac && Math.abs(Date.now() / 1_000 - seconds) < 30
+  );
+}
+
+async function run(config: Record<string, unknown>, state = keptState()): Promise<InlinePlugin> {
+  const running = await runInline(plugin, {
+    config: { templates: [], secrets: null, ...config },
+    answer: state,
+    allowedTargets: ["127.0.0.0/8"],
+  });
+  closing.push(running.close);
+  return running;
+}
+
+function item(deviceIdentifier: string, attributes: Record<string, string>, changes: Partial<DeliveryItem> = {}) {
+  return deliveryTo({ type: "speakers", deviceIdentifier, description: "", attributes }, 1, {
+    audio: AUDIO,
+    ...changes,
+  });
+}
+
+function algo() {
+  let volume = "-18dB";
+  return openDevice((asked) => {
+    if (!isSigned(asked)) return [401, ""];
+    if (asked.line.startsWith("PUT /api/settings")) volume = JSON.parse(asked.body)["audio.page.vol"];
+    return [200, asked.line.startsWith("GET /api/settings/") ? JSON.stringify({ "audio.page.vol": volume }) : "{}"];
+  });
+}
+
+describe("Algo endpoints", () => {
+  it("sign as the maker's guide does", () => {
+    const clock = { now: () => 1_601_312_252_000 };
+    const { Authorization, Date: date } = algoHeaders("GET", "/api/info/about", null, {
+      clock,
+      password: "algo",
+      nonce: "49936",
+    });
+    const text = "GET:/api/info/about:1601312252:49936";
+    expect(Authorization).toBe(`hmac admin:49936:${createHmac("sha256", "algo").update(text).digest("hex")}`);
+    expect(date).toBe("Mon, 28 Sep 2020 16:57:32 GMT");
+  });
+
+  it("get their volume, take the stream, are told to stop, and get their own volume back", async () => {
+    const device = await algo();
+    const running = await run({ secrets: `algo:gym=${PASSWORD}` });
+    running.deliver(item("algo:gym", { Url: device.url, RxPort: "6000" }, { profile: LOUD }));
+    await running.outcome(1, "accepted");
+    await running.called(4);
+    const open = running.calls.find(({ method }) => method === "stream.open");
+    expect(open?.args[0]).toEqual({ group: "127.0.0.1", port: 6_000, codec: "PCMU", ttl: 1 });
+    running.stop("ended", 1);
+    await running.called(6);
+    expect(device.lines()).toEqual([
+      "GET /api/settings/audio.page.vol",
+      "PUT /api/settings",
+      "POST /api/controls/rx/start",
+      "POST /api/controls/rx/stop",
+      "PUT /api/settings",
+    ]);
+    expect(device.asked[1]?.body).toBe('{"audio.page.vol":"0dB"}');
+    expect(device.asked[4]?.body).toBe('{"audio.page.vol":"-18dB"}');
+    expect(running.levels(1)).not.toContain("playing");
+  });
+
+  it("get their volume back after a crash in the middle of a message", async () => {
+    const device = await algo();
+    const state = keptState();
+    const first = await run({ secrets: `algo=${PASSWORD}` }, state);
+    first.deliver(item("algo:gym", { Url: device.url }, { profile: LOUD }));
+    await first.outcome(1, "accepted");
+    // The next run knows nothing but what was kept.
+    const second = await run({ secrets: `algo=${PASSWORD}` }, state);
+    await second.called(4);
+    expect(device.asked.at(-1)?.body).toBe('{"audio.page.vol":"-18dB"}');
+  });
+
+  it("say in words that the password is wrong, or missing", async () => {
+    const device = await algo();
+    const wrong = await run({ secrets: "algo=another" });
+    wrong.deliver(item("algo:gym", { Url: device.url }));
+    const { details } = await wrong.outcome(1, "failed");
+    expect(details).toEqual({ reason: "the device refused the password (HTTP 401)", retryable: false });
+    const none = await run({});
+    none.deliver(item("algo:gym", { Url: device.url }));
+    expect((await none.outcome(1, "failed")).details.reason).toMatch(/not among the secrets/);
+  });
+});
+
+const SIGN = {
+  name: "sign",
+  start: {
+    path: "/show/{{attribute.Row}}?by={{subject}}",
+    headers: { "X-Key": "{{secret.sign}}", "X-Subject": "{{subject}}" },
+    body: '{"text": "{{body}}", "volume": 1}',
+  },
+  stop: { method: "DELETE", path: "/show/{{id}}" },
+  status: { method: "GET", path: "/status" },
+  playingWhen: "showing",
+};
+
+describe("devices that a template describes", () => {
+  it("are asked with every value escaped for its place", async () => {
+    const device = await openDevice(({ line }) => [200, line === "GET /status" ? "now showing" : ""]);
+    const running = await run({ templates: [SIGN], secrets: "sign=the key" });
+    const text = { subject: 'Fire & "smoke"\r\nX-Evil: 1', body: 'a "quote"\nand {{subject}}', short: "" };
+    running.deliver(item("http:sign", { Url: device.url, Template: "sign", Row: "../1" }, { text, audio: null }));
+    await running.outcome(1, "playing");
+    const [start] = device.asked;
+    expect(start?.line).toBe(`POST /show/..%2F1?by=${encodeURIComponent(text.subject)}`);
+    expect(JSON.parse(start?.body ?? "")).toEqual({ text: text.body, volume: 1 });
+    expect(start?.headers["x-key"]).toBe("the key");
+    expect(start?.headers["x-evil"]).toBeUndefined();
+    running.stop("aborted", 1);
+    await running.called(1);
+    expect(JSON.stringify(running.outcomes)).not.toContain("the key");
+  });
+
+  it("are not asked where the outbound guard forbids it", async () => {
+    const device = await openDevice(() => [200, ""]);
+    const guarded = await runInline(plugin, { config: { templates: [SIGN], secrets: "sign=k" }, answer: keptState() });
+    closing.push(guarded.close);
+    guarded.deliver(item("http:sign", { Url: device.url, Template: "sign" }));
+    expect((await guarded.outcome(1, "failed")).details.reason).toMatch(/127\.0\.0\.1/);
+    expect(device.asked).toEqual([]);
+  });
+
+  it("name what of the templates can't be used", async () => {
+    const bad = [
+      { name: "a" },
+      { ...SIGN, name: "b", start: { path: "/{{secret.none}}" } },
+      { ...SIGN, start: { path: "http://evil" } },
+    ];
+    const running = await run({ templates: [...bad, SIGN], secrets: "sign=k" });
+    const { reason } = running.statuses[0] ?? {};
+    expect(reason).toBe(
+      "templates[0]: it has no start; templates[1]: start: nothing is called secret.none; templates[2]: start: path begins with /",
+    );
+  });
+
+  it.each([
+    ["xml", "&lt;a&gt; &amp; &quot;b&quot;"],
+    ["form", "%3Ca%3E%20%26%20%22b%22"],
+    ["json", '<a> & \\"b\\"'],
+    ["text", '<a> & "b"'],
+  ] as const)("escapes for %s", (surroundings, expected) => {
+    expect(fill("{{ body }}", () => '<a> & "b"', surroundings)).toBe(expected);
+  });
+});
+
+it("asks with a clock within the maker's 30 s", () => {
+  const { Date: date } = algoHeaders("GET", "/", null, { clock: systemClock, password: "p", nonce: "1" });
+  expect(Math.abs(Date.parse(date ?? "") - Date.now())).toBeLessThan(30_000);
+});
