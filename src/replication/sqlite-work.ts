@@ -6,11 +6,13 @@ import type { By, Reader, RoomTable, SqlValue, Store, Transaction } from "../sto
 import { bodyOf } from "./bodies.ts";
 import { HEAD, ROWS } from "./hub/tables.ts";
 import { BASE, LINK } from "./site/tables.ts";
+import { createTexts, decoded, encoded, inColumns, nameOf, quoted, type Rec } from "./sqlite-texts.ts";
 import {
   type Applied,
   type Body,
   type Collection,
   type ColumnKind,
+  type KeyPart,
   perform,
   type Range,
   type Statement,
@@ -27,10 +29,6 @@ export interface SqliteWork extends WorkStore {
 }
 
 const SQL_KINDS: Readonly<Record<ColumnKind, string>> = { text: "TEXT", integer: "ANY", json: "TEXT" };
-
-function quoted(columns: readonly string[]): string {
-  return columns.map((column) => `"${column}"`).join(", ");
-}
 
 /** The tables that hold the collections. Whole numbers may be times with digits below one ms. */
 export function tablesOf(collections: readonly Collection<never>[]): RoomTable[] {
@@ -49,88 +47,97 @@ export function tablesOf(collections: readonly Collection<never>[]): RoomTable[]
 /** Binds work to the database: each piece is one write of the store. `by` acts for the other side. */
 export function createSqliteWork(store: Store, catalogue: Catalogue, by: By): SqliteWork {
   const replicated: By = { ...by, replicated: true };
+  const texts = createTexts();
   return {
-    transact: (work, lane) => store.write((tx) => perform(work(), answering(tx, tx)) as never, lane),
-    read: async (work) => perform(work(), answering(store, null)),
-    within: (tx, work) => perform(work, answering(tx, tx)),
-    peek: (work) => perform(work(), answering(store, null)),
+    transact: (work, lane) => store.write((tx) => done(work(), tx, tx) as never, lane),
+    read: async (work) => done(work(), store, null),
+    within: (tx, work) => done(work, tx, tx),
+    peek: (work) => done(work(), store, null),
   };
 
-  /** Answers for one piece of work. Records that it asks for again and again are decoded once. */
-  function answering(reader: Reader, tx: Transaction | null): (statement: Statement) => unknown {
+  /**
+   * Performs one piece of work. Records that it asks for again and again are read once, and those that it writes again
+   * and again are written once: at its end, or before whatever could see that they are not there yet.
+   */
+  function done<T>(work: Work<T>, reader: Reader, tx: Transaction | null): T {
     const known = new Map<string, unknown>();
-    return (statement) => {
-      if (statement.do === "get") {
-        const name = [statement.of.name, ...statement.key].join("\u0000");
-        const found = known.has(name) ? known.get(name) : answer(statement, reader, tx);
-        known.set(name, found);
-        return found;
+    const unwritten = new Map<string, { of: Collection<never>; record: Rec }>();
+    const writeOut = (only?: string): void => {
+      for (const [name, { of, record }] of unwritten) {
+        if (only !== undefined && of.name !== only) continue;
+        unwritten.delete(name);
+        tx?.run(texts(of).put, ...encoded(texts(of), record));
       }
-      // What a row's behaviours do, may change any record.
-      const isReading = statement.do === "scan" || statement.do === "row" || statement.do === "ids";
-      if (!isReading) known.clear();
-      return answer(statement, reader, tx);
     };
+    const answering = (statement: Statement): unknown => {
+      switch (statement.do) {
+        case "get": {
+          const name = nameOf(statement.of, statement.key);
+          const found = known.get(name);
+          if (found !== undefined) return found;
+          const { get, json } = texts(statement.of);
+          const read = reader.one<Rec>(get, ...statement.key);
+          known.set(name, read && decoded(json, read));
+          return known.get(name);
+        }
+        case "scan":
+          writeOut(statement.of.name);
+          return scan(statement.of, statement.range, reader);
+        case "row":
+          return shown(statement.type, statement.id, reader);
+        case "ids":
+          return idsOf(statement, reader);
+      }
+      if (!tx) throw new BugError(`${statement.do} in work that only reads`);
+      switch (statement.do) {
+        case "put": {
+          const record = inColumns(texts(statement.of), statement.record as Rec);
+          const name = nameOf(
+            statement.of,
+            (statement.of.key as string[]).map((column) => record[column] as KeyPart),
+          );
+          known.set(name, record);
+          unwritten.set(name, { of: statement.of, record });
+          return null;
+        }
+        case "drop": {
+          const name = nameOf(statement.of, statement.key);
+          known.set(name, null);
+          unwritten.delete(name);
+          return tx.run(texts(statement.of).drop, ...statement.key);
+        }
+        case "clear":
+          writeOut();
+          known.clear();
+          return tx.run(`DELETE FROM ${statement.of.name}`);
+        case "apply": {
+          writeOut();
+          const applied = apply(statement.type, statement.id, statement.body, tx);
+          // What a row's behaviours do, may change any record.
+          known.clear();
+          return applied;
+        }
+      }
+    };
+    const value = perform(work, answering);
+    writeOut();
+    return value;
   }
 
-  function answer(statement: Statement, reader: Reader, tx: Transaction | null): unknown {
-    switch (statement.do) {
-      case "get": {
-        const { name, key } = statement.of;
-        const where = key.map((column) => `"${column}" = ?`).join(" AND ");
-        const found = reader.one(`SELECT * FROM ${name} WHERE ${where}`, ...statement.key);
-        return found && decoded(statement.of, found);
-      }
-      case "scan":
-        return scan(statement.of, statement.range, reader);
-      case "row":
-        return shown(statement.type, statement.id, reader);
-      case "ids": {
-        const { type, after, limit } = statement;
-        if (!catalogue.has(type)) return [];
-        const sql = `SELECT id FROM ${tableOf(catalogue.byName(type))} WHERE id > ? ORDER BY id LIMIT ?`;
-        return reader.all<{ id: string }>(sql, after ?? "", limit).map(({ id }) => id);
-      }
-    }
-    if (!tx) throw new BugError(`${statement.do} in work that only reads`);
-    switch (statement.do) {
-      case "put": {
-        const { name, columns } = statement.of;
-        const names = Object.keys(columns);
-        const marks = names.map(() => "?").join(", ");
-        const values = encoded(statement.of, statement.record as Record<string, unknown>);
-        return tx.run(`INSERT OR REPLACE INTO ${name} (${quoted(names)}) VALUES (${marks})`, ...values);
-      }
-      case "drop": {
-        const { name, key } = statement.of;
-        const where = key.map((column) => `"${column}" = ?`).join(" AND ");
-        return tx.run(`DELETE FROM ${name} WHERE ${where}`, ...statement.key);
-      }
-      case "clear":
-        return tx.run(`DELETE FROM ${statement.of.name}`);
-      case "apply":
-        return apply(statement.type, statement.id, statement.body, tx);
-    }
+  function idsOf({ type, after, limit }: Statement & { do: "ids" }, reader: Reader): string[] {
+    if (!catalogue.has(type)) return [];
+    const sql = `SELECT id FROM ${tableOf(catalogue.byName(type))} WHERE id > ? ORDER BY id LIMIT ?`;
+    return reader.all<{ id: string }>(sql, after ?? "", limit).map(({ id }) => id);
   }
 
   function scan(of: Collection<never>, range: Range, reader: Reader): unknown[] {
-    const { by: index, where = [], after, upTo, limit, newestFirst } = range;
-    const order: readonly string[] = index ? (of.indexes[index] as readonly string[]) : of.key;
-    const conditions = where.map((_, at) => `"${order[at]}" = ?`);
+    const { where = [], after, upTo, limit } = range;
     const params: SqlValue[] = [...where];
-    const next = `"${order[where.length]}"`;
-    if (after !== undefined) {
-      conditions.push(`${next} > ?`);
-      params.push(after);
-    }
-    if (upTo !== undefined) {
-      conditions.push(`${next} <= ?`);
-      params.push(upTo);
-    }
-    const columns = [...new Set([...order, ...of.key])].map((column) => `"${column}"${newestFirst ? " DESC" : ""}`);
-    const condition = conditions.length > 0 ? ` WHERE ${conditions.join(" AND ")}` : "";
-    const sql = `SELECT * FROM ${of.name}${condition} ORDER BY ${columns.join(", ")} LIMIT ?`;
-    return reader.all(sql, ...params, limit ?? -1).map((found) => decoded(of, found));
+    if (after !== undefined) params.push(after);
+    if (upTo !== undefined) params.push(upTo);
+    const { scan: textOf, json } = texts(of);
+    const found = reader.all<Rec>(textOf(range), ...params, limit ?? -1);
+    return json.length === 0 ? found : found.map((record) => decoded(json, record));
   }
 
   function shown(type: string, id: string, reader: Reader): Body | null {
@@ -190,19 +197,4 @@ function reasonOf(error: unknown): Applied {
   // Carillon's own faults and those of the disk are no fault of the row.
   if (type === undefined || type === "bug") throw error;
   return { refused: message };
-}
-
-function encoded({ columns }: Collection<never>, record: Record<string, unknown>): SqlValue[] {
-  return Object.entries(columns as Record<string, ColumnKind>).map(([name, kind]) => {
-    const value = record[name] ?? null;
-    return kind === "json" && value !== null ? JSON.stringify(value) : (value as SqlValue);
-  });
-}
-
-function decoded({ columns }: Collection<never>, found: Record<string, SqlValue>): Record<string, unknown> {
-  const record: Record<string, unknown> = { ...found };
-  for (const [name, kind] of Object.entries(columns as Record<string, ColumnKind>)) {
-    if (kind === "json" && record[name] !== null) record[name] = JSON.parse(record[name] as string);
-  }
-  return record;
 }

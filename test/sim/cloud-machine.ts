@@ -1,9 +1,7 @@
 import type { Frame, Limits, Wire } from "../../src/replication/frames.ts";
 import { createHub, type Hub } from "../../src/replication/hub/hub.ts";
-import { beginEpoch } from "../../src/replication/hub/publish.ts";
-import { type FeedRow, ROWS } from "../../src/replication/hub/tables.ts";
 import type { ReplicatedTypes } from "../../src/replication/replicated-types.ts";
-import { type Body, scan } from "../../src/replication/work.ts";
+import { adoptRestored } from "../../src/replication/restored.ts";
 import type { Dice } from "./dice.ts";
 import type { Figures } from "./figures.ts";
 import { createMachine, type Disk, type Machine } from "./machine.ts";
@@ -39,14 +37,14 @@ export interface CloudMachine {
   boot(): Promise<void>;
   backUp(): void;
   restore(): void;
-  liveRows(type: string): (FeedRow & { body: Body })[];
+  liveRows: Oracle["liveRows"];
 }
 
 /** Makes a cloud that is switched off. */
 export function createCloudMachine(needs: CloudMachineNeeds): CloudMachine {
   const { time, dice, types, limits, oracle, figures, violated } = needs;
   const backups: { disk: Disk; timeline: ReturnType<Oracle["timeline"]> }[] = [];
-  let mustBeginEpoch = false;
+  let mustAdopt = false;
   const machine = createMachine({
     time,
     dice,
@@ -69,13 +67,13 @@ export function createCloudMachine(needs: CloudMachineNeeds): CloudMachine {
     async boot() {
       if (machine.life) return;
       const { store, clock } = machine.boot();
+      if (mustAdopt) await store.transact(() => adoptRestored({ types, about: {}, now: clock.now(), newId: dice.id }));
+      mustAdopt = false;
       const hub = createHub({
         ...{ store, clock, types, limits, blobs: needs.blobs, newId: dice.id, onFault: violated },
         onBadPeer() {},
       });
       await hub.start();
-      if (mustBeginEpoch) await store.transact(() => beginEpoch(dice.id(), clock.now()));
-      mustBeginEpoch = false;
       cloud.hub = hub;
     },
     accept(wire, name) {
@@ -87,6 +85,7 @@ export function createCloudMachine(needs: CloudMachineNeeds): CloudMachine {
         frame(frame) {
           if (!life.isAlive) return false;
           needs.came(String((frame as Frame).t));
+          oracle.arrived("cloud", name, frame);
           session.frame(frame);
           return true;
         },
@@ -94,7 +93,7 @@ export function createCloudMachine(needs: CloudMachineNeeds): CloudMachine {
       };
     },
     backUp() {
-      if (mustBeginEpoch || !cloud.hub) return;
+      if (mustAdopt || !cloud.hub) return;
       backups.push({ disk: machine.disk.copy(), timeline: oracle.timeline() });
       if (backups.length > 3) backups.shift()?.disk.close();
     },
@@ -106,10 +105,9 @@ export function createCloudMachine(needs: CloudMachineNeeds): CloudMachine {
       machine.disk.close();
       machine.disk = backup.disk.copy();
       oracle.cloudRestored(backup.timeline);
-      mustBeginEpoch = true;
+      mustAdopt = true;
     },
-    liveRows: (type) =>
-      machine.disk.peek(() => scan(ROWS, { by: "live", where: [type, 0] })) as (FeedRow & { body: Body })[],
+    liveRows: oracle.liveRows,
   };
   return cloud;
 }

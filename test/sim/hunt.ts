@@ -14,8 +14,21 @@ export interface Hunt {
   mostSeeds: number;
 }
 
+/** What became of one of them: the seeds that it took, null where it was not caught, and by what, or why not. */
+interface Found {
+  name: string;
+  seeds: number | null;
+  how: string;
+}
+
+interface Planted {
+  bug: PlantedBug;
+  /** The module in which it is found. */
+  entry: string;
+}
+
 /** The planted bugs of this name, or all of them; those of the failover are found around bells. */
-export function bugsNamed(name: string): { bug: PlantedBug; entry: string }[] {
+export function bugsNamed(name: string): Planted[] {
   const all = [
     ...PLANTED_BUGS.map((bug) => ({ bug, entry: "test/sim/world.ts" })),
     ...FAILOVER_BUGS.map((bug) => ({ bug, entry: "test/faults/failover.ts" })),
@@ -23,35 +36,46 @@ export function bugsNamed(name: string): { bug: PlantedBug; entry: string }[] {
   return all.filter(({ bug }) => name === "all" || bug.name === name);
 }
 
-/** Plants each bug in turn and runs seeds, at most `seeds` of them, until one breaks a promise. */
+/** Plants each bug in turn and runs seeds, at most `seeds` of them, until one breaks a promise; ends with a table. */
 export async function huntBugs(
-  bugs: readonly { bug: PlantedBug; entry: string }[],
-  { first, seeds, steps }: { first: number; seeds: number; steps: number },
+  bugs: readonly Planted[],
+  run: { first: number; seeds: number; steps: number },
   crew: Crew,
   say: (progress: string) => void,
 ): Promise<Hunt> {
-  const hunt: Hunt = { bugs: bugs.length, caught: 0, missed: [], equivalent: [], mostSeeds: 0 };
-  for (const { bug, entry } of bugs) {
-    if (bug.equivalent) {
-      hunt.equivalent.push(bug.name);
-      say(`${bug.name}: no different: ${bug.equivalent}`);
-      continue;
-    }
-    const { module, remove } = await plant(bug, process.cwd(), entry);
-    const of = { steps, isOnDisk: false, planted: module };
-    const tasks = Array.from({ length: seeds }, (_, at) => ({ ...of, seed: first + at }));
-    let found: string | null = null;
-    await crew.inOrder(tasks, ({ seed }, { violation }) => {
-      if (violation === null) return true;
-      const needed = seed - first + 1;
-      hunt.mostSeeds = Math.max(hunt.mostSeeds, needed);
-      found = `caught after ${needed}: ${violation.split("\n")[0]}`;
-      return false;
-    });
-    remove();
-    say(`${bug.name}: ${found ?? "not caught"}`);
-    if (found) hunt.caught += 1;
-    else hunt.missed.push(bug.name);
+  const all: Found[] = [];
+  for (const planted of bugs) {
+    const found = await huntOne(planted, run, crew);
+    all.push(found);
+    say(lineOf(found));
   }
-  return hunt;
+  say([`${"seeds".padStart(6)}  bug`, ...all.map(lineOf)].join("\n"));
+  const equivalent = bugs.flatMap(({ bug }) => (bug.equivalent ? [bug.name] : []));
+  const caught = all.flatMap(({ seeds }) => seeds ?? []);
+  const missed = all.flatMap(({ name, seeds }) => (seeds === null && !equivalent.includes(name) ? [name] : []));
+  return { bugs: bugs.length, caught: caught.length, missed, equivalent, mostSeeds: Math.max(0, ...caught) };
+}
+
+async function huntOne(
+  { bug, entry }: Planted,
+  { first, seeds, steps }: { first: number; seeds: number; steps: number },
+  crew: Crew,
+): Promise<Found> {
+  const { name, equivalent } = bug;
+  if (equivalent) return { name, seeds: null, how: `no different: ${equivalent}` };
+  const { module, remove } = await plant(bug, process.cwd(), entry);
+  const of = { steps, isOnDisk: false, planted: module };
+  const tasks = Array.from({ length: seeds }, (_, at) => ({ ...of, seed: first + at }));
+  let found: Found = { name, seeds: null, how: "NOT CAUGHT" };
+  await crew.inOrder(tasks, ({ seed }, { violation }) => {
+    if (violation === null) return true;
+    found = { name, seeds: seed - first + 1, how: String(violation.split("\n")[0]) };
+    return false;
+  });
+  remove();
+  return found;
+}
+
+function lineOf({ name, seeds, how }: Found): string {
+  return `${String(seeds ?? "-").padStart(6)}  ${name.padEnd(48)} ${how}`;
 }

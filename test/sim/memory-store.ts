@@ -48,16 +48,32 @@ function ranked(a: unknown, b: unknown): number {
   return (a as KeyPart) < (b as KeyPart) ? -1 : 1;
 }
 
-function compare(columns: readonly string[], a: Record, b: Record): number {
-  for (const column of columns) {
-    const order = ranked(a[column], b[column]);
+/** Compares the first columns of a record with as many values. */
+function compare(columns: readonly string[], record: Record, values: readonly unknown[]): number {
+  for (let at = 0; at < values.length; at += 1) {
+    const order = ranked(record[columns[at] as string], values[at]);
     if (order !== 0) return order;
   }
   return 0;
 }
 
 function keyText(parts: readonly unknown[]): string {
-  return parts.join("\u0000");
+  return parts.length === 1 ? String(parts[0]) : parts.join("\u0000");
+}
+
+/** What matters of a resource's fields. */
+interface Fields {
+  refs: readonly { name: string; to: string; isList: boolean }[];
+  isNamed: boolean;
+}
+
+function readFields(catalogue: Catalogue, type: string): Fields {
+  const all = Object.entries(catalogue.byName(type).fields);
+  const refs = all.flatMap(([name, spec]) =>
+    spec.kind === "ref" || spec.kind === "many" ? [{ name, to: spec.to, isList: spec.kind === "many" }] : [],
+  );
+  const { name } = catalogue.byName(type).fields;
+  return { refs, isNamed: name?.kind === "text" && name.unique === true };
 }
 
 /** Makes an empty one, or one of copied parts. */
@@ -67,6 +83,7 @@ export function createMemoryStore(
   rows: Rows = { all: new Map(), held: new Map(), names: new Map() },
 ): MemoryStore {
   let undo: (() => void)[] = [];
+  const fields = new Map<string, Fields>();
 
   function tableOf({ name, key, indexes }: Collection<never>): Table {
     const found = tables.get(name);
@@ -80,63 +97,78 @@ export function createMemoryStore(
     return made;
   }
 
-  function place({ columns, records }: Order, record: Record): number {
+  /** How many records stand before these values; with `past`, also those that stand at them. */
+  function place({ columns, records }: Order, values: readonly unknown[], past = false): number {
     let [low, high] = [0, records.length];
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (compare(columns, records[middle] as Record, record) < 0) low = middle + 1;
+      const order = compare(columns, records[middle] as Record, values);
+      if (order < 0 || (past && order === 0)) low = middle + 1;
       else high = middle;
     }
     return low;
+  }
+
+  function placeOf(order: Order, record: Record): number {
+    return place(
+      order,
+      order.columns.map((column) => record[column]),
+    );
   }
 
   function remove(table: Table, key: string): void {
     const before = table.byKey.get(key);
     if (!before) return;
     table.byKey.delete(key);
-    for (const order of table.orders.values()) order.records.splice(place(order, before), 1);
+    for (const order of table.orders.values()) order.records.splice(placeOf(order, before), 1);
     undo.push(() => insert(table, key, before));
   }
 
   function insert(table: Table, key: string, record: Record): void {
     table.byKey.set(key, record);
-    for (const order of table.orders.values()) order.records.splice(place(order, record), 0, record);
+    for (const order of table.orders.values()) order.records.splice(placeOf(order, record), 0, record);
     undo.push(() => remove(table, key));
   }
 
-  function scan(table: Table, { by = "", where = [], after, upTo, limit, newestFirst }: Range): Record[] {
-    const { columns, records } = table.orders.get(by) as Order;
-    const next = columns[where.length] as string;
-    const isIn = (record: Record): boolean => where.every((value, at) => record[columns[at] as string] === value);
-    const probe = Object.fromEntries(where.map((value, at) => [columns[at], value]));
-    const bounds: Record = after === undefined ? probe : { ...probe, [next]: after };
-    let at = place({ columns: columns.slice(0, Object.keys(bounds).length), records }, bounds);
-    if (after !== undefined) while (at < records.length && isAt(records[at] as Record, bounds, columns)) at += 1;
-    const found: Record[] = [];
-    for (; at < records.length; at += 1) {
-      const record = records[at] as Record;
-      if (!isIn(record) || (upTo !== undefined && ranked(record[next], upTo) > 0)) break;
-      found.push(record);
-      if (!newestFirst && found.length === limit) break;
+  function replace(table: Table, key: string, before: Record, record: Record): void {
+    table.byKey.set(key, record);
+    for (const order of table.orders.values()) {
+      const { columns, records } = order;
+      const [from, isSame] = [placeOf(order, before), columns.every((column) => record[column] === before[column])];
+      if (isSame) records[from] = record;
+      else {
+        records.splice(from, 1);
+        records.splice(placeOf(order, record), 0, record);
+      }
     }
-    return newestFirst ? found.reverse().slice(0, limit) : found;
+    undo.push(() => replace(table, key, record, before));
   }
 
-  function isAt(record: Record, bounds: Record, columns: readonly string[]): boolean {
-    return compare(columns.slice(0, Object.keys(bounds).length), record, bounds) === 0;
+  function scan(table: Table, { by = "", where = [], after, upTo, limit, newestFirst }: Range): Record[] {
+    const order = table.orders.get(by) as Order;
+    const { records } = order;
+    const from = after === undefined ? place(order, where) : place(order, [...where, after], true);
+    const to = upTo === undefined ? place(order, where, true) : place(order, [...where, upTo], true);
+    if (newestFirst) return records.slice(Math.max(from, limit === undefined ? 0 : to - limit), to).reverse();
+    return records.slice(from, limit === undefined ? to : Math.min(to, from + limit));
   }
 
   function refsOf(type: string, body: Body | null): string[] {
     if (!body) return [];
-    return Object.entries(catalogue.byName(type).fields).flatMap(([name, spec]) => {
-      if (spec.kind === "ref") return body[name] ? [`${spec.to}/${body[name]}`] : [];
-      return spec.kind === "many" ? ((body[name] ?? []) as string[]).map((id) => `${spec.to}/${id}`) : [];
+    return fieldsOf(type).refs.flatMap(({ name, to, isList }) => {
+      if (isList) return ((body[name] ?? []) as string[]).map((id) => `${to}/${id}`);
+      return body[name] ? [`${to}/${body[name]}`] : [];
     });
   }
 
   function nameOf(type: string, body: Body | null): string | null {
-    const { name } = catalogue.byName(type).fields;
-    return body && name?.kind === "text" && name.unique ? `${type}/${String(body.name).toLowerCase()}` : null;
+    return body && fieldsOf(type).isNamed ? `${type}/${String(body.name).toLowerCase()}` : null;
+  }
+
+  function fieldsOf(type: string): Fields {
+    const found = fields.get(type) ?? readFields(catalogue, type);
+    fields.set(type, found);
+    return found;
   }
 
   function apply(type: string, id: string, body: Body | null): Applied {
@@ -189,10 +221,10 @@ export function createMemoryStore(
         return null;
       }
       case "put": {
-        const { of, record } = statement;
-        const key = keyText(of.key.map((column) => (record as Record)[column]));
-        remove(tableOf(of), key);
-        return insert(tableOf(of), key, record as Record);
+        const { of, record } = statement as { of: Collection<never>; record: Record };
+        const [table, key] = [tableOf(of), keyText(of.key.map((column) => record[column]))];
+        const before = table.byKey.get(key);
+        return before ? replace(table, key, before, record) : insert(table, key, record);
       }
     }
   }

@@ -73,7 +73,7 @@ export function happen(world: World): void {
     [
       1,
       () => {
-        backups.push(imageOf(site, time.now()));
+        backups.push(site.image(time.now()));
         if (backups.length > 3) backups.shift()?.disk.close();
       },
     ],
@@ -89,6 +89,7 @@ export function happen(world: World): void {
     ],
     [0.3, () => relapse(world, one)],
     [1, () => network.garble()],
+    [1, () => network.lose()],
     [0.4, () => cloud.restore()],
     [
       1,
@@ -108,10 +109,6 @@ export function happen(world: World): void {
     return left < 0;
   });
   chosen?.[1]();
-}
-
-function imageOf({ machine }: SiteMachine, at: number): DiskImage {
-  return { disk: machine.disk.copy(), at, skewMs: machine.fault.skewMs };
 }
 
 function publish({ dice, time, figures, cloud, violated }: World): void {
@@ -134,7 +131,7 @@ function report({ dice, figures }: World, site: SiteMachine): void {
 function relapse(world: World, { site, network }: World["sites"][number]): void {
   const { dice, time, figures } = world;
   // What is written next is not in it.
-  const image = imageOf(site, time.now() - 0.001);
+  const image = site.image(time.now() - 0.001);
   const reports = (count: number): void => {
     for (let turn = 0; turn < count; turn += 1) report(world, site);
   };

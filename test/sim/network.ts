@@ -33,6 +33,8 @@ export interface Network {
   cut(): void;
   /** The next frame arrives as what is none; whoever gets it must close the connection. */
   garble(): void;
+  /** The next page of a feed does not arrive, and those after it do: whoever gets them must close the connection. */
+  lose(): void;
 }
 
 /** One of its members is of another kind. */
@@ -58,6 +60,7 @@ export function createNetwork(
 ): Network {
   let cutCurrent: (() => void) | null = null;
   let mustGarble = false;
+  let mustLose = false;
 
   const network: Network = {
     isUp: true,
@@ -90,6 +93,10 @@ export function createNetwork(
             const takes = sizeOf(frame) / network.bandwidth;
             arrives = Math.max(arrives, time.now() + takes + network.latencyMs * (0.5 + dice.roll()));
             time.in(takes, () => isUp && done());
+            if (mustLose && frame.t === "rows") {
+              mustLose = false;
+              return;
+            }
             const isGarbled = mustGarble;
             mustGarble = false;
             time.at(arrives, () => {
@@ -122,6 +129,9 @@ export function createNetwork(
     },
     garble() {
       mustGarble = true;
+    },
+    lose() {
+      mustLose = true;
     },
   };
   return network;

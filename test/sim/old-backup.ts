@@ -33,7 +33,7 @@ export async function restoreOldBackup(
   await scene.change(ids, rows);
   await sendSome(0, commands);
   await pass(30_000);
-  const image = { disk: site.machine.disk.copy(), at: time.now(), skewMs: site.machine.fault.skewMs };
+  const image = site.image(time.now());
   cloud.backUp();
 
   const since = Array.from({ length: rows / 2 }, () => dice.id());

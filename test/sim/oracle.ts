@@ -14,8 +14,17 @@ import {
 } from "../../src/replication/hub/tables.ts";
 import { ACTIVITY_TYPE } from "../../src/replication/site/activities.ts";
 import { INBOX, type Kept } from "../../src/replication/site/inbox.ts";
-import { BASE, type BaseRow, EDITS, LINK, type LinkState, PARKED, SHADOW } from "../../src/replication/site/tables.ts";
-import { type Body, get, productIds, scan, shownRow, type Work } from "../../src/replication/work.ts";
+import {
+  BASE,
+  type BaseRow,
+  EDITS,
+  LINK,
+  type LinkState,
+  PARKED,
+  type Parked,
+  SHADOW,
+} from "../../src/replication/site/tables.ts";
+import { type Body, get, productIds, type Statement, scan, shownRow, type Work } from "../../src/replication/work.ts";
 import type { AnyResource } from "../../src/schema/resource.ts";
 import type { Disk, Machine, Performed } from "./machine.ts";
 import { CATALOGUE } from "./resources.ts";
@@ -56,8 +65,10 @@ interface Timeline {
   decided: Map<string, string>;
 }
 
-/** Watches commits and sounds, and says when a promise is broken. */
+/** Watches frames, commits and sounds, and says when a promise is broken. */
 export interface Oracle {
+  /** A frame came to the cloud from an appliance, or to it. */
+  arrived(at: "cloud" | "site", name: string, frame: unknown): void;
   cloudCommitted(performed: readonly Performed[]): void;
   siteCommitted(site: Watched, performed: readonly Performed[]): void;
   sounded(site: Watched, command: Command): void;
@@ -66,6 +77,8 @@ export interface Oracle {
   /** To be kept with a backup of the cloud, and given back with it. */
   timeline(): Timeline;
   cloudRestored(to: Timeline): void;
+  /** The cloud's rows of a resource as they are now, by id. */
+  liveRows(type: string): readonly (FeedRow & { body: Body })[];
   /** After all faults are over. */
   settled(cloud: Machine, sites: readonly Watched[], issued: ReadonlyMap<string, Issued>): void;
   readonly marks: number;
@@ -129,6 +142,18 @@ function essence(type: string, body: Body | null): string {
   return text;
 }
 
+/** Whether a row's version is noted that was refused before; `again` is that one. */
+function isRefusedAgain(statement: Statement, again: string | null): boolean {
+  if (again === null) return false;
+  const { type, id } = statement.do === "put" ? (statement.record as BaseRow) : keyOf(statement);
+  return again.startsWith(`${type}/${id}/`);
+}
+
+function keyOf(statement: Statement): { type: string; id: string } {
+  const [type, id] = statement.do === "drop" ? statement.key : [];
+  return { type: String(type), id: String(id) };
+}
+
 /** Makes the oracle; it tells `violated` of each broken promise. `now` is true time. */
 export function createOracle(now: () => number, violated: (violation: Violation) => void): Oracle {
   let timeline: Timeline = { epoch: "", bySeq: [], facts: new Map(), decided: new Map() };
@@ -138,12 +163,47 @@ export function createOracle(now: () => number, violated: (violation: Violation)
 
   const fail = (what: string): void => violated(new Violation(what));
 
+  /** Pages that arrived, by feed and appliance, as the numbers that they lead from and to. */
+  const pages = new Set<string>();
+  /** Up to where the cloud has the feeds of the appliances. */
+  let taken = new Map<string, SiteLink>();
+  /** Positions are moved on by pages alone that begin where the one before ended. */
+  function checkStep(feed: string, name: string, from: number, to: number): void {
+    if (from !== to && !pages.has(`${feed} ${name} ${from} ${to}`))
+      fail(`I7: ${feed} of ${name} moved from ${from} to ${to} without a page`);
+  }
+  function checkTaken(link: SiteLink): void {
+    const before = taken.get(link.endpoint);
+    taken.set(link.endpoint, link);
+    if (before?.inc !== link.inc) return;
+    checkStep("up.bulk", link.endpoint, before.bulkHw, link.bulkHw);
+    checkStep("up.hot", link.endpoint, before.hotHw, link.hotHw);
+  }
+  function checkReceived({ name, link: before }: Watched, link: LinkState): void {
+    if (!before || (link.snapEnded === 1 && before.snapEnded === 0)) return;
+    checkStep("down.bulk", name, before.recv, link.recv);
+  }
+
+  /** Appliances whose resync is being applied: whether there were rows before, and whether there were none meanwhile. */
+  const resyncing = new Map<string, { hadRows: boolean; wasEmpty: boolean }>();
+  function checkNotEmptied(site: Watched): void {
+    const isApplying = site.link?.marking != null && site.link.snapTo !== null;
+    const known = resyncing.get(site.name);
+    if (!known && !isApplying) return;
+    const isEmpty = site.machine.disk.peek(() => scan(BASE, { limit: 1 })).length === 0;
+    if (isApplying && !known) resyncing.set(site.name, { hadRows: !isEmpty, wasEmpty: false });
+    if (known && isEmpty) known.wasEmpty = true;
+    if (isApplying || !known) return;
+    resyncing.delete(site.name);
+    if (known.hadRows && known.wasEmpty && !isEmpty) fail(`I10: a resync left ${site.name} without rows for a while`);
+  }
+
   /** Live rows as they were at each number that is asked for, moved on from the one before. */
   const states = new Map<string, { of: Timeline; at: number; rows: Map<string, FeedRow> }>();
   function stateAt(upTo: number, by: string): ReadonlyMap<string, FeedRow> {
     const known = states.get(by);
-    const from = known && known.of === timeline && known.at <= upTo ? known : { at: 0, rows: new Map() };
-    for (let at = from.at; at <= upTo; at += 1) {
+    const from = known && known.of === timeline && known.at <= upTo ? known : { at: -1, rows: new Map() };
+    for (let at = from.at + 1; at <= upTo; at += 1) {
       const row = timeline.bySeq[at];
       if (row?.gone) from.rows.delete(`${row.type}/${row.id}`);
       else if (row) from.rows.set(`${row.type}/${row.id}`, row);
@@ -220,6 +280,11 @@ export function createOracle(now: () => number, violated: (violation: Violation)
     get resyncs() {
       return resyncs;
     },
+    arrived(at, name, frame) {
+      const { t, feed, from, to } = frame as { t: string; feed?: string; from?: number; to?: number };
+      const isOfFeed = t === "rows" && (feed === "down.bulk") === (at === "site");
+      if (isOfFeed) pages.add(`${feed} ${name} ${from} ${to}`);
+    },
     cloudCommitted(performed) {
       for (const { statement, answer } of performed) {
         if (statement.do === "apply" && answer === "done" && statement.type === "reports" && statement.body) {
@@ -231,6 +296,7 @@ export function createOracle(now: () => number, violated: (violation: Violation)
           const row = statement.record as FeedRow;
           timeline.bySeq[row.seq] = row;
         } else if (name === HEAD.name) timeline.epoch = (statement.record as Head).epoch;
+        else if (name === LINKS.name) checkTaken(statement.record as SiteLink);
         else if (name === DECIDED.name) {
           const { uid, result } = statement.record as DecidedEdit;
           const before = timeline.decided.get(uid);
@@ -242,21 +308,34 @@ export function createOracle(now: () => number, violated: (violation: Violation)
     siteCommitted(site, performed) {
       let applied: number | null = null;
       const wasMarking = site.link?.marking != null;
-      for (const { statement } of performed) {
+      /** A row that is refused again, which was told when it was refused first. */
+      let again: string | null = null;
+      for (const { statement, answer } of performed) {
+        if (statement.do === "get" && statement.of.name === PARKED.name) {
+          const known = answer as Parked | null;
+          again = known && `${known.type}/${known.id}/${known.seq}`;
+        } else if (statement.do === "drop" && statement.of.name === PARKED.name) again = null;
+        else if (statement.do === "put" && statement.of.name === PARKED.name) {
+          const { type, id, seq } = statement.record as Parked;
+          if (again !== `${type}/${id}/${seq}`) again = null;
+        }
         if (statement.do === "put" && statement.of.name === LINK.name) {
           const link = statement.record as LinkState;
           if (site.link?.marking && !link.marking) applied = link.applied;
           if (link.snapTo !== null && site.link?.snapTo === null) resyncs += 1;
+          checkReceived(site, link);
           site.link = link;
         } else if (statement.do === "put" && statement.of.name === INBOX.name) {
           const { cid, state } = statement.record as Kept;
           if (state === "armed" && !site.armed.has(cid)) site.armed.set(cid, now());
           if (state === "cancelled") site.cancelled.set(cid, now());
         } else if ((statement.do === "put" || statement.do === "drop") && statement.of.name === BASE.name) {
-          site.applied += 1;
+          if (!isRefusedAgain(statement, again)) site.applied += 1;
+          again = null;
           if (!wasMarking && !site.isRotten) fail(`I2: rows of ${site.name} changed without a mark`);
         }
       }
+      checkNotEmptied(site);
       if (applied !== null) checkMark(site, applied);
     },
     sounded(site, command) {
@@ -298,6 +377,11 @@ export function createOracle(now: () => number, violated: (violation: Violation)
       // Until the copy begins an epoch of its own, what appliances still hold is of another time.
       timeline = { epoch: "", bySeq: [...to.bySeq], facts: new Map(to.facts), decided: new Map(to.decided) };
       cloudRestoredAt = now();
+      taken = new Map();
+    },
+    liveRows(type) {
+      const rows = [...stateAt(timeline.bySeq.length - 1, "").values()].filter((row) => row.type === type);
+      return rows.sort((a, b) => (a.id < b.id ? -1 : 1)) as (FeedRow & { body: Body })[];
     },
     settled(cloud, sites, issued) {
       const head = cloud.disk.peek(() => get(HEAD, "head")) as Head;

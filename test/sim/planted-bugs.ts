@@ -153,4 +153,57 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: "send-window.ts",
     changes: [["sum -= onTheWay.shift() ?? 0;", "onTheWay.shift();"]],
   },
+  {
+    name: "position-committed-before-the-rows",
+    file: "site/site.ts",
+    changes: [
+      [
+        "return taken(live, frame, await store.transact(() => receivePage(frame, types)));",
+        `await store.transact(function* () {
+          const link = yield* linkState();
+          if (link.recv === frame.from && !link.marking) yield* put(LINK, { ...link, recv: frame.to });
+        });
+        return taken(live, frame, await store.transact(() => receivePage({ ...frame, from: frame.to }, types)));`,
+      ],
+    ],
+  },
+  {
+    name: "started-committed-after-the-sound",
+    file: "site/command-desk.ts",
+    changes: [
+      ['const isStarted = await move(cid, "armed", "started");', "const isStarted = true;"],
+      [
+        "if (!isOver) sounding.set(cid, stop);",
+        'if (!isOver) sounding.set(cid, stop);\n    await move(cid, "armed", "started");',
+      ],
+    ],
+  },
+  {
+    name: "numbers-of-commands-kept-over-epochs",
+    file: "site/welcome.ts",
+    changes: [["cmdHw: isNewEpoch ? 0 : link.cmdHw,", "cmdHw: link.cmdHw,"]],
+  },
+  {
+    name: "restored-cloud-keeps-its-epoch",
+    file: "restored.ts",
+    changes: [
+      ['if (yield* get(HEAD, "head")) yield* beginEpoch(journal.newId(), journal.now);', 'yield* get(HEAD, "head");'],
+    ],
+  },
+  {
+    name: "pages-taken-that-do-not-follow-on",
+    file: "site/down-feed.ts",
+    changes: [["if (page.from !== link.recv || isSnapping || link.marking)", "if (isSnapping || link.marking)"]],
+  },
+  {
+    name: "pages-of-appliances-taken-that-do-not-follow-on",
+    file: "hub/up-feed.ts",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is text of a program
+    changes: [["if (page.from !== link[`${lane}Hw`])", "if (page.from < 0)"]],
+  },
+  {
+    name: "sweep-before-the-rows",
+    file: "site/down-feed.ts",
+    changes: [["const isSweepDue = isResync && staged.length === 0;", "const isSweepDue = isResync;"]],
+  },
 ];

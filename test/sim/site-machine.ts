@@ -1,17 +1,17 @@
 import { UpstreamError } from "../../src/base/errors.ts";
 import type { Limits, Wire } from "../../src/replication/frames.ts";
 import type { ReplicatedTypes } from "../../src/replication/replicated-types.ts";
+import { adoptRestored } from "../../src/replication/restored.ts";
 import { recordLocalWrite } from "../../src/replication/site/local-writes.ts";
 import { createSite, type Site } from "../../src/replication/site/site.ts";
-import { BASE, LINK } from "../../src/replication/site/tables.ts";
-import { adoptRestoredCopy } from "../../src/replication/site/welcome.ts";
-import { applyRow, type Body, drop, get, scan, shownRow } from "../../src/replication/work.ts";
+import { BASE, type LinkState } from "../../src/replication/site/tables.ts";
+import { applyRow, type Body, drop, scan, shownRow } from "../../src/replication/work.ts";
 import type { Dice } from "./dice.ts";
 import type { Figures } from "./figures.ts";
 import { createMachine, type Disk, type Machine } from "./machine.ts";
 import type { MemoryBlobs } from "./memory-blobs.ts";
 import type { End } from "./network.ts";
-import type { Oracle, Watched } from "./oracle.ts";
+import { type Oracle, Violation, type Watched } from "./oracle.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
 /** A wall clock without a battery begins here. */
@@ -38,9 +38,10 @@ export interface SiteMachineNeeds {
   figures: Figures;
 }
 
-/** A copy of an appliance's disk: when it was made, and how wrong the clock was by which it was written. */
+/** A copy of an appliance's disk: when it was made, where it stood, and how wrong the clock was by which it was written. */
 export interface DiskImage {
   disk: Disk;
+  link: LinkState | null;
   at: number;
   skewMs: number;
 }
@@ -55,6 +56,7 @@ export interface SiteMachine {
   end(wire: Wire): End;
   attach(wire: Wire): void;
   boot(): void;
+  image(at: number): DiskImage;
   /** Puts an older copy of the disk into place of the present one. `told`: by the tool made for that. */
   restore(backup: DiskImage, told: boolean): void;
   /** Writes a row as a person or a room of the appliance would; false when it is refused. */
@@ -148,7 +150,7 @@ export function createSiteMachine(needs: SiteMachineNeeds): SiteMachine {
     });
     if (mustAdopt)
       await life.store.transact(() =>
-        adoptRestoredCopy({ types, about: { site: name }, now: life.clock.now(), newId: dice.id }),
+        adoptRestored({ types, about: { site: name }, now: life.clock.now(), newId: dice.id }),
       );
     mustAdopt = false;
     await site.start();
@@ -175,6 +177,7 @@ export function createSiteMachine(needs: SiteMachineNeeds): SiteMachine {
       return {
         frame(value) {
           if (!life?.isAlive || !self.site || wire !== own) return false;
+          oracle.arrived("site", name, value);
           self.site.frame(own, value);
           return true;
         },
@@ -198,6 +201,7 @@ export function createSiteMachine(needs: SiteMachineNeeds): SiteMachine {
       isNoticed = false;
       void begin().catch(needs.violated);
     },
+    image: (at) => ({ disk: machine.disk.copy(), link: watched.link, at, skewMs: machine.fault.skewMs }),
     restore(backup, told) {
       machine.crash();
       machine.disk.close();
@@ -206,7 +210,7 @@ export function createSiteMachine(needs: SiteMachineNeeds): SiteMachine {
       if (!told) watched.rawRestoredAt = time.now();
       watched.imageSkewMs = told ? null : backup.skewMs;
       mustAdopt = told;
-      watched.link = machine.disk.peek(() => get(LINK, "link"));
+      watched.link = backup.link;
       for (const [fact, at] of watched.facts) if (at > backup.at) watched.facts.delete(fact);
       watched.edits.clear();
     },
@@ -229,6 +233,7 @@ export function createSiteMachine(needs: SiteMachineNeeds): SiteMachine {
         return true;
       };
       void life.store.transact(work).then((done) => {
+        if (!done && fact) needs.violated(new Violation(`I10: ${name} could not write ${fact}`));
         if (!done) return;
         if (fact) watched.facts.set(fact, time.now());
         if (types.classOf(type) === "B") for (const uid of uids) watched.edits.add(uid);

@@ -1,6 +1,7 @@
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import Database from "better-sqlite3";
 import { type Clock, systemClock } from "../../src/base/clock.ts";
 import { createEvents } from "../../src/base/events.ts";
 import { silentLog } from "../../src/base/log.ts";
@@ -30,19 +31,62 @@ function* noted<T>(work: Work<T>, performed: Performed[]): Work<T> {
   return step.value;
 }
 
+/** Small pages, as so much is copied; the product leaves them as they are. */
+const PAGE_BYTES = 1_024;
+
+/** A folder with the product's tables and no rows. */
+function emptyDatabase(root: string): string {
+  const folder = join(root, "empty");
+  mkdirSync(folder);
+  const db = new Database(join(folder, "carillon.db"));
+  db.pragma(`page_size = ${PAGE_BYTES}`);
+  db.exec("VACUUM");
+  db.close();
+  const events = createEvents(thrown);
+  const of = { catalogue: CATALOGUE, tables: TABLES, clock: systemClock, events, log: silentLog, onFatal: thrown };
+  void openStore({ dataDir: folder, ...of }).close();
+  return folder;
+}
+
+function thrown(error: unknown): never {
+  throw error;
+}
+
+/** @source sqlite.org/fileformat2.html, 4.1: a header, then frames, each with the salt of the header it belongs to */
+const [LOG_HEADER, FRAME_HEADER, SALT, FRAME_SALT, SALT_BYTES] = [32, 24, 16, 8, 8];
+
+/** Copies a write-ahead log without what lies behind its end: frames of before it was begun anew, which nobody reads. */
+function copyLog(from: string, to: string): void {
+  if (!existsSync(from)) return;
+  const log = readFileSync(from);
+  const frameBytes = FRAME_HEADER + PAGE_BYTES;
+  const isOfNow = (frame: number): boolean => {
+    const at = LOG_HEADER + frame * frameBytes + FRAME_SALT;
+    return log.compare(log, SALT, SALT + SALT_BYTES, at, at + SALT_BYTES) === 0;
+  };
+  let [low, high] = [0, Math.max(0, Math.floor((log.length - LOG_HEADER) / frameBytes))];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (isOfNow(middle)) low = middle + 1;
+    else high = middle;
+  }
+  writeFileSync(to, log.subarray(0, LOG_HEADER + low * frameBytes));
+}
+
 /** Disks of one run, with the product's own database on each. */
 export function createSqliteDisks(): { make(): Disk; remove(): void } {
   // Without waiting for a real disk, where the machine has memory that looks like one.
   const root = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "carillon-sim-"));
+  const empty = emptyDatabase(root);
   let made = 0;
 
   /** The files as a killed process would leave them. */
-  function imageOf(folder: string | null): string {
+  function imageOf(folder: string): string {
     made += 1;
-    const image = mkdtempSync(join(root, `${made}-`));
-    for (const file of ["carillon.db", "carillon.db-wal", "secret-key"]) {
-      if (folder && existsSync(join(folder, file))) copyFileSync(join(folder, file), join(image, file));
-    }
+    const image = join(root, String(made));
+    mkdirSync(image);
+    for (const file of ["carillon.db", "secret-key"]) copyFileSync(join(folder, file), join(image, file));
+    copyLog(join(folder, "carillon.db-wal"), join(image, "carillon.db-wal"));
     return image;
   }
 
@@ -96,7 +140,7 @@ export function createSqliteDisks(): { make(): Disk; remove(): void } {
   }
 
   return {
-    make: () => kept(imageOf(null)),
+    make: () => kept(imageOf(empty)),
     remove: () => rmSync(root, { recursive: true, force: true }),
   };
 }
