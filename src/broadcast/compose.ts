@@ -22,6 +22,8 @@ const FROM_TEMPLATE = [
   "ttsSpeed",
   "priority",
   "notificationProfileId",
+  "allClearSubject",
+  "allClearBody",
 ] as const satisfies readonly (keyof NotificationRow & keyof TemplateRow)[];
 
 /** Parts with a flag of their own. own choice: the others may be given freely, there being nothing to forbid them by. */
@@ -37,7 +39,10 @@ export const RECIPIENT_FIELDS = [
 ] as const;
 
 /** Texts in which `{{name}}` is replaced, with the most characters each may then have. */
-const INTERPOLATED = { subject: 255, body: 10_000, ttsCustomContent: 10_000 } as const;
+const INTERPOLATED = {
+  ...{ subject: 255, body: 10_000, ttsCustomContent: 10_000 },
+  ...{ allClearSubject: 255, allClearBody: 10_000 },
+} as const;
 
 const checker = compileChecker(notifications.fields);
 

@@ -68,13 +68,15 @@ export function toRecipientsOf(ids: readonly string[], { values, given }: GivenM
 const MOST_SUBJECT = 255;
 
 /**
- * The all-clear for a message: as urgent, and with the tone for it. own choice: the subject says what is over, unless the
- * sender says it in other words.
+ * The all-clear for a message: as urgent, and with the tone for it. own choice: in the words that were made ready with the
+ * message, unless the sender says it in others; without any, the subject says what is over.
  */
 export function allClearFor(
   row: NotificationRow,
-  { subject, body }: { subject?: string | null; body?: string | null },
+  words: { subject?: string | null; body?: string | null },
 ): Record<string, unknown> {
+  const subject = words.subject || row.allClearSubject;
+  const body = words.body || row.allClearBody;
   return {
     subject: subject || [...`All clear: ${row.subject ?? ""}`].slice(0, MOST_SUBJECT).join(""),
     ...(body ? { body } : {}),

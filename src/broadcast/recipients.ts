@@ -4,8 +4,8 @@ import { addToCount } from "./counts.ts";
 import { type Lane, writeInSlices } from "./slices.ts";
 import type { StageNeeds } from "./stage.ts";
 
-/** One of the things by which a message is for users: a list, a group of a directory tied to one, an area, or their being named one by one. */
-type Ground = { list: number } | { directory: number } | { area: string } | "named";
+/** One of the things by which a message is for users: a list, a group of a directory tied to one, an area, a message that they got before, or their being named one by one. */
+type Ground = { list: number } | { directory: number } | { area: string } | { message: number } | "named";
 
 /**
  * Users with keys in (after, upTo] who get a message on one ground; `count` of its places are theirs, ended
@@ -42,6 +42,13 @@ const IN_DIRECTORY = `SELECT max(user_pk) AS last, count(*) AS n FROM (SELECT us
 const INSIDE = `SELECT max(user) AS last, count(*) AS n FROM (SELECT user FROM area_presence
   WHERE area = ? AND user > ? ORDER BY user LIMIT ?)`;
 
+/** Deleted messages were nobody's. */
+const TOLD_BEFORE = `SELECT told.pk FROM notifications own, json_each(own.told_before) x
+  JOIN notifications told ON told.id = x.value WHERE own.pk = ? ORDER BY told.pk`;
+
+const TOLD = `SELECT max(user_pk) AS last, count(*) AS n FROM (SELECT user_pk FROM notification_recipients
+  WHERE notification_pk = ? AND user_pk > ? ORDER BY user_pk LIMIT ?)`;
+
 const NAMED = `SELECT max(target) AS last, count(*) AS n FROM (SELECT target FROM notifications__user_ids
   WHERE owner = ? AND target > ? ORDER BY target LIMIT ?)`;
 
@@ -50,6 +57,7 @@ function walkUsers(reader: Reader, notificationPk: number): UserWalk {
     ...reader.all<{ target: number }>(LISTS, notificationPk).map(({ target }) => ({ list: target })),
     ...reader.all<{ target: number }>(DIRECTORIES, notificationPk).map(({ target }) => ({ directory: target })),
     ...reader.all<{ id: string }>(AREAS, notificationPk).map(({ id }) => ({ area: id })),
+    ...reader.all<{ pk: number }>(TOLD_BEFORE, notificationPk).map(({ pk }) => ({ message: pk })),
     "named",
   ];
   let at = 0;
@@ -73,6 +81,7 @@ function walkUsers(reader: Reader, notificationPk: number): UserWalk {
 function placesOf(ground: Ground, notificationPk: number): [sql: string, key: SqlValue] {
   if (ground === "named") return [NAMED, notificationPk];
   if ("directory" in ground) return [IN_DIRECTORY, ground.directory];
+  if ("message" in ground) return [TOLD, ground.message];
   return "list" in ground ? [ON_LIST, ground.list] : [INSIDE, ground.area];
 }
 
@@ -90,6 +99,13 @@ function usersIn(range: UserRange, notificationPk: number, now: number): { sql: 
       sql: `FROM scim_group_members m JOIN users u ON u.pk = m.user_pk
         WHERE m.scim_group_pk = ? AND m.user_pk > ? AND m.user_pk <= ?`,
       params: [ground.directory, range.after, range.upTo],
+    };
+  }
+  if ("message" in ground) {
+    return {
+      sql: `FROM notification_recipients r JOIN users u ON u.pk = r.user_pk
+        WHERE r.notification_pk = ? AND r.user_pk > ? AND r.user_pk <= ?`,
+      params: [ground.message, range.after, range.upTo],
     };
   }
   if ("area" in ground) {

@@ -41,19 +41,25 @@ function deviceOf(entry: unknown, at: string, reader: Reader): string {
   return device.id;
 }
 
-/** Internal keys of all devices of appliances that a message is for: those of its groups, then the single ones, each once. */
+/**
+ * Internal keys of all devices of appliances that a message is for: those of its groups, then the single ones, then those
+ * of messages whose devices get it, too, each once.
+ */
 export async function devicesMeant(
-  row: Pick<NotificationRow, "deviceGroupIds" | "additionalDeviceIds">,
+  row: Pick<NotificationRow, "deviceGroupIds" | "additionalDeviceIds" | "toldBefore">,
   {
     store,
     memberships,
   }: { store: Reader; memberships: { members(groupIds: readonly string[]): Promise<readonly number[]> } },
 ): Promise<readonly number[]> {
   const ofGroups = row.deviceGroupIds.length === 0 ? [] : await memberships.members(row.deviceGroupIds);
-  if (row.additionalDeviceIds.length === 0) return ofGroups;
+  if (row.additionalDeviceIds.length === 0 && row.toldBefore === null) return ofGroups;
   const single = store.all<{ pk: number }>(
-    "SELECT pk FROM devices WHERE id IN (SELECT value FROM json_each(?))",
+    `SELECT pk FROM devices WHERE id IN (SELECT value FROM json_each(?))
+     UNION SELECT l.device_pk FROM json_each(?) x JOIN notifications n ON n.id = x.value
+       JOIN deliveries l ON l.notification_pk = n.pk WHERE l.device_pk IS NOT NULL`,
     JSON.stringify(row.additionalDeviceIds),
+    row.toldBefore ?? "[]",
   );
   return [...new Set([...ofGroups, ...single.map(({ pk }) => pk)])];
 }

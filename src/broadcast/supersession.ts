@@ -7,8 +7,7 @@ import type { NotificationRow } from "./compose.ts";
  * the domain of the new one, all of them or those of certain templates. `together` were sent with it and stay.
  *
  * own choice: a drill calls off drills alone, and what is no drill, others; a ring whose time has not come yet, or one
- * that is made ready, neither is called off nor calls off; `all` of a message that is no emergency spares emergencies, which
- * it ends where their templates are named.
+ * that is made ready, neither is called off nor calls off; an emergency is called off by an emergency or an all-clear alone.
  * @source digest `/v1/message-templates`, cancelNotificationsType; interfaces.md, Priorities
  */
 export function calledOffBy(row: NotificationRow, together: readonly string[], reader: Reader, now: number): string[] {
@@ -18,14 +17,14 @@ export function calledOffBy(row: NotificationRow, together: readonly string[], r
   if (!template || kind === "none") return [];
   const ofTemplates =
     kind === "all"
-      ? "(n.priority_level IS NOT 0 OR own.priority_level IS 0)"
+      ? "1"
       : `n.message_template_pk IN (SELECT target FROM message_templates__message_template_cancellation_ids
            WHERE owner = ${template.pk})`;
   const found = reader.all<{ id: string }>(
     `SELECT n.id FROM notifications n JOIN notifications own ON own.id = ?
      WHERE n.draft = 0 AND (n.stage <> 'settled' OR n.expires_at > ?) AND n.aborted_at IS NULL AND n.pk < own.pk
        AND n.domain_pk IS own.domain_pk AND n.drill = own.drill AND (n.held_until IS NULL OR n.held_until <= ?)
-       AND ${ofTemplates}
+       AND (n.priority_level IS NOT 0 OR own.priority_level IS 0 OR own.alert_tone LIKE 'all-clear%') AND ${ofTemplates}
      ORDER BY n.pk`,
     ...[row.id, now, now],
   );

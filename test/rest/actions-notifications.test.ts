@@ -153,6 +153,19 @@ describe("ending", () => {
     expect((await api.call("POST", other, { json: { type: "abort" } })).status).toBe(404);
     expect(told).toEqual([]);
   });
+
+  it("of an emergency is for those who may abort; whoever may send can send its all-clear", async () => {
+    const { id } = await send({ subject: "Lockdown", priority: "critical" });
+    const { token } = await api.user("Eve", "post /notifications", "get /notifications/*");
+    const denied = { status: 403, type: "forbidden", message: "Permission denied." };
+    for (const type of ["abort", "expire"]) {
+      const at = `/notifications/${id}/activities`;
+      expect((await api.call("POST", at, { json: { type }, token })).body).toMatchObject(denied);
+    }
+    expect((await api.call("DELETE", `/notifications/${id}`, { token })).body).toMatchObject(denied);
+    expect((await api.call("POST", `/notifications/${id}/all-clear`, { token })).status).toBe(200);
+    expect(told).toMatchObject([{ allClear: id }]);
+  });
 });
 
 describe("a recipient", () => {

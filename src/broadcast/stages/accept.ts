@@ -148,6 +148,7 @@ function sendingValues(message: Partial<NotificationRow>, by: By, options: SendO
     notAfter,
     heldUntil: held?.at ?? null,
     ...(held && { initiationSourceDescription: held.description }),
+    toldBefore: options.sameRecipientsAs ? JSON.stringify(options.sameRecipientsAs) : null,
     priorityLevel,
     ssrc: ssrcOf(id),
     stage,

@@ -15,6 +15,7 @@ import {
 import { defineResource } from "../../schema/resource.ts";
 import { ALERT_TONE_NAMES } from "../messages/alert-tones.ts";
 import { AUDIO_TYPES, IMAGE_TYPES } from "../messages/attachments.ts";
+import { PREPARED_ALL_CLEAR } from "../messages/prepared-all-clear.ts";
 import { MESSAGE_PRIORITIES, TTS_SPEEDS, TTS_TYPES } from "../messages/speech.ts";
 import { floorPlanField } from "../places/shown-floor-plan.ts";
 import { NOTIFICATION_SOURCES } from "./notification-sources.ts";
@@ -97,6 +98,7 @@ export default defineResource({
       createOnly: true,
       default: false,
     }),
+    ...PREPARED_ALL_CLEAR,
     metadata: json("Free data of clients."),
     notificationSource: option(
       "What started it. own choice: said by Carillon, never by the caller.",
@@ -148,6 +150,7 @@ export default defineResource({
       "Epoch ms at which it is to sound, for what is made ready before its time; else null.",
       "integer",
     ),
+    toldBefore: internal("JSON list of ids of messages: whoever got them gets this one, too; null for none.", "text"),
     escalationRuleId: internal("Id of the rule that led to it.", "text"),
     programmeSha: internal("SHA-256 of the prepared audio, hex; null while not prepared or without sound.", "text"),
     programmeMs: internal("Length of the prepared audio in ms.", "integer"),

@@ -3,6 +3,7 @@ import { defineResource } from "../../schema/resource.ts";
 import { ALERT_TONE_NAMES } from "./alert-tones.ts";
 import { AUDIO_TYPES, IMAGE_TYPES } from "./attachments.ts";
 import { CUSTOMIZABLE_FIELDS, customisationFlags, customizable, display } from "./customisation.ts";
+import { PREPARED_ALL_CLEAR } from "./prepared-all-clear.ts";
 import { MESSAGE_PRIORITIES, TTS_SPEEDS, TTS_TYPES } from "./speech.ts";
 
 /** Messages made ready for sending. @source service-api.md, Message template; decisions.md 8 and 13; digest `/v1/message-templates` */
@@ -62,6 +63,7 @@ export default defineResource({
       unit: "s",
     }),
     priority: option("How urgent the message is.", MESSAGE_PRIORITIES, { default: "normal" }),
+    ...PREPARED_ALL_CLEAR,
     metadata: json("Free data of clients."),
     metadataCustomizable: customizable("metadata"),
     followUp: boolean("Offered only as the continuation of a notification sent before.", { default: false }),
@@ -71,7 +73,7 @@ export default defineResource({
     }),
     inferredMessageType: computed("Text, Audio or TextAndAudio, with Image appended.", "text"),
     cancelNotificationsType: option(
-      "Which messages that still go on are called off when it is sent. own choice: those of its domain; a drill calls off drills alone, and all that a routine message calls off are no emergencies.",
+      "Which messages that still go on are called off when it is sent. own choice: those of its domain; a drill calls off drills alone; emergencies are called off by an emergency or an all-clear alone.",
       ["none", "specific", "all"],
       { default: "none" },
     ),

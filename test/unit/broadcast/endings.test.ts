@@ -130,7 +130,7 @@ describe("a template that calls others off", () => {
     expect([drill, id].map(over)).toEqual([true, false]);
   });
 
-  it("ends an emergency when it is one itself, or names its template", async () => {
+  it("ends an emergency when it is one itself, or an all-clear", async () => {
     const fire = await template({ expiration: 600 });
     const emergency = () => sendOf(fire, { priority: "critical" });
     const [first, routine] = [await emergency(), await play()];
@@ -140,7 +140,10 @@ describe("a template that calls others off", () => {
     await sendOf(clear, { priority: "critical" });
     expect(over(first)).toBe(true);
     const second = await emergency();
-    await sendOf(await template({ cancelNotificationsType: "specific", messageTemplateCancellationIds: [fire] }));
+    const named = { cancelNotificationsType: "specific", messageTemplateCancellationIds: [fire] };
+    await sendOf(await template(named));
+    expect(over(second)).toBe(false);
+    await sendOf(await template({ ...named, alertTone: "all-clear1" }));
     expect(over(second)).toBe(true);
   });
 

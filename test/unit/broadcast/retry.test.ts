@@ -4,11 +4,14 @@ import { progressOverTime } from "../../../src/broadcast/progress.ts";
 import { APPLIANCES } from "../../../src/broadcast/providers.ts";
 import deliveries from "../../../src/resources/broadcasts/deliveries.ts";
 import notificationActivities from "../../../src/resources/broadcasts/notification-activities.ts";
+import notificationRecipients from "../../../src/resources/broadcasts/notification-recipients.ts";
 import notifications from "../../../src/resources/broadcasts/notifications.ts";
 import collaborationGroups from "../../../src/resources/collaboration/collaboration-groups.ts";
+import deviceGroups from "../../../src/resources/devices/device-groups.ts";
 import devices from "../../../src/resources/devices/devices.ts";
 import endpoints from "../../../src/resources/devices/endpoints.ts";
 import extensions from "../../../src/resources/devices/extensions.ts";
+import subscriptions from "../../../src/resources/people/subscriptions.ts";
 import { type AirFixture, openScene, type Scene, sounding } from "./air-fixture.ts";
 import type { BroadcastFixture } from "./broadcast-fixture.ts";
 
@@ -211,6 +214,26 @@ describe("the all-clear", () => {
     expect(row(id)?.abortedAt).not.toBeNull();
     expect(sent).toMatchObject({ ...words, drill: false });
     expect(air.ledger(sent.id)).toMatchObject({ [ONE]: "playing", "zone:gym1": "sent" });
+  });
+
+  it("says what was made ready with the message, to all who got that, also those who have left its groups", async () => {
+    const words = { allClearSubject: "Come out, {{who}}", allClearBody: "Go back to class." };
+    const userId = await fixture.user("Ann");
+    const list = await fixture.list("All", [userId]);
+    const phones = await fixture.group("Some", [ONE, TWO]);
+    const custom = { ...words, customVars: { who: "all" }, distributionListIds: [list], deviceGroupIds: [phones] };
+    const id = await settled({ priority: "critical", ...custom });
+    const [subscription] = fixture.store.find(subscriptions, { userId }, 1);
+    await fixture.store.remove(subscriptions, subscription?.id ?? "", fixture.by);
+    await fixture.store.update(deviceGroups, phones, { additionIds: [TWO] }, fixture.by);
+    const before = asked().length;
+    const sent = await air.broadcaster.sendAllClear(id, {}, fixture.by, OPTIONS);
+    await air.untilSettled(sent.id);
+    expect(sent).toMatchObject({ subject: "Come out, all", body: "Go back to class." });
+    expect(asked(before).sort()).toEqual([ONE, TWO]);
+    expect(fixture.store.find(notificationRecipients, { notificationId: sent.id }).map((one) => one.userId)).toEqual([
+      userId,
+    ]);
   });
 
   it("is not sent for a preview", async () => {

@@ -74,7 +74,7 @@ function RetryButton({ row }: { row: NotificationRow }) {
 }
 
 /**
- * No form: whoever waits in a dark room must not wait for one. Of a live message it is held like the send was, since a slip
+ * No form: whoever waits in a dark room must not wait for one. It says what was made ready with the message. Of a live message it is held like the send was, since a slip
  * must not call off a lockdown; of a drill it is one tap.
  */
 function AllClearButton({ row }: { row: NotificationRow }) {
@@ -82,12 +82,13 @@ function AllClearButton({ row }: { row: NotificationRow }) {
   const { say } = useConsole();
   const navigate = useNavigate();
   const sending = useSend(row.id);
+  const prepared = {
+    subject: row.allClearSubject || words.t("all-clear.subject", { subject: row.subject ?? "" }).slice(0, 255),
+    body: row.allClearBody || words.t("all-clear.body"),
+  };
   const go = () =>
     sending.send(
-      {
-        subject: words.t("all-clear.subject", { subject: row.subject ?? "" }).slice(0, 255),
-        body: words.t("all-clear.body"),
-      },
+      prepared,
       ({ id }) => void navigate({ to: "/broadcasts/$notificationId", params: { notificationId: id } }),
       "notifications/{notificationId}/all-clear",
       { notificationId: row.id },
@@ -97,6 +98,7 @@ function AllClearButton({ row }: { row: NotificationRow }) {
     return (
       <HoldButton className="all-clear" disabled={sending.isPending} onHeld={go}>
         <strong>{words.t("all-clear.go")}</strong>
+        {row.allClearSubject && <span>{row.allClearSubject}</span>}
       </HoldButton>
     );
   }

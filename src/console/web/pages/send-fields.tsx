@@ -1,4 +1,4 @@
-import { MultiSelect, Select } from "@mantine/core";
+import { MultiSelect, Select, Textarea, TextInput } from "@mantine/core";
 import { ALERT_TONE_NAMES } from "../../../resources/messages/alert-tones.ts";
 import type { ConfirmationRow, GroupRow, ListRow, TemplateRow } from "../api/rows.ts";
 import { useRows } from "../api/use-rows.ts";
@@ -84,6 +84,30 @@ export function Sound({ message, template, locked, onChange }: PartProps & { tem
         onChange={(confirmationRequestId) => onChange({ confirmationRequestId })}
       />
     </>
+  );
+}
+
+/** The all-clear, made ready while there is time for it. */
+export function AllClear({ message, onChange }: Pick<PartProps, "message" | "onChange">) {
+  const { t } = useWords();
+  return (
+    <details>
+      <summary>{t("all-clear.ready")}</summary>
+      <TextInput
+        label={t("field.allClearSubject")}
+        description={t("all-clear.hint")}
+        maxLength={255}
+        value={message.allClearSubject}
+        onChange={(event) => onChange({ allClearSubject: event.currentTarget.value })}
+      />
+      <Textarea
+        label={t("field.allClearBody")}
+        autosize
+        maxLength={10_000}
+        value={message.allClearBody}
+        onChange={(event) => onChange({ allClearBody: event.currentTarget.value })}
+      />
+    </details>
   );
 }
 

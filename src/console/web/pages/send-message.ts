@@ -5,6 +5,9 @@ export interface Message {
   templateId: string | null;
   subject: string;
   body: string;
+  /** The all-clear, made ready with the message; empty for none. */
+  allClearSubject: string;
+  allClearBody: string;
   alertTone: string;
   deviceGroupIds: readonly string[];
   distributionListIds: readonly string[];
@@ -21,6 +24,8 @@ export const EMPTY_MESSAGE: Message = {
   templateId: null,
   subject: "",
   body: "",
+  allClearSubject: "",
+  allClearBody: "",
   alertTone: "default",
   deviceGroupIds: [],
   distributionListIds: [],
@@ -44,6 +49,8 @@ export function messageFrom(template: TemplateRow, { drill, followUpFor }: Messa
     templateId: template.id,
     subject: template.subject,
     body: template.body ?? "",
+    allClearSubject: template.allClearSubject ?? "",
+    allClearBody: template.allClearBody ?? "",
     alertTone: template.alertTone ?? "default",
     deviceGroupIds: template.deviceGroupIds,
     distributionListIds: template.distributionListIds,
@@ -88,6 +95,9 @@ export function bodyOf(message: Message, template: TemplateRow | null, draft: bo
   for (const part of ["subject", "body", "alertTone", "deviceGroupIds", "distributionListIds"] as const) {
     if (mayChange(template, part)) body[part] = message[part];
   }
+  // What a template keeps it may keep empty, too.
+  if (message.allClearSubject || template) body.allClearSubject = message.allClearSubject;
+  if (message.allClearBody || template) body.allClearBody = message.allClearBody;
   // A preview of words that are still being typed is a preview all the same.
   if (draft && body.subject === "") body.subject = "–";
   return body;

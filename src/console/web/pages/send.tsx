@@ -13,7 +13,7 @@ import { fieldFault } from "../words/fault-words.ts";
 import { useWords } from "../words/use-words.tsx";
 import { LiveQuestion } from "./live-question.tsx";
 import { ReachPreview } from "./reach-preview.tsx";
-import { keptIf, type PartProps, Recipients, Sound } from "./send-fields.tsx";
+import { AllClear, keptIf, type PartProps, Recipients, Sound } from "./send-fields.tsx";
 import {
   bodyOf,
   continuing,
@@ -170,6 +170,7 @@ function MessageForm({ message, template, sending, locked, onChange, onSend }: M
       />
       <Recipients message={message} locked={locked} onChange={onChange} />
       <Sound message={message} template={template} locked={locked} onChange={onChange} />
+      <AllClear message={message} onChange={onChange} />
       {template && <p className="soft">{t("send.kept")}</p>}
       <FaultLine error={sending.error} />
       <div className="savebar">

@@ -56,6 +56,8 @@ function TemplateSheet({ id, onClose }: { id: string; onClose: () => void }) {
         { name: "body" },
         { name: "alertTone" },
         { name: "priority", choices: MESSAGE_PRIORITIES.map((value) => ({ value, label: name("priority", value) })) },
+        { name: "allClearSubject", hint: t("all-clear.hint") },
+        { name: "allClearBody" },
         { name: "deviceGroupIds", kind: "many", choices: choicesOf(groups.data?.data) },
         { name: "distributionListIds", kind: "many", choices: choicesOf(lists.data?.data) },
         { name: "confirmationRequestId", kind: "choice", choices: choicesOf(confirmations.data?.data) },
