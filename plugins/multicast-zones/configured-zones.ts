@@ -25,16 +25,19 @@ export function readConfiguredZones(zones: unknown): ConfiguredZones {
 
 function readEntry(entry: unknown): DeviceReport | string {
   if (typeof entry !== "object" || entry === null) return "it is no object";
-  const { name, group, port, codec, ttl, description } = entry as Record<string, unknown>;
+  const { name, group, port, codec, ttl, priorities, description } = entry as Record<string, unknown>;
   if (typeof name !== "string" || name.trim() === "" || name.length > LONGEST_NAME) {
     return `the name must be a text of at most ${LONGEST_NAME} characters`;
   }
-  const { zone, fault } = readZoneAddress({ group, port, codec, ttl });
+  const { zone, fault } = readZoneAddress({ group, port, codec, ttl, priorities });
   if (!zone) return fault;
   return {
     deviceIdentifier: `zone:${name}`,
     type: "speakers",
     description: typeof description === "string" && description !== "" ? description : name,
-    attributes: { Group: zone.group, Port: String(zone.port), Codec: zone.codec, TTL: String(zone.ttl) },
+    attributes: {
+      ...{ Group: zone.group, Port: String(zone.port), Codec: zone.codec, TTL: String(zone.ttl) },
+      ...(typeof priorities === "string" && priorities !== "" ? { Priorities: priorities } : {}),
+    },
   };
 }

@@ -29,14 +29,11 @@ export default definePlugin({
 async function deliver(ctx: Door, item: DeliveryItem): Promise<void> {
   const { deliveryId, notificationId } = item;
   if (!item.audio) return ctx.outcome(deliveryId, "skipped", { reason: "a zone has no display" });
-  const { Group: group, Port: port, Codec: codec, TTL: ttl } = item.device.attributes;
-  const { zone, fault } = readZoneAddress({ group, port, codec, ttl });
+  const { Group: group, Port: port, Codec: codec, TTL: ttl, Priorities: priorities } = item.device.attributes;
+  const { zone, fault } = readZoneAddress({ group, port, codec, ttl, priorities }, item.priority);
   if (!zone) return ctx.outcome(deliveryId, "failed", { reason: fault, retryable: false });
-  if (zone.codec !== "PCMU") {
-    return ctx.outcome(deliveryId, "skipped", { reason: "the zone listens to G.722, which Carillon does not send" });
-  }
   try {
-    await ctx.stream.open({ group: zone.group, port: zone.port, codec: "PCMU", ttl: zone.ttl }, notificationId);
+    await ctx.stream.open(zone, notificationId);
     ctx.outcome(deliveryId, "sent");
   } catch (error) {
     const reason = `the stream could not be opened: ${wordsOf(error)}`;

@@ -1,10 +1,11 @@
 import { isIPv4 } from "node:net";
+import type { AudioCodec } from "#plugin-api";
 
 /** Where a zone listens. */
 export interface ZoneAddress {
   group: string;
   port: number;
-  codec: "PCMU" | "G722";
+  codec: AudioCodec;
   /** Routers that a packet may pass, plus one. */
   ttl: number;
 }
@@ -12,11 +13,46 @@ export interface ZoneAddress {
 /** What was given as an address, or in words what is wrong with it. */
 export type ZoneReading = { zone: ZoneAddress; fault?: never } | { fault: string; zone?: never };
 
+/** A zone as it was given. */
+export interface GivenZone {
+  group: unknown;
+  port: unknown;
+  codec: unknown;
+  ttl: unknown;
+  priorities?: unknown;
+}
+
 /** @source protocols.md 4: a TTL of 1, the usual default, does not leave the own network */
 const DEFAULT_TTL = 16;
 
-/** Reads the four values of a zone, as numbers or as texts of attributes; codec and TTL may be missing. */
-export function readZoneAddress(given: { group: unknown; port: unknown; codec: unknown; ttl: unknown }): ZoneReading {
+const CODECS: readonly unknown[] = ["PCMU", "PCMA", "G722"] satisfies AudioCodec[];
+const LEVEL = /^(\d)(?:-(\d))?=(?:([\d.]+):)?(\d{1,5})$/;
+
+/**
+ * Reads the values of a zone, as numbers or as texts of attributes; codec, TTL and priorities may be missing. With
+ * `priorities` (`0-1=239.1.2.9:50008,2-4=50004`) a message goes to the address of its own `priority`, where that has one.
+ */
+export function readZoneAddress(given: GivenZone, priority: number | null = null): ZoneReading {
+  const levels = readLevels(given.priorities ?? "");
+  if (typeof levels === "string") return { fault: levels };
+  const level = priority === null ? undefined : levels.find(({ from, to }) => priority >= from && priority <= to);
+  if (!level) return readOne(given);
+  return readOne({ ...given, group: level.group ?? given.group, port: level.port });
+}
+
+function readLevels(given: unknown): { from: number; to: number; group: string | undefined; port: string }[] | string {
+  const parts = String(given)
+    .split(",")
+    .flatMap((part) => part.trim() || []);
+  const levels = parts.map((part) => LEVEL.exec(part));
+  if (levels.includes(null)) return `the priorities ${shown(given)} are no list such as 0-1=239.1.2.9:50008,2-9=50000`;
+  return levels.flatMap((level) => {
+    const [, from, to = from, group, port = ""] = level ?? [];
+    return { from: Number(from), to: Number(to), group, port };
+  });
+}
+
+function readOne(given: GivenZone): ZoneReading {
   const group = given.group;
   if (typeof group !== "string" || !isMulticast(group)) {
     return { fault: `the group ${shown(group)} is not an IPv4 multicast address (224.0.0.0 to 239.255.255.255)` };
@@ -26,8 +62,8 @@ export function readZoneAddress(given: { group: unknown; port: unknown; codec: u
   const ttl = wholeNumber(given.ttl ?? DEFAULT_TTL);
   if (!(ttl >= 1 && ttl <= 255)) return { fault: `the TTL ${shown(given.ttl)} is not a number from 1 to 255` };
   const codec = given.codec ?? "PCMU";
-  if (codec !== "PCMU" && codec !== "G722") return { fault: `the codec ${shown(codec)} is neither PCMU nor G722` };
-  return { zone: { group, port, codec, ttl } };
+  if (!CODECS.includes(codec)) return { fault: `the codec ${shown(codec)} is none of ${CODECS.join(", ")}` };
+  return { zone: { group, port, codec: codec as AudioCodec, ttl } };
 }
 
 function isMulticast(address: string): boolean {

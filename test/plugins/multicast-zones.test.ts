@@ -52,6 +52,8 @@ describe("multicast-zones", () => {
     [{ Group: "239.1.2.3", Port: "70000" }, /port 70000/],
     [{ Group: "239.1.2.3", Port: "20480", TTL: "256" }, /TTL 256/],
     [{ Group: "239.1.2.3", Port: "20480", Codec: "opus" }, /codec opus/],
+    [{ Group: "239.1.2.3", Port: "20480", Priorities: "high=1" }, /priorities high=1/],
+    [{ Group: "239.1.2.3", Port: "20480", Priorities: "5=10.0.0.1:5000" }, /10\.0\.0\.1 is not an IPv4 multicast/],
   ])("fails for good, in words, with the attributes %j", async (attributes: Record<string, string>, words) => {
     const zones = await run();
     zones.deliver(zoneItem(attributes));
@@ -61,13 +63,31 @@ describe("multicast-zones", () => {
     expect(zones.calls).toEqual([]);
   });
 
-  it("skips a message without sound and a zone whose codec is not sent", async () => {
+  it("skips a message without sound", async () => {
     const zones = await run();
     zones.deliver(zoneItem({ Group: "239.1.2.3", Port: "20480" }, { audio: null }));
     expect((await zones.outcome(1, "skipped")).details.reason).toBe("a zone has no display");
-    zones.deliver(zoneItem({ Group: "239.1.2.3", Port: "20480", Codec: "G722" }, { deliveryId: 2 }));
-    expect((await zones.outcome(2, "skipped")).details.reason).toMatch(/G\.722/);
     expect(zones.calls).toEqual([]);
+  });
+
+  it.each(["PCMU", "PCMA", "G722"])("has %s sent to a zone that listens to it", async (codec) => {
+    const zones = await run();
+    zones.deliver(zoneItem({ Group: "239.1.2.3", Port: "20480", Codec: codec }));
+    await zones.outcome(1, "sent");
+    expect(zones.calls[0]?.args[0]).toMatchObject({ codec });
+  });
+
+  it.each([
+    [0, "239.1.2.9", 50008],
+    [1, "239.1.2.9", 50008],
+    [3, "239.1.2.3", 50004],
+    [5, "239.1.2.3", 20480],
+  ])("sends a message of priority %i to %s:%i", async (priority, group, port) => {
+    const zones = await run();
+    const attributes = { Group: "239.1.2.3", Port: "20480", Priorities: "0-1=239.1.2.9:50008,2-4=50004" };
+    zones.deliver(zoneItem(attributes, { priority }));
+    await zones.outcome(1, "sent");
+    expect(zones.calls[0]?.args[0]).toMatchObject({ group, port });
   });
 
   it("fails, to be tried again, when the stream can't be opened", async () => {

@@ -1,6 +1,7 @@
 import { notFound } from "../../base/errors.ts";
 import { activationTests } from "../../devices/activation-query.ts";
 import { devicesMatching } from "../../devices/device-groups.ts";
+import { sdpOfZone } from "../../devices/zone-sdp.ts";
 import activationGroups from "../../resources/devices/activation-groups.ts";
 import deviceGroups from "../../resources/devices/device-groups.ts";
 import devices from "../../resources/devices/devices.ts";
@@ -110,6 +111,21 @@ export const deviceActions: readonly Action[] = [
       const device = visibleRow(request, devices, request.params.deviceId ?? "");
       const { testedAt, provenAt, provenBy, fault } = await request.needs.quietTests.test(device);
       return answerJson({ testedAt: isoOf(testedAt), provenAt: isoOf(provenAt), provenBy, fault });
+    },
+  },
+  {
+    // own choice: the path.
+    method: "get",
+    at: "devices/{deviceId}/zone.sdp",
+    doc: "Where a multicast zone is to be heard, as a session description that players and encoders take.",
+    answers: { kind: "bytes", types: ["application/sdp"] },
+    async handle(request) {
+      const device = visibleRow(request, devices, request.params.deviceId ?? "");
+      const attributes = device.attributes as Record<string, string>;
+      const sdp = sdpOfZone({ ...device, attributes });
+      if (sdp === null) throw notFound();
+      const headers = { "Content-Disposition": "attachment; filename=zone.sdp" };
+      return { type: "application/sdp", headers, body: sdp };
     },
   },
   {

@@ -49,6 +49,11 @@ function Known({ row }: { row: DeviceRow }) {
         <Fact name={t("field.type")} value={name("type", row.type)} />
         <Fact name={t("field.deviceIdentifier")} value={row.deviceIdentifier} />
       </dl>
+      {row.attributes.Group && row.attributes.Port ? (
+        <a href={`/api/v1/devices/${row.id}/zone.sdp`} download>
+          {t("devices.sdp")}
+        </a>
+      ) : null}
       <h2>{t("devices.attributes")}</h2>
       <dl className="facts">
         {Object.entries(row.attributes).map(([key, value]) => (

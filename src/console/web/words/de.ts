@@ -111,6 +111,7 @@ export const de: Readonly<Record<WordKey, string>> = {
   "devices.address": "Adresse",
   "devices.all-types": "Alle Arten",
   "devices.attributes": "Eigenschaften",
+  "devices.sdp": "Beschreibung für Abspielprogramme (SDP)",
   "type.phones": "Telefone",
   "type.speakers": "Lautsprecher und Zonen",
   "type.plugins": "Eingänge",

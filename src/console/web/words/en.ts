@@ -114,6 +114,7 @@ export const en = {
   "devices.address": "Address",
   "devices.all-types": "All kinds",
   "devices.attributes": "Properties",
+  "devices.sdp": "Description for players (SDP)",
   "type.phones": "Phones",
   "type.speakers": "Speakers and zones",
   "type.plugins": "Inputs",
