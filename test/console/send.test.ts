@@ -1,8 +1,8 @@
-import type { Browser, Locator } from "playwright-core";
+import type { Browser, BrowserContextOptions, Locator } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { type BroadcastScene, eventually, openScene } from "../support/broadcast-scene.ts";
-import { type ConsolePage, newConsolePage, startBrowser } from "../support/browser.ts";
-import { TEST_ADMIN } from "../support/daemon.ts";
+import { type ConsolePage, startBrowser } from "../support/browser.ts";
+import { openConsole } from "../support/console-pages.ts";
 import { peer } from "../support/peers.ts";
 
 const { describe, it } = peer("chromium");
@@ -43,15 +43,8 @@ describe("the send page and what follows a send", () => {
     await scene?.end();
   });
 
-  async function loggedIn(options?: Parameters<typeof newConsolePage>[2], by = browser): Promise<ConsolePage> {
-    const console = await newConsolePage(by, scene.url(), options);
-    await console.open("/");
-    await console.page.fill("input[type=email]", TEST_ADMIN.email);
-    await console.page.fill("input[type=password]", TEST_ADMIN.password);
-    await console.page.click("button[type=submit]");
-    await console.page.waitForSelector(".frame");
-    return console;
-  }
+  const loggedIn = (options?: BrowserContextOptions, by = browser): Promise<ConsolePage> =>
+    openConsole(by, scene.url(), options);
 
   const sent = async (): Promise<Sent[]> =>
     (await scene.api().get<{ data: Sent[] }>("/notifications?draft=false&sort=-createdAt&limit=100")).data;

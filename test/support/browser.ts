@@ -1,7 +1,14 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { AxeResults } from "axe-core";
-import { type Browser, type BrowserContextOptions, chromium, type Page, type Request } from "playwright-core";
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+  type Request,
+} from "playwright-core";
 
 /** A page of the console, with what went wrong on it. */
 export interface ConsolePage {
@@ -32,6 +39,16 @@ const TWO_FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAni
 /** A window as on a desk. */
 export const WINDOW_SIZE = { width: 1_280, height: 800 };
 
+/** Windows that are open. */
+const windows = new Set<BrowserContext>();
+
+/** Closes every window: one that stays open goes on drawing whatever happens. */
+export async function closeWindows(): Promise<void> {
+  const open = [...windows];
+  windows.clear();
+  await Promise.all(open.map((context) => context.close()));
+}
+
 /** Debian's Chromium without a window, with further switches of its command line; the test closes it. */
 export async function startBrowser(args: readonly string[] = []): Promise<Browser> {
   return chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", ...args] });
@@ -45,6 +62,7 @@ export async function newConsolePage(
 ): Promise<ConsolePage> {
   const usual = { viewport: WINDOW_SIZE, locale: "en-US", reducedMotion: "reduce" } as const;
   const context = await browser.newContext({ ...usual, ...options });
+  windows.add(context);
   const page = await context.newPage();
   const faults: string[] = [];
   page.on("pageerror", (error) => faults.push(error.message));
