@@ -36,8 +36,10 @@ const OVER_MS = 12_000;
 /** Partitions begin. */
 const CUT_MS = -5_500;
 const TAKEOVER_MS = 5_000;
-/** Nothing more is heard of a bell after this without a sound. */
-const QUIET_MS = 1_500;
+/** Nothing is heard of a bell earlier than this before its time. */
+const EARLY_MS = 2_000;
+/** It is listened for so long after the last one. own choice: who comes back needs a while to hear its neighbours */
+const LAST_MS = 8_000;
 const READY_MS = 60_000;
 
 /** Kills the appliance that acts around the moment of a bell `kills` times, every fifth time in a partition; ffmpeg hears the bells. */
@@ -54,7 +56,13 @@ export async function killActing(kills: number, seed: number, say: (progress: st
     try {
       const bell = await makeBell(members);
       const dice = createDice(seed);
-      while (run.kills < kills) judge(await killAround(members, ears, bell, dice, run.kills % 5 === 4, say), run, say);
+      const killed: Killed[] = [];
+      for (let kill = 0; kill < kills; kill++) {
+        killed.push(await killAround(members, bell, dice, kill % 5 === 4, say));
+        say(`${kill + 1}: ${inWords(killed.at(-1) as Killed, ears, bell)}`);
+      }
+      await pause(LAST_MS);
+      for (const each of killed) judge(each, heardOf(each, ears, bell), inWords(each, ears, bell), run);
     } finally {
       ears.close();
       await members.end();
@@ -67,6 +75,8 @@ export async function killActing(kills: number, seed: number, say: (progress: st
 
 interface Bell {
   activationGroupId: string;
+  /** When it was to ring, each time. */
+  moments: number[];
   /** Makes the bell ring once, at `at`. */
   ring(at: number): Promise<string>;
 }
@@ -87,9 +97,12 @@ async function makeBell({ hub, sites }: Members): Promise<Bell> {
   const group = await make("/device-groups", { name: "Hall", ...members });
   const template = { name: "Bell", subject: "Bell", alertTone: "class-change1" };
   const messageTemplateId = await make("/message-templates", template);
+  const moments: number[] = [];
   return {
     activationGroupId,
+    moments,
     async ring(at) {
+      moments.push(at);
       const time = new Date(at).toISOString();
       const entries = [{ time: time.slice(11, 19), messageTemplateId, deviceGroupIds: [group] }];
       const ringListId = await make("/ring-lists", { name: time, entries });
@@ -106,8 +119,7 @@ interface Killed {
   killedAt: number;
   acting: string;
   inPartition: boolean;
-  heard: Stretch[];
-  logs: string;
+  logs(): string;
 }
 
 /** Has a bell ring as soon as both know of it, with time for what is to come; gives its time and who acts. */
@@ -136,14 +148,12 @@ async function nextBell(
 }
 
 async function killAround(
-  members: Members,
-  ears: Ears,
+  { sites }: Members,
   bell: Bell,
   dice: Dice,
   inPartition: boolean,
   say: (progress: string) => void,
 ): Promise<Killed> {
-  const { sites } = members;
   const { acting, at } = await nextBell(sites, bell, say);
   const killAt = at + EARLIEST_MS + dice.below(LATEST_MS - EARLIEST_MS);
   const lines = (["lan", "wan"] as const).map((network) => acting.place.line(network));
@@ -154,16 +164,23 @@ async function killAround(
   await until(killAt);
   const killedAt = Date.now();
   await acting.end("SIGKILL");
-  const ofBell = (): Stretch[] => ears.heard().filter(({ from }) => from > at - 2_000);
   await until(Math.max(at, killedAt) + TAKEOVER_MS);
-  while (Date.now() < at + OVER_MS && Date.now() < (ofBell().at(-1)?.to ?? at + OVER_MS) + QUIET_MS) await pause(50);
   for (const line of lines) line.heal();
   await acting.start();
-  // Nor does the one that comes back sound it once more.
-  await ready(sites, bell.activationGroupId);
-  await pause(QUIET_MS);
-  const heard = ofBell();
-  return { at, killedAt, acting: acting.name, inPartition, heard, logs: sites.map((site) => site.log()).join("\n") };
+  return { at, killedAt, acting: acting.name, inPartition, logs: () => sites.map((site) => site.log()).join("\n") };
+}
+
+/** What was heard of a bell until the next one: nor does the appliance that comes back sound it once more. */
+function heardOf({ at }: Killed, ears: Ears, { moments }: Bell): Stretch[] {
+  const next = Math.min(...moments.filter((moment) => moment > at));
+  return ears.heard().filter(({ from }) => from >= at - EARLY_MS && from < next - EARLY_MS);
+}
+
+function inWords(killed: Killed, ears: Ears, bell: Bell): string {
+  const { at, killedAt, acting, inPartition } = killed;
+  const shown = heardOf(killed, ears, bell).map(({ from, ms }) => `${from - at} ms for ${Math.round(ms)}`);
+  const where = inPartition ? " in a partition" : "";
+  return `${acting} killed at ${killedAt - at} ms${where}; heard at ${shown.join(", ") || "never"}`;
 }
 
 const until = (moment: number): Promise<void> => pause(Math.max(0, moment - Date.now()));
@@ -212,27 +229,26 @@ async function planned({ api }: Member, schedule: string, limit: number): Promis
   return null;
 }
 
-function judge(killed: Killed, run: CoverRun, say: (progress: string) => void): void {
-  const { at, killedAt, heard, acting, inPartition } = killed;
+function judge(
+  { killedAt, at, inPartition, logs }: Killed,
+  heard: readonly Stretch[],
+  told: string,
+  run: CoverRun,
+): void {
   run.kills += 1;
   run.bells += 1;
-  const shown = heard.map(({ from, ms }) => `${from - at} ms for ${Math.round(ms)}`).join(", ");
-  const told = `${acting} killed at ${killedAt - at} ms${inPartition ? " in a partition" : ""}; heard at ${shown || "never"}`;
-  say(`${run.kills}: ${told}`);
-  const [first, ...again] = heard;
+  const [first, next] = heard;
   if (!first) {
     run.missed += 1;
-    run.broken.push(`missed: ${told}`);
-    say(killed.logs.slice(-8_000));
+    run.broken.push(`missed: ${told}\n${logs().slice(-8_000)}`);
     return;
   }
   const isCut = killedAt >= first.from && first.ms < BELL_MS - SLACK_MS;
-  const next = again[0];
   const waited = isCut ? (next ? next.from - killedAt : Number.POSITIVE_INFINITY) : first.from - at;
   if (waited > TAKEOVER_MS) run.broken.push(`taken over after ${waited} ms: ${told}`);
   else run.takeoverMaxMs = Math.max(run.takeoverMaxMs, waited);
   const total = heard.reduce((sum, { ms }) => sum + ms, 0);
-  if (total <= BELL_MS + SLACK_MS && again.length === 0) return;
+  if (total <= BELL_MS + SLACK_MS && !next) return;
   if (inPartition) run.doubledInPartition += 1;
   else if (killedAt >= first.from) run.doubledAfterFirstPacket += 1;
   else run.broken.push(`doubled for no reason: ${told}`);
