@@ -1,4 +1,4 @@
-import { integer, option, secret, text } from "#plugin-api";
+import { integer, json, option, secret, text } from "#plugin-api";
 
 /** The configuration of e-mail. */
 export default {
@@ -25,4 +25,16 @@ export default {
   connections: integer("Connections to the mail server at once.", { min: 1, max: 20, default: 4 }),
   dkimSelector: text("Name of the DKIM key in the DNS; mails are signed when it and the key are given.", { max: 63 }),
   dkimPrivateKey: secret("RSA key in PEM that signs mails of the sender's domain."),
+  returnDomain: text(
+    "Domain to which mails come back that can't be delivered (bounces.example.org): the organisation's mail server hands its mail to the appliance. They go to the sender's address unless given.",
+    { max: 190 },
+  ),
+  returnListenAddress: text("Address of this machine on which mails that come back are taken.", {
+    max: 255,
+    default: "127.0.0.1",
+  }),
+  returnPort: integer("Port on which they are taken.", { min: 1, max: 65_535, default: 2_526 }),
+  returnRelays: json("Mail servers that may hand them over: a list of addresses and networks (10.0.0.0/8).", {
+    default: ["127.0.0.1"],
+  }),
 };

@@ -26,9 +26,9 @@ export function isAddress(text: string): boolean {
 
 /**
  * The mail of one delivery: plain text and HTML, which loads nothing from elsewhere, with the picture inside. The same
- * delivery has the same Message-ID, so that a mailbox shows it once when it is sent again. @source RFC 5322 §3.6.4; RFC 3834 §5
+ * delivery has the same Message-ID (`returnTo`: where it comes back to, the sender unless given), so that a mailbox shows it once when it is sent again. @source RFC 5322 §3.6.4; RFC 3834 §5
  */
-export function mailOf(item: DeliveryItem, letterhead: Letterhead): SendMailOptions {
+export function mailOf(item: DeliveryItem, letterhead: Letterhead, returnTo: string | null): SendMailOptions {
   const { from, fromName, replyTo } = letterhead;
   const domain = from.slice(from.lastIndexOf("@") + 1);
   const name = item.recipient?.name ?? "";
@@ -36,7 +36,8 @@ export function mailOf(item: DeliveryItem, letterhead: Letterhead): SendMailOpti
     from: { address: from, name: fromName },
     to: { address: item.device.deviceIdentifier, name },
     ...(replyTo === null ? {} : { replyTo }),
-    messageId: `<${item.notificationId}.${item.device.id}@${domain}>`,
+    ...(returnTo === null ? {} : { envelope: { from: returnTo, to: item.device.deviceIdentifier } }),
+    messageId: `<${item.notificationId}.${item.device.id}${item.repeat ? `.${item.repeat}` : ""}@${domain}>`,
     subject: item.text.subject,
     text: textOf(item, letterhead),
     html: htmlOf(item, letterhead),

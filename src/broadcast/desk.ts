@@ -10,6 +10,7 @@ import type { Delivery } from "./delivery.ts";
 import { createDispatcher, type Dispatcher } from "./dispatcher.ts";
 import type { LiveBroadcast } from "./live-broadcast.ts";
 import type { Outcome, Providers } from "./providers.ts";
+import { takeReturn } from "./returned.ts";
 import { addressOf, type SoundAddress, type SoundTarget } from "./sound.ts";
 import { switchOff } from "./switched-off.ts";
 
@@ -102,6 +103,7 @@ export function createDesk(needs: DeskNeeds): Desk {
       for (const outcome of outcomes) {
         const delivery = deliveries.get(outcome.deliveryId);
         // A plugin may name any delivery: what is another's is not its to report on.
+        if (!delivery) takeReturn(outcome, needs);
         if (!delivery || delivery.provider !== outcome.provider) continue;
         try {
           if (outcome.details.gone) switchOff(delivery, outcome, needs);

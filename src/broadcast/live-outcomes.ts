@@ -4,13 +4,17 @@ import { countState, look } from "./live-start.ts";
 import type { LiveState } from "./live-state.ts";
 import { isEndLevel, isReached, retryDelay, rise } from "./proof.ts";
 import type { Outcome } from "./providers.ts";
+import { hasReturned } from "./returned.ts";
 
 /** A zone tells of its first packet, which leaves at the beginning: what is told within this time was not late. own choice */
 const FIRST_PACKET_MS = 500;
 
-/** What a channel says of a delivery; of one that has ended it says nothing new. */
+/** What a channel says of a delivery; of one that has ended it says nothing new, but that it came back. */
 export function takeOutcome(live: LiveState, delivery: Delivery, outcome: Outcome): void {
-  if (delivery.endedAt !== null) return;
+  if (delivery.endedAt !== null) {
+    if (hasReturned(delivery, outcome)) live.ledger.touch(delivery);
+    return;
+  }
   live.dispatcher.answered(delivery);
   if (isEndLevel(outcome.level)) failed(live, delivery, outcome);
   else proven(live, delivery, outcome.level, outcome);

@@ -13,7 +13,7 @@ export function cleanNotes(notes: readonly OutcomeNote[], redact: Redact): Outco
       ({
         deliveryId,
         level,
-        details: { reason, retryable, retryAfterMs, last, more, gone, started, askedAgain },
+        details: { reason, retryable, retryAfterMs, last, more, gone, returned, started, askedAgain },
         at,
       }) => {
         const details = {
@@ -23,6 +23,7 @@ export function cleanNotes(notes: readonly OutcomeNote[], redact: Redact): Outco
           ...(last !== undefined && { last }),
           ...(more !== undefined && { more }),
           ...(gone !== undefined && { gone }),
+          ...(returned !== undefined && { returned }),
           ...(Number.isFinite(started?.at) && {
             started: { at: Number(started?.at), model: String(started?.model).slice(0, LONGEST_MODEL) },
           }),

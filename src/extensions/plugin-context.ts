@@ -46,7 +46,11 @@ export function makeContext(parts: ContextParts): PluginContext {
     probe(handler) {
       made.probe = handler;
     },
-    outcome(deliveryId, level, { reason, retryable, retryAfterMs, last, more, gone, started, askedAgain } = {}) {
+    outcome(
+      deliveryId,
+      level,
+      { reason, retryable, retryAfterMs, last, more, gone, returned, started, askedAgain } = {},
+    ) {
       const details = {
         ...(reason !== undefined && { reason }),
         ...(retryable !== undefined && { retryable }),
@@ -56,6 +60,7 @@ export function makeContext(parts: ContextParts): PluginContext {
         ...(askedAgain !== undefined && { askedAgain }),
         ...(more !== undefined && { more }),
         ...(gone !== undefined && { gone }),
+        ...(returned !== undefined && { returned }),
       };
       outcomes.add({ deliveryId, level, details, at: clock.now() });
     },

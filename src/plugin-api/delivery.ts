@@ -48,6 +48,8 @@ export interface DeliveryItem {
   sentAt: number;
   /** Epoch ms from which on what it says holds no more; null for never. */
   expiresAt: number | null;
+  /** Which repeat this is to those who have not answered, 1 the first; absent for the message itself. */
+  repeat?: number;
   /** Id of the message that this one continues. */
   follows?: string;
   drill: boolean;
@@ -87,7 +89,8 @@ export interface StopRequest {
  * What a plugin knows of a delivery; `reason` is in words for people, `retryable` asks the host to try again, `last` says
  * that nothing more will be known: the delivery ends with this level. `more` says that of a text that was taken more will
  * be known, such as that it was shown: the delivery stays open as long as the message is on air. `gone` says that there is
- * no such device any more: a person's device is switched off, with these words.
+ * no such device any more: a person's device is switched off, with these words. `returned`: what had been taken has come
+ * back, however late; the delivery has failed after all.
  */
 export interface OutcomeDetails {
   reason?: string;
@@ -97,6 +100,7 @@ export interface OutcomeDetails {
   last?: boolean;
   more?: boolean;
   gone?: boolean;
+  returned?: boolean;
   /** When the device says that its sound began (epoch ms), and its model. */
   started?: { at: number; model: string };
   /** How often the device was asked again because it had dropped the sound. */

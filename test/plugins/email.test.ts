@@ -1,6 +1,7 @@
 import { createVerify, generateKeyPairSync } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createTransport } from "nodemailer";
 import { afterEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/email/index.ts";
 import { isAddress } from "../../plugins/email/mail.ts";
@@ -8,7 +9,8 @@ import { issueCertificate, makeAuthority } from "../../src/operations/make-certi
 import type { DeliveryItem } from "../../src/plugin-api/index.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { itemOf } from "./appliance.ts";
-import { type InlinePlugin, runInline } from "./inline-plugin.ts";
+import { freePort } from "./free-port.ts";
+import { type AnswerCall, type HostCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
 import { type MailServerRules, openMailServer, type TestMailServer } from "./mail-server.ts";
 
 const closing: (() => Promise<void>)[] = [];
@@ -36,10 +38,14 @@ const USUAL = {
   connections: 2,
   dkimSelector: null,
   dkimPrivateKey: null,
+  returnDomain: null,
+  returnListenAddress: "127.0.0.1",
+  returnPort: 2_526,
+  returnRelays: ["127.0.0.1"],
 };
 
-async function run(config: object): Promise<InlinePlugin> {
-  const started = await runInline(plugin, { config: { ...USUAL, ...config } });
+async function run(config: object, answer?: AnswerCall): Promise<InlinePlugin> {
+  const started = await runInline(plugin, { config: { ...USUAL, ...config }, ...(answer && { answer }) });
   closing.push(() => started.close());
   return started;
 }
@@ -202,6 +208,76 @@ describe("e-mail", () => {
     ["ada", false],
     ["", false],
   ])("takes %j for an address: %s", (text, is) => expect(isAddress(text)).toBe(is));
+});
+
+describe("mails that come back", () => {
+  /** What a mail server says of a mail that it could not deliver. */
+  const report = (action: string, status: string, said: string): string =>
+    [
+      "From: MAILER-DAEMON@mx.example.org",
+      "Subject: Undelivered Mail",
+      "Auto-Submitted: auto-replied",
+      'Content-Type: multipart/report; report-type=delivery-status; boundary="b"',
+      "",
+      "--b\r\n\r\nI'm sorry.\r\nAction: failed\r\n",
+      "--b\r\nContent-Type: message/delivery-status\r\n",
+      `Reporting-MTA: dns; mx.example.org\r\n\r\nFinal-Recipient: rfc822; ada@example.org\r\nAction: ${action}`,
+      `Status: ${status}\r\nDiagnostic-Code: smtp; ${said}\r\n`,
+      "--b\r\nContent-Type: message/rfc822\r\n\r\nSubject: Fire\r\n\r\n--b--",
+    ].join("\r\n");
+
+  it("fail their delivery in the words of the server, and tell whether there is such a mailbox", async () => {
+    const server = await open();
+    const returnPort = await freePort();
+    const state = new Map<unknown, unknown>();
+    const answer = ({ method, args }: HostCall) =>
+      method === "state.get"
+        ? state.get(args[0])
+        : method === "state.set"
+          ? void state.set(args[0], args[1])
+          : undefined;
+    const config = { port: server.port, returnDomain: "back.example.org", returnPort };
+    const email = await run(config, answer);
+    email.deliver(...[1, 2, 3].map((each) => mailTo(each, `p${each}@example.org`)));
+    await server.came(3);
+    const address = (n: number): string =>
+      server.mails.find(({ envelope }) => envelope.to[0] === `p${n}@example.org`)?.envelope.from ?? "";
+    expect(address(1)).toMatch(/^return\+1\.[0-9a-f]{20}@back\.example\.org$/);
+    const transport = createTransport({ host: "127.0.0.1", port: returnPort, ignoreTLS: true });
+    const back = (to: string, raw: string): Promise<string> =>
+      transport.sendMail({ envelope: { from: "", to }, raw }).then(
+        ({ response }) => response,
+        (error: { response?: string }) => error.response ?? "",
+      );
+    expect(await back(address(1), report("delayed", "4.4.1", "later"))).toMatch(/^250/);
+    expect(await back(address(1), report("failed", "5.1.1", "550 5.1.1\r\n <ada>: no such user"))).toMatch(/^250/);
+    expect(await back(address(2), report("failed", "5.2.2", "552 full"))).toMatch(/^250/);
+    expect(
+      await back(address(3), "Auto-Submitted: auto-replied\r\nFrom: postmaster@x\r\nSubject: Away\r\n\r\nHi"),
+    ).toMatch(/^250/);
+    expect(await back(address(3), "From: <MAILER-DAEMON@x>\r\nSubject: failure notice\r\n\r\nHi")).toMatch(/^250/);
+    const forged = address(1).replace(/\.[0-9a-f]{4}/, ".0000");
+    expect(await back(forged, report("failed", "5.1.1", "x"))).toMatch(/^550.*no such address/);
+    const failures = email.outcomes.filter(({ level }) => level === "failed");
+    expect(failures.map(({ deliveryId, details }) => [deliveryId, details.reason, details.gone])).toEqual([
+      [1, "the mail came back: 550 5.1.1 <ada>: no such user", true],
+      [2, "the mail came back: 552 full", false],
+      [3, "the mail came back: failure notice", false],
+    ]);
+    expect(failures.every(({ details }) => details.returned && details.retryable === false)).toBe(true);
+    transport.close();
+  });
+
+  it("go to the sender where their port can't be opened, which is told", async () => {
+    const server = await open();
+    const email = await run({ port: server.port, returnDomain: "back.example.org", returnPort: server.port });
+    email.deliver(mailTo(1, "ada@example.org"));
+    await server.came(1);
+    expect(server.mails[0]?.envelope.from).toBe("bells@school.example.org");
+    expect(await email.said(({ state }) => state === "degraded")).toMatchObject({
+      reason: expect.stringContaining("mails that come back can't be taken"),
+    });
+  });
 });
 
 /** What a signature is over: the headers it names and itself without its value, relaxed. @source RFC 6376 §3.4.2, §3.7 */

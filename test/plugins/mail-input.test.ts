@@ -1,9 +1,9 @@
-import type { AddressInfo } from "node:net";
-import { createServer } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { createTransport, type SendMailOptions } from "nodemailer";
 import { afterEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/mail-input/index.ts";
 import type { TriggerInput } from "../../src/plugin-api/index.ts";
+import { freePort } from "./free-port.ts";
 import { type AnswerCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
 
 const TOKEN = "correct-horse-battery";
@@ -11,15 +11,6 @@ const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
-
-/** A port that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 interface Run {
   input: InlinePlugin;

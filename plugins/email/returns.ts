@@ -1,0 +1,67 @@
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import type { DeliveryItem, PluginContext } from "#plugin-api";
+import { isNetwork, MailRefusal, openMailPort } from "../mail-input/server.ts";
+import { readReport } from "./delivery-report.ts";
+
+type Context = Pick<PluginContext, "state" | "outcome" | "signal" | "log">;
+
+/** Where mails come back to. */
+export interface ReturnSettings {
+  returnDomain: string;
+  returnListenAddress: string;
+  returnPort: number;
+  returnRelays: unknown;
+}
+
+/** What comes back. */
+export interface Returns {
+  /** The address to which a delivery's mail comes back, which nobody else can make. */
+  addressOf(item: DeliveryItem): string;
+}
+
+/** What stands before the number of the delivery. */
+const NAME = "return+";
+const PROOF_DIGITS = 20;
+const KEY_BYTES = 32;
+
+/**
+ * Takes the mails that come back, each to the address of its own delivery (VERP). Rejects when the port can't be opened;
+ * throws RangeError for relays that are none.
+ */
+export async function openReturns(settings: ReturnSettings, ctx: Context): Promise<Returns> {
+  const { returnDomain, returnListenAddress, returnPort, returnRelays } = settings;
+  if (!Array.isArray(returnRelays) || !returnRelays.every(isNetwork))
+    throw new RangeError("returnRelays is a list of addresses and networks");
+  const key = await keptKey(ctx);
+  const proofOf = (id: number): string =>
+    createHmac("sha256", key).update(`return/${id}`).digest("hex").slice(0, PROOF_DIGITS);
+  const deliveryOf = (address: string): number | null => {
+    const [, digits = "", proof = ""] = /^return\+(\d{1,15})\.([0-9a-f]{20})@/i.exec(address) ?? [];
+    const expected = proofOf(Number(digits));
+    const isProven = proof !== "" && timingSafeEqual(Buffer.from(proof.toLowerCase()), Buffer.from(expected));
+    return isProven ? Number(digits) : null;
+  };
+  await openMailPort({
+    listenAddress: returnListenAddress,
+    port: returnPort,
+    relays: returnRelays,
+    signal: ctx.signal,
+    async take({ raw, recipients }) {
+      const ids = recipients.map(deliveryOf).filter((id) => id !== null);
+      if (ids.length === 0) throw new MailRefusal(550, "there is no such address");
+      const report = readReport(Buffer.from(raw).toString("latin1"));
+      if (report === null) return ctx.log.info({}, "a mail that came in says nothing of a delivery");
+      const { reason, isGone } = report;
+      for (const id of ids) ctx.outcome(id, "failed", { reason, retryable: false, returned: true, gone: isGone });
+    },
+  });
+  return { addressOf: ({ deliveryId }) => `${NAME}${deliveryId}.${proofOf(deliveryId)}@${returnDomain}` };
+}
+
+async function keptKey({ state }: Context): Promise<string> {
+  const known = await state.get("returnKey");
+  if (typeof known === "string") return known;
+  const key = randomBytes(KEY_BYTES).toString("hex");
+  await state.set("returnKey", key);
+  return key;
+}

@@ -1,0 +1,68 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { OutcomeDetails } from "../../../src/plugin-api/index.ts";
+import notifications from "../../../src/resources/broadcasts/notifications.ts";
+import extensions from "../../../src/resources/devices/extensions.ts";
+import userDevices from "../../../src/resources/people/user-devices.ts";
+import { type AirFixture, openAir } from "./air-fixture.ts";
+import { type BroadcastFixture, openBroadcasts } from "./broadcast-fixture.ts";
+
+let fixture: BroadcastFixture;
+let air: AirFixture;
+let userId: string;
+let deviceId: string;
+beforeEach(async () => {
+  fixture = await openBroadcasts();
+  userId = await fixture.user("Fay");
+  const channel = { name: "Mail", type: "device", deviceType: "email" };
+  await fixture.store.create(extensions, channel, fixture.by, { plugin: "email" });
+  const device = { userId, type: "email", deviceIdentifier: "fay@example.org" };
+  deviceId = (await fixture.create(userDevices, device)).id;
+  air = await openAir(fixture);
+});
+afterEach(async () => {
+  await air.broadcaster.stop();
+  await fixture.close();
+});
+
+const tell = async (provider: string, details: OutcomeDetails) => {
+  const deliveryId = air.channels.given.at(-1)?.items.at(-1)?.deliveryId ?? 0;
+  air.broadcaster.takeOutcomes([{ provider, deliveryId, level: "failed", details, at: fixture.clock.now() }]);
+  await air.until(() => false, 20);
+  await fixture.clock.advance(100);
+};
+const accepted = async () => {
+  const id = await air.send({ subject: "Fire", userIds: [userId] });
+  await fixture.clock.advance(30);
+  return id;
+};
+const levels = (id: string) =>
+  fixture.store.all<{ name: string; n: number }>(
+    `SELECT name, n FROM broadcast_counts WHERE name LIKE 'level:%' AND n > 0
+     AND notification = (SELECT pk FROM notifications WHERE id = ?)`,
+    id,
+  );
+const BACK = { reason: "the mail came back: no such user", returned: true };
+
+describe("what comes back after it was taken", () => {
+  it("has failed, while the message is on air", async () => {
+    const id = await accepted();
+    await tell("email", { ...BACK, gone: true });
+    expect(air.rows(id)).toMatchObject([{ level: "failed", reason: BACK.reason, ended: true }]);
+    expect(fixture.store.get(userDevices, deviceId)).toMatchObject({ disabled: true, disabledReason: BACK.reason });
+  });
+
+  it("has failed hours later, too, and the message's numbers follow; only its own channel may say so, and once", async () => {
+    const id = await accepted();
+    await air.untilSettled(id);
+    await fixture.clock.advance(7_200_000);
+    expect(levels(id)).toEqual([{ name: "level:accepted", n: 1 }]);
+    await tell("sms", BACK);
+    await tell("email", { reason: "no" });
+    expect(air.rows(id)).toMatchObject([{ level: "accepted" }]);
+    for (let n = 0; n < 2; n++) await tell("email", BACK);
+    expect(air.rows(id)).toMatchObject([{ level: "failed", reason: BACK.reason }]);
+    expect(levels(id)).toEqual([{ name: "level:failed", n: 1 }]);
+    expect(fixture.store.get(userDevices, deviceId)?.disabled).toBe(false);
+    expect(fixture.store.get(notifications, id)?.stage).toBe("settled");
+  });
+});
