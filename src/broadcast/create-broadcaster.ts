@@ -17,6 +17,7 @@ import { createLedger } from "./ledger.ts";
 import { createLivePages } from "./live-pages.ts";
 import { PIPELINE } from "./pipeline.ts";
 import { programmeOf, recordingAudio, toneAudio } from "./programme.ts";
+import { createRepeats } from "./repeats.ts";
 import { openAgain } from "./retry.ts";
 import { createRunner } from "./runner.ts";
 import { laneOf } from "./stage.ts";
@@ -67,7 +68,8 @@ export function createBroadcaster(given: BroadcasterNeeds): Broadcaster {
     return rows;
   };
   const escalation = createEscalation({ ...needs, send: sendTogether });
-  const due = createDueWatch({ ...needs, handlers: { escalation, tracking: createTrackingEnd(needs) } });
+  const repeat = createRepeats({ ...needs, take: runner.take });
+  const due = createDueWatch({ ...needs, handlers: { escalation, repeat, tracking: createTrackingEnd(needs) } });
 
   return {
     async start() {

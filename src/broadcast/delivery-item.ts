@@ -16,6 +16,7 @@ export function sharedItem(row: NotificationRow, notAfter: number, imagePath: st
     notAfter,
     sentAt: row.createdAt,
     expiresAt: row.expiresAt,
+    ...(row.repeatNumber === null ? {} : { repeat: row.repeatNumber }),
     ...(row.followUpForNotificationId === null ? {} : { follows: row.followUpForNotificationId }),
     drill: row.drill,
     text: deliveryText(row),

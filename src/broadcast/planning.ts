@@ -165,7 +165,7 @@ export interface ReopenNeeds {
 
 const OPEN_AGAIN = `SET level = CASE WHEN skipped IS NOT NULL THEN 'skipped' WHEN failed IS NOT NULL THEN 'failed' ELSE 'planned' END,
   reason = coalesce(skipped, failed), ended_at = CASE WHEN coalesce(skipped, failed) IS NOT NULL THEN ? END,
-  provider = carrier, retry_at = NULL, sent_at = NULL, late = 0, not_after = ?, updated_at = ?`;
+  provider = carrier, retry_at = NULL, sent_at = NULL, accepted_at = NULL, playing_at = NULL, proven_at = NULL, late = 0, not_after = ?, updated_at = ?`;
 
 const ENDED_SHORT = `SELECT pk FROM deliveries WHERE notification_pk = ? AND level IN ${NOT_REACHED} AND ended_at < ?`;
 
@@ -213,6 +213,23 @@ export function reopenUserDeliveries(tx: Transaction, row: NotificationRow, most
     FROM deliveries l JOIN user_devices d ON d.pk = l.user_device_pk LEFT JOIN channels c ON c.type = ${SPELLINGS}
     WHERE l.pk IN (${ENDED_SHORT} AND user_device_pk IS NOT NULL LIMIT ?)`;
   return reopen(tx, row, most, { seen, channels: channelsOf(tx, needs.providers, row), before: needs.before });
+}
+
+/** The same for all devices of those who have not answered, whatever was proven of them; they are asked anew. */
+export function reopenUnanswered(
+  tx: Transaction,
+  row: NotificationRow,
+  most: number,
+  { providers, before }: Pick<ReopenNeeds, "providers" | "before">,
+): number {
+  const seen = `SELECT l.pk AS row, c.provider AS carrier, NULL AS failed,
+      CASE WHEN d.disabled = 1 THEN 'The device was switched off.' ELSE ${NO_CHANNEL} END AS skipped
+    FROM deliveries l JOIN user_devices d ON d.pk = l.user_device_pk LEFT JOIN channels c ON c.type = ${SPELLINGS}
+    WHERE l.pk IN (SELECT o.pk FROM deliveries o JOIN notification_recipients r
+        ON r.notification_pk = o.notification_pk AND r.user_pk = o.user_pk
+      WHERE o.notification_pk = ? AND o.ended_at < ? AND o.user_device_pk IS NOT NULL
+        AND r.confirmation_response IS NULL LIMIT ?)`;
+  return reopen(tx, row, most, { seen, channels: channelsOf(tx, providers, row), before });
 }
 
 /** The same for groups of other systems. */

@@ -1,6 +1,6 @@
 import { ConflictError, notFound } from "../base/errors.ts";
 import notifications from "../resources/broadcasts/notifications.ts";
-import type { By, Reader } from "../store/store.ts";
+import type { By, Reader, Transaction } from "../store/store.ts";
 import { addActivity } from "./activities.ts";
 import type { NotificationRow } from "./compose.ts";
 import { forgetLevels } from "./counts.ts";
@@ -26,20 +26,32 @@ export async function openAgain(notificationId: string, by: By, needs: StageNeed
       refuseRetry(row, clock.now());
       const devices = missedBy(tx, row.pk);
       if (devices === 0) throw new ConflictError("Every device was reached: there is nothing to send again.");
-      // Later than any row has ended, so that rows of this try can be told from those before it.
-      const retriedAt = Math.max(clock.now(), (row.settledAt ?? 0) + 1);
-      const notAfter = usefulUntil({ ...row, createdAt: retriedAt, initiationSourceType: null });
-      const anew = { t0: null, streamEndedAt: null, settledAt: null, audioGroup: null, audioPort: null };
-      const after = tx.update(notifications, notificationId, {}, by, { ...anew, retriedAt, notAfter });
-      forgetLevels(tx, row.pk);
+      const after = openStages(tx, row, { goesAgainTo: "missed", repeatNumber: row.repeatNumber }, clock.now(), by);
       const details = { message: `Sent again to ${devices} that it had not reached.`, devices };
       const entry = { notificationId, type: "info" as const, userId: by.actor.userId, endpointId: needs.endpointId() };
       addActivity(tx, { ...entry, details }, by);
-      advance(tx, notificationId, "prepare");
       return after;
     },
     needs.laneOf(known.priorityLevel ?? 5),
   );
+}
+
+/** Opens the stages of a settled message from `prepare` on, to part of whom it went to. */
+export function openStages(
+  tx: Transaction,
+  row: NotificationRow,
+  again: Pick<NotificationRow, "goesAgainTo" | "repeatNumber">,
+  now: number,
+  by: By,
+): NotificationRow {
+  // Later than any row has ended, so that rows of this try can be told from those before it.
+  const retriedAt = Math.max(now, (row.settledAt ?? 0) + 1);
+  const notAfter = usefulUntil({ ...row, createdAt: retriedAt, initiationSourceType: null });
+  const anew = { t0: null, streamEndedAt: null, settledAt: null, audioGroup: null, audioPort: null };
+  const after = tx.update(notifications, row.id, {}, by, { ...anew, ...again, retriedAt, notAfter });
+  forgetLevels(tx, row.pk);
+  advance(tx, row.id, "prepare");
+  return after;
 }
 
 function refuseRetry(row: NotificationRow, now: number): void {

@@ -18,6 +18,7 @@ import { type PreviewNeeds, writePreview } from "../preview.ts";
 import { profileFor, settingsIn } from "../profile-behaviour.ts";
 import { extensionSettings } from "../profile-settings.ts";
 import { LIVE_PAGE } from "../programme.ts";
+import { setRepeats } from "../repeats.ts";
 import { priorityLevelOf, readSendingProfile } from "../sending-profile.ts";
 import { withSingleDevices } from "../single-devices.ts";
 import type { NextStage, StageNeeds } from "../stage.ts";
@@ -187,6 +188,7 @@ function insert(
   if (row.draft) return row;
   addActivity(tx, { notificationId: row.id, type: "init-services", userId: row.initiatorId, endpointId }, by);
   setEscalations(tx, row);
+  setRepeats(tx, row);
   tx.emit("notification.accepted", { notificationId: row.id, priority: own.priorityLevel });
   return row;
 }

@@ -8,6 +8,7 @@ import {
   missedDevices,
   reopenDeviceDeliveries,
   reopenGroupDeliveries,
+  reopenUnanswered,
   reopenUserDeliveries,
   troublesOfProviders,
 } from "../planning.ts";
@@ -43,7 +44,7 @@ export const queue: Stage = {
     }
     if (row.retriedAt !== null) await reopenRows(row, row.retriedAt, needs, lane);
     const open = store.one("SELECT 1 FROM broadcast_open_recipients WHERE notification = ?", row.pk) !== null;
-    if (!open) await queueUserDevices(row, needs, lane);
+    if (!open && row.goesAgainTo !== "unanswered") await queueUserDevices(row, needs, lane);
     await store.write((tx) => {
       const deliveries = tx.one<{ n: number }>(
         "SELECT count(*) AS n FROM deliveries WHERE notification_pk = ? AND (? IS NULL OR ended_at IS NULL)",
@@ -75,9 +76,13 @@ function carrierOf({ providers }: StageNeeds): string | null {
   return providers.state(APPLIANCES) === "running" ? APPLIANCES : null;
 }
 
-/** The rows of what a settled message had not reached; what it had reached stays as it is. */
+/** The rows of what a settled message had not reached, or of whom has not answered; the others stay as they are. */
 async function reopenRows(row: NotificationRow, before: number, needs: StageNeeds, lane: Lane): Promise<void> {
   const { store, providers } = needs;
+  if (row.goesAgainTo === "unanswered") {
+    await writeInSlices(needs, lane, (tx, most) => reopenUnanswered(tx, row, most, { providers, before }));
+    return;
+  }
   const ours = endpointKey(store, needs.endpointId());
   const elsewhere = await needs.activations.elsewhere(missedDevices(store, row, before));
   const troubles = troublesOfProviders(store, providers, row);

@@ -150,6 +150,11 @@ export default defineResource({
       "Epoch ms at which it is to sound, for what is made ready before its time; else null.",
       "integer",
     ),
+    goesAgainTo: internal(
+      "To whom it was last sent again: `missed`, whom it had not reached, or `unanswered`; null for never.",
+      "text",
+    ),
+    repeatNumber: internal("How often it was sent again to whom had not answered; null for never.", "integer"),
     toldBefore: internal("JSON list of ids of messages: whoever got them gets this one, too; null for none.", "text"),
     escalationRuleId: internal("Id of the rule that led to it.", "text"),
     programmeSha: internal("SHA-256 of the prepared audio, hex; null while not prepared or without sound.", "text"),

@@ -35,7 +35,7 @@ beforeEach(async () => {
     done.push("tracking");
     return tracking(due);
   };
-  watch = createDueWatch({ ...fixture.needs, handlers: { escalation, tracking: ending } });
+  watch = createDueWatch({ ...fixture.needs, handlers: { escalation, repeat: async () => {}, tracking: ending } });
 });
 afterEach(async () => {
   await watch.stop();

@@ -25,6 +25,8 @@ export default function ConfirmationRequestsPage() {
             { name: "name" },
             { name: "options", hint: t("confirmations.options-hint") },
             { name: "expirationPeriod", hint: t("confirmations.period-hint") },
+            { name: "repeatInterval", hint: t("confirmations.repeat-hint") },
+            { name: "repeatLimit" },
           ]}
         />
       )}

@@ -1,0 +1,95 @@
+import { BugError } from "../base/errors.ts";
+import notifications from "../resources/broadcasts/notifications.ts";
+import confirmationRequests from "../resources/confirmations/confirmation-requests.ts";
+import type { RowOf } from "../schema/resource.ts";
+import type { Transaction } from "../store/store.ts";
+import { addActivity } from "./activities.ts";
+import type { NotificationRow } from "./compose.ts";
+import { type Due, type DueHandler, putOff, setDue, takeDue } from "./due.ts";
+import { openStages } from "./retry.ts";
+import type { StageNeeds } from "./stage.ts";
+import { stoppedBy } from "./stopped.ts";
+
+type Request = RowOf<typeof confirmationRequests>;
+
+/** What repeating needs; `take` carries a message out. */
+export type RepeatNeeds = Pick<StageNeeds, "store" | "clock" | "by" | "endpointId" | "laneOf"> & {
+  take(notificationId: string): void;
+};
+
+/** A message that is still being sent is not repeated: it is looked at again after so long. own choice */
+const STILL_SENDING_MS = 5_000;
+
+/** Notes when a message goes again to whom has not answered, in the transaction that accepts it. */
+export function setRepeats(tx: Transaction, row: NotificationRow): void {
+  const interval = requestOf(tx, row)?.repeatInterval ?? null;
+  if (interval === null) return;
+  const sentAt = Math.max(row.createdAt, row.heldUntil ?? 0);
+  setDue(tx, row, { kind: "repeat", ref: "1", at: sentAt + interval * 1_000 });
+}
+
+/**
+ * Sends a message once more to the devices of those who have not answered, by the rows of its ledger, until everybody has,
+ * answers are taken no more, it was ended, or as often as the request says. own choice: what was due while nothing ran is
+ * sent once, and the next one an interval after it; devices of appliances, which answer nothing, get it once.
+ */
+export function createRepeats(needs: RepeatNeeds): DueHandler {
+  const { store, clock, laneOf } = needs;
+  return async (due) => {
+    const lane = laneOf(store.get(notifications, due.notificationId)?.priorityLevel ?? 5);
+    const goes = await store.write((tx) => repeat(tx, due, clock.now(), needs), lane);
+    if (goes) needs.take(due.notificationId);
+  };
+}
+
+/** True when the message is to go through its stages again. */
+function repeat(tx: Transaction, due: Due, now: number, needs: RepeatNeeds): boolean {
+  const row = tx.get(notifications, due.notificationId);
+  if (!row) throw new BugError("What is repeated is gone.", { notificationId: due.notificationId });
+  const request = requestOf(tx, row);
+  const people = unanswered(tx, row.pk);
+  const words = whyOver(row, request, people, now);
+  const tell = (message: string, more: object = {}): void => {
+    const values = { notificationId: row.id, type: "info" as const, endpointId: needs.endpointId() };
+    addActivity(tx, { ...values, details: { message, ...more } }, needs.by);
+  };
+  if (words !== null || !request) {
+    if (takeDue(tx, due)) tell(`It is not sent again: ${words}`);
+    return false;
+  }
+  if (row.stage !== "settled") {
+    putOff(tx, due, now + STILL_SENDING_MS);
+    return false;
+  }
+  if (!takeDue(tx, due)) return false;
+  const [turn, limit] = [Number(due.ref), request.repeatLimit ?? 1];
+  tell(`Sent again, ${turn} of ${limit}, to ${people} who have not answered.`, { repeat: turn, people });
+  openStages(tx, row, { goesAgainTo: "unanswered", repeatNumber: turn }, now, needs.by);
+  const next = { kind: "repeat", ref: String(turn + 1), at: now + (request.repeatInterval ?? 0) * 1_000 } as const;
+  if (turn < limit) setDue(tx, row, next);
+  return true;
+}
+
+/** Why no repeat follows, in words; null while one does. */
+function whyOver(row: NotificationRow, request: Request | null, people: number, now: number): string | null {
+  if (!request || request.repeatInterval === null) return "The question does not ask for it any more.";
+  const stopped = stoppedBy(row, now);
+  if (stopped !== null) return stopped === "aborted" ? "Somebody ended the message." : "The message has expired.";
+  const period = request.expirationPeriod;
+  if (period !== null && now >= row.createdAt + period * 1_000) return "Answers are taken no more.";
+  return people === 0 ? "Everybody has answered." : null;
+}
+
+function requestOf(tx: Transaction, { confirmationRequestId: id }: NotificationRow): Request | null {
+  return id === null ? null : tx.get(confirmationRequests, id);
+}
+
+/** From the kept numbers, however many people were asked. */
+function unanswered(tx: Transaction, notification: number): number {
+  const counted = tx.one<{ n: number | null }>(
+    `SELECT sum(CASE WHEN name = 'recipients' THEN n ELSE -n END) AS n FROM broadcast_counts
+     WHERE notification = ? AND (name = 'recipients' OR name LIKE 'answer:%')`,
+    notification,
+  );
+  return counted?.n ?? 0;
+}
