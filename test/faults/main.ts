@@ -35,7 +35,7 @@
  * `npm run faults -- cover [NUMBER] [--seed S]`: in the same field, kills the appliance that acts around a bell NUMBER times
  * (20), every fifth time in a partition: ffmpeg hears each bell, within 5 s, and twice only for a reason.
  * `npm run faults -- catch-up [ROUNDS]`: in the same field, an appliance is away for three days by the clock, in which each of
- * 10000 rows changes ten times, then ROUNDS times (10) for as long as each changes once: each row comes once, emergencies
+ * 10000 rows changes ten times, then ROUNDS times (5) for as long as each changes once: each row comes once, emergencies
  * meanwhile are heard within 300 ms (p99; on a machine with other work: twice what they take on a quiet link), one that is
  * out of date is told as expired and never heard. Needs Debian's faketime.
  * `npm run faults -- answers [NUMBER] [--seed S]`: NUMBER recipients (10000) of a message answer within 5 s, some of them
@@ -178,7 +178,7 @@ if (what === "kills") {
   const faketime = libfaketime();
   if (!faketime) fail("Install Debian's faketime first.");
   await playInField(
-    () => soundWhileCatchingUp({ rows: 10_000, rounds: Number(number ?? 10), faketime }, say),
+    () => soundWhileCatchingUp({ rows: 10_000, rounds: Number(number ?? 5), faketime }, say),
     ({ emergencies }) => emergencies > 0,
   );
 } else {

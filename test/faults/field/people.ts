@@ -43,8 +43,9 @@ export async function loadPeople({ api }: Member, count: number, name: string): 
 
   const made = await load(name);
   if (made.usersCreated !== count) throw new Error(`the people were not made: ${JSON.stringify(made)}`);
-  const found = await api.get<{ data: { id: string }[] }>(`/users?email=${encodeURIComponent(mailOf(count - 1))}`);
-  const lastId = found.data[0]?.id;
+  const found = await api.get<{ data: { id: string }[] }>(`/users?name=${encodeURIComponent(`${name} ${count - 1}`)}`);
+  const [last] = found.data;
+  if (!last) throw new Error("the last one of the people is not found");
   return {
     async rename(called) {
       const run = await load(called);
@@ -53,7 +54,7 @@ export async function loadPeople({ api }: Member, count: number, name: string): 
     },
     async lastAt(member) {
       const { name: is } = await member.api
-        .get<{ name?: string }>(`/users/${lastId}`)
+        .get<{ name?: string }>(`/users/${last.id}`)
         .catch(() => ({ name: undefined }));
       return is ?? null;
     },
