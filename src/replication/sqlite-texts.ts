@@ -15,6 +15,11 @@ export interface Texts {
   scan(range: Range): string;
 }
 
+/** Name of the SQL index behind an index of a collection. */
+export function indexName({ name }: Pick<Collection<never>, "name">, index: string): string {
+  return `${name}__${index}`;
+}
+
 /** Names of columns, in SQL. */
 export function quoted(columns: readonly string[]): string {
   return columns.map((column) => `"${column}"`).join(", ");
@@ -80,6 +85,7 @@ function textsOf(of: Collection<never>): Texts {
   };
 }
 
+/** Left alone, SQLite reads all of a feed by its key where that has the order too, instead of what the index finds. */
 function scanText(of: Collection<never>, { by, where = [], after, upTo, newestFirst }: Range): string {
   const order: readonly string[] = by ? (of.indexes[by] as readonly string[]) : of.key;
   const next = `"${order[where.length]}"`;
@@ -88,5 +94,6 @@ function scanText(of: Collection<never>, { by, where = [], after, upTo, newestFi
   if (upTo !== undefined) conditions.push(`${next} <= ?`);
   const condition = conditions.length > 0 ? ` WHERE ${conditions.join(" AND ")}` : "";
   const columns = [...new Set([...order, ...of.key])].map((column) => `"${column}"${newestFirst ? " DESC" : ""}`);
-  return `SELECT * FROM ${of.name}${condition} ORDER BY ${columns.join(", ")} LIMIT ?`;
+  const from = by ? `${of.name} INDEXED BY ${indexName(of, by)}` : of.name;
+  return `SELECT * FROM ${from}${condition} ORDER BY ${columns.join(", ")} LIMIT ?`;
 }

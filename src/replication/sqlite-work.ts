@@ -6,7 +6,7 @@ import type { By, Reader, RoomTable, SqlValue, Store, Transaction } from "../sto
 import { bodyOf } from "./bodies.ts";
 import { HEAD, ROWS } from "./hub/tables.ts";
 import { BASE, LINK } from "./site/tables.ts";
-import { createTexts, decoded, encoded, inColumns, nameOf, quoted, type Rec } from "./sqlite-texts.ts";
+import { createTexts, decoded, encoded, inColumns, indexName, nameOf, quoted, type Rec } from "./sqlite-texts.ts";
 import {
   type Applied,
   type Body,
@@ -38,16 +38,24 @@ export function tablesOf(collections: readonly Collection<never>[]): RoomTable[]
     );
     const table = `CREATE TABLE IF NOT EXISTS ${name} (${parts.join(", ")}, PRIMARY KEY (${quoted(key)})) STRICT, WITHOUT ROWID;`;
     const made = Object.entries<readonly string[]>(indexes).map(
-      ([index, of]) => `CREATE INDEX IF NOT EXISTS ${name}__${index} ON ${name}(${quoted(of)});`,
+      ([index, of]) => `CREATE INDEX IF NOT EXISTS ${indexName({ name }, index)} ON ${name}(${quoted(of)});`,
     );
     return { name, sql: [table, ...made].join("\n") };
   });
+}
+
+/** A piece of work under way. */
+interface OpenWork {
+  answer(statement: Statement): unknown;
+  /** Writes what it put, of one collection or of all. */
+  writeOut(only?: string): void;
 }
 
 /** Binds work to the database: each piece is one write of the store. `by` acts for the other side. */
 export function createSqliteWork(store: Store, catalogue: Catalogue, by: By): SqliteWork {
   const replicated: By = { ...by, replicated: true };
   const texts = createTexts();
+  const open = new WeakMap<Transaction, OpenWork>();
   return {
     transact: (work, lane) => store.write((tx) => done(work(), tx, tx) as never, lane),
     read: async (work) => done(work(), store, null),
@@ -55,50 +63,56 @@ export function createSqliteWork(store: Store, catalogue: Catalogue, by: By): Sq
     peek: (work) => done(work(), store, null),
   };
 
+  function done<T>(work: Work<T>, reader: Reader, tx: Transaction | null): T {
+    // Work that came of a row that work wrote, in the same transaction.
+    const outer = tx ? open.get(tx) : undefined;
+    const { answer, writeOut } = outer ?? begin(reader, tx);
+    if (tx) open.set(tx, { answer, writeOut });
+    try {
+      const value = perform(work, answer);
+      writeOut();
+      return value;
+    } finally {
+      if (tx && !outer) open.delete(tx);
+    }
+  }
+
   /**
-   * Performs one piece of work. Records that it asks for again and again are read once, and those that it writes again
+   * Answers for one piece of work. Records that it asks for again and again are read once, and those that it writes again
    * and again are written once: at its end, or before whatever could see that they are not there yet.
    */
-  function done<T>(work: Work<T>, reader: Reader, tx: Transaction | null): T {
+  function begin(reader: Reader, tx: Transaction | null): OpenWork {
     const known = new Map<string, unknown>();
     const unwritten = new Map<string, { of: Collection<never>; record: Rec }>();
-    const writeOut = (only?: string): void => {
+
+    function writeOut(only?: string): void {
       for (const [name, { of, record }] of unwritten) {
         if (only !== undefined && of.name !== only) continue;
         unwritten.delete(name);
         tx?.run(texts(of).put, ...encoded(texts(of), record));
       }
-    };
-    const answering = (statement: Statement): unknown => {
-      switch (statement.do) {
-        case "get": {
-          const name = nameOf(statement.of, statement.key);
-          const found = known.get(name);
-          if (found !== undefined) return found;
-          const { get, json } = texts(statement.of);
-          const read = reader.one<Rec>(get, ...statement.key);
-          known.set(name, read && decoded(json, read));
-          return known.get(name);
-        }
-        case "scan":
-          writeOut(statement.of.name);
-          return scan(statement.of, statement.range, reader);
-        case "row":
-          return shown(statement.type, statement.id, reader);
-        case "ids":
-          return idsOf(statement, reader);
-      }
-      if (!tx) throw new BugError(`${statement.do} in work that only reads`);
+    }
+
+    function read({ of, key }: Statement & { do: "get" }): unknown {
+      const name = nameOf(of, key);
+      const found = known.get(name);
+      if (found !== undefined) return found;
+      const { get, json } = texts(of);
+      const row = reader.one<Rec>(get, ...key);
+      known.set(name, row && decoded(json, row));
+      return known.get(name);
+    }
+
+    function write(statement: Statement & { do: "put" | "drop" | "clear" | "apply" }, tx: Transaction): unknown {
       switch (statement.do) {
         case "put": {
           const record = inColumns(texts(statement.of), statement.record as Rec);
           const name = nameOf(
             statement.of,
-            (statement.of.key as string[]).map((column) => record[column] as KeyPart),
+            (statement.of.key as readonly string[]).map((part) => record[part] as KeyPart),
           );
           known.set(name, record);
-          unwritten.set(name, { of: statement.of, record });
-          return null;
+          return unwritten.set(name, { of: statement.of, record });
         }
         case "drop": {
           const name = nameOf(statement.of, statement.key);
@@ -118,10 +132,25 @@ export function createSqliteWork(store: Store, catalogue: Catalogue, by: By): Sq
           return applied;
         }
       }
-    };
-    const value = perform(work, answering);
-    writeOut();
-    return value;
+    }
+
+    function answer(statement: Statement): unknown {
+      switch (statement.do) {
+        case "get":
+          return read(statement);
+        case "scan":
+          writeOut(statement.of.name);
+          return scan(statement.of, statement.range, reader);
+        case "row":
+          return shown(statement.type, statement.id, reader);
+        case "ids":
+          return idsOf(statement, reader);
+        default:
+          if (!tx) throw new BugError(`${statement.do} in work that only reads`);
+          return write(statement, tx);
+      }
+    }
+    return { answer, writeOut };
   }
 
   function idsOf({ type, after, limit }: Statement & { do: "ids" }, reader: Reader): string[] {

@@ -1,7 +1,8 @@
 /**
  * `npm run sim -- [--seeds N] [--first S] [--steps N]`: runs N seeds (2000) from S (1) with N steps (1200) each, on all
  * cores: two appliances and a cloud under cuts, crashes, restores and wrong clocks. One in ten lies on real SQLite files.
- * `--bug NAME` plants a bug instead, `--bug all` each in turn: the exit code is 0 when each was caught within the seeds.
+ * `--bug NAME` plants a bug instead, `--bug all` each in turn, and ends with a table of what caught it and after how many
+ * seeds: the exit code is 0 when each was caught within the seeds.
  * `--catch-up` instead: an appliance on real files comes back after three days and 100,000 changes to 10,000 rows, and
  * backups of a day before are restored on either side.
  * `--all`: the seeds, then all bugs (2000 seeds each at most), then the catch-up.

@@ -7,7 +7,8 @@ import { cloudWrite, storedFile } from "./cloud-writes.ts";
 import type { Dice } from "./dice.ts";
 import type { Figures } from "./figures.ts";
 import type { Network } from "./network.ts";
-import { type Issued, SCOPES } from "./oracle.ts";
+import type { Issued } from "./oracle.ts";
+import { SCOPES } from "./shown-rows.ts";
 import type { DiskImage, SiteMachine } from "./site-machine.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 

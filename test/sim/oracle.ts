@@ -8,11 +8,9 @@ import {
   type Head,
   LINKS,
   ROWS,
-  SITE_ROWS,
   type SiteLink,
   WAITING,
 } from "../../src/replication/hub/tables.ts";
-import { ACTIVITY_TYPE } from "../../src/replication/site/activities.ts";
 import { INBOX, type Kept } from "../../src/replication/site/inbox.ts";
 import {
   BASE,
@@ -22,12 +20,11 @@ import {
   type LinkState,
   PARKED,
   type Parked,
-  SHADOW,
 } from "../../src/replication/site/tables.ts";
-import { type Body, get, productIds, type Statement, scan, shownRow, type Work } from "../../src/replication/work.ts";
-import type { AnyResource } from "../../src/schema/resource.ts";
-import type { Disk, Machine, Performed } from "./machine.ts";
-import { CATALOGUE } from "./resources.ts";
+import { type Body, get, type Statement, scan } from "../../src/replication/work.ts";
+import type { Machine, Performed } from "./machine.ts";
+import { accountsOf, allShown, differenceOf, SCOPES, stateOf } from "./shown-rows.ts";
+import { createResyncWatch, createSteps, type Steps } from "./steps.ts";
 
 /** A broken promise. */
 export class Violation extends Error {}
@@ -66,9 +63,7 @@ interface Timeline {
 }
 
 /** Watches frames, commits and sounds, and says when a promise is broken. */
-export interface Oracle {
-  /** A frame came to the cloud from an appliance, or to it. */
-  arrived(at: "cloud" | "site", name: string, frame: unknown): void;
+export interface Oracle extends Pick<Steps, "arrived"> {
   cloudCommitted(performed: readonly Performed[]): void;
   siteCommitted(site: Watched, performed: readonly Performed[]): void;
   sounded(site: Watched, command: Command): void;
@@ -95,53 +90,6 @@ export interface Issued {
   cancelledAt: number | null;
 }
 
-/** What an appliance may have been given. */
-export const SCOPES: readonly (readonly string[] | null)[] = [null, ["north"], ["south"]];
-
-function holds(scopes: readonly string[] | null, scope: string | null): boolean {
-  return scope === null || scopes === null || scopes.includes(scope);
-}
-
-/** Rows of the appliances' state by id, as text; in the cloud, those of one appliance. */
-function stateOf(disk: Disk, endpoint?: string): [string, string][] {
-  return disk.peek(function* () {
-    const found: [string, string][] = [];
-    for (const id of yield* productIds("panels", null, 1_000)) {
-      if (endpoint !== undefined && (yield* get(SITE_ROWS, "panels", id))?.endpoint !== endpoint) continue;
-      found.push([id, essence("panels", yield* shownRow("panels", id))]);
-    }
-    return found;
-  });
-}
-
-/** How many rows the activities of an appliance tell of, and how many were written by marks and repairs. */
-function accountsOf(site: Watched): { sums: number; applied: number } {
-  const { disk } = site.machine;
-  const activities = disk.peek(function* () {
-    const bodies: Body[] = [];
-    for (const id of yield* productIds(ACTIVITY_TYPE, null, 100_000)) {
-      const body = yield* shownRow(ACTIVITY_TYPE, id);
-      if (body?.site === site.name) bodies.push(body);
-    }
-    return bodies;
-  });
-  const rows = activities.map(({ value }) => Number((value as { rows?: number }).rows ?? 0));
-  return { sums: rows.reduce((sum, each) => sum + each, 0), applied: site.applied };
-}
-
-const ESSENCES = new WeakMap<Body, string>();
-
-/** A row's fields alone, as text, for comparing; rows are never changed in place. */
-function essence(type: string, body: Body | null): string {
-  if (!body) return "";
-  const known = ESSENCES.get(body);
-  if (known !== undefined) return known;
-  const { fields } = CATALOGUE.byName(type) as AnyResource;
-  const text = JSON.stringify(Object.keys(fields).map((name) => body[name] ?? null));
-  ESSENCES.set(body, text);
-  return text;
-}
-
 /** Whether a row's version is noted that was refused before; `again` is that one. */
 function isRefusedAgain(statement: Statement, again: string | null): boolean {
   if (again === null) return false;
@@ -162,41 +110,8 @@ export function createOracle(now: () => number, violated: (violation: Violation)
   let cloudRestoredAt = 0;
 
   const fail = (what: string): void => violated(new Violation(what));
-
-  /** Pages that arrived, by feed and appliance, as the numbers that they lead from and to. */
-  const pages = new Set<string>();
-  /** Up to where the cloud has the feeds of the appliances. */
-  let taken = new Map<string, SiteLink>();
-  /** Positions are moved on by pages alone that begin where the one before ended. */
-  function checkStep(feed: string, name: string, from: number, to: number): void {
-    if (from !== to && !pages.has(`${feed} ${name} ${from} ${to}`))
-      fail(`I7: ${feed} of ${name} moved from ${from} to ${to} without a page`);
-  }
-  function checkTaken(link: SiteLink): void {
-    const before = taken.get(link.endpoint);
-    taken.set(link.endpoint, link);
-    if (before?.inc !== link.inc) return;
-    checkStep("up.bulk", link.endpoint, before.bulkHw, link.bulkHw);
-    checkStep("up.hot", link.endpoint, before.hotHw, link.hotHw);
-  }
-  function checkReceived({ name, link: before }: Watched, link: LinkState): void {
-    if (!before || (link.snapEnded === 1 && before.snapEnded === 0)) return;
-    checkStep("down.bulk", name, before.recv, link.recv);
-  }
-
-  /** Appliances whose resync is being applied: whether there were rows before, and whether there were none meanwhile. */
-  const resyncing = new Map<string, { hadRows: boolean; wasEmpty: boolean }>();
-  function checkNotEmptied(site: Watched): void {
-    const isApplying = site.link?.marking != null && site.link.snapTo !== null;
-    const known = resyncing.get(site.name);
-    if (!known && !isApplying) return;
-    const isEmpty = site.machine.disk.peek(() => scan(BASE, { limit: 1 })).length === 0;
-    if (isApplying && !known) resyncing.set(site.name, { hadRows: !isEmpty, wasEmpty: false });
-    if (known && isEmpty) known.wasEmpty = true;
-    if (isApplying || !known) return;
-    resyncing.delete(site.name);
-    if (known.hadRows && known.wasEmpty && !isEmpty) fail(`I10: a resync left ${site.name} without rows for a while`);
-  }
+  const steps = createSteps(fail);
+  const checkNotEmptied = createResyncWatch(fail);
 
   /** Live rows as they were at each number that is asked for, moved on from the one before. */
   const states = new Map<string, { of: Timeline; at: number; rows: Map<string, FeedRow> }>();
@@ -212,24 +127,6 @@ export function createOracle(now: () => number, violated: (violation: Violation)
     return from.rows;
   }
 
-  interface Shown {
-    row: BaseRow;
-    isParked: boolean;
-    hasShadow: boolean;
-    text: string;
-  }
-  function* allShown(): Work<Shown[]> {
-    const parked = new Set((yield* scan(PARKED)).map(({ type, id }) => `${type}/${id}`));
-    const all: Shown[] = [];
-    for (const row of yield* scan(BASE)) {
-      const { type, id } = row;
-      const shadow = yield* get(SHADOW, type, id);
-      const text = essence(type, shadow ? shadow.body : yield* shownRow(type, id));
-      all.push({ row, isParked: parked.has(`${type}/${id}`), hasShadow: shadow !== null, text });
-    }
-    return all;
-  }
-
   /** What an appliance shows is not what it should, with each of the parts that it may have been given; null if it is with one. */
   function difference(site: Watched, upTo: number, parts: typeof SCOPES): string | null {
     const state = stateAt(upTo, site.name);
@@ -241,25 +138,6 @@ export function createOracle(now: () => number, violated: (violation: Violation)
       first ??= found;
     }
     return first;
-  }
-
-  function differenceOf(
-    all: readonly Shown[],
-    state: ReadonlyMap<string, FeedRow>,
-    scopes: readonly string[] | null,
-  ): string | null {
-    for (const { row, isParked, hasShadow, text } of all) {
-      const key = `${row.type}/${row.id}`;
-      const wanted = state.get(key);
-      if (!wanted || !holds(scopes, wanted.scope)) return `${key} is there and should not be`;
-      if (wanted.seq !== row.seq) return `${key} is of ${row.seq}, not of ${wanted.seq}`;
-      const right = essence(row.type, wanted.body);
-      if (!isParked && text !== right)
-        return `${key} is shown as ${text}, not ${right} (${hasShadow ? "shadow" : "row"})`;
-    }
-    const there = new Set(all.map(({ row }) => `${row.type}/${row.id}`));
-    const missing = [...state].find(([key, { scope }]) => holds(scopes, scope) && !there.has(key));
-    return missing ? `${missing[0]} is missing` : null;
   }
 
   function checkMark(site: Watched, applied: number): void {
@@ -280,11 +158,7 @@ export function createOracle(now: () => number, violated: (violation: Violation)
     get resyncs() {
       return resyncs;
     },
-    arrived(at, name, frame) {
-      const { t, feed, from, to } = frame as { t: string; feed?: string; from?: number; to?: number };
-      const isOfFeed = t === "rows" && (feed === "down.bulk") === (at === "site");
-      if (isOfFeed) pages.add(`${feed} ${name} ${from} ${to}`);
-    },
+    arrived: steps.arrived,
     cloudCommitted(performed) {
       for (const { statement, answer } of performed) {
         if (statement.do === "apply" && answer === "done" && statement.type === "reports" && statement.body) {
@@ -296,7 +170,7 @@ export function createOracle(now: () => number, violated: (violation: Violation)
           const row = statement.record as FeedRow;
           timeline.bySeq[row.seq] = row;
         } else if (name === HEAD.name) timeline.epoch = (statement.record as Head).epoch;
-        else if (name === LINKS.name) checkTaken(statement.record as SiteLink);
+        else if (name === LINKS.name) steps.taken(statement.record as SiteLink);
         else if (name === DECIDED.name) {
           const { uid, result } = statement.record as DecidedEdit;
           const before = timeline.decided.get(uid);
@@ -323,7 +197,7 @@ export function createOracle(now: () => number, violated: (violation: Violation)
           const link = statement.record as LinkState;
           if (site.link?.marking && !link.marking) applied = link.applied;
           if (link.snapTo !== null && site.link?.snapTo === null) resyncs += 1;
-          checkReceived(site, link);
+          steps.received(site, link);
           site.link = link;
         } else if (statement.do === "put" && statement.of.name === INBOX.name) {
           const { cid, state } = statement.record as Kept;
@@ -377,7 +251,7 @@ export function createOracle(now: () => number, violated: (violation: Violation)
       // Until the copy begins an epoch of its own, what appliances still hold is of another time.
       timeline = { epoch: "", bySeq: [...to.bySeq], facts: new Map(to.facts), decided: new Map(to.decided) };
       cloudRestoredAt = now();
-      taken = new Map();
+      steps.cloudRestored();
     },
     liveRows(type) {
       const rows = [...stateAt(timeline.bySeq.length - 1, "").values()].filter((row) => row.type === type);
