@@ -8,18 +8,19 @@ export interface Load {
 }
 
 /**
- * Posts JSON bodies to `url` from `clients` connections, each waiting for its answer before the next, for `durationMs`.
+ * Posts JSON bodies to `url` (one for each, by its number, where it is a function) from `clients` connections, each waiting for its answer before the next, for `durationMs`.
  * Throws when an answer is not 200.
  */
 export function postFor(
-  url: string,
+  url: string | ((n: number) => string),
   headers: Record<string, string>,
   clients: number,
   durationMs: number,
   body: (n: number) => unknown,
 ): Promise<Load> {
   const typed = { ...headers, "content-type": "application/json" };
-  return load(clients, durationMs, (agent, n) => send(agent, url, "POST", typed, JSON.stringify(body(n))));
+  const at = typeof url === "string" ? () => url : url;
+  return load(clients, durationMs, (agent, n) => send(agent, at(n), "POST", typed, JSON.stringify(body(n))));
 }
 
 /** Gets `url` as `postFor` posts to it. */

@@ -8,6 +8,7 @@ import type { Row } from "./row.ts";
 import { areaReport } from "./rows/area-report.ts";
 import { bells } from "./rows/bells.ts";
 import { broadcastToManyPhones } from "./rows/broadcast-to-many-phones.ts";
+import { confirmations } from "./rows/confirmations.ts";
 import { durableCreate } from "./rows/durable-create.ts";
 import { groupMembers } from "./rows/group-members.ts";
 import { livePage } from "./rows/live-page.ts";
@@ -29,6 +30,7 @@ const ROWS: readonly Row[] = [
   groupMembers,
   catchUp,
   startAndMemory,
+  confirmations,
   livePage,
 ];
 
