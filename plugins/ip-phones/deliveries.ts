@@ -1,11 +1,20 @@
 import type { Clock, DeliveryItem, PluginContext, StopRequest } from "#plugin-api";
 import { CLEAR_PAGE, type ExecuteItem, playSound, STOP_ANY_SOUND, showPage, stopSound } from "./execute.ts";
+import { hedged } from "./hedge.ts";
 import type { Pages } from "./pages.ts";
 import { type Phone, readPhone } from "./phone.ts";
 import type { AskPhone } from "./phone-exchange.ts";
 import { LAST_LANE, type PhoneTurns } from "./phone-turns.ts";
+import type { Pushed } from "./push-verdict.ts";
 import type { Pusher, PushOutcome } from "./pusher.ts";
-import { provesSound, readStreamStatistics, STATISTICS_REQUEST, type StreamStatistics } from "./stream-statistics.ts";
+import type { StreamEvents } from "./stream-events.ts";
+import {
+  hasDropped,
+  provesSound,
+  readStreamStatistics,
+  STATISTICS_REQUEST,
+  type StreamStatistics,
+} from "./stream-statistics.ts";
 
 /** One delivery from its arrival until it is stopped or has failed. */
 interface Delivery {
@@ -21,6 +30,9 @@ interface Delivery {
   /** When it was taken, and how often its phone was asked what it receives. */
   readonly takenAt: number;
   questions: number;
+  /** How often it was asked again because it had dropped the sound, and from when on it may be again (monotonic ms). */
+  askedAgain: number;
+  mayAskAt: number;
 }
 
 /** What deliveries need. */
@@ -31,6 +43,7 @@ export interface DeliveriesNeeds {
   ask: AskPhone;
   pusher: Pusher;
   pages: Pages;
+  events: Pick<StreamEvents, "expect">;
 }
 
 /** All deliveries of the plugin. */
@@ -47,6 +60,12 @@ const STOP_LANE = 1;
 const QUESTION_MS = [150, 250, 500, 1_000, 2_000, 4_000, 8_000] as const;
 /** The sound of a message begins some time after its first phones were asked to join. @source broadcast.md, Start rule */
 const FIRST_QUESTION_MS = 500;
+/** How often a phone that plays an emergency is asked whether it still does, and the pauses before it is asked again. own choice */
+const WATCH_MS = 4_000;
+const AGAIN_MS = [1_000, 2_000, 4_000, 8_000, 16_000, 30_000] as const;
+/** An emergency is asked for by another way when no answer has come after so long; so many at once. own choice */
+const HEDGE_MS = 1_500;
+const MOST_HEDGES = 64;
 const KEPT_MS = 3_600_000;
 const IN_USE = "the phone is in use";
 const NO_SOUND = "text only: this model plays no pushed sound";
@@ -68,13 +87,73 @@ export function createDeliveries(needs: DeliveriesNeeds): Deliveries {
   const rise = (delivery: Delivery, level: "accepted" | "playing", reason?: string): void => {
     delivery.state = level;
     outcome(delivery.item.deliveryId, level, reason === undefined ? {} : { reason });
+    if (level === "playing") watch(delivery);
+  };
+  const isOn = (delivery: Delivery): boolean => !delivery.called && deliveries.has(delivery.item.deliveryId);
+  /** A phone that drops an emergency is asked again as long as that goes on. */
+  const watch = (delivery: Delivery): void => {
+    if (delivery.item.class !== "emergency") return;
+    clock.after(WATCH_MS, () => {
+      if (!isOn(delivery)) return;
+      turns.add(LAST_LANE, keyOf(delivery.phone), async () => {
+        const { answer } = await needs.ask(delivery.phone, STATISTICS_REQUEST);
+        const counted = answer?.status === 200 ? readStreamStatistics(answer.body) : null;
+        const dropped = counted !== null && hasDropped(counted, delivery.counted);
+        delivery.counted = counted ?? delivery.counted;
+        if (dropped) await askAgain(delivery);
+        watch(delivery);
+      });
+    });
+  };
+  const askAgain = async (delivery: Delivery): Promise<void> => {
+    if (!isOn(delivery) || clock.monotonicMs() < delivery.mayAskAt) return;
+    const n = ++delivery.askedAgain;
+    delivery.mayAskAt = clock.monotonicMs() + (AGAIN_MS[Math.min(n, AGAIN_MS.length) - 1] ?? 0);
+    const fault = await playAgain(delivery);
+    delivery.counted = null;
+    const times = n === 1 ? "once" : `${n} times`;
+    const words = `it dropped the sound and was asked again ${times}${fault === null ? "" : `: ${fault}`}`;
+    outcome(delivery.item.deliveryId, "playing", { askedAgain: n, reason: words });
+  };
+  /** Null when the phone took it. The other way comes first, for by that one the phone tells when it stops. */
+  const playAgain = async (delivery: Delivery): Promise<string | null> => {
+    if ((await byOtherWay(delivery)) === null) return null;
+    const { item, phone } = delivery;
+    if (!item.audio) return null;
+    const again = await takeOver(
+      phone,
+      { page: null, sound: playSound(item.audio, item.profile.volume) },
+      needs.pusher,
+    );
+    return again.kind === "failed" ? again.reason : again.kind === "busy" ? IN_USE : null;
+  };
+  const byOtherWay = async (delivery: Delivery): Promise<string | null> => {
+    const { item, phone } = delivery;
+    if (!item.audio) return "there is no sound";
+    const onStopped = needs.events.expect(() => {
+      if (isOn(delivery)) turns.add(item.priority, keyOf(phone), () => askAgain(delivery));
+    });
+    return needs.pusher.media(phone, { audio: item.audio, volume: item.profile.volume, onStopped });
+  };
+  let hedges = 0;
+  /** An emergency waits for no phone that may not have heard the first push. */
+  const reachWell = async (delivery: Delivery): Promise<PushOutcome> => {
+    const first = reach(delivery, needs);
+    const { item, audible } = delivery;
+    if (item.class !== "emergency" || !audible || item.profile.skipPhonesInUse) return first;
+    const second = async (): Promise<string | null> => {
+      if (hedges >= MOST_HEDGES) return "too many are asked by another way";
+      hedges++;
+      return byOtherWay(delivery).finally(() => hedges--);
+    };
+    return hedged(first, second, { clock, afterMs: HEDGE_MS });
   };
   const start = async (delivery: Delivery): Promise<void> => {
     if (delivery.called) return;
     if (clock.now() > delivery.item.notAfter)
       return end(delivery, "expired", "its time was over before the phone was asked");
     delivery.state = "asking";
-    const result = await reach(delivery, needs);
+    const result = await reachWell(delivery);
     if (result.kind === "busy") return end(delivery, "skipped", IN_USE);
     if (result.kind === "failed") return end(delivery, "failed", result.reason, result.retryable);
     const silent = delivery.item.audio && !delivery.audible ? NO_SOUND : undefined;
@@ -130,12 +209,15 @@ export function createDeliveries(needs: DeliveriesNeeds): Deliveries {
       counted: null,
       takenAt: clock.monotonicMs(),
       questions: 0,
+      askedAgain: 0,
+      mayAskAt: 0,
     };
     deliveries.set(item.deliveryId, delivery);
     if (item.reached === undefined) turns.add(item.priority, keyOf(phone), () => start(delivery));
     else {
       delivery.state = item.reached === "playing" ? "playing" : "accepted";
-      followUp(delivery);
+      if (item.reached === "playing") watch(delivery);
+      else followUp(delivery);
     }
   };
   return {
@@ -174,21 +256,23 @@ function keyOf(phone: Phone): string {
 async function reach({ item, phone, audible }: Delivery, { pusher, pages }: DeliveriesNeeds): Promise<PushOutcome> {
   const sound = audible && item.audio ? playSound(item.audio, item.profile.volume) : null;
   const page = showPage(pages.add(item), item);
-  if (!item.profile.skipPhonesInUse) return takeOver(await pusher.push(phone, { page, sound }), page);
+  if (!item.profile.skipPhonesInUse) return takeOver(phone, { page, sound }, pusher);
   // Sound starts at once whatever the phone does, so the page alone must ask whether it is idle.
   const asked = await pusher.push(phone, { page: { ...page, priority: 2 }, sound: null });
   if (asked.kind !== "accepted" || !sound) return asked;
-  const played = await pusher.push(phone, { page: null, sound });
   // After a try whose answer was lost, the sound that keeps an idle phone busy is this very message's.
-  return item.attempt > 1 ? takeOver(played, null) : played;
+  if (item.attempt > 1) return takeOver(phone, { page: null, sound }, pusher);
+  return pusher.push(phone, { page: null, sound });
+}
 
-  async function takeOver(first: PushOutcome, whole: ExecuteItem | null): Promise<PushOutcome> {
-    if (first.kind !== "busy") return first;
-    await pusher.command(phone, [STOP_ANY_SOUND]);
-    const second = await pusher.push(phone, { page: first.sound ? null : whole, sound });
-    if (second.kind !== "busy") return second;
-    return { kind: "failed", reason: "the phone keeps receiving other sound", retryable: true };
-  }
+/** Pushes; a phone that receives other sound is told to stop that, and pushed to once more. */
+async function takeOver(phone: Phone, pushed: Pushed, pusher: Pusher): Promise<PushOutcome> {
+  const first = await pusher.push(phone, pushed);
+  if (first.kind !== "busy") return first;
+  await pusher.command(phone, [STOP_ANY_SOUND]);
+  const second = await pusher.push(phone, { page: first.sound ? null : pushed.page, sound: pushed.sound });
+  if (second.kind !== "busy") return second;
+  return { kind: "failed", reason: "the phone keeps receiving other sound", retryable: true };
 }
 
 function stopItems({ item, audible }: Delivery): ExecuteItem[] {

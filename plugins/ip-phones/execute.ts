@@ -55,11 +55,33 @@ function isMulticast(audio: AudioTarget): boolean {
  */
 export function pushRequest(items: readonly ExecuteItem[], authorization: string): PhoneRequest {
   const lines = items.map(({ url, priority }) => `<ExecuteItem Priority="${priority}" URL="${escapeXml(url)}"/>`);
-  const xml = `${XML_DECLARATION}<CiscoIPPhoneExecute>${lines.join("")}</CiscoIPPhoneExecute>`;
+  return executeRequest(`<CiscoIPPhoneExecute>${lines.join("")}</CiscoIPPhoneExecute>`, authorization);
+}
+
+function executeRequest(xml: string, authorization: string): PhoneRequest {
   return {
     method: "POST",
     path: "/CGI/Execute",
     headers: { Authorization: authorization, "Content-Type": "application/x-www-form-urlencoded" },
-    body: `XML=${encodeURIComponent(xml)}`,
+    body: `XML=${encodeURIComponent(`${XML_DECLARATION}${xml}`)}`,
   };
+}
+
+/**
+ * The other way to have a stream played: the RTP Streaming API, which tells `onStopped` (a Notify URI) when the stream
+ * ends. Multicast alone. @source IP Phone Services Application Development Notes, RTP Streaming API
+ */
+export function mediaRequest(
+  audio: AudioTarget,
+  volume: DeliveryProfile["volume"],
+  onStopped: string,
+  authorization: string,
+): PhoneRequest {
+  const loud = VOLUMES[volume].slice(1);
+  const volumeAttribute = loud === "" ? "" : ` receiveVolume="${loud}"`;
+  const inner =
+    "<type>audio</type><codec>G.711</codec><mode>receive</mode>" +
+    `<address>${escapeXml(audio.group)}</address><port>${audio.port}</port>`;
+  const stream = `<mediaStream onStopped="${escapeXml(onStopped)}"${volumeAttribute}>${inner}</mediaStream>`;
+  return executeRequest(`<startMedia>${stream}</startMedia>`, authorization);
 }

@@ -11,6 +11,7 @@ import { createPhoneClient } from "./phone-exchange.ts";
 import { createPhoneTurns } from "./phone-turns.ts";
 import { probePhone } from "./probe.ts";
 import { createPusher } from "./pusher.ts";
+import { createStreamEvents } from "./stream-events.ts";
 
 /** Phones at once. @source performance.md 7 */
 const PACE = { least: 64, start: 512, most: 1_024 };
@@ -45,14 +46,18 @@ export default definePlugin({
     ctx.resources.watch(CLUSTERS, () => void learn());
     await learn();
     const pages = createPages(() => ctx.urls.auth ?? "", randomBytes(32));
-    const authUrl = await ctx.listen("auth", (request) => pages.respond(request) ?? authentication.respond(request));
+    const events = createStreamEvents(() => ctx.urls.auth ?? "");
+    const authUrl = await ctx.listen(
+      "auth",
+      (request) => pages.respond(request) ?? events.respond(request) ?? authentication.respond(request),
+    );
     const pace = createPace(clock, PACE);
     const ask = createPhoneClient(clock, ctx.signal, pace);
     const pusher = createPusher({ clock, ask, authentication, authUrl, authorization: credentials.header });
     const turns = createPhoneTurns(clock, { lanes: pace.limit, urgent: URGENT, lastLane: QUESTIONS }, (error) =>
       log.error({ error: String(error) }, "a push went wrong"),
     );
-    const deliveries = createDeliveries({ clock, outcome: ctx.outcome, turns, ask, pusher, pages });
+    const deliveries = createDeliveries({ clock, outcome: ctx.outcome, turns, ask, pusher, pages, events });
     ctx.deliver((batch) => deliveries.take(batch));
     ctx.stop((request) => deliveries.stop(request));
     ctx.probe((device) => probePhone(device, ask));

@@ -1,6 +1,6 @@
-import type { Clock } from "#plugin-api";
+import type { AudioTarget, Clock, DeliveryProfile } from "#plugin-api";
 import type { Authentication } from "./authentication.ts";
-import { type ExecuteItem, pushRequest } from "./execute.ts";
+import { type ExecuteItem, mediaRequest, pushRequest } from "./execute.ts";
 import type { Phone } from "./phone.ts";
 import type { AskPhone } from "./phone-exchange.ts";
 import { judgePush, type Pushed, type Verdict } from "./push-verdict.ts";
@@ -13,6 +13,16 @@ export interface Pusher {
   push(phone: Phone, pushed: Pushed): Promise<PushOutcome>;
   /** Pushes at most three internal URIs; null when the first was done, else in words why not. */
   command(phone: Phone, items: readonly [ExecuteItem, ...ExecuteItem[]]): Promise<string | null>;
+  /** Has a stream played by the other way, which calls `onStopped` at its end; null when it was taken, else why not. */
+  media(phone: Phone, sound: MediaOrder): Promise<string | null>;
+}
+
+/** A stream to play by the other way. */
+export interface MediaOrder {
+  audio: AudioTarget;
+  volume: DeliveryProfile["volume"];
+  /** A Notify URI. */
+  onStopped: string;
 }
 
 /** What a pusher needs; `authUrl` is where phones should ask, `authorization` the value of the header. */
@@ -44,6 +54,12 @@ export function createPusher(needs: PusherNeeds): Pusher {
         [pushed.page, pushed.sound].filter((item) => item !== null),
         pushed,
       ),
+    async media(phone, { audio, volume, onStopped }) {
+      const { answer, fault } = await ask(phone, mediaRequest(audio, volume, onStopped, authorization));
+      if (fault) return fault.words;
+      if (answer.status === 200 && /<mediaStream\b[^>]*\bid\s*=/i.test(answer.body)) return null;
+      return `it does not take streams that way (HTTP ${answer.status})`;
+    },
     async command(phone, items) {
       const outcome = await send(phone, items, { page: null, sound: items[0] });
       return outcome.kind === "failed" ? outcome.reason : null;

@@ -8,6 +8,8 @@ export interface StreamStatistics {
   packets: number;
   /** `address/port` of the stream's other end. */
   remote: string;
+  /** Whether it receives at the moment; null where it does not say. */
+  active: boolean | null;
 }
 
 /** Asks for the statistics of the first stream, the one that pushed sound uses. */
@@ -22,7 +24,15 @@ export const STATISTICS_REQUEST: PhoneRequest = {
 export function readStreamStatistics(body: string): StreamStatistics | null {
   const packets = elementText(body, "RcvrPackets");
   if (packets === null || !/^\d{1,15}$/.test(packets)) return null;
-  return { packets: Number(packets), remote: elementText(body, "RemoteAddr") ?? "" };
+  const status = elementText(body, "StreamStatus");
+  const active = status === null || status === "" ? null : /^active$/i.test(status);
+  return { packets: Number(packets), remote: elementText(body, "RemoteAddr") ?? "", active };
+}
+
+/** True when a phone that received a stream does so no more: it says so, or nothing came since the question before. */
+export function hasDropped(now: StreamStatistics, before: StreamStatistics | null): boolean {
+  if (now.active === false) return true;
+  return before !== null && (before.remote !== now.remote || now.packets === before.packets);
 }
 
 /**

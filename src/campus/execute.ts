@@ -38,6 +38,7 @@ const DONE: ItemAnswer = { status: 0, data: "Success" };
 export async function execute(campus: CampusState, phone: Phone, source: string | null): Promise<string> {
   const root = source === null ? null : parseXml(source);
   if (!root || source === null) return pushError(phone, PUSH_ERROR.parse, "no well-formed XML field");
+  if (root.name === "startMedia") return startMedia(campus, phone, root);
   if (root.name !== "CiscoIPPhoneExecute") return executePage(campus, phone, source);
   const items = readItems(root);
   if (typeof items === "string") return pushError(phone, PUSH_ERROR.parse, items);
@@ -113,6 +114,20 @@ async function executeRtp(campus: CampusState, phone: Phone, order: RtpOrder): P
   } finally {
     phone.joining = false;
   }
+}
+
+/** A multicast stream by the RTP Streaming API, which the same rules hold for. @source IP Phone Services Application Development Notes */
+async function startMedia(campus: CampusState, phone: Phone, root: XmlElement): Promise<string> {
+  const [stream] = root.children;
+  const textOf = (name: string): string => stream?.children.find((child) => child.name === name)?.text.trim() ?? "";
+  const uri = `RTPMRx:${textOf("address")}:${textOf("port")}`;
+  const known = phone.model.schemes.has("RTPMRx") && stream?.name === "mediaStream";
+  if (!known || textOf("type") !== "audio" || textOf("codec") !== "G.711" || textOf("mode") !== "receive")
+    return pushError(phone, PUSH_ERROR.parse, "no stream that it can play");
+  const { status, data } = await executeRtp(campus, phone, readRtpUri(uri));
+  if (status !== 0) return pushError(phone, PUSH_ERROR.parse, data);
+  phone.onStopped = stream.attributes.onStopped ?? null;
+  return `${DECLARATION}<startMediaResponse><mediaStream id="${phone.index}"/></startMediaResponse>`;
 }
 
 /** A whole-push fault as the phone words it, noted in its error list. */

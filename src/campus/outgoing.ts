@@ -2,13 +2,15 @@ import { Agent, type IncomingMessage, request } from "node:http";
 import type { Clock } from "../base/clock.ts";
 import { UpstreamError } from "../base/errors.ts";
 
-/** One GET that a phone makes, from its own address. */
+/** One request that a phone makes, from its own address. */
 export interface Errand {
   url: string;
   localAddress: string;
   headers: Record<string, string>;
   timeoutMs: number;
   maxBytes: number;
+  /** A form to POST instead. */
+  form?: string;
 }
 
 /** What came back; a redirect is an answer like any other. */
@@ -34,7 +36,8 @@ export function createOutgoing(clock: Clock): Outgoing {
 function get(errand: Errand, clock: Clock, agent: Agent): Promise<Fetched> {
   return new Promise((resolve, reject) => {
     const { localAddress, headers } = errand;
-    const outgoing = request(errand.url, { agent, localAddress, headers }, (response) => {
+    const method = errand.form === undefined ? "GET" : "POST";
+    const outgoing = request(errand.url, { agent, localAddress, headers, method }, (response) => {
       collect(response, errand.maxBytes).then(finish, fail);
     });
     const timer = clock.after(errand.timeoutMs, () => fail(new UpstreamError("upstream", "timed out")), {
@@ -50,7 +53,7 @@ function get(errand: Errand, clock: Clock, agent: Agent): Promise<Fetched> {
       reject(error instanceof UpstreamError ? error : new UpstreamError("upstream", error.message, {}, error));
     }
     outgoing.on("error", fail);
-    outgoing.end();
+    outgoing.end(errand.form);
   });
 }
 

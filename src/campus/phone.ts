@@ -39,6 +39,8 @@ export interface Phone {
   joining: boolean;
   /** The stream being received, or the last one. */
   listening: Listening | null;
+  /** What to do when that one ends, where it was asked for by the RTP Streaming API: a Notify URI. */
+  onStopped: string | null;
   /** Those before it, oldest first. */
   earlier: Listening[];
   /** Pages with priority 1 that wait for the end of the call. */
@@ -65,6 +67,7 @@ export function newPhone(index: number, traits: { online: boolean; mute: boolean
     draws: 0,
     joining: false,
     listening: null,
+    onStopped: null,
     earlier: [],
     waitingUrls: [],
     pushes: 0,

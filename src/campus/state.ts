@@ -4,7 +4,7 @@ import type { Loss } from "./heard.ts";
 import { drawLatency } from "./latency.ts";
 import type { CampusOptions } from "./options.ts";
 import type { Outgoing } from "./outgoing.ts";
-import type { Phone } from "./phone.ts";
+import { noteError, type Phone } from "./phone.ts";
 import type { Programme } from "./programme.ts";
 import type { Services } from "./services/services.ts";
 import type { Sources } from "./sources.ts";
@@ -50,5 +50,28 @@ export function leave(campus: CampusState, phone: Phone): void {
   const listening = phone.listening;
   if (!listening || listening.leftAt !== null) return;
   listening.leftAt = campus.at();
+  notifyStopped(campus, phone);
   if (listening.source.address === phone.address) campus.sources.close(listening.source);
+}
+
+const NOTIFY_TIMEOUT_MS = 5_000;
+const NOTIFY_MOST_BYTES = 4_096;
+
+/** Tells whoever asked for it that the stream has ended. @source IP Phone Services Application Development Notes, RTP Streaming API */
+function notifyStopped(campus: CampusState, phone: Phone): void {
+  const [, host, port, path] = /^Notify:http:([^:]+):(\d+):(.*)$/.exec(phone.onStopped ?? "") ?? [];
+  phone.onStopped = null;
+  if (host === undefined) return;
+  const origin = phone.callActive ? "system" : "application";
+  const event = `<notifyMediaEvent type="stopped" origin="${origin}"><mediaStream id="${phone.index}"/></notifyMediaEvent>`;
+  const errand = {
+    ...{
+      url: `http://${host}:${port}/${path}`,
+      localAddress: phone.address,
+      form: `DATA=${encodeURIComponent(event)}`,
+    },
+    headers: { "Content-Type": "application/x-www-form-urlencoded" },
+    ...{ timeoutMs: NOTIFY_TIMEOUT_MS, maxBytes: NOTIFY_MOST_BYTES },
+  };
+  campus.outgoing.get(errand).catch((error: Error) => noteError(phone, `notify: ${error.message}`));
 }

@@ -18,10 +18,12 @@ const DEVICE = {
 interface Said {
   statistics?: () => Exchange;
   push?: () => Promise<PushOutcome>;
+  media?: () => Promise<string | null>;
 }
 
-function statistics(packets: number, remote = "239.192.16.1/20480"): Exchange {
-  const body = `<StreamingStatistics><RemoteAddr>${remote}</RemoteAddr><RcvrPackets>${packets}</RcvrPackets></StreamingStatistics>`;
+function statistics(packets: number, remote = "239.192.16.1/20480", status = ""): Exchange {
+  const inner = `<RemoteAddr>${remote}</RemoteAddr><StreamStatus>${status}</StreamStatus><RcvrPackets>${packets}</RcvrPackets>`;
+  const body = `<StreamingStatistics>${inner}</StreamingStatistics>`;
   return { answer: { status: 200, body } };
 }
 
@@ -29,6 +31,7 @@ function statistics(packets: number, remote = "239.192.16.1/20480"): Exchange {
 function stage(said: Said = {}) {
   const clock = createFakeClock();
   const log: string[] = [];
+  let tellStopped = (): void => {};
   const note = (what: string): void => void log.push(`${clock.monotonicMs()} ${what}`);
   const deliveries = createDeliveries({
     clock,
@@ -43,9 +46,19 @@ function stage(said: Said = {}) {
         note(`pushes ${[page && "page", sound && "sound"].filter(Boolean).join("+")}`);
         return (await said.push?.()) ?? { kind: "accepted" };
       },
+      media: async () => {
+        note("asks by the other way");
+        return (await said.media?.()) ?? null;
+      },
       command: async (_, items) => {
         note(`commands ${items.map(({ url }) => url).join(" ")}`);
         return null;
+      },
+    },
+    events: {
+      expect(onStopped) {
+        tellStopped = onStopped;
+        return "Notify:http:127.0.0.1:80:stream/x";
       },
     },
     pages: { add: () => "http://127.0.0.1/page", respond: () => null },
@@ -59,7 +72,7 @@ function stage(said: Said = {}) {
     deliveries.stop({ deliveryIds, reason });
     await clock.advance(0);
   };
-  return { clock, log, deliveries, deliver, stop };
+  return { clock, log, deliveries, deliver, stop, tellStopped: () => tellStopped() };
 }
 
 describe("deliveries to phones", () => {
@@ -179,5 +192,95 @@ describe("deliveries to phones", () => {
     const before = log.length;
     await stop("aborted", 2);
     expect(log).toHaveLength(before);
+  });
+
+  it("ask again, with growing pauses, as long as a phone drops an emergency", async () => {
+    let packets = 10;
+    const { clock, log, deliver, stop } = stage({ statistics: () => statistics(packets) });
+    await deliver(1, { priority: 0, class: "emergency" });
+    await clock.advance(500);
+    expect(log.at(-1)).toBe("500 1 playing");
+    packets = 200;
+    await clock.advance(4_000);
+    const before = log.length;
+    await clock.advance(60_000);
+    const again = log.slice(before).filter((line) => !line.endsWith("asks"));
+    expect(again.filter((line) => line.includes("other way")).map((line) => Number(line.split(" ")[0]))).toEqual(
+      // Looked at every 4 s; what was asked again needs two looks before it is known to stand still.
+      [8_500, 16_500, 24_500, 32_500, 40_500, 56_500],
+    );
+    expect(again[1]).toBe("8500 1 playing it dropped the sound and was asked again once");
+    expect(again.at(-1)).toBe("56500 1 playing it dropped the sound and was asked again 6 times");
+    await stop("ended", 1);
+    const ended = log.length;
+    await clock.advance(60_000);
+    expect(log.slice(ended)).toEqual([]);
+    expect(clock.pending()).toBe(0);
+  });
+
+  it("leave a phone alone that goes on playing, and a routine message that was dropped", async () => {
+    let packets = 10;
+    const count = (): number => {
+      packets += 200;
+      return packets;
+    };
+    const playing = stage({ statistics: () => statistics(count()) });
+    await playing.deliver(1, { priority: 0, class: "emergency" });
+    await playing.clock.advance(30_000);
+    expect(playing.log.filter((line) => line.includes("other way"))).toEqual([]);
+    const routine = stage({ statistics: () => statistics(7) });
+    await routine.deliver(1);
+    await routine.clock.advance(30_000);
+    expect(routine.log.slice(1)).toEqual(["0 1 accepted", "500 asks", "500 1 playing"]);
+  });
+
+  it("ask again at once when the phone tells that it stopped, and by the first way where the other is not known", async () => {
+    let packets = 10;
+    let status = "Active";
+    const { clock, log, deliver, tellStopped } = stage({
+      statistics() {
+        packets += 9;
+        return statistics(packets, undefined, status);
+      },
+    });
+    await deliver(1, { priority: 0, class: "emergency" });
+    await clock.advance(500);
+    status = "Not Ready";
+    await clock.advance(4_000);
+    status = "Active";
+    await clock.advance(1_100);
+    tellStopped();
+    await clock.advance(0);
+    expect(log.slice(-2)).toEqual([
+      "5600 asks by the other way",
+      "5600 1 playing it dropped the sound and was asked again 2 times",
+    ]);
+    const older = stage({ statistics: () => statistics(5, undefined, "Not Ready"), media: async () => "HTTP 400" });
+    await older.deliver(1, { priority: 0, class: "emergency" });
+    await older.clock.advance(4_500);
+    expect(older.log.slice(-3)).toEqual([
+      "4500 asks by the other way",
+      "4500 pushes sound",
+      "4500 1 playing it dropped the sound and was asked again once",
+    ]);
+  });
+
+  it("ask by another way when an emergency's first push is not answered in time", async () => {
+    const never = () => new Promise<PushOutcome>(() => {});
+    const { clock, log, deliver } = stage({ push: never });
+    await deliver(1, { priority: 0, class: "emergency" });
+    await clock.advance(1_500);
+    expect(log).toEqual([
+      "0 pushes page+sound",
+      "1500 asks by the other way",
+      "1500 1 accepted it answered to the second way of asking: the text may be missing",
+    ]);
+    const late = stage({
+      push: () => new Promise((resolve) => late.clock.after(2_000, () => resolve({ kind: "accepted" }))),
+      media: async () => "busy",
+    });
+    await late.deliver(1, { priority: 0, class: "emergency" });
+    await late.clock.advance(2_000);
+    expect(late.log.at(-1)).toBe("2000 1 accepted");
   });
 });

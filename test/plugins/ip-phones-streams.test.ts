@@ -1,0 +1,66 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createPace } from "../../plugins/ip-phones/pace.ts";
+import { readPhone } from "../../plugins/ip-phones/phone.ts";
+import { createPhoneClient } from "../../plugins/ip-phones/phone-exchange.ts";
+import { createPusher } from "../../plugins/ip-phones/pusher.ts";
+import { createStreamEvents } from "../../plugins/ip-phones/stream-events.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { type Campus, startCampus } from "./campus-fixture.ts";
+
+const AUTHORIZATION = `Basic ${Buffer.from("u:p").toString("base64")}`;
+let campus: Campus;
+let url = "";
+const events = createStreamEvents(() => url);
+
+/** The own port of the plugin: says yes to every push, and takes what phones tell. */
+const server = createServer((request, response) => {
+  const parts: Buffer[] = [];
+  request.on("data", (part: Buffer) => parts.push(part));
+  request.on("end", () => {
+    const { method = "", url: path = "", headers } = request;
+    const body = Buffer.concat(parts);
+    const answer = events.respond({ method, url: path, headers, body, remoteAddress: "127.0.0.1" });
+    response.writeHead(answer?.status ?? 200).end(answer ? "" : "AUTHORIZED");
+  });
+});
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/auth`;
+  campus = await startCampus("--phones", "1", "--auth-url", url);
+});
+
+afterAll(async () => {
+  await campus.stop();
+  server.closeAllConnections();
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+});
+
+it("a phone that is asked by the streaming API tells by itself that a call has ended its stream", async () => {
+  const [device] = campus.devices;
+  const { phone } = readPhone({ id: "", ...(device as NonNullable<typeof device>) });
+  const clock = systemClock;
+  const ask = createPhoneClient(
+    clock,
+    new AbortController().signal,
+    createPace(clock, { least: 1, start: 8, most: 8 }),
+  );
+  const authentication = { respond: () => ({ status: 200 }), verdictFor: () => null, forget: () => {} };
+  const pusher = createPusher({ clock, ask, authentication, authUrl: url, authorization: AUTHORIZATION });
+  let tell = (): void => {};
+  const told = new Promise<void>((resolve) => {
+    tell = resolve;
+  });
+  const audio = { group: "239.77.1.9", port: 20_480, codec: "PCMU", ttl: 1, ssrc: 7 } as const;
+  const order = { audio, volume: "Maximum", onStopped: events.expect(tell) } as const;
+  if (!phone) throw new Error("the campus's phone can't be reached");
+  expect(await pusher.media(phone, order)).toBeNull();
+  const joined = await campus.phone(phone.name);
+  expect([joined.joinedAt !== null, joined.leftAt, joined.errors]).toEqual([true, null, []]);
+  expect(await pusher.media(phone, order)).toMatch(/does not take streams that way/);
+  await campus.order(`/phones/${phone.name}/call`, { state: "active" });
+  await told;
+  expect((await campus.phone(phone.name)).leftAt).not.toBeNull();
+});
