@@ -24,7 +24,7 @@ import { silencedDevices } from "./silenced.ts";
 import { createSound, type Sound } from "./sound.ts";
 import type { StageNeeds } from "./stage.ts";
 import { stoppedBy } from "./stopped.ts";
-import { gatheredGroups, takeGroups } from "./taken-groups.ts";
+import { takeGroups } from "./taken-groups.ts";
 
 /** Puts messages on air from their rows, whether they are new or were left by an earlier run. */
 export interface Air {
@@ -93,10 +93,9 @@ async function putOnAir(notificationId: string, needs: AirNeeds): Promise<LiveBr
   desk.enter(live);
   const givenUp = how === "finish" || how === "interrupted" ? WORDS[stopped ?? how] : null;
   const silenced = isHeld(row) ? silencedDevices(row, store, clock.now()) : new Set<number>();
-  const gathered = gatheredGroups(live, desk.all());
+  live.listenAlready(takeGroups(live, desk.all(), needs));
   await loadRows(live, needs, { again: how === "again", givenUp, silenced });
   live.allAdded();
-  takeGroups(live, gathered, needs);
   if (how === "interrupted") await tell(row, WORDS.interrupted, needs);
   if (how === "finish" || how === "interrupted") await endAgain(live, stopped ?? how, needs);
   // It could not be made again: nothing more is to be heard by those who have joined.

@@ -18,8 +18,11 @@ export interface LiveBroadcast extends DeliveryOwner {
   add(deliveries: readonly Delivery[]): void;
   /** All that there are by now have been added: the start rule may decide. May be called again. */
   allAdded(): void;
-  /** These devices (internal keys) hear it as soon as it begins, though they have not joined its own group yet. */
-  areListening(devices: ReadonlySet<number>): void;
+  /**
+   * These devices (internal keys) hear it from its beginning, before they join its own group: nobody waits for them, and
+   * they are asked to join once it has begun. To be said before deliveries are added.
+   */
+  listenAlready(devices: ReadonlySet<number>): void;
   /** Opens the stream of a zone or a call; resolves when its first packet has left. Rejects with UpstreamError. */
   openStream(target: SoundTarget): Promise<void>;
   /** Ends the message before its time; devices are silenced. */
@@ -79,11 +82,8 @@ export function createLiveBroadcast(needs: LiveNeeds): LiveBroadcast {
       for (const delivery of added) addDelivery(state, delivery);
     },
     allAdded: () => allAdded(state),
-    areListening(devices) {
-      for (const delivery of state.deliveries) {
-        if (delivery.hears === "group" && devices.has(delivery.device ?? 0)) countState(state, delivery, "joined");
-      }
-      look(state);
+    listenAlready(devices) {
+      state.listenAlready = devices;
     },
     item: (delivery, device) => itemFor(state, delivery, device),
     takeOutcome: (delivery, outcome) => takeOutcome(state, delivery, outcome),
@@ -104,6 +104,10 @@ function addDelivery(state: LiveState, delivery: Delivery): void {
   if (waitMs > 0) {
     restUntilRetry(state, delivery, waitMs);
     countAsked(state, delivery);
+  } else if (delivery.hears === "group" && state.listenAlready.has(delivery.device ?? 0) && state.sound?.t0 === null) {
+    countState(state, delivery, "joined");
+    delivery.place = "rests";
+    state.untilBegun.push(delivery);
   } else state.dispatcher.queue(delivery);
 }
 

@@ -25,6 +25,7 @@ export function expectStart(live: LiveState): void {
 export function start(live: LiveState, at?: number): void {
   const { sound } = live;
   live.held = false;
+  for (const delivery of live.untilBegun.splice(0)) if (delivery.endedAt === null) live.dispatcher.queue(delivery);
   if (!sound || sound.t0 !== null || sound.over) return;
   sound.start(at);
   live.soundBegan(sound.t0 as unknown as number);

@@ -48,6 +48,9 @@ export interface LiveState extends LiveNeeds {
   readonly endsAt: number;
   /** Whether the moment of what is timed is to come: what is busy may be free by then. */
   moment: "ahead" | "here" | "over";
+  /** Devices that hear it before they have joined, and those of their deliveries that wait until it begins. */
+  listenAlready: ReadonlySet<number>;
+  readonly untilBegun: Delivery[];
   /** All deliveries that there were when it began have been added. */
   complete: boolean;
   soundWasOver: boolean;
@@ -76,6 +79,8 @@ export function createLiveState(needs: LiveNeeds): LiveState {
     began,
     endsAt: began + shared.notAfter - clock.now(),
     moment: needs.held ? "ahead" : "over",
+    listenAlready: new Set(),
+    untilBegun: [],
     complete: false,
     soundWasOver: false,
     closed: false,

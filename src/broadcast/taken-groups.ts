@@ -1,10 +1,18 @@
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { isMoreUrgent } from "../devices/busy.ts";
-import type { Delivery } from "./delivery.ts";
+import type { Reader } from "../store/store.ts";
 import type { LiveBroadcast } from "./live-broadcast.ts";
 import { isListening } from "./live-ends.ts";
-import type { SoundTarget } from "./sound.ts";
+import { APPLIANCES, type Providers } from "./providers.ts";
+
+/** What taking groups over needs. */
+export interface TakingNeeds {
+  clock: Clock;
+  log: Log;
+  store: Reader;
+  providers: Pick<Providers, "calls">;
+}
 
 /** The emergency class. @source interfaces.md, Priorities */
 const EMERGENCY = 0;
@@ -12,57 +20,47 @@ const EMERGENCY = 0;
 /** By then phones have moved to the emergency's own group, or can't be; the address rests for longer. own choice */
 const TAKEN_MS = 120_000;
 
-/** A group in which phones listen to something less urgent. */
-export interface GatheredGroup {
-  target: SoundTarget;
-  live: LiveBroadcast;
-  /** Internal keys of the devices that listened when they were looked at. */
-  listening: number[];
-}
-
-/** Where phones listen to what is less urgent than an emergency; nothing for any other message. */
-export function gatheredGroups(live: LiveBroadcast, onAir: Iterable<LiveBroadcast>): GatheredGroup[] {
-  if (live.priority !== EMERGENCY || !live.sound || live.sound.over) return [];
-  return [...onAir].flatMap((other) => {
-    const { group: target, sound } = other;
-    if (!target || !sound || sound.over || !isMoreUrgent(live, other)) return [];
-    const listening = [...other.deliveries].filter(isListening).flatMap(({ device }) => device ?? []);
-    return [{ target, live: other, listening }];
-  });
-}
+const PHONES = `SELECT l.device_pk AS device, l.provider FROM notifications n JOIN deliveries l ON l.notification_pk = n.pk
+  WHERE n.id = ? AND l.type = 'phones' AND l.ended_at IS NULL AND l.device_pk IS NOT NULL`;
 
 /**
- * Sends an emergency into the groups, too, where phones listen that are all meant: they hear its beginning while they are
- * still told, one by one, to leave for its own group, and nobody waits for them. A group with somebody in it who is not
- * meant is left alone. own choice; to be called when all deliveries of the emergency have been added.
+ * Sends an emergency into the groups, too, where phones listen to something less urgent and are all meant: they hear it
+ * from its beginning, and only then are told, one by one, to leave for its own group. A group with somebody in it who is
+ * not meant is left alone. Gives those who listen, by internal key; nobody for any other message.
+ * own choice; to be called before the deliveries of the emergency are added.
  */
-export function takeGroups(
-  live: LiveBroadcast,
-  gathered: readonly GatheredGroup[],
-  { clock, log }: { clock: Clock; log: Log },
-): void {
+export function takeGroups(live: LiveBroadcast, onAir: Iterable<LiveBroadcast>, needs: TakingNeeds): Set<number> {
+  const listening = new Set<number>();
   const { sound } = live;
-  if (!sound || gathered.length === 0) return;
-  const meant = new Set([...live.deliveries].filter(joins).map(({ device }) => device));
-  const hear = new Set<number>();
-  for (const { target, live: other, listening } of gathered) {
-    if (![...other.deliveries].every((delivery) => !joins(delivery) || isIn(meant, delivery))) continue;
-    for (const device of listening) hear.add(device);
-    other.sound?.endTarget(target);
-    sound.open(target).then(
-      () => void clock.after(TAKEN_MS, () => sound.endTarget(target), { background: true }),
-      (error: unknown) => {
-        if (!sound.over) log.warn({ err: error, notificationId: live.id }, "a group of phones was not taken over");
-      },
-    );
+  if (live.priority !== EMERGENCY || !sound || sound.over || sound.t0 !== null) return listening;
+  const others = [...onAir].filter((other) => other.group && other.sound?.over === false && isMoreUrgent(live, other));
+  if (others.length === 0) return listening;
+  const meant = phonesOf(live.id, needs);
+  for (const other of others) {
+    const joining = [...other.deliveries].filter(({ hears }) => hears === "group");
+    if (!joining.every(({ device }) => device !== null && meant.has(device))) continue;
+    for (const delivery of joining) if (isListening(delivery)) listening.add(delivery.device ?? 0);
+    takeGroup(live, other, needs);
   }
-  live.areListening(hear);
+  return listening;
 }
 
-function joins({ hears }: Delivery): boolean {
-  return hears === "group";
+function takeGroup(live: LiveBroadcast, { group, sound: before }: LiveBroadcast, { clock, log }: TakingNeeds): void {
+  const { sound } = live;
+  if (!group || !sound) return;
+  before?.endTarget(group);
+  sound.open(group).then(
+    () => void clock.after(TAKEN_MS, () => sound.endTarget(group), { background: true }),
+    (error: unknown) => {
+      if (!sound.over) log.warn({ err: error, notificationId: live.id }, "a group of phones was not taken over");
+    },
+  );
 }
 
-function isIn(meant: ReadonlySet<number | null>, { device }: Delivery): boolean {
-  return device !== null && meant.has(device);
+/** Internal keys of the phones that are to join a message's own group. */
+function phonesOf(notificationId: string, { store, providers }: TakingNeeds): Set<number> {
+  const rows = store.all<{ device: number; provider: string | null }>(PHONES, notificationId);
+  const joins = (provider: string | null): boolean =>
+    provider !== null && provider !== APPLIANCES && !providers.calls(provider);
+  return new Set(rows.filter(({ provider }) => joins(provider)).map(({ device }) => device));
 }
