@@ -18,12 +18,12 @@ const WORDS: Readonly<Record<number, string>> = {
   480: "it is not registered, or can't be reached now",
   486: "it is in use",
   487: "the call was ended before it was answered",
-  488: "it can't play what is sent (G.711 µ-law)",
+  488: "it can't play what is sent (G.722, G.711)",
   503: "its server is overloaded",
   600: "it is in use",
   603: "it declined the call",
   604: "nobody is known there by this name",
-  606: "it can't play what is sent (G.711 µ-law)",
+  606: "it can't play what is sent (G.722, G.711)",
 };
 
 const BUSY = [486, 600];

@@ -1,5 +1,6 @@
-import type { Programme } from "../audio/programme.ts";
-import { PACKET_BYTES, PACKET_MS, PAYLOAD_TYPE_PCMU } from "../audio/rtp.ts";
+import { CODECS, type Codec } from "../audio/codecs.ts";
+import { type Programme, payloadIn } from "../audio/programme.ts";
+import { PACKET_BYTES, PACKET_MS } from "../audio/rtp.ts";
 import type { Streamer } from "../audio/streamer.ts";
 import { invalidValue, UpstreamError } from "../base/errors.ts";
 import type { Events } from "../base/events.ts";
@@ -35,8 +36,6 @@ interface Sounding {
   durationMs: number;
 }
 
-/** µ-law for no sound. @source ITU-T G.711 table 2a */
-const SILENT_BYTE = 0xff;
 const MOST_HOPS = 64;
 /** Everything of a call at its level, once, without an alert tone: nobody holds a siren to the ear. own choice */
 const ONCE = { tone: null, gapMs: 0, repetitions: 1, repetitionPauseMs: 0, volumeDb: 0 };
@@ -47,7 +46,7 @@ const MOST_REMEMBERED = 64;
 export function createVoiceCalls(needs: VoiceCallsNeeds): VoiceCalls {
   const { store, streamer, clock, events } = needs;
   /** Stream ids by channel and address. */
-  const calls = new Map<string, { provider: string; streamId: string }>();
+  const calls = new Map<string, { provider: string; streamId: string; codec: Codec }>();
   const remembered = new Map<string, Promise<Sounding[]>>();
   let opened = 0;
 
@@ -62,13 +61,13 @@ export function createVoiceCalls(needs: VoiceCallsNeeds): VoiceCalls {
     for (const [key, { provider }] of calls) if (provider === plugin) end(key);
   });
 
-  const soundOf = (parts: readonly VoicePart[], notificationId: string): Promise<Sounding[]> => {
+  const soundOf = (parts: readonly VoicePart[], notificationId: string, codec: Codec): Promise<Sounding[]> => {
     const row = store.get(notifications, notificationId);
     if (!row) throw invalidValue("notificationId", "There is no such message.");
-    const key = JSON.stringify([notificationId, row.updatedAt, parts]);
+    const key = JSON.stringify([notificationId, row.updatedAt, codec, parts]);
     const known = remembered.get(key);
     if (known !== undefined) return known;
-    const made = Promise.all(parts.map((part) => soundOfPart(part, row, needs)));
+    const made = Promise.all(parts.map((part) => soundOfPart(part, row, codec, needs)));
     remembered.set(key, made);
     made.catch(() => remembered.delete(key));
     const [oldest] = remembered.keys();
@@ -78,18 +77,19 @@ export function createVoiceCalls(needs: VoiceCallsNeeds): VoiceCalls {
   const lengthOf = (sounds: readonly Sounding[]): number => sounds.reduce((sum, { durationMs }) => sum + durationMs, 0);
 
   return {
-    prepare: async (parts, notificationId) => lengthOf(await soundOf(parts, notificationId)),
+    prepare: async (parts, notificationId) => lengthOf(await soundOf(parts, notificationId, "PCMU")),
     async open(provider, target) {
       const key = keyOf(provider, target);
       end(key);
       const streamId = `call/${provider}/${++opened}`;
-      calls.set(key, { provider, streamId });
+      const { codec } = target;
+      calls.set(key, { provider, streamId, codec });
       await streamer
         .open({
           ...{ streamId, group: target.group, port: target.port, ttl: MOST_HOPS },
-          ...{ sourcePort: target.sourcePort, ssrc: target.ssrc, payloadType: PAYLOAD_TYPE_PCMU },
+          ...{ sourcePort: target.sourcePort, ssrc: target.ssrc, payloadType: CODECS[codec].payloadType },
           interfaceAddress: needs.interfaceAddress,
-          payload: new Uint8Array(PACKET_BYTES).fill(SILENT_BYTE),
+          payload: new Uint8Array(PACKET_BYTES).fill(CODECS[codec].silence),
           repeats: Number.POSITIVE_INFINITY,
           offsetPackets: 0,
         })
@@ -100,9 +100,10 @@ export function createVoiceCalls(needs: VoiceCallsNeeds): VoiceCalls {
       streamer.startGroup([streamId], clock.now());
     },
     async say(provider, target, parts, notificationId) {
-      const sounds = await soundOf(parts, notificationId);
-      const call = calls.get(keyOf(provider, target));
-      if (!call) throw new UpstreamError("upstream", "The call is over.");
+      const key = keyOf(provider, target);
+      const call = calls.get(key);
+      const sounds = call ? await soundOf(parts, notificationId, call.codec) : [];
+      if (!call || calls.get(key) !== call) throw new UpstreamError("upstream", "The call is over.");
       streamer.play(
         call.streamId,
         sounds.map(({ payload }) => payload),
@@ -113,14 +114,19 @@ export function createVoiceCalls(needs: VoiceCallsNeeds): VoiceCalls {
   };
 }
 
-async function soundOfPart(part: VoicePart, row: NotificationRow, needs: VoiceCallsNeeds): Promise<Sounding> {
-  if ("pauseMs" in part) return pauseOf(part.pauseMs);
+async function soundOfPart(
+  part: VoicePart,
+  row: NotificationRow,
+  codec: Codec,
+  needs: VoiceCallsNeeds,
+): Promise<Sounding> {
+  if ("pauseMs" in part) return pauseOf(part.pauseMs, codec);
   const { audio } = row;
-  if ("message" in part && audio) {
-    const recording = { sha256: audio.sha256, read: () => needs.store.files.read(audio) };
-    return needs.audio.prepare({ ...ONCE, recording });
-  }
-  return spokenSound(part, row, needs);
+  const recording = audio && { sha256: audio.sha256, read: () => needs.store.files.read(audio) };
+  const made =
+    "message" in part && recording ? needs.audio.prepare({ ...ONCE, recording }) : spokenSound(part, row, needs);
+  const programme = await made;
+  return { payload: await payloadIn(programme, codec), durationMs: programme.durationMs };
 }
 
 /** own choice: a message that is spoken nowhere else is spoken to whoever is called, since there is nothing to read. */
@@ -139,8 +145,8 @@ function spokenSound(part: VoicePart, row: NotificationRow, { speech, audio }: V
   });
 }
 
-function pauseOf(ms: number): Sounding {
+function pauseOf(ms: number, codec: Codec): Sounding {
   const packets = Math.ceil(ms / PACKET_MS);
-  const payload = new Uint8Array(new SharedArrayBuffer(packets * PACKET_BYTES)).fill(SILENT_BYTE);
+  const payload = new Uint8Array(new SharedArrayBuffer(packets * PACKET_BYTES)).fill(CODECS[codec].silence);
   return { payload, durationMs: packets * PACKET_MS };
 }

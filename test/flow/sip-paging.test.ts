@@ -1,6 +1,6 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { afterEach, describe, expect } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect } from "vitest";
 import { type Baresip, startBaresip } from "../support/baresip.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { decodeWithFfmpeg } from "../support/ffmpeg-listener.ts";
@@ -11,24 +11,25 @@ import { peer } from "../support/peers.ts";
 type Row = Record<string, unknown> & { id: string };
 
 const LEAST_CORRELATION = 0.99;
+const HANG_UP = "b";
 const PATIENCE = { timeout: 30_000, interval: 100 };
 
-describe("a message for a SIP speaker", () => {
-  let daemon: TestDaemon | undefined;
-  let speaker: Baresip | undefined;
-  afterEach(async () => {
-    await speaker?.stop();
-    await daemon?.stop();
+describe("a message by SIP", () => {
+  let daemon: TestDaemon;
+  let device: Baresip | undefined;
+  beforeAll(async () => {
+    daemon = await startTestDaemon();
   });
+  afterEach(() => device?.stop());
+  afterAll(() => daemon?.stop());
 
   peer("baresip").it(
-    "is heard by one that registered with name and password and answers by itself",
+    "is heard by a speaker that registered with name and password and answers by itself",
     async () => {
-      daemon = await startTestDaemon();
       const { call } = daemon;
       const port = await freePort();
-      await configure(daemon, { port, address: "127.0.0.1", accounts: "gym:s3cret-of-gym\n" });
-      speaker = await startBaresip(
+      await configure(daemon, "sip", { port, address: "127.0.0.1", accounts: "gym:s3cret-of-gym\n" });
+      device = await startBaresip(
         `<sip:gym@127.0.0.1:${port}>;auth_pass=s3cret-of-gym;regint=60;answermode=auto;audio_codecs=PCMU`,
       );
       const devices = `/extensions/${daemon.first.extensionId}/endpoints/${daemon.first.endpointId}/devices`;
@@ -49,23 +50,56 @@ describe("a message for a SIP speaker", () => {
       const { id } = (await call<Row>("POST", "/notifications", form)).body;
       const ledger = async () => (await call<{ data: Row[] }>("GET", `/notifications/${id}/devices`)).body.data;
       await expect.poll(ledger, PATIENCE).toMatchObject([{ deviceIdentifier: "sip:gym", endedAt: expect.any(String) }]);
-      expect(await ledger()).toMatchObject([{ level: "playing", reason: null }]);
+      expect(await ledger()).toMatchObject([{ level: "playing", reason: expect.stringContaining("0 packets lost") }]);
 
       const answer = await fetch(`${daemon.url}/api/v1/notifications/${id}/audio?form=programme`, {
         headers: { authorization: `Bearer ${daemon.first.token}` },
       });
       const programme = await decodeWithFfmpeg(new Uint8Array(await answer.arrayBuffer()));
-      const heard = await decodeWithFfmpeg(speaker.heard());
+      const heard = await decodeWithFfmpeg(device.heard());
       expect(findSound(heard, programme).correlation).toBeGreaterThan(LEAST_CORRELATION);
+    },
+    90_000,
+  );
+
+  peer("baresip").it(
+    "is spoken to whoever picks up a telephone, and answered by a key",
+    async () => {
+      const { call } = daemon;
+      const port = await freePort();
+      await configure(daemon, "phone-call", { trunk: `sip:127.0.0.1:${port}`, port: 0, address: "127.0.0.1" });
+      device = await startBaresip("<sip:+4930123456@127.0.0.1>;regint=0;answermode=auto;audio_codecs=PCMU", { port });
+      const userId = (await call<Row>("POST", "/users", { name: "Fay", email: "fay@example.org" })).body.id;
+      const phone = { type: "phone-call", deviceIdentifier: "+49 30 123456" };
+      expect((await call("POST", `/users/${userId}/devices`, phone)).status).toBe(200);
+      const question = { name: "Roll call", options: ["I am safe", "I need help"] };
+      const form = new FormData();
+      form.set("subject", "Roll call");
+      form.append("userIds[]", userId);
+      form.set("confirmationRequestId", (await call<Row>("POST", "/confirmation-requests", question)).body.id);
+      form.set("audio", new Blob([new Uint8Array(knownRecording())], { type: "audio/wav" }), "known.wav");
+      const { id } = (await call<Row>("POST", "/notifications", form)).body;
+      const ledger = async () => (await call<{ data: Row[] }>("GET", `/notifications/${id}/devices`)).body.data;
+      await expect.poll(ledger, PATIENCE).toMatchObject([{ level: "playing" }]);
+      device.press("2");
+      await expect.poll(ledger, PATIENCE).toMatchObject([{ level: "confirmed", endedAt: expect.any(String) }]);
+      const { data } = (await call<{ data: Row[] }>("GET", `/notifications/${id}/recipients`)).body;
+      expect(data).toMatchObject([{ name: "Fay", confirmationResponse: "I need help" }]);
+      device.press(HANG_UP);
+      await device.hungUp();
+      const heard = await decodeWithFfmpeg(device.heard());
+      // The rest was cut off by the key.
+      const beginning = (await decodeWithFfmpeg(knownRecording())).subarray(0, 8_000);
+      expect(findSound(heard, beginning).correlation).toBeGreaterThan(LEAST_CORRELATION);
     },
     90_000,
   );
 });
 
-async function configure({ call }: TestDaemon, config: object): Promise<void> {
+async function configure({ call }: TestDaemon, plugin: string, config: object): Promise<void> {
   const { data } = (await call<{ data: Row[] }>("GET", "/extensions?limit=100")).body;
-  const sip = data.find(({ name }) => name === "sip");
-  const { status, body } = await call("PUT", `/extensions/${sip?.id}`, { config, disabled: false });
+  const row = data.find(({ name }) => name === plugin);
+  const { status, body } = await call("PUT", `/extensions/${row?.id}`, { config, disabled: false });
   expect(status, JSON.stringify(body)).toBe(200);
 }
 

@@ -4,8 +4,8 @@ import { answerChallenge, createDoorkeeper } from "../../plugins/sip/agent/diges
 import { all, readMessage, writeMessage } from "../../plugins/sip/agent/message.ts";
 import { createFrames } from "../../plugins/sip/agent/stream-frames.ts";
 import { readAddress, readUri, writeUri } from "../../plugins/sip/agent/uri.ts";
-import { provesSound, readReports } from "../../plugins/sip/media/rtcp.ts";
-import { readAnswer } from "../../plugins/sip/media/sdp.ts";
+import { proofOfSound, readReports, reportWords } from "../../plugins/sip/media/rtcp.ts";
+import { describeOffer, readAnswer } from "../../plugins/sip/media/sdp.ts";
 import { createPace } from "../../plugins/sip/pace.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 
@@ -67,7 +67,7 @@ describe("messages of SIP", () => {
       readMessage(Buffer.from(many + many));
       readAddress(many);
       readUri(`sip:${many}`);
-      readAnswer(`m=audio ${many}`);
+      readAnswer(`m=audio ${many}`, ["PCMU"]);
       answerChallenge([`Digest ${many}`], RFC.request, RFC.who, "c");
     }
     let seed = 1;
@@ -144,11 +144,20 @@ describe("sound of SIP", () => {
   it("is sent to one machine that takes it, and to nobody else", () => {
     const answer = (address: string, media: string): string =>
       `v=0\r\nc=IN IP4 ${address}\r\nt=0 0\r\nm=audio ${media}\r\n`;
-    expect(readAnswer(answer("10.0.0.7", "4000 RTP/AVP 0 101")).media).toEqual({ address: "10.0.0.7", port: 4_000 });
-    expect(readAnswer(answer("10.0.0.7", "0 RTP/AVP 0")).fault).toMatch(/no sound/);
-    expect(readAnswer(answer("10.0.0.7", "4000 RTP/AVP 8")).fault).toMatch(/G\.711/);
+    const read = (description: string) => readAnswer(description, ["G722", "PCMU"]);
+    const there = { address: "10.0.0.7", port: 4_000, codec: "PCMU", keys: null };
+    expect(read(answer("10.0.0.7", "4000 RTP/AVP 0 101")).media).toEqual(there);
+    const keys = answer("10.0.0.7", "4000 RTP/AVP 9 0 96\r\na=rtpmap:96 telephone-event/8000");
+    expect(read(keys).media).toEqual({ ...there, codec: "G722", keys: 96 });
+    expect(read(answer("10.0.0.7", "0 RTP/AVP 0")).fault).toMatch(/no sound/);
+    expect(read(answer("10.0.0.7", "4000 RTP/AVP 8")).fault).toMatch(/none of the codecs/);
     for (const address of ["0.0.0.0", "239.1.2.3", "host", "255.255.255.255"])
-      expect(readAnswer(answer(address, "4000 RTP/AVP 0")).fault).toMatch(/address/);
+      expect(read(answer(address, "4000 RTP/AVP 0")).fault).toMatch(/address/);
+  });
+
+  it("is offered with the RTP clock of 8000 that G.722 has by an old mistake", () => {
+    const offer = describeOffer({ address: "10.0.0.5", port: 4_000, id: 7, codecs: ["G722", "PCMA"] });
+    expect(offer).toContain("m=audio 4000 RTP/AVP 9 8 101\r\na=rtpmap:9 G722/8000\r\na=rtpmap:8 PCMA/8000\r\n");
   });
 
   it("is proven by a report on this very stream that packets of it came", () => {
@@ -156,10 +165,14 @@ describe("sound of SIP", () => {
     report.writeUInt32BE(0x81c90007, 0);
     report.writeUInt32BE(77, 8);
     report.writeUInt32BE(1_000, 16);
-    expect(provesSound(readReports(report), 77)).toBe(true);
-    expect(provesSound(readReports(report), 78)).toBe(false);
+    report.writeInt32BE(3, 12);
+    report.writeUInt32BE(160, 20);
+    const proof = proofOfSound(readReports(report), 77);
+    expect(proof).toMatchObject({ ssrc: 77, lost: 3, jitter: 160 });
+    expect(proof && reportWords(proof)).toBe("the last report of the device: 3 packets lost, jitter 20 ms");
+    expect(proofOfSound(readReports(report), 78)).toBeNull();
     report[12] = 255;
-    expect(provesSound(readReports(report), 77)).toBe(false);
+    expect(proofOfSound(readReports(report), 77)).toBeNull();
     expect(readReports(report.subarray(0, 31))).toEqual([]);
   });
 

@@ -10,6 +10,12 @@ export interface ScriptedSpeaker {
   came(count: number): Promise<void>;
   /** Ends the call that it took last. */
   hangUp(): void;
+  /** Presses a key in that call, as a telephone tells it (RFC 4733): each event is sent three times. */
+  press(key: string): void;
+  /** The same as a message within the call. */
+  inform(contentType: string, body: string): void;
+  /** Sends sound into that call, a packet of 160 bytes. */
+  speak(payload: Uint8Array): void;
   close(): Promise<void>;
 }
 
@@ -22,6 +28,30 @@ export async function openSpeaker(...statuses: number[]): Promise<ScriptedSpeake
   const seen = new Map<string, number>();
   const waiting = new Set<() => void>();
   let last: { invite: string; from: number } | null = null;
+  let sent = 0;
+  const toMedia = (type: number, timestamp: number, payload: Uint8Array): void => {
+    const media = Number(/^m=audio (\d+)/m.exec(last?.invite ?? "")?.[1]);
+    const head = Buffer.alloc(12);
+    head.writeUInt16BE(0x8000 | type, 0);
+    head.writeUInt16BE(sent++, 2);
+    head.writeUInt32BE(timestamp, 4);
+    socket.send(Buffer.concat([head, payload]), media, "127.0.0.1");
+  };
+  const within = (method: string, headers: string[], body: string): void => {
+    if (!last) throw new Error("there is no call");
+    const { invite, from } = last;
+    const lines = [
+      `${method} sip:carillon@127.0.0.1:${from} SIP/2.0`,
+      `Via: SIP/2.0/UDP 127.0.0.1:${port};branch=z9hG4bK${method}${++sent}`,
+      `From: ${field(invite, "To")};tag=device`,
+      `To: ${field(invite, "From")}`,
+      `Call-ID: ${field(invite, "Call-ID")}`,
+      `CSeq: ${sent} ${method}`,
+      ...headers,
+      `Content-Length: ${body.length}`,
+    ];
+    socket.send([...lines, "", body].join("\r\n"), from, "127.0.0.1");
+  };
   const field = (message: string, name: string): string =>
     new RegExp(`^${name}: (.*?)\r?$`, "m").exec(message)?.[1] ?? "";
 
@@ -46,7 +76,8 @@ export async function openSpeaker(...statuses: number[]): Promise<ScriptedSpeake
       `Contact: <sip:device@127.0.0.1:${port}>`,
       ...(isTaken ? ["Content-Type: application/sdp"] : []),
     ];
-    const body = isTaken ? `v=0\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio ${port} RTP/AVP 0\r\n` : "";
+    const session = `v=0\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio ${port} RTP/AVP 0 101\r\na=rtpmap:101 telephone-event/8000\r\n`;
+    const body = isTaken ? session : "";
     socket.send([...lines, `Content-Length: ${body.length}`, "", body].join("\r\n"), from.port, from.address);
   });
   return {
@@ -62,20 +93,16 @@ export async function openSpeaker(...statuses: number[]): Promise<ScriptedSpeake
         waiting.add(look);
         look();
       }),
-    hangUp() {
-      if (!last) throw new Error("there is no call");
-      const { invite, from } = last;
-      const lines = [
-        `BYE sip:carillon@127.0.0.1:${from} SIP/2.0`,
-        `Via: SIP/2.0/UDP 127.0.0.1:${port};branch=z9hG4bKbye${seen.size}`,
-        `From: ${field(invite, "To")};tag=device`,
-        `To: ${field(invite, "From")}`,
-        `Call-ID: ${field(invite, "Call-ID")}`,
-        "CSeq: 1 BYE",
-        "Content-Length: 0",
-      ];
-      socket.send([...lines, "", ""].join("\r\n"), from, "127.0.0.1");
+    hangUp: () => within("BYE", [], ""),
+    press(key) {
+      const timestamp = 8_000 * sent;
+      const event = Buffer.from([KEYS.indexOf(key), 10, 0, 160]);
+      for (let n = 0; n < 3; n++) toMedia(101, timestamp, event);
     },
+    inform: (contentType, body) => within("INFO", [`Content-Type: ${contentType}`], body),
+    speak: (payload) => toMedia(0, 160 * sent, payload),
     close: () => new Promise((resolve) => socket.close(() => resolve())),
   };
 }
+
+const KEYS = "0123456789*#";

@@ -65,7 +65,7 @@ describe("a call to a SIP device", () => {
     [486, "it is in use (486 Scripted)", true],
     [603, "it declined the call (603 Scripted)", false],
     [480, "it is not registered, or can't be reached now (480 Scripted)", true],
-    [488, "it can't play what is sent (G.711 µ-law) (488 Scripted)", false],
+    [488, "it can't play what is sent (G.722, G.711) (488 Scripted)", false],
     [599, "the call failed: 599 Scripted", false],
   ])("says in words what %i means, and whether it is worth another try", async (status, reason, retryable) => {
     const { sip, speaker } = await open(status);

@@ -104,10 +104,13 @@ describe("plugins", () => {
   });
 
   it("may use the door, Node, their own files and the packages they name", () => {
-    const text = ["#plugin-api", "node:net", "./push.ts", "left-pad/deep"]
+    const text = ["#plugin-api", "node:net", "./push.ts", "../y/agent.ts", "left-pad/deep"]
       .map((name) => `import "${name}";`)
       .join("\n");
-    const tree = planted({ "plugins/x/index.ts": text, "plugins/x/plugin.json": `{"packages":["left-pad"]}` });
+    const tree = planted({
+      "plugins/x/index.ts": text,
+      "plugins/x/plugin.json": `{"packages":["left-pad"],"builtOn":["y"]}`,
+    });
     expect(pluginsAcrossTheDoor(tree)).toEqual([]);
   });
 });

@@ -41,16 +41,18 @@ export function strayPackages(tree: SourceTree): Violation[] {
   return [...eachImport(tree, "src/", check), ...eachImport(tree, "plugins/", check)];
 }
 
-/** A plugin imports its own files, the door, Node's modules and the packages that its plugin.json names. */
+/** A plugin imports its own files, the door, Node's modules, and the packages and plugins that its plugin.json names. */
 export function pluginsAcrossTheDoor(tree: SourceTree): Violation[] {
   return eachImport(tree, "plugins/", (path, specifier) => {
     const folder = /^plugins\/[^/]+\//.exec(path)?.[0];
     if (!folder) return "a plugin has a folder of its own";
     if (specifier === PLUGIN_DOOR || specifier.startsWith("node:")) return null;
+    const manifest: { packages?: string[]; builtOn?: string[] } = JSON.parse(tree.get(`${folder}plugin.json`) ?? "{}");
     if (specifier.startsWith(".")) {
-      return resolveFrom(path, specifier).startsWith(folder) ? null : "a plugin imports only its own files";
+      const open = [folder, ...(manifest.builtOn ?? []).map((name) => `plugins/${name}/`)];
+      const target = resolveFrom(path, specifier);
+      return open.some((each) => target.startsWith(each)) ? null : "a plugin imports only its own files";
     }
-    const manifest: { packages?: string[] } = JSON.parse(tree.get(`${folder}plugin.json`) ?? "{}");
     return manifest.packages?.includes(packageOf(specifier) ?? "") ? null : "plugin.json does not name this package";
   });
 }

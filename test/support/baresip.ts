@@ -9,21 +9,31 @@ import { makeTempDir } from "./temp-dir.ts";
 export interface Baresip {
   /** What it heard in its only call so far, once that has ended: a WAV. */
   heard(): Buffer;
+  /** Presses a key in its call: `b` hangs up. */
+  press(key: string): void;
+  /** Resolves when a call has ended. */
+  hungUp(): Promise<void>;
   stop(): Promise<void>;
 }
 
 const MODULES = ["stdio", "g711", "aubridge", "sndfile"];
 
-/** Starts one with a line of its accounts file, on ports that the system chooses; resolves when it is ready. */
-export async function startBaresip(account: string): Promise<Baresip> {
+/**
+ * Starts one with a line of its accounts file; resolves when it is ready. It listens on a port that the system chooses
+ * unless one is given; `modules` are loaded beside those for G.711.
+ */
+export async function startBaresip(
+  account: string,
+  { port = 0, modules = [] }: { port?: number; modules?: readonly string[] } = {},
+): Promise<Baresip> {
   const folder = makeTempDir();
   const config = [
-    ...["poll_method epoll", "sip_listen 127.0.0.1:0", "net_interface 127.0.0.1", "audio_channels 1"],
+    ...["poll_method epoll", `sip_listen 127.0.0.1:${port}`, "net_interface 127.0.0.1", "audio_channels 1"],
     // It needs something to let the sound out by; the bridge gives it back as what it says.
     ...["audio_source aubridge,ear", "audio_player aubridge,ear", "audio_alert aubridge,bell"],
     ...["audio_txmode poll", "jitter_buffer_delay 0-1"],
     ...[`snd_path ${folder}`, "rtp_ports 30000-39998", "module_path /usr/lib/baresip/modules"],
-    ...MODULES.map((name) => `module ${name}.so`),
+    ...[...MODULES, ...modules].map((name) => `module ${name}.so`),
     ...["module_tmp account.so", "module_app menu.so"],
   ];
   writeFileSync(join(folder, "config"), `${config.join("\n")}\n`);
@@ -31,9 +41,14 @@ export async function startBaresip(account: string): Promise<Baresip> {
   writeFileSync(join(folder, "contacts"), "");
   const child = spawn("baresip", ["-f", folder], { stdio: ["pipe", "pipe", "inherit"] });
   const ended = once(child, "exit");
+  let onHungUp = (): void => {};
+  const hungUp = new Promise<void>((resolve) => {
+    onHungUp = resolve;
+  });
   await new Promise<void>((resolve, reject) => {
     createInterface({ input: child.stdout }).on("line", (line) => {
       if (line.includes("baresip is ready")) resolve();
+      if (/Call with .* terminated/.test(line)) onHungUp();
     });
     ended.then(() => reject(new Error("baresip ended before it was ready")), reject);
   });
@@ -43,6 +58,8 @@ export async function startBaresip(account: string): Promise<Baresip> {
       if (name === undefined) throw new Error("baresip was not called");
       return readFileSync(join(folder, name));
     },
+    hungUp: () => hungUp,
+    press: (key) => void child.stdin.write(key),
     async stop() {
       child.kill("SIGKILL");
       await ended;

@@ -19,7 +19,23 @@ export interface Agent {
   call(callee: Callee, handlers: CallHandlers): Call;
   /** Asks a device or a server whether it is there; rejects with SipFault. */
   options(uri: SipUri, hop: Hop, credentials: Credentials | null): Promise<SipResponse>;
+  /** Tells a registrar where we are, or with 0 seconds that we are gone; rejects with SipFault. @source RFC 3261 §10.2 */
+  register(binding: Binding): Promise<SipResponse>;
   close(): Promise<void>;
+}
+
+/** A place that is told to a registrar, time and again. */
+export interface Binding {
+  /** The registrar, and the name that is reached here. */
+  uri: SipUri;
+  user: string;
+  hop: Hop;
+  credentials: Credentials | null;
+  /** How long it holds. */
+  seconds: number;
+  /** The same for all that is told of one place; `sequence` rises by two at least. */
+  callId: string;
+  sequence: number;
 }
 
 /** What an agent needs. */
@@ -101,6 +117,20 @@ export async function openAgent(needs: AgentNeeds): Promise<Agent> {
         ["Accept", "application/sdp"],
       ] as const;
       return outbound.ask(hop, { method: "OPTIONS", uri: target, headers, body: "" }, credentials);
+    },
+    async register({ uri, user, hop, credentials, seconds, callId, sequence }) {
+      const contact = await outbound.contact(hop, user);
+      const name = writeUri({ ...uri, user, params: new Map() });
+      const headers = [
+        ["From", `<${name}>;tag=${id()}`],
+        ["To", `<${name}>`],
+        ["Call-ID", callId],
+        ["CSeq", `${sequence} REGISTER`],
+        ["Contact", `<${contact.uri}>`],
+        ["Expires", String(seconds)],
+      ] as const;
+      const registrar = writeUri({ ...uri, user: null, params: new Map() });
+      return outbound.ask(hop, { method: "REGISTER", uri: registrar, headers, body: "" }, credentials);
     },
     async close() {
       answering.stop();

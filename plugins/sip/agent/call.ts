@@ -14,8 +14,8 @@ export interface Callee {
   hop: Hop;
   /** For whoever asks for name and password on the way; null for none. */
   credentials: Credentials | null;
-  /** Own user part and the name that displays show. */
-  caller: { user: string; name: string };
+  /** Own user part and the name that displays show; `address` is told as the caller's where it is not the appliance's. */
+  caller: { user: string; name: string; address?: string };
   /** Headers for the device, such as those that make it answer by itself. */
   headers: Headers;
   /** Description of the session that is offered. */
@@ -31,8 +31,8 @@ export interface CallFailure {
 
 /** What the maker of a call is told; `onFailed` or `onEnded` comes once and last. */
 export interface CallHandlers {
-  /** The device has the call, or whoever is on the way to it; may be told several times. */
-  onRinging?(): void;
+  /** The device has the call (180 and above), or whoever is on the way to it; may be told several times. */
+  onRinging?(status: number): void;
   /** The other side's description of the session, at the answer and whenever it changes. */
   onAnswered(description: string): void;
   onFailed(failure: CallFailure): void;
@@ -110,7 +110,7 @@ export function placeCall(callee: Callee, handlers: CallHandlers, needs: CallNee
 
   const start = async (authorization: Headers): Promise<void> => {
     const contact = await outbound.contact(callee.hop, callee.caller.user);
-    local = `${JSON.stringify(callee.caller.name)} <${contact.uri}>;tag=${localTag}`;
+    local = `${JSON.stringify(callee.caller.name)} <${callee.caller.address ?? contact.uri}>;tag=${localTag}`;
     const headers: Headers = [
       ...headersOf("INVITE"),
       ["Contact", `<${contact.uri}>`],
@@ -124,11 +124,11 @@ export function placeCall(callee: Callee, handlers: CallHandlers, needs: CallNee
       callee.hop,
       { method: "INVITE", uri, headers, body: callee.offer },
       {
-        onProvisional() {
+        onProvisional({ status }) {
           hasProvisional = true;
           silence?.cancel();
           if (!isWanted()) cancel();
-          else handlers.onRinging?.();
+          else handlers.onRinging?.(status);
         },
         onFinal: (response) => void final(response, authorization.length > 0).catch(lost),
         onFailed: (words) => fail({ status: null, words }),

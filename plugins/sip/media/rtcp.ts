@@ -3,8 +3,12 @@ export interface ReceptionReport {
   ssrc: number;
   /** Share of packets lost since the report before, 0..255 of 256. */
   fractionLost: number;
+  /** Packets lost in all; less than none where some came twice. */
+  lost: number;
   /** Highest sequence number that was received, with how often it began anew. */
   highest: number;
+  /** Mean deviation of their arrival, in units of the RTP clock: 1/8000 s. */
+  jitter: number;
 }
 
 const SENDER_REPORT = 200;
@@ -12,6 +16,7 @@ const RECEIVER_REPORT = 201;
 const BLOCK_BYTES = 24;
 /** All packets of the time were lost. */
 const ALL_LOST = 255;
+const CLOCK_PER_MS = 8;
 
 /** The reports in a compound packet, in order; none for anything that is no RTCP. */
 export function readReports(datagram: Buffer): ReceptionReport[] {
@@ -28,7 +33,9 @@ export function readReports(datagram: Buffer): ReceptionReport[] {
       reports.push({
         ssrc: datagram.readUInt32BE(block),
         fractionLost: datagram.readUInt8(block + 4),
+        lost: datagram.readIntBE(block + 5, 3),
         highest: datagram.readUInt32BE(block + 8),
+        jitter: datagram.readUInt32BE(block + 12),
       });
     }
     at = end;
@@ -36,7 +43,13 @@ export function readReports(datagram: Buffer): ReceptionReport[] {
   return reports;
 }
 
-/** True when a report proves that packets of the stream arrive. */
-export function provesSound(reports: readonly ReceptionReport[], ssrc: number): boolean {
-  return reports.some((report) => report.ssrc === ssrc && report.highest > 0 && report.fractionLost < ALL_LOST);
+/** What proves that packets of the stream arrive: the latest such report; null for none. */
+export function proofOfSound(reports: readonly ReceptionReport[], ssrc: number): ReceptionReport | null {
+  const found = reports.findLast((report) => report.ssrc === ssrc);
+  return found && found.highest > 0 && found.fractionLost < ALL_LOST ? found : null;
+}
+
+/** A report in words for the ledger. */
+export function reportWords({ lost, jitter }: ReceptionReport): string {
+  return `the last report of the device: ${Math.max(0, lost)} packets lost, jitter ${Math.round(jitter / CLOCK_PER_MS)} ms`;
 }

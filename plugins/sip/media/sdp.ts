@@ -1,31 +1,47 @@
 import { isIPv4 } from "node:net";
+import type { AudioCodec } from "#plugin-api";
 
-/** Where the other side of a call listens. */
+/** Where the other side of a call listens, and what it takes. */
 export interface RemoteMedia {
   address: string;
   port: number;
+  codec: AudioCodec;
+  /** Payload type by which it tells pressed keys; null where it doesn't. @source RFC 4733 */
+  keys: number | null;
 }
 
 /** What was read, or in words why no sound can be sent. */
 export type MediaReading = { media: RemoteMedia; fault?: never } | { fault: string; media?: never };
 
+/** What is offered. */
+export interface Offer {
+  address: string;
+  port: number;
+  /** Names the session. */
+  id: number;
+  /** The best first. */
+  codecs: readonly AudioCodec[];
+}
+
+/** Payload types that need no agreement; the RTP clock of G.722 is 8000, as it always was. @source RFC 3551 table 4, §4.5.2 */
+const TYPES: Readonly<Record<AudioCodec, number>> = { PCMU: 0, PCMA: 8, G722: 9 };
 /** Payload type that is offered for pressed keys. own choice */
 const KEYS = 101;
 const MOST_LINES = 400;
 
 /**
- * Describes what is offered: G.711 µ-law in both directions, and pressed keys. Some devices play nothing that is offered as
- * `sendonly`; what they send is thrown away. @source RFC 4566, RFC 3264
+ * Describes what is offered: sound in both directions, and pressed keys. Some devices play nothing that is offered as
+ * `sendonly`. @source RFC 4566, RFC 3264
  */
-export function describeOffer({ address, port, id }: { address: string; port: number; id: number }): string {
+export function describeOffer({ address, port, id, codecs }: Offer): string {
   return [
     "v=0",
     `o=carillon ${id} 1 IN IP4 ${address}`,
     "s=Carillon",
     `c=IN IP4 ${address}`,
     "t=0 0",
-    `m=audio ${port} RTP/AVP 0 ${KEYS}`,
-    "a=rtpmap:0 PCMU/8000",
+    `m=audio ${port} RTP/AVP ${codecs.map((codec) => TYPES[codec]).join(" ")} ${KEYS}`,
+    ...codecs.map((codec) => `a=rtpmap:${TYPES[codec]} ${codec}/8000`),
     `a=rtpmap:${KEYS} telephone-event/8000`,
     `a=fmtp:${KEYS} 0-15`,
     "a=ptime:20",
@@ -34,21 +50,27 @@ export function describeOffer({ address, port, id }: { address: string; port: nu
   ].join("\r\n");
 }
 
-/** Reads what the other side takes of the offer. */
-export function readAnswer(description: string): MediaReading {
+/** Reads what the other side takes of the offer: its first choice counts. */
+export function readAnswer(description: string, offered: readonly AudioCodec[]): MediaReading {
   const lines = description.split(/\r?\n/, MOST_LINES);
   const at = lines.findIndex((line) => line.startsWith("m=audio "));
-  const [, port = "", profile = "", ...formats] = (lines[at] ?? "").slice(2).split(" ");
+  const [, port = "", profile = "", ...formats] = (lines[at] ?? "").slice(2).trim().split(" ");
   if (at < 0 || Number(port) === 0) return { fault: "it takes no sound" };
   const rest = lines.slice(at + 1);
   const end = rest.findIndex((line) => line.startsWith("m="));
   const section = end < 0 ? rest : rest.slice(0, end);
-  if (profile !== "RTP/AVP" || !formats.includes("0")) return { fault: "it takes no G.711 µ-law" };
+  const codec = formats.flatMap((format) => offered.find((each) => String(TYPES[each]) === format) ?? [])[0];
+  if (profile !== "RTP/AVP" || codec === undefined) return { fault: "it takes none of the codecs" };
   const own = connectionIn(section) ?? connectionIn(lines.slice(0, at));
   const number = /^\d{1,5}$/.test(port) ? Number(port) : 0;
   if (own === null || !isHost(own) || number < 1 || number > 65_535)
     return { fault: "the address where it listens can't be used" };
-  return { media: { address: own, port: number } };
+  return { media: { address: own, port: number, codec, keys: keysIn(section, formats) } };
+}
+
+function keysIn(section: readonly string[], formats: readonly string[]): number | null {
+  const [, type] = section.flatMap((line) => /^a=rtpmap:(\d{1,3}) telephone-event\/8000/i.exec(line) ?? []);
+  return type !== undefined && formats.includes(type) ? Number(type) : null;
 }
 
 function connectionIn(lines: readonly string[]): string | null {

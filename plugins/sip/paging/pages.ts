@@ -1,9 +1,9 @@
-import type { Clock, DeliveryItem, PluginContext, StopRequest, Timer } from "#plugin-api";
+import type { AudioCodec, Clock, DeliveryItem, PluginContext, StopRequest, Timer } from "#plugin-api";
 import type { Agent } from "../agent/agent.ts";
 import type { Call, CallFailure } from "../agent/call.ts";
 import { failureOf } from "../failure-words.ts";
 import type { MediaPort, MediaPorts } from "../media/media-port.ts";
-import { provesSound, readReports } from "../media/rtcp.ts";
+import { proofOfSound, readReports, reportWords } from "../media/rtcp.ts";
 import { describeOffer, type RemoteMedia, readAnswer } from "../media/sdp.ts";
 import type { Pace } from "../pace.ts";
 import { callerName, type Directory, findDevice, pagingHeaders } from "./device.ts";
@@ -44,6 +44,8 @@ interface Page {
   redials: number;
 }
 
+/** own choice: speech is far better understood in the wider band. */
+const CODECS: readonly AudioCodec[] = ["G722", "PCMU", "PCMA"];
 /** A device that rings so long, or whose server tries for so long, does not answer by itself. own choice */
 const RING_MS = 10_000;
 /** What a device still says of the sound after the call. own choice */
@@ -111,7 +113,7 @@ export function createPages(needs: PagesNeeds): Pages {
         ...{ uri, hop, credentials },
         caller: { user: "carillon", name: callerName(item, needs.callerName) },
         headers: pagingHeaders(item, address),
-        offer: describeOffer({ address, port: media.port, id: item.deliveryId }),
+        offer: describeOffer({ address, port: media.port, id: item.deliveryId, codecs: CODECS }),
       },
       {
         onRinging: () => {
@@ -126,20 +128,22 @@ export function createPages(needs: PagesNeeds): Pages {
 
   const hear = (page: Page, packet: Buffer): void => {
     const { item, state } = page;
-    if (state !== "accepted" || !item.audio || !provesSound(readReports(packet), item.audio.ssrc)) return;
+    const report = item.audio && state === "accepted" ? proofOfSound(readReports(packet), item.audio.ssrc) : null;
+    if (!report) return;
     page.state = "playing";
-    outcome(item.deliveryId, "playing");
+    outcome(item.deliveryId, "playing", { reason: reportWords(report) });
   };
 
   const answered = (page: Page, description: string): void => {
     page.ringing?.cancel();
-    const { media, fault } = readAnswer(description);
+    const { media, fault } = readAnswer(description, CODECS);
     if (!media) {
       end(page, "failed", fault);
       return;
     }
     const { target } = page;
-    if (target?.address === media.address && target.port === media.port) return;
+    const isSame = target?.address === media.address && target.port === media.port && target.codec === media.codec;
+    if (isSame) return;
     closeStream(page);
     page.target = media;
     if (page.state === "calling") {
@@ -152,8 +156,8 @@ export function createPages(needs: PagesNeeds): Pages {
   const send = async (page: Page, target: RemoteMedia, tries: number): Promise<void> => {
     const { item, media } = page;
     if (page.target !== target || !item.audio || !media) return;
-    const { codec, ttl } = item.audio;
-    const where = { group: target.address, port: target.port, codec, ttl, sourcePort: media.port };
+    const { address: group, port, codec } = target;
+    const where = { group, port, codec, ttl: item.audio.ttl, sourcePort: media.port };
     await stream.open(where, item.notificationId).catch((error: Error) => {
       if (tries > 1 && /no answer within/.test(error.message)) void send(page, target, tries - 1);
       else if (page.target === target) end(page, "failed", `the stream could not be opened: ${error.message}`, true);

@@ -1,34 +1,9 @@
-import { createSocket } from "node:dgram";
-import { once } from "node:events";
+import { openMuteSip } from "../mute-sip.ts";
 import type { OpenMutePeer } from "../peer.ts";
 
 /** A speaker that takes every call and even sends sound of its own, but reports on none that it gets. */
 const openMutePeer: OpenMutePeer = async () => {
-  const socket = createSocket("udp4").bind(0, "127.0.0.1");
-  await once(socket, "listening");
-  const { port } = socket.address();
-  let onAsked = (): void => {};
-  const asked = new Promise<void>((resolve) => {
-    onAsked = resolve;
-  });
-  socket.on("message", (bytes, from) => {
-    const request = bytes.toString("utf8");
-    const [method] = request.split(" ", 1);
-    if (method === "ACK") return onAsked();
-    const copied = ["Via", "From", "To", "Call-ID", "CSeq"].flatMap((name) => {
-      const line = new RegExp(`^${name}: .*$`, "m").exec(request)?.[0] ?? "";
-      return name === "To" && !line.includes(";tag=") ? [`${line.trim()};tag=mute`] : [line.trim()];
-    });
-    const body = method === "INVITE" ? SESSION : "";
-    const own = [
-      `Contact: <sip:mute@127.0.0.1:${port}>`,
-      "Content-Type: application/sdp",
-      `Content-Length: ${body.length}`,
-    ];
-    socket.send(["SIP/2.0 200 OK", ...copied, ...own, "", body].join("\r\n"), from.port, from.address);
-    const media = /^m=audio (\d+)/m.exec(request)?.[1];
-    if (media) socket.send(Buffer.alloc(172, 0x80), Number(media), from.address);
-  });
+  const { port, asked, close } = await openMuteSip();
   return {
     config: { port: 0, address: "127.0.0.1" },
     device: {
@@ -37,19 +12,9 @@ const openMutePeer: OpenMutePeer = async () => {
       attributes: { SipUri: `sip:mute@127.0.0.1:${port}` },
     },
     proves: "accepted",
-    asked: () => asked,
-    close: async () => void socket.close(),
+    asked,
+    close,
   };
 };
-
-const SESSION = [
-  "v=0",
-  "o=- 1 1 IN IP4 127.0.0.1",
-  "s=-",
-  "c=IN IP4 127.0.0.1",
-  "t=0 0",
-  "m=audio 30000 RTP/AVP 0",
-  "",
-].join("\r\n");
 
 export default openMutePeer;

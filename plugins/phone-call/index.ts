@@ -1,0 +1,127 @@
+import { type ConfigOf, type DeliveryItem, definePlugin, lacking, type PluginContext } from "#plugin-api";
+import { openAgent } from "../sip/agent/agent.ts";
+import { readUri, type SipUri } from "../sip/agent/uri.ts";
+import { createMediaPorts } from "../sip/media/media-port.ts";
+import { reportWords } from "../sip/media/rtcp.ts";
+import { type CallEnd, callTelephone, type TelephoneCall, type TelephoneNeeds } from "./call.ts";
+import config from "./config.ts";
+import { createLines } from "./lines.ts";
+import { type DialPlan, diallingOf, readNever } from "./numbers.ts";
+import { createTrunk } from "./trunk.ts";
+
+type Context = PluginContext<ConfigOf<typeof config>>;
+
+/** Calls people by telephone: says the message, takes answers by keys. */
+export default definePlugin({
+  config,
+  async activate(ctx) {
+    const uri = ctx.config.trunk ? readUri(ctx.config.trunk) : null;
+    const missing = faultOf(ctx.config, uri);
+    if (missing !== null || uri === null) return lacking(ctx, missing ?? "trunk is not set");
+    const { clock, log, voice, confirm, outcome } = ctx;
+    const { port, certificateAuthority: authority, address, user, password } = ctx.config;
+    const onError = (error: Error): void => log.error({ err: error.message }, "a socket failed");
+    const agent = await openAgent({ clock, port, tls: null, authority, address, onError });
+    const trunk = createTrunk({
+      ...{ clock, agent, uri },
+      credentials: user ? { user, password: password ?? "" } : null,
+      registers: ctx.config.register ? user : null,
+      status: ctx.status,
+      onWell: () => lines.look(),
+    });
+    const calls = createCalls(ctx, {
+      ...{ clock, voice, confirm, outcome, agent, trunk },
+      ports: createMediaPorts({ first: ctx.config.firstMediaPort, last: ctx.config.lastMediaPort }),
+      language: ctx.config.language,
+      callerName: ctx.config.callerName,
+      callerNumber: ctx.config.callerNumber,
+      ringMs: ctx.config.ringSeconds * 1_000,
+      repetitions: ctx.config.repetitions,
+    });
+    const lines = createLines({
+      clock,
+      atOnce: ctx.config.callsAtOnce,
+      perSecond: ctx.config.callsPerSecond,
+      isClosed: () => trunk.fault !== null,
+      begin: calls.make,
+    });
+    ctx.deliver((items) => lines.add(items.filter(calls.mayBegin)));
+    ctx.stop(({ deliveryIds }) => {
+      lines.drop(deliveryIds);
+      calls.cancel(deliveryIds);
+    });
+    const end = async (): Promise<void> => {
+      await Promise.all([calls.cancelAll(), trunk.stop()]);
+      await agent.close();
+    };
+    ctx.signal.addEventListener("abort", () => void end(), { once: true });
+    ctx.status("degraded", "asking the trunk");
+    trunk.start();
+  },
+});
+
+/** What is wrong with the configuration, in words; null when nothing is. */
+function faultOf({ trunk, callerNumber, register, user }: Context["config"], uri: SipUri | null): string | null {
+  if (!trunk) return "trunk is not set";
+  if (uri === null) return "trunk is no address such as sip:trunk.example.org;transport=tls";
+  if (callerNumber !== null && !/^\+?\d{2,19}$/.test(callerNumber)) return "callerNumber is no telephone number";
+  return register && !user ? "register needs user" : null;
+}
+
+/** The calls of the plugin, by delivery. */
+function createCalls({ config: given, clock, outcome }: Context, needs: TelephoneNeeds) {
+  const calls = new Map<number, TelephoneCall>();
+  const plan: DialPlan = { plus: given.plus, prefix: given.prefix, never: readNever(given.neverCalled) };
+
+  const report = ({ deliveryId, class: urgency }: DeliveryItem, end: CallEnd): void => {
+    if (end.kind === "cancelled") return;
+    if (end.kind === "talked") {
+      const words = end.report === null ? end.words : `${end.words} Of the sound ${reportWords(end.report)}.`;
+      outcome(deliveryId, "accepted", { reason: words, last: true });
+      return;
+    }
+    if (end.kind === "trunk") needs.trunk.failed(end.reason);
+    const pauseMs = given.againAfterSeconds * (urgency === "emergency" ? 250 : 1_000);
+    outcome(deliveryId, "failed", { reason: end.reason, ...retryOf(end.kind, pauseMs) });
+  };
+
+  return {
+    /** False for what is not to be called, which is told. */
+    mayBegin(item: DeliveryItem): boolean {
+      const { deliveryId, device, reached } = item;
+      const { fault } = diallingOf(device.deviceIdentifier, plan);
+      // An earlier run of the plugin had the call, which ended with it.
+      if (reached) outcome(deliveryId, reached, { reason: "The appliance failed during the call.", last: true });
+      else if (fault !== undefined) outcome(deliveryId, "failed", { reason: fault, retryable: false });
+      return !reached && fault === undefined;
+    },
+    async make(item: DeliveryItem): Promise<void> {
+      const { dialled = "" } = diallingOf(item.device.deviceIdentifier, plan);
+      if (clock.now() > item.notAfter) {
+        outcome(item.deliveryId, "expired", { reason: "It was too late when a line was free." });
+        return;
+      }
+      const call = callTelephone(item, dialled, needs);
+      calls.set(item.deliveryId, call);
+      const end = await call.over;
+      calls.delete(item.deliveryId);
+      report(item, end);
+    },
+    cancel(deliveryIds: readonly number[]): void {
+      for (const id of deliveryIds) calls.get(id)?.cancel();
+    },
+    async cancelAll(): Promise<void> {
+      for (const call of calls.values()) call.cancel();
+      await Promise.all([...calls.values()].map(({ over }) => over));
+    },
+  };
+}
+
+/** own choice: what is wrong with the trunk or with us may be over soon; who declines is called again as who is busy. */
+function retryOf(
+  kind: Exclude<CallEnd["kind"], "talked" | "cancelled">,
+  pauseMs: number,
+): { retryable: boolean; retryAfterMs?: number } {
+  if (kind === "number") return { retryable: false };
+  return { retryable: true, ...(kind === "ours" ? {} : { retryAfterMs: pauseMs }) };
+}
