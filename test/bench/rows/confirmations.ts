@@ -68,14 +68,22 @@ async function ask(
     if (!response.ok) throw new Error(`${path}: ${await response.text()}`);
     return (await response.json()) as { id: string; recipientCount: number };
   };
-  const make = (n: number): Promise<{ id: string }> => call("/users", { name: `Person ${n}`, type: "anonymous" });
+  const list = await call("/distribution-lists", { name: "Everybody" });
+  const make = async (n: number): Promise<string> => {
+    const { id } = await call("/users", { name: `Person ${n}`, type: "anonymous" });
+    await call(`/users/${id}/subscriptions`, { distributionListId: list.id });
+    return id;
+  };
   const people: string[] = [];
-  while (people.length < PEOPLE) {
-    const some = await Promise.all(Array.from({ length: 50 }, (_, n) => make(people.length + n)));
-    people.push(...some.map(({ id }) => id));
-  }
+  while (people.length < PEOPLE)
+    people.push(...(await Promise.all(Array.from({ length: 50 }, (_, n) => make(people.length + n)))));
   const { id: confirmationRequestId } = await call("/confirmation-requests", { name: "Safe?", options: OPTIONS });
-  const message = { subject: "Are you safe?", confirmationRequestId, userIds: people, expiration: 3_600 };
+  const message = {
+    subject: "Are you safe?",
+    confirmationRequestId,
+    distributionListIds: [list.id],
+    expiration: 3_600,
+  };
   const { id } = await call("/notifications", message);
   while ((await call(`/notifications/${id}`)).recipientCount < PEOPLE) await new Promise((go) => setTimeout(go, 50));
   return { people, notificationId: id };
