@@ -5,7 +5,7 @@ import type { Collection, ColumnKind, KeyPart, Range } from "./work.ts";
 export type Rec = Readonly<Record<string, unknown>>;
 
 /** The statements of a collection; each is written out once, so that the store finds it prepared. */
-export interface Texts {
+interface Texts {
   columns: readonly (readonly [name: string, kind: ColumnKind])[];
   /** Columns that hold JSON. */
   json: readonly string[];

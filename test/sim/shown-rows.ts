@@ -56,7 +56,7 @@ function essence(type: string, body: Body | null): string {
 }
 
 /** A row of the cloud as an appliance has it. */
-export interface Shown {
+interface Shown {
   row: BaseRow;
   isParked: boolean;
   hasShadow: boolean;
