@@ -1,5 +1,9 @@
+import { randomBytes } from "node:crypto";
 import { afterEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/phone-call/index.ts";
+import { openAgent } from "../../plugins/sip/agent/agent.ts";
+import { createRegistrar } from "../../plugins/sip/registrar.ts";
+import { systemClock } from "../../src/base/clock.ts";
 import { createPluginConfig } from "../../src/extensions/plugin-config.ts";
 import type { DeliveryItem, VoicePart } from "../../src/plugin-api/index.ts";
 import { itemOf } from "./appliance.ts";
@@ -177,6 +181,35 @@ describe("a call to a telephone", () => {
     await expect.poll(() => phone.asked, { timeout: 10_000 }).toContain("BYE");
     expect(phone.asked.filter((method) => method === "INVITE")).toHaveLength(1);
     expect(calls.levels(2)).toEqual([]);
+  });
+
+  it("registers with the trunk by name and password, and takes it back at the end", async () => {
+    const places: (string | null)[] = [];
+    const registrar = createRegistrar({
+      ...{ clock: systemClock, realm: "trunk", key: randomBytes(32), algorithms: ["SHA-256"] },
+      accounts: new Map([["school", { user: "school", password: "right", type: "phones" }]]),
+      onChange: (_account, contact) => void places.push(contact),
+    });
+    const nothing = { tls: null, authority: null, onError: () => {} };
+    const agent = await openAgent({
+      ...nothing,
+      ...{ clock: systemClock, port: 0, address: "127.0.0.1", onRegister: registrar.take },
+    });
+    closing.push(agent.close, async () => registrar.stop());
+    const run = (password: string) => {
+      const trunk = `sip:127.0.0.1:${agent.ports.udp}`;
+      const given = { trunk, register: true, user: "school", password, port: 0, address: "127.0.0.1" };
+      return runInline(plugin, { config: createPluginConfig(plugin.config, PLAIN).toRun(given).config });
+    };
+    const stranger = await run("wrong");
+    closing.push(stranger.close);
+    await stranger.said(({ state, reason }) => state === "down" && /refuses the registration \(401/.test(reason ?? ""));
+    expect(places).toEqual([]);
+    const calls = await run("right");
+    await calls.said(({ state }) => state === "ok");
+    expect(places).toEqual([expect.stringMatching(/^sip:school@127\.0\.0\.1:\d+$/)]);
+    await calls.close();
+    await expect.poll(() => places, { timeout: 10_000 }).toEqual([expect.any(String), null]);
   });
 
   it("tells what it lacks", async () => {
