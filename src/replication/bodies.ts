@@ -1,8 +1,8 @@
 import type { AnyResource } from "../schema/resource.ts";
 import type { Body } from "./work.ts";
 
-/** When a row was used last is each side's own; it would travel with every request. */
-const OWN: ReadonlySet<string> = new Set(["pk", "lastUsedAt"]);
+/** When a row was used last is each side's own; it would travel with every request. What it was loaded from lies on one side alone. */
+const OWN: ReadonlySet<string> = new Set(["pk", "lastUsedAt", "loadSourceId"]);
 /** State in rows that everybody has under the same id: what is wrong at one appliance is not wrong at all. */
 const OWN_STATE: Readonly<Record<string, string>> = { alarms: "status" };
 

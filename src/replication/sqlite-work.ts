@@ -28,6 +28,9 @@ export interface SqliteWork extends WorkStore {
   within<T>(tx: Transaction, work: Work<T>): T;
 }
 
+/** Classes of rows that never travel. */
+const STAYS: ReadonlySet<string> = new Set(["local", "E"]);
+
 const SQL_KINDS: Readonly<Record<ColumnKind, string>> = { text: "TEXT", integer: "ANY", json: "TEXT" };
 
 /** The tables that hold the collections. Whole numbers may be times with digits below one ms. */
@@ -54,6 +57,7 @@ interface OpenWork {
 /** Binds work to the database: each piece is one write of the store. `by` acts for the other side. */
 export function createSqliteWork(store: Store, catalogue: Catalogue, by: By): SqliteWork {
   const replicated: By = { ...by, replicated: true };
+  const refsOf = new Map<AnyResource, ReturnType<typeof ownRefs>>();
   const texts = createTexts();
   const open = new WeakMap<Transaction, OpenWork>();
   return {
@@ -189,13 +193,31 @@ export function createSqliteWork(store: Store, catalogue: Catalogue, by: By): Sq
     });
   }
 
+  /** Its references to what each side has for itself. */
+  function ownRefs(resource: AnyResource): readonly (readonly [field: string, to: AnyResource])[] {
+    const known = refsOf.get(resource);
+    if (known) return known;
+    const found = Object.entries(resource.fields).flatMap(([name, field]) => {
+      const to = field.kind === "ref" ? catalogue.byName(field.to) : null;
+      return to && STAYS.has(to.replicate) ? [[name, to] as const] : [];
+    });
+    refsOf.set(resource, found);
+    return found;
+  }
+
+  /** What each side has for itself, such as a voice, may be missing here: then the row does without. */
+  function withoutMissing(resource: AnyResource, body: Body, reader: Reader): Body {
+    const missing = ownRefs(resource).filter(([field, to]) => body[field] && !reader.get(to, String(body[field])));
+    return missing.length === 0 ? body : { ...body, ...Object.fromEntries(missing.map(([field]) => [field, null])) };
+  }
+
   function apply(type: string, id: string, body: Body | null, tx: Transaction): Applied {
     if (!catalogue.has(type)) return { refused: `There are no ${type} here.` };
     const resource = catalogue.byName(type);
     // Whoever deletes a row deletes, or changes, what depends on it, and sends that too.
     if (!body && isHeld(resource, id, tx)) return "wait";
     try {
-      tx.apply(resource, id, body as never, replicated);
+      tx.apply(resource, id, (body && withoutMissing(resource, body, tx)) as never, replicated);
       return "done";
     } catch (error) {
       return reasonOf(error);

@@ -4,16 +4,19 @@ import { loadDeclarations, OWN_DECLARATIONS } from "../../../src/app/load-declar
 import { createEvents } from "../../../src/base/events.ts";
 import { newId } from "../../../src/base/ids.ts";
 import { silentLog } from "../../../src/base/log.ts";
+import { bodyOf } from "../../../src/replication/bodies.ts";
 import { createSiteRecorder } from "../../../src/replication/link/capture.ts";
 import { productTypes } from "../../../src/replication/link/product-types.ts";
 import { prepareLink } from "../../../src/replication/site/link-state.ts";
 import { EDITS } from "../../../src/replication/site/tables.ts";
-import { createSqliteWork } from "../../../src/replication/sqlite-work.ts";
-import { put, scan } from "../../../src/replication/work.ts";
+import { createSqliteWork, type SqliteWork } from "../../../src/replication/sqlite-work.ts";
+import { applyRow, put, scan } from "../../../src/replication/work.ts";
+import messageTemplates from "../../../src/resources/messages/message-templates.ts";
 import userTokens from "../../../src/resources/people/user-tokens.ts";
 import users from "../../../src/resources/people/users.ts";
 import sites from "../../../src/resources/places/sites.ts";
 import { createCatalogue } from "../../../src/schema/catalogue.ts";
+import type { AnyResource } from "../../../src/schema/resource.ts";
 import { openStore } from "../../../src/store/open-store.ts";
 import type { By, Store } from "../../../src/store/store.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
@@ -27,6 +30,7 @@ const fail = (error: unknown): never => {
   throw error;
 };
 let store: Store;
+let work: SqliteWork;
 let write: (before: object | null, after: object | null, resource?: object, by?: By) => Promise<void>;
 let decide: (state: "merged" | "refused") => Promise<void>;
 let edits: () => string[];
@@ -37,7 +41,7 @@ beforeAll(async () => {
   const of = { catalogue, clock, events: createEvents(fail), log: silentLog, onFatal: fail, tables: LINK_TABLES };
   store = openStore({ ...of, dataDir: makeTempDir() });
   const types = productTypes(catalogue);
-  const work = createSqliteWork(store, catalogue, everybody);
+  work = createSqliteWork(store, catalogue, everybody);
   await work.transact(() => prepareLink(newId(), types.fingerprint));
   const record = createSiteRecorder({ work, clock, types, endpoint: newId() });
   write = (before, after, resource = sites, by = everybody) =>
@@ -59,6 +63,14 @@ it("what the cloud has taken and not sent back yet is changed and deleted there,
   await decide("merged");
   await write({ ...row, name: "Shed" }, null);
   expect(edits().sort()).toEqual(["create", "delete", "update"]);
+});
+
+it("a row does without a voice that is not here, and what somebody was loaded from stays where it is", async () => {
+  const id = newId();
+  const body = { name: "Spoken", subject: "Drill", ttsVoiceId: newId() };
+  expect(await work.transact(() => applyRow("message-templates", id, body))).toBe("done");
+  expect(store.get(messageTemplates, id)).toMatchObject({ name: "Spoken", ttsVoiceId: null });
+  expect(Object.keys(bodyOf(users as AnyResource, { name: "Ann", loadSourceId: newId() }))).toEqual(["name"]);
 });
 
 it("what the cloud refused is nothing to it", async () => {
