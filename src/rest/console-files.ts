@@ -81,11 +81,17 @@ export function createConsoleFiles(folder: URL): ConsoleFiles {
     async answer(path, header) {
       const found = await current();
       const isPage = !found.names.has(path) && !/\.[^/]*$/.test(path);
-      const name = isPage ? START_PAGE : path;
+      const name = isPage ? pageFor(path, found.names) : path;
       if (!found.names.has(name)) throw notFound();
       return fileAnswer(await open(found, name), name, header);
     },
   };
+}
+
+/** The page of a folder of its own, else the console's, which knows its pages itself. */
+function pageFor(path: string, names: ReadonlySet<string>): string {
+  const own = `${path.replace(/\/$/, "")}${START_PAGE}`;
+  return names.has(own) ? own : START_PAGE;
 }
 
 function fileAnswer(file: File, name: string, header: (name: string) => string | undefined): Answer {

@@ -12,12 +12,12 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** Headers of every page. The microphone is for recordings. @source OWASP Secure Headers Project */
+/** Headers of every page. The microphone is for recordings, the place for recipients who share it. @source OWASP Secure Headers Project */
 export const PAGE_SECURITY: Readonly<Record<string, string>> = {
   "Content-Security-Policy": POLICY,
   "Cross-Origin-Opener-Policy": "same-origin",
   "Cross-Origin-Resource-Policy": "same-origin",
-  "Permissions-Policy": "camera=(), geolocation=(), microphone=(self)",
+  "Permissions-Policy": "camera=(), geolocation=(self), microphone=(self)",
   "Referrer-Policy": "no-referrer",
   "X-Frame-Options": "DENY",
 };

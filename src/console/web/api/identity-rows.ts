@@ -15,7 +15,16 @@ export interface UserDeviceRow extends Row {
   name: string | null;
   deviceIdentifier: string | null;
   disabled: boolean;
+  /** Why the channel switched it off; null unless it did. */
+  disabledReason: string | null;
   verified: boolean;
+}
+
+/** What logs a device in once. */
+export interface Invitation {
+  code: string;
+  url: string;
+  expires: string;
 }
 
 /** A token; its value is told once, in the answer to the POST. */

@@ -1,9 +1,10 @@
 import { Button, Select, Switch, TextInput } from "@mantine/core";
 import { useState } from "react";
-import type { UserDeviceRow } from "../api/identity-rows.ts";
+import type { Invitation, UserDeviceRow } from "../api/identity-rows.ts";
 import type { ExtensionRow } from "../api/rows.ts";
 import { useChange, useRows } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
+import { CopyField } from "../parts/copy-field.tsx";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { Chip } from "../parts/level-chip.tsx";
 import { RemoveButton } from "../parts/remove-button.tsx";
@@ -28,6 +29,7 @@ export function PersonDevices({ userId }: { userId: string }) {
           <DeviceLine key={row.id} userId={userId} row={row} />
         ))}
       </ul>
+      <InvitePerson userId={userId} />
       <NewDevice userId={userId} />
     </div>
   );
@@ -48,6 +50,7 @@ function DeviceLine({ userId, row }: { userId: string; row: UserDeviceRow }) {
         <small className="soft block">
           {[row.name ? name("user-device", row.type) : null, row.deviceIdentifier].filter(Boolean).join(" · ")}
         </small>
+        {row.disabledReason && <small className="block">{row.disabledReason}</small>}
       </span>
       <Chip tone={row.verified ? "good" : ""}>{t(row.verified ? "person.verified" : "person.unverified")}</Chip>
       <Switch
@@ -67,6 +70,39 @@ function DeviceLine({ userId, row }: { userId: string; row: UserDeviceRow }) {
       )}
       <FaultLine error={change.error} />
     </li>
+  );
+}
+
+function InvitePerson({ userId }: { userId: string }) {
+  const { t, moments } = useWords();
+  const { client } = useConsole();
+  const invite = useChange<void, Invitation>("user-tokens", () =>
+    client.post<Invitation>("users/{userId}/invitations", { userId }, {}),
+  );
+  const made = invite.data;
+  if (!made) {
+    return (
+      <section className="card">
+        <p className="soft">{t("person.invite-hint")}</p>
+        <FaultLine error={invite.error} />
+        <div>
+          <Button variant="default" loading={invite.isPending} onClick={() => invite.mutate()}>
+            {t("person.invite")}
+          </Button>
+        </div>
+      </section>
+    );
+  }
+  return (
+    <section className="card" aria-live="polite">
+      <h3>{t("person.invited", { when: moments.full(Date.parse(made.expires)) })}</h3>
+      <p>{t("person.invite-once", { place: `${new URL(made.url).origin}/inbox/` })}</p>
+      <CopyField label={t("person.invite-link")} value={made.url} />
+      <CopyField label={t("person.invite-code")} value={made.code} />
+      <div>
+        <Button onClick={() => invite.reset()}>{t("token.kept")}</Button>
+      </div>
+    </section>
   );
 }
 

@@ -50,6 +50,14 @@ export const peopleDe: Readonly<Record<keyof typeof peopleEn, string>> = {
   "person.device-on-named": "An {name} senden",
   "person.channel": "Kanal",
   "person.address": "Adresse",
+  "person.invite": "Zur eigenen Seite einladen",
+  "person.invite-hint":
+    "Ein Link, der einmal gilt. Wer ihn öffnet, bekommt die Nachrichten dieser Person, auf einem Telefon oder einem Bildschirm, und kann sie beantworten.",
+  "person.invited": "Einladung bis {when}",
+  "person.invite-once":
+    "Sie wird nur dieses eine Mal gezeigt. Schicken Sie der Person den Link, oder geben Sie den Code am Gerät ein, unter {place}.",
+  "person.invite-link": "Link",
+  "person.invite-code": "Code",
   "person.verified": "Nachgewiesen",
   "person.unverified": "Nicht nachgewiesen",
   "person.rights": "Rechte",

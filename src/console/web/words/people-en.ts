@@ -48,6 +48,14 @@ export const peopleEn = {
   "person.device-on-named": "Send to {name}",
   "person.channel": "Channel",
   "person.address": "Address",
+  "person.invite": "Invite to the own page",
+  "person.invite-hint":
+    "A link that is good once. Whoever opens it gets this person's messages, on a telephone or on a screen, and can answer them.",
+  "person.invited": "Invitation until {when}",
+  "person.invite-once":
+    "It is shown this once. Send the link to the person, or type the code at the device, at {place}.",
+  "person.invite-link": "Link",
+  "person.invite-code": "Code",
   "person.verified": "Proven",
   "person.unverified": "Not proven",
   "person.rights": "Rights",

@@ -1,0 +1,140 @@
+import { createHash } from "node:crypto";
+import type { Clock, DeliveryItem, Timer } from "#plugin-api";
+
+/** A message as a desktop shows it. */
+export interface Screening {
+  deliveryId: number;
+  notificationId: string;
+  subject: string;
+  body: string;
+  emergency: boolean;
+  drill: boolean;
+  sentAt: number;
+  options: readonly string[];
+}
+
+/** What a desktop is to show now; `version` changes with it. */
+export interface Screen {
+  version: string;
+  messages: readonly Screening[];
+}
+
+/** The desktops that messages wait for, and those that ask. */
+export interface Screens {
+  /** Puts a message on its desktop; one that asks gets it at once. */
+  show(item: DeliveryItem): void;
+  /** Takes messages off. */
+  clear(deliveryIds: readonly number[]): void;
+  /** Resolves when the desktop is to show something else than `version`, or after the time to wait. */
+  ask(token: string, version: string): Promise<Screen>;
+  /** The item of a delivery that the token's desktop shows; null when it shows no such. */
+  find(token: string, deliveryId: number): DeliveryItem | null;
+  /** True for a desktop that has asked within the last seconds. */
+  isThere(identifier: string): boolean;
+  /** Takes off what is over. */
+  sweep(): void;
+}
+
+interface Desktop {
+  items: Map<number, DeliveryItem>;
+  changes: number;
+  askedAt: number;
+  waiting: Set<() => void>;
+}
+
+/** A desktop that has not asked for so much longer than it waits is gone. own choice */
+const SLACK_MS = 10_000;
+/** How long a message without an end is shown. own choice */
+const SHOWN_MS = 3_600_000;
+/** Desktops that are remembered. own choice: more than ask at once */
+const MOST_DESKTOPS = 10_000;
+
+/**
+ * A desktop's device identifier by the secret that it alone knows: whoever sees the identifier can't ask in its name.
+ */
+export function identifierOf(token: string): string {
+  return createHash("sha256").update(token).digest("hex");
+}
+
+/** Makes screens on which nothing is shown. `run` tells versions of earlier runs apart. */
+export function createScreens({ clock, waitMs, run }: { clock: Clock; waitMs: number; run: string }): Screens {
+  const desktops = new Map<string, Desktop>();
+
+  const desktopOf = (identifier: string): Desktop => {
+    const known = desktops.get(identifier);
+    if (known) return known;
+    if (desktops.size >= MOST_DESKTOPS) forgetOne();
+    const made = { items: new Map(), changes: 0, askedAt: Number.NEGATIVE_INFINITY, waiting: new Set<() => void>() };
+    desktops.set(identifier, made);
+    return made;
+  };
+  const forgetOne = (): void => {
+    for (const [identifier, { items, waiting }] of desktops) {
+      if (items.size > 0 || waiting.size > 0) continue;
+      desktops.delete(identifier);
+      return;
+    }
+  };
+  const changed = (desktop: Desktop): void => {
+    desktop.changes++;
+    for (const tell of [...desktop.waiting]) tell();
+  };
+  const screenOf = ({ items, changes }: Desktop): Screen => ({
+    version: `${run}-${changes}`,
+    messages: [...items.values()].sort((a, b) => a.priority - b.priority || b.sentAt - a.sentAt).map(screening),
+  });
+
+  return {
+    show(item) {
+      const desktop = desktopOf(item.device.deviceIdentifier);
+      desktop.items.set(item.deliveryId, item);
+      changed(desktop);
+    },
+    clear(deliveryIds) {
+      for (const desktop of desktops.values()) {
+        const gone = deliveryIds.filter((id) => desktop.items.delete(id));
+        if (gone.length > 0) changed(desktop);
+      }
+    },
+    ask(token, version) {
+      const desktop = desktopOf(identifierOf(token));
+      desktop.askedAt = clock.monotonicMs();
+      if (screenOf(desktop).version !== version) return Promise.resolve(screenOf(desktop));
+      return new Promise((resolve) => {
+        let timer: Timer | null = null;
+        const answer = (): void => {
+          timer?.cancel();
+          desktop.waiting.delete(answer);
+          desktop.askedAt = clock.monotonicMs();
+          resolve(screenOf(desktop));
+        };
+        timer = clock.after(waitMs, answer);
+        desktop.waiting.add(answer);
+      });
+    },
+    find: (token, deliveryId) => desktops.get(identifierOf(token))?.items.get(deliveryId) ?? null,
+    sweep() {
+      const now = clock.now();
+      for (const desktop of desktops.values()) {
+        const over = [...desktop.items.values()].filter((item) => shownUntil(item) <= now);
+        for (const { deliveryId } of over) desktop.items.delete(deliveryId);
+        if (over.length > 0) changed(desktop);
+      }
+    },
+    isThere(identifier) {
+      const desktop = desktops.get(identifier);
+      return desktop !== undefined && clock.monotonicMs() - desktop.askedAt < waitMs + SLACK_MS;
+    },
+  };
+}
+
+function shownUntil({ expiresAt, sentAt }: DeliveryItem): number {
+  return expiresAt ?? sentAt + SHOWN_MS;
+}
+
+function screening({ deliveryId, notificationId, text, drill, sentAt, recipient, ...item }: DeliveryItem): Screening {
+  return {
+    ...{ deliveryId, notificationId, subject: text.subject, body: text.body, emergency: item.class === "emergency" },
+    ...{ drill, sentAt, options: recipient?.answers?.options ?? [] },
+  };
+}

@@ -1,0 +1,145 @@
+import { browserClock } from "../browser-clock.ts";
+import { createAlertSound } from "../inbox/alert-sound.ts";
+import { createInboxClient, type Person } from "../inbox/api/client.ts";
+import { invitationIn, openDoor } from "../inbox/door.ts";
+import { element } from "../inbox/element.ts";
+import { browserName } from "../inbox/this-device.ts";
+import { inboxWords } from "../inbox/words.ts";
+import { createScreenClient, type Screen, type Screening } from "./screen.ts";
+import "../inbox/inbox.css";
+
+/** Where the browser keeps the desktop's secret. */
+const KEPT = "carillon-desktop";
+/** After a fault it is asked again. own choice */
+const AGAIN_MS = 1_000;
+
+const words = inboxWords(navigator.languages);
+const { t } = words;
+const browserFetch = (address: string, init: RequestInit): Promise<Response> => fetch(address, init);
+const client = createInboxClient(browserFetch);
+const screens = createScreenClient(browserFetch);
+const place = document.getElementById("desktop") as HTMLElement;
+const state = element("p", { role: "status", class: "soft" });
+const stage = element("section", { "aria-live": "assertive" });
+const sound = createAlertSound();
+/** Deliveries that were shown, and those that somebody has closed. */
+const [shown, closed] = [new Set<number>(), new Set<number>()];
+
+async function begin(): Promise<void> {
+  document.documentElement.lang = words.language;
+  document.title = t("deskTitle");
+  const code = invitationIn(location.hash);
+  if (code !== null) history.replaceState(null, "", location.pathname);
+  const token = await registered(await enter(code));
+  const unlock = (): void => {
+    void sound.unlock();
+    void document.documentElement.requestFullscreen?.().catch(() => undefined);
+  };
+  place.replaceChildren(
+    element("h1", {}, t("deskTitle")),
+    state,
+    element("p", {}, element("button", { class: "plain", click: unlock }, t("fullScreen"))),
+    stage,
+  );
+  await follow(token);
+}
+
+async function enter(code: string | null): Promise<Person> {
+  const known = await client.person();
+  if (known) return known;
+  const deviceName = browserName(navigator.userAgent);
+  const isIn =
+    code !== null &&
+    (await client.accept(code, deviceName).then(
+      () => true,
+      () => false,
+    ));
+  if (!isIn) await openDoor(place, code, { client, words, deviceName });
+  return enter(null);
+}
+
+/** The desktop's secret; the desktop becomes a device of the person unless it is one. */
+async function registered({ userId }: Person): Promise<string> {
+  const kept = localStorage.getItem(KEPT);
+  const own = kept ? (JSON.parse(kept) as { token: string; deviceIdentifier: string }) : await screens.token();
+  localStorage.setItem(KEPT, JSON.stringify(own));
+  const devices = await client.devices(userId);
+  if (!devices.some(({ deviceIdentifier }) => deviceIdentifier === own.deviceIdentifier)) {
+    const { userAgent } = navigator;
+    const name = browserName(userAgent);
+    const device = { type: "desktop", name, client: "desktop", os: userAgent.slice(0, 255) } as const;
+    await client.addDevice(userId, { ...device, deviceIdentifier: own.deviceIdentifier });
+  }
+  return own.token;
+}
+
+/** Shows what there is to show, for ever. */
+async function follow(token: string): Promise<never> {
+  let version = "";
+  let lostAt: number | null = null;
+  for (;;) {
+    try {
+      const screen: Screen = await screens.screen(token, version);
+      if (screen.version !== version) draw(screen, token);
+      ({ version } = screen);
+      lostAt = null;
+      state.textContent = t("connected");
+    } catch {
+      lostAt ??= browserClock.now();
+      state.textContent = t("waiting", { when: words.at(lostAt) });
+      await new Promise<void>((resolve) => browserClock.after(AGAIN_MS, resolve));
+    }
+  }
+}
+
+function draw({ messages }: Screen, token: string): void {
+  const open = messages.filter(({ deliveryId }) => !closed.has(deliveryId));
+  stage.replaceChildren(
+    ...open.slice(0, 1).map((message) => sheet(message, token, () => draw({ version: "", messages }, token))),
+  );
+  for (const message of open) {
+    if (shown.has(message.deliveryId)) continue;
+    shown.add(message.deliveryId);
+    sound.play(message.emergency && !message.drill ? "emergency" : "routine");
+  }
+  const [front] = open;
+  // Behind the first one nobody sees anything.
+  if (front) void screens.shown(token, front.deliveryId).catch(() => undefined);
+}
+
+/** The message over the whole screen. */
+function sheet(message: Screening, token: string, redraw: () => void): HTMLElement {
+  const { deliveryId, subject, body, emergency, drill, sentAt, options } = message;
+  const told = element("p", { role: "status" });
+  const press = (option: string) => () => {
+    screens.answer(token, deliveryId, option).then(
+      ({ reply, message: why }) => {
+        told.textContent = why ? t("refused", { why }) : `${t("answered", { option })} ${reply ?? ""}`;
+      },
+      () => {
+        told.textContent = t("unreachable");
+      },
+    );
+  };
+  const close = (): void => {
+    closed.add(deliveryId);
+    redraw();
+  };
+  const isUrgent = emergency && !drill;
+  return element(
+    "article",
+    { class: isUrgent ? "full emergency" : "full", "aria-labelledby": "subject" },
+    drill ? element("p", { class: "drill" }, t("drill")) : null,
+    element("h1", { id: "subject" }, isUrgent ? `${t("emergency")}: ${subject}` : subject),
+    element("p", { class: "text" }, body),
+    element("p", { class: "soft" }, t("from", { when: words.at(sentAt) })),
+    ...options.map((option) => element("button", { click: press(option) }, option)),
+    told,
+    element("p", {}, element("button", { class: "plain", click: close }, t("close"))),
+  );
+}
+
+begin().catch(() => {
+  place.replaceChildren(element("h1", {}, t("deskTitle")), element("p", { role: "alert" }, t("unreachable")));
+  browserClock.after(AGAIN_MS * 10, () => location.reload());
+});

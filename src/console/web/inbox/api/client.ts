@@ -1,0 +1,129 @@
+import { CallerError, UpstreamError } from "../../../../base/errors.ts";
+
+/** A message as its recipient sees it. @source API, `users/{userId}/notifications` */
+export interface OwnMessage {
+  id: string;
+  subject: string | null;
+  body: string | null;
+  createdAt: string;
+  expiresAt: string | null;
+  abortedAt: string | null;
+  priority: "critical" | "normal" | null;
+  drill: boolean;
+  /** Bytes of the picture; 0 without one. */
+  image: number;
+  imageAltText: string | null;
+  confirmationRequest: { options: readonly string[] } | null;
+  confirmationResponse: string | null;
+  dynamicReplyText: string | null;
+  readTimestamp: string | null;
+}
+
+/** A way to reach the person. */
+export interface OwnDevice {
+  id: string;
+  type: string;
+  deviceIdentifier: string | null;
+  disabled: boolean;
+}
+
+/** What a device is registered with. */
+export interface NewDevice {
+  type: "web-push" | "desktop";
+  name: string;
+  deviceIdentifier: string;
+  clientIdentifier?: string;
+  client: string;
+  os: string;
+}
+
+/** Who has logged in. */
+export interface Person {
+  userId: string;
+  name: string;
+}
+
+/** The page's one door to the appliance; each call throws CallerError (the appliance refused) or UpstreamError (no answer). */
+export interface InboxClient {
+  /** Null when nobody has logged in. */
+  person(): Promise<Person | null>;
+  logIn(email: string, password: string): Promise<void>;
+  /** Logs the device in by an invitation. */
+  accept(code: string, name: string): Promise<void>;
+  logOut(): Promise<void>;
+  /** Newest first. */
+  messages(userId: string): Promise<OwnMessage[]>;
+  imageOf(userId: string, messageId: string): string;
+  setRead(userId: string, messageId: string): Promise<void>;
+  answer(userId: string, messageId: string, option: string): Promise<void>;
+  devices(userId: string): Promise<OwnDevice[]>;
+  addDevice(userId: string, device: NewDevice): Promise<OwnDevice>;
+  changeDevice(userId: string, deviceId: string, change: Partial<NewDevice> & { disabled: boolean }): Promise<void>;
+  removeDevice(userId: string, deviceId: string): Promise<void>;
+  tellLocation(userId: string, deviceId: string, location: Location): Promise<void>;
+  /** The public key that browsers subscribe with; null while push messages are switched off. */
+  pushKey(): Promise<string | null>;
+}
+
+/** Where a device is. */
+export interface Location {
+  latitude: number;
+  longitude: number;
+  accuracyInM: number;
+}
+
+/** Messages shown. own choice */
+const MOST_SHOWN = 50;
+
+/** Makes the door. Cookies are sent by the browser. */
+export function createInboxClient(fetch: (address: string, init: RequestInit) => Promise<Response>): InboxClient {
+  const ask = async (method: string, address: string, body?: object): Promise<unknown> => {
+    const type = body === undefined ? {} : { "content-type": "application/json" };
+    const mark: Record<string, string> = method === "GET" ? {} : { "x-carillon-console": "1" };
+    const init = { method, headers: { ...type, ...mark }, ...(body && { body: JSON.stringify(body) }) };
+    const response = await fetch(address, { ...init, credentials: "same-origin" }).catch((error) => {
+      throw new UpstreamError("upstream", "", {}, error);
+    });
+    if (!response.ok) throw await faultOf(response);
+    return response.status === 204 ? null : response.json();
+  };
+  const read = <T>(address: string): Promise<T> => ask("GET", address) as Promise<T>;
+  const own = (userId: string): string => `/api/v1/users/${userId}`;
+  const act = async (userId: string, messageId: string, type: string, details: object): Promise<void> =>
+    void (await ask("POST", `${own(userId)}/notifications/${messageId}/activities`, { type, details }));
+  return {
+    async person() {
+      const { loggedIn } = await read<{ loggedIn: boolean }>("/api/setup");
+      return loggedIn ? read<Person>("/api/v1/session") : null;
+    },
+    logIn: async (email, password) => void (await ask("POST", "/api/login", { email, password })),
+    accept: async (code, name) => void (await ask("POST", "/api/invitation", { code, name })),
+    logOut: async () => void (await ask("DELETE", "/api/v1/session")),
+    messages: async (userId) =>
+      (await read<{ data: OwnMessage[] }>(`${own(userId)}/notifications?sort=-createdAt&limit=${MOST_SHOWN}`)).data,
+    imageOf: (userId, messageId) => `${own(userId)}/notifications/${messageId}/image`,
+    setRead: (userId, messageId) => act(userId, messageId, "set-read-status", { readStatus: "read" }),
+    answer: (userId, messageId, confirmationOption) => act(userId, messageId, "confirmation", { confirmationOption }),
+    devices: async (userId) => (await read<{ data: OwnDevice[] }>(`${own(userId)}/devices?limit=100`)).data,
+    addDevice: (userId, device) => ask("POST", `${own(userId)}/devices`, device) as Promise<OwnDevice>,
+    changeDevice: async (userId, deviceId, change) =>
+      void (await ask("PUT", `${own(userId)}/devices/${deviceId}`, change)),
+    removeDevice: async (userId, deviceId) => void (await ask("DELETE", `${own(userId)}/devices/${deviceId}`)),
+    tellLocation: async (userId, deviceId, location) =>
+      void (await ask("POST", `${own(userId)}/devices/${deviceId}/locations`, location)),
+    async pushKey() {
+      try {
+        return (await read<{ publicKey: string }>("/x/web-push/key")).publicKey;
+      } catch (error) {
+        if (error instanceof CallerError) return null;
+        throw error;
+      }
+    },
+  };
+}
+
+async function faultOf(response: Response): Promise<CallerError | UpstreamError> {
+  const said = (await response.json().catch(() => ({}))) as { type?: string; message?: string };
+  if (response.status >= 500) return new UpstreamError("upstream", said.message ?? "");
+  return new CallerError((said.type ?? "invalid-value") as CallerError["type"], said.message ?? "");
+}

@@ -1,0 +1,202 @@
+import { browserClock } from "../browser-clock.ts";
+import { createAlertSound } from "./alert-sound.ts";
+import { createInboxClient, type OwnDevice, type OwnMessage, type Person } from "./api/client.ts";
+import { invitationIn, openDoor } from "./door.ts";
+import { element } from "./element.ts";
+import { messageCard } from "./message-card.ts";
+import {
+  browserName,
+  type DeviceNeeds,
+  type PushState,
+  pushState,
+  startWorker,
+  switchOff,
+  switchOn,
+} from "./this-device.ts";
+import { inboxWords } from "./words.ts";
+import "./inbox.css";
+
+/** How often an open page asks for what is new. own choice: a push message makes it ask at once */
+const ASK_MS = 10_000;
+/** A position is told at most so often. own choice */
+const TELL_MS = 60_000;
+/** A message older than that makes no sound when the page comes back. own choice */
+const HEARD_MS = 600_000;
+/** Where the browser keeps that it may tell where it is. */
+const SHARES = "carillon-shares-location";
+
+const words = inboxWords(navigator.languages);
+const { t } = words;
+const client = createInboxClient((address, init) => fetch(address, init));
+const place = document.getElementById("inbox") as HTMLElement;
+const list = element("section", { "aria-label": t("title"), "aria-live": "polite" });
+const trouble = element("p", { role: "status", class: "bad" });
+
+/** Shows the page to whoever has logged in, and asks who that is before. */
+async function begin(): Promise<void> {
+  document.documentElement.lang = words.language;
+  document.title = t("title");
+  const code = invitationIn(location.hash);
+  if (code !== null) history.replaceState(null, "", location.pathname);
+  const person = (await client.person()) ?? (await enter(code));
+  await show(person);
+}
+
+async function enter(code: string | null): Promise<Person> {
+  const deviceName = browserName(navigator.userAgent);
+  const isIn =
+    code !== null &&
+    (await client.accept(code, deviceName).then(
+      () => true,
+      () => false,
+    ));
+  if (!isIn) await openDoor(place, code, { client, words, deviceName });
+  const person = await client.person();
+  return person ?? enter(null);
+}
+
+async function show(person: Person): Promise<void> {
+  const sound = createAlertSound();
+  const device = element("section", { class: "card", "aria-label": t("device") });
+  const leave = (): void => void client.logOut().finally(() => location.reload());
+  place.replaceChildren(
+    element("h1", {}, t("title")),
+    trouble,
+    list,
+    device,
+    element(
+      "p",
+      { class: "soft" },
+      `${person.name} `,
+      element("button", { class: "plain", click: leave }, t("logOut")),
+    ),
+  );
+  const refresh = follow(person, sound);
+  navigator.serviceWorker?.addEventListener("message", refresh);
+  document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && refresh());
+  browserClock.every(ASK_MS, () => document.visibilityState === "visible" && refresh());
+  refresh();
+  await showDevice(device, person, sound);
+}
+
+/** Draws messages and makes new ones heard; the function asks for them anew. */
+function follow({ userId }: Person, sound: ReturnType<typeof createAlertSound>): () => void {
+  const known = new Set<string>();
+  let drawn = "";
+  let isAsking = false;
+  const draw = (messages: readonly OwnMessage[]): void => {
+    const cards = messages.map((message) =>
+      messageCard(message, {
+        ...{ words, image: client.imageOf(userId, message.id), now: browserClock.now() },
+        answer: (option) => client.answer(userId, message.id, option).then(ask),
+      }),
+    );
+    list.replaceChildren(...(cards.length > 0 ? cards : [element("p", { class: "soft" }, t("none"))]));
+    document.getElementById(`m-${location.hash.slice(1)}`)?.scrollIntoView();
+  };
+  const ask = async (): Promise<void> => {
+    const messages = await client.messages(userId);
+    const state = JSON.stringify(messages);
+    if (state !== drawn) draw(messages);
+    drawn = state;
+    for (const message of messages) if (!known.has(message.id)) hear(message);
+    if (document.visibilityState !== "visible") return;
+    for (const { id, readTimestamp } of messages) if (readTimestamp === null) await client.setRead(userId, id);
+  };
+  const hear = (message: OwnMessage): void => {
+    known.add(message.id);
+    const isNew = message.readTimestamp === null && browserClock.now() - Date.parse(message.createdAt) < HEARD_MS;
+    if (isNew) sound.play(message.priority === "critical" && !message.drill ? "emergency" : "routine");
+  };
+  return () => {
+    if (isAsking) return;
+    isAsking = true;
+    ask()
+      .then(
+        () => (trouble.textContent = ""),
+        () => (trouble.textContent = t("unreachable")),
+      )
+      .finally(() => (isAsking = false));
+  };
+}
+
+async function showDevice(
+  section: HTMLElement,
+  { userId }: Person,
+  sound: ReturnType<typeof createAlertSound>,
+): Promise<void> {
+  const needs: DeviceNeeds = { client, userId, userAgent: navigator.userAgent };
+  const worker = await startWorker().catch(() => null);
+  const sharing = createSharing(userId);
+  const button = (word: Parameters<typeof t>[0], press: () => Promise<unknown>): HTMLElement =>
+    element("button", { class: "plain", click: () => void press() }, t(word));
+  const draw = (state: PushState): void => {
+    const change = (next: Promise<PushState>): Promise<void> => next.then(draw, () => draw(state));
+    const device = state.kind === "on" ? state.device : null;
+    sharing.of(device);
+    section.replaceChildren(
+      element("h2", {}, t("device")),
+      ...(sound.isUnlocked
+        ? [element("p", { class: "soft" }, t("soundIsOn"))]
+        : [button("soundOn", () => sound.unlock().then(() => draw(state)))]),
+      ...(state.kind === "unable" ? [element("p", { class: "soft" }, t(state.word))] : []),
+      ...(state.kind === "off" && worker ? [button("pushOn", () => change(switchOn(worker, needs)))] : []),
+      ...(device && worker
+        ? [
+            element("p", { class: "soft" }, t("pushIsOn")),
+            button("pushOff", () => change(switchOff(worker, device, needs))),
+            button(sharing.isOn() ? "shareOff" : "shareOn", async () => {
+              sharing.turn(device);
+              draw(state);
+            }),
+            sharing.isOn() ? element("p", { class: "soft" }, t("shareIs")) : "",
+          ]
+        : []),
+    );
+  };
+  draw(await pushState(worker, needs).catch((): PushState => ({ kind: "unable", word: "unreachable" })));
+}
+
+/** Tells the appliance where the device is, as long as its owner allows it and the page is open. */
+function createSharing(userId: string) {
+  let watch: number | null = null;
+  let toldAt = 0;
+  const stop = (): void => {
+    if (watch !== null) navigator.geolocation.clearWatch(watch);
+    watch = null;
+  };
+  const isOn = (): boolean => localStorage.getItem(SHARES) === "yes";
+  const of = (device: OwnDevice | null): void => {
+    if (device === null || !isOn()) {
+      stop();
+      return;
+    }
+    if (watch !== null) return;
+    watch = navigator.geolocation.watchPosition(
+      ({ coords: { latitude, longitude, accuracy } }) => {
+        if (browserClock.now() - toldAt < TELL_MS) return;
+        toldAt = browserClock.now();
+        void client
+          .tellLocation(userId, device.id, { latitude, longitude, accuracyInM: Math.ceil(accuracy) })
+          .catch(() => (toldAt = 0));
+      },
+      () => {
+        stop();
+        trouble.textContent = t("shareDenied");
+      },
+    );
+  };
+  return {
+    isOn,
+    of,
+    turn(device: OwnDevice): void {
+      localStorage.setItem(SHARES, isOn() ? "no" : "yes");
+      of(device);
+    },
+  };
+}
+
+begin().catch(() => {
+  place.replaceChildren(element("h1", {}, t("title")), element("p", { role: "alert" }, t("unreachable")));
+  browserClock.after(ASK_MS, () => location.reload());
+});

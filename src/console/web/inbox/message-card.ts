@@ -1,0 +1,78 @@
+import { CallerError } from "../../../base/errors.ts";
+import type { OwnMessage } from "./api/client.ts";
+import { element } from "./element.ts";
+import type { InboxWords } from "./words.ts";
+
+/** What a card needs. */
+export interface CardNeeds {
+  words: InboxWords;
+  /** Address of the message's picture. */
+  image: string;
+  now: number;
+  /** Takes an answer. */
+  answer(option: string): Promise<void>;
+}
+
+/** Draws one message with its answers; nothing of it is read as markup. */
+export function messageCard(message: OwnMessage, { words, image, now, answer }: CardNeeds): HTMLElement {
+  const { t } = words;
+  const isOver = message.abortedAt !== null || (message.expiresAt !== null && Date.parse(message.expiresAt) <= now);
+  const isUrgent = message.priority === "critical" && !message.drill;
+  const kinds = ["card", isUrgent ? "emergency" : "", message.readTimestamp === null ? "unread" : ""];
+  return element(
+    "article",
+    { class: kinds.join(" ").trim(), id: `m-${message.id}`, "aria-labelledby": `s-${message.id}` },
+    message.drill ? element("p", { class: "drill" }, t("drill")) : null,
+    element(
+      "h2",
+      { id: `s-${message.id}` },
+      isUrgent ? `${t("emergency")}: ${message.subject ?? ""}` : (message.subject ?? ""),
+    ),
+    element("p", { class: "soft" }, t("from", { when: words.at(message.createdAt) })),
+    message.body ? element("p", { class: "text" }, message.body) : null,
+    message.image > 0 ? element("img", { src: image, alt: message.imageAltText ?? "", loading: "lazy" }) : null,
+    isOver ? element("p", { class: "soft" }, t("over")) : null,
+    message.confirmationRequest ? answers(message, isOver, words, answer) : null,
+  );
+}
+
+function answers(
+  { confirmationRequest, confirmationResponse: given, dynamicReplyText }: OwnMessage,
+  isOver: boolean,
+  { t }: InboxWords,
+  answer: CardNeeds["answer"],
+): HTMLElement {
+  const fault = element("p", { role: "alert", class: "bad" });
+  const press = (option: string) => (event: Event) => {
+    const button = event.currentTarget as HTMLButtonElement;
+    button.disabled = true;
+    fault.textContent = "";
+    answer(option).catch((error) => {
+      button.disabled = false;
+      const isLate = error instanceof CallerError && error.type === "conflict";
+      const isRefused = error instanceof CallerError;
+      fault.textContent = isLate ? t("tooLate") : isRefused ? t("refused", { why: error.message }) : t("unreachable");
+    });
+  };
+  const buttons = (confirmationRequest?.options ?? []).map((option) =>
+    element(
+      "button",
+      {
+        type: "button",
+        class: option === given ? "plain" : "",
+        "aria-pressed": `${option === given}`,
+        click: press(option),
+      },
+      option,
+    ),
+  );
+  return element(
+    "div",
+    {},
+    given === null ? null : element("p", { role: "status" }, t("answered", { option: given })),
+    dynamicReplyText === null ? null : element("p", {}, element("strong", {}, dynamicReplyText)),
+    isOver ? null : element("p", { class: "soft" }, t(given === null ? "ask" : "changeable")),
+    ...(isOver ? [] : buttons),
+    fault,
+  );
+}

@@ -1,0 +1,90 @@
+import { CallerError } from "../../../base/errors.ts";
+import type { InboxClient, NewDevice, OwnDevice } from "./api/client.ts";
+import type { Word } from "./words.ts";
+
+/** Where the service worker lies; it may show messages of the pages below it. */
+const WORKER = "/inbox/worker.js";
+const SCOPE = "/inbox/";
+
+/** What this browser can do and does. */
+export type PushState =
+  | { kind: "off" }
+  | { kind: "on"; device: OwnDevice }
+  /** In words why not. */
+  | { kind: "unable"; word: Word };
+
+/** What registering needs. */
+export interface DeviceNeeds {
+  client: InboxClient;
+  userId: string;
+  /** What the browser says of itself. */
+  userAgent: string;
+}
+
+/** Starts the service worker, which also makes the page one that can be installed; null where there is none. */
+export async function startWorker(): Promise<ServiceWorkerRegistration | null> {
+  if (!("serviceWorker" in navigator)) return null;
+  await navigator.serviceWorker.register(WORKER, { scope: SCOPE });
+  return navigator.serviceWorker.ready;
+}
+
+/** What this browser does now; a subscription that the appliance no longer knows, or has switched off, is registered anew. */
+export async function pushState(worker: ServiceWorkerRegistration | null, needs: DeviceNeeds): Promise<PushState> {
+  if (!worker || !("pushManager" in worker)) return { kind: "unable", word: "pushUnable" };
+  const subscription = await worker.pushManager.getSubscription();
+  if (subscription) return register(subscription, needs);
+  if (Notification.permission === "denied") return { kind: "unable", word: "pushDenied" };
+  return (await needs.client.pushKey()) === null ? { kind: "unable", word: "pushClosed" } : { kind: "off" };
+}
+
+/** Subscribes this browser and registers it as a device of the person. */
+export async function switchOn(worker: ServiceWorkerRegistration, needs: DeviceNeeds): Promise<PushState> {
+  const key = await needs.client.pushKey();
+  if (key === null) return { kind: "unable", word: "pushClosed" };
+  if ((await Notification.requestPermission()) !== "granted") return { kind: "unable", word: "pushDenied" };
+  try {
+    const subscription = await worker.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key });
+    return await register(subscription, needs);
+  } catch (error) {
+    if (!(error instanceof CallerError)) return { kind: "unable", word: "pushUnable" };
+    return { kind: "unable", word: error.type === "limit-exceeded" ? "pushMany" : "unreachable" };
+  }
+}
+
+/** Ends the subscription and removes the device. */
+export async function switchOff(
+  worker: ServiceWorkerRegistration,
+  device: OwnDevice,
+  { client, userId }: DeviceNeeds,
+): Promise<PushState> {
+  await (await worker.pushManager.getSubscription())?.unsubscribe();
+  await client.removeDevice(userId, device.id);
+  return { kind: "off" };
+}
+
+async function register(
+  subscription: PushSubscription,
+  { client, userId, userAgent }: DeviceNeeds,
+): Promise<PushState> {
+  const { endpoint, keys } = subscription.toJSON();
+  if (!endpoint || !keys?.p256dh || !keys.auth) return { kind: "unable", word: "pushUnable" };
+  const known = (await client.devices(userId)).find((each) => each.deviceIdentifier === endpoint);
+  const clientIdentifier = `${keys.p256dh}.${keys.auth}`;
+  if (known) {
+    if (known.disabled) await client.changeDevice(userId, known.id, { disabled: false, clientIdentifier });
+    return { kind: "on", device: known };
+  }
+  const device: NewDevice = {
+    ...{ type: "web-push", name: browserName(userAgent), deviceIdentifier: endpoint, clientIdentifier },
+    ...{ client: "inbox", os: userAgent.slice(0, 255) },
+  };
+  return { kind: "on", device: await client.addDevice(userId, device) };
+}
+
+/** What people call their browser, as far as it says so: `Chrome, Android`. */
+export function browserName(userAgent: string): string {
+  const maker = /(Edg|OPR|Firefox|Chrome|Safari)\//.exec(userAgent)?.[1] ?? "Browser";
+  const system = /(Android|iPhone|iPad|Windows|Mac OS X|Linux)/.exec(userAgent)?.[1];
+  const name = { Edg: "Edge", OPR: "Opera" }[maker] ?? maker;
+  return system ? `${name}, ${system}` : name;
+}

@@ -1,0 +1,154 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect } from "vitest";
+import { makeBrowser, openPushService, type TestPushService } from "../plugins/push-service.ts";
+import { newConsolePage, startBrowser } from "../support/browser.ts";
+import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { peer } from "../support/peers.ts";
+
+type Row = Record<string, unknown> & { id: string };
+
+const { describe, it } = peer("chromium");
+const PATIENCE = { timeout: 30_000 };
+
+describe("the page of recipients", () => {
+  const ann = makeBrowser("/push/ann");
+  let gone = false;
+  let service: TestPushService;
+  let daemon: TestDaemon;
+  let browser: Browser;
+  let userId: string;
+  let question: string;
+
+  const make = async (path: string, body: object): Promise<string> => {
+    const { status, body: row } = await daemon.call<Row>("POST", path, body);
+    expect([200, 201], JSON.stringify(row)).toContain(status);
+    return row.id;
+  };
+  const invite = async () =>
+    (await daemon.call<{ code: string; url: string }>("POST", `/users/${userId}/invitations`)).body;
+  const read = async (path: string) => (await daemon.call<Row>("GET", path)).body;
+  const shown = (path: string, members: object) => expect.poll(() => read(path), PATIENCE).toMatchObject(members);
+
+  beforeAll(async () => {
+    service = await openPushService([ann], () => ({ status: gone ? 410 : 201 }));
+    daemon = await startTestDaemon();
+    const extensions = await daemon.call<{ data: Row[] }>("GET", "/extensions?type=device");
+    for (const [plugin, config] of Object.entries({ "web-push": { contact: "mailto:it@example.org" }, desktop: {} })) {
+      const id = extensions.body.data.find(({ name }) => name === plugin)?.id;
+      expect((await daemon.call("PUT", `/extensions/${id}`, { config, disabled: false })).status).toBe(200);
+    }
+    userId = await make("/users", { name: "Ann Lee" });
+    question = await make("/confirmation-requests", { name: "Roll call", options: ["I am safe", "I need help"] });
+    const reply = { optionLabel: "I need help", every: "Help is on its way." };
+    await make(`/confirmation-requests/${question}/dynamic-replies`, reply);
+    browser = await startBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await daemon?.stop();
+    await service?.close();
+  });
+
+  it("registers a browser that was invited, tells what it has shown and answered, and ends a subscription that is gone", async () => {
+    const { code } = await invite();
+    const origin = daemon.url;
+    const json = { "content-type": "application/json" };
+    const accept = { method: "POST", headers: { ...json, origin }, body: JSON.stringify({ code, name: "Phone" }) };
+    const accepted = await fetch(`${origin}/api/invitation`, accept);
+    expect(accepted.status).toBe(204);
+    const setCookie = accepted.headers.get("set-cookie") ?? "";
+    expect(setCookie).toMatch(/; Max-Age=34560000$/);
+    const asAnn = { ...json, origin, cookie: setCookie.split(";")[0] as string, "x-carillon-console": "1" };
+    const own = (path: string, init: RequestInit = {}) =>
+      fetch(`${origin}/api/v1/users/${userId}${path}`, { ...init, headers: asAnn });
+    const device = { type: "web-push", name: "Phone", deviceIdentifier: service.url(ann.path) };
+    const body = JSON.stringify({ ...device, clientIdentifier: ann.clientIdentifier });
+    const registered = (await (await own("/devices", { method: "POST", body })).json()) as Row;
+    expect(registered).toMatchObject({ disabled: false, disabledReason: null });
+    expect((await own("")).status).toBe(200);
+    expect((await own("/tokens")).status).toBe(403);
+    expect((await fetch(`${origin}/api/v1/users`, { headers: asAnn })).status).toBe(200);
+
+    const message = { subject: "Roll call", userIds: [userId], confirmationRequestId: question };
+    const first = await make("/notifications", message);
+    const ledger = (id: string) => `/notifications/${id}/devices`;
+    await shown(ledger(first), { data: [{ level: "accepted" }] });
+    const { receipt } = service.pushed[0]?.payload ?? {};
+    const tell = (said: object) =>
+      fetch(`${origin}/x/web-push/receipt`, { method: "POST", body: JSON.stringify({ receipt, ...said }) });
+    expect((await tell({})).status).toBe(204);
+    await shown(ledger(first), { data: [{ level: "playing" }] });
+    expect(await (await tell({ option: "I need help" })).json()).toEqual({ reply: "Help is on its way." });
+    await shown(ledger(first), { data: [{ level: "confirmed" }] });
+    expect(await read(`/notifications/${first}`)).toMatchObject({ confirmationResults: { "I need help": 1 } });
+
+    gone = true;
+    const second = await make("/notifications", message);
+    await shown(ledger(second), {
+      data: [{ level: "failed", reason: expect.stringContaining("ended its subscription") }],
+    });
+    const path = `/users/${userId}/devices/${registered.id}`;
+    await shown(path, { disabled: true, disabledReason: expect.stringContaining("410") });
+    await own(`/devices/${registered.id}`, { method: "PUT", body: JSON.stringify({ disabled: false }) });
+    expect(await read(path)).toMatchObject({ disabled: false, disabledReason: null });
+    await daemon.call("DELETE", path);
+  });
+
+  it("opens by an invitation, can be installed, shows messages and takes an answer", async () => {
+    const { url } = await invite();
+    const { page, faults, axe, atRest } = await newConsolePage(browser, daemon.url, {
+      viewport: { width: 380, height: 760 },
+    });
+    await page.goto(url);
+    await page.getByRole("heading", { name: "My messages" }).waitFor();
+    expect(page.url()).toBe(`${daemon.url}/inbox/`);
+    await page.evaluate("navigator.serviceWorker.ready.then(({ active }) => active.scriptURL)");
+    const manifest = await page.request.get(
+      await page
+        .locator("link[rel=manifest]")
+        .getAttribute("href")
+        .then((href) => `${daemon.url}${href}`),
+    );
+    expect(manifest.headers()["content-type"]).toBe("application/manifest+json");
+    for (const { src } of ((await manifest.json()) as { icons: { src: string }[] }).icons) {
+      expect((await page.request.get(`${daemon.url}${src}`)).headers()["content-type"]).toBe("image/png");
+    }
+    const subject = "Fire <b>drill</b>";
+    const message = { subject, drill: true, userIds: [userId], confirmationRequestId: question };
+    const id = await make("/notifications", message);
+    await expect
+      .poll(async () => {
+        await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+        return page.getByRole("article", { name: subject }).count();
+      }, PATIENCE)
+      .toBe(1);
+    const article = page.getByRole("article", { name: subject });
+    expect(await article.locator(".drill").textContent()).toBe("Drill");
+    await atRest();
+    expect(await axe()).toEqual([]);
+    await article.getByRole("button", { name: "I need help" }).click();
+    await article.getByText("Help is on its way.").waitFor();
+    await shown(`/notifications/${id}`, { confirmationResults: { "I need help": 1 }, readCount: 1 });
+    expect(faults).toEqual([]);
+  });
+
+  it("fills a desktop that was invited with a message, proves it, and clears it when it is called off", async () => {
+    const { code } = await invite();
+    const { page, faults, axe } = await newConsolePage(browser, daemon.url);
+    await page.goto(`${daemon.url}/desktop/`);
+    await page.getByLabel("Invitation code").fill(code.toLowerCase());
+    await page.getByRole("button", { name: "Go on" }).click();
+    await page.getByText("Connected").waitFor();
+    const message = { subject: "Lockdown", priority: "critical", userIds: [userId], confirmationRequestId: question };
+    const id = await make("/notifications", message);
+    const sheet = page.locator(".full.emergency");
+    await sheet.getByRole("heading", { name: "Emergency: Lockdown" }).waitFor();
+    expect(await axe()).toEqual([]);
+    await sheet.getByRole("button", { name: "I am safe" }).click();
+    await sheet.getByText("You answered: I am safe").waitFor();
+    await shown(`/notifications/${id}/devices`, { data: [{ type: "desktop", level: "confirmed" }] });
+    await daemon.call("POST", `/notifications/${id}/activities`, { type: "abort" });
+    await sheet.waitFor({ state: "detached" });
+    expect(faults).toEqual([]);
+  });
+});

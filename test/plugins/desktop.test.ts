@@ -1,0 +1,112 @@
+import { afterEach, describe, expect, it } from "vitest";
+import plugin from "../../plugins/desktop/index.ts";
+import type { DeliveryItem } from "../../src/plugin-api/index.ts";
+import { createFakeClock, type FakeClock } from "../support/fake-clock.ts";
+import { itemOf } from "./appliance.ts";
+import { type AnswerCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
+
+const RECIPIENT = "0198f3a0-0000-7000-8000-00000000aaaa";
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+interface Desk {
+  desk: InlinePlugin;
+  clock: FakeClock;
+  token: string;
+  item(deliveryId: number, of?: Partial<DeliveryItem>): DeliveryItem;
+  /** The levels of a delivery, once what was said is told. */
+  levels(deliveryId: number): Promise<string[]>;
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is what is tested
+  ask(version: string, path?: string, more?: object): Promise<{ status: number; body: any }>;
+}
+
+async function open(answer: AnswerCall = () => null): Promise<Desk> {
+  const clock = createFakeClock();
+  const desk = await runInline(plugin, { config: { waitSeconds: 8 }, clock, answer });
+  closing.push(() => desk.close());
+  const made = JSON.parse(String((await desk.request({ url: "/token" })).body));
+  const device = {
+    id: "0198f3a0-0000-7000-8000-00000000f00b",
+    deviceIdentifier: made.deviceIdentifier,
+    attributes: {},
+  };
+  const recipient = { id: RECIPIENT, name: "Hall", answers: { options: ["Seen"], url: "https://x.example.org" } };
+  return {
+    ...{ desk, clock, token: made.token },
+    item: (deliveryId, of = {}) => itemOf(deliveryId, { device, recipient, sentAt: clock.now(), ...of }),
+    async levels(deliveryId) {
+      // What was said before is told before the answer.
+      await desk.request({ method: "GET", url: "/token" });
+      await clock.advance(60);
+      await desk.request({ method: "GET", url: "/token" });
+      return desk.levels(deliveryId);
+    },
+    async ask(version, path = "/screen", more = {}) {
+      const said = JSON.stringify({ token: made.token, version, ...more });
+      const { status, body } = await desk.request({ url: path, body: Buffer.from(said) });
+      return { status, body: body ? JSON.parse(String(body)) : null };
+    },
+  };
+}
+
+describe("desktop", () => {
+  it("gets a message while it waits, proves that it shows it and what was pressed, and clears it when it is called off", async () => {
+    const { desk, ask, item, levels } = await open((call) => (call.method === "confirm" ? "Thank you." : null));
+    const { version } = (await ask("")).body;
+    const waiting = ask(version);
+    desk.deliver(item(1), item(2, { priority: 0, class: "emergency", text: { subject: "Fire", body: "", short: "" } }));
+    expect((await waiting).body.messages.length).toBeGreaterThan(0);
+    const { body: both } = await ask("");
+    expect(both.messages.map(({ subject }: { subject: string }) => subject)).toEqual(["Fire", "Test"]);
+    expect(both.messages[0]).toMatchObject({ deliveryId: 2, emergency: true, options: ["Seen"] });
+    expect(await levels(2)).toContain("sent");
+    expect((await ask("", "/receipt", { deliveryId: 2 })).status).toBe(204);
+    expect((await ask("", "/receipt", { deliveryId: 2, option: "Seen" })).body).toEqual({ reply: "Thank you." });
+    expect(new Set(await levels(2))).toEqual(new Set(["sent", "playing", "confirmed"]));
+    expect(await levels(1)).not.toContain("playing");
+    expect(desk.calls.at(-1)?.args).toEqual([RECIPIENT, "Seen"]);
+    const later = ask(both.version);
+    desk.stop("aborted", 1, 2);
+    expect((await later).body.messages).toEqual([]);
+  });
+
+  it("answers after its time with nothing new, shows nothing for ever, and tells who is there", async () => {
+    const { ask, item, desk, clock } = await open();
+    desk.deliver(item(1), item(2, { expiresAt: clock.now() + 20_000 }));
+    const { version, messages } = (await ask("")).body;
+    expect(messages.length).toBe(2);
+    let answered = false;
+    const waiting = ask(version).then((screen) => {
+      answered = true;
+      return screen.body;
+    });
+    await clock.advance(7_900);
+    expect(answered).toBe(false);
+    await clock.advance(200);
+    expect((await waiting).version).toBe(version);
+    await clock.advance(15_000);
+    expect((await ask("")).body.messages.map(({ deliveryId }: { deliveryId: number }) => deliveryId)).toEqual([1]);
+    await clock.advance(3_600_000);
+    expect((await ask("")).body.messages).toEqual([]);
+  });
+
+  it("shows nothing to others, and refuses what has not registered itself", async () => {
+    const { desk, item, levels } = await open();
+    desk.deliver(item(1), itemOf(2));
+    expect(await levels(2)).toEqual(["failed"]);
+    expect(desk.outcomes[0]?.details).toMatchObject({ retryable: false });
+    const say = (url: string, said: object) => desk.request({ url, body: Buffer.from(JSON.stringify(said)) });
+    const stranger = "A".repeat(43);
+    expect(JSON.parse(String((await say("/screen", { token: stranger })).body)).messages).toEqual([]);
+    expect((await say("/receipt", { token: stranger, deliveryId: 1 })).status).toBe(404);
+    for (const token of [undefined, "", item(1).device.deviceIdentifier]) {
+      expect((await say("/screen", { token })).status).toBe(401);
+      expect((await say("/receipt", { token, deliveryId: 1 })).status).toBe(401);
+    }
+    expect((await desk.request({ method: "GET", url: "/token" })).status).toBe(405);
+    expect(await levels(1)).toEqual([]);
+  });
+});
