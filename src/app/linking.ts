@@ -9,6 +9,7 @@ import type { Providers } from "../broadcast/providers.ts";
 import type { HealthSource } from "../health/health.ts";
 import { HUB_COLLECTIONS, SITE_COLLECTIONS } from "../replication/collections.ts";
 import { IDENTITY_COLLECTIONS } from "../replication/identity/enrolment.ts";
+import { GROUND_TABLES } from "../replication/link/grounding.ts";
 import { createHubLink, type HubLink, type HubLinkNeeds } from "../replication/link/hub-link.ts";
 import { PRESENCES } from "../replication/link/presence.ts";
 import {
@@ -35,7 +36,7 @@ export const LINK_TABLES: readonly RoomTable[] = tablesOf([
   ...HUB_COLLECTIONS,
   ...IDENTITY_COLLECTIONS,
   PRESENCES as unknown as Collection<never>,
-]).concat(TOLD_AT_END_TABLE);
+]).concat(TOLD_AT_END_TABLE, ...GROUND_TABLES);
 
 const RANDOM_STEPS = 2 ** 32;
 

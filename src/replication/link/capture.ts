@@ -26,6 +26,8 @@ export interface CaptureNeeds {
 export interface SiteCaptureNeeds extends CaptureNeeds {
   /** This appliance. */
   endpoint: string;
+  /** Its configuration is still being brought into the organisation: who does that sees what is changed meanwhile. */
+  isGrounding?(): boolean;
 }
 
 /** What was written, as it travels. */
@@ -47,7 +49,7 @@ const TOLD_AT_END: ReadonlySet<string> = new Set(["deliveries", "notification-re
  * row that the cloud never had goes up whole, whatever was changed of it.
  * Throws what refuses a row that only the cloud may change.
  */
-export function createSiteRecorder({ work, clock, types, endpoint }: SiteCaptureNeeds): Recorder {
+export function createSiteRecorder({ work, clock, types, endpoint, isGrounding }: SiteCaptureNeeds): Recorder {
   return (written, tx, by) => {
     const change = changeOf(written);
     if (!change || TOLD_AT_END.has(change.type)) return;
@@ -61,6 +63,7 @@ export function createSiteRecorder({ work, clock, types, endpoint }: SiteCapture
     // What was true once stays so in the cloud's history.
     if (written.resource.replicate === "D" && !change.after) return;
     const isConfiguration = cls === "A" || cls === "B";
+    if (isConfiguration && isGrounding?.()) return;
     work.within(tx, record(change, isConfiguration, by.actor.userId ?? by.actor.name));
     tellAfterCommit(tx);
   };

@@ -27,7 +27,8 @@ import { createSiteRecorder } from "./capture.ts";
 import { createPlayer } from "./command-player.ts";
 import { createDialer, type Dialer, type LinkState } from "./dialer.ts";
 import { askToEnrol, type Enrolled } from "./enrol-exchange.ts";
-import { adoptRows, alignGround, type EnrolMode, stepAside } from "./ground.ts";
+import type { EnrolMode } from "./ground.ts";
+import { createGrounding } from "./grounding.ts";
 import { linkUrl } from "./hub-address.ts";
 import { createMarkWaits } from "./mark-waits.ts";
 import { productTypes } from "./product-types.ts";
@@ -184,13 +185,15 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
   let unsubscribe = (): void => undefined;
   const revoked = createRevokedKeys(dataDir);
   const marks = createMarkWaits(clock);
+  const grounding = createGrounding({ store, catalogue, clock, types, work });
   let handOn: SiteLink["handOn"] = async () => null;
   let credentialFault: string | null | undefined;
 
   /** Before anything is taken up that an earlier run left: what becomes of that goes up, too. */
   function record(): void {
     if (!readIdentity(dataDir) || !work.peek(() => get(LINK, "link"))) return;
-    recording.recorder = createSiteRecorder({ work, clock, types, endpoint: needs.endpointId() });
+    const { isOpen: isGrounding } = grounding;
+    recording.recorder = createSiteRecorder({ work, clock, types, endpoint: needs.endpointId(), isGrounding });
   }
 
   async function start(): Promise<void> {
@@ -200,6 +203,16 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
       log.error("the appliance's enrolment was cut off; enrol it again");
       return;
     }
+    record();
+    if (!grounding.isOpen()) return begin();
+    log.info({}, "the appliance's rows are brought into the organisation");
+    grounding.run().then(
+      (isDone) => (isDone ? begin() : undefined),
+      (error: unknown) => log.error({ err: error }, "the appliance's rows were not brought into the organisation"),
+    );
+  }
+
+  async function begin(): Promise<void> {
     const onFault = (error: unknown): void => log.error({ err: error }, "the link failed");
     const tellState = async (): Promise<void> => {
       await work.transact(beginTelling);
@@ -229,7 +242,6 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
     site = own;
     await own.start();
     const told = createToldAtEnd({ store, clock, work, types, onFault, wake: own.wake });
-    record();
     const stopTelling = told.follow(events);
     const stopWaking = events.on("replication.recorded", own.wake);
     const talk = createSiteTalk({
@@ -290,15 +302,12 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
 
   /** A link that goes on with another key keeps what it has; any other begins with nothing of the one before. */
   async function take(enrolled: Enrolled, mode: EnrolMode, goesOn: boolean): Promise<void> {
-    await store.write((tx) => {
+    const prepare = (tx: Transaction): void => {
       if (!goesOn) forgetLink(tx);
       work.within(tx, prepareLink(needs.endpointId(), types.fingerprint));
-      if (goesOn) return;
-      const common = alignGround(tx, enrolled.ground);
-      const all = { catalogue, types, work, now: clock.now() };
-      if (mode === "adopt") adoptRows(tx, common, all);
-      else stepAside(tx, common, all);
-    });
+    };
+    if (goesOn) await store.write(prepare);
+    else await grounding.keep(enrolled.ground, mode, prepare);
     record();
   }
 
@@ -309,6 +318,7 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
 
   function halt(): void {
     recording.recorder = null;
+    grounding.stop();
     unsubscribe();
     dialer?.stop();
     site?.stop();
@@ -339,7 +349,7 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
       return {
         hub: identity && (needs.way.address ?? identity.hub),
         mode: identity && dialer?.state().state === "connected" ? "cloud" : "solo",
-        link: dialer?.state() ?? null,
+        link: dialer?.state() ?? (identity && grounding.isOpen() ? PREPARING(clock.now()) : null),
         applied: state?.applied ?? null,
         queued: queue?.unsent ?? 0,
         parked: queue?.refused ?? 0,
@@ -349,6 +359,7 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
     source() {
       if (!identity) return [];
       const state = dialer?.state();
+      if (!state && grounding.isOpen()) return [];
       if (!state)
         return [{ level: "red", code: "link", reason: "The enrolment was cut off. Enrol the appliance again." }];
       const faults: HealthReason[] = identityFaults(identity.facts, clock.now());
@@ -381,12 +392,23 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
       [site, dialer, identity] = [null, null, null];
       handOn = async () => null;
       forgetIdentity(dataDir);
-      await store.write(forgetLink);
+      await store.write((tx) => {
+        forgetLink(tx);
+        grounding.forget(tx);
+      });
     },
     cut: () => dialer?.cut(),
     stop: halt,
   };
 }
+
+/** The cloud is not called before the appliance knows what to say. */
+const PREPARING = (since: number): LinkState => ({
+  state: "waiting",
+  since,
+  connectedAt: null,
+  reason: "The appliance's rows are being brought into the organisation.",
+});
 
 function addressOf({ hub, token, key, certificate, authority }: OwnIdentity, way: CloudWay) {
   const authorities = [authority, way.authority].filter((each) => each !== null);

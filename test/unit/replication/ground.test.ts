@@ -2,8 +2,10 @@ import { afterEach, expect, it } from "vitest";
 import { LINK_TABLES } from "../../../src/app/linking.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "../../../src/app/load-declarations.ts";
 import { createEvents } from "../../../src/base/events.ts";
+import { newId } from "../../../src/base/ids.ts";
 import { silentLog } from "../../../src/base/log.ts";
-import { adoptRows, stepAside } from "../../../src/replication/link/ground.ts";
+import type { EnrolMode, Ground } from "../../../src/replication/link/ground.ts";
+import { createGrounding, type Grounding } from "../../../src/replication/link/grounding.ts";
 import { productTypes } from "../../../src/replication/link/product-types.ts";
 import { linkState, prepareLink } from "../../../src/replication/site/link-state.ts";
 import { EDITS } from "../../../src/replication/site/tables.ts";
@@ -11,6 +13,9 @@ import { createSqliteWork } from "../../../src/replication/sqlite-work.ts";
 import { scan } from "../../../src/replication/work.ts";
 import endpoints from "../../../src/resources/devices/endpoints.ts";
 import extensions from "../../../src/resources/devices/extensions.ts";
+import distributionLists from "../../../src/resources/lists/distribution-lists.ts";
+import subscriptions from "../../../src/resources/people/subscriptions.ts";
+import users from "../../../src/resources/people/users.ts";
 import sites from "../../../src/resources/places/sites.ts";
 import { createCatalogue } from "../../../src/schema/catalogue.ts";
 import { openStore } from "../../../src/store/open-store.ts";
@@ -38,26 +43,94 @@ async function appliance() {
   await store.create(sites, { name: "Annex" }, everybody);
   const types = productTypes(catalogue);
   const work = createSqliteWork(store, catalogue, everybody);
-  const begin = (how: typeof stepAside): Promise<void> =>
-    store.write((tx) => {
-      work.within(tx, prepareLink(id, types.fingerprint));
-      how(tx, new Set([extensionId]), { catalogue, types, work, now: clock.now() });
-    });
+  let asked = 0;
+  // Each look at the clock takes a millisecond.
+  const slow = { ...clock, monotonicMs: () => ++asked };
+  const make = (): Grounding => createGrounding({ store, catalogue, clock: slow, types, work });
   return {
-    begin,
-    sent: () => work.peek(() => scan(EDITS, { limit: 100 })).map(({ type }) => type),
+    store,
+    make,
+    keep: (grounding: Grounding, mode: EnrolMode, more: Partial<Ground> = {}) =>
+      grounding.keep(
+        { ...GROUND, shared: [extensionId], ...more },
+        mode,
+        (tx) => void work.within(tx, prepareLink(id, types.fingerprint)),
+      ),
+    edits: () => work.peek(() => scan(EDITS, { limit: 5_000 })).sort((one, other) => one.oseq - other.oseq),
     telling: () => work.peek(linkState).telling,
   };
 }
 
+const GROUND: Ground = { only: {}, shared: [], people: [], administrators: [] };
+
 it("an appliance that joins keeps its rows to itself, but for who it is, and tells its state", async () => {
-  const { begin, sent, telling } = await appliance();
-  await begin(stepAside);
-  expect([sent(), telling()]).toEqual([["endpoints"], { type: "", after: null }]);
+  const { store, make, keep, edits, telling } = await appliance();
+  const grounding = make();
+  await keep(grounding, "join");
+  expect([await grounding.run(), grounding.isOpen()]).toEqual([true, false]);
+  expect([edits().map(({ type }) => type), telling()]).toEqual([["endpoints"], { type: "", after: null }]);
+  expect(store.find(sites, {}).map(({ name }) => name)).toEqual(["Annex (site)"]);
 });
 
 it("one that brings its rows sends them all, and tells its state", async () => {
-  const { begin, sent, telling } = await appliance();
-  await begin(adoptRows);
-  expect([sent().sort(), telling()]).toEqual([["endpoints", "sites"], { type: "", after: null }]);
+  const { make, keep, edits, telling } = await appliance();
+  const grounding = make();
+  await keep(grounding, "adopt");
+  await grounding.run();
+  expect([
+    edits()
+      .map(({ type }) => type)
+      .sort(),
+    telling(),
+  ]).toEqual([["endpoints", "sites"], { type: "", after: null }]);
+});
+
+it("people that the organisation has, too, become its own, and are not sent", async () => {
+  const { store, make, keep, edits } = await appliance();
+  const { id } = await store.create(users, { name: "Ann", email: "ann@example.org" }, everybody);
+  const theirs = newId();
+  const grounding = make();
+  await keep(grounding, "adopt", { people: [[theirs, "Ann@example.org"]] });
+  await grounding.run();
+  expect([store.get(users, id), store.get(users, theirs)?.name]).toEqual([null, "Ann"]);
+  expect(edits().filter(({ type }) => type === "users")).toEqual([]);
+});
+
+it("all is sent once, what is referred to first, though the process ends in between and rows are written meanwhile", async () => {
+  const { store, make, keep, edits } = await appliance();
+  const people = await Promise.all(
+    Array.from({ length: 60 }, (_, at) => store.create(users, { name: `Person ${at}` }, everybody)),
+  );
+  const list = await store.create(distributionLists, { name: "Staff" }, everybody);
+  for (const { id: userId } of people.slice(0, 30))
+    await store.create(subscriptions, { userId, distributionListId: list.id }, everybody);
+  await keep(make(), "adopt");
+  let runs = 0;
+  for (let grounding = make(); grounding.isOpen(); grounding = make()) {
+    const run = grounding.run();
+    grounding.stop();
+    await run;
+    runs += 1;
+    if (runs !== 2) continue;
+    // Nobody of them was gone through, all of them were, or some.
+    const late = await store.create(users, { name: "Late" }, everybody);
+    await store.create(subscriptions, { userId: late.id, distributionListId: list.id }, everybody);
+    await store.update(users, people[0]?.id ?? "", { name: "Changed" }, everybody);
+    await store.remove(users, people[59]?.id ?? "", everybody);
+  }
+  expect(runs).toBeGreaterThan(3);
+  const there = new Map<string, unknown>();
+  for (const { type, id, edit } of edits()) {
+    if (edit.op === "create") expect([type, id, there.has(id)]).toEqual([type, id, false]);
+    for (const of of ["userId", "distributionListId"]) {
+      const other = edit.set[of];
+      if (typeof other === "string") expect([type, of, there.has(other)]).toEqual([type, of, true]);
+    }
+    if (edit.op === "delete") there.delete(id);
+    else there.set(id, { ...(there.get(id) as object | undefined), ...edit.set });
+  }
+  const names = [...there.values()].map((row) => (row as { name?: string }).name);
+  expect(names).toEqual(expect.arrayContaining(["Late", "Changed", "Person 58"]));
+  expect([names.includes("Person 59"), names.includes("Person 0")]).toEqual([false, false]);
+  expect(there.size).toBe(1 + 1 + 60 + 1 + 31);
 });
