@@ -1,28 +1,9 @@
 import { type Clock, nextTurn } from "../base/clock.ts";
+import type { CalledPerson as Called, PlacedDevice, Room } from "../resources/broadcasts/by-room.ts";
 import type { Reader, SqlValue } from "../store/store.ts";
 
-/** A room with the names of what it lies in. */
-export interface Room {
-  zoneId: string;
-  name: string;
-  floorId: string;
-  floorName: string;
-  buildingId: string;
-  buildingName: string;
-  siteId: string;
-  siteName: string;
-}
-
 /** Somebody asked, and the answer; times are epoch ms. */
-export interface CalledPerson {
-  recipientId: string;
-  /** Null once the account is deleted. */
-  userId: string | null;
-  name: string;
-  answer: string | null;
-  answeredAt: number | null;
-  read: boolean;
-}
+export type CalledPerson = Called<number>;
 
 /** Those of one room, whoever has not answered first; `room` is null for those of none. */
 export interface CalledRoom {
@@ -31,14 +12,6 @@ export interface CalledRoom {
   total: number;
   answered: number;
   people: readonly CalledPerson[];
-}
-
-/** A device and how far a message came to it. */
-export interface PlacedDevice {
-  deviceId: string;
-  name: string;
-  level: string;
-  reason: string | null;
 }
 
 /** What stands in one room. */

@@ -2,6 +2,7 @@ import { sleep } from "../base/clock.ts";
 import { BugError, CallerError, UpstreamError } from "../base/errors.ts";
 import { addActivity } from "./activities.ts";
 import type { EngineNeeds } from "./air.ts";
+import { createSignal } from "./live-state.ts";
 import { advance, type NextStage, type Stage, type StageName } from "./stage.ts";
 import { stoppedBy } from "./stopped.ts";
 
@@ -27,27 +28,41 @@ interface Progress {
   expiresAt: number | null;
   notAfter: number | null;
   priorityLevel: number;
+  /** 1 for what is made ready for a moment of its own, else 0. */
+  isTimed: number;
 }
 
 const PROGRESS = `SELECT stage, aborted_at AS abortedAt, expires_at AS expiresAt, not_after AS notAfter,
-  coalesce(priority_level, 5) AS priorityLevel FROM notifications WHERE id = ?`;
+  coalesce(priority_level, 5) AS priorityLevel, held_until IS NOT NULL AS isTimed FROM notifications WHERE id = ?`;
 
 /** Stages before any device is asked: what was ended meanwhile need not go through them. */
 const BEFORE_DEVICES: ReadonlySet<string> = new Set<StageName>(["resolve", "partition", "prepare", "queue"]);
+
+/** Stages until an emergency is heard. */
+const UNTIL_HEARD: ReadonlySet<string> = new Set([...BEFORE_DEVICES, "deliver"]);
+
+/** Longest wait of other messages for an emergency that is not heard yet. own choice */
+const GIVES_WAY_MS = 2_000;
 
 /** Makes a runner of `stages`, given in their order. */
 export function createRunner(stages: readonly Stage<EngineNeeds>[], needs: EngineNeeds): Runner {
   const { store, clock, log, signal } = needs;
   const byName = new Map<string, Stage<EngineNeeds>>(stages.map((stage) => [stage.name, stage]));
   const running = new Map<string, Promise<void>>();
+  /** Emergencies that are not heard yet, since when in monotonic ms; the signal is given when there is none left. */
+  const unheard = new Map<string, number>();
+  let allHeard = createSignal();
 
   const progressOf = (notificationId: string): Progress | null => store.one<Progress>(PROGRESS, notificationId);
 
   const run = async (notificationId: string): Promise<void> => {
     for (let failures = 0; !signal.aborted; ) {
+      const found = progressOf(notificationId);
+      noteUrgent(notificationId, found);
+      if (found) await giveWay(found);
       const progress = progressOf(notificationId);
       const stage = progress && byName.get(progress.stage);
-      if (!stage) return;
+      if (!stage || signal.aborted) return;
       try {
         if (BEFORE_DEVICES.has(stage.name) && stoppedBy(progress, clock.now())) {
           await skipToEnd(notificationId, progress);
@@ -61,6 +76,25 @@ export function createRunner(stages: readonly Stage<EngineNeeds>[], needs: Engin
         await sleep(clock, AGAIN_AFTER_MS[Math.min(failures++, AGAIN_AFTER_MS.length - 1)] ?? 0, signal);
       }
     }
+  };
+
+  const noteUrgent = (notificationId: string, progress: Progress | null): void => {
+    if (progress?.priorityLevel === 0 && UNTIL_HEARD.has(progress.stage)) {
+      unheard.set(notificationId, unheard.get(notificationId) ?? clock.monotonicMs());
+    } else if (unheard.delete(notificationId) && unheard.size === 0) {
+      allHeard.give();
+      allHeard = createSignal();
+    }
+  };
+
+  /** Nothing may delay an emergency: others wait a little while one is on its way, but for bells, whose moment is set. */
+  const giveWay = async ({ priorityLevel, isTimed }: Progress): Promise<void> => {
+    const waitMs = Math.max(...unheard.values()) + GIVES_WAY_MS - clock.monotonicMs();
+    if (waitMs <= 0 || priorityLevel === 0 || isTimed === 1) return;
+    const patience = new AbortController();
+    const late = sleep(clock, waitMs, AbortSignal.any([patience.signal, signal])).catch(() => {});
+    await Promise.race([allHeard.given, late]);
+    patience.abort();
   };
 
   const skipToEnd = (notificationId: string, { priorityLevel }: Progress): Promise<void> =>
@@ -98,7 +132,10 @@ export function createRunner(stages: readonly Stage<EngineNeeds>[], needs: Engin
       .catch((error) => {
         if (!signal.aborted) log.error({ err: error, notificationId }, "broadcast left alone until the next start");
       })
-      .finally(() => running.delete(notificationId));
+      .finally(() => {
+        running.delete(notificationId);
+        noteUrgent(notificationId, null);
+      });
     running.set(notificationId, done);
   };
 

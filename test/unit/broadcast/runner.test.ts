@@ -56,13 +56,31 @@ describe("the runner", () => {
     expect(ids.map(stageOf)).toEqual(["settled", "settled"]);
   });
 
+  it("lets emergencies pass that are not heard yet, for two seconds at most, but for what has its moment", async () => {
+    let broken = true;
+    const runner = runnerOf((subject, stage) => broken && subject === "urgent" && stage === "deliver");
+    runner.take(await send("urgent", { priority: "critical" }));
+    await fixture.clock.advance(100);
+    runner.take(await send("routine"));
+    await fixture.clock.advance(1_800);
+    expect(ran).not.toContain("routine resolve");
+    await fixture.clock.advance(300);
+    expect(ran).toContain("routine resolve");
+    expect(ran).not.toContain("urgent settle");
+    broken = false;
+    await fixture.clock.advance(60_000);
+    await runner.idle();
+    expect(ran).toContain("routine settle");
+    expect(ran).toContain("urgent settle");
+  });
+
   it("tries a stage again that fails, tells it once, and lets others pass", async () => {
     let broken = true;
     const runner = runnerOf((subject, stage) => subject === "stuck" && stage === "deliver" && broken);
     const [stuck, other] = [await send("stuck"), await send("other")];
     runner.take(stuck);
     runner.take(other);
-    await fixture.clock.advance(4_000);
+    for (let passed = 0; passed < 4_000; passed += 500) await fixture.clock.advance(500);
     expect([stageOf(stuck), stageOf(other)]).toEqual(["deliver", "settled"]);
     expect(failures(stuck)).toMatchObject([{ details: { stage: "deliver", givenUp: false } }]);
     expect(JSON.stringify(failures(stuck))).not.toContain("broken");
