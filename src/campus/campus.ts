@@ -1,6 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { Clock } from "../base/clock.ts";
 import { BugError } from "../base/errors.ts";
+import { createAgents } from "./agents.ts";
 import { shuffled } from "./chance.ts";
 import { startControlServer } from "./control-server.ts";
 import type { Device } from "./device.ts";
@@ -67,7 +68,8 @@ async function open(options: CampusOptions, clock: Clock, closers: (() => unknow
   const services = options.services ? await openServices({ at, sources }) : null;
   if (services) closers.push(services.stop);
   const { authUrl } = options;
-  const parts = { sources, outgoing, phones, zones, services };
+  const agents = createAgents({ clock, signal: ending.signal, at, sources, outgoing });
+  const parts = { sources, outgoing, phones, zones, services, agents };
   state = { options, clock, signal: ending.signal, at, ...parts, authUrl, programme: null };
   const server = await startPhoneServer(state);
   closers.push(server.stop);

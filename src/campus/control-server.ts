@@ -69,7 +69,11 @@ async function answerRequest(needs: ControlNeeds, request: IncomingMessage): Pro
     campus.authUrl = checkHttpUrl("url", (await readJson(request)).url);
     return undefined;
   }
-  if (order === "POST /feeds") return campus.services?.follow((await readJson(request)).url);
+  const [, service] = /^POST \/services\/(\w+)$/.exec(order) ?? [];
+  if (service !== undefined) {
+    campus.services?.tell(service, await readJson(request));
+    return undefined;
+  }
   const [, id, action] = /^POST \/phones\/([^/]+)\/(call|online)$/.exec(order) ?? [];
   const phone = id === undefined ? undefined : campus.phones.find((candidate) => candidate.name === id);
   if (!phone) throw notFound();

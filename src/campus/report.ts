@@ -1,3 +1,4 @@
+import type { AgentReport } from "./agents.ts";
 import {
   countHeard,
   describeHeard,
@@ -68,6 +69,7 @@ export interface CampusReport {
   summary: ReportSummary;
   phones: PhoneReport[];
   zones: ZoneReport[];
+  agents: AgentReport[];
   /** What came by mail, text message and the other services. */
   receptions: Reception[];
 }
@@ -85,7 +87,13 @@ export function makeReport(campus: CampusState): CampusReport {
     const loss = lossOf(campus, campus.phones.length + index);
     return { deviceIdentifier: zone.name, ...describeHeard(zone.listening, loss, campus.programme, cache) };
   });
-  return { summary: summarise(campus, phones, zones), phones, zones, receptions: campus.services?.receptions() ?? [] };
+  return {
+    summary: summarise(campus, phones, zones),
+    phones,
+    zones,
+    receptions: campus.services?.receptions() ?? [],
+    agents: campus.agents.reports(campus.programme),
+  };
 }
 
 function describeEarlier(stay: Listening, loss: Loss): EarlierStream {

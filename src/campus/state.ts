@@ -1,4 +1,5 @@
 import type { Clock } from "../base/clock.ts";
+import type { Agents } from "./agents.ts";
 import { chance } from "./chance.ts";
 import type { Loss } from "./heard.ts";
 import { drawLatency } from "./latency.ts";
@@ -26,6 +27,7 @@ export interface CampusState {
   readonly zones: readonly Zone[];
   /** Null when none were asked for. */
   readonly services: Services | null;
+  readonly agents: Agents;
   authUrl: string | null;
   programme: Programme | null;
 }

@@ -1,15 +1,12 @@
-import { invalidValue } from "../../base/errors.ts";
-import type { Reception, Service, ServiceNeeds } from "./service.ts";
+import { type Reception, type Service, type ServiceNeeds, urlIn } from "./service.ts";
 
 const EVERY_MS = 200;
 
-/** Somebody who follows alert feeds; `POST /feeds` of the remote control names them, `{url}`. */
-export interface FeedReader extends Service {
-  follow(url: unknown): void;
-}
-
-/** Opens one that follows nothing yet. A feed is read five times a second, and its alerts where it links to them. */
-export function openFeedReader({ at }: ServiceNeeds): FeedReader {
+/**
+ * Somebody who follows the alert feeds that `POST /services/feed` names, `{url}`: five times a second, and reads their
+ * alerts where they link to them.
+ */
+export function openFeedReader({ at }: ServiceNeeds): Service {
   const receptions: Reception[] = [];
   const read = new Set<string>();
   const timers: NodeJS.Timeout[] = [];
@@ -26,8 +23,8 @@ export function openFeedReader({ at }: ServiceNeeds): FeedReader {
   return {
     facts: {},
     receptions: () => receptions,
-    follow(url) {
-      if (typeof url !== "string" || !URL.canParse(url)) throw invalidValue("url", "Use an absolute URL.");
+    tell(values) {
+      const url = urlIn(values);
       // What can't be read now is read the next time.
       timers.push(setInterval(() => void look(url).catch(() => undefined), EVERY_MS));
     },

@@ -1,3 +1,5 @@
+import { invalidValue } from "../../base/errors.ts";
+import type { Source } from "../sources.ts";
 import type { CampusState } from "../state.ts";
 
 /** What the far end of a channel got: one message, to one address. */
@@ -20,8 +22,23 @@ export interface Service {
   readonly facts: Record<string, string>;
   /** What came so far, oldest first. */
   receptions(): Reception[];
+  /** Takes what it can only be told once the appliance is set up; throws a CallerError for what it can't use. */
+  tell?(values: Record<string, unknown>): void;
   stop(): Promise<void>;
 }
 
 /** What a service may use of its campus. */
 export type ServiceNeeds = Pick<CampusState, "at" | "sources">;
+
+/** The sound that came to a source by its newest stream; nothing before its first packet. */
+export function heardAt({ streams }: Source, service: string, to: string): Reception[] {
+  const stream = streams.at(-1);
+  const at = stream?.arrivedAt[0];
+  return stream && at !== undefined ? [{ service, to, words: "", packets: stream.slots, at }] : [];
+}
+
+/** The member `url`; CallerError unless it is an absolute one. */
+export function urlIn({ url }: Record<string, unknown>): string {
+  if (typeof url === "string" && URL.canParse(url)) return url;
+  throw invalidValue("url", "Use an absolute URL.");
+}

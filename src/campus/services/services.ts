@@ -1,7 +1,10 @@
+import { notFound } from "../../base/errors.ts";
 import { openChatServer } from "./chat-server.ts";
-import { type FeedReader, openFeedReader } from "./feed-reader.ts";
+import { openFeedReader } from "./feed-reader.ts";
+import { openHttpHorn } from "./http-horn.ts";
 import { openMailServer } from "./mail-server.ts";
 import { openMessageCentre } from "./message-centre.ts";
+import { openPushService } from "./push-service.ts";
 import type { Reception, Service, ServiceNeeds } from "./service.ts";
 import { openSipSpeaker } from "./sip-speaker.ts";
 
@@ -10,20 +13,22 @@ export interface Services {
   /** What an appliance must know of each, by service. */
   facts(): Record<string, Record<string, string>>;
   receptions(): Reception[];
-  follow: FeedReader["follow"];
+  /** Passes on to a service what it can only be told once the appliance is set up. */
+  tell(service: string, values: Record<string, unknown>): void;
   stop(): Promise<void>;
 }
 
 /** Opens all of them; rejects, with everything closed again, when one can't be opened. */
 export async function openServices(needs: ServiceNeeds): Promise<Services> {
-  const feed = openFeedReader(needs);
-  const all: Record<string, Service> = { feed };
+  const all: Record<string, Service> = { feed: openFeedReader(needs) };
   const stop = async (): Promise<void> => void (await Promise.all(Object.values(all).map((service) => service.stop())));
   try {
     all.mail = await openMailServer(needs);
     all.sms = await openMessageCentre(needs);
     all.chat = await openChatServer(needs);
     all.sip = await openSipSpeaker(needs);
+    all.horn = await openHttpHorn(needs);
+    all.push = await openPushService(needs);
   } catch (error) {
     await stop();
     throw error;
@@ -31,7 +36,11 @@ export async function openServices(needs: ServiceNeeds): Promise<Services> {
   return {
     facts: () => Object.fromEntries(Object.entries(all).map(([name, { facts }]) => [name, facts])),
     receptions: () => Object.values(all).flatMap((service) => service.receptions()),
-    follow: feed.follow,
+    tell(service, values) {
+      const told = all[service]?.tell;
+      if (!told) throw notFound();
+      told(values);
+    },
     stop,
   };
 }

@@ -1,7 +1,8 @@
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import type { Source, Sources } from "../sources.ts";
-import type { Reception, Service, ServiceNeeds } from "./service.ts";
+import { freePort } from "./ports.ts";
+import { heardAt, type Service, type ServiceNeeds } from "./service.ts";
 
 const REPORT_EVERY_MS = 1_000;
 const HOST = "127.0.0.1";
@@ -53,7 +54,7 @@ export async function openSipSpeaker({ sources }: ServiceNeeds): Promise<Service
   });
   return {
     facts: { uri: `sip:gym@${HOST}:${port}` },
-    receptions: () => heard.flatMap(receptionOf),
+    receptions: () => heard.flatMap(({ source, from }) => heardAt(source, "sip", from)),
     async stop() {
       await Promise.all([...calls.keys()].map(end));
       socket.close();
@@ -76,10 +77,7 @@ async function openCall(id: string, request: string, sources: Sources): Promise<
 /** An even port that is free, and a socket on the odd one after it. */
 async function portPair(): Promise<[sound: number, control: Socket]> {
   for (;;) {
-    const probe = createSocket("udp4").bind(0, HOST);
-    await once(probe, "listening");
-    const { port } = probe.address();
-    probe.close();
+    const port = await freePort();
     if (port % 2 === 1) continue;
     const control = createSocket("udp4").bind(port + 1, HOST);
     const failed = await Promise.race([
@@ -102,13 +100,6 @@ function reportOn({ streams }: Source): Buffer | null {
   report.writeUInt32BE(stream.ssrc, 8);
   report.writeUInt32BE(stream.firstSequence + stream.slots - 1, 16);
   return report;
-}
-
-function receptionOf({ from, source }: Call): Reception[] {
-  const stream = source.streams.at(-1);
-  const at = stream?.arrivedAt[0];
-  if (!stream || at === undefined) return [];
-  return [{ service: "sip", to: from, words: "", packets: stream.slots, at }];
 }
 
 function header(message: string, name: string): string {

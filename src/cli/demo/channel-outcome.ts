@@ -19,6 +19,20 @@ export interface ChannelResult {
   ok: boolean;
 }
 
+/** As far as the channels can prove a delivery whose far ends are the campus's own phones and zones. */
+const CAMPUS_PROVES = { "ip-phones": "playing", "multicast-zones": "sent" } as const;
+
+const PROVES: ReadonlyMap<string | null, DeliveryLevel> = new Map<string | null, DeliveryLevel>([
+  ...Object.entries(CAMPUS_PROVES),
+  ...CHANNELS.map(({ plugin, proves }) => [plugin, proves] as const),
+]);
+
+/** Whether a delivery has ended, or is proven as far as its channel can: some go on waiting for an answer. */
+export function isProven({ provider, level, endedAt }: LedgerLine): boolean {
+  const proves = PROVES.get(provider);
+  return endedAt !== null || (proves !== undefined && rank(level) >= rank(proves));
+}
+
 /** Judges every channel by the ledger and by what its far end got. `sentAt` is the moment of the request, epoch ms. */
 export function channelResults(
   ledger: readonly LedgerLine[],
@@ -35,8 +49,8 @@ export function channelResults(
   const heardBy = (kind: "phones" | "zones"): number => account[kind].filter(({ exact }) => exact === true).length;
   const linesBy = (plugin: string): LedgerLine[] => ledger.filter(({ provider }) => provider === plugin);
   return [
-    resultOf("IP phones", linesBy("ip-phones"), heardBy("phones"), "playing", sentAt),
-    resultOf("Multicast zones", linesBy("multicast-zones"), heardBy("zones"), "sent", sentAt),
+    resultOf("IP phones", linesBy("ip-phones"), heardBy("phones"), CAMPUS_PROVES["ip-phones"], sentAt),
+    resultOf("Multicast zones", linesBy("multicast-zones"), heardBy("zones"), CAMPUS_PROVES["multicast-zones"], sentAt),
     ...services,
   ];
 }

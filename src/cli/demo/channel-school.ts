@@ -90,8 +90,14 @@ async function makePerson(api: ApiClient, services: CampusReady["services"]): Pr
   for (const channel of CHANNELS) {
     const { target } = channel;
     if (target.kind !== "person") continue;
-    const deviceIdentifier = channel.address(factsOf(services, channel));
-    await api.post(`/users/${user.id}/devices`, { type: target.type, name: channel.name, deviceIdentifier });
+    const facts = factsOf(services, channel);
+    const clientIdentifier = channel.clientIdentifier?.(facts);
+    await api.post(`/users/${user.id}/devices`, {
+      type: target.type,
+      name: channel.name,
+      deviceIdentifier: channel.address(facts),
+      ...(clientIdentifier === undefined ? {} : { clientIdentifier }),
+    });
   }
   const list = await api.post<Row>("/distribution-lists", { name: "Staff" });
   await api.post(`/distribution-lists/${list.id}/user-subscriptions`, { userId: user.id });

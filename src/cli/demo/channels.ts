@@ -19,6 +19,8 @@ export interface Channel {
   target: ChannelTarget;
   /** Address within the channel, which the ledger shows. */
   address(facts: ServiceFacts): string;
+  /** What else a person's device is known by. */
+  clientIdentifier?(facts: ServiceFacts): string;
   /** Attributes of a device. */
   attributes?(facts: ServiceFacts): Record<string, string>;
   /** Configuration of the plugin. */
@@ -79,6 +81,26 @@ export const CHANNELS: readonly Channel[] = [
     address: () => "sip:gym",
     attributes: ({ uri = "" }) => ({ SipUri: uri }),
     config: () => ({ port: 0, address: "127.0.0.1" }),
+    proves: "playing",
+  },
+  {
+    name: "HTTP horn",
+    plugin: "http-speakers",
+    service: "horn",
+    target: { kind: "device" },
+    address: () => "algo:yard",
+    attributes: ({ url = "", port = "" }) => ({ Url: url, RxPort: port }),
+    config: ({ password }) => ({ secrets: `algo:yard=${password}` }),
+    proves: "accepted",
+  },
+  {
+    name: "Browser",
+    plugin: "web-push",
+    service: "push",
+    target: { kind: "person", type: "web-push" },
+    address: ({ endpoint = "" }) => endpoint,
+    clientIdentifier: ({ keys = "" }) => keys,
+    config: () => ({ contact: "mailto:it@school.example" }),
     proves: "playing",
   },
 ];

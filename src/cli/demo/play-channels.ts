@@ -1,6 +1,6 @@
 import { systemClock } from "../../base/clock.ts";
 import { createApiClient } from "../api-client.ts";
-import { channelResults, channelTable } from "./channel-outcome.ts";
+import { channelResults, channelTable, isProven } from "./channel-outcome.ts";
 import { configureChannels, makeChannelSchool } from "./channel-school.ts";
 import type { Expected } from "./outcome.ts";
 import { setPushCredentials } from "./school.ts";
@@ -29,9 +29,12 @@ export async function playChannels(needs: DemoNeeds, once: boolean): Promise<num
   await setPushCredentials(api);
   await configureChannels(api, campus.ready.services, systemClock, signal);
   const { send, feedPath } = await makeChannelSchool(api, campus.ready);
-  await tellCampus(campus.ready.control, "feeds", JSON.stringify({ url: `${ready.url}${feedPath}` }));
+  const tell = (service: string, path: string): Promise<void> =>
+    tellCampus(campus.ready.control, `services/${service}`, JSON.stringify({ url: `${ready.url}${path}` }));
+  await tell("feed", feedPath);
+  await tell("push", "/x/web-push/receipt");
   say(needs, "sending one message by every channel");
-  const { ledger, account, sentAt } = await sendAndFollow(needs, api, campus, send);
+  const { ledger, account, sentAt } = await sendAndFollow(needs, api, campus, send, isProven);
   const results = channelResults(ledger, account, String(send.get("subject")), sentAt);
   terminal.out("");
   for (const line of channelTable(results, ledger)) terminal.out(line);

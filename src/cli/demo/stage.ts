@@ -66,8 +66,13 @@ export async function startCampus(
 }
 
 /** Sends, waits until the ledger rests, and asks the campus what came; `sentAt` is the moment of the request, epoch ms. */
-export async function sendAndFollow(needs: DemoNeeds, api: ApiClient, campus: CampusProcess, message: ApiBody) {
-  const isDone = ({ endedAt }: LedgerLine): boolean => endedAt !== null;
+export async function sendAndFollow(
+  needs: DemoNeeds,
+  api: ApiClient,
+  campus: CampusProcess,
+  message: ApiBody,
+  isDone = ({ endedAt }: LedgerLine): boolean => endedAt !== null,
+) {
   const sentAt = systemClock.now();
   const notification = await api.post<{ id: string }>("/notifications", message);
   const onProgress = (counts: string): void => say(needs, counts);
