@@ -35,6 +35,8 @@ export interface Network {
   garble(): void;
   /** The next page of a feed does not arrive, and those after it do: whoever gets them must close the connection. */
   lose(): void;
+  /** All works from now on, over a new connection: after a page that was lost nothing may come that shows it. */
+  heal(): void;
 }
 
 /** One of its members is of another kind. */
@@ -132,6 +134,12 @@ export function createNetwork(
     },
     lose() {
       mustLose = true;
+    },
+    heal() {
+      mustGarble = false;
+      mustLose = false;
+      Object.assign(network, { isUp: true, bandwidth: 1000, latencyMs: 5 });
+      network.cut();
     },
   };
   return network;

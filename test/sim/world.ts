@@ -150,9 +150,7 @@ async function heal(world: World): Promise<void> {
   cloud.machine.crashIn = null;
   for (const { site, network } of sites) {
     site.machine.crashIn = null;
-    Object.assign(network, { isUp: true, bandwidth: 1000, latencyMs: 5 });
-    // After a page that was lost on the way nothing may come that shows it.
-    network.cut();
+    network.heal();
   }
   await publishLast(world);
   // What was lost from a disk is found by comparing, at the second time by a resync.
