@@ -136,8 +136,11 @@ interface Activity {
   value: { commandId?: string } | null;
 }
 
-/** Ids that are twice in a log, and commands that ended twice in one; in words. */
-export async function toldTwice({ hub, sites }: Members): Promise<string[]> {
+/**
+ * Ids that are twice in a log, and commands that ended twice in one; in words. After a restore only the ids are told: what was
+ * put back does not know how it carried out a command, and says so beside what it said before.
+ */
+export async function toldTwice({ hub, sites }: Members, isRestored = false): Promise<string[]> {
   const twice: string[] = [];
   for (const site of sites) {
     const path = `/extensions/${site.first.extensionId}/endpoints/${site.first.endpointId}/activities`;
@@ -146,7 +149,7 @@ export async function toldTwice({ hub, sites }: Members): Promise<string[]> {
       const ends = all.filter(({ type }) => type === "broadcast-complete" || type === "broadcast-failed");
       const names = [
         ...all.map(({ id }) => id),
-        ...ends.map(({ value, id }) => `the end of ${value?.commandId ?? id}`),
+        ...(isRestored ? [] : ends).map(({ value, id }) => `the end of ${value?.commandId ?? id}`),
       ];
       const seen = new Set<string>();
       for (const name of names) {

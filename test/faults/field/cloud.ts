@@ -97,17 +97,20 @@ async function trouble(members: Members, story: Story): Promise<CloudRun> {
   await settled(members, sent);
   const hearing = await judgeHearing(hub, sent);
   for (const { zones: heard } of sent) for (const { ears } of heard) ears.close();
+  // Before anybody is put back to what it was.
+  const twice = await toldTwice(members);
+  const lost = await lostWrites(hub, writings);
+  const untold = await untoldMessages(members, writings);
   const alike = { members, own: field.own, folder, say, agree: () => agreed(agreement.differences, PATIENCE_MS) };
   const restores = await restoreBothSides({ ...alike, ...liveAgain(story, members, shared, quiet) });
   const broken = [
     ...left.slice(0, MOST_SHOWN),
     ...(agreedMs > AGREED_MS ? [`all sides agreed only after ${agreedMs} ms`] : []),
     ...refusals(writings),
-    ...(await lostWrites(hub, writings)),
-    ...(await untoldMessages(members, writings)),
-    ...(await toldTwice(members)),
+    ...[...lost, ...untold, ...twice],
     ...hearing.broken,
     ...restores.broken,
+    ...(await toldTwice(members, true)),
   ];
   if (broken.length > 0) for (const member of [hub, ...sites]) say(`log of ${member.name}:\n${warnings(member.log())}`);
   const sum = (of: (writing: Writings) => number): number => writings.reduce((all, each) => all + of(each), 0);
