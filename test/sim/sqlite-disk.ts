@@ -10,7 +10,7 @@ import { createSqliteWork, tablesOf } from "../../src/replication/sqlite-work.ts
 import type { Work } from "../../src/replication/work.ts";
 import { fullScope } from "../../src/store/full-scope.ts";
 import { openStore } from "../../src/store/open-store.ts";
-import type { By } from "../../src/store/store.ts";
+import type { By, Store } from "../../src/store/store.ts";
 import type { Disk, Performed } from "./machine.ts";
 import { CATALOGUE } from "./resources.ts";
 
@@ -42,10 +42,13 @@ function emptyDatabase(root: string): string {
   db.pragma(`page_size = ${PAGE_BYTES}`);
   db.exec("VACUUM");
   db.close();
-  const events = createEvents(thrown);
-  const of = { catalogue: CATALOGUE, tables: TABLES, clock: systemClock, events, log: silentLog, onFatal: thrown };
-  void openStore({ dataDir: folder, ...of }).close();
+  void storeIn(folder, systemClock).close();
   return folder;
+}
+
+function storeIn(dataDir: string, clock: Clock): Store {
+  const events = createEvents(thrown);
+  return openStore({ dataDir, catalogue: CATALOGUE, tables: TABLES, clock, events, log: silentLog, onFatal: thrown });
 }
 
 function thrown(error: unknown): never {
@@ -91,14 +94,7 @@ export function createSqliteDisks(): { make(): Disk; remove(): void } {
   }
 
   function disk(folder: string, clock: Clock): Disk {
-    const events = createEvents((error) => {
-      throw error;
-    });
-    const log = silentLog;
-    const onFatal = (error: unknown): void => {
-      throw error;
-    };
-    const store = openStore({ dataDir: folder, catalogue: CATALOGUE, tables: TABLES, clock, events, log, onFatal });
+    const store = storeIn(folder, clock);
     const work = createSqliteWork(store, CATALOGUE, BY);
     let isLost = false;
     const self: Disk = {
