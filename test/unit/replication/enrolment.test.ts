@@ -86,6 +86,21 @@ describe("an enrolment code", () => {
     expect(shows(facts.keyHash)).toBe(ENDPOINT);
   });
 
+  it("whose answer was lost on its way is used all the same; the next one lets the appliance in", async () => {
+    const { code } = await hub.offer(ENDPOINT);
+    const cut = async (asked: Parameters<HubEnrolment["enrol"]>[0]): Promise<never> => {
+      await hub.enrol(asked);
+      throw new Error("The connection ended.");
+    };
+    await expect(enrol(dataDir, { hub: "https://hub.example.org", code, endpoint: ENDPOINT }, cut)).rejects.toThrow(
+      "ended",
+    );
+    expect(readIdentity(dataDir)).toBeNull();
+    await expect(enrolled(code)).rejects.toThrow("used before");
+    const { facts } = await enrolled((await hub.offer(ENDPOINT)).code);
+    expect(shows(facts.keyHash)).toBe(ENDPOINT);
+  });
+
   it("leaves what was there in place when the hub answers what does not belong together", async () => {
     const before = await enrolled((await hub.offer(null)).code);
     const { code } = await hub.offer(null);
