@@ -1,6 +1,9 @@
 import type { components } from "#client";
 
+import type { CalledPerson, PlacedDevice, Room } from "../../../resources/broadcasts/by-room.ts";
 import type { DeviceState } from "../../../resources/devices/device-states.ts";
+
+export type { CalledPerson, PlacedDevice, Room };
 
 type Schemas = components["schemas"];
 
@@ -35,27 +38,6 @@ export interface Reach {
 /** A message that is or was sent. */
 export type NotificationRow = RowOf<"Notification", "initiator" | "distributionLists" | "deviceGroups" | "users">;
 
-/** A room, with the names of what it lies in. */
-export interface Room {
-  zoneId: string;
-  name: string;
-  floorId: string;
-  floorName: string;
-  buildingId: string;
-  buildingName: string;
-  siteId: string;
-  siteName: string;
-}
-
-/** Somebody asked, and the answer. */
-export interface CalledPerson {
-  recipientId: string;
-  name: string;
-  answer: string | null;
-  answeredAt: string | null;
-  read: boolean;
-}
-
 /** Who answered, by room; those of no room stand last. `total` and `answered` count all, `more` those who are left out. */
 export interface RollCall {
   total: number;
@@ -67,14 +49,6 @@ export interface RollCall {
     more: number;
     people: readonly CalledPerson[];
   }[];
-}
-
-/** A device in its room, and how far a message came to it. */
-export interface PlacedDevice {
-  deviceId: string;
-  name: string;
-  level: string;
-  reason: string | null;
 }
 
 /** The devices of a message, by room. */
