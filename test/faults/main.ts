@@ -34,9 +34,9 @@
  * answered is lost, nothing is told twice. Root, or user namespaces; clocks need Debian's faketime.
  * `npm run faults -- cover [NUMBER] [--seed S]`: in the same field, kills the appliance that acts around a bell NUMBER times
  * (20), every fifth time in a partition: ffmpeg hears each bell, within 5 s, and twice only for a reason.
- * `npm run faults -- catch-up [ROUNDS]`: in the same field, an appliance is away for three days by the clock, in which each of
- * 10000 rows changes ten times, then ROUNDS times (5) for as long as each changes once: each row comes once, emergencies
- * meanwhile are heard within 300 ms (p99; on a machine with other work: twice what they take on a quiet link), one that is
+ * `npm run faults -- catch-up [ROUNDS] [ROWS]`: in the same field, an appliance is away for three days by the clock, in which
+ * each of ROWS rows (10000) changes ten times, then ROUNDS times (5) for as long as each changes once: each row comes once,
+ * emergencies meanwhile are heard within 300 ms (p99; on a machine with other work: twice what they take on a quiet link), one that is
  * out of date is told as expired and never heard. Needs Debian's faketime.
  * `npm run faults -- answers [NUMBER] [--seed S]`: NUMBER recipients (10000) of a message answer within 5 s, some of them
  * twice, and the daemon is killed after the last answer and around the moment at which an escalation is due: counters and
@@ -73,9 +73,10 @@ const { values, positionals } = parseArgs({
   options: { seed: { type: "string", default: "1" }, bug: { type: "string" } },
   allowPositionals: true,
 });
-const [what, number] = positionals;
+const [what, number, rows] = positionals;
 const seed = Number(values.seed);
-if (!/^\d{1,9}$/.test(values.seed) || (number !== undefined && !/^\d{1,7}$/.test(number))) usage();
+if (!/^\d{1,9}$/.test(values.seed) || [number, rows].some((each) => each !== undefined && !/^\d{1,7}$/.test(each)))
+  usage();
 
 if (what === "kills") {
   const { kills, answered, lost } = await killUnderLoad(Number(number ?? 100), seed, say);
@@ -178,7 +179,7 @@ if (what === "kills") {
   const faketime = libfaketime();
   if (!faketime) fail("Install Debian's faketime first.");
   await playInField(
-    () => soundWhileCatchingUp({ rows: 10_000, rounds: Number(number ?? 5), faketime }, say),
+    () => soundWhileCatchingUp({ rows: Number(rows ?? 10_000), rounds: Number(number ?? 5), faketime }, say),
     ({ emergencies }) => emergencies > 0,
   );
 } else {
