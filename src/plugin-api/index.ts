@@ -17,6 +17,7 @@ export type {
   OutcomeLevel,
   StopRequest,
 } from "./delivery.ts";
+export { jsonWebToken } from "./json-web-token.ts";
 export { eventKey, type Machine, machineInput, saidIn } from "./machine-input.ts";
 export { namedSecrets } from "./named-secrets.ts";
 export { createOutbox, type Handed, lacking, type Outbox } from "./outbox.ts";

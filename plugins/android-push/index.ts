@@ -1,0 +1,96 @@
+import { createOutbox, type DeliveryItem, definePlugin, type Handed, lacking, type PluginContext } from "#plugin-api";
+import config from "./config.ts";
+import { messageOf } from "./message.ts";
+import {
+  type AccessTokens,
+  createAccessTokens,
+  Refusal,
+  readServiceAccount,
+  type ServiceAccount,
+} from "./service-account.ts";
+
+/** Push messages to Android apps, each by its registration token. */
+export default definePlugin({
+  config,
+  activate(ctx) {
+    const account = readServiceAccount(ctx.config.serviceAccount);
+    if (!account) return lacking(ctx, "serviceAccount is not set to a service account's key file");
+    const tokens = createAccessTokens(account, ctx);
+    const outbox = createOutbox({
+      ...ctx,
+      atOnce: ctx.config.atOnce,
+      fault: ({ device }) =>
+        /^[\w:.-]{10,4096}$/.test(device.deviceIdentifier) ? null : "it is no registration token",
+      hand: (item) => send(item, { ...ctx, address: ctx.config.address, account, tokens }),
+    });
+    ctx.deliver(outbox.add);
+    ctx.stop(({ deliveryIds }) => outbox.drop(deliveryIds));
+    // A wrong key is told before it is needed.
+    void tokens.get().then(
+      () => outbox.heard({ taken: true, level: "accepted" }),
+      (error) => outbox.heard(unreached(error)),
+    );
+  },
+});
+
+interface SendNeeds extends Pick<PluginContext, "clock" | "fetch"> {
+  address: string;
+  account: ServiceAccount;
+  tokens: AccessTokens;
+}
+
+async function send(item: DeliveryItem, { clock, fetch, address, account, tokens }: SendNeeds): Promise<Handed> {
+  try {
+    const url = `${address.replace(/\/+$/, "")}/v1/projects/${encodeURIComponent(account.projectId)}/messages:send`;
+    const headers = { "content-type": "application/json", authorization: `Bearer ${await tokens.get()}` };
+    const answer = await fetch(url, { method: "POST", headers, body: messageOf(item, clock.now()), timeoutMs: 20_000 });
+    if (answer.status === 401) tokens.forget();
+    return verdict(answer, clock.now());
+  } catch (error) {
+    return unreached(error);
+  }
+}
+
+function unreached(error: unknown): Handed {
+  const words = error instanceof Error ? error.message : String(error);
+  return { taken: false, reason: `the push service: ${words}`, retryable: !(error instanceof Refusal), down: true };
+}
+
+/** @source FCM HTTP v1, ErrorCode */
+function verdict(answer: { status: number; headers: Record<string, string>; body: string }, now: number): Handed {
+  const { status, headers } = answer;
+  if (status === 200) return { taken: true, level: "accepted" };
+  const { code, message } = errorIn(answer.body);
+  const reason = `the push service answered ${status}: ${code} ${message}`.trim();
+  if (code === "UNREGISTERED" || status === 404) {
+    return { taken: false, reason: "The app is not installed any more.", retryable: false, down: false, gone: true };
+  }
+  const isOfDevice = code === "INVALID_ARGUMENT" || code === "SENDER_ID_MISMATCH";
+  if ((status === 401 || status === 403) && !isOfDevice) {
+    // A token that has just ended is replaced at the next try; a key that is refused stays so.
+    return { taken: false, reason, retryable: status === 401, down: true };
+  }
+  const isBusy = status === 429 || status >= 500;
+  const retryAfterMs = isBusy ? waitAsked(headers["retry-after"], now) : null;
+  const more = retryAfterMs === null ? {} : { retryAfterMs };
+  return { taken: false, reason, retryable: isBusy, down: status >= 500, ...more };
+}
+
+function errorIn(body: string): { code: string; message: string } {
+  try {
+    const { error } = JSON.parse(body) as {
+      error?: { status?: string; message?: string; details?: { errorCode?: string }[] };
+    };
+    const code = error?.details?.find(({ errorCode }) => errorCode)?.errorCode ?? error?.status ?? "";
+    return { code, message: (error?.message ?? "").slice(0, 200) };
+  } catch {
+    return { code: "", message: body.trim().slice(0, 200) };
+  }
+}
+
+/** Seconds or a date; null when it does not say. @source RFC 9110 §10.2.3 */
+function waitAsked(header: string | undefined, now: number): number | null {
+  if (header === undefined) return null;
+  const waitMs = Number.isFinite(Number(header)) ? Number(header) * 1_000 : Date.parse(header) - now;
+  return Number.isFinite(waitMs) ? Math.max(0, waitMs) : null;
+}

@@ -1,0 +1,79 @@
+import { createPrivateKey, type KeyObject } from "node:crypto";
+import { type Clock, jsonWebToken, type PluginContext } from "#plugin-api";
+
+/** What a service account's key file says. */
+export interface ServiceAccount {
+  projectId: string;
+  email: string;
+  key: KeyObject;
+  /** Where tokens are had. */
+  tokenUrl: string;
+}
+
+/** Tokens of a service account, each used until shortly before its end. */
+export interface AccessTokens {
+  /** A token; rejects with a `Refusal` where the account itself is refused. */
+  get(): Promise<string>;
+  /** The service has refused the token. */
+  forget(): void;
+}
+
+/** The account or its key is refused, in words: no further try would fare better. */
+export class Refusal extends Error {}
+
+const SCOPE = "https://www.googleapis.com/auth/firebase.messaging";
+const GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+/** The longest that a request for a token may be good. @source OAuth 2.0 for server to server applications */
+const GOOD_S = 3_600;
+const EARLY_MS = 60_000;
+
+/** Reads a key file; null for what is none. */
+export function readServiceAccount(text: string | null): ServiceAccount | null {
+  try {
+    const { project_id, client_email, private_key, token_uri } = JSON.parse(text ?? "") as Record<string, unknown>;
+    if (![project_id, client_email, private_key, token_uri].every((each) => typeof each === "string")) return null;
+    const key = createPrivateKey(private_key as string);
+    if (key.asymmetricKeyType !== "rsa") return null;
+    return { projectId: project_id as string, email: client_email as string, key, tokenUrl: token_uri as string };
+  } catch {
+    return null;
+  }
+}
+
+/** Makes the account's tokens; those who ask at once share one request. @source RFC 7523 §2.1 */
+export function createAccessTokens(
+  { email, key, tokenUrl }: ServiceAccount,
+  { clock, fetch }: { clock: Clock; fetch: PluginContext["fetch"] },
+): AccessTokens {
+  let held: { token: Promise<string>; until: number } | null = null;
+
+  const ask = async (): Promise<string> => {
+    const now = Math.floor(clock.now() / 1_000);
+    const claims = { iss: email, scope: SCOPE, aud: tokenUrl, iat: now, exp: now + GOOD_S };
+    const body = new URLSearchParams({ grant_type: GRANT, assertion: jsonWebToken("RS256", {}, claims, key) });
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    const answer = await fetch(tokenUrl, { method: "POST", headers, body: body.toString() });
+    if (answer.status >= 400 && answer.status < 500 && answer.status !== 429) {
+      throw new Refusal(`the service account is refused (${answer.status}: ${answer.body.trim().slice(0, 150)})`);
+    }
+    const { access_token, expires_in } = JSON.parse(answer.body) as { access_token?: string; expires_in?: number };
+    if (!access_token) throw new Refusal(`no token is given (${answer.status})`);
+    if (held) held.until = clock.now() + (expires_in ?? GOOD_S) * 1_000 - EARLY_MS;
+    return access_token;
+  };
+
+  return {
+    get() {
+      if (held && clock.now() < held.until) return held.token;
+      const token = ask();
+      held = { token, until: Number.POSITIVE_INFINITY };
+      token.catch(() => {
+        held = null;
+      });
+      return token;
+    },
+    forget() {
+      held = null;
+    },
+  };
+}
