@@ -1,11 +1,13 @@
-import { MultiSelect, Select, Textarea, TextInput } from "@mantine/core";
+import { Button, MultiSelect, Select, Textarea, TextInput } from "@mantine/core";
 import { ALERT_TONE_NAMES } from "../../../resources/messages/alert-tones.ts";
 import type { ConfirmationRow, GroupRow, ListRow, TemplateRow } from "../api/rows.ts";
 import { useRows } from "../api/use-rows.ts";
+import { FaultLine } from "../parts/fault-line.tsx";
 import { ToneButton } from "../parts/tone-button.tsx";
+import { useSpokenWords } from "../parts/use-spoken-words.ts";
 import { RecordingField } from "../recording/recording-field.tsx";
 import { useWords } from "../words/use-words.tsx";
-import { type Message, type Part, recordingOf } from "./send-message.ts";
+import { type Message, type Part, recordingOf, SPOKEN_PARTS, type SpokenPart } from "./send-message.ts";
 
 const ALL = { limit: 1_000, sort: "name" };
 
@@ -67,6 +69,7 @@ export function Sound({ message, template, locked, onChange }: PartProps & { tem
         />
         <ToneButton tone={message.alertTone} />
       </div>
+      {template === null && message.audio === null && <Speech message={message} onChange={onChange} />}
       <RecordingField
         key={message.templateId}
         value={recordingOf(message)}
@@ -108,6 +111,36 @@ export function AllClear({ message, onChange }: Pick<PartProps, "message" | "onC
         onChange={(event) => onChange({ allClearBody: event.currentTarget.value })}
       />
     </details>
+  );
+}
+
+/** What the appliance speaks, by ear before it is sent. */
+function Speech({ message, onChange }: Pick<PartProps, "message" | "onChange">) {
+  const { t, name } = useWords();
+  const spoken = useSpokenWords();
+  const { subject, body, ttsType } = message;
+  return (
+    <>
+      <div className="row end">
+        <Select
+          className="grow"
+          label={t("send.spoken")}
+          allowDeselect={false}
+          data={SPOKEN_PARTS.map((value) => ({ value, label: name("spoken", value) }))}
+          value={ttsType}
+          onChange={(value) => onChange({ ttsType: (value ?? "none") as SpokenPart })}
+        />
+        <Button
+          variant="default"
+          disabled={ttsType === "none" || subject.trim() === ""}
+          loading={spoken.isPending}
+          onClick={spoken.isPlaying ? spoken.stop : () => spoken.speak({ ttsType, subject, body })}
+        >
+          {spoken.isPlaying ? t("speech.stop") : t("speech.listen")}
+        </Button>
+      </div>
+      <FaultLine error={spoken.error} />
+    </>
   );
 }
 

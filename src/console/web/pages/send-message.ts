@@ -12,12 +12,20 @@ export interface Message {
   deviceGroupIds: readonly string[];
   distributionListIds: readonly string[];
   confirmationRequestId: string | null;
+  /** Which of its words the appliance speaks; a recording is heard instead, and a template has a word of its own. */
+  ttsType: SpokenPart;
   /** `coming` while it is spoken or read: a message must not go out without the recording that belongs to it. */
   audio: File | "coming" | null;
   /** Id of the message that this one continues. */
   followUpFor: string | null;
   drill: boolean;
 }
+
+/** The words of a message that can be spoken. */
+export const SPOKEN_PARTS = ["none", "subject", "body", "subject-and-body"] as const;
+
+/** One of them. */
+export type SpokenPart = (typeof SPOKEN_PARTS)[number];
 
 /** An empty form: live, with the tone that opens any message. */
 export const EMPTY_MESSAGE: Message = {
@@ -30,6 +38,7 @@ export const EMPTY_MESSAGE: Message = {
   deviceGroupIds: [],
   distributionListIds: [],
   confirmationRequestId: null,
+  ttsType: "none",
   audio: null,
   followUpFor: null,
   drill: false,
@@ -55,6 +64,7 @@ export function messageFrom(template: TemplateRow, { drill, followUpFor }: Messa
     deviceGroupIds: template.deviceGroupIds,
     distributionListIds: template.distributionListIds,
     confirmationRequestId: template.confirmationRequestId,
+    ttsType: "none",
     audio: null,
     followUpFor,
     drill,
@@ -92,6 +102,7 @@ export function bodyOf(message: Message, template: TemplateRow | null, draft: bo
   if (message.followUpFor) body.followUpForNotificationId = message.followUpFor;
   if (message.templateId) body.messageTemplateId = message.templateId;
   else if (message.confirmationRequestId) body.confirmationRequestId = message.confirmationRequestId;
+  if (!message.templateId && message.ttsType !== "none" && message.audio === null) body.ttsType = message.ttsType;
   for (const part of ["subject", "body", "alertTone", "deviceGroupIds", "distributionListIds"] as const) {
     if (mayChange(template, part)) body[part] = message[part];
   }

@@ -114,4 +114,9 @@ export const sendDe: Readonly<Record<keyof typeof sendEn, string>> = {
   "room.choose": "Wählen",
   "room.clear": "Keiner mehr",
   "room.later": "Jetzt nicht",
+  "send.spoken": "Gesprochen wird",
+  "spoken.none": "Nichts",
+  "spoken.subject": "Betreff",
+  "spoken.body": "Text",
+  "spoken.subject-and-body": "Betreff und Text",
 };

@@ -110,4 +110,9 @@ export const sendEn = {
   "room.choose": "Choose",
   "room.clear": "None any more",
   "room.later": "Not now",
+  "send.spoken": "Spoken by the appliance",
+  "spoken.none": "Nothing",
+  "spoken.subject": "Subject",
+  "spoken.body": "Text",
+  "spoken.subject-and-body": "Subject and text",
 } as const;

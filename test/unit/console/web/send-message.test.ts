@@ -45,6 +45,11 @@ describe("a message", () => {
     expect(bodyOf({ ...EMPTY_MESSAGE, drill: true }, null, false)).toMatchObject({ drill: true });
     expect(bodyOf(EMPTY_MESSAGE, null, false)).toMatchObject({ drill: false });
     expect(bodyOf(EMPTY_MESSAGE, null, false)).not.toHaveProperty("draft");
+    expect(bodyOf(EMPTY_MESSAGE, null, false)).not.toHaveProperty("ttsType");
+    expect(bodyOf({ ...EMPTY_MESSAGE, ttsType: "body" }, null, false)).toMatchObject({ ttsType: "body" });
+    expect(
+      bodyOf({ ...EMPTY_MESSAGE, ttsType: "body", audio: new File(["x"], "x.wav") }, null, false),
+    ).not.toHaveProperty("ttsType");
     expect(bodyOf(EMPTY_MESSAGE, null, true)).toMatchObject({ draft: true, subject: "–" });
   });
 
@@ -59,7 +64,13 @@ describe("a message", () => {
 
   it("sends of a template's parts only those that the sender may change", () => {
     const message = { ...messageFrom(template, EMPTY_MESSAGE), body: "Room 7" };
-    expect(bodyOf(message, template, false)).toEqual({ drill: false, messageTemplateId: "t", body: "Room 7" });
+    const allClear = { allClearSubject: "", allClearBody: "" };
+    expect(bodyOf(message, template, false)).toEqual({
+      drill: false,
+      messageTemplateId: "t",
+      body: "Room 7",
+      ...allClear,
+    });
   });
 
   it("becomes a form with lists as repeated names", () => {
