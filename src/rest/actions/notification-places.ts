@@ -1,9 +1,10 @@
 import { Readable } from "node:stream";
 import { type Clock, nextTurn } from "../../base/clock.ts";
 import { forbidden } from "../../base/errors.ts";
-import { type CalledPerson, type CalledRoom, devicesByRoom, type Room, rollCall } from "../../broadcast/by-place.ts";
+import { type CalledPerson, type CalledRoom, devicesByRoom, rollCall } from "../../broadcast/by-place.ts";
 import type { TrackedPosition } from "../../broadcast/tracking.ts";
 import { positionsOf, tracksOf } from "../../broadcast/tracks.ts";
+import type { Room } from "../../resources/broadcasts/by-room.ts";
 import { DELIVERY_LEVELS } from "../../resources/broadcasts/delivery-levels.ts";
 import notifications from "../../resources/broadcasts/notifications.ts";
 import users from "../../resources/people/users.ts";
