@@ -1,12 +1,13 @@
 import { notFound } from "../../base/errors.ts";
 import { openChatServer } from "./chat-server.ts";
+import { openDesktop } from "./desktop.ts";
 import { openFeedReader } from "./feed-reader.ts";
 import { openHttpHorn } from "./http-horn.ts";
 import { openMailServer } from "./mail-server.ts";
 import { openMessageCentre } from "./message-centre.ts";
 import { openPushService } from "./push-service.ts";
 import type { Reception, Service, ServiceNeeds } from "./service.ts";
-import { openSipSpeaker } from "./sip-speaker.ts";
+import { openSipDevice } from "./sip-device.ts";
 
 /** The far ends of all channels beside phones and zones. */
 export interface Services {
@@ -20,13 +21,14 @@ export interface Services {
 
 /** Opens all of them; rejects, with everything closed again, when one can't be opened. */
 export async function openServices(needs: ServiceNeeds): Promise<Services> {
-  const all: Record<string, Service> = { feed: openFeedReader(needs) };
+  const all: Record<string, Service> = { feed: openFeedReader(needs), desktop: openDesktop(needs) };
   const stop = async (): Promise<void> => void (await Promise.all(Object.values(all).map((service) => service.stop())));
   try {
     all.mail = await openMailServer(needs);
     all.sms = await openMessageCentre(needs);
     all.chat = await openChatServer(needs);
-    all.sip = await openSipSpeaker(needs);
+    all.sip = await openSipDevice(needs, { service: "sip", user: "gym", key: null });
+    all.telephone = await openSipDevice(needs, { service: "telephone", user: "trunk", key: "1" });
     all.horn = await openHttpHorn(needs);
     all.push = await openPushService(needs);
   } catch (error) {

@@ -6,6 +6,9 @@ import { heardAt, type Service, type ServiceNeeds } from "./service.ts";
 
 const REPORT_EVERY_MS = 1_000;
 const HOST = "127.0.0.1";
+const TAG = "campus";
+/** Three seconds. */
+const PACKETS_BEFORE_KEY = 150;
 
 /** A call that was taken: who called, and where the sound comes in. */
 interface Call {
@@ -16,10 +19,21 @@ interface Call {
   /** Where reports go: the port after the caller's own for sound. @source RFC 3550 §11 */
   reportTo: number;
   ticking: NodeJS.Timeout;
+  /** Waits for the moment to press a key. */
+  pressing?: NodeJS.Timeout;
 }
 
-/** A SIP speaker that answers every call by itself, listens, and reports each second what it gets. @source RFC 3261, RFC 3550 */
-export async function openSipSpeaker({ sources }: ServiceNeeds): Promise<Service> {
+/** What kind of device it is. */
+export interface SipDevice {
+  service: string;
+  /** User part of its address; a telephone behind a trunk is called by its number whatever this is. */
+  user: string;
+  /** Key that somebody presses after three seconds of sound; null where nobody is. */
+  key: string | null;
+}
+
+/** A SIP device that answers every call by itself, listens, and reports each second what it gets. @source RFC 3261, RFC 3550 */
+export async function openSipDevice({ sources }: ServiceNeeds, { service, user, key }: SipDevice): Promise<Service> {
   const socket = createSocket("udp4").bind(0, HOST);
   await once(socket, "listening");
   const { port } = socket.address();
@@ -35,11 +49,21 @@ export async function openSipSpeaker({ sources }: ServiceNeeds): Promise<Service
     heard.push(call);
     return call;
   };
+  /** Presses a key once, in the call that the request began. @source RFC 6086; application/dtmf-relay */
+  const press = (pressed: string, invite: string, call: Call, remote: { port: number; address: string }): void => {
+    if (call.pressing) return;
+    call.pressing = setInterval(() => {
+      if ((call.source.streams.at(-1)?.slots ?? 0) < PACKETS_BEFORE_KEY) return;
+      clearInterval(call.pressing);
+      socket.send(infoOf(pressed, invite, port), remote.port, remote.address);
+    }, REPORT_EVERY_MS / 10);
+  };
   const end = async (id: string): Promise<void> => {
     const call = await calls.get(id);
     if (!call) return;
     calls.delete(id);
     clearInterval(call.ticking);
+    clearInterval(call.pressing);
     call.control.close();
     sources.close(call.source);
   };
@@ -49,12 +73,13 @@ export async function openSipSpeaker({ sources }: ServiceNeeds): Promise<Service
     if (method === "ACK" || method.startsWith("SIP/")) return;
     const id = header(request, "Call-ID");
     const body = method === "INVITE" ? sessionOf((await take(id, request)).source.port) : "";
-    socket.send(answerTo(request, port, body), remote.port, remote.address);
+    socket.send(answerTo(request, { user, port }, body), remote.port, remote.address);
+    if (method === "INVITE" && key !== null) press(key, request, await take(id, request), remote);
     if (method === "BYE" || method === "CANCEL") await end(id);
   });
   return {
-    facts: { uri: `sip:gym@${HOST}:${port}` },
-    receptions: () => heard.flatMap(({ source, from }) => heardAt(source, "sip", from)),
+    facts: { uri: `sip:${user}@${HOST}:${port}`, trunk: `sip:${HOST}:${port}` },
+    receptions: () => heard.flatMap(({ source, from }) => heardAt(source, service, from)),
     async stop() {
       await Promise.all([...calls.keys()].map(end));
       socket.close();
@@ -106,16 +131,35 @@ function header(message: string, name: string): string {
   return new RegExp(`^${name}: (.*?)\r?$`, "im").exec(message)?.[1] ?? "";
 }
 
-function answerTo(request: string, port: number, body: string): string {
+function answerTo(request: string, { user, port }: { user: string; port: number }, body: string): string {
   const to = header(request, "To");
   const vias = [...request.matchAll(/^Via: (.*?)\r?$/gim)].map(([, via]) => `Via: ${via}`);
   return [
     "SIP/2.0 200 OK",
     ...vias,
     ...["From", "Call-ID", "CSeq"].map((name) => `${name}: ${header(request, name)}`),
-    `To: ${to.includes(";tag=") ? to : `${to};tag=gym`}`,
-    `Contact: <sip:gym@${HOST}:${port}>`,
+    `To: ${to.includes(";tag=") ? to : `${to};tag=${TAG}`}`,
+    `Contact: <sip:${user}@${HOST}:${port}>`,
     ...(body === "" ? [] : ["Content-Type: application/sdp"]),
+    `Content-Length: ${body.length}`,
+    "",
+    body,
+  ].join("\r\n");
+}
+
+function infoOf(key: string, invite: string, port: number): string {
+  const body = `Signal=${key}\r\nDuration=160\r\n`;
+  const target = /<([^>]+)>/.exec(header(invite, "Contact"))?.[1] ?? "";
+  const to = header(invite, "To");
+  return [
+    `INFO ${target} SIP/2.0`,
+    `Via: SIP/2.0/UDP ${HOST}:${port};branch=z9hG4bK${TAG}${header(invite, "Call-ID").length}${key}`,
+    "Max-Forwards: 70",
+    `From: ${to};tag=${TAG}`,
+    `To: ${header(invite, "From")}`,
+    `Call-ID: ${header(invite, "Call-ID")}`,
+    "CSeq: 1 INFO",
+    "Content-Type: application/dtmf-relay",
     `Content-Length: ${body.length}`,
     "",
     body,

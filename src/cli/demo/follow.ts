@@ -76,9 +76,10 @@ function describe(lines: readonly LedgerLine[]): string {
     .join(" · ");
 }
 
-/** `phones` or `zones`. */
-export function kindOf(line: LedgerLine): "phones" | "zones" {
-  return line.type === "phones" ? "phones" : "zones";
+/** What kind of device a line is about. */
+export function kindOf({ provider }: LedgerLine): "phones" | "zones" | "others" {
+  if (provider === "ip-phones") return "phones";
+  return provider === "multicast-zones" ? "zones" : "others";
 }
 
 /** How often each word occurs, by word in order of first occurrence. */

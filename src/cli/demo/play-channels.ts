@@ -33,6 +33,7 @@ export async function playChannels(needs: DemoNeeds, once: boolean): Promise<num
     tellCampus(campus.ready.control, `services/${service}`, JSON.stringify({ url: `${ready.url}${path}` }));
   await tell("feed", feedPath);
   await tell("push", "/x/web-push/receipt");
+  await tell("desktop", "/x/desktop");
   say(needs, "sending one message by every channel");
   const { ledger, account, sentAt } = await sendAndFollow(needs, api, campus, send, isProven);
   const results = channelResults(ledger, account, String(send.get("subject")), sentAt);
