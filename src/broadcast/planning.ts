@@ -256,8 +256,9 @@ function reopen(
   ).changes;
 }
 
-/** Older spellings of user device types, by the one that plugins serve. @source decisions.md 5 */
-const SPELLINGS = "CASE d.type WHEN 'APNS' THEN 'apns' WHEN 'GCM' THEN 'Android' ELSE d.type END";
+/** Other spellings of user device types, by the one that plugins serve; a test service is one's own. @source decisions.md 5 */
+const SPELLINGS =
+  "CASE d.type WHEN 'APNS' THEN 'apns' WHEN 'apns-sandbox' THEN 'apns' WHEN 'GCM' THEN 'Android' ELSE d.type END";
 
 const CHANNELS = `channels(type, provider, words) AS MATERIALIZED (
   SELECT value ->> 'type', value ->> 'provider', value ->> 'words' FROM json_each(?))`;

@@ -1,0 +1,111 @@
+import { createPrivateKey, type KeyObject } from "node:crypto";
+import {
+  type Clock,
+  type ConfigOf,
+  createOutbox,
+  type DeliveryItem,
+  definePlugin,
+  type Handed,
+  jsonWebToken,
+  lacking,
+} from "#plugin-api";
+import config from "./config.ts";
+import { type Connection, createConnection, type ServiceAnswer } from "./connection.ts";
+import { headersOf, payloadOf } from "./message.ts";
+
+type Config = ConfigOf<typeof config>;
+
+/** A token may be used for an hour and be made anew every 20 minutes at most. @source APNs, token-based connection */
+const TOKEN_MS = 50 * 60_000;
+/** Of the device alone, for ever. @source APNs, values of the reason key */
+const GONE = new Set(["Unregistered", "BadDeviceToken", "DeviceTokenNotForTopic", "ExpiredToken"]);
+
+/** Push messages by APNs, each to an app's device token. */
+export default definePlugin({
+  config,
+  activate(ctx) {
+    const { keyId, teamId, topic, criticalAlerts, host, sandboxHost } = ctx.config;
+    const key = keyOf(ctx.config.key);
+    if (!key || !keyId || !teamId || !topic) {
+      return lacking(ctx, "key (a P-256 key in PEM), keyId, teamId and topic are not all set");
+    }
+    const connections = {
+      apns: createConnection({ ...ctx.config, host }, ctx.clock),
+      sandbox: createConnection({ ...ctx.config, host: sandboxHost }, ctx.clock),
+    };
+    ctx.signal.addEventListener("abort", () => Object.values(connections).forEach(close), { once: true });
+    const token = createToken({ keyId, teamId, key }, ctx.clock);
+    const hand = async (item: DeliveryItem): Promise<Handed> => {
+      const connection = item.device.attributes.Type === "apns-sandbox" ? connections.sandbox : connections.apns;
+      const headers = { authorization: `bearer ${token.get()}`, ...headersOf(item, topic, ctx.clock.now()) };
+      try {
+        const path = `/3/device/${item.device.deviceIdentifier}`;
+        const answer = await connection.post(path, headers, payloadOf(item, criticalAlerts));
+        const reason = reasonIn(answer.body);
+        if (reason === "ExpiredProviderToken") token.forget();
+        return verdict(answer, reason, ctx.clock.now());
+      } catch (error) {
+        return { taken: false, reason: `the push service: ${String(error)}`, retryable: true, down: true };
+      }
+    };
+    const fault = ({ device }: DeliveryItem): string | null =>
+      /^([0-9a-f]{2}){8,100}$/i.test(device.deviceIdentifier) ? null : "it is no device token";
+    const outbox = createOutbox({ ...ctx, atOnce: ctx.config.atOnce, fault, hand });
+    ctx.deliver(outbox.add);
+    ctx.stop(({ deliveryIds }) => outbox.drop(deliveryIds));
+    ctx.status("ok");
+  },
+});
+
+function close(connection: Connection): void {
+  connection.close();
+}
+
+function keyOf(text: Config["key"]): KeyObject | null {
+  try {
+    const key = createPrivateKey(text ?? "");
+    return key.asymmetricKeyDetails?.namedCurve === "prime256v1" ? key : null;
+  } catch {
+    return null;
+  }
+}
+
+function createToken({ keyId, teamId, key }: { keyId: string; teamId: string; key: KeyObject }, clock: Clock) {
+  let held: { token: string; until: number } | null = null;
+  return {
+    get(): string {
+      const now = clock.now();
+      if (held && now < held.until) return held.token;
+      const claims = { iss: teamId, iat: Math.floor(now / 1_000) };
+      held = { token: jsonWebToken("ES256", { kid: keyId }, claims, key), until: now + TOKEN_MS };
+      return held.token;
+    },
+    forget(): void {
+      held = null;
+    },
+  };
+}
+
+function verdict({ status, retryAfter }: ServiceAnswer, reason: string, now: number): Handed {
+  if (status === 200) return { taken: true, level: "accepted" };
+  const words = `the push service answered ${status}: ${reason}`;
+  if (status === 410 || GONE.has(reason)) {
+    const gone = `The app is not installed any more, or its token is not for this app (${reason}).`;
+    return { taken: false, reason: gone, retryable: false, down: false, gone: true };
+  }
+  // The token is made anew for the next try; a key that is refused stays so.
+  if (status === 403) return { taken: false, reason: words, retryable: reason === "ExpiredProviderToken", down: true };
+  const isBusy = status === 429 || status >= 500;
+  const seconds = Number(retryAfter ?? Number.NaN);
+  const waitMs = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(retryAfter ?? "") - now;
+  const more = isBusy && Number.isFinite(waitMs) ? { retryAfterMs: Math.max(0, waitMs) } : {};
+  return { taken: false, reason: words, retryable: isBusy, down: status >= 500, ...more };
+}
+
+function reasonIn(body: string): string {
+  try {
+    return String((JSON.parse(body) as { reason?: unknown }).reason ?? "").slice(0, 100);
+  } catch {
+    return "";
+  }
+}
