@@ -10,10 +10,10 @@ import type { HealthSource } from "../health/health.ts";
 import { HUB_COLLECTIONS, SITE_COLLECTIONS } from "../replication/collections.ts";
 import { IDENTITY_COLLECTIONS } from "../replication/identity/enrolment.ts";
 import { GROUND_TABLES } from "../replication/link/grounding.ts";
+import type { CloudWay } from "../replication/link/hub-address.ts";
 import { createHubLink, type HubLink, type HubLinkNeeds } from "../replication/link/hub-link.ts";
 import { PRESENCES } from "../replication/link/presence.ts";
 import {
-  type CloudWay,
   createSiteLink,
   type LinkedCircle,
   type LinkReport,

@@ -4,6 +4,8 @@ import { HttpsProxyAgent } from "https-proxy-agent";
 import { getProxyForUrl } from "proxy-from-env";
 import type { ClientOptions } from "ws";
 import type { ResolvedAddress } from "../../base/address-policy.ts";
+import { CallerError } from "../../base/errors.ts";
+import type { OwnIdentity } from "../identity/own-identity.ts";
 
 /** Where the cloud is, and what this appliance shows there. */
 export interface HubAddress {
@@ -18,6 +20,17 @@ export interface HubAddress {
   proxy?: string | null;
   /** Where its name was found to lead, which is not asked again; a proxy asks itself. */
   found?: ResolvedAddress | undefined;
+}
+
+/** How the cloud is reached. */
+export interface CloudWay {
+  /** Base URL; that of the enrolment unless given. */
+  address: string | null;
+  /** URL; that of the environment's variables unless given. */
+  proxy: string | null;
+  /** PEM of the authority that signed the cloud's certificate, beside the organisation's and public ones. */
+  authority: string | null;
+  beatMs: number;
 }
 
 /** Path of the link below the cloud's base URL. @source replication.md 6 */
@@ -48,4 +61,17 @@ function leadingTo(found: ResolvedAddress | undefined): Leading {
   if (!found) return {};
   const { address, family } = found;
   return { lookup: (_host, { all }, done) => (all ? done(null, [found]) : done(null, address, family)) };
+}
+
+/** Where an enrolled appliance finds its cloud, and what it shows there. */
+export function addressOf({ hub, token, key, certificate, authority }: OwnIdentity, way: CloudWay): HubAddress {
+  const authorities = [authority, way.authority].filter((each) => each !== null);
+  return { url: linkUrl(way.address ?? hub), token, key, certificate, authorities, proxy: way.proxy };
+}
+
+/** Throws CallerError for what is no base URL of a cloud. */
+export function requireHubUrl(hub: string): void {
+  const url = URL.canParse(hub) ? new URL(hub) : null;
+  if (url?.protocol === "https:" || url?.protocol === "http:") return;
+  throw new CallerError("invalid-value", "The cloud's address is an http or https URL.");
 }

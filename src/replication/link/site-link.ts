@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { ResolvedAddress } from "../../base/address-policy.ts";
 import type { Clock } from "../../base/clock.ts";
-import { BugError, CallerError, ConflictError } from "../../base/errors.ts";
+import { BugError, ConflictError } from "../../base/errors.ts";
 import type { Events } from "../../base/events.ts";
 import { newId } from "../../base/ids.ts";
 import type { Log } from "../../base/log.ts";
@@ -29,7 +29,7 @@ import { createDialer, type Dialer, type LinkState } from "./dialer.ts";
 import { askToEnrol, type Enrolled } from "./enrol-exchange.ts";
 import type { EnrolMode } from "./ground.ts";
 import { createGrounding } from "./grounding.ts";
-import { linkUrl } from "./hub-address.ts";
+import { addressOf, type CloudWay, requireHubUrl } from "./hub-address.ts";
 import { createMarkWaits } from "./mark-waits.ts";
 import { productTypes } from "./product-types.ts";
 import { createSiteTalk } from "./site-talk.ts";
@@ -58,17 +58,6 @@ export interface SiteLinkNeeds {
   way: CloudWay;
   /** Who covers for this appliance, and for whom it does. */
   circle(): LinkedCircle;
-}
-
-/** How the cloud is reached. */
-export interface CloudWay {
-  /** Base URL; that of the enrolment unless given. */
-  address: string | null;
-  /** URL; that of the environment's variables unless given. */
-  proxy: string | null;
-  /** PEM of the authority that signed the cloud's certificate, beside the organisation's and public ones. */
-  authority: string | null;
-  beatMs: number;
 }
 
 /** A request of the API that the cloud is to carry out. */
@@ -371,7 +360,7 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
       ];
     },
     async enrol({ hub, code, mode, authority, found }) {
-      requireUrl(hub);
+      requireHubUrl(hub);
       let enrolled: Enrolled | null = null;
       const endpoint = needs.endpointId();
       const present = work.peek(() => get(LINK, "link")) && readIdentity(dataDir);
@@ -409,14 +398,3 @@ const PREPARING = (since: number): LinkState => ({
   connectedAt: null,
   reason: "The appliance's rows are being brought into the organisation.",
 });
-
-function addressOf({ hub, token, key, certificate, authority }: OwnIdentity, way: CloudWay) {
-  const authorities = [authority, way.authority].filter((each) => each !== null);
-  return { url: linkUrl(way.address ?? hub), token, key, certificate, authorities, proxy: way.proxy };
-}
-
-function requireUrl(hub: string): void {
-  const url = URL.canParse(hub) ? new URL(hub) : null;
-  if (url?.protocol === "https:" || url?.protocol === "http:") return;
-  throw new CallerError("invalid-value", "The cloud's address is an http or https URL.");
-}
