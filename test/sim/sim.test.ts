@@ -75,6 +75,8 @@ describe("the simulation", () => {
   it("finds a planted bug", async () => {
     const [staging] = PLANTED_BUGS as [PlantedBug];
     const runPlanted = await simulationWith(staging, ROOT);
-    expect((await runPlanted(1, 200)).violation).toMatch(/^I2: /);
+    const found: (string | null)[] = [];
+    for (const seed of [1, 2, 3, 4]) found.push((await runPlanted(seed, 200)).violation);
+    expect(found).toContainEqual(expect.stringMatching(/^I2: /));
   });
 });

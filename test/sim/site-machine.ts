@@ -201,7 +201,11 @@ export function createSiteMachine(needs: SiteMachineNeeds): SiteMachine {
       isNoticed = false;
       void begin().catch(needs.violated);
     },
-    image: (at) => ({ disk: machine.disk.copy(), link: watched.link, at, skewMs: machine.fault.skewMs }),
+    image(at) {
+      // The time of a restored image is kept as it was, until the cloud is heard.
+      const skewMs = watched.imageSkewMs ?? machine.fault.skewMs;
+      return { disk: machine.disk.copy(), link: watched.link, at, skewMs };
+    },
     restore(backup, told) {
       machine.crash();
       machine.disk.close();

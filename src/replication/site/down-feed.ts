@@ -166,7 +166,13 @@ function isForNow({ waits, gone }: Staged): boolean {
 /** After a snapshot: removes rows that the cloud no longer has. Returns how many. */
 function* sweep(link: LinkState, limits: Limits, tallies: { of: Tallies }): Work<number> {
   const left = yield* scan(BASE, { by: "sweep", where: [link.gen], newestFirst: true, limit: limits.sliceRows });
-  for (const { type, id, seq } of left) {
+  for (const row of left) {
+    const { type, id, seq } = row;
+    // What came of it has its turn after the sweep.
+    if (yield* get(STAGE, type, id)) {
+      yield* put(BASE, { ...row, gen: link.gen + 1 });
+      continue;
+    }
     const applied = yield* showBase(type, id, null);
     yield* parkUnlessDone({ type, id, seq, body: null }, applied);
     tallies.of = counted(tallies.of, type, applied === "done" ? "deleted" : "refused");
