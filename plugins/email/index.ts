@@ -1,4 +1,5 @@
 import { type ConfigOf, createOutbox, definePlugin, lacking, type PluginContext } from "#plugin-api";
+import { isNetwork } from "../mail-input/server.ts";
 import config from "./config.ts";
 import { isAddress, type Letterhead, mailOf } from "./mail.ts";
 import { openReturns, type Returns } from "./returns.ts";
@@ -43,10 +44,12 @@ export default definePlugin({
 async function returnsOf(
   ctx: PluginContext<ConfigOf<typeof config>>,
 ): Promise<{ addressOf: Returns["addressOf"] | null; fault: string | null }> {
-  const { returnDomain } = ctx.config;
+  const { returnDomain, returnRelays } = ctx.config;
   if (!returnDomain) return { addressOf: null, fault: null };
+  if (!Array.isArray(returnRelays) || !returnRelays.every(isNetwork))
+    return { addressOf: null, fault: "returnRelays is a list of addresses and networks" };
   try {
-    const { addressOf } = await openReturns({ ...ctx.config, returnDomain }, ctx);
+    const { addressOf } = await openReturns({ ...ctx.config, returnDomain, returnRelays }, ctx);
     return { addressOf, fault: null };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { DeliveryItem, PluginContext } from "#plugin-api";
-import { isNetwork, MailRefusal, openMailPort } from "../mail-input/server.ts";
+import { MailRefusal, openMailPort } from "../mail-input/server.ts";
 import { readReport } from "./delivery-report.ts";
 
 type Context = Pick<PluginContext, "state" | "outcome" | "signal" | "log">;
@@ -10,7 +10,8 @@ export interface ReturnSettings {
   returnDomain: string;
   returnListenAddress: string;
   returnPort: number;
-  returnRelays: unknown;
+  /** Addresses and networks. */
+  returnRelays: readonly string[];
 }
 
 /** What comes back. */
@@ -25,13 +26,10 @@ const PROOF_DIGITS = 20;
 const KEY_BYTES = 32;
 
 /**
- * Takes the mails that come back, each to the address of its own delivery (VERP). Rejects when the port can't be opened;
- * throws RangeError for relays that are none.
+ * Takes the mails that come back, each to the address of its own delivery (VERP). Rejects when the port can't be opened.
  */
 export async function openReturns(settings: ReturnSettings, ctx: Context): Promise<Returns> {
   const { returnDomain, returnListenAddress, returnPort, returnRelays } = settings;
-  if (!Array.isArray(returnRelays) || !returnRelays.every(isNetwork))
-    throw new RangeError("returnRelays is a list of addresses and networks");
   const key = await keptKey(ctx);
   const proofOf = (id: number): string =>
     createHmac("sha256", key).update(`return/${id}`).digest("hex").slice(0, PROOF_DIGITS);
