@@ -1,3 +1,5 @@
+import { LOGGED_IN } from "./api/routes.ts";
+
 /** What of a service worker's surroundings is used; the page's own types know none of it. */
 interface WorkerScope {
   readonly registration: ServiceWorkerRegistration;
@@ -91,7 +93,7 @@ async function open({ id, answerUrl }: Message): Promise<void> {
     await page.focus();
     return;
   }
-  const { loggedIn } = (await fetch("/api/setup")
+  const { loggedIn } = (await fetch(LOGGED_IN)
     .then((response) => response.json())
     .catch(() => ({}))) as { loggedIn?: boolean };
   await scope.clients.openWindow(loggedIn || answerUrl === null ? `/inbox/#${id}` : answerUrl);
@@ -101,5 +103,3 @@ function tell(said: object): Promise<Response | null> {
   const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(said) };
   return fetch(RECEIPT, init).catch(() => null);
 }
-
-export {};
