@@ -69,6 +69,7 @@ async function answerRequest(needs: ControlNeeds, request: IncomingMessage): Pro
     campus.authUrl = checkHttpUrl("url", (await readJson(request)).url);
     return undefined;
   }
+  if (order === "POST /agents") return campus.agents.start(await readJson(request));
   const [, service] = /^POST \/services\/(\w+)$/.exec(order) ?? [];
   if (service !== undefined) {
     campus.services?.tell(service, await readJson(request));

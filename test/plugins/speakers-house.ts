@@ -42,7 +42,8 @@ export async function openHouse(
     request.on("end", async () => {
       const { method = "GET", headers } = request;
       const url = (request.url ?? "").replace(/^\/x\/speakers/, "");
-      const asked = { method, headers, url, body: Buffer.concat(parts), remoteAddress: "127.0.0.1" };
+      const remoteAddress = request.socket.remoteAddress ?? "";
+      const asked = { method, headers, url, body: Buffer.concat(parts), remoteAddress };
       const { status, headers: told, body = "" } = await running.request(asked);
       response.writeHead(status, told).end(body);
     });

@@ -9,7 +9,7 @@ import { decodeMuLaw, encodeMuLaw } from "../../src/audio/mulaw.ts";
 import { ssrcOf } from "../../src/audio/rtp.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
-import { deliveryTo } from "./campus-fixture.ts";
+import { deliveryTo, startCampus } from "./campus-fixture.ts";
 import { JOIN_SECRET, openHouse, type SpeakersHouse, TONE } from "./speakers-house.ts";
 
 const MAC = "02005E100001";
@@ -167,5 +167,34 @@ describe("speakers with an agent", () => {
     await until(() => broken.log.find((words) => words.includes("listens")));
     open.plugin.deliver(deliveryTo(DEVICE, 2, { audio: AUDIO }));
     expect((await open.plugin.outcome(2, "failed")).details.reason).toMatch(/false ended with 1/);
+  });
+
+  it("reaches the campus's speakers, of which the mute one proves nothing", async () => {
+    const open = await house();
+    const campus = await startCampus();
+    closing.push(campus.stop);
+    const order = { url: open.url, joinSecret: JOIN_SECRET };
+    await campus.order("/agents", { ...order, count: 3 });
+    await campus.order("/agents", { ...order, mute: true });
+    const speakers = ["02CB00000000", "02CB00000001", "02CB00000002", "02CB00000003"];
+    const reports = () =>
+      open.plugin.calls.filter(({ method }) => method === "devices.report").flatMap(({ args }) => args[0]);
+    await until(
+      () =>
+        speakers.every((mac) =>
+          JSON.stringify(reports()).includes(
+            `agent:${mac}","type":"speakers","description":"","attributes":{"IsRegistered":"true"`,
+          ),
+        ) || undefined,
+    );
+    speakers.forEach((mac, at) => {
+      open.plugin.deliver(deliveryTo({ ...DEVICE, deviceIdentifier: `agent:${mac}` }, at + 1, { audio: AUDIO }));
+    });
+    for (const id of [1, 2, 3]) await open.plugin.outcome(id, "heard");
+    const report = await campus.until(({ agents }) => agents.every(({ packets }) => packets === 25));
+    expect(report.agents.map(({ errors, plays, lost }) => [errors, plays, lost])).toEqual(
+      speakers.map(() => [[], 1, 0]),
+    );
+    expect(open.plugin.levels(4)).toEqual(["accepted"]);
   });
 });
