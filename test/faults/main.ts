@@ -43,6 +43,8 @@
  * the replies to the first places are exact, the escalation is sent once.
  * `npm run faults -- emergency [ROUNDS]`: ROUNDS (10) emergencies to 1000 devices while 50 routine messages sound at all of
  * them, and as many while these are still being sent: the first packet is at 99 % of the devices within 1 s of the POST.
+ * `npm run faults -- calls [NUMBER]`: NUMBER (500) SIP devices are called, 200 a second, hear two seconds of sound and are hung
+ * up; needs Debian's sip-tester.
  * The last line has the figures; exit code 1 when a promise was broken.
  */
 import { loadavg } from "node:os";
@@ -53,6 +55,7 @@ import { stormOfAnswers } from "./answers.ts";
 import { backupUnderLoad } from "./backup.ts";
 import { changeManySchedules } from "./bells.ts";
 import { bulk } from "./bulk.ts";
+import { callMany } from "./calls.ts";
 import { CLOCK_STORIES, libfaketime, playClockStories } from "./clock.ts";
 import { fillDisk } from "./disk-full.ts";
 import { measureEmergencies } from "./emergency.ts";
@@ -101,6 +104,10 @@ if (what === "kills") {
   process.stdout.write(`${JSON.stringify(figures)}\n`);
   const { sounding, sending, broken } = figures;
   process.exitCode = Math.max(sounding.p99Ms, sending.p99Ms) <= 1_000 && broken.length === 0 ? 0 : 1;
+} else if (what === "calls") {
+  const figures = await callMany({ calls: Number(number ?? 500), perSecond: 200, soundMs: 2_000 });
+  process.stdout.write(`${JSON.stringify(figures)}\n`);
+  process.exitCode = figures.answered === figures.calls && figures.endedWell ? 0 : 1;
 } else if (what === "bulk") {
   const figures = await bulk(Number(number ?? 100_000), say);
   process.stdout.write(`${JSON.stringify(figures)}\n`);
@@ -205,7 +212,7 @@ async function playInField<T extends { broken: string[] }>(
 
 function usage(): never {
   fail(
-    "Usage: npm run faults -- kills|fuzz|answers|emergency|bulk|flaps|failover|phones|clock|systemd|disk-full|backup|cloud|cover|catch-up [NUMBER] [--seed S]",
+    "Usage: npm run faults -- kills|fuzz|answers|emergency|calls|bulk|flaps|failover|phones|clock|systemd|disk-full|backup|cloud|cover|catch-up [NUMBER] [--seed S]",
   );
 }
 

@@ -186,7 +186,8 @@ describe("a call to a telephone", () => {
   it("registers with the trunk by name and password, and takes it back at the end", async () => {
     const places: (string | null)[] = [];
     const registrar = createRegistrar({
-      ...{ clock: systemClock, realm: "trunk", key: randomBytes(32), algorithms: ["SHA-256"] },
+      ...{ clock: systemClock, realm: "trunk", key: randomBytes(32) },
+      algorithms: ["SHA-256"],
       accounts: new Map([["school", { user: "school", password: "right", type: "phones" }]]),
       onChange: (_account, contact) => void places.push(contact),
     });
