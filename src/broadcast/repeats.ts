@@ -1,16 +1,13 @@
 import { BugError } from "../base/errors.ts";
 import notifications from "../resources/broadcasts/notifications.ts";
-import confirmationRequests from "../resources/confirmations/confirmation-requests.ts";
-import type { RowOf } from "../schema/resource.ts";
 import type { Transaction } from "../store/store.ts";
 import { addActivity } from "./activities.ts";
 import type { NotificationRow } from "./compose.ts";
 import { type Due, type DueHandler, putOff, setDue, takeDue } from "./due.ts";
+import { type Request, requestOf } from "./repeat-times.ts";
 import { openStages } from "./retry.ts";
 import type { StageNeeds } from "./stage.ts";
 import { stoppedBy } from "./stopped.ts";
-
-type Request = RowOf<typeof confirmationRequests>;
 
 /** What repeating needs; `take` carries a message out. */
 export type RepeatNeeds = Pick<StageNeeds, "store" | "clock" | "by" | "endpointId" | "laneOf"> & {
@@ -19,14 +16,6 @@ export type RepeatNeeds = Pick<StageNeeds, "store" | "clock" | "by" | "endpointI
 
 /** A message that is still being sent is not repeated: it is looked at again after so long. own choice */
 const STILL_SENDING_MS = 5_000;
-
-/** Notes when a message goes again to whom has not answered, in the transaction that accepts it. */
-export function setRepeats(tx: Transaction, row: NotificationRow): void {
-  const interval = requestOf(tx, row)?.repeatInterval ?? null;
-  if (interval === null) return;
-  const sentAt = Math.max(row.createdAt, row.heldUntil ?? 0);
-  setDue(tx, row, { kind: "repeat", ref: "1", at: sentAt + interval * 1_000 });
-}
 
 /**
  * Sends a message once more to the devices of those who have not answered, by the rows of its ledger, until everybody has,
@@ -78,10 +67,6 @@ function whyOver(row: NotificationRow, request: Request | null, people: number, 
   const period = request.expirationPeriod;
   if (period !== null && now >= row.createdAt + period * 1_000) return "Answers are taken no more.";
   return people === 0 ? "Everybody has answered." : null;
-}
-
-function requestOf(tx: Transaction, { confirmationRequestId: id }: NotificationRow): Request | null {
-  return id === null ? null : tx.get(confirmationRequests, id);
 }
 
 /** From the kept numbers, however many people were asked. */

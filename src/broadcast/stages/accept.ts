@@ -18,7 +18,7 @@ import { type PreviewNeeds, writePreview } from "../preview.ts";
 import { profileFor, settingsIn } from "../profile-behaviour.ts";
 import { extensionSettings } from "../profile-settings.ts";
 import { LIVE_PAGE } from "../programme.ts";
-import { setRepeats } from "../repeats.ts";
+import { setRepeats } from "../repeat-times.ts";
 import { priorityLevelOf, readSendingProfile } from "../sending-profile.ts";
 import { withSingleDevices } from "../single-devices.ts";
 import type { NextStage, StageNeeds } from "../stage.ts";
