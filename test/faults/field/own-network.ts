@@ -95,11 +95,14 @@ export function createField(): Field {
       ip(`netns add ${name}`);
       ip(`-n ${name} link set lo up`);
       for (const network of NETWORKS) join(name, network, host);
+      const others = (): number[] => hosts.filter((each) => each !== host);
+      // What was cut by one is healed by another.
+      const lines = new Map(NETWORKS.map((network) => [network, lineOf(name, network, others)]));
       return {
         name,
         inside: ["nsenter", `--net=/run/netns/${name}`],
         address: { zones: addressOf("zones", host), wan: addressOf("wan", host), lan: addressOf("lan", host) },
-        line: (network) => lineOf(name, network, () => hosts.filter((each) => each !== host)),
+        line: (network) => lines.get(network) as Line,
       };
     },
   };
