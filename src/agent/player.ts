@@ -83,7 +83,7 @@ function wordsOf(program: string, code: number | null, complaint: string): strin
 }
 
 /** True when a program of this name is found by PATH. */
-export function isInstalled(name: string, path: string | undefined): boolean {
+function isInstalled(name: string, path: string | undefined): boolean {
   return (path ?? "").split(":").some((folder) => {
     try {
       accessSync(join(folder, name), constants.X_OK);

@@ -2,8 +2,8 @@ import type { Clock, Timer } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Store, Transaction } from "../store/store.ts";
 import type { Counted, Delivery } from "./delivery.ts";
-import { APPLIANCES } from "./providers.ts";
 import { writeSaid } from "./device-starts.ts";
+import { APPLIANCES } from "./providers.ts";
 import { countSending } from "./sendings.ts";
 import { laneOf } from "./stage.ts";
 

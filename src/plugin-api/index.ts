@@ -247,6 +247,8 @@ export interface MutePeer {
   readonly device: DeliveryItem["device"];
   /** What the peer's taking proves: the plugin must report this level, and none above it. */
   readonly proves: "sent" | "accepted";
+  /** Resolves once the plugin knows the peer, for one that has to come by itself. */
+  ready?(): Promise<void>;
   /**
    * Resolves when the plugin has asked for further proof and was shown that there is none; at once for a channel that
    * has no such question.

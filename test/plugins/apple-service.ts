@@ -34,7 +34,7 @@ export interface TestAppleService {
 const KEY_ID = "ABC123DEFG";
 const TEAM_ID = "DEF123GHIJ";
 /** The app's bundle id. */
-export const TOPIC = "org.example.bells";
+const TOPIC = "org.example.bells";
 
 /** Starts it; it is strict about the token and the headers, `answer` rules over the rest. */
 export async function openAppleService(

@@ -34,6 +34,7 @@ describe.each(names)("%s opposite a device that takes everything and stays mute"
     await store.update(extensions, extensionIdOf(name), { config: peer.config, disabled: false }, somebody);
     await until(() => host.state(name) === "running");
 
+    await peer.ready?.();
     host.deliver(name, [itemOf(1, { device: peer.device, audio: AUDIO, notAfter: Date.now() + 60_000 })]);
     await until(() => outcomes.find(({ level }) => level !== "sent" || peer.proves === "sent"));
     await peer.asked();

@@ -61,7 +61,7 @@ export async function openHouse(
 }
 
 /** Sends the tone as the streamer does, a packet every 20 ms. */
-export async function sendTone(group: string, port: number, ssrc: number): Promise<void> {
+async function sendTone(group: string, port: number, ssrc: number): Promise<void> {
   const socket = createSocket("udp4");
   const payload = encodeMuLaw(TONE);
   for (let index = 0; index * 160 < payload.length; index++) {

@@ -1,3 +1,4 @@
+import { UpstreamError } from "../../base/errors.ts";
 import { type Reception, type Service, type ServiceNeeds, urlIn } from "./service.ts";
 
 const EVERY_MS = 200;
@@ -37,7 +38,7 @@ export function openFeedReader({ at }: ServiceNeeds): Service {
 
 async function get(url: string, signal: AbortSignal): Promise<string> {
   const answer = await fetch(url, { signal });
-  if (!answer.ok) throw new Error(`${url} answered ${answer.status}`);
+  if (!answer.ok) throw new UpstreamError("upstream", `${url} answered ${answer.status}`);
   return answer.text();
 }
 

@@ -1,6 +1,5 @@
 import { invalidValue } from "../../base/errors.ts";
-import type { Source } from "../sources.ts";
-import type { CampusState } from "../state.ts";
+import type { Source, Sources } from "../sources.ts";
 
 /** What the far end of a channel got: one message, to one address. */
 export interface Reception {
@@ -28,7 +27,11 @@ export interface Service {
 }
 
 /** What a service may use of its campus. */
-export type ServiceNeeds = Pick<CampusState, "at" | "sources">;
+export interface ServiceNeeds {
+  /** Ms of the campus's clock. */
+  at(): number;
+  sources: Sources;
+}
 
 /** The sound that came to a source by its newest stream; nothing before its first packet. */
 export function heardAt({ streams }: Source, service: string, to: string): Reception[] {

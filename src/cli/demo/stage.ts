@@ -33,6 +33,7 @@ export interface Admin {
   password: string;
 }
 
+/** An appliance of its own with one administrator, in a folder that is removed at the end. */
 export async function startAppliance(needs: DemoNeeds): Promise<{ ready: DaemonReady; token: string; admin: Admin }> {
   const folder = mkdtempSync(join(tmpdir(), "carillon-demo-"));
   needs.atEnd(async () => rmSync(folder, { recursive: true, force: true }));
@@ -48,6 +49,7 @@ export async function startAppliance(needs: DemoNeeds): Promise<{ ready: DaemonR
   return { ready: daemon.ready, token, admin };
 }
 
+/** A campus of so many devices, which ask the appliance whom to obey; `flags` are further ones of its command line. */
 export async function startCampus(
   needs: DemoNeeds,
   { urls }: DaemonReady,
@@ -91,16 +93,19 @@ async function askCampus(control: string, programme: Uint8Array): Promise<Campus
   return (await answer.json()) as CampusAccount;
 }
 
+/** Posts to a path of the campus's remote control; UpstreamError unless it takes it. */
 export async function tellCampus(control: string, path: string, body: BodyInit): Promise<void> {
   const told = await fetch(`${control}/${path}`, { method: "POST", body });
   if (!told.ok) throw new UpstreamError("upstream", `The campus does not take ${path}.`);
 }
 
+/** Id of a device group. */
 export async function firstGroup(api: ApiClient): Promise<string> {
   const { data } = await api.get<ApiPage<{ id: string }>>("/device-groups?limit=1");
   return data[0]?.id ?? "";
 }
 
+/** Says how to go on by hand. */
 export function explain(
   { out }: Terminal,
   { url }: DaemonReady,
@@ -125,6 +130,7 @@ export async function end({ signal }: DemoNeeds, once: boolean, isWell: boolean)
   return isWell ? EXIT.ok : EXIT.failure;
 }
 
+/** One line of progress, with the seconds since the demo began. */
 export function say({ terminal, elapsed }: DemoNeeds, words: string): void {
   terminal.err(`${elapsed().toFixed(1).padStart(5)} s  ${words}`);
 }

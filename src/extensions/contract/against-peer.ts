@@ -46,6 +46,7 @@ export async function checkAgainstPeer({ plugin, peer: open, clock, toRun }: Aga
 async function proofFaults(run: ContractRun, peer: MutePeer): Promise<string[]> {
   const { outcomes } = run;
   const isOver = (): boolean => outcomes.some(({ level }) => level === peer.proves || level === "failed");
+  await peer.ready?.();
   run.deliver(itemFor(peer));
   if (!(await run.until(isOver, WAIT_MS))) return [`It reported no ${peer.proves} within ${WAIT_MS / 1000} s.`];
   let asked = false;

@@ -7,11 +7,16 @@ const JOIN_SECRET = "a mute agent is let in by this";
 /** An agent that takes every message, and of which nobody ever hears whether it played. */
 const openMutePeer: OpenMutePeer = async (needs) => {
   const stopping = new AbortController();
-  const agent = runAgent(needs, stopping.signal);
+  let onKnown = (): void => {};
+  const known = new Promise<void>((resolve) => {
+    onKnown = resolve;
+  });
+  const agent = runAgent(needs, stopping.signal, onKnown);
   return {
     config: { joinSecret: JOIN_SECRET },
     device: { id: "0198f3a0-0000-7000-8000-00000000f00d", deviceIdentifier: `agent:${MAC}`, attributes: {} },
     proves: "accepted",
+    ready: () => known,
     asked: async () => {},
     async close() {
       stopping.abort();
@@ -20,11 +25,14 @@ const openMutePeer: OpenMutePeer = async (needs) => {
   };
 };
 
-async function runAgent(needs: PeerNeeds, signal: AbortSignal): Promise<void> {
+async function runAgent(needs: PeerNeeds, signal: AbortSignal, onKnown: () => void): Promise<void> {
   let token: string | null = null;
   while (!signal.aborted) {
     if (token === null) token = ((await ask(needs, "/register", JOIN_SECRET, { mac: MAC })).token as string) ?? null;
-    else await beat(needs, token);
+    else {
+      await beat(needs, token);
+      onKnown();
+    }
     await pause(20);
   }
 }

@@ -1,3 +1,4 @@
+import { addressOf as pathOf } from "../api/routes.ts";
 import type { DeviceRow } from "../api/rows.ts";
 import { useRows } from "../api/use-rows.ts";
 import { DeviceStateChip } from "../parts/device-state.tsx";
@@ -50,7 +51,7 @@ function Known({ row }: { row: DeviceRow }) {
         <Fact name={t("field.deviceIdentifier")} value={row.deviceIdentifier} />
       </dl>
       {row.attributes.Group && row.attributes.Port ? (
-        <a href={`/api/v1/devices/${row.id}/zone.sdp`} download>
+        <a href={pathOf("devices/{deviceId}/zone.sdp", { deviceId: row.id })} download>
           {t("devices.sdp")}
         </a>
       ) : null}

@@ -152,8 +152,10 @@ export const linkDe: Readonly<Record<keyof typeof linkEn, string>> = {
   "order-hint.device-sync": "Telefone, Lautsprecher und anderen Zustand der Anlage.",
   "order-hint.phone-cache-rebuild": "Von ihren Telefonanlagen.",
   "order-hint.full-resync": "Sie behält, was sie hat, bis alles da ist.",
-  "order-hint.upgrade": "Auf die Version, die die Cloud anbietet (carillon upgrade-offer); läuft sie nicht gut, kehrt die alte zurück.",
-  "order-hint.upgrade-all": "Auf die Version, die die Cloud anbietet, samt Plugins; läuft sie nicht gut, kehrt die alte zurück.",
+  "order-hint.upgrade":
+    "Auf die Version, die die Cloud anbietet (carillon upgrade-offer); läuft sie nicht gut, kehrt die alte zurück.",
+  "order-hint.upgrade-all":
+    "Auf die Version, die die Cloud anbietet, samt Plugins; läuft sie nicht gut, kehrt die alte zurück.",
   "order-hint.replication-queue-reset": "Sie sendet alles, was sie aufhebt, noch einmal; hier wird nichts doppelt.",
   "order-hint.replication-clean-up": "Macht den Platz dessen frei, was die Cloud hat.",
   "activity-state.pending": "Läuft",

@@ -148,8 +148,10 @@ export const linkEn = {
   "order-hint.device-sync": "Phones, speakers and other state of the appliance.",
   "order-hint.phone-cache-rebuild": "From its call managers.",
   "order-hint.full-resync": "It keeps what it has until all is there.",
-  "order-hint.upgrade": "To the version that the cloud offers (carillon upgrade-offer); it goes back by itself if that is not well.",
-  "order-hint.upgrade-all": "To the version that the cloud offers, with its plugins; it goes back by itself if that is not well.",
+  "order-hint.upgrade":
+    "To the version that the cloud offers (carillon upgrade-offer); it goes back by itself if that is not well.",
+  "order-hint.upgrade-all":
+    "To the version that the cloud offers, with its plugins; it goes back by itself if that is not well.",
   "order-hint.replication-queue-reset": "It sends everything that it keeps once more; nothing is doubled here.",
   "order-hint.replication-clean-up": "Frees the space of what the cloud has taken.",
   "activity-state.pending": "Under way",
