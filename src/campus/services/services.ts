@@ -1,4 +1,6 @@
 import { notFound } from "../../base/errors.ts";
+import { openAndroidService } from "./android-service.ts";
+import { openAppleService } from "./apple-service.ts";
 import { openChatServer } from "./chat-server.ts";
 import { openDesktop } from "./desktop.ts";
 import { openFeedReader } from "./feed-reader.ts";
@@ -31,6 +33,8 @@ export async function openServices(needs: ServiceNeeds): Promise<Services> {
     all.telephone = await openSipDevice(needs, { service: "telephone", user: "trunk", key: "1" });
     all.horn = await openHttpHorn(needs);
     all.push = await openPushService(needs);
+    all.android = await openAndroidService(needs);
+    all.apple = await openAppleService(needs);
   } catch (error) {
     await stop();
     throw error;

@@ -40,13 +40,15 @@ export function channelResults(
   subject: string,
   sentAt: number,
 ): ChannelResult[] {
+  const heardBy = (kind: "phones" | "zones" | "agents"): number =>
+    account[kind].filter(({ exact }) => exact === true).length;
   const services = CHANNELS.map((channel) => {
     const got = account.receptions.filter((each) => each.service === channel.service);
-    const received = got.filter(({ words, packets }) => packets > 0 || words.includes(subject)).length;
+    const words = got.filter((each) => each.packets > 0 || each.words.includes(subject)).length;
+    const received = channel.service === "agents" ? heardBy("agents") : words;
     const lines = ledger.filter(({ provider }) => provider === channel.plugin);
     return resultOf(channel.name, lines, received, channel.proves, sentAt);
   });
-  const heardBy = (kind: "phones" | "zones"): number => account[kind].filter(({ exact }) => exact === true).length;
   const linesBy = (plugin: string): LedgerLine[] => ledger.filter(({ provider }) => provider === plugin);
   return [
     resultOf("IP phones", linesBy("ip-phones"), heardBy("phones"), CAMPUS_PROVES["ip-phones"], sentAt),

@@ -42,17 +42,34 @@ export async function configureChannels(
     }),
   );
   for (const [id, channel] of wanted) {
-    await api.put(`/extensions/${id}`, { disabled: false, config: channel.config(factsOf(services, channel)) });
+    const config = channel.config(factsOf(services, channel));
+    // One person has a device on every channel.
+    const limit = channel.target.kind === "person" ? { deviceLimit: CHANNELS.length } : {};
+    await api.put(`/extensions/${id}`, { disabled: false, config, ...limit });
   }
+  await waitUntil(
+    async () => {
+      const rows = await listAll<Extension>(api, "/extensions");
+      return rows
+        .filter(({ id, status }) => wanted.has(id) && (status?.state !== "running" || status.health !== "ok"))
+        .map(complaintOf);
+    },
+    clock,
+    signal,
+  );
+}
+
+/** Waits until nothing is missing any more; UpstreamError after half a minute, with what is. */
+export async function waitUntil(
+  missing: () => Promise<readonly string[]>,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
   const until = clock.monotonicMs() + LONGEST_MS;
   for (;;) {
-    const rows = await listAll<Extension>(api, "/extensions");
-    const ill = rows.filter(
-      ({ id, status }) => wanted.has(id) && (status?.state !== "running" || status.health !== "ok"),
-    );
-    if (ill.length === 0) return;
-    if (clock.monotonicMs() > until)
-      throw new UpstreamError("upstream", `Not ready: ${ill.map(complaintOf).join("; ")}`);
+    const words = await missing();
+    if (words.length === 0) return;
+    if (clock.monotonicMs() > until) throw new UpstreamError("upstream", `Not ready: ${words.join("; ")}`);
     await sleep(clock, LOOK_EVERY_MS, signal);
   }
 }

@@ -3,10 +3,14 @@ import type { DeliveryLevel } from "../../resources/broadcasts/delivery-levels.t
 /** What an appliance must know of a service of the campus: host, port, address …, all as text. */
 export type ServiceFacts = Record<string, string>;
 
-/** Where the message of a channel goes: to a person, to a device of the appliance, or to a group of another system. */
+/**
+ * Where the message of a channel goes: to a person, to a device of the appliance, to one that makes itself known, or to a
+ * group of another system.
+ */
 export type ChannelTarget =
   | { kind: "person"; type: string }
   | { kind: "device" }
+  | { kind: "registers" }
   | { kind: "group"; type: string; properties: Record<string, unknown> };
 
 /** One way to reach somebody, as the demo tries it. */
@@ -28,6 +32,9 @@ export interface Channel {
   /** As far as the channel can prove a delivery. */
   proves: DeliveryLevel;
 }
+
+/** What speakers with an agent are let in by. */
+export const JOIN_SECRET = "agents of the demo may join";
 
 /** Every channel that has a far end in the campus; phones and multicast zones come from the campus's own list of devices. */
 export const CHANNELS: readonly Channel[] = [
@@ -94,6 +101,15 @@ export const CHANNELS: readonly Channel[] = [
     proves: "accepted",
   },
   {
+    name: "Speaker with agent",
+    plugin: "speakers",
+    service: "agents",
+    target: { kind: "registers" },
+    address: () => "",
+    config: () => ({ joinSecret: JOIN_SECRET }),
+    proves: "heard",
+  },
+  {
     name: "Telephone",
     plugin: "phone-call",
     service: "telephone",
@@ -120,5 +136,25 @@ export const CHANNELS: readonly Channel[] = [
     clientIdentifier: ({ keys = "" }) => keys,
     config: () => ({ contact: "mailto:it@school.example" }),
     proves: "playing",
+  },
+  {
+    name: "Android app",
+    plugin: "android-push",
+    service: "android",
+    target: { kind: "person", type: "Android" },
+    address: () => "a-registration-token",
+    config: ({ address, serviceAccount }) => ({ address, serviceAccount }),
+    proves: "accepted",
+  },
+  {
+    name: "Apple app",
+    plugin: "apple-push",
+    service: "apple",
+    target: { kind: "person", type: "apns" },
+    address: () => "0123456789abcdef".repeat(4),
+    config: ({ host, port, certificate, key, keyId, teamId, topic }) => ({
+      ...{ key, keyId, teamId, topic, host, sandboxHost: host, port: Number(port), certificateAuthority: certificate },
+    }),
+    proves: "accepted",
   },
 ];

@@ -13,6 +13,7 @@ interface Heard {
 export interface CampusAccount {
   phones: Heard[];
   zones: Heard[];
+  agents: Heard[];
   /** What came by mail, text message and the campus's other services. */
   receptions: { service: string; to: string; words: string; packets: number; at: number }[];
 }

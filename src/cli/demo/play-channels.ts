@@ -1,7 +1,9 @@
 import { systemClock } from "../../base/clock.ts";
-import { createApiClient } from "../api-client.ts";
+import { type ApiClient, createApiClient, listAll } from "../api-client.ts";
+
 import { channelResults, channelTable, isProven } from "./channel-outcome.ts";
-import { configureChannels, makeChannelSchool } from "./channel-school.ts";
+import { configureChannels, makeChannelSchool, waitUntil } from "./channel-school.ts";
+import { JOIN_SECRET } from "./channels.ts";
 import type { Expected } from "./outcome.ts";
 import { setPushCredentials } from "./school.ts";
 import {
@@ -29,6 +31,12 @@ export async function playChannels(needs: DemoNeeds, once: boolean): Promise<num
   await setPushCredentials(api);
   await configureChannels(api, campus.ready.services, systemClock, signal);
   const { send, feedPath } = await makeChannelSchool(api, campus.ready);
+  await tellCampus(
+    campus.ready.control,
+    "agents",
+    JSON.stringify({ url: ready.url, joinSecret: JOIN_SECRET, count: 1 }),
+  );
+  await waitUntil(() => noAgent(api), systemClock, signal);
   const tell = (service: string, path: string): Promise<void> =>
     tellCampus(campus.ready.control, `services/${service}`, JSON.stringify({ url: `${ready.url}${path}` }));
   await tell("feed", feedPath);
@@ -48,4 +56,11 @@ export async function playChannels(needs: DemoNeeds, once: boolean): Promise<num
     once,
     results.every(({ ok }) => ok),
   );
+}
+
+/** Speakers with an agent make themselves known when they first ask. */
+async function noAgent(api: ApiClient): Promise<string[]> {
+  const devices = await listAll<{ deviceIdentifier: string }>(api, "/devices");
+  const isThere = devices.some(({ deviceIdentifier }) => deviceIdentifier.startsWith("agent:"));
+  return isThere ? [] : ["no speaker has made itself known"];
 }

@@ -34,6 +34,7 @@ const LEDGER = [
   line("SEP1", "playing"),
 ];
 const ACCOUNT: CampusAccount = {
+  agents: [],
   receptions: [],
   phones: [heard("SEP1", 400.4), heard("SEP2", null, null)],
   zones: [heard("zone:1", 401.6)],
@@ -54,7 +55,7 @@ describe("the demo's outcome", () => {
   });
 
   it("names everything that is not as it should be", () => {
-    const account = { phones: [heard("SEP1", 400, false)], zones: [], receptions: [] };
+    const account = { phones: [heard("SEP1", 400, false)], zones: [], agents: [], receptions: [] };
     const figures = figuresOf(LEDGER.slice(0, 2), account, SENT_AT, 1);
     expect(differences(figures, { phones: 2, offline: 0, zones: 1 })).toEqual([
       "devices: 2, not 3",
@@ -63,12 +64,14 @@ describe("the demo's outcome", () => {
       "listeners: 1, not 3",
       "exact listeners: 0, not 3",
     ]);
-    expect(figuresOf([], { phones: [], zones: [], receptions: [] }, SENT_AT, 1).firstPacketMsP99).toBeNull();
+    expect(
+      figuresOf([], { phones: [], zones: [], agents: [], receptions: [] }, SENT_AT, 1).firstPacketMsP99,
+    ).toBeNull();
   });
 
   it("takes the 99th of 100 listeners", () => {
     const phones = Array.from({ length: 100 }, (_, index) => heard(`SEP${index}`, 100 - index));
-    expect(figuresOf([], { phones, zones: [], receptions: [] }, SENT_AT, 1).firstPacketMsP99).toBe(99);
+    expect(figuresOf([], { phones, zones: [], agents: [], receptions: [] }, SENT_AT, 1).firstPacketMsP99).toBe(99);
   });
 
   it("shows phones before zones by their names, with the reason of what failed", () => {
