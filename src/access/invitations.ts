@@ -60,12 +60,16 @@ export async function acceptInvitation(
   const takeBack = signIn.attemptFrom(address);
   const { token, tokenHash } = newToken();
   const { scope } = access.systemBy("invitations");
-  await store.write((tx) => {
+  const isIn = await store.write((tx) => {
     const now = clock.now();
     const [found] = tx.find(userTokens, { tokenHash: hashCode(code), kind: "invitation" }, 1);
-    const user = found && tx.get(users, found.userId);
-    if (!found || !user || (found.expires ?? 0) <= now || isLocked(user.lock, now)) throw refused();
-    const by: By = { actor: { kind: "user", userId: user.id, name: user.name, address }, scope };
+    const user = found ? tx.get(users, found.userId) : null;
+    const { id: userId = null, name: userName = "unknown account" } = user ?? {};
+    const by: By = { actor: { kind: "user", userId, name: userName, address }, scope };
+    if (!found || !user || (found.expires ?? 0) <= now || isLocked(user.lock, now)) {
+      tx.note({ op: "log-in-refused", resource: users.name, rowId: userId }, by);
+      return false;
+    }
     tx.remove(userTokens, found.id, by);
     endOldest(tx, user.id, by);
     tx.note({ op: "log-in", resource: users.name, rowId: user.id }, by);
@@ -74,7 +78,9 @@ export async function acceptInvitation(
       ...system,
       expires: now + DEVICE_SESSION_MS,
     });
+    return true;
   });
+  if (!isIn) throw refused();
   takeBack();
   return token;
 }

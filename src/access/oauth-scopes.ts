@@ -10,12 +10,12 @@ export interface Narrowing {
 }
 
 /**
- * The scope of devices that are logged in by an invitation: what every user may do, but for the password, tokens and rights.
- * No application can ask for it. own choice
+ * The scope of devices that are logged in by an invitation: of what every user may do, what concerns its messages, its
+ * devices and the session. No application can ask for it. own choice
  */
 export const OWN_THINGS = "urn:service:own-things";
-/** What lies below a user that is no matter of its devices. */
-const NOT_FOR_DEVICES: ReadonlySet<string> = new Set(["password", "tokens", "user-permissions", "security-groups"]);
+/** What lies below a user that its devices need. */
+const FOR_DEVICES: ReadonlySet<string> = new Set(["notifications", "devices"]);
 
 const SCOPE = /^urn:service:([a-z0-9-]+):(read|write)$/;
 
@@ -26,7 +26,7 @@ const SCOPE = /^urn:service:([a-z0-9-]+):(read|write)$/;
 export function readScopes(scopes: readonly string[] | null): Narrowing | null {
   if (scopes === null) return null;
   if (scopes.includes(OWN_THINGS)) {
-    return { ownOnly: true, allows: (_method, path) => !NOT_FOR_DEVICES.has(segmentsOf(path)[2] ?? "") };
+    return { ownOnly: true, allows: (_method, path) => isOfDevices(path) };
   }
   const allowed = new Set(scopes.filter((scope) => SCOPE.test(scope)));
   return {
@@ -34,4 +34,9 @@ export function readScopes(scopes: readonly string[] | null): Narrowing | null {
     allows: (method, path) =>
       allowed.has(`urn:service:${segmentsOf(path)[0] ?? ""}:${method === "get" ? "read" : "write"}`),
   };
+}
+
+function isOfDevices(path: string): boolean {
+  const [first, , below] = segmentsOf(path);
+  return first === "session" || (first === "users" && (below === undefined || FOR_DEVICES.has(below)));
 }

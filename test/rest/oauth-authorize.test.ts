@@ -196,6 +196,18 @@ describe("consent", () => {
     expect((await openAuthorize(api, parameters, { cookie: sent.cookie })).text).toContain(bob);
   });
 
+  it("is not a device's to give that was invited: it would hand out more than it has", async () => {
+    const { code } = (await api.call("POST", `/users/${annId}/invitations`)).body;
+    const accepted = await api.call("POST", "/api/invitation", { token: null, json: { code } });
+    const cookie = (accepted.headers.get("set-cookie") ?? "").split(";")[0] as string;
+    expect((await api.call("GET", `/users/${annId}`, { token: null, headers: { cookie } })).status).toBe(200);
+    const before = codes();
+    const page = await openAuthorize(api, parameters, { cookie });
+    expect(page.text).toContain('name="password"');
+    expect((await submit(api, page, { decision: "allow" }, { cookie })).location).toBeNull();
+    expect(codes()).toBe(before);
+  });
+
   it.each([
     ["without its proof", { form_token: "" }, {}],
     ["with another's proof", { form_token: "9999999999999.AAAA" }, {}],

@@ -77,8 +77,9 @@ function readAsked(incoming: OpenRequest): Asked {
   const request = readAuthorization(needs.store, parametersIn(incoming));
   const token = tokenInCookie(header("cookie"), secure);
   const wantsLogIn = singleText(query, "prompt") === "login";
-  const principal = token === null || wantsLogIn ? null : needs.access.authenticate(token, "cookie");
-  return { request, principal };
+  const known = token === null || wantsLogIn ? null : needs.access.authenticate(token, "cookie");
+  // What reaches less than its user, as a device that was invited, must not hand out all that the user may do.
+  return { request, principal: known?.scopes === null ? known : null };
 }
 
 async function ask(incoming: OpenRequest): Promise<Answer> {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { acceptInvitation, DEVICE_SESSION_MS, invite } from "../../../src/access/invitations.ts";
 import { createSignIn, type SignIn } from "../../../src/access/sign-in.ts";
+import auditEntries from "../../../src/resources/security/audit-entries.ts";
 import userTokens from "../../../src/resources/people/user-tokens.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { type AccessFixture, openAccess } from "./access-fixture.ts";
@@ -31,10 +32,12 @@ describe("an invitation", () => {
     const own = `/users/${admin.id}`;
     expect(scope.allows("post", `${own}/devices`)).toBe(true);
     expect(scope.allows("get", `${own}/notifications/0190a1b2-0000-7000-8000-000000000001`)).toBe(true);
-    for (const path of ["/users/0190a1b2-0000-7000-8000-000000000001", `${own}/tokens`, "/notifications"]) {
+    const below = ["tokens", "profile", "subscriptions", "security-groups", "all-permissions"].map((at) => `${own}/${at}`);
+    for (const path of ["/users/0190a1b2-0000-7000-8000-000000000001", "/notifications", ...below]) {
       expect(scope.allows("get", path), path).toBe(false);
     }
-    expect(scope.allows("put", `${own}/password`)).toBe(false);
+    for (const path of [own, `${own}/password`, `${own}/profile`]) expect(scope.allows("put", path), path).toBe(false);
+    expect(scope.allows("post", `${own}/invitations`)).toBe(false);
     await expect(accept(code)).rejects.toMatchObject({ type: "unauthorized" });
     const kept = fixture.store.find(userTokens, { userId: admin.id }).map(({ kind, name }) => [kind, name]);
     expect(kept).toContainEqual(["device", "Ann's phone"]);
@@ -48,6 +51,7 @@ describe("an invitation", () => {
     const token = await accept(early.code);
     fixture.clock.tick(1);
     await expect(accept(late.code)).rejects.toMatchObject({ type: "unauthorized" });
+    expect(fixture.store.find(auditEntries, { op: "log-in-refused" })).toMatchObject([{ rowId: id, actorName: "Bob" }]);
     fixture.clock.tick(DEVICE_SESSION_MS - 2);
     expect(fixture.access.authenticate(token, "cookie")).not.toBeNull();
     fixture.clock.tick(1);
