@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { AudioCodec, Clock, DeliveryItem, PluginContext, Timer, VoiceTarget } from "#plugin-api";
 import type { Agent } from "../sip/agent/agent.ts";
 import type { Call, CallFailure } from "../sip/agent/call.ts";
+import { escapeUser } from "../sip/agent/uri.ts";
 import type { MediaPort, MediaPorts } from "../sip/media/media-port.ts";
 import { proofOfSound, type ReceptionReport, readReports, reportWords } from "../sip/media/rtcp.ts";
 import { describeOffer, readAnswer } from "../sip/media/sdp.ts";
@@ -98,7 +99,7 @@ export function callTelephone(item: DeliveryItem, dialled: string, needs: Teleph
     if (isOver) return media.close();
     listen(media);
     const { uri, credentials } = trunk;
-    const user = needs.callerNumber ?? credentials?.user ?? "carillon";
+    const user = needs.callerNumber ?? escapeUser(credentials?.user ?? "carillon");
     call = agent.call(
       {
         uri: { ...uri, user: dialled, params: new Map([["user", "phone"]]) },
@@ -147,8 +148,8 @@ export function callTelephone(item: DeliveryItem, dialled: string, needs: Teleph
       const samples = decodeG711(packet.type, packet.payload);
       if (samples) talk?.hear(greeting.push(samples));
     };
-    open.onRtcp = (datagram) => {
-      const found = proofOfSound(readReports(datagram), ssrc);
+    open.onRtcp = (datagram, from) => {
+      const found = from === target?.group ? proofOfSound(readReports(datagram), ssrc) : null;
       if (found && report === null) outcome(deliveryId, "playing", { reason: reportWords(found) });
       report = found ?? report;
     };

@@ -1,3 +1,4 @@
+import { isIPv4 } from "node:net";
 import { type ConfigOf, type DeliveryItem, definePlugin, lacking, type PluginContext } from "#plugin-api";
 import { openAgent } from "../sip/agent/agent.ts";
 import { readUri, type SipUri } from "../sip/agent/uri.ts";
@@ -61,17 +62,24 @@ export default definePlugin({
 });
 
 /** What is wrong with the configuration, in words; null when nothing is. */
-function faultOf({ trunk, callerNumber, register, user }: Context["config"], uri: SipUri | null): string | null {
+function faultOf(given: Context["config"], uri: SipUri | null): string | null {
+  const { trunk, callerNumber, register, user, plus, prefix, address, neverCalled } = given;
   if (!trunk) return "trunk is not set";
   if (uri === null) return "trunk is no address such as sip:trunk.example.org;transport=tls";
   if (callerNumber !== null && !/^\+?\d{2,19}$/.test(callerNumber)) return "callerNumber is no telephone number";
+  if (!/^[\d*]*$/.test(prefix)) return "prefix holds more than digits";
+  if (!/^\+?\d*$/.test(plus)) return "plus is neither a plus nor digits";
+  if (address !== null && !isIPv4(address)) return "address is no IPv4 address";
+  // One that is passed over would be called.
+  const [fault] = readNever(neverCalled).faults;
+  if (fault !== undefined) return `neverCalled: ${fault} is no number in digits`;
   return register && !user ? "register needs user" : null;
 }
 
 /** The calls of the plugin, by delivery. */
 function createCalls({ config: given, clock, outcome }: Context, needs: TelephoneNeeds) {
   const calls = new Map<number, TelephoneCall>();
-  const plan: DialPlan = { plus: given.plus, prefix: given.prefix, never: readNever(given.neverCalled) };
+  const plan: DialPlan = { plus: given.plus, prefix: given.prefix, never: readNever(given.neverCalled).never };
 
   const report = ({ deliveryId, class: urgency }: DeliveryItem, end: CallEnd): void => {
     if (end.kind === "cancelled") return;

@@ -17,32 +17,38 @@ function numberOf(text: string): string | null {
   return /^\+?\d{3,15}$/.test(number) ? number : null;
 }
 
-/** Reads the list of numbers that are never called. */
-export function readNever(text: string): ReadonlySet<string> {
-  return new Set(text.split(/[\s,;]+/).filter((each) => /^\d{2,6}$/.test(each)));
+const SERVICE = /^\d{2,15}$/;
+
+/** Reads the list of numbers that are never called; `faults` are those that are none. */
+export function readNever(text: string): { never: ReadonlySet<string>; faults: string[] } {
+  const given = text.split(/[\s,;]+/).filter((each) => each !== "");
+  const isNumber = (each: string): boolean => SERVICE.test(each);
+  return { never: new Set(given.filter(isNumber)), faults: given.filter((each) => !isNumber(each)) };
 }
 
 /** What is dialled for the number of a person's device. */
-export function diallingOf(identifier: string, { plus, prefix, never }: DialPlan): Dialling {
+export function diallingOf(identifier: string, plan: DialPlan): Dialling {
   const number = numberOf(identifier);
   if (number === null) return { fault: "it is not a telephone number" };
-  const dialled = `${prefix}${number.replace("+", plus)}`;
-  if (isEmergency(number, prefix, never)) return { fault: "it is the number of an emergency service" };
+  const dialled = `${plan.prefix}${number.replace("+", plan.plus)}`;
+  if ([number, dialled].some((each) => isEmergency(each, plan)))
+    return { fault: "it is the number of an emergency service" };
   return { dialled };
 }
 
 /** What may stand before a number: a way out, and a country or nothing. */
-const WAYS_OUT = /^(?:0{0,2}|9|8)$/;
-const COUNTRY = /^(?:\+|00)\d{1,3}$/;
+const WAYS_OUT = /^(?:0{0,2}|[189])$/;
+const COUNTRY = /^(?:\+|00|011)\d{0,4}$/;
 
 /**
  * True for a number that leads to an emergency service, also behind a prefix for an outside line or the number of a country.
  * own choice: rather one number too many is not called than an operator kept from an emergency.
  */
-function isEmergency(number: string, prefix: string, never: ReadonlySet<string>): boolean {
+function isEmergency(number: string, { prefix, never }: DialPlan): boolean {
   return [...never].some((service) => {
     if (!number.endsWith(service)) return false;
     const before = number.slice(0, -service.length);
-    return before === prefix || WAYS_OUT.test(before) || COUNTRY.test(before);
+    const behind = before.startsWith(prefix) ? before.slice(prefix.length) : before;
+    return [before, behind].some((each) => WAYS_OUT.test(each) || COUNTRY.test(each));
   });
 }

@@ -42,6 +42,8 @@ const REGISTERED_S = 300;
 /** With these a server says that it can't do anything, whatever it is asked. */
 const ILL: readonly number[] = [408, 500, 502, 503, 504];
 const REFUSED: readonly number[] = [401, 403, 407];
+/** How long a trunk is waited for that is told that we are gone. own choice */
+const GOODBYE_MS = 2_000;
 const ID_BYTES = 12;
 
 /** Makes a trunk of which nothing is known yet. */
@@ -105,10 +107,10 @@ export function createTrunk(needs: TrunkNeeds): Trunk {
       if (stopped) return;
       stopped = true;
       next?.cancel();
-      if (registeredUntil > 0)
-        await hopTo(uri)
-          .then((hop) => register(hop, 0))
-          .catch(() => {});
+      if (registeredUntil === 0) return;
+      const told = hopTo(uri).then((hop) => register(hop, 0));
+      const waited = new Promise<void>((resolve) => void clock.after(GOODBYE_MS, resolve, { background: true }));
+      await Promise.race([told, waited]).catch(() => {});
     },
   };
 }

@@ -66,10 +66,11 @@ export function createRegistrar({ clock, realm, key, algorithms, accounts, onCha
     uri: SipUri,
   ) => {
     const { user } = account;
-    const known = kept.get(user);
     // A device behind a connection is reached by it, wherever it thinks it is.
     const hop = from.protocol === "udp" ? await hopTo(uri) : from;
     const contact = writeUri(uri);
+    // Only now: another place may have been told while the name was looked up.
+    const known = kept.get(user);
     known?.end.cancel();
     const end = clock.after(seconds * 1_000, () => forget(account), { background: true });
     const call = { callId: first(message, "Call-ID") ?? "", sequence: sequenceOf(message).number };

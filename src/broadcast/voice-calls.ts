@@ -94,7 +94,8 @@ export function createVoiceCalls(needs: VoiceCallsNeeds): VoiceCalls {
           offsetPackets: 0,
         })
         .catch((error) => {
-          calls.delete(key);
+          // The same call may have been opened anew meanwhile.
+          if (calls.get(key)?.streamId === streamId) calls.delete(key);
           throw error;
         });
       streamer.startGroup([streamId], clock.now());

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { afterEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/phone-call/index.ts";
+import { diallingOf, readNever } from "../../plugins/phone-call/numbers.ts";
 import { openAgent } from "../../plugins/sip/agent/agent.ts";
 import { createRegistrar } from "../../plugins/sip/registrar.ts";
 import { systemClock } from "../../src/base/clock.ts";
@@ -150,7 +151,7 @@ describe("a call to a telephone", () => {
 
   it("is never made to an emergency service, nor to what is no number", async () => {
     const { calls, phone } = await open({ prefix: "0" });
-    const numbers = ["112", "0112", "00112", "+49112", "9-911", "fay@example.org"];
+    const numbers = ["112", "0112", "00112", "+112", "+49112", "9-911", "1911", "fay@example.org"];
     calls.deliver(
       ...numbers.map((deviceIdentifier, at) =>
         itemFor({ device: { id: NOTIFICATION, deviceIdentifier, attributes: {} } }, at + 1),
@@ -161,6 +162,10 @@ describe("a call to a telephone", () => {
       expect(details.retryable, number).toBe(false);
       expect(details.reason).toMatch(number.includes("@") ? /no.* telephone number/ : /emergency service/);
     }
+    // Digits before a number may make one of an emergency service of it.
+    expect(diallingOf("+112", { plus: "", prefix: "", ...readNever("112") }).fault).toMatch(/emergency/);
+    expect(diallingOf("1833", { plus: "+", prefix: "1", ...readNever("11833") }).fault).toMatch(/emergency/);
+    expect(diallingOf("+49 30 123456", { plus: "00", prefix: "0", ...readNever("112") }).dialled).toBe("0004930123456");
     expect(phone.asked).not.toContain("INVITE");
   });
 
@@ -213,11 +218,15 @@ describe("a call to a telephone", () => {
     await expect.poll(() => places, { timeout: 10_000 }).toEqual([expect.any(String), null]);
   });
 
-  it("tells what it lacks", async () => {
-    const calls = await runInline(plugin, { config: createPluginConfig(plugin.config, PLAIN).toRun({}).config });
+  it.each([
+    [{}, "trunk is not set"],
+    [{ trunk: "sip:h", prefix: "0;x" }, "prefix holds more than digits"],
+    [{ trunk: "sip:h", neverCalled: "112 +911" }, "neverCalled: +911 is no number in digits"],
+  ])("tells what it lacks: %j", async (given, reason) => {
+    const calls = await runInline(plugin, { config: createPluginConfig(plugin.config, PLAIN).toRun(given).config });
     closing.push(calls.close);
     calls.deliver(itemFor());
-    expect((await calls.outcome(1, "failed")).details.reason).toBe("trunk is not set");
+    expect((await calls.outcome(1, "failed")).details.reason).toBe(reason);
   });
 });
 

@@ -54,6 +54,7 @@ describe("messages of SIP", () => {
     ["too many headers", bytesOf(...HEAD, ...Array.from({ length: 200 }, () => "X: 1"))],
     ["too long a head", bytesOf(...HEAD, `X: ${"a".repeat(17_000)}`)],
     ["a header without a name", bytesOf(...HEAD, ": 1")],
+    ["half a line end in a header", bytesOf(...HEAD, "X: 1\nRoute: <sip:evil>")],
     ["another protocol", bytesOf("GET / HTTP/1.1", "Host: a")],
   ])("are not read with %s", (_what, bytes) => {
     expect(readMessage(Buffer.from(bytes))).toBeNull();

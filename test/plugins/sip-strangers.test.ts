@@ -166,6 +166,16 @@ describe("a call", () => {
     await vi.waitFor(() => expect(failures).toEqual(["there is no way to 192.0.2.1"]));
   });
 
+  it("is called off once, however often the device says that it rings", async () => {
+    const methods: string[] = [];
+    const sendAs = (_hop: unknown, { method }: SipRequest): void => void methods.push(method);
+    const { call, asked } = place({}, { sendAs });
+    const told = await asked();
+    void call.hangUp();
+    for (let n = 0; n < 3; n++) told.onProvisional?.(responseOf(180));
+    expect(methods).toEqual(["CANCEL"]);
+  });
+
   it("refuses a change of what was agreed while there is no way to the device", async () => {
     let hasWay = true;
     const contact = async () => {

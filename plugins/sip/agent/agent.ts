@@ -9,7 +9,7 @@ import { first, type SipRequest, type SipResponse, sequenceOf } from "./message.
 import { callIdOf, createOutbound } from "./outbound.ts";
 import { createServerTransactions, type Respond } from "./server-transactions.ts";
 import { type Arrival, openTransports, type TransportNeeds, type Transports } from "./transports.ts";
-import { type SipUri, writeUri } from "./uri.ts";
+import { escapeUser, type SipUri, writeUri } from "./uri.ts";
 
 /** A SIP user agent: it calls, asks and answers. @source RFC 3261 */
 export interface Agent {
@@ -119,8 +119,8 @@ export async function openAgent(needs: AgentNeeds): Promise<Agent> {
       return outbound.ask(hop, { method: "OPTIONS", uri: target, headers, body: "" }, credentials);
     },
     async register({ uri, user, hop, credentials, seconds, callId, sequence }) {
-      const contact = await outbound.contact(hop, user);
-      const name = writeUri({ ...uri, user, params: new Map() });
+      const contact = await outbound.contact(hop, escapeUser(user));
+      const name = writeUri({ ...uri, user: escapeUser(user), params: new Map() });
       const headers = [
         ["From", `<${name}>;tag=${id()}`],
         ["To", `<${name}>`],

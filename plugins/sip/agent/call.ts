@@ -83,6 +83,7 @@ export function placeCall(callee: Callee, handlers: CallHandlers, needs: CallNee
   let invite: SipRequest | null = null;
   let ack: SipRequest | null = null;
   let isLeaving = false;
+  let isCancelled = false;
   let onGone = (): void => {};
   const gone = new Promise<void>((resolve) => {
     onGone = resolve;
@@ -134,7 +135,9 @@ export function placeCall(callee: Callee, handlers: CallHandlers, needs: CallNee
         onFailed: (words) => fail({ status: null, words }),
       },
     );
-    if (!hasProvisional) silence ??= clock.after(SILENCE_MS, () => fail({ status: null, words: "it does not answer" }));
+    if (hasProvisional) return;
+    silence?.cancel();
+    silence = clock.after(SILENCE_MS, () => fail({ status: null, words: "it does not answer" }));
   };
 
   const final = async (response: SipResponse, wasAnswered: boolean): Promise<void> => {
@@ -191,7 +194,9 @@ export function placeCall(callee: Callee, handlers: CallHandlers, needs: CallNee
   };
 
   const cancel = (): void => {
-    if (!invite) return;
+    // A device may say many times that it rings.
+    if (!invite || isCancelled) return;
+    isCancelled = true;
     // @source RFC 3261 §9.1: the same branch and number as what is called off
     const headers: Headers = [["Via", first(invite, "Via") ?? ""], ...headersOf("CANCEL")];
     outbound.sendAs(

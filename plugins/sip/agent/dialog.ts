@@ -25,7 +25,7 @@ export function tagOf(header: string | null): string {
   return readParams((header ?? "").replace(/^.*>|^[^;]*/, "")).get("tag") ?? "";
 }
 
-/** The dialog that a success makes; `fallback` is where the request went. Rejects with SipFault where its next hop is not known. */
+/** The dialog that a success makes; `fallback` is where the request went, for a next hop that is not known. */
 export async function dialogOf(
   response: SipResponse,
   call: { callId: string; localTag: string; local: string; sequence: number; uri: string },
@@ -51,5 +51,6 @@ export async function dialogOf(
 async function nextHop(routes: readonly string[], contact: NamedAddress | null, fallback: Hop): Promise<Hop> {
   if (fallback.protocol !== "udp") return fallback;
   const next = readAddress(routes[0] ?? "") ?? contact;
-  return next ? hopTo(next.uri) : fallback;
+  // A device that answered stands at its address, whatever name it gives itself: its call must be ended some day.
+  return next ? hopTo(next.uri).catch(() => fallback) : fallback;
 }

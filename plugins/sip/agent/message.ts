@@ -49,7 +49,7 @@ const COMPACT: Readonly<Record<string, string>> = {
 
 const START_OF_REQUEST = /^([A-Z][A-Z0-9.!%*_+`'~-]{0,31}) (\S{1,512}) SIP\/2\.0$/;
 const START_OF_RESPONSE = /^SIP\/2\.0 ([1-6]\d\d)(?: (.{0,256}))?$/;
-const HEADER = /^([A-Za-z0-9.!%*_+`'~-]{1,64})[ \t]{0,8}:[ \t]{0,64}(.*)$/s;
+const HEADER = /^([A-Za-z0-9.!%*_+`'~-]{1,64})[ \t]{0,8}:[ \t]{0,64}([^\r\n\0]*)$/;
 const NEEDED = ["Via", "From", "To", "Call-ID", "CSeq"];
 
 /** The values of a header, in order, one for each that commas separate. */

@@ -47,6 +47,7 @@ const MOST_CONNECTIONS = 2_048;
 const MOST_OF_ONE = 256;
 /** A peer that leaves so many bytes of answers unread, above what the system keeps for it, is let go. own choice */
 const MOST_UNREAD = 262_144;
+const HANDSHAKE_MS = 10_000;
 const SWEEP_MS = 60_000;
 /** A connection without a word for so long is closed; one that never said anything after the first of these. own choice */
 const SILENT_MS = 7_200_000;
@@ -102,18 +103,38 @@ export async function openTransports(needs: TransportNeeds): Promise<Transports>
     });
     return connection;
   };
+  /** Counted from the first packet on: for TLS, many that never speak would else keep others out. */
+  const guests = new Map<string, number>();
+  const admit = (socket: Socket): void => {
+    const host = plain(socket.remoteAddress ?? "");
+    const ofOne = guests.get(host) ?? 0;
+    if (host === "" || ofOne >= MOST_OF_ONE) return void socket.destroy();
+    guests.set(host, ofOne + 1);
+    socket.once("close", () => {
+      const left = (guests.get(host) ?? 1) - 1;
+      if (left > 0) guests.set(host, left);
+      else guests.delete(host);
+    });
+  };
   const welcome = (protocol: Protocol) => (socket: Socket) => {
     const host = plain(socket.remoteAddress ?? "");
-    const ofOne = [...connections.values()].filter(({ hop }) => hop.host === host).length;
-    if (host === "" || ofOne >= MOST_OF_ONE || connections.size >= MOST_CONNECTIONS) return void socket.destroy();
+    if (host === "" || socket.destroyed) return void socket.destroy();
     keep(socket, { protocol, host, port: socket.remotePort ?? 0 });
+  };
+  const serve = (server: Server, port: number): Promise<Server> => {
+    server.maxConnections = MOST_CONNECTIONS;
+    server.prependListener("connection", admit);
+    return listening(server, port);
   };
   const connect = async (hop: Hop): Promise<Connection> => {
     const known = connections.get(keyOf(hop));
     if (known) return known;
     const under = opening.get(keyOf(hop));
     if (under !== undefined) return under;
-    const made = openSocket(hop, needs).then((socket) => keep(socket, hop));
+    const made = openSocket(hop, needs).then((socket) => {
+      if (closed) socket.destroy();
+      return keep(socket, hop);
+    });
     opening.set(keyOf(hop), made);
     return made.finally(() => opening.delete(keyOf(hop)));
   };
@@ -138,10 +159,13 @@ export async function openTransports(needs: TransportNeeds): Promise<Transports>
   const servers: Server[] = [];
   const ports = { udp: port, tcp: port, tls: 0 };
   try {
-    servers.push(await listening(createServer(welcome("tcp")), port));
+    servers.push(await serve(createServer(welcome("tcp")), port));
     if (needs.tls) {
       const { certificate: cert, key } = needs.tls;
-      const server = await listening(createTlsServer({ cert, key }, welcome("tls")), needs.tls.port);
+      const server = await serve(
+        createTlsServer({ cert, key, handshakeTimeout: HANDSHAKE_MS }, welcome("tls")),
+        needs.tls.port,
+      );
       servers.push(server);
       ports.tls = (server.address() as { port: number }).port;
     }

@@ -50,7 +50,7 @@ const LONGEST_NAME = 60;
  * passes over what it does not know. @source RFC 5373 (Answer-Mode), RFC 3261 §20.4, §20.9, §20.26
  */
 export function pagingHeaders({ class: urgency, device }: DeliveryItem, address: string): Headers {
-  const alert = printable(device.attributes.AlertInfo ?? "");
+  const alert = (device.attributes.AlertInfo ?? "").replace(/\p{Cc}+/gu, " ").trim();
   return [
     ["Call-Info", `<sip:${address}>;answer-after=0`],
     ["Alert-Info", alert || `<http://${address}>;info=alert-autoanswer;delay=0`],

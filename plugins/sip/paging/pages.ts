@@ -40,6 +40,8 @@ interface Page {
   media: MediaPort | null;
   /** Where its sound goes. */
   target: RemoteMedia | null;
+  /** Whose reports count, also after the sound has ended. */
+  peer: string | null;
   ringing: Timer | null;
   redials: number;
 }
@@ -107,7 +109,9 @@ export function createPages(needs: PagesNeeds): Pages {
     // It may have been called off meanwhile.
     if (page.called) return media.close();
     page.media = media;
-    media.onRtcp = (packet) => hear(page, packet);
+    media.onRtcp = (packet, from) => {
+      if (from === page.peer) hear(page, packet);
+    };
     page.call = agent.call(
       {
         ...{ uri, hop, credentials },
@@ -146,6 +150,7 @@ export function createPages(needs: PagesNeeds): Pages {
     if (isSame) return;
     closeStream(page);
     page.target = media;
+    page.peer = media.address;
     if (page.state === "calling") {
       page.state = "accepted";
       outcome(page.item.deliveryId, "accepted");
@@ -172,6 +177,10 @@ export function createPages(needs: PagesNeeds): Pages {
 
   const ended = (page: Page): void => {
     page.call = null;
+    if (page.state === "calling" && page.redials === 0) {
+      end(page, "failed", "it hung up when it was answered", true);
+      return;
+    }
     const mayCallAgain = page.item.class === "emergency" && page.redials < MOST_REDIALS && !page.called;
     void hangUp(page);
     page.media = null;
@@ -222,6 +231,7 @@ export function createPages(needs: PagesNeeds): Pages {
       call: null,
       media: null,
       target: null,
+      peer: null,
       ringing: null,
       redials: 0,
     };
@@ -245,6 +255,8 @@ export function createPages(needs: PagesNeeds): Pages {
     async close() {
       const all = [...pages.values()];
       pages.clear();
+      // What waits is not begun any more.
+      for (const page of all) page.called ??= "ended";
       await Promise.all(all.map(({ call }) => call?.hangUp()));
       for (const { media } of all) media?.close();
     },
