@@ -46,10 +46,7 @@ export function createFactPager({ selects, page, clock }: FactPagerNeeds): PageO
     const found = search && searchCondition(search, selects.shape(resource).layout);
     if (!found?.keys) return false;
     const what = sql`(SELECT count(*) FROM (${found.keys} LIMIT ${sql.raw(String(MOST_SORTED + 1))}))`;
-    const count = selects.value(resource, `few|${found.key}`, what, () => ({ limit: "limit" }), {
-      ...found.values,
-      limit: 1,
-    });
+    const count = selects.value(resource, `few|${found.key}`, what, () => ({ limit: 1 }), found.values);
     return ((count ?? 0) as number) <= MOST_SORTED;
   }
 
@@ -65,11 +62,11 @@ export function createFactPager({ selects, page, clock }: FactPagerNeeds): PageO
         sql`${shape.column("pk")} > ${sql.placeholder("above")}`,
       ),
       orderBy: [shape.column("pk")],
-      ...{ limit: "limit", skip: "skip" },
+      ...{ limit: 1, skip: "skip" },
     });
     const found: number[] = [];
     for (let above = 0; ; await nextTurn(clock)) {
-      const values = { ...shown.values, above, limit: 1, skip: SLICE - 1 };
+      const values = { ...shown.values, above, skip: SLICE - 1 };
       const end = selects.value(resource, `slice|${parents.join()}`, sql`t."pk"`, last, values) as number | undefined;
       const upTo = end ?? Number.MAX_SAFE_INTEGER;
       const build = (shape: RowShape): Tail => ({ where: and(...shown.where(shape), between(shape)) });

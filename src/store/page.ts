@@ -61,9 +61,9 @@ export function createPager(selects: Selects, tokens: PageTokens) {
     const rowsFrom = (from: PageStart | null, back: boolean, most: number, passed = 0): AnyRow[] =>
       selects.rows(
         resource,
-        `page|${condition.key}|${order.field}${order.descending}|${from ? "k" : ""}${back}`,
-        (shape) => tailOf(shape, condition, order, from !== null, back),
-        { ...condition.values, keySort: from?.sortValue ?? null, keyId: from?.id ?? null, limit: most, skip: passed },
+        `page|${most}|${condition.key}|${order.field}${order.descending}|${from ? "k" : ""}${back}`,
+        (shape) => ({ ...tailOf(shape, condition, order, from !== null, back), limit: most }),
+        { ...condition.values, keySort: from?.sortValue ?? null, keyId: from?.id ?? null, skip: passed },
       );
 
     const found = rowsFrom(start, backwards, limit + 1, skip);
@@ -99,8 +99,7 @@ export function createPager(selects: Selects, tokens: PageTokens) {
     const { keys, values } = condition;
     if (keys) {
       const what = sql`(SELECT count(*) FROM (${keys}))`;
-      const first = { ...values, limit: 1 };
-      return (selects.value(resource, `keys|${condition.key}`, what, () => ({ limit: "limit" }), first) ?? 0) as number;
+      return (selects.value(resource, `keys|${condition.key}`, what, () => ({ limit: 1 }), values) ?? 0) as number;
     }
     const build = (shape: RowShape): Tail => ({ where: and(...condition.where(shape)) });
     return selects.value(resource, `total|${condition.key}`, sql`count(*)`, build, values) as number;
@@ -229,7 +228,6 @@ function tailOf(shape: RowShape, condition: Condition, order: Order, keyed: bool
   return {
     where: and(...condition.where(shape), key),
     orderBy: [sql`${by} ${way}`, sql`${shape.column("id")} ${way}`],
-    limit: "limit",
     skip: "skip",
   };
 }

@@ -40,9 +40,9 @@ export function createReader(db: Database.Database, selects: Selects, page: Retu
       const { key, condition, values } = whereEquals(where);
       return selects.rows(
         resource,
-        `find|${key}`,
-        (shape) => ({ where: condition(shape), orderBy: [shape.column("pk")], limit: "limit" }),
-        { ...values, limit },
+        `find|${limit}|${key}`,
+        (shape) => ({ where: condition(shape), orderBy: [shape.column("pk")], limit }),
+        values,
       ) as unknown as RowOf<R>[];
     },
     count(resource, where) {

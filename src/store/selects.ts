@@ -26,8 +26,11 @@ export interface Selects {
 export interface Tail {
   where?: SQL | undefined;
   orderBy?: SQL[];
-  /** Name of the placeholder that holds the limit. */
-  limit?: string;
+  /**
+   * How many rows at most, part of the condition's key. It stands in the text: SQLite (since 3.49) plans with a limit, so it
+   * would compile a select anew for each value that is bound to one, which costs several times the reading of a row.
+   */
+  limit?: number;
   /** Name of the placeholder that holds how many rows are passed over first. */
   skip?: string;
 }
@@ -92,7 +95,7 @@ function compose(selection: Record<string, SQL>, from: SQL, { where, orderBy, li
   const query = sql`SELECT ${sql.join(columns, sql`, `)} FROM ${from}`;
   if (where) query.append(sql` WHERE ${where}`);
   if (orderBy) query.append(sql` ORDER BY ${sql.join(orderBy, sql`, `)}`);
-  if (limit) query.append(sql` LIMIT ${sql.placeholder(limit)}`);
+  if (limit !== undefined) query.append(sql` LIMIT ${sql.raw(String(limit))}`);
   if (skip) query.append(sql` OFFSET ${sql.placeholder(skip)}`);
   return query;
 }
