@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { keepOwner } from "./ownership.ts";
+import { asOwner } from "./ownership.ts";
 
 /**
  * What the daemon, which may change neither its program nor its service, leaves in `<data>/upgrade` for
@@ -37,7 +37,7 @@ const NAMES = { order: "order.json", taken: "taken.json", end: "end.json" } as c
 
 /** Leaves an order; a later one takes its place. */
 export function leaveOrder(dataDir: string, order: UpgradeOrder): void {
-  for (const name of [NAMES.taken, NAMES.end]) rmSync(join(folderOf(dataDir), name), { force: true });
+  for (const name of [NAMES.taken, NAMES.end]) remove(dataDir, name);
   write(dataDir, NAMES.order, order);
 }
 
@@ -48,7 +48,7 @@ export function orderLeft(dataDir: string): UpgradeOrder | null {
 
 /** Takes an order back that nobody took up. */
 export function withdrawOrder(dataDir: string): void {
-  rmSync(join(folderOf(dataDir), NAMES.order), { force: true });
+  remove(dataDir, NAMES.order);
 }
 
 /** Says that somebody is at it. */
@@ -97,15 +97,20 @@ function linkIn(root: string): string | null {
   }
 }
 
-/** Whole or not at all; a link that stands in its place is replaced, not followed. */
+/** Whole or not at all, and the daemon's also where root writes. */
 function write(dataDir: string, name: string, value: object): void {
   const folder = folderOf(dataDir);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
   const stage = join(folder, `${name}.new`);
-  rmSync(stage, { force: true });
-  writeFileSync(stage, JSON.stringify(value), { flag: "wx", mode: 0o600, flush: true });
-  renameSync(stage, join(folder, name));
-  keepOwner(folder, dataDir);
+  asOwner(dataDir, () => {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    rmSync(stage, { force: true });
+    writeFileSync(stage, JSON.stringify(value), { flag: "wx", mode: 0o600, flush: true });
+    renameSync(stage, join(folder, name));
+  });
+}
+
+function remove(dataDir: string, name: string): void {
+  asOwner(dataDir, () => rmSync(join(folderOf(dataDir), name), { force: true }));
 }
 
 function read<T>(dataDir: string, name: string): T | null {

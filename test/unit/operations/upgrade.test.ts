@@ -1,11 +1,13 @@
 import { createHash, generateKeyPairSync } from "node:crypto";
 import {
+  chownSync,
   copyFileSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   readlinkSync,
   realpathSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -14,8 +16,9 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { type Service, upgrade, upgradeAsOrdered } from "../../../src/app/upgrade.ts";
 import { type Clock, systemClock } from "../../../src/base/clock.ts";
 import { createOrderedUpgrade } from "../../../src/operations/ordered-upgrade.ts";
+import { keepOwner } from "../../../src/operations/ownership.ts";
 import { packUpgrade } from "../../../src/operations/upgrade-bundle.ts";
-import { endOf, fileOf, leaveOrder, orderLeft, versionsRoot } from "../../../src/operations/upgrade-order.ts";
+import { endOf, endOrder, fileOf, leaveOrder, orderLeft, versionsRoot } from "../../../src/operations/upgrade-order.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 
 const maker = generateKeyPairSync("ed25519");
@@ -28,6 +31,8 @@ function version(folder: string, number: string): string {
   writeFileSync(join(folder, "dist/main.js"), `run(${JSON.stringify(number)})`);
   return folder;
 }
+
+const NOBODY = 65_534;
 
 /** What a version may suffer from; `dying` is well once and dead from then on, `starting` never gets ready. */
 type Illness = "none" | "red" | "dead" | "dying" | "starting";
@@ -234,6 +239,17 @@ describe("an upgrade that is ordered from afar", () => {
     }
     const newest = ordered("none");
     await expect(newest.daemon(undefined, "0.3.0")).rejects.toThrow("0.2.0 is not newer than 0.3.0");
+  });
+
+  it.skipIf(process.getuid?.() !== 0)("leads root nowhere by links that the daemon's user put there", () => {
+    const [dataDir, system] = [makeTempDir(), makeTempDir()];
+    writeFileSync(join(system, "shadow"), "");
+    symlinkSync(system, join(dataDir, "upgrade"));
+    chownSync(dataDir, NOBODY, NOBODY);
+    expect(() => endOrder(dataDir, { id: "order-1", fault: "None." })).toThrow("EACCES");
+    keepOwner(dataDir, dataDir);
+    expect(readdirSync(system)).toEqual(["shadow"]);
+    expect([statSync(system).uid, statSync(join(system, "shadow")).uid, process.geteuid?.()]).toEqual([0, 0, 0]);
   });
 
   it("is known to be possible by where the program lies", () => {
