@@ -9,6 +9,7 @@ import { createPace } from "./pace.ts";
 import { createPages } from "./pages.ts";
 import { createPhoneClient } from "./phone-exchange.ts";
 import { createPhoneTurns } from "./phone-turns.ts";
+import { createPictures } from "./pictures.ts";
 import { probePhone } from "./probe.ts";
 import { createPusher } from "./pusher.ts";
 import { createStreamEvents } from "./stream-events.ts";
@@ -45,7 +46,12 @@ export default definePlugin({
     };
     ctx.resources.watch(CLUSTERS, () => void learn());
     await learn();
-    const pages = createPages(() => ctx.urls.auth ?? "", randomBytes(32));
+    const pictures = createPictures({
+      clock,
+      onLack: (words) => (words === null ? ctx.status("ok") : ctx.status("degraded", words)),
+      onFault: (words) => log.warn({}, words),
+    });
+    const pages = createPages(() => ctx.urls.auth ?? "", randomBytes(32), pictures);
     const events = createStreamEvents(() => ctx.urls.auth ?? "");
     const authUrl = await ctx.listen(
       "auth",

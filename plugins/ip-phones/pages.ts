@@ -1,8 +1,9 @@
 import { createHmac } from "node:crypto";
 import type { DeliveryItem, PluginRequest, PluginResponse } from "#plugin-api";
+import { displayFrom, displayName, displayOf } from "./display.ts";
 import { imagePage, type PageContent, textPage } from "./message-page.ts";
-import { fitsDisplay, loadImage, type PageImage } from "./page-images.ts";
 import { modelOf } from "./phone-models.ts";
+import type { Pictures } from "./pictures.ts";
 
 /** The pages that phones fetch after a push. */
 export interface Pages {
@@ -16,18 +17,16 @@ interface Page {
   url: string;
   content: PageContent;
   imagePath: string | null;
-  /** Read when the first phone asks. */
-  image: Promise<PageImage | null> | null;
 }
 
 /** own choice: pages are small, and a phone may turn back to one long after its message. */
 const MOST_PAGES = 500;
 /** Keeps a page out of the phone's history. */
 const HEADERS = { "Content-Type": "text/xml; charset=utf-8", Expires: "-1" };
-const PATH = /\/page\/([\w-]{22})(?:\/(text|image\.png))?$/;
+const PATH = /\/page\/([\w-]{22})(?:\/(text|[\w-]{1,20}\.png))?$/;
 
 /** Makes the store; pages lie beside the public URL of the own port, and `key` makes their names secret. */
-export function createPages(portUrl: () => string, key: Uint8Array): Pages {
+export function createPages(portUrl: () => string, key: Uint8Array, pictures: Pictures): Pages {
   const pages = new Map<string, Page>();
   // Thousands of deliveries in a row have the same page.
   let last: Page | null = null;
@@ -37,7 +36,7 @@ export function createPages(portUrl: () => string, key: Uint8Array): Pages {
       if (last && last.imagePath === imagePath && isSame(last.content, content)) return last.url;
       const identity = JSON.stringify([subject, body, short, drill, imagePath]);
       const token = createHmac("sha256", key).update(identity).digest("base64url").slice(0, 22);
-      last = pages.get(token) ?? { url: new URL(`page/${token}`, portUrl()).href, content, imagePath, image: null };
+      last = pages.get(token) ?? { url: new URL(`page/${token}`, portUrl()).href, content, imagePath };
       pages.delete(token);
       pages.set(token, last);
       for (const oldest of pages.keys()) {
@@ -53,26 +52,29 @@ export function createPages(portUrl: () => string, key: Uint8Array): Pages {
       const page = pages.get(token);
       if (!page) return { status: 404 };
       if (page.imagePath === null || part === "text") return xml(textPage(page.content));
-      return respondWithImage(page, page.imagePath, part, request);
+      if (part !== undefined) return respondWithPicture(page.imagePath, part.slice(0, -".png".length), pictures);
+      return respondWithImagePage(page, page.imagePath, pictures, request);
     },
   };
 }
 
-async function respondWithImage(
-  page: Page,
+/** The page itself; the text where the phone's model, or the picture, allows no image page. */
+async function respondWithImagePage(
+  { content, url }: Page,
   path: string,
-  part: string | undefined,
+  pictures: Pictures,
   request: PluginRequest,
 ): Promise<PluginResponse> {
-  page.image ??= loadImage(path);
-  const image = await page.image;
-  if (part === "image.png") {
-    return image ? { status: 200, headers: { "Content-Type": "image/png" }, body: image.bytes } : { status: 404 };
-  }
   const model = modelOf(headerOf(request, "x-ciscoipphonemodelname"));
-  const shown = image !== null && fitsDisplay(image, model, headerOf(request, "x-ciscoipphonedisplay"));
-  if (!shown) return xml(textPage(page.content));
-  return xml(imagePage(page.content, `${page.url}/image.png`, `${page.url}/text`));
+  const display = displayOf(model, headerOf(request, "x-ciscoipphonedisplay"));
+  if (!display || !(await pictures.fitted(path, display))) return xml(textPage(content));
+  return xml(imagePage(content, `${url}/${displayName(display)}.png`, `${url}/text`));
+}
+
+async function respondWithPicture(path: string, name: string, pictures: Pictures): Promise<PluginResponse> {
+  const display = displayFrom(name);
+  const png = display && (await pictures.fitted(path, display));
+  return png ? { status: 200, headers: { "Content-Type": "image/png" }, body: png } : { status: 404 };
 }
 
 function isSame(one: PageContent, other: PageContent): boolean {

@@ -16,7 +16,7 @@ const MODELS: readonly { name: RegExp; model: PhoneModel }[] = [
   { name: /\b8821/, model: { kind: "colour", image: { width: 240, height: 215 } } },
   { name: /\b8832/, model: { kind: "colour", image: { width: 480, height: 128 } } },
   { name: /\b8875/, model: { kind: "colour", image: { width: 696, height: 312 } } },
-  { name: /\b88\d\d/, model: { kind: "colour", image: LARGE } },
+  { name: /\b88[456]\d/, model: { kind: "colour", image: LARGE } },
   { name: /\b9841/, model: { kind: "mono", image: { width: 240, height: 60 } } },
   { name: /\b9851/, model: { kind: "colour", image: { width: 320, height: 108 } } },
   { name: /\b9861/, model: { kind: "colour", image: { width: 600, height: 280 } } },

@@ -44,8 +44,16 @@ export async function examine(needs: DoctorNeeds): Promise<Finding[]> {
     ...folder(dataDir),
     ...(await disk(dataDir)),
     ...network(settings),
-    await program("espeak-ng", ["--version"], "Speech", "messages are spoken", "apt-get install espeak-ng"),
-    await program("ffmpeg", ["-version"], "Recordings", "mp3, ogg and flac are read", "apt-get install ffmpeg"),
+    await program("espeak-ng", ["--version"], {
+      check: "Speech",
+      does: "messages are spoken",
+      without: "nothing is spoken",
+    }),
+    await program("ffmpeg", ["-version"], {
+      check: "Recordings and pictures",
+      does: "mp3, ogg and flac are read, and pictures made to fit phones,",
+      without: "recordings must be WAV, and pictures that phones can't show as they are give the text",
+    }),
     ...daemonFindings(daemon, version, dataDir),
   ];
 }
@@ -111,12 +119,19 @@ function network(settings: Settings): Finding[] {
   return findings;
 }
 
-function program(name: string, args: string[], check: string, does: string, next: string): Promise<Finding> {
+/** What a program is for. */
+interface Purpose {
+  check: string;
+  does: string;
+  without: string;
+}
+
+function program(name: string, args: string[], { check, does, without }: Purpose): Promise<Finding> {
   return new Promise((resolve) => {
     execFile(name, args, { timeout: 5_000 }, (error) => {
       resolve(
         error
-          ? bad("warning", check, `${name} is missing: nothing is spoken`, next)
+          ? bad("warning", check, `${name} is missing: ${without}`, `apt-get install ${name}`)
           : good(check, `${does} by ${name}`),
       );
     });

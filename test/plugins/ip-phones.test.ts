@@ -114,11 +114,11 @@ describe("ip-phones with phones that answer", () => {
   });
 
   it.each([
-    ["too large for the display", () => png(2000, 2000)],
-    ["no PNG", () => Buffer.from("GIF89a and some more bytes that fill the header")],
-  ])("shows the text when the image is %s", async (_, bytes) => {
+    ["none", "GIF89a and some more bytes that fill the header"],
+    ["of another kind", "BM and some more bytes that fill the header"],
+  ])("shows the text when the image is %s", async (_, text) => {
     const imagePath = join(makeTempDir(), "image");
-    writeFileSync(imagePath, bytes());
+    writeFileSync(imagePath, text);
     phones.deliver(deliveryTo(device(0), 1, { imagePath }));
     const report = await campus.until(({ summary }) => summary.pages === 1);
     expect(report.phones[0]?.pages[0]?.type).toBe("CiscoIPPhoneText");
