@@ -4,6 +4,7 @@ import type { Clock } from "../base/clock.ts";
 import { CallerError, ConflictError, UpstreamError } from "../base/errors.ts";
 import { newId } from "../base/ids.ts";
 import { isNewer } from "../base/versions.ts";
+import { BROADCAST_TABLES } from "../broadcast/room-tables.ts";
 import { removeFolder, unpackBackup } from "../operations/backup-archive.ts";
 import { type BackupManifest, DATABASE, FOLDERS, MANIFEST, MANIFEST_SUM } from "../operations/backup-manifest.ts";
 import { keepOwner } from "../operations/ownership.ts";
@@ -89,7 +90,8 @@ async function settleRestored(
   { clock, credential, withoutKey }: RestoreOptions,
 ): Promise<number> {
   if (withoutKey) forgetKey(join(stage, DATABASE));
-  const data = await openDataOffline(stage, clock, credential, tablesOf([...SITE_COLLECTIONS, ...HUB_COLLECTIONS]));
+  const tables = [...tablesOf([...SITE_COLLECTIONS, ...HUB_COLLECTIONS]), ...BROADCAST_TABLES];
+  const data = await openDataOffline(stage, clock, credential, tables);
   const { store, catalogue } = data;
   const by = data.access.systemBy("restore");
   const [work, types] = [createSqliteWork(store, catalogue, by), productTypes(catalogue)];
@@ -101,6 +103,8 @@ async function settleRestored(
          AND (expires_at IS NULL OR expires_at > ?)`,
         ...[now, now],
       );
+      // Also one that everybody got may go again to whom has not answered.
+      tx.run("DELETE FROM broadcast_due WHERE kind = 'repeat'");
       // Sealed with the key that is not there.
       if (withoutKey) tx.run("UPDATE once_keys SET answer = NULL");
       const endpoint = tx.find(endpoints, { extensionId: ONPREM_EXTENSION_ID }, 1)[0];

@@ -7,6 +7,7 @@ import { finishRestore } from "../../../src/app/finish-restore.ts";
 import { initAppliance } from "../../../src/app/init.ts";
 import { restoreBackup } from "../../../src/app/restore.ts";
 import { systemClock } from "../../../src/base/clock.ts";
+import { BROADCAST_TABLES } from "../../../src/broadcast/room-tables.ts";
 import { backupName, superfluous, takenAtOf } from "../../../src/operations/backup-manifest.ts";
 import { proveBackup, takeBackup } from "../../../src/operations/take-backup.ts";
 import { head, prepareHub } from "../../../src/replication/hub/publish.ts";
@@ -137,6 +138,21 @@ describe("a restore", () => {
     // What was never linked stays so.
     await restoreBackup({ file: backup, dataDir, clock: systemClock });
     expect(await linked(() => get(LINK, "link"))).toBeNull();
+  });
+
+  it("repeats no message to whom had not answered when the backup was taken", async () => {
+    const due = async (work: (data: ApplianceData) => Promise<unknown>): Promise<unknown> => {
+      const data = await openDataOffline(dataDir, systemClock, undefined, BROADCAST_TABLES);
+      return work(data).finally(data.close);
+    };
+    const add =
+      "INSERT INTO broadcast_due (notification, kind, ref, at) VALUES (1, 'repeat', '1', 0), (1, 'escalation', 'a', 0)";
+    await due(({ store }) => store.write((tx) => void tx.run(add)));
+    const saved = (await withData(dataDir, (data) => take(data))).path;
+    await restoreBackup({ file: saved, dataDir, clock: systemClock });
+    expect(await due(async ({ store }) => store.all("SELECT kind FROM broadcast_due"))).toEqual([
+      { kind: "escalation" },
+    ]);
   });
 
   it("refuses a newer version's, another key's and a damaged one, and changes nothing", async () => {
