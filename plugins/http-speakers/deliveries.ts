@@ -58,6 +58,8 @@ export function createDeliveries(needs: DeliveriesNeeds): Deliveries {
       if (driver.isPlaying) followUp(delivery, 0);
     } catch (error) {
       deliveries.delete(deliveryId);
+      // Nobody will tell it to stop once it has failed.
+      if (delivery.state === "accepted") await driver.stop?.(item).catch(() => undefined);
       outcome(deliveryId, "failed", {
         reason: wordsOf(error),
         retryable: !(error instanceof Refusal) || error.retryable,

@@ -135,6 +135,15 @@ describe("Algo endpoints", () => {
     expect(device.asked.at(-1)?.body).toBe('{"audio.page.vol":"-18dB"}');
   });
 
+  it("are told to stop when their stream can't be opened, for nobody else will", async () => {
+    const device = await algo();
+    const refuse = ({ method }: { method: string }) => (method === "stream.open" ? new Error("no route") : undefined);
+    const running = await run({ secrets: `algo=${PASSWORD}` }, keptState(refuse));
+    running.deliver(item("algo:gym", { Url: device.url, RxPort: "6000" }));
+    expect((await running.outcome(1, "failed")).details.reason).toContain("no route");
+    expect(device.lines()).toEqual(["POST /api/controls/rx/start", "POST /api/controls/rx/stop"]);
+  });
+
   it("say in words that the password is wrong, or missing", async () => {
     const device = await algo();
     const wrong = await run({ secrets: "algo=another" });
