@@ -60,14 +60,15 @@ export async function upgrade(options: UpgradeOptions): Promise<Upgraded> {
   const current = join(root, "current");
   const before = await service.state();
   if (!before || !existsSync(current)) throw notReady(root);
+  const old = readlinkSync(current);
   const to = await unpackUpgrade(file, join(root, "versions"), keys, (version) => {
-    if (isNewer(version, before.version)) return;
+    // What the daemon says of itself does not lead back behind what root has installed.
+    if (isNewer(version, before.version) && !isNewer(basename(old), version)) return;
     throw new ConflictError(`${version} is not newer than ${before.version}, which runs: nothing was changed.`);
   });
   say(`${to} is checked and lies beside ${before.version}`);
   const backup = await service.backup();
   say(`the data are in ${backup}`);
-  const old = readlinkSync(current);
   point(current, join("versions", to));
   await service.restart();
   if (await isWell(options, to, before.status)) {
@@ -103,12 +104,22 @@ export async function upgradeAsOrdered(
   }
 }
 
-/** A run before this one may have switched over, and have been cut off before it said so. */
+/** A run before this one may have switched over, and have been cut off before it said so, with the whole machine. */
 async function carriedOut(file: string | null, from: string, options: Omit<UpgradeOptions, "file">): Promise<Upgraded> {
-  const running = await options.service.state();
+  const running = await stateOnceUp(options);
   if (running && isNewer(running.version, from)) return { from, to: running.version, rolledBack: false };
   if (file === null) throw invalidValue("sha256", "It is no SHA-256 in hex.");
   return upgrade({ ...options, file });
+}
+
+/** Null when nothing has come up in time. */
+async function stateOnceUp({ service, clock }: Pick<UpgradeOptions, "service" | "clock">): Promise<DaemonState | null> {
+  const until = clock.monotonicMs() + PATIENCE_MS;
+  for (;;) {
+    const state = await service.state().catch(() => null);
+    if (state || clock.monotonicMs() >= until) return state;
+    await sleep(clock, LOOK_EVERY_MS);
+  }
 }
 
 async function goBack(service: Service, backup: string, say: UpgradeOptions["say"]): Promise<void> {

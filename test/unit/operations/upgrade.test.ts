@@ -7,6 +7,7 @@ import {
   readFileSync,
   readlinkSync,
   realpathSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -132,6 +133,13 @@ describe("an upgrade", () => {
     const older = join(makeTempDir(), "older.tgz");
     await packUpgrade(version(makeTempDir(), "0.0.9"), pem, older);
     await expect(run(older)).rejects.toThrow("not newer");
+    const { service, ...other } = machine("none");
+    version(join(other.root, "versions/0.3.0"), "0.3.0");
+    rmSync(join(other.root, "current"));
+    symlinkSync("versions/0.3.0", join(other.root, "current"));
+    const { state } = service;
+    service.state = async () => ({ ...(await state()), version: "0.1.0" }) as never;
+    await expect(other.run(bundle)).rejects.toThrow("not newer");
     const cut = join(makeTempDir(), "cut.tgz");
     writeFileSync(cut, readFileSync(bundle).subarray(0, 200));
     await expect(run(cut)).rejects.toThrow("refused");
@@ -219,7 +227,11 @@ describe("an upgrade that is ordered from afar", () => {
   it("which root was cut off at is taken up again", async () => {
     const { dataDir, asRoot, service, steps } = ordered("none");
     leaveOrder(dataDir, { ...order, sha256: hash(), from: "0.0.9" });
-    expect((await service.state())?.version).toBe("0.1.0");
+    const { state } = service;
+    expect((await state())?.version).toBe("0.1.0");
+    // With the whole machine: the daemon starts beside root.
+    let looks = 0;
+    service.state = async () => (++looks < 3 ? null : state());
     await asRoot();
     expect(endOf(dataDir, order.id)).toMatchObject({ from: "0.0.9", to: "0.1.0", rolledBack: false });
     expect(steps).toEqual([]);
