@@ -38,7 +38,7 @@ export function writeUri({ scheme, user, host, port, params }: SipUri): string {
 
 /** A name as the part of an address before the @. @source RFC 3261 §25.1, user */
 export function escapeUser(name: string): string {
-  return encodeURIComponent(name.toWellFormed()).replaceAll("%2B", "+");
+  return encodeURIComponent(Buffer.from(name).toString()).replaceAll("%2B", "+");
 }
 
 /** Parameters of the form `;name=value;name`, the first of a name winning; quotes around values are taken off. */
