@@ -1,6 +1,5 @@
 import { systemClock } from "../../base/clock.ts";
 import { type ApiClient, createApiClient, listAll } from "../api-client.ts";
-
 import { channelResults, channelTable, isProven } from "./channel-outcome.ts";
 import { configureChannels, makeChannelSchool, waitUntil } from "./channel-school.ts";
 import { JOIN_SECRET } from "./channels.ts";
