@@ -166,6 +166,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
     broadcaster: () => broadcaster,
     circle: () => covering.circle,
     health: () => health.report(),
+    candidates: (devices) => registry.activations.candidates(devices),
     request: createForwarded({ access, catalogue, listener: () => listener, url: () => server.url }),
   });
   const hasCloud = (): boolean => linking.isConnected();
@@ -189,7 +190,12 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const siteClock = () => ({ timeZone: zoneFor(store, null), synchronised: measurements.last.clockSynchronised });
   const endpoint = { ownId: endpointId, health, failover: covering.status, buildInfo, clock: siteClock };
   const speech = createSpeech({ store, engine: createSpeechEngine(clock), by: access.systemBy("speech") });
-  const { isReachable, acts } = covering;
+  const { acts } = covering;
+  const { hub } = linking;
+  // A cloud hears no beats: whose link stands can act.
+  const isReachable = hub
+    ? (id: string): boolean => id === endpointId() || hub.connected().includes(id)
+    : covering.isReachable;
   const registry = createRegistry({ store, clock, events, log, isReachable, ownId: endpointId, acts });
   end("registry", registry.stop);
   // Set below: no plugin runs before they are made.

@@ -56,6 +56,8 @@ export interface LinkingNeeds {
   /** How the appliance is. Called once all runs. */
   health: SiteLinkNeeds["health"];
   circle(): LinkedCircle;
+  /** Which appliances may activate devices, at a cloud. Called once all runs. */
+  candidates: HubLinkNeeds["candidates"];
   /** Carries out, at a cloud, a request that came to an appliance. */
   request: HubLinkNeeds["request"];
   /** Starts the daemon anew. */

@@ -50,6 +50,11 @@ export interface Activations {
    */
   elsewhere(devices: readonly number[]): Promise<[device: number, endpoint: number][]>;
   /**
+   * Ids of the appliances that may activate each of some devices, by internal key, in the order in which they are tried;
+   * without devices that are in no group or pair.
+   */
+  candidates(devices: readonly number[]): Promise<Map<number, readonly string[]>>;
+  /**
    * Which of some devices, by internal key, this appliance takes on. A message that it alone has goes to all that it may
    * activate. One that all have (`isShared`) goes to those for which it acts; where it acts for none, to all that it may
    * activate, should its turn come. `covered`: ids of the groups and pairs that the message's devices are in here, where others
@@ -141,6 +146,13 @@ export function createActivations(needs: ActivationNeeds): Activations {
       await eachPlaced(devices, (device) => {
         const acting = device.group && isMember(device.group) ? ownKey(needs) : actingFor(device);
         if (acting !== device.endpoint) found.push([device.pk, acting]);
+      });
+      return found;
+    },
+    async candidates(devices) {
+      const found = new Map<number, readonly string[]>();
+      await eachPlaced(devices, ({ pk, group }) => {
+        if (group) found.set(pk, idsOfCandidates(group));
       });
       return found;
     },
@@ -278,6 +290,8 @@ function groupOf(device: number, groups: readonly Ranked[], { of, places }: Grou
   if (place === undefined) return null;
   return groups.find(({ id }) => hasMember(of(id) ?? emptySet(), place)) ?? null;
 }
+
+const idsOfCandidates = ({ candidates }: Ranked): string[] => candidates.map(({ endpointId }) => endpointId);
 
 function chosenOf({ candidates }: Ranked): Ranked["candidates"][number] | null {
   return candidates.find(({ reachable }) => reachable) ?? null;

@@ -20,6 +20,34 @@ export function* issueCancel(ref: string, cancel: Omit<Command, "kind" | "ref">,
   return targets.map(({ endpoint }) => endpoint);
 }
 
+/** A command that another appliance gets because the one that has it is not there, or says nothing of it. */
+export interface PassedOn {
+  from: string;
+  /** The command there. */
+  ref: string;
+  to: string;
+  /** What the other one gets: under the same name, so that a device drops it, unless it had that one before. */
+  command: Command;
+  /** Says so to the first one where it may have the command; null lets it sound as well, should it still begin. */
+  cancel: Omit<Command, "kind" | "ref"> | null;
+  /** The first one said how it ended; else nothing is done once it did. */
+  hasEnded: boolean;
+}
+
+/**
+ * Gives a command to another appliance in place of the one that has it, which never gets it if it was not sent to it. One
+ * that may have it leaves the other the time of a rank to hear it. False when it has ended meanwhile.
+ */
+export function* passOn({ from, ref, to, command, cancel, hasEnded }: PassedOn, at: number): Work<boolean> {
+  const target = (yield* scan(COMMANDS, { by: "cid", where: [ref] })).find(({ endpoint }) => endpoint === from);
+  if (target && !target.open && !hasEnded) return false;
+  const isUnsure = target?.open === 1 && target.sentInc !== null;
+  if (target?.open && !isUnsure) yield* conclude(target, "skipped");
+  if (isUnsure && cancel) yield* issue(from, { ...cancel, kind: "cancel", ref }, at);
+  yield* issue(to, { ...command, rank: isUnsure && !cancel ? 1 : 0 }, at);
+  return true;
+}
+
 function* conclude(issued: IssuedCommand, outcome: Outcome): Work<void> {
   yield* put(COMMANDS, { ...issued, open: 0, outcome, saidBy: "hub" });
 }
@@ -45,10 +73,20 @@ export function* nextCommands(
       yield* conclude(issued, sentInc === null || sentInc === inc ? "expired" : "unknown");
       continue;
     }
+    if (command.kind === "broadcast" && (yield* isDoneElsewhere(issued))) {
+      yield* conclude(issued, "skipped");
+      continue;
+    }
     yield* put(COMMANDS, { ...issued, sentInc: inc });
     frames.push({ t: "cmd", cseq, command });
   }
   return { frames, after: open.at(-1)?.cseq ?? after, more: open.length === AT_ONCE };
+}
+
+/** Another appliance says that it has carried the same command out. */
+function* isDoneElsewhere({ cid, endpoint }: IssuedCommand): Work<boolean> {
+  const all = yield* scan(COMMANDS, { by: "cid", where: [cid] });
+  return all.some((other) => other.endpoint !== endpoint && other.outcome === "done" && other.saidBy === "site");
 }
 
 /**

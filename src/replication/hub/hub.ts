@@ -4,7 +4,7 @@ import type { Command, Limits, Outcome, Wire } from "../frames.ts";
 import type { ReplicatedTypes } from "../replicated-types.ts";
 import type { Applied, Body, WorkStore } from "../work.ts";
 import { tidy } from "./clean-up.ts";
-import { issue, issueCancel, outcomesOf } from "./commands.ts";
+import { issue, issueCancel, outcomesOf, type PassedOn, passOn } from "./commands.ts";
 import { type Publication, prepareHub, publish } from "./publish.ts";
 import { createSession, type Session } from "./session.ts";
 import { setScopes } from "./welcome.ts";
@@ -39,6 +39,8 @@ export interface Hub {
   /** Issues the same command to each endpoint; those of a group have different ranks. */
   command(issued: readonly { endpoint: string; command: Command }[]): Promise<void>;
   cancel(ref: string, cancel: Omit<Command, "kind" | "ref">): Promise<void>;
+  /** Gives a command to another appliance; false when the first one's has ended meanwhile. */
+  passOn(passed: PassedOn): Promise<boolean>;
   outcomes(cid: string): Promise<Record<string, Outcome | null>>;
   setScopes(endpoint: string, scopes: readonly string[] | null): Promise<void>;
   /** Has every appliance compare its rows with the cloud's now. */
@@ -128,6 +130,11 @@ export function createHub(needs: HubNeeds): Hub {
     async cancel(ref, cancel) {
       await store.transact(() => issueCancel(ref, cancel, clock.now()), "emergency");
       wakeAll(true);
+    },
+    async passOn(passed) {
+      const isPassed = await store.transact(() => passOn(passed, clock.now()), "emergency");
+      if (isPassed) wakeAll(true);
+      return isPassed;
     },
     outcomes: (cid) => store.read(() => outcomesOf(cid)),
     async setScopes(endpoint, scopes) {

@@ -68,6 +68,10 @@ function* takeRow(row: UpRow, link: SiteLink, types: ReplicatedTypes, taken: Tak
     taken.heard.push(...others.map((other) => ({ endpoint: other, cid: id })));
     return;
   }
+  if (type === "taken") {
+    taken.outcomes.push({ cid: id, told: { outcome: "taken" } });
+    return;
+  }
   if (type === "edit") {
     const result = yield* decideOnce(readEdit(body), { uid, oseq }, link, types);
     taken.published = true;

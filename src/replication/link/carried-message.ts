@@ -19,6 +19,9 @@ export interface CarriedMessage {
   fields: Partial<Pick<NotificationRow, (typeof CARRIED)[number]>>;
   /** The endpoint that it was sent from. */
   from: string | null;
-  /** Ids of the appliance's devices, each with the number by which the cloud knows the delivery. */
-  devices: readonly (readonly [deviceId: string, delivery: number])[];
+  /**
+   * Ids of the appliance's devices, each with the number by which the cloud knows the delivery; an appliance that stands in
+   * for another one finds its own device by the name.
+   */
+  devices: readonly (readonly [deviceId: string, delivery: number, deviceIdentifier?: string])[];
 }

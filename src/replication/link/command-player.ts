@@ -4,7 +4,6 @@ import { type Clock, sleep } from "../../base/clock.ts";
 import type { Events } from "../../base/events.ts";
 import type { Broadcaster } from "../../broadcast/broadcaster.ts";
 import notifications from "../../resources/broadcasts/notifications.ts";
-import devices from "../../resources/devices/devices.ts";
 import endpointActivities from "../../resources/devices/endpoint-activities.ts";
 import endpoints from "../../resources/devices/endpoints.ts";
 import type { StoredFile } from "../../schema/field.ts";
@@ -42,15 +41,17 @@ const UPGRADES: ReadonlySet<string> = new Set<OrderKind>(["upgrade", "upgrade-al
 export function createPlayer(needs: PlayerNeeds): { play: Play; resumed: Resumed } {
   const { store, clock, events, by, onFault } = needs;
 
-  async function begin(command: Command, isSilenced: () => boolean): Promise<void> {
-    if (store.get(notifications, command.cid)) return;
+  /** False when none of its devices is here. */
+  async function begin(command: Command, isSilenced: () => boolean): Promise<boolean> {
+    if (store.get(notifications, command.cid)) return true;
     const message = command.body as unknown as CarriedMessage;
+    if (ownDevices(message).size === 0) return false;
     const fields = inOwnTime(await withFiles(message.fields));
-    if (isSilenced()) return;
+    if (isSilenced()) return true;
     const now = clock.now();
     const lane = message.fields.priorityLevel === 0 ? "emergency" : "normal";
     await store.write((tx) => {
-      const own = message.devices.map(([id]) => id).filter((id) => tx.get(devices, id) !== null);
+      const own = [...ownDevices(message).keys()];
       const from = message.from !== null && tx.get(endpoints, message.from) ? message.from : null;
       tx.create(
         notifications,
@@ -75,6 +76,18 @@ export function createPlayer(needs: PlayerNeeds): { play: Play; resumed: Resumed
     needs.broadcaster().takeUp(command.cid);
     // The cancel came while it was written.
     if (isSilenced()) await needs.broadcaster().abort(command.cid, by);
+    return true;
+  }
+
+  /** Ids of the devices of a message that are here, with the cloud's numbers of their deliveries. */
+  function ownDevices(message: CarriedMessage): Map<string, number> {
+    const found = store.all<{ id: string; delivery: number }>(
+      `WITH named AS MATERIALIZED (SELECT value ->> 0 AS id, value ->> 1 AS delivery, value ->> 2 AS identifier FROM json_each(?))
+       SELECT d.id, delivery FROM named JOIN devices d ON d.id = named.id
+       UNION SELECT d.id, delivery FROM named JOIN devices d ON d.device_identifier = named.identifier COLLATE NOCASE`,
+      JSON.stringify(message.devices),
+    );
+    return new Map(found.map(({ id, delivery }) => [id, delivery]));
   }
 
   /** How long it may wait is the cloud's to say; what clock this appliance has is no reason to keep silent. @source replication.md 5 */
@@ -95,13 +108,12 @@ export function createPlayer(needs: PlayerNeeds): { play: Play; resumed: Resumed
 
   /** Levels and reasons, each with the cloud's numbers of the deliveries that ended so. */
   function levelsOf(command: Command): Body {
-    const { devices: named } = command.body as unknown as CarriedMessage;
     const rows = store.all<{ device: string; level: string; reason: string | null }>(
       `SELECT d.id AS device, l.level, l.reason FROM deliveries l JOIN devices d ON d.pk = l.device_pk
        WHERE l.notification_pk = (SELECT pk FROM notifications WHERE id = ?)`,
       command.cid,
     );
-    const numbers = new Map(named);
+    const numbers = ownDevices(command.body as unknown as CarriedMessage);
     const groups = new Map<string, [string, string | null, number[]]>();
     for (const { device, level, reason } of rows) {
       const number = numbers.get(device);
@@ -124,19 +136,20 @@ export function createPlayer(needs: PlayerNeeds): { play: Play; resumed: Resumed
     const stop = (): void => {
       for (const each of unsubscribe) each();
     };
-    function end(): void {
-      if (hasEnded || isSilenced) return;
-      hasEnded = true;
+    function over(result: "done" | "failed"): void {
       stop();
-      on.ended("done", levelsOf(command));
+      if (!hasEnded && !isSilenced) on.ended(result, result === "done" ? levelsOf(command) : undefined);
+      hasEnded = true;
     }
+    const end = (): void => over("done");
     begin(command, () => isSilenced)
-      .then(() => store.get(notifications, cid)?.stage === "settled" && end())
+      .then((isHere) => {
+        if (!isHere) over("failed");
+        else if (store.get(notifications, cid)?.stage === "settled") end();
+      })
       .catch((error: unknown) => {
         onFault(error);
-        if (!hasEnded && !isSilenced) on.ended("failed");
-        hasEnded = true;
-        stop();
+        over("failed");
       });
     return () => {
       isSilenced = true;

@@ -9,7 +9,9 @@ import type { Broadcaster } from "../../broadcast/broadcaster.ts";
 import type { Providers } from "../../broadcast/providers.ts";
 import { prepareAuthority } from "../../operations/certificates.ts";
 import { offeredUpgrade } from "../../operations/ordered-upgrade.ts";
+import endpointActivities from "../../resources/devices/endpoint-activities.ts";
 import endpoints from "../../resources/devices/endpoints.ts";
+import { ONPREM_EXTENSION_ID } from "../../resources/devices/onprem.ts";
 import { type Catalogue, tableOf } from "../../schema/catalogue.ts";
 import type { By, Recorder, Store } from "../../store/store.ts";
 import { createBlobFolder } from "../blobs.ts";
@@ -34,7 +36,7 @@ import { createSqliteWork } from "../sqlite-work.ts";
 import { get, scan } from "../work.ts";
 import { type Acceptor, createAcceptor } from "./acceptor.ts";
 import { createHubRecorder } from "./capture.ts";
-import { createCarrier } from "./carrier.ts";
+import { type CarrierNeeds, createCarrier } from "./carrier.ts";
 import { groundOf } from "./ground.ts";
 import { createHubTalk, type HubTalkNeeds } from "./hub-talk.ts";
 import { createOrderSender } from "./order-sender.ts";
@@ -53,6 +55,8 @@ export interface HubLinkNeeds {
   recording: { recorder: Recorder | null };
   endpointId(): string;
   broadcaster(): Pick<Broadcaster, "takeOutcomes">;
+  /** Appliances that may activate devices. Called once all runs. */
+  candidates: CarrierNeeds["candidates"];
   /** Carries out a request of the API that an appliance hands on. Throws CallerError. */
   request: HubTalkNeeds["request"];
 }
@@ -98,7 +102,9 @@ export function createHubLink(needs: HubLinkNeeds): HubLink {
     onBadPeer: (endpoint, reason) => log.warn({ endpoint, reason }, "an appliance sent what it should not"),
   });
   const carrier = createCarrier({
-    ...{ store, work, clock, types, hub, onFault },
+    ...{ store, work, clock, types, hub, onFault, candidates: needs.candidates },
+    isLinked: (endpoint) => acceptor?.connected().includes(endpoint) === true,
+    record,
     takeOutcomes: (outcomes) => needs.broadcaster().takeOutcomes(outcomes),
   });
   const orders = createOrderSender({
@@ -110,6 +116,15 @@ export function createHubLink(needs: HubLinkNeeds): HubLink {
   let groups: CoverGroups | null = null;
   let presences: PresenceBook | null = null;
   let unsubscribe = (): void => undefined;
+
+  function record(endpointId: string, what: "takeover" | "doubled", notificationId: string, message: string): void {
+    log.warn({ endpointId, notificationId, what }, message);
+    const severity = what === "doubled" ? "warn" : "info";
+    const at = { extensionId: ONPREM_EXTENSION_ID, endpointId, type: "log-message", severity } as const;
+    store
+      .write((tx) => void tx.create(endpointActivities, { ...at, value: { what, notificationId, message } }, by))
+      .catch(onFault);
+  }
 
   /** What was written while nothing recorded it, such as the first data, enters the feed. */
   async function catchUp(): Promise<void> {

@@ -47,6 +47,7 @@ export function* receiveCommand({ cseq, command }: CommandFrame, journal: Journa
   const known = yield* get(INBOX, command.cid);
   if (known) {
     if (known.state !== "armed") yield* report(command.cid, known.state, journal);
+    else yield* reportTaken(command, journal);
     return NOTHING;
   }
   // What it was is forgotten, so whether it sounded can't be said.
@@ -57,6 +58,7 @@ export function* receiveCommand({ cseq, command }: CommandFrame, journal: Journa
   if (command.kind === "cancel") return yield* cancel(command, journal);
   yield* wantFiles(SITE_FILES, command.needs ?? [], { holder: "", rank: 0 });
   yield* put(INBOX, { cid: command.cid, state: "armed", command, at: Math.max(journal.now, command.notAfter) });
+  yield* reportTaken(command, journal);
   yield* tellCommand(command, "armed", journal);
   return { armed: command, silence: null };
 }
@@ -101,6 +103,11 @@ export function* moveCommand(
 export function* reportHeard(cid: string, journal: Journal): Work<void> {
   const kept = yield* get(INBOX, cid);
   if (kept?.state === "started") yield* report(cid, "started", journal);
+}
+
+/** Tells that a message is here for good: whoever else could sound it need not. */
+function* reportTaken({ cid, kind }: Command, { newId, now: at }: Journal): Work<void> {
+  if (kind === "broadcast") yield* enqueue("hot", { uid: newId(), op: "p", type: "taken", id: cid, body: { at }, at });
 }
 
 function* report(cid: string, outcome: Outcome, { newId, now: at }: Journal, told: Body = {}): Work<void> {

@@ -93,7 +93,7 @@ export function* noteAcked(lane: Lane, to: number): Work<Readonly<Record<string,
 }
 
 /** What is no row; and activities, which would tell of themselves for ever. */
-const UNCOUNTED: ReadonlySet<string> = new Set(["outcome", "state-told", "endpoint-activities"]);
+const UNCOUNTED: ReadonlySet<string> = new Set(["outcome", "taken", "state-told", "endpoint-activities"]);
 
 /** Whether the record at `hw` is the one that the cloud has there. False after a restore. */
 export function* hasTail(link: LinkState, lane: Lane, hw: number, tail: string | null): Work<boolean> {
