@@ -177,6 +177,7 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
   const grounding = createGrounding({ store, catalogue, clock, types, work });
   let handOn: SiteLink["handOn"] = async () => null;
   let credentialFault: string | null | undefined;
+  let isGroundingBroken = false;
 
   /** Before anything is taken up that an earlier run left: what becomes of that goes up, too. */
   function record(): void {
@@ -197,7 +198,10 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
     log.info({}, "the appliance's rows are brought into the organisation");
     grounding.run().then(
       (isDone) => (isDone ? begin() : undefined),
-      (error: unknown) => log.error({ err: error }, "the appliance's rows were not brought into the organisation"),
+      (error: unknown) => {
+        isGroundingBroken = true;
+        log.error({ err: error }, "the appliance's rows were not brought into the organisation");
+      },
     );
   }
 
@@ -348,6 +352,7 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
     source() {
       if (!identity) return [];
       const state = dialer?.state();
+      if (!state && isGroundingBroken) return [NOT_BROUGHT_IN];
       if (!state && grounding.isOpen()) return [];
       if (!state)
         return [{ level: "red", code: "link", reason: "The enrolment was cut off. Enrol the appliance again." }];
@@ -390,6 +395,13 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
     stop: halt,
   };
 }
+
+const NOT_BROUGHT_IN: HealthReason = {
+  level: "red",
+  code: "link",
+  reason:
+    "The appliance's rows could not be brought into the organisation: see its log. It is tried again with the next start.",
+};
 
 /** The cloud is not called before the appliance knows what to say. */
 const PREPARING = (since: number): LinkState => ({

@@ -1,8 +1,11 @@
 import extensions from "../../resources/devices/extensions.ts";
 import users from "../../resources/people/users.ts";
 import { tableOf } from "../../schema/catalogue.ts";
+import type { Field } from "../../schema/field.ts";
 import type { AnyResource } from "../../schema/resource.ts";
 import type { SqlValue, Transaction } from "../../store/store.ts";
+
+type TextField = Extract<Field, { kind: "text" }>;
 
 /** own choice: what an appliance's own row is called by once the organisation has rows of its own */
 const SUFFIX = " (site)";
@@ -23,7 +26,7 @@ export function stepAside(tx: Transaction, resource: AnyResource, id: string, no
   const field = resource.fields.name;
   if (field?.kind === "text") {
     const name = tx.one<{ name: string | null }>(`SELECT name FROM ${table} WHERE id = ?`, id)?.name ?? null;
-    if (name !== null && !name.endsWith(SUFFIX)) sets.push(["name", aside(name, field.max)]);
+    if (name !== null && !name.endsWith(SUFFIX)) sets.push(["name", aside(tx, resource, name, field)]);
   }
   for (const [member, off] of Object.entries(SWITCHES))
     if (resource.fields[member]?.kind === "boolean") sets.push([member, off]);
@@ -34,8 +37,15 @@ export function stepAside(tx: Transaction, resource: AnyResource, id: string, no
   tx.run(`UPDATE main.${table} SET ${text} WHERE id = ?`, ...sets.map(([, value]) => value), id);
 }
 
-function aside(name: string, max: number): string {
-  return `${[...name].slice(0, max - SUFFIX.length).join("")}${SUFFIX}`;
+/** Where names are unique, a row that stood aside once before, for another organisation, may have this one already. */
+function aside(tx: Transaction, resource: AnyResource, name: string, { max, unique }: TextField): string {
+  const isUnique = unique === true || resource.unique?.some((fields) => fields.includes("name"));
+  for (let n = 1; ; n++) {
+    const end = n === 1 ? SUFFIX : ` ${n}${SUFFIX}`;
+    const made = `${[...name].slice(0, max - end.length).join("")}${end}`;
+    const sql = `SELECT 1 FROM ${tableOf(resource)} WHERE name = ? COLLATE NOCASE`;
+    if (!isUnique || !tx.one(sql, made)) return made;
+  }
 }
 
 function isAdministrator(tx: Transaction, userId: string): boolean {

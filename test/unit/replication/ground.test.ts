@@ -11,6 +11,7 @@ import { linkState, prepareLink } from "../../../src/replication/site/link-state
 import { EDITS } from "../../../src/replication/site/tables.ts";
 import { createSqliteWork } from "../../../src/replication/sqlite-work.ts";
 import { scan } from "../../../src/replication/work.ts";
+import ringLists from "../../../src/resources/bells/ring-lists.ts";
 import endpoints from "../../../src/resources/devices/endpoints.ts";
 import extensions from "../../../src/resources/devices/extensions.ts";
 import distributionLists from "../../../src/resources/lists/distribution-lists.ts";
@@ -66,8 +67,11 @@ const GROUND: Ground = { only: {}, shared: [], people: [], administrators: [] };
 it("an appliance that joins keeps its rows to itself, but for who it is, and tells its state", async () => {
   const { store, make, keep, edits, telling } = await appliance();
   const grounding = make();
+  // One stood aside before, for an organisation that the appliance has left.
+  for (const name of ["Monday", "monday (site)"]) await store.create(ringLists, { name }, everybody);
   await keep(grounding, "join");
   expect([await grounding.run(), grounding.isOpen()]).toEqual([true, false]);
+  expect(store.find(ringLists, {}).map(({ name }) => name)).toEqual(["Monday 2 (site)", "monday (site)"]);
   expect([edits().map(({ type }) => type), telling()]).toEqual([["endpoints"], { type: "", after: null }]);
   expect(store.find(sites, {}).map(({ name }) => name)).toEqual(["Annex (site)"]);
 });
