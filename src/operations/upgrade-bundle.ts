@@ -25,6 +25,8 @@ export interface UpgradeBundle {
 /** Name of the signed list within the archive, and beside the unpacked version. */
 const LIST = "bundle.json";
 const CONTENT = "carillon";
+/** own choice: several times the list of a version with all its libraries, which has not been checked when it is read */
+const MOST_LIST_BYTES = 32 * 1_048_576;
 
 /** Packs the folder of a built version (it has a package.json) into `target`, signed by a private key (PEM, Ed25519). */
 export async function packUpgrade(folder: string, keyPem: string, target: string): Promise<UpgradeBundle> {
@@ -97,9 +99,10 @@ export async function upgradeIn(file: string, keys: readonly string[]): Promise<
   const entries = new Parser({
     onReadEntry(entry) {
       const parts: Buffer[] = [];
-      entry.on("data", (part: Buffer) => void (entry.path === LIST && parts.push(part)));
+      const isList = entry.path === LIST && entry.size <= MOST_LIST_BYTES;
+      entry.on("data", (part: Buffer) => void (isList && parts.push(part)));
       entry.on("end", () => {
-        if (entry.path === LIST) text = Buffer.concat(parts).toString("utf8");
+        if (isList) text = Buffer.concat(parts).toString("utf8");
         // It is the first: the rest need not be read.
         packed.destroy();
       });
