@@ -42,9 +42,10 @@ interface SendNeeds extends Pick<PluginContext, "clock" | "fetch"> {
 async function send(item: DeliveryItem, { clock, fetch, address, account, tokens }: SendNeeds): Promise<Handed> {
   try {
     const url = `${address.replace(/\/+$/, "")}/v1/projects/${encodeURIComponent(account.projectId)}/messages:send`;
-    const headers = { "content-type": "application/json", authorization: `Bearer ${await tokens.get()}` };
+    const token = await tokens.get();
+    const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
     const answer = await fetch(url, { method: "POST", headers, body: messageOf(item, clock.now()), timeoutMs: 20_000 });
-    if (answer.status === 401) tokens.forget();
+    if (answer.status === 401) tokens.forget(token);
     return verdict(answer, clock.now());
   } catch (error) {
     return unreached(error);
@@ -62,7 +63,8 @@ function verdict(answer: { status: number; headers: Record<string, string>; body
   if (status === 200) return { taken: true, level: "accepted" };
   const { code, message } = errorIn(answer.body);
   const reason = `the push service answered ${status}: ${code} ${message}`.trim();
-  if (code === "UNREGISTERED" || status === 404) {
+  // Another 404 may come of an address or a project that was set wrong.
+  if (code === "UNREGISTERED") {
     return { taken: false, reason: "The app is not installed any more.", retryable: false, down: false, gone: true };
   }
   const isOfDevice = code === "INVALID_ARGUMENT" || code === "SENDER_ID_MISMATCH";

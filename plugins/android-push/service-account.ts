@@ -14,8 +14,8 @@ export interface ServiceAccount {
 export interface AccessTokens {
   /** A token; rejects with a `Refusal` where the account itself is refused. */
   get(): Promise<string>;
-  /** The service has refused the token. */
-  forget(): void;
+  /** The service has refused this token; of many that are refused at once, the first alone has another got. */
+  forget(token: string): void;
 }
 
 /** The account or its key is refused, in words: no further try would fare better. */
@@ -45,9 +45,9 @@ export function createAccessTokens(
   { email, key, tokenUrl }: ServiceAccount,
   { clock, fetch }: { clock: Clock; fetch: PluginContext["fetch"] },
 ): AccessTokens {
-  let held: { token: Promise<string>; until: number } | null = null;
+  let held: { token: Promise<string>; value: string | null; until: number } | null = null;
 
-  const ask = async (): Promise<string> => {
+  const ask = async (): Promise<{ value: string; until: number }> => {
     const now = Math.floor(clock.now() / 1_000);
     const claims = { iss: email, scope: SCOPE, aud: tokenUrl, iat: now, exp: now + GOOD_S };
     const body = new URLSearchParams({ grant_type: GRANT, assertion: jsonWebToken("RS256", {}, claims, key) });
@@ -56,24 +56,29 @@ export function createAccessTokens(
     if (answer.status >= 400 && answer.status < 500 && answer.status !== 429) {
       throw new Refusal(`the service account is refused (${answer.status}: ${answer.body.trim().slice(0, 150)})`);
     }
+    if (answer.status !== 200) throw new Error(`no token is given (${answer.status})`);
     const { access_token, expires_in } = JSON.parse(answer.body) as { access_token?: string; expires_in?: number };
     if (!access_token) throw new Refusal(`no token is given (${answer.status})`);
-    if (held) held.until = clock.now() + (expires_in ?? GOOD_S) * 1_000 - EARLY_MS;
-    return access_token;
+    return { value: access_token, until: clock.now() + (expires_in ?? GOOD_S) * 1_000 - EARLY_MS };
   };
 
   return {
     get() {
       if (held && clock.now() < held.until) return held.token;
-      const token = ask();
-      held = { token, until: Number.POSITIVE_INFINITY };
-      token.catch(() => {
-        held = null;
-      });
+      const asked = ask();
+      const token = asked.then(({ value }) => value);
+      const mine: NonNullable<typeof held> = { token, value: null, until: Number.POSITIVE_INFINITY };
+      held = mine;
+      asked.then(
+        (got) => Object.assign(mine, got),
+        () => {
+          if (held === mine) held = null;
+        },
+      );
       return token;
     },
-    forget() {
-      held = null;
+    forget(token) {
+      if (held?.value === token) held = null;
     },
   };
 }

@@ -15,38 +15,60 @@ export interface Connection {
   close(): void;
 }
 
+interface Line {
+  session: ClientHttp2Session;
+  /** Resolves once the service has said how many messages it takes at once, or the line has ended. */
+  ready: Promise<void>;
+  /** What it ended with, in words. */
+  fault: string | null;
+  usedAt: number;
+}
+
 const ANSWER_MS = 20_000;
 /** No answer is longer. own choice */
 const MOST_ANSWER = 10_000;
+/** A line that was idle for so long may have been cut by something in between, unheard; another is opened. own choice */
+const IDLE_MS = 60_000;
 
 /** Makes a connection that is opened when something is posted. */
 export function createConnection(
   { host, port, certificateAuthority }: { host: string; port: number; certificateAuthority: string | null },
   clock: Clock,
 ): Connection {
-  let session: ClientHttp2Session | null = null;
+  let line: Line | null = null;
 
-  const opened = (): ClientHttp2Session => {
-    if (session && !session.closed && !session.destroyed) return session;
-    const made = connect(`https://${host}:${port}`, {
+  const open = (): Line => {
+    const session = connect(`https://${host}:${port}`, {
       minVersion: "TLSv1.2",
       ...(certificateAuthority === null ? {} : { ca: certificateAuthority }),
     });
-    // What is wrong with it reaches those who wait for an answer.
-    made.on("error", () => undefined);
-    made.setMaxListeners(0);
-    made.on("goaway", () => {
-      if (session === made) session = null;
+    const ready = new Promise<void>((resolve) => {
+      session.once("remoteSettings", () => resolve());
+      session.once("close", resolve);
     });
-    session = made;
+    const made: Line = { session, ready, fault: null, usedAt: 0 };
+    session.on("error", ({ message }) => {
+      made.fault = message;
+    });
+    session.on("goaway", () => {
+      if (line === made) line = null;
+    });
     return made;
   };
 
-  const once = (current: ClientHttp2Session, path: string, headers: Readonly<Record<string, string>>, body: string) =>
+  const opened = (): Line => {
+    const now = clock.monotonicMs();
+    if (line && (isOver(line) || now - line.usedAt >= IDLE_MS)) {
+      line.session.close();
+      line = null;
+    }
+    line ??= open();
+    line.usedAt = now;
+    return line;
+  };
+
+  const once = (current: Line, path: string, headers: Readonly<Record<string, string>>, body: string) =>
     new Promise<ServiceAnswer>((resolve, reject) => {
-      const request = current.request({ ":method": "POST", ":path": path, ...headers });
-      const parts: string[] = [];
-      let [status, retryAfter, length] = [0, null as string | null, 0];
       const fail = (words: string): void => {
         timer.cancel();
         reject(`${host}: ${words}`);
@@ -54,44 +76,67 @@ export function createConnection(
       const timer = clock.after(ANSWER_MS, () => {
         fail(`no answer within ${ANSWER_MS / 1_000} s`);
         // A connection on which nothing comes back is of no use to the others either.
-        current.destroy();
+        current.session.destroy();
       });
-      current.once("error", (error) => fail(error.message));
-      request.on("response", (answer) => {
-        status = Number(answer[":status"]);
-        retryAfter = answer["retry-after"] === undefined ? null : String(answer["retry-after"]);
-      });
-      request.setEncoding("utf8");
-      request.on("data", (part: string) => {
-        length += part.length;
-        if (length <= MOST_ANSWER) parts.push(part);
-      });
-      request.on("error", (error) => fail(error.message));
-      request.on("close", () => {
+      const send = async (): Promise<void> => {
+        await current.ready;
+        if (isOver(current)) return fail(current.fault ?? "it broke off");
+        const answer = await exchange(current.session, path, headers, body);
         timer.cancel();
-        if (status === 0) fail("it broke off");
-        else resolve({ status, retryAfter, body: parts.join("") });
-      });
-      request.end(body);
+        resolve(answer);
+      };
+      send().catch((error: Error) => fail(current.fault ?? error.message));
     });
 
   return {
     async post(path, headers, body) {
-      const known = session;
+      const known = line;
       const current = opened();
       const beganAt = clock.monotonicMs();
       try {
         return await once(current, path, headers, body);
       } catch (words) {
-        if (session === current) session = null;
+        if (line === current) line = null;
         // The service ends connections that were long open; what was on its way is asked for once more.
         if (current !== known || clock.monotonicMs() - beganAt >= ANSWER_MS) throw words;
         return once(opened(), path, headers, body);
       }
     },
     close() {
-      session?.destroy();
-      session = null;
+      line?.session.destroy();
+      line = null;
     },
   };
+}
+
+function isOver({ session }: Line): boolean {
+  return session.closed || session.destroyed;
+}
+
+function exchange(
+  session: ClientHttp2Session,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+): Promise<ServiceAnswer> {
+  return new Promise((resolve, reject) => {
+    const request = session.request({ ":method": "POST", ":path": path, ...headers });
+    const parts: string[] = [];
+    let [status, retryAfter, length] = [0, null as string | null, 0];
+    request.on("response", (answer) => {
+      status = Number(answer[":status"]);
+      retryAfter = answer["retry-after"] === undefined ? null : String(answer["retry-after"]);
+    });
+    request.setEncoding("utf8");
+    request.on("data", (part: string) => {
+      length += part.length;
+      if (length <= MOST_ANSWER) parts.push(part);
+    });
+    request.on("error", reject);
+    request.on("close", () => {
+      if (status === 0) reject(new Error("it broke off"));
+      else resolve({ status, retryAfter, body: parts.join("") });
+    });
+    request.end(body);
+  });
 }

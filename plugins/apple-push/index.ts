@@ -17,8 +17,6 @@ type Config = ConfigOf<typeof config>;
 
 /** A token may be used for an hour and be made anew every 20 minutes at most. @source APNs, token-based connection */
 const TOKEN_MS = 50 * 60_000;
-/** Of the device alone, for ever. @source APNs, values of the reason key */
-const GONE = new Set(["Unregistered", "BadDeviceToken", "DeviceTokenNotForTopic", "ExpiredToken"]);
 
 /** Push messages by APNs, each to an app's device token. */
 export default definePlugin({
@@ -34,15 +32,16 @@ export default definePlugin({
       sandbox: createConnection({ ...ctx.config, host: sandboxHost }, ctx.clock),
     };
     ctx.signal.addEventListener("abort", () => Object.values(connections).forEach(close), { once: true });
-    const token = createToken({ keyId, teamId, key }, ctx.clock);
+    const tokens = createTokens({ keyId, teamId, key }, ctx.clock);
     const hand = async (item: DeliveryItem): Promise<Handed> => {
       const connection = item.device.attributes.Type === "apns-sandbox" ? connections.sandbox : connections.apns;
-      const headers = { authorization: `bearer ${token.get()}`, ...headersOf(item, topic, ctx.clock.now()) };
+      const token = tokens.get();
+      const headers = { authorization: `bearer ${token}`, ...headersOf(item, topic, ctx.clock.now()) };
       try {
         const path = `/3/device/${item.device.deviceIdentifier}`;
         const answer = await connection.post(path, headers, payloadOf(item, criticalAlerts));
         const reason = reasonIn(answer.body);
-        if (reason === "ExpiredProviderToken") token.forget();
+        if (reason === "ExpiredProviderToken") tokens.forget(token);
         return verdict(answer, reason, ctx.clock.now());
       } catch (error) {
         return { taken: false, reason: `the push service: ${String(error)}`, retryable: true, down: true };
@@ -70,7 +69,7 @@ function keyOf(text: Config["key"]): KeyObject | null {
   }
 }
 
-function createToken({ keyId, teamId, key }: { keyId: string; teamId: string; key: KeyObject }, clock: Clock) {
+function createTokens({ keyId, teamId, key }: { keyId: string; teamId: string; key: KeyObject }, clock: Clock) {
   let held: { token: string; until: number } | null = null;
   return {
     get(): string {
@@ -80,8 +79,9 @@ function createToken({ keyId, teamId, key }: { keyId: string; teamId: string; ke
       held = { token: jsonWebToken("ES256", { kid: keyId }, claims, key), until: now + TOKEN_MS };
       return held.token;
     },
-    forget(): void {
-      held = null;
+    /** Of many that are refused at once, the first alone has another made. */
+    forget(token: string): void {
+      if (held?.token === token) held = null;
     },
   };
 }
@@ -89,8 +89,9 @@ function createToken({ keyId, teamId, key }: { keyId: string; teamId: string; ke
 function verdict({ status, retryAfter }: ServiceAnswer, reason: string, now: number): Handed {
   if (status === 200) return { taken: true, level: "accepted" };
   const words = `the push service answered ${status}: ${reason}`;
-  if (status === 410 || GONE.has(reason)) {
-    const gone = `The app is not installed any more, or its token is not for this app (${reason}).`;
+  // A token for another app or service is no proof: it may be the topic or the host that was set wrong.
+  if (status === 410) {
+    const gone = `The app is not installed any more (${reason}).`;
     return { taken: false, reason: gone, retryable: false, down: false, gone: true };
   }
   // The token is made anew for the next try; a key that is refused stays so.

@@ -26,6 +26,8 @@ export default definePlugin({
       }
     });
     ctx.stop(({ deliveryIds }) => screens.clear(deliveryIds));
+    // Also what waits behind another message, of which nobody knows that it was shown.
+    ctx.onEvent("notification.stopped", ({ notificationId }) => screens.callOff(notificationId));
     ctx.probe(async (device) => {
       if (screens.isThere(device.deviceIdentifier)) return { proof: "answered" };
       return { proof: null, reason: "The desktop does not ask what to show." };
@@ -61,12 +63,12 @@ async function takeReceipt(request: PluginRequest, screens: Screens, ctx: Contex
   const item = screens.find(token, Number(deliveryId));
   if (!item) return { status: 404 };
   if (typeof option !== "string") {
-    ctx.outcome(item.deliveryId, "playing", { more: true });
+    ctx.outcome(item.deliveryId, "playing");
     return { status: 204 };
   }
   try {
     const reply = await ctx.confirm(item.recipient?.id ?? "", option);
-    ctx.outcome(item.deliveryId, "confirmed");
+    ctx.outcome(item.deliveryId, "confirmed", { afterwards: true });
     return jsonOf(200, { reply });
   } catch (error) {
     return jsonOf(409, { message: error instanceof Error ? error.message : String(error) });

@@ -25,6 +25,8 @@ export interface Screens {
   show(item: DeliveryItem): void;
   /** Takes messages off. */
   clear(deliveryIds: readonly number[]): void;
+  /** Takes a message off all desktops. */
+  callOff(notificationId: string): void;
   /** Resolves when the desktop is to show something else than `version`, or after the time to wait. */
   ask(token: string, version: string): Promise<Screen>;
   /** The item of a delivery that the token's desktop shows; null when it shows no such. */
@@ -37,7 +39,7 @@ export interface Screens {
 
 interface Desktop {
   items: Map<number, DeliveryItem>;
-  changes: number;
+  version: number;
   askedAt: number;
   waiting: Set<() => void>;
 }
@@ -46,6 +48,8 @@ interface Desktop {
 const SLACK_MS = 10_000;
 /** How long a message without an end is shown. own choice */
 const SHOWN_MS = 3_600_000;
+/** Questions that wait at once; beyond it the oldest is answered, so that strangers who ask shut nobody out. own choice */
+const MOST_WAITING = 900;
 /** Desktops that are remembered. own choice: more than ask at once */
 const MOST_DESKTOPS = 10_000;
 
@@ -59,12 +63,20 @@ export function identifierOf(token: string): string {
 /** Makes screens on which nothing is shown. `run` tells versions of earlier runs apart. */
 export function createScreens({ clock, waitMs, run }: { clock: Clock; waitMs: number; run: string }): Screens {
   const desktops = new Map<string, Desktop>();
+  /** Oldest first. */
+  const waiting = new Set<() => void>();
+  let versions = 0;
 
   const desktopOf = (identifier: string): Desktop => {
     const known = desktops.get(identifier);
     if (known) return known;
     if (desktops.size >= MOST_DESKTOPS) forgetOne();
-    const made = { items: new Map(), changes: 0, askedAt: Number.NEGATIVE_INFINITY, waiting: new Set<() => void>() };
+    const made = {
+      items: new Map(),
+      version: ++versions,
+      askedAt: Number.NEGATIVE_INFINITY,
+      waiting: new Set<() => void>(),
+    };
     desktops.set(identifier, made);
     return made;
   };
@@ -76,11 +88,18 @@ export function createScreens({ clock, waitMs, run }: { clock: Clock; waitMs: nu
     }
   };
   const changed = (desktop: Desktop): void => {
-    desktop.changes++;
+    desktop.version = ++versions;
     for (const tell of [...desktop.waiting]) tell();
   };
-  const screenOf = ({ items, changes }: Desktop): Screen => ({
-    version: `${run}-${changes}`,
+  const takeOff = (which: (item: DeliveryItem) => boolean): void => {
+    for (const desktop of desktops.values()) {
+      const gone = [...desktop.items.values()].filter(which);
+      for (const { deliveryId } of gone) desktop.items.delete(deliveryId);
+      if (gone.length > 0) changed(desktop);
+    }
+  };
+  const screenOf = ({ items, version }: Desktop): Screen => ({
+    version: `${run}-${version}`,
     messages: [...items.values()].sort((a, b) => a.priority - b.priority || b.sentAt - a.sentAt).map(screening),
   });
 
@@ -91,11 +110,10 @@ export function createScreens({ clock, waitMs, run }: { clock: Clock; waitMs: nu
       changed(desktop);
     },
     clear(deliveryIds) {
-      for (const desktop of desktops.values()) {
-        const gone = deliveryIds.filter((id) => desktop.items.delete(id));
-        if (gone.length > 0) changed(desktop);
-      }
+      const gone = new Set(deliveryIds);
+      takeOff(({ deliveryId }) => gone.has(deliveryId));
     },
+    callOff: (notificationId) => takeOff((item) => item.notificationId === notificationId),
     ask(token, version) {
       const desktop = desktopOf(identifierOf(token));
       desktop.askedAt = clock.monotonicMs();
@@ -105,21 +123,21 @@ export function createScreens({ clock, waitMs, run }: { clock: Clock; waitMs: nu
         const answer = (): void => {
           timer?.cancel();
           desktop.waiting.delete(answer);
+          waiting.delete(answer);
           desktop.askedAt = clock.monotonicMs();
           resolve(screenOf(desktop));
         };
         timer = clock.after(waitMs, answer);
         desktop.waiting.add(answer);
+        waiting.add(answer);
+        const [oldest] = waiting;
+        if (waiting.size > MOST_WAITING) oldest?.();
       });
     },
     find: (token, deliveryId) => desktops.get(identifierOf(token))?.items.get(deliveryId) ?? null,
     sweep() {
       const now = clock.now();
-      for (const desktop of desktops.values()) {
-        const over = [...desktop.items.values()].filter((item) => shownUntil(item) <= now);
-        for (const { deliveryId } of over) desktop.items.delete(deliveryId);
-        if (over.length > 0) changed(desktop);
-      }
+      takeOff((item) => shownUntil(item) <= now);
     },
     isThere(identifier) {
       const desktop = desktops.get(identifier);

@@ -19,6 +19,9 @@ type Context = PluginContext<ConfigOf<typeof config>>;
 
 /** Push services that are dealt with apart; there are a handful of makers of browsers. own choice */
 const MOST_SERVICES = 50;
+/** What was said so long ago of a service that nobody asks any more says nothing of the channel. own choice */
+const FAULT_MS = 3_600_000;
+const LOOK_MS = 600_000;
 
 /** Push messages: each encrypted for one browser and handed to the push service of its maker. */
 export default definePlugin({
@@ -64,11 +67,11 @@ function receipting(receipts: Receipts) {
 /** One outbox for each push service, so that one that is not well holds up no other. */
 function createOutboxes(ctx: Context, push: ReturnType<typeof createPush>) {
   const outboxes = new Map<string, Outbox>();
-  const faults = new Map<string, string>();
+  const faults = new Map<string, { reason: string; at: number }>();
   const hear = (origin: string, reason: string | undefined): void => {
     if (reason === undefined) faults.delete(origin);
-    else faults.set(origin, reason);
-    const words = [...faults].map(([where, fault]) => `${where}: ${fault}`).join("; ");
+    else if (outboxes.has(origin)) faults.set(origin, { reason, at: ctx.clock.monotonicMs() });
+    const words = [...faults].map(([where, fault]) => `${where}: ${fault.reason}`).join("; ");
     if (faults.size === 0) ctx.status("ok");
     else ctx.status(faults.size === outboxes.size ? "down" : "degraded", words);
   };
@@ -80,10 +83,19 @@ function createOutboxes(ctx: Context, push: ReturnType<typeof createPush>) {
       fault: () => null,
       hand: (item) => push(item, subscriptionOf(item.device) as Subscription),
     });
+  ctx.every(LOOK_MS, () => {
+    const before = ctx.clock.monotonicMs() - FAULT_MS;
+    for (const [origin, { at }] of [...faults]) if (at < before) hear(origin, undefined);
+  });
   return {
     of({ endpoint }: Subscription): Outbox {
       const { origin } = new URL(endpoint);
-      // What anybody may register must not fill the memory.
+      const [broken] = faults.keys();
+      // What anybody may register must not fill the memory, nor take the place of a service that is well.
+      if (!outboxes.has(origin) && outboxes.size >= MOST_SERVICES && broken !== undefined) {
+        outboxes.delete(broken);
+        hear(broken, undefined);
+      }
       const key = outboxes.has(origin) || outboxes.size < MOST_SERVICES ? origin : "others";
       const outbox = outboxes.get(key) ?? make(key);
       outboxes.set(key, outbox);
@@ -102,12 +114,12 @@ async function takeReceipt({ method, body }: PluginRequest, receipts: Receipts, 
   const received = receipts.read(receipt);
   if (!received) return { status: 404 };
   if (typeof option !== "string") {
-    ctx.outcome(received.deliveryId, "playing", { more: true });
+    ctx.outcome(received.deliveryId, "playing", { afterwards: true });
     return { status: 204 };
   }
   try {
     const reply = await ctx.confirm(received.recipientId, option);
-    ctx.outcome(received.deliveryId, "confirmed");
+    ctx.outcome(received.deliveryId, "confirmed", { afterwards: true });
     return jsonOf(200, { reply });
   } catch (error) {
     return jsonOf(409, { message: error instanceof Error ? error.message : String(error) });

@@ -72,7 +72,7 @@ function topicOf({ notificationId }: DeliveryItem): string {
 
 function verdict(answer: { status: number; headers: Record<string, string>; body: string }, now: number): Handed {
   const { status, headers, body } = answer;
-  if (status >= 200 && status < 300) return { taken: true, level: "accepted", more: true };
+  if (status >= 200 && status < 300) return { taken: true, level: "accepted" };
   const words = body.trim() === "" ? "" : `: ${body.trim().slice(0, 200)}`;
   if (status === 404 || status === 410) {
     const reason = `The browser has ended its subscription (${status}).`;

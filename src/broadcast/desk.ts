@@ -5,12 +5,12 @@ import type { Log } from "../base/log.ts";
 import { type BusyTable, isMoreUrgent } from "../devices/busy.ts";
 import type { AudioTarget, DeliveryItem } from "../plugin-api/index.ts";
 import type { By, Reader, Store } from "../store/store.ts";
+import { takeAfterwards } from "./afterwards.ts";
 import { answerLink } from "./answer-links.ts";
 import type { Delivery } from "./delivery.ts";
 import { createDispatcher, type Dispatcher } from "./dispatcher.ts";
 import type { LiveBroadcast } from "./live-broadcast.ts";
 import type { Outcome, Providers } from "./providers.ts";
-import { takeReturn } from "./returned.ts";
 import { addressOf, type SoundAddress, type SoundTarget } from "./sound.ts";
 import { switchOff } from "./switched-off.ts";
 
@@ -100,10 +100,13 @@ export function createDesk(needs: DeskNeeds): Desk {
       lives.delete(notificationId);
     },
     takeOutcomes(outcomes) {
+      takeAfterwards(
+        outcomes.filter(({ deliveryId }) => !deliveries.has(deliveryId)),
+        needs,
+      );
       for (const outcome of outcomes) {
         const delivery = deliveries.get(outcome.deliveryId);
         // A plugin may name any delivery: what is another's is not its to report on.
-        if (!delivery) takeReturn(outcome, needs);
         if (!delivery || delivery.provider !== outcome.provider) continue;
         try {
           if (outcome.details.gone) switchOff(delivery, outcome, needs);

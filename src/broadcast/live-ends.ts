@@ -50,11 +50,6 @@ export function isListening(delivery: Delivery): boolean {
   return (delivery.hears === "group" || delivery.hears === "call") && delivery.audible && isReached(delivery);
 }
 
-/** Its text was taken, and its channel will hear more of it. */
-function awaitsMore(delivery: Delivery): boolean {
-  return delivery.hears === "nothing" && isReached(delivery);
-}
-
 /** Epoch ms after which a delivery is of no use: calling many people one after another takes its time. */
 export function usefulUntil({ shared, callsUntil }: LiveState, { hears }: Delivery): number {
   return hears === "talk" ? callsUntil : shared.notAfter;
@@ -67,7 +62,6 @@ export function expectExpiry(live: LiveState): void {
   const unheard = livingOf(live).filter((delivery) => !isReached(delivery));
   const calls = unheard.some(({ hears }) => hears === "talk");
   const restOfCallsMs = calls ? restMs + callsUntil - shared.notAfter : restMs;
-  if (restMs <= 0) endAll(live, livingOf(live).filter(awaitsMore), "expired", () => null);
   if (restOfCallsMs <= 0) tooLate(live, unheard);
   else {
     if (restMs <= 0)
@@ -89,14 +83,12 @@ export function endWithSound(live: LiveState): void {
   const listening = all.filter(isListening);
   tellStop(live, listening, "ended");
   for (const delivery of listening) live.dispatcher.freed(delivery);
-  const heard = all.filter((delivery) => delivery.playingAt !== null || delivery.hears === "own");
-  const proven = heard.filter((delivery) => !awaitsMore(delivery));
+  const proven = all.filter((delivery) => delivery.playingAt !== null || delivery.hears === "own");
   endAll(live, proven, "expired", tooLateToHear);
   live.after(PROOF_MS, () => {
     // What has not been asked yet still gets the text.
     const rest = livingOf(live).filter(({ hears }) => hears !== "talk");
-    const over = rest.filter((delivery) => !awaitsMore(delivery));
-    const silent = over.filter((delivery) => isReached(delivery) || (delivery.audible && wasGiven(delivery)));
+    const silent = rest.filter((delivery) => isReached(delivery) || (delivery.audible && wasGiven(delivery)));
     const unheard = silent.filter((delivery) => !isReached(delivery));
     tellStop(live, unheard, "expired");
     endAll(live, silent, "expired", tooLateToHear);
@@ -156,5 +148,5 @@ function lateWords(delivery: Delivery): string {
   if (delivery.place === "held") return "The device was busy with another message until it was too late.";
   if (delivery.place === "queued") return `The channel ${delivery.provider} did not take it in time.`;
   if (delivery.place === "rests") return delivery.reason ?? WITHOUT_WORDS;
-  return "No answer in time.";
+  return delivery.sentAt === null ? "No answer in time." : "It was taken, but nothing more was heard of it in time.";
 }

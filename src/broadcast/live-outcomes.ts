@@ -1,18 +1,18 @@
+import { learnAfterwards } from "./afterwards.ts";
 import type { Delivery, EndLevel } from "./delivery.ts";
 import { endDelivery, isListening, tellStop, usefulUntil, WITHOUT_WORDS } from "./live-ends.ts";
 import { countState, look } from "./live-start.ts";
 import type { LiveState } from "./live-state.ts";
 import { isEndLevel, isReached, retryDelay, rise } from "./proof.ts";
 import type { Outcome } from "./providers.ts";
-import { hasReturned } from "./returned.ts";
 
 /** A zone tells of its first packet, which leaves at the beginning: what is told within this time was not late. own choice */
 const FIRST_PACKET_MS = 500;
 
-/** What a channel says of a delivery; of one that has ended it says nothing new, but that it came back. */
+/** What a channel says of a delivery; of one that has ended, only what it learned afterwards. */
 export function takeOutcome(live: LiveState, delivery: Delivery, outcome: Outcome): void {
   if (delivery.endedAt !== null) {
-    if (hasReturned(delivery, outcome)) live.ledger.touch(delivery);
+    if (learnAfterwards(delivery, outcome)) live.ledger.touch(delivery);
     return;
   }
   live.dispatcher.answered(delivery);
@@ -74,7 +74,6 @@ function proven(
   countState(live, delivery, "joined");
   // What answers only after the sound has to be silenced.
   if (isListening(delivery) && soundWasOver && !wasReached) tellStop(live, [delivery], "ended");
-  if (details.more && !live.closed) return;
   // What shows text only has nothing more to prove, and after the sound this was the channel's last word.
   if (!delivery.audible || (isListening(delivery) && soundWasOver)) endDelivery(live, delivery, null, null, at);
 }

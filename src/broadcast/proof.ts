@@ -34,9 +34,13 @@ export function isReached(delivery: Delivery): boolean {
   );
 }
 
-/** Raises the level of a delivery that has not ended; false when that much was known already. */
-export function rise(delivery: Delivery, level: Exclude<OutcomeLevel, EndLevel>, at: number): boolean {
-  if (delivery.endedAt !== null || RANK[level] <= RANK[delivery.level]) return false;
+/** Raises the level of a delivery; false when that much was known already, or it had failed. */
+export function rise(
+  delivery: Pick<Delivery, "level" | "hears" | "deviceShowed" | "sentAt" | "acceptedAt" | "playingAt" | "provenAt">,
+  level: Exclude<OutcomeLevel, EndLevel>,
+  at: number,
+): boolean {
+  if (RANK[level] <= RANK[delivery.level]) return false;
   delivery.level = level;
   delivery.sentAt ??= at;
   if (RANK[level] >= RANK.accepted) delivery.acceptedAt ??= at;

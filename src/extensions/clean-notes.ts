@@ -13,7 +13,7 @@ export function cleanNotes(notes: readonly OutcomeNote[], redact: Redact): Outco
       ({
         deliveryId,
         level,
-        details: { reason, retryable, retryAfterMs, last, more, gone, returned, started, askedAgain },
+        details: { reason, retryable, retryAfterMs, last, gone, afterwards, returned, started, askedAgain },
         at,
       }) => {
         const details = {
@@ -21,7 +21,7 @@ export function cleanNotes(notes: readonly OutcomeNote[], redact: Redact): Outco
           ...(retryable !== undefined && { retryable }),
           ...(Number.isFinite(retryAfterMs) && { retryAfterMs }),
           ...(last !== undefined && { last }),
-          ...(more !== undefined && { more }),
+          ...(afterwards !== undefined && { afterwards }),
           ...(gone !== undefined && { gone }),
           ...(returned !== undefined && { returned }),
           ...(Number.isFinite(started?.at) && {

@@ -49,7 +49,7 @@ export function makeContext(parts: ContextParts): PluginContext {
     outcome(
       deliveryId,
       level,
-      { reason, retryable, retryAfterMs, last, more, gone, returned, started, askedAgain } = {},
+      { reason, retryable, retryAfterMs, last, gone, afterwards, returned, started, askedAgain } = {},
     ) {
       const details = {
         ...(reason !== undefined && { reason }),
@@ -58,7 +58,7 @@ export function makeContext(parts: ContextParts): PluginContext {
         ...(last !== undefined && { last }),
         ...(started !== undefined && { started }),
         ...(askedAgain !== undefined && { askedAgain }),
-        ...(more !== undefined && { more }),
+        ...(afterwards !== undefined && { afterwards }),
         ...(gone !== undefined && { gone }),
         ...(returned !== undefined && { returned }),
       };

@@ -87,10 +87,10 @@ export interface StopRequest {
 
 /**
  * What a plugin knows of a delivery; `reason` is in words for people, `retryable` asks the host to try again, `last` says
- * that nothing more will be known: the delivery ends with this level. `more` says that of a text that was taken more will
- * be known, such as that it was shown: the delivery stays open as long as the message is on air. `gone` says that there is
- * no such device any more: a person's device is switched off, with these words. `returned`: what had been taken has come
- * back, however late; the delivery has failed after all.
+ * that nothing more will be known: the delivery ends with this level. `gone` says that there is no such device any more: a
+ * person's device is switched off, with these words. `afterwards`: it was learned of what had been taken, such as that it
+ * was shown; the level rises, however late. `returned`: what had been taken has come back, however late; the delivery has
+ * failed after all.
  */
 export interface OutcomeDetails {
   reason?: string;
@@ -98,8 +98,8 @@ export interface OutcomeDetails {
   /** Ms before which another try makes no sense; the host's own pauses unless given. */
   retryAfterMs?: number;
   last?: boolean;
-  more?: boolean;
   gone?: boolean;
+  afterwards?: boolean;
   returned?: boolean;
   /** When the device says that its sound began (epoch ms), and its model. */
   started?: { at: number; model: string };

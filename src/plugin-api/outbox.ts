@@ -6,7 +6,7 @@ import type { DeliveryItem, OutcomeDetails, OutcomeLevel } from "./delivery.ts";
  * `down`: the server itself is not well, so that others would fare no better. The rest is told on as it is.
  */
 export type Handed =
-  | ({ taken: true; level: "sent" | "accepted" } & Pick<OutcomeDetails, "last" | "more">)
+  | ({ taken: true; level: "sent" | "accepted" } & Pick<OutcomeDetails, "last">)
   | ({ taken: false; reason: string; retryable: boolean; down: boolean } & Pick<
       OutcomeDetails,
       "retryAfterMs" | "gone"

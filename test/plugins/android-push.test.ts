@@ -72,6 +72,7 @@ describe("android-push", () => {
 
   it.each([
     [404, error("NOT_FOUND", "UNREGISTERED"), {}, { gone: true, retryable: false }, "ok"],
+    [404, error("NOT_FOUND"), {}, { gone: false, retryable: false }, "ok"],
     [400, error("INVALID_ARGUMENT", "INVALID_ARGUMENT"), {}, { retryable: false }, "ok"],
     [403, error("PERMISSION_DENIED", "SENDER_ID_MISMATCH"), {}, { retryable: false }, "ok"],
     [403, error("PERMISSION_DENIED"), {}, { retryable: false }, "down"],
@@ -87,7 +88,7 @@ describe("android-push", () => {
     const { push } = await open(() => ({ status, body, headers: headers as Record<string, string> }));
     await push.said(({ state }) => state === "ok");
     push.deliver(pushTo(1));
-    expect((await push.outcome(1, "failed")).details).toMatchObject(details);
+    expect({ gone: false, ...(await push.outcome(1, "failed")).details }).toMatchObject(details);
     expect(push.statuses.at(-1)?.state).toBe(state);
   });
 

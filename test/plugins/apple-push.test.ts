@@ -2,6 +2,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { afterEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/apple-push/index.ts";
 import type { DeliveryItem } from "../../src/plugin-api/index.ts";
+import { createFakeClock, type FakeClock } from "../support/fake-clock.ts";
 import { type AppleAnswer, type AppleSent, openAppleService, type TestAppleService } from "./apple-service.ts";
 import { itemOf } from "./appliance.ts";
 import { type InlinePlugin, runInline } from "./inline-plugin.ts";
@@ -14,10 +15,11 @@ afterEach(async () => {
 async function open(
   answer?: (sent: AppleSent, count: number) => AppleAnswer,
   more: object = {},
+  { takes, clock }: { takes?: number; clock?: FakeClock } = {},
 ): Promise<{ service: TestAppleService; push: InlinePlugin }> {
-  const service = await openAppleService(answer);
+  const service = await openAppleService(answer, takes);
   closing.push(service.close);
-  const push = await runInline(plugin, { config: { ...service.config, ...more } });
+  const push = await runInline(plugin, { config: { ...service.config, ...more }, ...(clock && { clock }) });
   closing.push(() => push.close());
   return { service, push };
 }
@@ -73,7 +75,8 @@ describe("apple-push", () => {
 
   it.each([
     [410, "Unregistered", {}, { gone: true, retryable: false }, "ok"],
-    [400, "BadDeviceToken", {}, { gone: true, retryable: false }, "ok"],
+    [400, "BadDeviceToken", {}, { gone: false, retryable: false }, "ok"],
+    [400, "DeviceTokenNotForTopic", {}, { gone: false, retryable: false }, "ok"],
     [400, "BadMessageId", {}, { retryable: false }, "ok"],
     [403, "InvalidProviderToken", {}, { retryable: false }, "down"],
     [403, "ExpiredProviderToken", {}, { retryable: true }, "down"],
@@ -83,8 +86,21 @@ describe("apple-push", () => {
     const { push } = await open(() => ({ status, reason, headers: headers as Record<string, string> }));
     push.deliver(pushTo(1));
     const failed = await push.outcome(1, "failed");
-    expect(failed.details).toMatchObject({ ...details, reason: expect.stringContaining(reason) });
+    expect({ gone: false, ...failed.details }).toMatchObject({ ...details, reason: expect.stringContaining(reason) });
     expect(push.statuses.at(-1)?.state).toBe(state);
+  });
+
+  it("has no more messages under way than the service takes, and opens another connection after a minute's rest", async () => {
+    const clock = createFakeClock(Date.now());
+    const { service, push } = await open(undefined, {}, { takes: 1, clock });
+    const sent = (count: number) => expect.poll(() => service.sent.length, { timeout: 20_000 }).toBe(count);
+    push.deliver(...[1, 2, 3, 4, 5, 6].map((id) => pushTo(id)));
+    await sent(6);
+    expect(service.connections()).toBe(1);
+    await clock.advance(61_000);
+    push.deliver(pushTo(7));
+    await sent(7);
+    expect(service.connections()).toBe(2);
   });
 
   it("trusts nobody else, is refused with another key, and says what it lacks", async () => {

@@ -36,9 +36,10 @@ const TEAM_ID = "DEF123GHIJ";
 /** The app's bundle id. */
 const TOPIC = "org.example.bells";
 
-/** Starts it; it is strict about the token and the headers, `answer` rules over the rest. */
+/** Starts it; it is strict about the token and the headers, `answer` rules over the rest; `takes` so many at once. */
 export async function openAppleService(
   answer: (sent: AppleSent, count: number) => AppleAnswer = () => ({ status: 200 }),
+  takes = 1_000,
 ): Promise<TestAppleService> {
   const keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const authority = await makeAuthority("Test", Date.now());
@@ -46,7 +47,7 @@ export async function openAppleService(
   const sent: AppleSent[] = [];
   const sessions = new Set<ServerHttp2Session>();
   let connections = 0;
-  const server = createSecureServer({ cert: certificate, key });
+  const server = createSecureServer({ cert: certificate, key, settings: { maxConcurrentStreams: takes } });
   server.on("session", (session) => {
     connections++;
     sessions.add(session);

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/desktop/index.ts";
+import { createScreens } from "../../plugins/desktop/screens.ts";
 import type { DeliveryItem } from "../../src/plugin-api/index.ts";
 import { createFakeClock, type FakeClock } from "../support/fake-clock.ts";
 import { itemOf } from "./appliance.ts";
@@ -54,11 +55,13 @@ async function open(answer: AnswerCall = () => null): Promise<Desk> {
 
 describe("desktop", () => {
   it("gets a message while it waits, proves that it shows it and what was pressed, and clears it when it is called off", async () => {
-    const { desk, ask, item, levels } = await open((call) => (call.method === "confirm" ? "Thank you." : null));
+    const { desk, ask, item, levels, clock } = await open((call) => (call.method === "confirm" ? "Thank you." : null));
     const { version } = (await ask("")).body;
     const waiting = ask(version);
+    const before = clock.monotonicMs();
     desk.deliver(item(1), item(2, { priority: 0, class: "emergency", text: { subject: "Fire", body: "", short: "" } }));
     expect((await waiting).body.messages.length).toBeGreaterThan(0);
+    expect(clock.monotonicMs()).toBe(before);
     const { body: both } = await ask("");
     expect(both.messages.map(({ subject }: { subject: string }) => subject)).toEqual(["Fire", "Test"]);
     expect(both.messages[0]).toMatchObject({ deliveryId: 2, emergency: true, options: ["Seen"] });
@@ -91,6 +94,27 @@ describe("desktop", () => {
     expect((await ask("")).body.messages.map(({ deliveryId }: { deliveryId: number }) => deliveryId)).toEqual([1]);
     await clock.advance(3_600_000);
     expect((await ask("")).body.messages).toEqual([]);
+  });
+
+  it("clears what is called off also where nobody told that it was shown", async () => {
+    const { desk, ask, item } = await open();
+    desk.deliver(item(1), item(2, { notificationId: RECIPIENT }));
+    const { version } = (await ask("")).body;
+    const waiting = ask(version);
+    desk.event("notification.stopped", { notificationId: RECIPIENT, reason: "aborted" });
+    const { messages, version: next } = (await waiting).body;
+    expect(messages.map(({ deliveryId }: { deliveryId: number }) => deliveryId)).toEqual([1]);
+    const later = ask(next);
+    desk.deliver(item(3));
+    expect((await later).body.messages.length).toBe(2);
+  });
+
+  it("answers who has waited longest when too many ask, so that strangers shut nobody out", async () => {
+    const screens = createScreens({ clock: createFakeClock(), waitMs: 8_000, run: "run" });
+    const wait = async (token: string) => screens.ask(token, (await screens.ask(token, "")).version);
+    const own = wait("own");
+    for (let at = 0; at < 901; at++) void wait(`stranger ${at}`);
+    expect((await own).messages).toEqual([]);
   });
 
   it("shows nothing to others, and refuses what has not registered itself", async () => {

@@ -51,9 +51,7 @@ describe("web-push", () => {
       pushTo(1, service, ann, { class: "emergency", expiresAt: until }),
       pushTo(2, service, bob, { drill: true }),
     );
-    const taken = await first.outcome(1, "accepted");
-    await first.outcome(2, "accepted");
-    expect(taken.details).toMatchObject({ more: true });
+    await Promise.all([first.outcome(1, "accepted"), first.outcome(2, "accepted")]);
     await first.close();
     closing.pop();
     const second = await run({ answer });
@@ -93,7 +91,7 @@ describe("web-push", () => {
     expect((await push.request(receipt({ receipt: signed, option: "Fine" }))).status).toBe(409);
     const answered = await push.request(receipt({ receipt: signed, option: "Safe" }));
     expect([answered.status, jsonIn(answered)]).toEqual([200, { reply: "Stay where you are." }]);
-    await push.outcome(7, "confirmed");
+    expect((await push.outcome(7, "confirmed")).details).toMatchObject({ afterwards: true });
     expect(push.levels(7)).toEqual(["accepted", "playing", "confirmed"]);
     expect(push.calls.filter(({ method }) => method === "confirm").at(-1)?.args).toEqual([RECIPIENT, "Safe"]);
     expect((await push.request({ method: "GET", url: "/receipt" })).status).toBe(405);

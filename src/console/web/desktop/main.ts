@@ -10,7 +10,7 @@ import "../inbox/inbox.css";
 
 /** Where the browser keeps the desktop's secret. */
 const KEPT = "carillon-desktop";
-/** After a fault it is asked again. own choice */
+/** After a fault, or an answer that was early and said nothing new, it is asked again. own choice */
 const AGAIN_MS = 1_000;
 
 const words = inboxWords(navigator.languages);
@@ -78,18 +78,24 @@ async function follow(token: string): Promise<never> {
   let version = "";
   let lostAt: number | null = null;
   for (;;) {
+    const askedAt = browserClock.now();
     try {
       const screen: Screen = await screens.screen(token, version);
       if (screen.version !== version) draw(screen, token);
+      else if (browserClock.now() - askedAt < AGAIN_MS) await pause();
       ({ version } = screen);
       lostAt = null;
       state.textContent = t("connected");
     } catch {
       lostAt ??= browserClock.now();
       state.textContent = t("waiting", { when: words.at(lostAt) });
-      await new Promise<void>((resolve) => browserClock.after(AGAIN_MS, resolve));
+      await pause();
     }
   }
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => browserClock.after(AGAIN_MS, resolve));
 }
 
 function draw({ messages }: Screen, token: string): void {

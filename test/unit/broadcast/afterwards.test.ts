@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { OutcomeDetails } from "../../../src/plugin-api/index.ts";
+import type { OutcomeDetails, OutcomeLevel } from "../../../src/plugin-api/index.ts";
+import deliveries from "../../../src/resources/broadcasts/deliveries.ts";
 import notifications from "../../../src/resources/broadcasts/notifications.ts";
 import extensions from "../../../src/resources/devices/extensions.ts";
 import userDevices from "../../../src/resources/people/user-devices.ts";
@@ -24,9 +25,9 @@ afterEach(async () => {
   await fixture.close();
 });
 
-const tell = async (provider: string, details: OutcomeDetails) => {
+const tell = async (provider: string, details: OutcomeDetails, level: OutcomeLevel = "failed") => {
   const deliveryId = air.channels.given.at(-1)?.items.at(-1)?.deliveryId ?? 0;
-  air.broadcaster.takeOutcomes([{ provider, deliveryId, level: "failed", details, at: fixture.clock.now() }]);
+  air.broadcaster.takeOutcomes([{ provider, deliveryId, level, details, at: fixture.clock.now() }]);
   await air.until(() => false, 20);
   await fixture.clock.advance(100);
 };
@@ -64,5 +65,37 @@ describe("what comes back after it was taken", () => {
     expect(levels(id)).toEqual([{ name: "level:failed", n: 1 }]);
     expect(fixture.store.get(userDevices, deviceId)?.disabled).toBe(false);
     expect(fixture.store.get(notifications, id)?.stage).toBe("settled");
+  });
+});
+
+describe("what is proven after the message has ended", () => {
+  it("raises the level and the message's numbers, never lowers them, and brings nothing back that has failed", async () => {
+    const id = await accepted();
+    await air.untilSettled(id);
+    const changes = () => fixture.told.filter(({ name }) => name === "deliveries.changed").length;
+    const before = changes();
+    await tell("email", {}, "playing");
+    await tell("sms", { afterwards: true }, "playing");
+    expect([air.rows(id)[0]?.level, changes()]).toEqual(["accepted", before]);
+    for (const level of ["playing", "confirmed", "playing"] as const) await tell("email", { afterwards: true }, level);
+    expect([levels(id), changes()]).toEqual([[{ name: "level:confirmed", n: 1 }], before + 2]);
+    const { playingAt, provenAt, acceptedAt } = fixture.store.find(deliveries, { notificationId: id })[0] ?? {};
+    expect([acceptedAt, playingAt, provenAt].every((at) => typeof at === "number")).toBe(true);
+    const other = await accepted();
+    await air.untilSettled(other);
+    await tell("email", BACK);
+    await tell("email", { afterwards: true }, "playing");
+    expect(levels(other)).toEqual([{ name: "level:failed", n: 1 }]);
+  });
+
+  it("raises what was taken and then not heard of in its time", async () => {
+    air.channels.manners.set("fay@example.org", { answersAfterMs: null });
+    const id = await accepted();
+    await tell("email", {}, "sent");
+    await air.untilSettled(id);
+    expect(air.rows(id)).toMatchObject([{ level: "expired", reason: expect.stringContaining("It was taken") }]);
+    await tell("email", { afterwards: true }, "accepted");
+    expect(air.rows(id)).toMatchObject([{ level: "accepted", reason: null }]);
+    expect(levels(id)).toEqual([{ name: "level:accepted", n: 1 }]);
   });
 });

@@ -1,0 +1,102 @@
+import type { Log } from "../base/log.ts";
+import type { By, Store, Transaction } from "../store/store.ts";
+import { addToCount } from "./counts.ts";
+import type { Delivery } from "./delivery.ts";
+import { WITHOUT_WORDS } from "./live-ends.ts";
+import { isEndLevel, rise } from "./proof.ts";
+import type { Outcome } from "./providers.ts";
+import { sendingOf } from "./sendings.ts";
+import { switchOff } from "./switched-off.ts";
+
+/** Levels that a message has which was taken by somebody who may still send it back. */
+const TAKEN: readonly string[] = ["sent", "accepted"];
+/** Rows of one transaction: some ms of the event loop. own choice */
+const MOST_ROWS = 100;
+
+type Known = Parameters<typeof rise>[0] & Pick<Delivery, "reason">;
+
+/** What a channel learned of a delivery that had ended: it came back, or more is proven; false where that changes nothing. */
+export function learnAfterwards(delivery: Known, { level, details, at }: Outcome): boolean {
+  if (details.returned && level === "failed" && (TAKEN.includes(delivery.level) || wasUnknown(delivery))) {
+    delivery.level = "failed";
+    delivery.reason = details.reason ?? WITHOUT_WORDS;
+    return true;
+  }
+  if (details.afterwards !== true || isEndLevel(level)) return false;
+  // The time of a text is over long before a handset is switched on again.
+  if (wasUnknown(delivery)) Object.assign(delivery, { level: "sent", reason: null });
+  return rise(delivery, level, at);
+}
+
+/** It was taken, and nothing more was heard of it in its time. */
+function wasUnknown({ level, sentAt }: Known): boolean {
+  return level === "expired" && sentAt !== null;
+}
+
+interface EndedRow extends Pick<Delivery, "level" | "reason" | "sentAt" | "acceptedAt" | "playingAt" | "provenAt"> {
+  message: number;
+  notificationId: string;
+  type: string;
+  userDevice: number | null;
+  isSettled: number;
+}
+
+const FIND = `SELECT n.pk AS message, n.id AS notificationId, d.level, d.reason, d.type, d.user_device_pk AS userDevice,
+    d.sent_at AS sentAt, d.accepted_at AS acceptedAt, d.playing_at AS playingAt, d.proven_at AS provenAt,
+    n.stage = 'settled' AS isSettled
+  FROM deliveries d JOIN notifications n ON n.pk = d.notification_pk
+  WHERE d.pk = ? AND d.provider = ? AND d.ended_at IS NOT NULL`;
+const UPDATE = `UPDATE deliveries SET level = ?, reason = ?, accepted_at = ?, playing_at = ?, proven_at = ?, updated_at = ?
+  WHERE pk = ?`;
+
+/**
+ * The same for deliveries whose messages are off air: mails come back after hours, push messages are shown when a device is
+ * switched on. Their rows say so, the messages' numbers follow, and a person's device of which its channel says that it is
+ * gone is switched off. Whatever is not the channel's own is left alone.
+ */
+export function takeAfterwards(
+  outcomes: readonly Outcome[],
+  needs: { store: Store; log: Log; by: By; clock: { now(): number } },
+): void {
+  const told = outcomes.filter(({ details }) => details.returned || details.afterwards);
+  for (let first = 0; first < told.length; first += MOST_ROWS) {
+    const some = told.slice(first, first + MOST_ROWS);
+    needs.store
+      .write((tx) => writeRows(tx, some, needs.clock.now()))
+      .then((gone) => {
+        for (const [row, outcome] of gone) switchOff(row, outcome, needs);
+      })
+      .catch((error) =>
+        needs.log.error({ err: error, rows: some.length }, "what was learned afterwards was not noted"),
+      );
+  }
+}
+
+/** Gives the devices that are gone. */
+function writeRows(tx: Transaction, outcomes: readonly Outcome[], now: number): [EndedRow, Outcome][] {
+  const gone: [EndedRow, Outcome][] = [];
+  const messages = new Set<string>();
+  for (const outcome of outcomes) {
+    const row = tx.one<EndedRow & Record<string, string | number | null>>(FIND, outcome.deliveryId, outcome.provider);
+    if (!row) continue;
+    const known: Known = { ...row, hears: "nothing", deviceShowed: null };
+    if (!learnAfterwards(known, outcome)) continue;
+    const { level, reason, acceptedAt, playingAt, provenAt } = known;
+    tx.run(UPDATE, level, reason, acceptedAt, playingAt, provenAt, now, outcome.deliveryId);
+    count(tx, row, level);
+    messages.add(row.notificationId);
+    if (outcome.details.gone) gone.push([row, outcome]);
+  }
+  for (const notificationId of messages) tx.emit("deliveries.changed", { notificationId });
+  return gone;
+}
+
+function count(tx: Transaction, row: EndedRow, level: Delivery["level"]): void {
+  if (row.isSettled === 1) {
+    addToCount(tx, row.message, `level:${row.level}`, -1);
+    addToCount(tx, row.message, `level:${level}`, 1);
+  }
+  if (row.userDevice !== null && level === "failed") {
+    addToCount(tx, row.message, `activity:${sendingOf(row.type)}-failed`, 1);
+  }
+}
