@@ -212,24 +212,36 @@ export function reopenUserDeliveries(tx: Transaction, row: NotificationRow, most
       CASE WHEN d.disabled = 1 THEN 'The device was switched off.' ELSE ${NO_CHANNEL} END AS skipped
     FROM deliveries l JOIN user_devices d ON d.pk = l.user_device_pk LEFT JOIN channels c ON c.type = ${SPELLINGS}
     WHERE l.pk IN (${ENDED_SHORT} AND user_device_pk IS NOT NULL LIMIT ?)`;
-  return reopen(tx, row, most, { seen, channels: channelsOf(tx, needs.providers, row), before: needs.before });
+  const { providers, before } = needs;
+  return reopen(tx, row, { seen, asked: [row.pk, before, most], channels: channelsOf(tx, providers, row), before });
 }
 
-/** The same for all devices of those who have not answered, whatever was proven of them; they are asked anew. */
+/**
+ * The same for all devices of those who have not answered, whatever was proven of them; they are asked anew. Goes through
+ * the ledger by user devices: looks at `most` after `after`, and tells up to which, and at how many, it has looked.
+ */
 export function reopenUnanswered(
   tx: Transaction,
   row: NotificationRow,
   most: number,
-  { providers, before }: Pick<ReopenNeeds, "providers" | "before">,
-): number {
+  { providers, before, after }: Pick<ReopenNeeds, "providers" | "before"> & { after: number },
+): { last: number; n: number } {
+  const looked = tx.one<{ last: number | null; n: number }>(
+    `SELECT max(device) AS last, count(*) AS n FROM (SELECT user_device_pk AS device FROM deliveries
+     WHERE notification_pk = ? AND user_device_pk > ? ORDER BY user_device_pk LIMIT ?)`,
+    ...[row.pk, after, most],
+  );
+  const { last, n } = { last: looked?.last ?? after, n: looked?.n ?? 0 };
   const seen = `SELECT l.pk AS row, c.provider AS carrier, NULL AS failed,
       CASE WHEN d.disabled = 1 THEN 'The device was switched off.' ELSE ${NO_CHANNEL} END AS skipped
     FROM deliveries l JOIN user_devices d ON d.pk = l.user_device_pk LEFT JOIN channels c ON c.type = ${SPELLINGS}
     WHERE l.pk IN (SELECT o.pk FROM deliveries o JOIN notification_recipients r
         ON r.notification_pk = o.notification_pk AND r.user_pk = o.user_pk
-      WHERE o.notification_pk = ? AND o.ended_at < ? AND o.user_device_pk IS NOT NULL
-        AND r.confirmation_response IS NULL LIMIT ?)`;
-  return reopen(tx, row, most, { seen, channels: channelsOf(tx, providers, row), before });
+      WHERE o.notification_pk = ? AND o.ended_at < ? AND o.user_device_pk > ? AND o.user_device_pk <= ?
+        AND r.confirmation_response IS NULL)`;
+  const asked = [row.pk, before, after, last];
+  reopen(tx, row, { seen, asked, channels: channelsOf(tx, providers, row), before });
+  return { last, n };
 }
 
 /** The same for groups of other systems. */
@@ -239,19 +251,18 @@ export function reopenGroupDeliveries(tx: Transaction, row: NotificationRow, mos
     LEFT JOIN channels c ON c.type = g.type
     WHERE l.pk IN (${ENDED_SHORT} AND collaboration_group_pk IS NOT NULL LIMIT ?)`;
   const channels = channelsOf(tx, needs.providers, row, "collaboration");
-  return reopen(tx, row, most, { seen, channels, before: needs.before });
+  return reopen(tx, row, { seen, asked: [row.pk, needs.before, most], channels, before: needs.before });
 }
 
-/** Opens what `seen` finds by the channels of its type. */
+/** Opens what `seen` finds, asked with these values, by the channels of its type. */
 function reopen(
   tx: Transaction,
   row: NotificationRow,
-  most: number,
-  { seen, channels, before }: { seen: string; channels: string; before: number },
+  { seen, asked, channels, before }: { seen: string; asked: readonly number[]; channels: string; before: number },
 ): number {
   return tx.run(
     `WITH ${CHANNELS}, seen AS (${seen}) UPDATE deliveries ${OPEN_AGAIN} FROM seen WHERE pk = seen.row`,
-    ...[channels, row.pk, before, most],
+    ...[channels, ...asked],
     ...[before, row.notAfter, before],
   ).changes;
 }

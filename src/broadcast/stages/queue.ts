@@ -80,7 +80,12 @@ function carrierOf({ providers }: StageNeeds): string | null {
 async function reopenRows(row: NotificationRow, before: number, needs: StageNeeds, lane: Lane): Promise<void> {
   const { store, providers } = needs;
   if (row.goesAgainTo === "unanswered") {
-    await writeInSlices(needs, lane, (tx, most) => reopenUnanswered(tx, row, most, { providers, before }));
+    let after = 0;
+    await writeInSlices(needs, lane, (tx, most) => {
+      const looked = reopenUnanswered(tx, row, most, { providers, before, after });
+      after = looked.last;
+      return looked.n;
+    });
     return;
   }
   const ours = endpointKey(store, needs.endpointId());
