@@ -35,10 +35,12 @@ export async function routeToPlugin(
     if (size > MOST_BYTES) throw new CallerError("too-large", `A body may have at most ${MOST_BYTES} bytes here.`);
     chunks.push(chunk);
   }
+  // A session is between a browser and the console alone.
+  const { cookie: _cookie, ...headersGiven } = request.headers;
   const response = await plugins.route(plugin, {
     method: request.method ?? "GET",
     url: search === "" ? path : `${path}?${search}`,
-    headers: request.headers,
+    headers: headersGiven,
     body: Buffer.concat(chunks),
     remoteAddress: addressOf(request) ?? "",
   });

@@ -24,14 +24,14 @@ it("hands a request below /x/<plugin> to the plugin, without asking for a token"
   const answer = await api.call("PUT", "/x/bells/deep/path?a=1&b", {
     token: null,
     body: "hello",
-    headers: { "x-mark": "m" },
+    headers: { "x-mark": "m", cookie: "carillon=secret" },
   });
   expect(answer).toMatchObject({ status: 207, text: "</deep/path?a=1&b>" });
   expect([answer.headers.get("content-type"), answer.headers.get("x-own")]).toEqual(["text/xml", "1"]);
   const [plugin, request] = seen[0] as [string, PluginRequest];
   expect(plugin).toBe("bells");
   expect(request).toMatchObject({ method: "PUT", url: "/deep/path?a=1&b", remoteAddress: "127.0.0.1" });
-  expect(request.headers["x-mark"]).toBe("m");
+  expect([request.headers["x-mark"], request.headers.cookie]).toEqual(["m", undefined]);
   expect(Buffer.from(request.body).toString()).toBe("hello");
   expect((await api.call("GET", "/x/bells", { token: null })).text).toBe("</>");
 });

@@ -1,3 +1,4 @@
+import { CallerError } from "../../../base/errors.ts";
 import { browserClock } from "../browser-clock.ts";
 import { createAlertSound } from "./alert-sound.ts";
 import { createInboxClient, type OwnDevice, type OwnMessage, type Person } from "./api/client.ts";
@@ -114,7 +115,11 @@ function follow({ userId }: Person, sound: ReturnType<typeof createAlertSound>):
     ask()
       .then(
         () => (trouble.textContent = ""),
-        () => (trouble.textContent = t("unreachable")),
+        (error) => {
+          // The device was logged out elsewhere: it asks who somebody is.
+          if (error instanceof CallerError && error.type === "unauthorized") location.reload();
+          else trouble.textContent = t("unreachable");
+        },
       )
       .finally(() => (isAsking = false));
   };

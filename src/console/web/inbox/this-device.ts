@@ -28,11 +28,14 @@ export async function startWorker(): Promise<ServiceWorkerRegistration | null> {
   return navigator.serviceWorker.ready;
 }
 
-/** What this browser does now; a subscription that the appliance no longer knows, or has switched off, is registered anew. */
+/**
+ * What this browser does now; a subscription that the appliance no longer knows, or has switched off, is registered anew. What
+ * somebody has switched off stays so.
+ */
 export async function pushState(worker: ServiceWorkerRegistration | null, needs: DeviceNeeds): Promise<PushState> {
   if (!worker || !("pushManager" in worker)) return { kind: "unable", word: "pushUnable" };
   const subscription = await worker.pushManager.getSubscription();
-  if (subscription) return register(subscription, needs);
+  if (subscription) return register(subscription, needs, false);
   if (Notification.permission === "denied") return { kind: "unable", word: "pushDenied" };
   return (await needs.client.pushKey()) === null ? { kind: "unable", word: "pushClosed" } : { kind: "off" };
 }
@@ -44,7 +47,7 @@ export async function switchOn(worker: ServiceWorkerRegistration, needs: DeviceN
   if ((await Notification.requestPermission()) !== "granted") return { kind: "unable", word: "pushDenied" };
   try {
     const subscription = await worker.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key });
-    return await register(subscription, needs);
+    return await register(subscription, needs, true);
   } catch (error) {
     if (!(error instanceof CallerError)) return { kind: "unable", word: "pushUnable" };
     return { kind: "unable", word: error.type === "limit-exceeded" ? "pushMany" : "unreachable" };
@@ -65,12 +68,14 @@ export async function switchOff(
 async function register(
   subscription: PushSubscription,
   { client, userId, userAgent }: DeviceNeeds,
+  isWanted: boolean,
 ): Promise<PushState> {
   const { endpoint, keys } = subscription.toJSON();
   if (!endpoint || !keys?.p256dh || !keys.auth) return { kind: "unable", word: "pushUnable" };
   const known = (await client.devices(userId)).find((each) => each.deviceIdentifier === endpoint);
   const clientIdentifier = `${keys.p256dh}.${keys.auth}`;
   if (known) {
+    if (known.disabled && known.disabledReason === null && !isWanted) return { kind: "off" };
     if (known.disabled) await client.changeDevice(userId, known.id, { disabled: false, clientIdentifier });
     return { kind: "on", device: known };
   }

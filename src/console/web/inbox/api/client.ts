@@ -25,6 +25,8 @@ export interface OwnDevice {
   type: string;
   deviceIdentifier: string | null;
   disabled: boolean;
+  /** Why the channel switched it off; null where somebody did. */
+  disabledReason: string | null;
 }
 
 /** What a device is registered with. */
