@@ -20,6 +20,7 @@ import { createCampaigns } from "../broadcast/campaigns.ts";
 import { createCanary } from "../broadcast/canary.ts";
 import { createSpeech } from "../broadcast/speech.ts";
 import { createTextReplies, type TakeTextMessage } from "../broadcast/text-replies.ts";
+import { missingPasswords } from "../call-manager/missing-passwords.ts";
 import type { PhoneCache } from "../call-manager/phone-cache.ts";
 import { createLivePageDoor } from "../console/live-page-door.ts";
 import { createLicensing } from "../devices/licensing.ts";
@@ -184,6 +185,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const sources = [
     ...[measurements.source, yearCheck.source, missed, queueFaults(store, clock), operations.source, server.source],
     ...[quietTests.source, otherAlarms(store, endpointId), canary.source, linking.source, covering.source],
+    missingPasswords(store, endpointId),
   ];
   const health = watchHealth({ clock, events, reader: store, sources });
   end("health", health.close);

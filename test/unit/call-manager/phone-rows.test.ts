@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { missingPasswords } from "../../../src/call-manager/missing-passwords.ts";
 import { planPhones } from "../../../src/call-manager/phone-plan.ts";
 import { endOrphans, type PhoneRowNeeds, takeUpPlans, writePhones } from "../../../src/call-manager/phone-rows.ts";
 import type { GatheredPhone, ReadingSummary } from "../../../src/call-manager/reading.ts";
 import callmgrClusters from "../../../src/resources/callmgr/callmgr-clusters.ts";
+import callmgrOnpremServers from "../../../src/resources/callmgr/callmgr-onprem-servers.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { type BroadcastFixture, openBroadcasts } from "../broadcast/broadcast-fixture.ts";
 
@@ -66,6 +68,20 @@ function rooms(): { rooms: string[]; inUse: number } {
   );
   return { rooms: lines.map(({ room }) => room), inUse: lines.reduce((sum, { n }) => sum + n, 0) };
 }
+
+it("a password that did not come with the rows of a link is named in the health, until somebody enters it", async () => {
+  const { store, by, endpointId } = scene;
+  const served = { cucmClusterId: cluster.id, endpointId, cmAddress: "cm", cmUsername: "cti" };
+  await store.write((tx) => void tx.create(callmgrOnpremServers, served, by, { isPhoneGatherer: true }));
+  const faults = missingPasswords(store, () => endpointId);
+  expect(faults()).toEqual([]);
+  await store.write((tx) => tx.run("UPDATE callmgr_clusters SET axl_password = NULL, snmp_community = NULL"));
+  expect(faults().map(({ reason }) => reason)).toEqual([
+    "It is not known here: axlPassword, snmpCommunity of the call manager cluster Campus. Passwords do not come with a link: enter it at this appliance.",
+  ]);
+  await store.write((tx) => tx.run("UPDATE callmgr_clusters SET axl_password = 'sealed', snmp_community = 'sealed'"));
+  expect(faults()).toEqual([]);
+});
 
 it("leaves the phones as before or as they were found, wherever the process is killed", async () => {
   await write(scene.store, gathered("Room 0", 0));
