@@ -65,6 +65,9 @@ export function joinChannels(needs: ChannelNeeds): { plugins: PluginHost; broadc
     interfaceAddress: sound.interfaceAddress,
     ttl: settings.audio.ttl,
     livePageMs: settings.audio.livePageSeconds * 1_000,
+    secondPerson: settings.broadcasts.secondPerson
+      ? { withinMs: settings.broadcasts.secondPersonMinutes * 60_000 }
+      : null,
     baseUrl: needs.baseUrl,
     by: access.systemBy("broadcast"),
   });

@@ -20,6 +20,8 @@ export interface SendOptions {
   sameRecipientsAs?: readonly string[];
   /** Somebody speaks it in person, see `speak`. */
   isLive?: boolean;
+  /** A machine that calls the API starts it, such as a panic button on a wall: nobody else is asked. */
+  byMachine?: boolean;
   /** Id of the incident that it belongs to, whether or not the sender sees it. */
   incidentId?: string;
   /**
@@ -80,7 +82,7 @@ export interface Broadcaster {
   stop(): Promise<void>;
   /**
    * Checks a message and stores it with its recipients in one transaction; resolves after COMMIT. With `draft` nothing is
-   * sent: its row says who and what would be reached. Throws CallerError, ConflictError.
+   * sent: its row says who and what would be reached. What needs another person waits for `decide`. Throws CallerError, ConflictError.
    */
   send(input: Record<string, unknown>, by: By, options: SendOptions): Promise<RowOf<typeof notifications>>;
   /**
@@ -117,6 +119,11 @@ export interface Broadcaster {
     by: By,
     options: AllClearOptions,
   ): Promise<RowOf<typeof notifications>>;
+  /**
+   * Lets a message go out that waits for another person than its sender, or not; those of one scenario together. Throws
+   * CallerError not-found, ConflictError in words.
+   */
+  decide(notificationId: string, decision: "approve" | "refuse", by: By): Promise<RowOf<typeof notifications>>;
   /** Carries a message out that another side has accepted, from its row on. */
   takeUp(notificationId: string): void;
   /** Has the devices of a message asked that was held back. */

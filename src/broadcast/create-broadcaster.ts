@@ -4,6 +4,7 @@ import notifications from "../resources/broadcasts/notifications.ts";
 import type { By } from "../store/store.ts";
 import { type AirNeeds, createAir, type EngineNeeds } from "./air.ts";
 import { recordAnswer, recordChannelAnswer, recordRead } from "./answers.ts";
+import { approve, waitingWith } from "./approval.ts";
 import type { Broadcaster } from "./broadcaster.ts";
 import { callOff } from "./call-off.ts";
 import type { NotificationRow } from "./compose.ts";
@@ -20,6 +21,7 @@ import { programmeOf, recordingAudio, toneAudio } from "./programme.ts";
 import { createRepeats } from "./repeats.ts";
 import { openAgain } from "./retry.ts";
 import { createRunner } from "./runner.ts";
+import type { SecondPerson } from "./second-person.ts";
 import { laneOf } from "./stage.ts";
 import { accept, acceptTogether } from "./stages/accept.ts";
 import { calledOffBy } from "./supersession.ts";
@@ -32,6 +34,8 @@ export type BroadcasterNeeds = Omit<AirNeeds, "ledger" | "desk" | "gates" | "sig
   Pick<VoiceCallsNeeds, "streamer"> & {
     /** How long somebody may speak live. */
     livePageMs: number;
+    /** The two-person rule; nobody else is asked without it. */
+    secondPerson?: SecondPerson | null;
   };
 
 /** Makes the broadcaster of an appliance; nothing is sent before `start`. */
@@ -44,13 +48,15 @@ export function createBroadcaster(given: BroadcasterNeeds): Broadcaster {
   const abort: Broadcaster["abort"] = (notificationId, by) => endings.abort(notificationId, by);
   const livePages = createLivePages({ ...given, longestMs: given.livePageMs, abort });
   const onAir: AirNeeds = { ...given, ledger, desk, gates, laneOf, livePages, signal: ending.signal };
-  const needs: EngineNeeds = { ...onAir, air: createAir(onAir) };
+  const needs = { ...onAir, air: createAir(onAir) } satisfies EngineNeeds;
   const runner = createRunner(PIPELINE, needs);
   const endings = createEndings(needs);
   const forget = events.on("notification.accepted", () => endings.watch());
 
   /** What a new message takes the place of is ended first, since it may go to the same devices; then the message goes out. */
-  const takeUp = async (rows: readonly NotificationRow[], by: By): Promise<void> => {
+  const takeUp = async (accepted: readonly NotificationRow[], by: By): Promise<void> => {
+    const rows = accepted.filter(({ approval }) => approval !== "waiting");
+    if (rows.length < accepted.length) endings.watch();
     const together = rows.map(({ id }) => id);
     const over = new Set(rows.flatMap((row) => calledOffBy(row, together, store, given.clock.now())));
     const asSender = { actor: by.actor, scope: needs.by.scope };
@@ -101,6 +107,14 @@ export function createBroadcaster(given: BroadcasterNeeds): Broadcaster {
       return page;
     },
     sendTogether,
+    async decide(notificationId, decision, by) {
+      if (decision === "approve") {
+        await takeUp(await approve(notificationId, by, needs), by);
+      } else {
+        for (const { id } of waitingWith(store, notificationId, by, given.clock.now())) await endings.abort(id, by);
+      }
+      return store.get(notifications, notificationId) as NotificationRow;
+    },
     async retry(notificationId, by) {
       const row = await openAgain(notificationId, by, needs);
       runner.take(row.id);
@@ -110,6 +124,9 @@ export function createBroadcaster(given: BroadcasterNeeds): Broadcaster {
       const before = store.get(notifications, notificationId, by.scope);
       if (!before) throw notFound();
       if (before.draft) throw new ConflictError("A preview was not sent: there is nothing to be clear of.");
+      if (before.approval !== null && before.approval !== "approved") {
+        throw new ConflictError("The message was not sent: there is nothing to be clear of.");
+      }
       const over = [before.id, ...alsoFor.filter((id) => id !== before.id)];
       const row = await accept(allClearFor(before, words), by, { source, sameRecipientsAs: over }, needs);
       // It goes to the same devices, which would keep it waiting.

@@ -5,6 +5,7 @@ import notifications from "../resources/broadcasts/notifications.ts";
 import type { By, Transaction } from "../store/store.ts";
 import { type ActivityRow, addActivity } from "./activities.ts";
 import { callOff } from "./call-off.ts";
+import type { NotificationRow } from "./compose.ts";
 import type { Desk } from "./desk.ts";
 import type { StageNeeds } from "./stage.ts";
 import { stoppedBy } from "./stopped.ts";
@@ -60,9 +61,13 @@ export function createEndings(needs: EndingNeeds): Endings {
     const now = clock.now();
     const was = stoppedBy(row, now) ?? reason;
     const change = was === "aborted" ? { abortedAt: now } : { expiresAt: Math.min(row.expiresAt ?? now, now) };
-    tx.update(notifications, notificationId, {}, by, change);
+    const unsent = row.approval === "waiting" ? neverSent(row, was, by, now) : null;
+    tx.update(notifications, notificationId, {}, by, { ...change, ...unsent?.change });
     endTracking(tx, row, was === "aborted" ? "tracking-terminated" : "tracking-completed", now, by);
-    const values = { notificationId, type: ACTIVITY[was], userId: by.actor.userId, endpointId: needs.endpointId() };
+    const values = {
+      ...{ notificationId, type: ACTIVITY[was], userId: by.actor.userId, endpointId: needs.endpointId() },
+      ...(unsent && { details: { message: unsent.message } }),
+    };
     tx.emit("notification.stopped", { notificationId, reason: was });
     return { activity: addActivity(tx, values, by), fresh: true };
   };
@@ -133,6 +138,18 @@ export function createEndings(needs: EndingNeeds): Endings {
       timer?.cancel();
     },
   };
+}
+
+/** A message that another person did not let go out. */
+function neverSent(row: NotificationRow, was: "aborted" | "expired", { actor }: By, now: number) {
+  const over = { stage: "settled", stageAt: now, settledAt: now } as const;
+  if (was === "expired") {
+    const message = "Nobody else approved it in time: it was not sent.";
+    return { change: { ...over, approval: "expired" } as const, message };
+  }
+  const isOwn = actor.userId === row.initiatorId;
+  const message = isOwn ? "It was withdrawn: it was not sent." : `${actor.name} refused it: it was not sent.`;
+  return { change: { ...over, approval: "refused", approverId: actor.userId } as const, message };
 }
 
 function endingOf(tx: Transaction, notificationId: string): ActivityRow | undefined {

@@ -16,8 +16,11 @@ export const STAGES = ["accept", "resolve", "partition", "prepare", "queue", "de
 /** One of the stages. */
 export type StageName = (typeof STAGES)[number];
 
-/** What the column `notifications.stage` may hold: the stage that is next, `settled` at the end, `draft` for a preview. */
-export type NextStage = StageName | "settled" | "draft";
+/**
+ * What the column `notifications.stage` may hold: the stage that is next, `settled` at the end, `draft` for a preview,
+ * `approval` while another person is waited for.
+ */
+export type NextStage = StageName | "settled" | "draft" | "approval";
 
 /** What every stage may use. */
 export interface StageNeeds {

@@ -132,7 +132,8 @@ async function send(start: Start, by: By, needs: ScenarioNeeds): Promise<Started
     ...variablesOf(start.answers.answered),
     [locationVariableOf(scenario)]: placeInWords(named),
   };
-  const messages = going.map((message) => outgoing(message, { scenario, drill, customVars }));
+  const byMachine = start.lookupValue !== null;
+  const messages = going.map((message) => outgoing(message, { scenario, drill, customVars, byMachine }));
   const notSent = planned.filter(({ hasRecipients }) => !hasRecipients).map(({ message }) => message);
   const id = newId();
   await needs.broadcaster.sendTogether(messages, by, (tx) => {
@@ -163,10 +164,15 @@ function nobody(): CallerError {
   return faulty([{ field: "messages", type: "required", message }]);
 }
 
-function outgoing(
-  planned: PlannedMessage,
-  { scenario, drill, customVars }: { scenario: ScenarioRow; drill: boolean; customVars: Record<string, string> },
-): Outgoing {
+interface Going {
+  scenario: ScenarioRow;
+  drill: boolean;
+  customVars: Record<string, string>;
+  /** A device on a wall starts it. */
+  byMachine: boolean;
+}
+
+function outgoing(planned: PlannedMessage, { scenario, drill, customVars, byMachine }: Going): Outgoing {
   const { message, recipients } = planned;
   const { confirmationRequestId } = message;
   return {
@@ -179,7 +185,11 @@ function outgoing(
       customVars,
       drill,
     },
-    options: { source: scenario.type === "panic-button" ? "panic-button" : "standard-scenario", overrules: true },
+    options: {
+      source: scenario.type === "panic-button" ? "panic-button" : "standard-scenario",
+      overrules: true,
+      byMachine,
+    },
   };
 }
 

@@ -133,6 +133,17 @@ export const settingsSchema = z
           .describe("How long somebody may speak live before the page is ended."),
       })
       .prefault({}),
+    broadcasts: z
+      .strictObject({
+        secondPerson: z
+          .boolean()
+          .default(false)
+          .describe(
+            "Live emergencies and all-calls that a person sends wait until another person approves them; drills, panic buttons and what machines or bells start never wait.",
+          ),
+        secondPersonMinutes: z.int().min(1).max(60).default(2).describe("How long they wait; then they are not sent."),
+      })
+      .prefault({}),
     bells: z
       .strictObject({
         gap: z

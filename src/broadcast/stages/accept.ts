@@ -19,6 +19,7 @@ import { profileFor, settingsIn } from "../profile-behaviour.ts";
 import { extensionSettings } from "../profile-settings.ts";
 import { LIVE_PAGE } from "../programme.ts";
 import { setRepeats } from "../repeat-times.ts";
+import { needsSecondPerson, type SecondPerson, waitingSince } from "../second-person.ts";
 import { priorityLevelOf, readSendingProfile } from "../sending-profile.ts";
 import { withSingleDevices } from "../single-devices.ts";
 import type { NextStage, StageNeeds } from "../stage.ts";
@@ -37,8 +38,8 @@ export function usefulUntil({
   return expiresAt ?? createdAt + USEFUL_MS[priorityLevel === 0 ? "emergency" : routine];
 }
 
-/** What accepting a message needs. */
-export type AcceptNeeds = PreviewNeeds & Pick<StageNeeds, "laneOf">;
+/** What accepting a message needs; without `secondPerson` nobody else is asked. */
+export type AcceptNeeds = PreviewNeeds & Pick<StageNeeds, "laneOf"> & { secondPerson?: SecondPerson | null };
 
 /**
  * Checks a message and stores it with everybody it names in one transaction; resolves after COMMIT. A draft is only
@@ -51,7 +52,7 @@ export async function accept(
   options: SendOptions,
   needs: AcceptNeeds,
 ): Promise<NotificationRow> {
-  const message = await makeReady(input, by, options, needs);
+  const [message] = heldBack([await makeReady(input, by, options, needs)], needs) as [ReadyMessage];
   const lane = needs.laneOf(message.own.priorityLevel);
   const row = await needs.store.write((tx) => insert(tx, message, by, needs.endpointId()), lane);
   if (row.draft) await writePreview(row, needs);
@@ -65,8 +66,9 @@ export async function acceptTogether(
   belong: (tx: Transaction) => Belonging,
   needs: AcceptNeeds,
 ): Promise<NotificationRow[]> {
-  const ready: ReadyMessage[] = [];
-  for (const { input, options } of messages) ready.push(await makeReady(input, by, options, needs));
+  const made: ReadyMessage[] = [];
+  for (const { input, options } of messages) made.push(await makeReady(input, by, options, needs));
+  const ready = heldBack(made, needs);
   const lane = needs.laneOf(Math.min(...ready.map(({ own }) => own.priorityLevel)));
   return needs.store.write((tx) => {
     const belonging = belong(tx);
@@ -81,6 +83,14 @@ interface ReadyMessage {
   /** What the sender names, which must be visible to the sender. */
   named: object;
   own: SendingValues;
+  /** Another person must approve it. */
+  waits: boolean;
+}
+
+/** What is sent together waits together. */
+function heldBack(ready: readonly ReadyMessage[], { secondPerson }: AcceptNeeds): readonly ReadyMessage[] {
+  if (!secondPerson || !ready.some(({ waits }) => waits)) return ready;
+  return ready.map((each) => ({ ...each, own: { ...each.own, ...waitingSince(each.own.createdAt, secondPerson) } }));
 }
 
 async function makeReady(
@@ -98,7 +108,8 @@ async function makeReady(
   const template = options.overrules ? anyTemplate(given, store) : templateOf(given, store, by);
   const message = { ...composeMessage(given, template, options.overrules), ...inherited };
   const own = sendingValues(message, by, options, needs);
-  return options.overrules ? { named: {}, own } : splitReferences(own, given);
+  const waits = await needsSecondPerson(own, by, options, needs);
+  return options.overrules ? { named: {}, own, waits } : { ...splitReferences(own, given), waits };
 }
 
 function anyTemplate({ values }: GivenMessage, reader: Reader): TemplateRow | null {
@@ -152,7 +163,7 @@ function sendingValues(message: Partial<NotificationRow>, by: By, options: SendO
     toldBefore: options.sameRecipientsAs ? JSON.stringify(options.sameRecipientsAs) : null,
     priorityLevel,
     ssrc: ssrcOf(id),
-    stage,
+    stage: stage as NextStage,
     stageAt: now,
   } satisfies SystemValues<typeof notifications>;
 }
@@ -166,7 +177,7 @@ function checkOverrides(overrides: unknown, { providers }: AcceptNeeds): void {
 }
 
 /** What the sender names must be visible to the sender; what the template names need not be. */
-function splitReferences(values: SendingValues, { given }: GivenMessage): ReadyMessage {
+function splitReferences(values: SendingValues, { given }: GivenMessage): Omit<ReadyMessage, "waits"> {
   const isNamed = (field: string): boolean => {
     const spec = (notifications.fields as Readonly<Record<string, Field>>)[field];
     return given.has(field) && (spec?.kind === "ref" || spec?.kind === "many");
@@ -180,15 +191,25 @@ function splitReferences(values: SendingValues, { given }: GivenMessage): ReadyM
 
 function insert(
   tx: Transaction,
-  { named, own }: { named: object; own: SystemValues<typeof notifications> & Pick<SendingValues, "priorityLevel"> },
+  { named, own }: { named: object; own: SystemValues<typeof notifications> },
   by: By,
   endpointId: string,
 ): NotificationRow {
   const row = tx.create(notifications, named, by, own);
   if (row.draft) return row;
+  if (row.approval === "waiting") {
+    const details = { message: "It waits for the approval of another person." };
+    addActivity(tx, { notificationId: row.id, type: "info", userId: row.initiatorId, endpointId, details }, by);
+  } else {
+    setOff(tx, row, by, endpointId);
+  }
+  return row;
+}
+
+/** Writes what follows from a message that goes out at `createdAt`, in the transaction that has it sent. */
+export function setOff(tx: Transaction, row: NotificationRow, by: By, endpointId: string): void {
   addActivity(tx, { notificationId: row.id, type: "init-services", userId: row.initiatorId, endpointId }, by);
   setEscalations(tx, row);
   setRepeats(tx, row);
-  tx.emit("notification.accepted", { notificationId: row.id, priority: own.priorityLevel });
-  return row;
+  tx.emit("notification.accepted", { notificationId: row.id, priority: row.priorityLevel ?? 5 });
 }

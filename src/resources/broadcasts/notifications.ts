@@ -40,7 +40,7 @@ export default defineResource({
   idParam: "notificationId",
   scope: "domain",
   replicate: "D",
-  indexes: [["stage"], ["notificationSource"], ["expiresAt"]],
+  indexes: [["stage"], ["notificationSource"], ["expiresAt"], ["approval"]],
   fields: {
     messageTemplateId: ref("Template it was made from.", "message-templates", { embed: "messageTemplate" }),
     subject: text("First line of the message.", { min: 1, max: 255 }),
@@ -98,6 +98,12 @@ export default defineResource({
       createOnly: true,
       default: false,
     }),
+    approval: option(
+      "Whether another person lets it go out, where the appliance asks for one; null where nobody is asked. own choice: it waits until `expiresAt`; `refused` and `expired` were not sent.",
+      ["waiting", "approved", "refused", "expired"],
+      { readOnly: true },
+    ),
+    approverId: ref("Who approved or refused it.", "users", { embed: "approver", readOnly: true }),
     ...PREPARED_ALL_CLEAR,
     metadata: json("Free data of clients."),
     notificationSource: option(
@@ -142,7 +148,10 @@ export default defineResource({
     ),
     ...OWN_ANSWER,
     effectiveSettings: internal("JSON of the settings per extension that it is sent with.", "text"),
-    stage: internal("Stage of the broadcast that is next, `settled` at the end, `draft` for a preview.", "text"),
+    stage: internal(
+      "Stage of the broadcast that is next, `settled` at the end, `draft` for a preview, `approval` while another person is waited for.",
+      "text",
+    ),
     stageAt: internal("Epoch ms at which the stage was entered.", "integer"),
     priorityLevel: internal("0 highest … 9 lowest, from priority and source.", "integer"),
     notAfter: internal("Epoch ms after which an unsent delivery is of no use.", "integer"),

@@ -1,5 +1,5 @@
 import notifications from "../../resources/broadcasts/notifications.ts";
-import { text } from "../../schema/field.ts";
+import { option, text } from "../../schema/field.ts";
 import { type Action, visibleRow } from "../action.ts";
 import { bodyCheck } from "./checked-body.ts";
 import { requireSending } from "./notifications.ts";
@@ -9,9 +9,16 @@ const WORDS = {
   body: text("The all-clear itself.", { max: 10_000 }),
 };
 const checkWords = bodyCheck(WORDS);
+const DECISION = {
+  decision: option("Whether it goes out; whoever sends it may refuse, which takes it back.", ["approve", "refuse"], {
+    required: true,
+  }),
+};
+const checkDecision = bodyCheck(DECISION);
 
 /**
- * What is sent after a message: the same again to whom it missed, or the all-clear. Whoever may send such a message may
+ * What is sent after a message: the same again to whom it missed, or the all-clear; and, where the appliance asks for a second
+ * person, whether it is sent at all. Whoever may send such a message may
  * send these too. @source decisions.md 8; own choice: the path and the body of the all-clear
  */
 export const notificationContinuationActions: readonly Action[] = [
@@ -41,6 +48,21 @@ export const notificationContinuationActions: readonly Action[] = [
       requireSending(by.scope, row.drill);
       const sent = await needs.broadcaster.sendAllClear(row.id, checkWords(body), by, { source: "api" });
       return request.show(notifications, sent);
+    },
+  },
+  {
+    method: "post",
+    at: "notifications/{notificationId}/approval",
+    doc: "Lets a message go out that waits for another person than its sender, or refuses it; messages of one scenario together. own choice.",
+    answers: { kind: "row", resource: notifications },
+    accepts: DECISION,
+    permission: "anyone",
+    async handle(request) {
+      const { needs, by, body } = request;
+      const row = visibleRow(request, notifications, request.params.notificationId ?? "");
+      requireSending(by.scope, row.drill);
+      const decision = checkDecision(body).decision === "approve" ? "approve" : "refuse";
+      return request.show(notifications, await needs.broadcaster.decide(row.id, decision, by));
     },
   },
 ];

@@ -234,12 +234,15 @@ export interface Scene {
 }
 
 /** Opens a scene with these phones and the zone `zone:gym1`. */
-export async function openScene(phones: readonly string[]): Promise<Scene> {
+export async function openScene(
+  phones: readonly string[],
+  options: Pick<BroadcasterNeeds, "secondPerson"> = {},
+): Promise<Scene> {
   const fixture = await openBroadcasts();
   for (const phone of phones) await fixture.phone(phone);
   await fixture.zone("gym1");
   const everywhere = await fixture.group("Everywhere", [...phones, "zone:gym1"]);
-  const air = await openAir(fixture);
+  const air = await openAir(fixture, options);
   return {
     fixture,
     air,
@@ -252,7 +255,10 @@ export async function openScene(phones: readonly string[]): Promise<Scene> {
 }
 
 /** Opens the second half of a broadcast over `fixture`. */
-export async function openAir(fixture: BroadcastFixture): Promise<AirFixture> {
+export async function openAir(
+  fixture: BroadcastFixture,
+  options: Pick<BroadcasterNeeds, "secondPerson"> = {},
+): Promise<AirFixture> {
   const { clock, store, needs } = fixture;
   const channels = fakeChannels(needs.clock);
   const streamer = fakeStreamer(needs.clock);
@@ -281,6 +287,7 @@ export async function openAir(fixture: BroadcastFixture): Promise<AirFixture> {
       ttl: 16,
       baseUrl: () => "https://bells.example.org",
       livePageMs: 60_000,
+      ...options,
     };
     return createBroadcaster(given);
   };
