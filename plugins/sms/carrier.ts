@@ -1,11 +1,12 @@
 import type { Clock, Handed, TextMessage } from "#plugin-api";
+import type { Receipt } from "./receipts.ts";
 
 /** A way for text messages out, and perhaps back in. */
 export interface Carrier {
   /** Hands one over; never rejects. `id` is the same when it is handed over again; null for one that wants no receipt. */
   send(to: string, text: string, id: number | null): Promise<Handed>;
-  /** Nobody waits for the receipts of these any more. */
-  forget(ids: readonly number[]): void;
+  /** Takes a receipt that did not come by the carrier's own connection. */
+  receive(receipt: Receipt): void;
 }
 
 /** What every carrier needs. */
@@ -14,10 +15,10 @@ export interface CarrierNeeds {
   signal: AbortSignal;
   /** Number or name that messages come from; null leaves it to the provider. */
   sender: string | null;
-  /** A handset has it, or will never have it, in words. */
+  /** A handset has it, or will never have it, in words; however late. */
   onReceipt(id: number, fault: string | null): void;
-  /** A text message from a person. */
-  onMessage(message: TextMessage): void;
+  /** A text message from a person; resolves once it is stored, with false where it could not be. */
+  onMessage(message: TextMessage): Promise<boolean>;
   /** The way out stands, or why it does not. */
   onState(state: Handed): void;
 }

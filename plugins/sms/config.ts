@@ -18,6 +18,11 @@ export default {
   password: secret("SMPP: its password."),
   systemType: text("SMPP: what some providers want to be told.", { max: 12, default: "" }),
   receipts: boolean("SMPP: ask for a receipt from each handset.", { default: true }),
+  longTexts: option(
+    "SMPP: how the provider takes long texts: parts with a header of their own, parts with numbers beside them (sar_*), or whole (message_payload).",
+    ["joined", "numbered", "whole"],
+    { default: "joined" },
+  ),
   atOnce: integer("Messages without the provider's word at once.", { min: 1, max: 100, default: 10 }),
   gatewayUrl: text(
     "HTTP: address that takes messages, POST; `{{to}}`, `{{text}}`, `{{sender}}`, `{{id}}` are put in.",
@@ -33,7 +38,24 @@ export default {
     default: "application/json",
   }),
   gatewayAuthorization: secret("HTTP: value of the header Authorization."),
-  inboundToken: secret("HTTP: whoever brings answers to /x/sms/inbound says this as `?token=` or as a bearer."),
+  gatewayAnswerId: text(
+    "HTTP: where the gateway's answer, JSON, holds its name of a message (`messages.0.id`), by which receipts name it; without, they name the value of `{{id}}`.",
+    { max: 100 },
+  ),
+  receiptState: text(
+    "HTTP: member of a receipt, brought to /x/sms/receipts, that holds the message's state; no receipts are expected without.",
+    { max: 64 },
+  ),
+  receiptId: text("HTTP: member of a receipt that names the message.", { max: 64, default: "id" }),
+  receiptArrived: text("HTTP: states of a message that the handset has, separated by commas.", {
+    max: 500,
+    default: "delivered,DELIVRD",
+  }),
+  receiptLost: text("HTTP: states of a message that will never arrive, separated by commas.", {
+    max: 500,
+    default: "failed,undelivered,undeliverable,rejected,expired,UNDELIV,DELETED,REJECTD",
+  }),
+  inboundToken: secret("HTTP: whoever brings answers or receipts says this as `?token=` or as a bearer."),
   inboundFrom: text("HTTP: member of an answer that holds the sender's number.", { max: 64, default: "from" }),
   inboundText: text("HTTP: member of an answer that holds its text.", { max: 64, default: "text" }),
 };

@@ -1,8 +1,10 @@
 import type { Handed, PluginContext, PluginRequest } from "#plugin-api";
 import type { Carrier, CarrierNeeds } from "./carrier.ts";
+import { memberAt } from "./gateway-receipts.ts";
+import { createReceipts, faultOf } from "./receipts.ts";
 
 /** A provider's gateway. */
-export interface GatewayNeeds extends Pick<CarrierNeeds, "sender"> {
+export interface GatewayNeeds extends Pick<CarrierNeeds, "sender" | "clock" | "onReceipt"> {
   url: string;
   /** Templates with `{{to}}`, `{{text}}`, `{{sender}}` and `{{id}}`. */
   body: string;
@@ -10,12 +12,18 @@ export interface GatewayNeeds extends Pick<CarrierNeeds, "sender"> {
   /** Value of the header; null for none. */
   authorization: string | null;
   fetch: PluginContext["fetch"];
+  /** It tells what became of messages. */
+  receipts: boolean;
+  /** Where its answer holds the name by which it does; null for the value of `{{id}}`. */
+  answerId: string | null;
 }
 
 const ANSWER_MS = 20_000;
 
 /** Posts each message; a 2xx takes it. */
-export function createHttpCarrier({ url, body, type, authorization, sender, fetch }: GatewayNeeds): Carrier {
+export function createHttpCarrier(needs: GatewayNeeds): Carrier {
+  const { url, body, type, authorization, sender, fetch, answerId } = needs;
+  const receipts = createReceipts(needs.clock, needs.onReceipt);
   const inBody = type === "application/json" ? inJson : encodeURIComponent;
   return {
     async send(to, text, id) {
@@ -27,19 +35,28 @@ export function createHttpCarrier({ url, body, type, authorization, sender, fetc
           body: filled(body, values, inBody),
           timeoutMs: ANSWER_MS,
         });
-        return verdict(status, said);
+        if (!needs.receipts || id === null) return verdict(status, said, "accepted");
+        const name = answerId === null ? String(id) : memberAt(said, answerId);
+        const result = verdict(status, said, name === "" ? "accepted" : "sent");
+        if (result.taken && answerId !== null && name !== "") receipts.await(id, [name]);
+        return result;
       } catch (error) {
         const words = error instanceof Error ? error.message : String(error);
         return { taken: false, reason: `the gateway: ${words}`, retryable: true, down: true };
       }
     },
-    forget: () => undefined,
+    receive(receipt) {
+      if (answerId !== null) receipts.take(receipt);
+      // Named by our own number, it need not be remembered.
+      else if (receipt.arrived !== null && /^\d{1,15}$/.test(receipt.name))
+        needs.onReceipt(Number(receipt.name), faultOf(receipt));
+    },
   };
 }
 
 /** A gateway that refuses who asks, or has a fault of its own, would refuse others as well. */
-function verdict(status: number, said: string): Handed {
-  if (status >= 200 && status < 300) return { taken: true, level: "accepted" };
+function verdict(status: number, said: string, level: "sent" | "accepted"): Handed {
+  if (status >= 200 && status < 300) return { taken: true, level };
   const reason = `the gateway answered ${status}${said === "" ? "" : `: ${said.slice(0, 200)}`}`;
   const isOwnFault = status >= 500 || status === 401 || status === 403;
   return { taken: false, reason, retryable: isOwnFault || status === 429, down: isOwnFault };
@@ -67,7 +84,8 @@ function jsonOf(text: string): Record<string, string> {
   try {
     const value: unknown = JSON.parse(text);
     const members = typeof value === "object" && value !== null ? Object.entries(value) : [];
-    return Object.fromEntries(members.flatMap(([name, each]) => (typeof each === "string" ? [[name, each]] : [])));
+    const isPlain = (each: unknown): boolean => typeof each === "string" || typeof each === "number";
+    return Object.fromEntries(members.flatMap(([name, each]) => (isPlain(each) ? [[name, String(each)]] : [])));
   } catch {
     return {};
   }

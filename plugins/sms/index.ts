@@ -12,6 +12,7 @@ import {
 } from "#plugin-api";
 import type { Carrier, CarrierNeeds } from "./carrier.ts";
 import config from "./config.ts";
+import { receiptIn } from "./gateway-receipts.ts";
 import { createHttpCarrier, valuesOf } from "./http-carrier.ts";
 import { numberOf, replyTo, wordsOf } from "./message.ts";
 import { createSmppCarrier } from "./smpp-carrier.ts";
@@ -30,7 +31,7 @@ export default definePlugin({
     let outbox: Outbox | null = null;
     const answer = createAnswering(ctx, (to, text) => carrier?.send(to, text, null));
     const carrier = openCarrier(ctx, {
-      onMessage: (message) => void answer(message),
+      onMessage: answer,
       onState: (state) => outbox?.heard(state),
     });
     if (!carrier) return;
@@ -43,11 +44,9 @@ export default definePlugin({
     });
     const waiting = outbox;
     ctx.deliver(waiting.add);
-    ctx.stop(({ deliveryIds }) => {
-      waiting.drop(deliveryIds);
-      carrier.forget(deliveryIds);
-    });
+    ctx.stop(({ deliveryIds }) => waiting.drop(deliveryIds));
     ctx.route("inbound", (request) => takeInbound(request, ctx, answer));
+    ctx.route("receipts", (request) => takeReceipt(request, ctx, carrier));
     ctx.status(ctx.config.transport === "http" ? "ok" : "degraded", "connecting");
   },
 });
@@ -56,16 +55,17 @@ export default definePlugin({
 function openCarrier(ctx: Context, heard: Pick<CarrierNeeds, "onMessage" | "onState">): Carrier | null {
   const { transport, host, systemId, password, gatewayUrl } = ctx.config;
   const { gatewayBody: body, gatewayType: type, gatewayAuthorization: authorization } = ctx.config;
+  const { clock, signal } = ctx;
+  const onReceipt = (id: number, fault: string | null): void => {
+    if (fault === null) ctx.outcome(id, "accepted", { afterwards: true });
+    else ctx.outcome(id, "failed", { reason: fault, retryable: false, returned: true });
+  };
   if (transport === "http" && gatewayUrl) {
-    const { sender } = ctx.config;
-    return createHttpCarrier({ sender, url: gatewayUrl, body, type, authorization, fetch: ctx.fetch });
+    const { sender, gatewayAnswerId: answerId, receiptState } = ctx.config;
+    const gateway = { url: gatewayUrl, body, type, authorization, fetch: ctx.fetch, answerId };
+    return createHttpCarrier({ ...gateway, sender, clock, onReceipt, receipts: receiptState !== null });
   }
   if (transport === "smpp" && host && systemId) {
-    const onReceipt = (id: number, fault: string | null): void => {
-      if (fault === null) ctx.outcome(id, "accepted");
-      else ctx.outcome(id, "failed", { reason: fault, retryable: false });
-    };
-    const { clock, signal } = ctx;
     return createSmppCarrier({
       ...ctx.config,
       ...heard,
@@ -82,7 +82,7 @@ function openCarrier(ctx: Context, heard: Pick<CarrierNeeds, "onMessage" | "onSt
   return null;
 }
 
-/** Hands what people write to the appliance, and tells them what came of it. */
+/** Hands what people write to the appliance, and tells them what came of it; gives false where it could not be stored. */
 function createAnswering(ctx: Context, send: (to: string, text: string) => unknown) {
   const told = new Map<string, number>();
   const mayTell = (number: string): boolean => {
@@ -92,34 +92,54 @@ function createAnswering(ctx: Context, send: (to: string, text: string) => unkno
     told.set(number, now);
     return true;
   };
-  return async ({ from, text }: TextMessage): Promise<void> => {
+  return async ({ from, text }: TextMessage): Promise<boolean> => {
     const number = numberOf(from);
     // Names and short words of machines can't be answered.
-    if (number === null) return;
+    if (number === null) return true;
     try {
       const reply = await ctx.receive({ from: number, text });
       const words = reply.kind === "unknown" && !mayTell(number) ? null : replyTo(reply, ctx.config.language);
-      if (words !== null) await send(number, words);
+      if (words !== null) void send(number, words);
+      return true;
     } catch (error) {
       ctx.log.warn({ err: error instanceof Error ? error.message : String(error) }, "a text message was not taken");
+      return false;
     }
   };
 }
 
-/** An answer that a gateway brings: 204 once it was taken. */
+/** An answer that a gateway brings: 204 once it was taken, 503 to bring it again. */
 async function takeInbound(
   request: PluginRequest,
   { config: { inboundToken, inboundFrom, inboundText } }: Context,
-  answer: (message: TextMessage) => Promise<void>,
+  answer: (message: TextMessage) => Promise<boolean>,
 ): Promise<PluginResponse> {
   const values = valuesOf(request);
-  const bearer = /^Bearer (.+)$/i.exec(String(request.headers.authorization ?? ""))?.[1];
-  if (!inboundToken || !isSame(bearer ?? values.token ?? "", inboundToken)) return { status: 401 };
+  if (!isAllowed(request, values, inboundToken)) return { status: 401 };
   const from = values[inboundFrom];
   const text = values[inboundText];
   if (!from || text === undefined) return { status: 400, body: `${inboundFrom} and ${inboundText} are expected` };
-  await answer({ from, text });
+  return { status: (await answer({ from, text })) ? 204 : 503 };
+}
+
+/** A receipt that a gateway brings: 204, also for what nobody waits for. */
+function takeReceipt(
+  request: PluginRequest,
+  { config }: Pick<Context, "config">,
+  carrier: Pick<Carrier, "receive">,
+): PluginResponse {
+  const { inboundToken, receiptId: id, receiptState: state, receiptArrived: arrived, receiptLost: lost } = config;
+  const values = valuesOf(request);
+  if (!isAllowed(request, values, inboundToken)) return { status: 401 };
+  const receipt = state === null ? null : receiptIn(values, { id, state, arrived, lost });
+  if (!receipt) return { status: 400, body: `${id} and ${state ?? "a state"} are expected` };
+  carrier.receive(receipt);
   return { status: 204 };
+}
+
+function isAllowed(request: PluginRequest, values: Readonly<Record<string, string>>, token: string | null): boolean {
+  const bearer = /^Bearer (.+)$/i.exec(String(request.headers.authorization ?? ""))?.[1];
+  return Boolean(token) && isSame(bearer ?? values.token ?? "", token ?? "");
 }
 
 function isSame(given: string, expected: string): boolean {

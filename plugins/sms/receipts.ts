@@ -1,4 +1,5 @@
 import type { Pdu } from "smpp";
+import type { Clock } from "#plugin-api";
 
 /** What a provider says of one part. */
 export interface Receipt {
@@ -15,11 +16,13 @@ export interface Receipts {
   /** `id` names the message, `names` are the provider's of its parts. */
   await(id: number, names: readonly string[]): void;
   take(receipt: Receipt): void;
-  forget(ids: readonly number[]): void;
 }
 
 /** Receipts that came before the answer to what they are about; more are not kept. */
 const MOST_EARLY = 1_000;
+/** Parts that are waited for, the newest, and how long: providers try for three days at most. own choice */
+const MOST_WAITING = 50_000;
+const WAIT_MS = 4 * 86_400_000;
 
 /** States by number. @source SMPP 3.4 §5.2.28, message_state */
 const STATES = ["", "ENROUTE", "DELIVRD", "EXPIRED", "DELETED", "UNDELIV", "ACCEPTD", "UNKNOWN", "REJECTD"];
@@ -34,19 +37,37 @@ export function readReceipt(pdu: Pick<Pdu, "receipted_message_id" | "message_sta
   return { name: pdu.receipted_message_id ?? said("id"), arrived, state };
 }
 
+/** In words why a message did not arrive; null for one that did. */
+export function faultOf({ arrived, state }: Receipt): string | null {
+  return arrived ? null : `the provider could not deliver it (${state.slice(0, 40)})`;
+}
+
 /** Makes the waiting room; `onReceipt` is told once of each message, with words for what went wrong. */
-export function createReceipts(onReceipt: (id: number, fault: string | null) => void): Receipts {
-  const waiting = new Map<string, { id: number; parts: Set<string> }>();
+export function createReceipts(
+  clock: Pick<Clock, "monotonicMs">,
+  onReceipt: (id: number, fault: string | null) => void,
+): Receipts {
+  const waiting = new Map<string, { id: number; parts: Set<string>; since: number }>();
   const early = new Map<string, Receipt>();
 
-  const forget = (ids: readonly number[]): void => {
-    const gone = new Set(ids);
-    for (const [name, { id }] of waiting) if (gone.has(id)) waiting.delete(name);
+  const dropOldest = (now: number): void => {
+    for (const [name, { since }] of waiting) {
+      if (waiting.size <= MOST_WAITING && now - since <= WAIT_MS) break;
+      waiting.delete(name);
+    }
+  };
+
+  /** Of the two ways to write a number, some providers use one in their answers and the other in their receipts. */
+  const known = (name: string): string => {
+    if (waiting.has(name) || !/^\d{1,20}$/.test(name)) return name;
+    const hex = BigInt(name).toString(16);
+    return [hex, hex.toUpperCase()].find((each) => waiting.has(each)) ?? name;
   };
 
   const take = (receipt: Receipt): void => {
-    const { name, arrived, state } = receipt;
+    const { arrived } = receipt;
     if (arrived === null) return;
+    const name = known(receipt.name);
     const message = waiting.get(name);
     if (!message) {
       // Some providers are faster with the receipt than with their answer.
@@ -56,14 +77,16 @@ export function createReceipts(onReceipt: (id: number, fault: string | null) => 
     waiting.delete(name);
     message.parts.delete(name);
     if (arrived && message.parts.size > 0) return;
-    forget([message.id]);
-    onReceipt(message.id, arrived ? null : `the provider could not deliver it (${state})`);
+    for (const part of message.parts) waiting.delete(part);
+    onReceipt(message.id, faultOf(receipt));
   };
 
   return {
     await(id, names) {
-      const message = { id, parts: new Set(names) };
+      const since = clock.monotonicMs();
+      const message = { id, parts: new Set(names), since };
       for (const name of names) waiting.set(name, message);
+      dropOldest(since);
       for (const name of names) {
         const receipt = early.get(name);
         early.delete(name);
@@ -71,6 +94,5 @@ export function createReceipts(onReceipt: (id: number, fault: string | null) => 
       }
     },
     take,
-    forget,
   };
 }

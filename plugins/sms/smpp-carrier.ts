@@ -1,7 +1,7 @@
 import smpp, { type Pdu, type Session } from "smpp";
 import type { Handed } from "#plugin-api";
 import type { Carrier, CarrierNeeds } from "./carrier.ts";
-import { joiningHeader, type Part, partsOf } from "./parts.ts";
+import { type LongTexts, shortMessages } from "./long-texts.ts";
 import { createReceipts, readReceipt } from "./receipts.ts";
 
 /** The provider, and what is asked of it. */
@@ -16,12 +16,15 @@ export interface SmppNeeds extends CarrierNeeds {
   systemType: string;
   receipts: boolean;
   mostParts: number;
+  longTexts: LongTexts;
 }
 
 const TRY_AGAIN_MS = 5_000;
 const ENQUIRE_EVERY_MS = 30_000;
 const ANSWER_MS = 20_000;
 const OK = 0;
+/** @source SMPP 3.4 §5.1.3: ESME_RX_T_APPN, the receiver can't take it for now */
+const COME_AGAIN = 0x64;
 /** Faults of the moment. @source SMPP 3.4 §5.1.3: message queue full, system error, throttled */
 const FOR_NOW = new Set([0x14, 0x08, 0x58]);
 /** @source SMPP 3.4 §5.2.12: bits 5 to 2 of esm_class; 1 = delivery receipt */
@@ -34,8 +37,8 @@ const UNKNOWN = { ton: 0, npi: 1 };
 
 /** Binds as a transceiver, again and again until the signal aborts; long texts go in joined parts. */
 export function createSmppCarrier(needs: SmppNeeds): Carrier {
-  const { clock, signal, mostParts, onReceipt } = needs;
-  const receipts = createReceipts(onReceipt);
+  const { clock, signal, onReceipt } = needs;
+  const receipts = createReceipts(clock, onReceipt);
   let bound: Session | null = null;
   /** Resolves when the connection that is being made is bound, or has ended. */
   let attempt = Promise.resolve();
@@ -62,6 +65,11 @@ export function createSmppCarrier(needs: SmppNeeds): Carrier {
     });
     session.on(needs.tls ? "secureConnect" : "connect", () => void bind(session).then(tried));
     session.on("deliver_sm", (pdu: Pdu) => void arrived(session, pdu));
+    session.on("enquire_link", (pdu: Pdu) => session.send(pdu.response()));
+    session.on("unbind", (pdu: Pdu) => {
+      session.send(pdu.response());
+      session.close();
+    });
     session.on("error", (error: Error) => {
       fault = error.message;
       session.destroy();
@@ -91,11 +99,13 @@ export function createSmppCarrier(needs: SmppNeeds): Carrier {
     session.destroy();
   }
 
-  function arrived(session: Session, pdu: Pdu): void {
-    session.send(pdu.response());
+  /** What a person wrote is the provider's until it is stored here: refused for now, it comes again. */
+  async function arrived(session: Session, pdu: Pdu): Promise<void> {
     const text = textOf(pdu);
-    if (((pdu.esm_class ?? 0) & TYPE_BITS) === RECEIPT) receipts.take(readReceipt(pdu, text));
-    else needs.onMessage({ from: pdu.source_addr ?? "", text });
+    const isReceipt = ((pdu.esm_class ?? 0) & TYPE_BITS) === RECEIPT;
+    if (isReceipt) receipts.take(readReceipt(pdu, text));
+    const isTaken = isReceipt || (await needs.onMessage({ from: pdu.source_addr ?? "", text }));
+    session.send(pdu.response({ command_status: isTaken ? OK : COME_AGAIN }));
   }
 
   async function submit(session: Session, values: Record<string, unknown>): Promise<Pdu | null> {
@@ -110,19 +120,18 @@ export function createSmppCarrier(needs: SmppNeeds): Carrier {
       const session = bound;
       if (!session) return down();
       const wantsReceipt = needs.receipts && id !== null;
-      const parts = partsOf(text, mostParts);
       reference = (reference + 1) & 0xff;
+      const addressed = addresses(to, wantsReceipt, needs.sender);
       const names: string[] = [];
-      for (const [at, part] of parts.entries()) {
-        const header = parts.length > 1 ? joiningHeader(reference, parts.length, at + 1) : null;
-        const answer = await submit(session, valuesOf(to, part, header, wantsReceipt, needs.sender));
+      for (const message of shortMessages(text, { ...needs, reference })) {
+        const answer = await submit(session, { ...addressed, ...message });
         if (answer?.command_status !== OK) return refusalOf(answer, needs.host);
         names.push(String(answer.message_id ?? ""));
       }
       if (wantsReceipt) receipts.await(id, names);
       return { taken: true, level: wantsReceipt ? "sent" : "accepted" };
     },
-    forget: receipts.forget,
+    receive: receipts.take,
   };
 }
 
@@ -145,13 +154,7 @@ function within({ clock }: SmppNeeds, ask: (done: (answer: Pdu) => void) => bool
   });
 }
 
-function valuesOf(
-  to: string,
-  { coding, octets }: Part,
-  header: Buffer | null,
-  wantsReceipt: boolean,
-  sender: string | null,
-): Record<string, unknown> {
+function addresses(to: string, wantsReceipt: boolean, sender: string | null): Record<string, unknown> {
   const target = to.startsWith("+") ? INTERNATIONAL : UNKNOWN;
   const source = sender === null ? UNKNOWN : /^\+?\d+$/.test(sender) ? INTERNATIONAL : ALPHANUMERIC;
   return {
@@ -161,9 +164,7 @@ function valuesOf(
     dest_addr_ton: target.ton,
     dest_addr_npi: target.npi,
     destination_addr: to.replace(/^\+/, ""),
-    data_coding: coding,
     registered_delivery: wantsReceipt ? 1 : 0,
-    short_message: header === null ? octets : { udh: header, message: octets },
   };
 }
 

@@ -65,7 +65,7 @@ const sizeOf = (png: Uint8Array | null): number[] => {
   return [bytes.readUInt32BE(16), bytes.readUInt32BE(20)];
 };
 /** Bits of a colour and type of colours: 0 grey, 2 red, green and blue. @source PNG (ISO 15948) 11.2.2 */
-const coloursOf = (png: Uint8Array | null): number[] => [...(png ?? []).subarray(24, 26)];
+const coloursOf = (png: Uint8Array | null): number[] => [...(png ?? new Uint8Array()).subarray(24, 26)];
 
 const ffmpeg = peer("ffmpeg");
 

@@ -10,6 +10,8 @@ export interface TestSmppServer {
   came(count: number): Promise<void>;
   /** Sends a receipt or a text message to whoever is bound. */
   deliver(values: Record<string, unknown>): void;
+  /** Asks whoever is bound, and gives the status of the answer. */
+  ask(command: "enquire_link" | "deliver_sm", values: Record<string, unknown>): Promise<number>;
   /** Cuts all connections. */
   cut(): void;
   close(): Promise<void>;
@@ -60,6 +62,10 @@ export async function openSmppServer({ password, verdict = () => 0 }: SmppRules 
     deliver(values) {
       for (const session of sessions) session.deliver_sm(values);
     },
+    ask: (command, values) =>
+      new Promise((resolve) => {
+        for (const session of sessions) session[command](values, ({ command_status }: Pdu) => resolve(command_status));
+      }),
     cut() {
       for (const session of sessions) session.destroy();
     },

@@ -6,6 +6,7 @@ import plugin from "../../plugins/sms/index.ts";
 import { partsOf } from "../../plugins/sms/parts.ts";
 import { createReceipts, readReceipt } from "../../plugins/sms/receipts.ts";
 import type { DeliveryItem, TextReply } from "../../src/plugin-api/index.ts";
+import { createFakeClock } from "../support/fake-clock.ts";
 import { itemOf } from "./appliance.ts";
 import { type AnswerCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
 import { openSmppServer, type SmppRules, type TestSmppServer } from "./smpp-server.ts";
@@ -34,11 +35,17 @@ const USUAL = {
   password: "sesame",
   systemType: "",
   receipts: true,
+  longTexts: "joined",
   atOnce: 10,
   gatewayUrl: null,
   gatewayBody: '{"to": "{{to}}", "from": "{{sender}}", "text": "{{text}}"}',
   gatewayType: "application/json",
   gatewayAuthorization: null,
+  gatewayAnswerId: null,
+  receiptState: null,
+  receiptId: "id",
+  receiptArrived: "delivered,DELIVRD",
+  receiptLost: "failed,UNDELIV",
   inboundToken: null,
   inboundFrom: "from",
   inboundText: "text",
@@ -81,10 +88,12 @@ describe("sms by SMPP", () => {
     expect(saidIn(first as Pdu)).toBe("Fire\nLeave now\nReply 1 = Safe, 2 = Need help");
     expect(sms.levels(1)).toEqual(["sent"]);
     server.deliver(receiptFor("m1", "DELIVRD"));
-    await sms.outcome(1, "accepted");
+    expect(await sms.outcome(1, "accepted")).toMatchObject({ details: { afterwards: true } });
+    // Receipts come when a handset is switched on, long after the message has ended.
+    sms.stop("expired", 2);
     server.deliver(receiptFor("m2", "UNDELIV"));
     expect(await sms.outcome(2, "failed")).toMatchObject({
-      details: { reason: expect.stringContaining("UNDELIV"), retryable: false },
+      details: { reason: expect.stringContaining("UNDELIV"), retryable: false, returned: true },
     });
   });
 
@@ -102,6 +111,36 @@ describe("sms by SMPP", () => {
     server.deliver(receiptFor("m2", "DELIVRD"));
     server.deliver(receiptFor("m1", "DELIVRD"));
     await sms.outcome(1, "accepted");
+  });
+
+  it("hands long texts over as the provider wants them", async () => {
+    const server = await open();
+    const numbered = await bound({ port: server.port, longTexts: "numbered" });
+    numbered.deliver(textTo(1, "+4917012345", "ж".repeat(100)));
+    await numbered.outcome(1, "sent");
+    const numbers = { sar_total_segments: 2, data_coding: 8 };
+    expect(server.submitted).toMatchObject([
+      { ...numbers, sar_segment_seqnum: 1 },
+      { ...numbers, sar_segment_seqnum: 2 },
+    ]);
+    expect(server.submitted.map(saidIn).join("")).toBe(`Fire\n${"ж".repeat(100)}`);
+    const whole = await bound({ port: server.port, longTexts: "whole" });
+    whole.deliver(textTo(2, "+4917012345", "ж".repeat(100)));
+    await whole.outcome(2, "sent");
+    expect(server.submitted.length).toBe(3);
+    expect(server.submitted[2]?.message_payload?.message).toBe(`Fire\n${"ж".repeat(100)}`);
+    server.deliver(receiptFor("m3", "DELIVRD"));
+    await whole.outcome(2, "accepted");
+  });
+
+  it("answers the provider's question whether it is alive, and has what can't be stored sent again", async () => {
+    const server = await open();
+    const replies = [new Error("the disk is full"), { kind: "stopped" } as const];
+    await bound({ port: server.port }, ({ method }) => (method === "receive" ? replies.shift() : undefined));
+    expect(await server.ask("enquire_link", {})).toBe(0);
+    const message = { source_addr: "4917012345", short_message: "STOP" };
+    expect(await server.ask("deliver_sm", message)).toBe(smpp.errors.ESME_RX_T_APPN);
+    expect(await server.ask("deliver_sm", message)).toBe(0);
   });
 
   it("tells a refusal for good from one for now", async () => {
@@ -189,6 +228,36 @@ describe("sms by HTTP", () => {
     });
   });
 
+  it("hears from the gateway what became of messages, by its name of them or by ours", async () => {
+    const gateway = createServer((_, response) => response.end('{"messages": [{"id": 4711}]}'));
+    await new Promise<void>((resolve) => gateway.listen(0, "127.0.0.1", resolve));
+    closing.push(() => new Promise((resolve) => gateway.close(() => resolve())));
+    const gatewayUrl = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}/`;
+    const told = { transport: "http", gatewayUrl, inboundToken: "t0ken", receiptState: "status", receiptId: "ref" };
+    const start = async (config: object): Promise<InlinePlugin> => {
+      const allowedTargets = ["127.0.0.0/8"];
+      const started = await runInline(plugin, { config: { ...USUAL, ...told, ...config }, allowedTargets });
+      closing.push(() => started.close());
+      return started;
+    };
+    const byTheirs = await start({ gatewayAnswerId: "messages.0.id" });
+    byTheirs.deliver(textTo(7, "+4917012345", "x"));
+    await byTheirs.outcome(7, "sent");
+    const tell = async (sms: InlinePlugin, query: string): Promise<number> =>
+      (await sms.request({ url: `/receipts?${query}`, method: "GET" })).status;
+    expect(await tell(byTheirs, "token=guess&ref=4711&status=delivered")).toBe(401);
+    expect(await tell(byTheirs, "token=t0ken&ref=4711")).toBe(400);
+    for (const state of ["queued", "Delivered"])
+      expect(await tell(byTheirs, `token=t0ken&ref=4711&status=${state}`)).toBe(204);
+    await byTheirs.outcome(7, "accepted");
+    expect(byTheirs.levels(7)).toEqual(["sent", "accepted"]);
+    const byOurs = await start({});
+    expect(await tell(byOurs, "token=t0ken&ref=9&status=failed")).toBe(204);
+    expect(await byOurs.outcome(9, "failed")).toMatchObject({
+      details: { reason: "the provider could not deliver it (failed)", returned: true },
+    });
+  });
+
   it("takes answers from whoever knows the token, and from nobody without one", async () => {
     const heard: unknown[] = [];
     const answer: AnswerCall = ({ method, args }) => {
@@ -249,16 +318,27 @@ describe("receipts", () => {
     });
     expect(readReceipt({}, "id:abc stat:ENROUTE")).toMatchObject({ arrived: null });
     const told: [number, string | null][] = [];
-    const receipts = createReceipts((id, fault) => void told.push([id, fault]));
+    const clock = createFakeClock();
+    const receipts = createReceipts(clock, (id, fault) => void told.push([id, fault]));
     receipts.take({ name: "early", arrived: true, state: "DELIVRD" });
     receipts.await(1, ["early"]);
     receipts.await(2, ["a", "b"]);
-    receipts.await(3, ["c"]);
-    receipts.forget([3]);
-    receipts.take({ name: "c", arrived: true, state: "DELIVRD" });
     receipts.take({ name: "a", arrived: true, state: "DELIVRD" });
     expect(told).toEqual([[1, null]]);
     receipts.take({ name: "b", arrived: false, state: "REJECTD" });
     expect(told[1]).toEqual([2, "the provider could not deliver it (REJECTD)"]);
+  });
+
+  it("are known by either way to write a number, and are waited for no longer than providers try", async () => {
+    const clock = createFakeClock();
+    const told: number[] = [];
+    const receipts = createReceipts(clock, (id) => void told.push(id));
+    receipts.await(1, ["1A2B"]);
+    receipts.take({ name: "6699", arrived: true, state: "DELIVRD" });
+    receipts.await(2, ["old"]);
+    await clock.advance(5 * 86_400_000);
+    receipts.await(3, ["new"]);
+    for (const name of ["old", "new"]) receipts.take({ name, arrived: true, state: "DELIVRD" });
+    expect(told).toEqual([1, 3]);
   });
 });

@@ -92,6 +92,7 @@ describe("what is proven after the message has ended", () => {
     air.channels.manners.set("fay@example.org", { answersAfterMs: null });
     const id = await accepted();
     await tell("email", {}, "sent");
+    await fixture.clock.advance(121_000);
     await air.untilSettled(id);
     expect(air.rows(id)).toMatchObject([{ level: "expired", reason: expect.stringContaining("It was taken") }]);
     await tell("email", { afterwards: true }, "accepted");
