@@ -6,6 +6,7 @@ import { isNewer } from "../base/versions.ts";
 import type { DaemonState } from "../operations/doctor.ts";
 import { unpackUpgrade } from "../operations/upgrade-bundle.ts";
 import { endOrder, fileOf, orderLeft, takeOrder } from "../operations/upgrade-order.ts";
+import { forgetSwitch, noteSwitch, type Switch, switchLeft } from "./switch-note.ts";
 
 /** The service as an upgrade handles it. */
 export interface Service {
@@ -69,17 +70,29 @@ export async function upgrade(options: UpgradeOptions): Promise<Upgraded> {
   say(`${to} is checked and lies beside ${before.version}`);
   const backup = await service.backup();
   say(`the data are in ${backup}`);
+  const made = { file, from: before.version, to, old, backup, status: before.status };
+  noteSwitch(root, made);
   point(current, join("versions", to));
   await service.restart();
-  if (await isWell(options, to, before.status)) {
+  return judge(options, made);
+}
+
+/** Goes back from a version that does not get well. */
+async function judge(options: Omit<UpgradeOptions, "file">, made: Switch): Promise<Upgraded> {
+  const { root, service, say } = options;
+  const { from, to, old, backup, status } = made;
+  if (await isWell(options, to, status)) {
     clearAway(join(root, "versions"), [to, basename(old)]);
-    return { from: before.version, to, rolledBack: false };
+    forgetSwitch(root);
+    return { from, to, rolledBack: false };
   }
-  say(`${to} did not get well: going back to ${before.version}`);
-  point(current, old);
+  say(`${to} did not get well: going back to ${from}`);
+  point(join(root, "current"), old);
   await goBack(service, backup, say);
-  if (await isWell(options, before.version, before.status)) return { from: before.version, to, rolledBack: true };
-  throw notWellAgain(before.version, backup);
+  const isBack = await isWell(options, from, status);
+  forgetSwitch(root);
+  if (isBack) return { from, to, rolledBack: true };
+  throw notWellAgain(from, backup);
 }
 
 /**
@@ -107,6 +120,9 @@ export async function upgradeAsOrdered(
 /** A run before this one may have switched over, and have been cut off before it said so, with the whole machine. */
 async function carriedOut(file: string | null, from: string, options: Omit<UpgradeOptions, "file">): Promise<Upgraded> {
   const running = await stateOnceUp(options);
+  const made = file === null ? null : switchLeft(options.root, file);
+  const isUndone = readlinkSync(join(options.root, "current")) === made?.old && running?.version === from;
+  if (made && !isUndone) return judge(options, made);
   if (running && isNewer(running.version, from)) return { from, to: running.version, rolledBack: false };
   if (file === null) throw invalidValue("sha256", "It is no SHA-256 in hex.");
   return upgrade({ ...options, file });
@@ -146,7 +162,7 @@ function point(link: string, target: string): void {
 
 /** Red is no reason to go back where the old version was red already. */
 async function isWell(
-  { service, clock }: UpgradeOptions,
+  { service, clock }: Pick<UpgradeOptions, "service" | "clock">,
   version: string,
   before: DaemonState["status"],
 ): Promise<boolean> {

@@ -237,6 +237,23 @@ describe("an upgrade that is ordered from afar", () => {
     expect(steps).toEqual([]);
   });
 
+  it("which root was cut off at before it was judged still goes back", async () => {
+    const { dataDir, asRoot, root, service, steps } = ordered("dead");
+    leaveOrder(dataDir, { ...order, sha256: hash(), from: "0.1.0" });
+    const { restart } = service;
+    service.restart = async () => {
+      await restart();
+      throw new Error("the machine went down");
+    };
+    await asRoot();
+    expect([readlinkSync(join(root, "current")), steps]).toEqual(["versions/0.2.0", ["backup", "restart"]]);
+    leaveOrder(dataDir, { ...order, sha256: hash(), from: "0.1.0" });
+    await asRoot();
+    expect(endOf(dataDir, order.id)).toMatchObject({ from: "0.1.0", to: "0.2.0", rolledBack: true });
+    expect(steps.slice(2)).toEqual(["stop", "restore the-backup", "start"]);
+    expect(readdirSync(root).sort()).toEqual(["current", "versions"]);
+  });
+
   it("says in words why it can't be, and leaves nothing", async () => {
     const hurried = { clock: hurriedClock() };
     const stranger = generateKeyPairSync("ed25519").publicKey.export({ type: "spki", format: "der" }).subarray(-32);
