@@ -24,8 +24,9 @@ export function clusterBehaviour(policy: AddressPolicy): Behaviour<typeof callmg
       if (typeof url !== "string" || !URL.canParse(url)) return;
       await refuseHost("nextAuthenticationUrl", new URL(url).hostname, policy);
     },
-    beforeWrite({ after }) {
-      if (!after) return;
+    beforeWrite({ after }, _tx, by) {
+      // Secrets don't travel: what lacks them here is named by the health.
+      if (!after || by.replicated) return;
       for (const field of NEEDED[after.snmpVersion]) {
         if (after[field] === null || after[field] === "") throw requiredValue(field);
       }

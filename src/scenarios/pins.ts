@@ -19,7 +19,9 @@ export function createPins(secrets: Secrets, clock: Clock): Pins {
   const attempts: Attempts = createAttempts(clock, BACK_OFF);
   return {
     require(scenario, given, by) {
-      if (scenario.confirmationType !== "pin" || scenario.confirmationPin === null) return;
+      if (scenario.confirmationType !== "pin") return;
+      if (scenario.confirmationPin === null)
+        throw invalidValue("confirmationPin", "The number of this scenario is not known here: it has to be set anew.");
       if (given === undefined || given === null || given === "") throw requiredValue("confirmationPin");
       const key = `${scenario.id} ${by.actor.userId ?? by.actor.name}`;
       const waitS = attempts.begin(key);

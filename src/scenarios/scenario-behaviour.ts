@@ -30,7 +30,9 @@ export function scenarioBehaviour(reportsSite: boolean): Behaviour<typeof scenar
         requireReferences(messages, MESSAGE_REFERENCES, { field: "messages", before, reader: tx, by });
         Object.assign(after, { messages, ...referencesOf(messages, MESSAGE_REFERENCES) });
       }
-      if (after.confirmationType === "pin" && after.confirmationPin === null) throw requiredValue("confirmationPin");
+      // It does not come with the row of a cloud; `pins.ts` lets nobody start it without.
+      const lacksPin = after.confirmationType === "pin" && after.confirmationPin === null;
+      if (lacksPin && !by.replicated) throw requiredValue("confirmationPin");
       requireLocationVariable(after);
       setDefaultPlace(after, requireBelonging(defaultPlaceOf(after), tx, defaultField));
     },

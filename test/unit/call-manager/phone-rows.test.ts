@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { clusterBehaviour } from "../../../src/call-manager/cluster-behaviour.ts";
 import { missingPasswords } from "../../../src/call-manager/missing-passwords.ts";
 import { planPhones } from "../../../src/call-manager/phone-plan.ts";
 import { endOrphans, type PhoneRowNeeds, takeUpPlans, writePhones } from "../../../src/call-manager/phone-rows.ts";
@@ -75,6 +76,10 @@ it("a password that did not come with the rows of a link is named in the health,
   await store.write((tx) => void tx.create(callmgrOnpremServers, served, by, { isPhoneGatherer: true }));
   const faults = missingPasswords(store, () => endpointId);
   expect(faults()).toEqual([]);
+  const come = { op: "create", before: null, after: { snmpVersion: "2", snmpCommunity: null }, given: new Set() };
+  const { beforeWrite } = clusterBehaviour({} as never);
+  expect(() => beforeWrite?.(come as never, {} as never, by)).toThrow("snmpCommunity");
+  expect(() => beforeWrite?.(come as never, {} as never, { ...by, replicated: true })).not.toThrow();
   await store.write((tx) => tx.run("UPDATE callmgr_clusters SET axl_password = NULL, snmp_community = NULL"));
   expect(faults().map(({ reason }) => reason)).toEqual([
     "It is not known here: axlPassword, snmpCommunity of the call manager cluster Campus. Passwords do not come with a link: enter it at this appliance.",
