@@ -29,6 +29,7 @@ export const ROUTES = {
   "notifications/{notificationId}/activities": { resource: "notification-activities", methods: ["get", "post"] },
   "notifications/{notificationId}/retry": { resource: "notifications", methods: ["post"] },
   "notifications/{notificationId}/all-clear": { resource: "notifications", methods: ["post"] },
+  "notifications/{notificationId}/approval": { resource: "notifications", methods: ["post"] },
   "notifications/{notificationId}/progress": { resource: "deliveries", methods: ["get"] },
   "notifications/{notificationId}/roll-call": { resource: "notification-activities", methods: ["get"] },
   "notifications/{notificationId}/rooms": { resource: "deliveries", methods: ["get"] },

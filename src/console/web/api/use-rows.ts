@@ -5,7 +5,7 @@ import type { Page } from "./client.ts";
 import type { LinkAnswer } from "./link-rows.ts";
 import { ROUTES, type RouteFor, type RouteParams, type RouteQuery } from "./routes.ts";
 import type { EndpointRow, ExtensionRow, NotificationRow } from "./rows.ts";
-import { soundingOf } from "./sounding.ts";
+import { soundingOf, waitingOf } from "./sounding.ts";
 
 type Readable = RouteFor<"get">;
 
@@ -89,6 +89,13 @@ const LINK_READ_EVERY_MS = 5_000;
 /** How this appliance stands to its cloud; undefined until it is known. */
 export function useLink(): LinkAnswer | undefined {
   return useRow<LinkAnswer>("link", {}, {}, { refetchInterval: LINK_READ_EVERY_MS }).data;
+}
+
+/** Messages that wait for a second person, the oldest first; of a scenario the first one, since they go out together. */
+export function useWaiting(): readonly NotificationRow[] {
+  const query = { approval: "waiting", sort: "createdAt", limit: 100 };
+  const { data } = useRows<NotificationRow>("notifications", {}, query, { refetchInterval: SOUNDING_READ_EVERY_MS });
+  return waitingOf(data?.data ?? []);
 }
 
 /** Ends a broadcast; all its devices fall silent. */

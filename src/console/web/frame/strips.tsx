@@ -4,13 +4,15 @@ import { DrillChip } from "../parts/level-chip.tsx";
 import { StopButton } from "../parts/stop-button.tsx";
 import { elapsedText } from "../words/format.ts";
 import { useWords } from "../words/use-words.tsx";
+import { WaitingStrips } from "./waiting-strips.tsx";
 
-/** Whether the screen is live, and what sounds: above every page. */
+/** Whether the screen is live, what waits for a second person, and what sounds: above every page. */
 export function Strips() {
   const { feed } = useConsole();
   return (
     <div className="sound">
       {!feed.live && <CutStrip since={feed.since} />}
+      <WaitingStrips />
       <SoundingStrips />
     </div>
   );

@@ -34,7 +34,7 @@ export default function BroadcastPage() {
 }
 
 function Header({ row }: { row: NotificationRow }) {
-  const { t } = useWords();
+  const { t, name } = useWords();
   const state = stateOf(row);
   return (
     <header className={row.drill ? "card drill" : "card"}>
@@ -49,6 +49,12 @@ function Header({ row }: { row: NotificationRow }) {
         {t("broadcast.sent")} <Moment at={row.createdAt} />
         {row.initiator && ` · ${row.initiator.name}`}
       </p>
+      {row.approval && (
+        <p>
+          {name("approval", row.approval)}
+          {row.approver && ` · ${row.approver.name}`}
+        </p>
+      )}
       <nav className="row">
         {row.confirmableCount > 0 && (
           <Link to="/broadcasts/$notificationId/roll-call" params={{ notificationId: row.id }}>

@@ -1,17 +1,26 @@
 import { Button } from "@mantine/core";
+import { useRows } from "../api/use-rows.ts";
 import { Dialog } from "../parts/dialog.tsx";
+import { HoldButton } from "../parts/hold-button.tsx";
 import { useWords } from "../words/use-words.tsx";
 
 interface LiveQuestionProps {
   subject: string;
   devices: number | null;
+  /** It is sent as an emergency. */
+  emergency: boolean;
   onSend(): void;
   onClose(): void;
 }
 
-/** The one more step that a live message takes and a drill doesn't. */
-export function LiveQuestion({ subject, devices, onSend, onClose }: LiveQuestionProps) {
+/** From this part of all devices on it is an all-call. own choice: as where a second person is asked */
+const ALL_CALL = 0.9;
+
+/** The one more step that a live message takes and a drill doesn't; an emergency or an all-call is held, as its tile would be. */
+export function LiveQuestion({ subject, devices, emergency, onSend, onClose }: LiveQuestionProps) {
   const { t } = useWords();
+  const all = useRows("devices", {}, { limit: 1 }).data?.total ?? 0;
+  const isHeld = emergency || (devices !== null && all > 0 && devices >= ALL_CALL * all);
   return (
     <Dialog onClose={onClose} title={t("live.title")}>
       <div className="stack">
@@ -20,9 +29,15 @@ export function LiveQuestion({ subject, devices, onSend, onClose }: LiveQuestion
           <strong>{subject}</strong>
         </p>
         <div className="row">
-          <Button color="red" size="md" onClick={onSend} data-autofocus>
-            {t("live.send")}
-          </Button>
+          {isHeld ? (
+            <HoldButton className="send-live" onHeld={onSend}>
+              <strong>{t("live.send")}</strong>
+            </HoldButton>
+          ) : (
+            <Button color="red" size="md" onClick={onSend} data-autofocus>
+              {t("live.send")}
+            </Button>
+          )}
           <Button variant="default" size="md" onClick={onClose}>
             {t("cancel")}
           </Button>

@@ -74,6 +74,7 @@ export default function SendPage() {
         <LiveQuestion
           subject={message.subject}
           devices={devices}
+          emergency={template?.priority === "critical"}
           onSend={() => {
             send();
             setAsking(false);

@@ -32,7 +32,7 @@ export function Chip({ tone, children }: { tone: string; children: string }) {
   );
 }
 
-const STATE_TONES = { going: "", finished: "good", stopped: "warn", failed: "bad" } as const;
+const STATE_TONES = { waiting: "warn", going: "", finished: "good", stopped: "warn", failed: "bad" } as const;
 
 /** Where a broadcast stands. */
 export function BroadcastStateChip({ state }: { state: BroadcastState }) {

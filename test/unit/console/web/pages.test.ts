@@ -17,6 +17,8 @@ describe("a broadcast", () => {
 
   it("has one word for where it stands", () => {
     expect(stateOf({ abortedAt: null, progress })).toBe("going");
+    expect(stateOf({ abortedAt: null, approval: "waiting", progress })).toBe("waiting");
+    expect(stateOf({ abortedAt: null, approval: "expired", progress })).toBe("stopped");
     expect(stateOf({ abortedAt: null, progress: { ...progress, percentComplete: 100 } })).toBe("finished");
     expect(stateOf({ abortedAt: null, progress: { ...progress, expireCount: 1 } })).toBe("finished");
     const failed = { ...progress, percentComplete: 100, broadcastFailedCount: 1 };
