@@ -5,7 +5,15 @@ import type { Call, CallFailure } from "../sip/agent/call.ts";
 import { escapeUser } from "../sip/agent/uri.ts";
 import type { MediaPort, MediaPorts } from "../sip/media/media-port.ts";
 import { proofOfSound, type ReceptionReport, readReports, reportWords } from "../sip/media/rtcp.ts";
-import { describeOffer, readAnswer } from "../sip/media/sdp.ts";
+import {
+  describeAnswer,
+  describeOffer,
+  isSameMedia,
+  type Offer,
+  type RemoteMedia,
+  readAnswer,
+} from "../sip/media/sdp.ts";
+import { createMediaOpener, drawSecrecy, type OwnSecrecy, type SecrecyChoice } from "../sip/media/secrecy.ts";
 import { type Conversation, converse } from "./conversation.ts";
 import { decodeG711 } from "./decode.ts";
 import { createGreeting } from "./greeting.ts";
@@ -24,6 +32,7 @@ export interface TelephoneNeeds extends Pick<PluginContext, "voice" | "confirm" 
   callerName: string;
   /** What telephones show; null leaves it to the trunk. */
   callerNumber: string | null;
+  srtp: SecrecyChoice;
   ringMs: number;
   /** How often the message is said to somebody who presses no key. */
   repetitions: number;
@@ -58,12 +67,16 @@ export function callTelephone(item: DeliveryItem, dialled: string, needs: Teleph
   const { clock, agent, voice, outcome, trunk } = needs;
   const { deliveryId, notificationId } = item;
   const script = writeScript(item, needs);
-  const ssrc = randomBytes(SSRC_BYTES).readUInt32BE(0);
+  const drawSsrc = (): number => randomBytes(SSRC_BYTES).readUInt32BE(0);
+  let ssrc = drawSsrc();
   let call: Call | null = null;
   let media: MediaPort | null = null;
   let talk: Conversation | null = null;
   let target: VoiceTarget | null = null;
   let keys: number | null = null;
+  let agreed: RemoteMedia | null = null;
+  let secrecy: OwnSecrecy | null = null;
+  let opener = createMediaOpener(null);
   let report: ReceptionReport | null = null;
   let patience: Timer | null = null;
   let isOver = false;
@@ -98,6 +111,8 @@ export function callTelephone(item: DeliveryItem, dialled: string, needs: Teleph
     media = await needs.ports.open(address);
     if (isOver) return media.close();
     listen(media);
+    secrecy = drawSecrecy(needs.srtp, hop);
+    const offer: Offer = { address, port: media.port, id: deliveryId, codecs: CODECS, secrecy };
     const { uri, credentials } = trunk;
     const user = needs.callerNumber ?? escapeUser(credentials?.user ?? "carillon");
     call = agent.call(
@@ -106,7 +121,8 @@ export function callTelephone(item: DeliveryItem, dialled: string, needs: Teleph
         ...{ hop, credentials },
         caller: { user, name: needs.callerName, address: `sip:${user}@${uri.host}` },
         headers: needs.callerNumber === null ? [] : [["P-Asserted-Identity", `<sip:${user}@${uri.host}>`]],
-        offer: describeOffer({ address, port: media.port, id: deliveryId, codecs: CODECS }),
+        offer: describeOffer(offer),
+        answerTo: (theirs) => describeAnswer(offer, theirs),
       },
       {
         onRinging(status) {
@@ -142,28 +158,37 @@ export function callTelephone(item: DeliveryItem, dialled: string, needs: Teleph
     const greeting = createGreeting();
     open.onRtp = (datagram, from) => {
       // Whoever else finds the port must not answer for the person.
-      const packet = from === target?.group ? readPacket(datagram) : null;
+      const plain = from === target?.group ? opener.sound(datagram) : null;
+      const packet = plain && readPacket(plain);
       if (!packet) return;
       if (packet.type === keys) return tellKey(packet.timestamp, packet.payload);
       const samples = decodeG711(packet.type, packet.payload);
       if (samples) talk?.hear(greeting.push(samples));
     };
     open.onRtcp = (datagram, from) => {
-      const found = from === target?.group ? proofOfSound(readReports(datagram), ssrc) : null;
+      const plain = from === target?.group ? opener.report(datagram) : null;
+      const found = plain && proofOfSound(readReports(plain), ssrc);
       if (found && report === null) outcome(deliveryId, "playing", { reason: reportWords(found) });
       report = found ?? report;
     };
   };
 
   const answered = async (description: string): Promise<void> => {
-    const { media: remote, fault } = readAnswer(description, CODECS);
+    const { media: remote, fault } = readAnswer(description, CODECS, secrecy);
     if (isOver || !media) return;
     if (!remote) return broken(fault);
     keys = remote.keys;
-    const next = { group: remote.address, port: remote.port, codec: remote.codec, sourcePort: media.port, ssrc };
-    const isSame = target?.group === next.group && target.port === next.port && target.codec === next.codec;
+    if (agreed?.secrecy?.theirs.key !== remote.secrecy?.theirs.key) opener = createMediaOpener(remote.secrecy);
+    const isSame = isSameMedia(agreed, remote);
+    agreed = remote;
     if (isSame) return;
     const before = target;
+    // The new stream begins its numbers anew, which must not meet the same secret again.
+    if (before) ssrc = drawSsrc();
+    const next: VoiceTarget = {
+      ...{ group: remote.address, port: remote.port, codec: remote.codec, sourcePort: media.port, ssrc },
+      ...(remote.secrecy ? { secrecy: remote.secrecy.own } : {}),
+    };
     target = next;
     if (before) await voice.close(before);
     else {

@@ -38,6 +38,11 @@ export default {
   certificateAuthority: text("Certificate in PEM of who signed the trunk's, for TLS; the system's unless given.", {
     max: 65_536,
   }),
+  srtp: option(
+    "Encrypted sound (SRTP), with a trunk by TLS: none, where the trunk can, or else no call.",
+    ["off", "offer", "require"],
+    { default: "offer" },
+  ),
   firstMediaPort: integer("Ports for sound: the first.", { min: 1_024, max: 65_534, default: 12_000 }),
   lastMediaPort: integer("Ports for sound: the last. A call takes two.", { min: 1_025, max: 65_535, default: 15_999 }),
 };

@@ -36,6 +36,7 @@ export default definePlugin({
       language: ctx.config.language,
       callerName: ctx.config.callerName,
       callerNumber: ctx.config.callerNumber,
+      srtp: ctx.config.srtp,
       ringMs: ctx.config.ringSeconds * 1_000,
       repetitions: ctx.config.repetitions,
     });

@@ -17,6 +17,11 @@ export default {
   lastMediaPort: integer("Ports for sound: the last. A call takes two.", { min: 1_025, max: 65_535, default: 20_479 }),
   callsPerSecond: integer("Devices called in a second, at most.", { min: 1, max: 1_000, default: 200 }),
   callerName: text("Name that displays show where a message has no words.", { min: 1, max: 60, default: "Carillon" }),
+  srtp: option(
+    "Encrypted sound (SRTP) in calls by TLS: none, where the device can, or else no call.",
+    ["off", "offer", "require"],
+    { default: "offer" },
+  ),
   user: text("Name for devices and servers that ask for one; a registered device is told its own.", { max: 128 }),
   password: secret("Its password."),
   realm: text("Name of the appliance as a registrar.", { min: 1, max: 64, without: '"', default: "carillon" }),

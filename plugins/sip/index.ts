@@ -40,6 +40,7 @@ export default definePlugin({
       pace,
       directory,
       callerName: ctx.config.callerName,
+      srtp: ctx.config.srtp,
       outcome,
       stream,
     });

@@ -1,5 +1,6 @@
 import { createSocket, type Socket } from "node:dgram";
 import type { Clock } from "../base/clock.ts";
+import { createRtpSealer } from "../base/secure-rtp.ts";
 import type { PacedTask } from "./pacer.ts";
 import { PACKET_BYTES, rtpOrigin, rtpPacket } from "./rtp.ts";
 import type { StreamEnded, StreamSpec } from "./stream-messages.ts";
@@ -80,6 +81,9 @@ async function connectSocket(spec: StreamSpec): Promise<Socket> {
 /** Makes the stream that sends `spec` through `socket`. */
 export function createRtpStream(spec: StreamSpec, socket: Socket, needs: RtpStreamNeeds): RtpStream {
   const origin = rtpOrigin(spec.ssrc);
+  const seal = spec.secrecy && createRtpSealer(spec.secrecy);
+  const rolloverOf = (index: number): number => Math.floor((origin.sequence + index) / 0x10000);
+  const rolledBefore = rolloverOf(spec.heardFrom ?? spec.offsetPackets);
   const packetsPerPass = spec.payload.length / PACKET_BYTES;
   const account = { firstPacketAt: null as number | null, packets: 0, sendErrors: 0, lateMaxMs: 0, latePackets: 0 };
   let total = packetsPerPass * spec.repeats;
@@ -133,7 +137,7 @@ export function createRtpStream(spec: StreamSpec, socket: Socket, needs: RtpStre
     );
     begins = false;
     unanswered++;
-    hand(packet);
+    hand(seal ? seal(packet, rolloverOf(index) - rolledBefore) : packet);
   };
 
   const stream: RtpStream = {

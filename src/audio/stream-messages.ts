@@ -1,3 +1,5 @@
+import type { SrtpMaster } from "../base/secure-rtp.ts";
+
 /** One RTP stream to one address. */
 export interface StreamSpec {
   /** Chosen by the caller, unique among the streams that have not ended. */
@@ -20,6 +22,10 @@ export interface StreamSpec {
   repeats: number;
   /** Packets that were sent by an earlier process: the stream starts with this one (0 for a new stream). */
   offsetPackets: number;
+  /** Encrypts the packets; the numbers of what is encrypted by one secret never repeat for one SSRC. */
+  secrecy?: SrtpMaster;
+  /** The first packet that the other side could hear, from which it counts how often numbers began anew; set by the streamer. */
+  heardFrom?: number;
 }
 
 /** A stream's first packet has left. */

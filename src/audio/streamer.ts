@@ -89,7 +89,8 @@ export class Streamer {
   }
 
   /** Opens the socket of a stream, which sends nothing yet. Rejects with UpstreamError when the address cannot be used. */
-  async open(spec: StreamSpec): Promise<void> {
+  async open(given: StreamSpec): Promise<void> {
+    const spec = { heardFrom: given.offsetPackets, ...given };
     if (this.#streams.has(spec.streamId))
       throw new BugError("A stream with this id is open.", { streamId: spec.streamId });
     if (spec.payload.length === 0 || spec.payload.length % PACKET_BYTES !== 0) {

@@ -5,6 +5,7 @@ import type { StreamSpec } from "../audio/stream-messages.ts";
 import type { Streamer } from "../audio/streamer.ts";
 import type { Clock, Timer } from "../base/clock.ts";
 import { UpstreamError } from "../base/errors.ts";
+import type { SrtpMaster } from "../base/secure-rtp.ts";
 
 /** Whom one stream reaches. */
 export interface SoundAddress {
@@ -19,6 +20,8 @@ export interface SoundTarget extends SoundAddress {
   codec?: Codec;
   /** Own port that the packets come from; any unless given. */
   sourcePort?: number;
+  /** What the packets are encrypted with. */
+  secrecy?: SrtpMaster;
 }
 
 /** The sound of one broadcast: all its streams share one programme, one SSRC and one first moment. */
@@ -95,6 +98,7 @@ export function createSound(needs: SoundNeeds): Sound {
     ttl: target.ttl,
     interfaceAddress: needs.interfaceAddress,
     ...(target.sourcePort === undefined ? {} : { sourcePort: target.sourcePort }),
+    ...(target.secrecy === undefined ? {} : { secrecy: target.secrecy }),
     ssrc: needs.ssrc,
     payloadType: CODECS[target.codec ?? "PCMU"].payloadType,
     payload,

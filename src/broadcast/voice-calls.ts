@@ -88,6 +88,7 @@ export function createVoiceCalls(needs: VoiceCallsNeeds): VoiceCalls {
         .open({
           ...{ streamId, group: target.group, port: target.port, ttl: MOST_HOPS },
           ...{ sourcePort: target.sourcePort, ssrc: target.ssrc, payloadType: CODECS[codec].payloadType },
+          ...(target.secrecy === undefined ? {} : { secrecy: target.secrecy }),
           interfaceAddress: needs.interfaceAddress,
           payload: new Uint8Array(PACKET_BYTES).fill(CODECS[codec].silence),
           repeats: Number.POSITIVE_INFINITY,

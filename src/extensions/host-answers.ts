@@ -2,6 +2,7 @@ import { isIP } from "node:net";
 import { isCodec } from "../audio/codecs.ts";
 import { CallerError } from "../base/errors.ts";
 import { isUuid } from "../base/ids.ts";
+import { isSrtpKey, SRTP_SUITES, type SrtpMaster } from "../base/secure-rtp.ts";
 import type { AudioTarget, TextMessage, VoicePart, VoiceTarget } from "../plugin-api/index.ts";
 import { takeDeviceReport } from "./device-reports.ts";
 import type { PluginHostNeeds } from "./host-needs.ts";
@@ -72,13 +73,25 @@ export async function answerCall(
 }
 
 function checkedTarget(given: unknown): Omit<AudioTarget, "ssrc"> {
-  const { codec, ttl, sourcePort } = (given ?? {}) as Record<string, unknown>;
+  const { codec, ttl, sourcePort, secrecy } = (given ?? {}) as Record<string, unknown>;
   const address = checkedAddress(given);
   if (!isFrom1To(255, ttl)) throw new CallerError("invalid-value", "stream: ttl is 1 to 255");
   if (sourcePort !== undefined && !isFrom1To(MOST_PORT, sourcePort))
     throw new CallerError("invalid-value", "stream: sourcePort is 1 to 65535");
   if (!isCodec(codec)) throw new CallerError("invalid-value", "stream: codec is PCMU, PCMA or G722");
-  return { ...address, codec, ttl, ...(sourcePort === undefined ? {} : { sourcePort }) };
+  return {
+    ...{ ...address, codec, ttl },
+    ...(sourcePort === undefined ? {} : { sourcePort }),
+    ...(secrecy === undefined ? {} : { secrecy: checkedSecrecy(secrecy) }),
+  };
+}
+
+function checkedSecrecy(given: unknown): SrtpMaster {
+  const { suite, key } = (given ?? {}) as Record<string, unknown>;
+  const known = SRTP_SUITES.find((each) => each === suite);
+  if (!known || typeof key !== "string" || !isSrtpKey(key))
+    throw new CallerError("invalid-value", "stream: secrecy is a known suite and a key of 30 bytes");
+  return { suite: known, key };
 }
 
 function checkedVoiceTarget(given: unknown): VoiceTarget {

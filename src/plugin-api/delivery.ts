@@ -1,3 +1,5 @@
+import type { SrtpMaster } from "../base/secure-rtp.ts";
+
 /** How far a delivery is proven, in rising order; the last three end it without proof. @source interfaces.md, Ledger levels */
 export type OutcomeLevel = "sent" | "accepted" | "playing" | "heard" | "confirmed" | "failed" | "skipped" | "expired";
 
@@ -21,6 +23,8 @@ export interface AudioTarget {
   ssrc: number;
   /** Port of the appliance that the packets come from; whoever listens there gets the answers. Any port unless given. */
   sourcePort?: number;
+  /** What the packets are encrypted with, for a call that has agreed on it. */
+  secrecy?: SrtpMaster;
 }
 
 /** The settings of one broadcast that a device channel may honour. @source decisions.md 8 (notification profile) */

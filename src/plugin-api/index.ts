@@ -7,6 +7,14 @@ import type { TriggerInput } from "./trigger-input.ts";
 import type { Voice } from "./voice.ts";
 
 export type { Clock, Timer } from "../base/clock.ts";
+export {
+  createReportOpener,
+  createRtpOpener,
+  isSrtpKey,
+  SRTP_MASTER_BYTES,
+  SRTP_SUITES,
+  type SrtpMaster,
+} from "../base/secure-rtp.ts";
 export { boolean, integer, json, list, number, object, option, secret, text } from "../schema/field.ts";
 export type {
   AudioCodec,

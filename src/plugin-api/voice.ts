@@ -3,8 +3,8 @@ import type { AudioTarget } from "./delivery.ts";
 /** What is said in a call: words, the message itself (its recording, else its words), or silence. */
 export type VoicePart = { text: string } | { message: true } | { pauseMs: number };
 
-/** Where one call listens. `ssrc` is the call's own. */
-export interface VoiceTarget extends Pick<AudioTarget, "group" | "port" | "codec" | "ssrc"> {
+/** Where one call listens. `ssrc` is the call's own, and another for each stream that one secret encrypts. */
+export interface VoiceTarget extends Pick<AudioTarget, "group" | "port" | "codec" | "ssrc" | "secrecy"> {
   /** Port of the appliance that the packets come from. */
   sourcePort: number;
 }

@@ -87,7 +87,14 @@ export async function callMany(plan: CallPlan): Promise<CallFigures> {
     });
   };
   const pages = createPages({
-    ...{ clock, ports, agent: { call, addressTo: agent.addressTo }, callerName: "Carillon", outcome: () => {} },
+    ...{
+      clock,
+      ports,
+      agent: { call, addressTo: agent.addressTo },
+      callerName: "Carillon",
+      outcome: () => {},
+      srtp: "off",
+    },
     pace: createPace(clock, plan.perSecond),
     directory: { registrar: { find: () => null }, accounts: new Map(), credentials: null },
     stream: streamTo(streamer, plan),

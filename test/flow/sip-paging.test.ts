@@ -1,6 +1,8 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
+import { createConnection } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect } from "vitest";
+import { type CertificateAndKey, issueCertificate, makeAuthority } from "../../src/operations/make-certificate.ts";
 import { type Baresip, startBaresip } from "../support/baresip.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { decodeWithFfmpeg } from "../support/ffmpeg-listener.ts";
@@ -17,21 +19,30 @@ const PATIENCE = { timeout: 30_000, interval: 100 };
 describe("a message by SIP", () => {
   let daemon: TestDaemon;
   let device: Baresip | undefined;
+  let authority: CertificateAndKey;
   beforeAll(async () => {
+    authority = await makeAuthority("Test", Date.now());
     daemon = await startTestDaemon();
   });
   afterEach(() => device?.stop());
   afterAll(() => daemon?.stop());
 
   peer("baresip").it(
-    "is heard by a speaker that registered with name and password and answers by itself",
+    "is heard, encrypted, by a speaker that registered with name and password and answers by itself",
     async () => {
       const { call } = daemon;
-      const port = await freePort();
-      await configure(daemon, "sip", { port, address: "127.0.0.1", accounts: "gym:s3cret-of-gym\n" });
-      device = await startBaresip(
-        `<sip:gym@127.0.0.1:${port}>;auth_pass=s3cret-of-gym;regint=60;answermode=auto;audio_codecs=PCMU`,
-      );
+      const tlsPort = await freePort();
+      const { certificate: tlsCertificate, key: tlsKey } = await issueCertificate(authority, ["127.0.0.1"], Date.now());
+      await configure(daemon, "sip", {
+        ...{ port: await freePort(), tlsPort, tlsCertificate, tlsKey, srtp: "require" },
+        ...{ address: "127.0.0.1", accounts: "gym:s3cret-of-gym\n" },
+      });
+      // Over TLS it would try again only half a minute later.
+      await expect.poll(() => listens(tlsPort), PATIENCE).toBe(true);
+      const who = `<sip:gym@127.0.0.1:${tlsPort};transport=tls>;auth_pass=s3cret-of-gym;regint=60;mediaenc=srtp-mand`;
+      device = await startBaresip(`${who};answermode=auto;audio_codecs=PCMU`, {
+        ...{ modules: ["srtp"], authority: authority.certificate },
+      });
       const devices = `/extensions/${daemon.first.extensionId}/endpoints/${daemon.first.endpointId}/devices`;
       const known = async () => (await call<{ data: Row[] }>("GET", devices)).body.data;
       const registered = {
@@ -63,12 +74,19 @@ describe("a message by SIP", () => {
   );
 
   peer("baresip").it(
-    "is spoken to whoever picks up a telephone, and answered by a key",
+    "is spoken, encrypted, to whoever picks up a telephone, and answered by a key",
     async () => {
       const { call } = daemon;
       const port = await freePort();
-      await configure(daemon, "phone-call", { trunk: `sip:127.0.0.1:${port}`, port: 0, address: "127.0.0.1" });
-      device = await startBaresip("<sip:+4930123456@127.0.0.1>;regint=0;answermode=auto;audio_codecs=PCMU", { port });
+      const { certificate, key } = await issueCertificate(authority, ["127.0.0.1"], Date.now());
+      device = await startBaresip(
+        "<sip:+4930123456@127.0.0.1>;regint=0;mediaenc=srtp-mand;answermode=auto;audio_codecs=PCMU",
+        { port, modules: ["srtp"], certificate: certificate + key },
+      );
+      await configure(daemon, "phone-call", {
+        ...{ trunk: `sip:127.0.0.1:${port + 1};transport=tls`, certificateAuthority: authority.certificate },
+        ...{ port: 0, address: "127.0.0.1", srtp: "require" },
+      });
       const userId = (await call<Row>("POST", "/users", { name: "Fay", email: "fay@example.org" })).body.id;
       const phone = { type: "phone-call", deviceIdentifier: "+49 30 123456" };
       expect((await call("POST", `/users/${userId}/devices`, phone)).status).toBe(200);
@@ -101,6 +119,16 @@ async function configure({ call }: TestDaemon, plugin: string, config: object): 
   const row = data.find(({ name }) => name === plugin);
   const { status, body } = await call("PUT", `/extensions/${row?.id}`, { config, disabled: false });
   expect(status, JSON.stringify(body)).toBe(200);
+}
+
+async function listens(port: number): Promise<boolean> {
+  const socket = createConnection(port, "127.0.0.1");
+  return await once(socket, "connect")
+    .then(
+      () => true,
+      () => false,
+    )
+    .finally(() => socket.destroy());
 }
 
 async function freePort(): Promise<number> {

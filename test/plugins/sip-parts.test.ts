@@ -5,7 +5,8 @@ import { all, readMessage, writeMessage } from "../../plugins/sip/agent/message.
 import { createFrames } from "../../plugins/sip/agent/stream-frames.ts";
 import { readAddress, readUri, writeUri } from "../../plugins/sip/agent/uri.ts";
 import { proofOfSound, readReports, reportWords } from "../../plugins/sip/media/rtcp.ts";
-import { describeOffer, readAnswer } from "../../plugins/sip/media/sdp.ts";
+import { describeAnswer, describeOffer, readAnswer } from "../../plugins/sip/media/sdp.ts";
+import { drawSecrecy } from "../../plugins/sip/media/secrecy.ts";
 import { createPace } from "../../plugins/sip/pace.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 
@@ -18,6 +19,7 @@ const HEAD = [
   "CSeq: 1 OPTIONS",
 ];
 const bytesOf = (...lines: string[]): Buffer => Buffer.from(`${lines.join("\r\n")}\r\n\r\n`);
+const TLS = { protocol: "tls" } as const;
 /** Challenge, request and answers of RFC 7616 §3.9.1. */
 const RFC = {
   challenge: (algorithm: string) =>
@@ -146,7 +148,7 @@ describe("sound of SIP", () => {
     const answer = (address: string, media: string): string =>
       `v=0\r\nc=IN IP4 ${address}\r\nt=0 0\r\nm=audio ${media}\r\n`;
     const read = (description: string) => readAnswer(description, ["G722", "PCMU"]);
-    const there = { address: "10.0.0.7", port: 4_000, codec: "PCMU", keys: null };
+    const there = { address: "10.0.0.7", port: 4_000, codec: "PCMU", keys: null, secrecy: null };
     expect(read(answer("10.0.0.7", "4000 RTP/AVP 0 101")).media).toEqual(there);
     const keys = answer("10.0.0.7", "4000 RTP/AVP 9 0 96\r\na=rtpmap:96 telephone-event/8000");
     expect(read(keys).media).toEqual({ ...there, codec: "G722", keys: 96 });
@@ -157,8 +159,41 @@ describe("sound of SIP", () => {
   });
 
   it("is offered with the RTP clock of 8000 that G.722 has by an old mistake", () => {
-    const offer = describeOffer({ address: "10.0.0.5", port: 4_000, id: 7, codecs: ["G722", "PCMA"] });
+    const offer = describeOffer({ address: "10.0.0.5", port: 4_000, id: 7, codecs: ["G722", "PCMA"], secrecy: null });
     expect(offer).toContain("m=audio 4000 RTP/AVP 9 8 101\r\na=rtpmap:9 G722/8000\r\na=rtpmap:8 PCMA/8000\r\n");
+  });
+
+  it("is encrypted where both sides can, by TLS alone, and never less than was asked for", () => {
+    expect([drawSecrecy("off", TLS), drawSecrecy("offer", { protocol: "tcp" })]).toEqual([null, null]);
+    expect(() => drawSecrecy("require", { protocol: "udp" })).toThrow(/encrypted/);
+    const [offered, required] = [drawSecrecy("offer", TLS) ?? fail(), drawSecrecy("require", TLS) ?? fail()];
+    expect(new Set([...offered.masters, ...required.masters].map(({ key }) => key)).size).toBe(4);
+    const rest = { address: "10.0.0.5", port: 4_000, id: 7, codecs: ["PCMU"] as const };
+    const [first, second] = offered.masters.map(({ suite, key }, at) => `a=crypto:${at + 1} ${suite} inline:${key}`);
+    const offer = describeOffer({ ...rest, secrecy: offered });
+    expect(offer).toContain("m=audio 4000 RTP/AVP 0 101\r\n");
+    expect(offer).toContain(`\r\n${first}\r\n${second}\r\n`);
+    expect(describeOffer({ ...rest, secrecy: required })).toContain("m=audio 4000 RTP/SAVP 0 101\r\n");
+
+    const theirs = (profile: string, ...lines: string[]): string =>
+      ["v=0", "c=IN IP4 10.0.0.7", "t=0 0", `m=audio 4000 ${profile} 0`, ...lines, ""].join("\r\n");
+    const inline = `inline:${"A".repeat(40)}`;
+    const line = `a=crypto:2 AES_CM_128_HMAC_SHA1_32 ${inline}|2^31`;
+    const agreed = readAnswer(theirs("RTP/SAVP", line), ["PCMU"], required).media?.secrecy;
+    expect(agreed).toMatchObject({ tag: "2", own: required.masters[1], theirs: { key: "A".repeat(40) } });
+    expect(readAnswer(theirs("RTP/AVP"), ["PCMU"], offered).media?.secrecy).toBeNull();
+    for (const bad of [
+      `${line}|1:4`,
+      `${line} UNENCRYPTED_SRTP`,
+      line.replace("_32", "_16"),
+      line.replace("AAAA", "A"),
+    ])
+      expect(readAnswer(theirs("RTP/AVP", bad), ["PCMU"], required).fault, bad).toMatch(/SRTP/);
+    expect(readAnswer(theirs("RTP/SAVP"), ["PCMU"], offered).fault).toMatch(/SRTP/);
+    expect(readAnswer(theirs("RTP/SAVP", line), ["PCMU"]).fault).toMatch(/SRTP/);
+    const answer = describeAnswer({ ...rest, secrecy: offered }, theirs("RTP/SAVP", line.replace(":2", ":5")));
+    expect(answer).toContain("m=audio 4000 RTP/SAVP");
+    expect(answer.match(/a=crypto.*/g)).toEqual([second?.replace(":2", ":5")]);
   });
 
   it("is proven by a report on this very stream that packets of it came", () => {

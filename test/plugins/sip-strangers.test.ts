@@ -138,7 +138,13 @@ describe("requests of strangers", () => {
 describe("a call", () => {
   function place(handlers: Partial<CallHandlers>, outbound: Partial<Outbound>) {
     const callee = { uri: { scheme: "sip", user: "b", host: "127.0.0.1", port: null, params: new Map() }, hop: HOP };
-    const rest = { credentials: null, caller: { user: "a", name: "A" }, headers: [], offer: "v=0" };
+    const rest = {
+      credentials: null,
+      caller: { user: "a", name: "A" },
+      headers: [],
+      offer: "v=0",
+      answerTo: () => "v=0",
+    };
     const clock = createFakeClock();
     const failures: string[] = [];
     let told: ResponseHandlers | null = null;

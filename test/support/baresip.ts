@@ -20,13 +20,23 @@ const MODULES = ["stdio", "g711", "aubridge", "sndfile"];
 
 /**
  * Starts one with a line of its accounts file; resolves when it is ready. It listens on a port that the system chooses
- * unless one is given; `modules` are loaded beside those for G.711.
+ * unless one is given; `modules` are loaded beside those for G.711. By TLS it believes `authority` and
+ * listens, a port higher, with `certificate` and its key (PEM).
  */
 export async function startBaresip(
   account: string,
-  { port = 0, modules = [] }: { port?: number; modules?: readonly string[] } = {},
+  {
+    port = 0,
+    modules = [],
+    authority,
+    certificate,
+  }: { port?: number; modules?: readonly string[]; authority?: string; certificate?: string } = {},
 ): Promise<Baresip> {
   const folder = makeTempDir();
+  const files = {
+    ...(authority === undefined ? {} : { sip_cafile: authority }),
+    ...(certificate === undefined ? {} : { sip_certificate: certificate }),
+  };
   const config = [
     ...["poll_method epoll", `sip_listen 127.0.0.1:${port}`, "net_interface 127.0.0.1", "audio_channels 1"],
     // It needs something to let the sound out by; the bridge gives it back as what it says.
@@ -35,7 +45,9 @@ export async function startBaresip(
     ...[`snd_path ${folder}`, "rtp_ports 30000-39998", "module_path /usr/lib/baresip/modules"],
     ...[...MODULES, ...modules].map((name) => `module ${name}.so`),
     ...["module_tmp account.so", "module_app menu.so"],
+    ...Object.keys(files).map((name) => `${name} ${join(folder, name)}`),
   ];
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   writeFileSync(join(folder, "config"), `${config.join("\n")}\n`);
   writeFileSync(join(folder, "accounts"), `${account}\n`);
   writeFileSync(join(folder, "contacts"), "");

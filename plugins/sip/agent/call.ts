@@ -20,6 +20,8 @@ export interface Callee {
   headers: Headers;
   /** Description of the session that is offered. */
   offer: string;
+  /** The same in answer to what the other side wants to change. */
+  answerTo(description: string): string;
 }
 
 /** Why a call did not come about: a status of SIP, or no answer at all. */
@@ -217,7 +219,7 @@ export function placeCall(callee: Callee, handlers: CallHandlers, needs: CallNee
         ["Allow", ALLOWED],
         ["Content-Type", "application/sdp"],
       ] as const;
-      respond(200, "OK", agreed, callee.offer);
+      respond(200, "OK", agreed, request.body === "" ? callee.offer : callee.answerTo(request.body));
     };
     // What was agreed before holds on where there is no way for now.
     outbound.contact(callee.hop, callee.caller.user).then(agree, () => respond(500, "Server Internal Error"));

@@ -4,7 +4,14 @@ import type { Call, CallFailure } from "../agent/call.ts";
 import { failureOf } from "../failure-words.ts";
 import type { MediaPort, MediaPorts } from "../media/media-port.ts";
 import { proofOfSound, readReports, reportWords } from "../media/rtcp.ts";
-import { describeOffer, type RemoteMedia, readAnswer } from "../media/sdp.ts";
+import { describeAnswer, describeOffer, isSameMedia, type Offer, type RemoteMedia, readAnswer } from "../media/sdp.ts";
+import {
+  createMediaOpener,
+  drawSecrecy,
+  type MediaOpener,
+  type OwnSecrecy,
+  type SecrecyChoice,
+} from "../media/secrecy.ts";
 import type { Pace } from "../pace.ts";
 import { callerName, type Directory, findDevice, pagingHeaders } from "./device.ts";
 
@@ -16,6 +23,7 @@ export interface PagesNeeds {
   pace: Pace;
   directory: Directory;
   callerName: string;
+  srtp: SecrecyChoice;
   outcome: PluginContext["outcome"];
   stream: PluginContext["stream"];
 }
@@ -42,6 +50,11 @@ interface Page {
   target: RemoteMedia | null;
   /** Whose reports count, also after the sound has ended. */
   peer: string | null;
+  secrecy: OwnSecrecy | null;
+  /** What the device encrypts with. */
+  secret: string | undefined;
+  /** Reads its reports. */
+  opener: MediaOpener;
   ringing: Timer | null;
   redials: number;
 }
@@ -58,6 +71,7 @@ const REDIAL_MS = 1_000;
 /** The core's answer is given up after 5 s, while a sound may have to wait for its moment. */
 const MOST_OPENINGS = 60;
 const KEPT_MS = 3_600_000;
+const NOTHING = Buffer.alloc(0);
 
 /** Makes the flow: call, accepted, stream, follow up until playing, goodbye. */
 export function createPages(needs: PagesNeeds): Pages {
@@ -109,6 +123,8 @@ export function createPages(needs: PagesNeeds): Pages {
     // It may have been called off meanwhile.
     if (page.called) return media.close();
     page.media = media;
+    page.secrecy = drawSecrecy(needs.srtp, hop);
+    const offer: Offer = { address, port: media.port, id: item.deliveryId, codecs: CODECS, secrecy: page.secrecy };
     media.onRtcp = (packet, from) => {
       if (from === page.peer) hear(page, packet);
     };
@@ -117,7 +133,8 @@ export function createPages(needs: PagesNeeds): Pages {
         ...{ uri, hop, credentials },
         caller: { user: "carillon", name: callerName(item, needs.callerName) },
         headers: pagingHeaders(item, address),
-        offer: describeOffer({ address, port: media.port, id: item.deliveryId, codecs: CODECS }),
+        offer: describeOffer(offer),
+        answerTo: (theirs) => describeAnswer(offer, theirs),
       },
       {
         onRinging: () => {
@@ -132,7 +149,10 @@ export function createPages(needs: PagesNeeds): Pages {
 
   const hear = (page: Page, packet: Buffer): void => {
     const { item, state } = page;
-    const report = item.audio && state === "accepted" ? proofOfSound(readReports(packet), item.audio.ssrc) : null;
+    const report =
+      item.audio && state === "accepted"
+        ? proofOfSound(readReports(page.opener.report(packet) ?? NOTHING), item.audio.ssrc)
+        : null;
     if (!report) return;
     page.state = "playing";
     outcome(item.deliveryId, "playing", { reason: reportWords(report) });
@@ -140,14 +160,16 @@ export function createPages(needs: PagesNeeds): Pages {
 
   const answered = (page: Page, description: string): void => {
     page.ringing?.cancel();
-    const { media, fault } = readAnswer(description, CODECS);
+    const { media, fault } = readAnswer(description, CODECS, page.secrecy);
     if (!media) {
       end(page, "failed", fault);
       return;
     }
-    const { target } = page;
-    const isSame = target?.address === media.address && target.port === media.port && target.codec === media.codec;
-    if (isSame) return;
+    if (page.secret !== media.secrecy?.theirs.key) {
+      page.secret = media.secrecy?.theirs.key;
+      page.opener = createMediaOpener(media.secrecy);
+    }
+    if (isSameMedia(page.target, media)) return;
     closeStream(page);
     page.target = media;
     page.peer = media.address;
@@ -162,7 +184,10 @@ export function createPages(needs: PagesNeeds): Pages {
     const { item, media } = page;
     if (page.target !== target || !item.audio || !media) return;
     const { address: group, port, codec } = target;
-    const where = { group, port, codec, ttl: item.audio.ttl, sourcePort: media.port };
+    const where = {
+      ...{ group, port, codec, ttl: item.audio.ttl, sourcePort: media.port },
+      ...(target.secrecy ? { secrecy: target.secrecy.own } : {}),
+    };
     await stream.open(where, item.notificationId).catch((error: Error) => {
       if (tries > 1 && /no answer within/.test(error.message)) void send(page, target, tries - 1);
       else if (page.target === target) end(page, "failed", `the stream could not be opened: ${error.message}`, true);
@@ -232,6 +257,9 @@ export function createPages(needs: PagesNeeds): Pages {
       media: null,
       target: null,
       peer: null,
+      secrecy: null,
+      secret: undefined,
+      opener: createMediaOpener(null),
       ringing: null,
       redials: 0,
     };
