@@ -37,6 +37,10 @@ const broadcaster = {
     told.push({ retry: id, by: by.actor.userId });
     return api.store.get(notifications, id);
   },
+  async decide(id: string, decision: string, by: By) {
+    told.push({ decide: id, decision, by: by.actor.userId });
+    return api.store.get(notifications, id);
+  },
   async sendAllClear(id: string, words: object, by: By) {
     told.push({ allClear: id, words, by: by.actor.userId });
     return api.store.create(notifications, { subject: "All clear" }, by);
@@ -165,6 +169,24 @@ describe("ending", () => {
     expect((await api.call("DELETE", `/notifications/${id}`, { token })).body).toMatchObject(denied);
     expect((await api.call("POST", `/notifications/${id}/all-clear`, { token })).status).toBe(200);
     expect(told).toMatchObject([{ allClear: id }]);
+  });
+});
+
+describe("a message that waits for a second person", () => {
+  it("is decided by whoever may send live", async () => {
+    const { id } = await send({ subject: "Lockdown", priority: "critical" });
+    const at = `/notifications/${id}/approval`;
+    const driller = await api.user("Finn", "post /drill-notifications", "get /notifications/*");
+    const second = await api.user("Gil", "post /notifications", "get /notifications/*");
+    expect((await api.call("POST", at, { json: { decision: "approve" }, token: driller.token })).status).toBe(403);
+    expect((await api.call("POST", at, { json: { decision: "perhaps" }, token: second.token })).status).toBe(400);
+    expect((await api.call("POST", at, { json: {}, token: second.token })).status).toBe(400);
+    for (const decision of ["approve", "refuse"]) {
+      expect((await api.call("POST", at, { json: { decision }, token: second.token })).status).toBe(200);
+    }
+    expect(told).toEqual(["approve", "refuse"].map((decision) => ({ decide: id, decision, by: second.id })));
+    const waiting = await api.call("GET", "/notifications?approval=waiting");
+    expect(waiting.body).toMatchObject({ total: 0, data: [] });
   });
 });
 
