@@ -203,8 +203,9 @@ export interface Limits {
   pageBytes: number;
   /** What this side takes before it acknowledges. */
   credit: Credit;
-  /** Rows applied in one transaction. */
+  /** Rows applied in one transaction, and again as many while that has taken less than `sliceMs`. */
   sliceRows: number;
+  sliceMs: number;
   /** Bytes of a file in one frame, and frames that answer one request. */
   chunkBytes: number;
   chunks: number;
@@ -219,6 +220,7 @@ export const LIMITS: Limits = {
   pageBytes: 64 * 1024,
   credit: { frames: 8, bytes: 1024 * 1024 },
   sliceRows: 200,
+  sliceMs: 0,
   chunkBytes: 48 * 1024,
   chunks: 8,
 };

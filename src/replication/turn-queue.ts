@@ -2,6 +2,8 @@
 export interface TurnQueue {
   /** Rejects what throws to `onFault` alone; the others go on. */
   add(job: () => Promise<void>, urgent?: boolean): void;
+  /** Within a long job, between two of its steps: what is urgent and came meanwhile is done now. */
+  urgentFirst(): Promise<void>;
   /** What has not begun is forgotten. */
   stop(): void;
 }
@@ -16,15 +18,16 @@ export function createTurnQueue(onFault: (error: unknown) => void): TurnQueue {
   async function run(): Promise<void> {
     if (running) return;
     running = true;
-    for (let job = urgent.shift() ?? normal.shift(); job; job = urgent.shift() ?? normal.shift()) {
-      try {
-        await job();
-      } catch (error) {
-        if (!stopped) onFault(error);
-      }
-      if (stopped) break;
-    }
+    for (let job = urgent.shift() ?? normal.shift(); job; job = urgent.shift() ?? normal.shift()) await carryOut(job);
     running = false;
+  }
+
+  async function carryOut(job: () => Promise<void>): Promise<void> {
+    try {
+      await job();
+    } catch (error) {
+      if (!stopped) onFault(error);
+    }
   }
 
   return {
@@ -32,6 +35,9 @@ export function createTurnQueue(onFault: (error: unknown) => void): TurnQueue {
       if (stopped) return;
       (first ? urgent : normal).push(job);
       void run();
+    },
+    async urgentFirst() {
+      for (let job = urgent.shift(); job; job = urgent.shift()) await carryOut(job);
     },
     stop() {
       stopped = true;

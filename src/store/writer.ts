@@ -118,24 +118,28 @@ export function createWriter(options: WriterOptions): Writer {
   }
 
   function update(resource: AnyResource, id: string, input: object, by: By, system: object): AnyRow {
-    const layout = tables.layout(resource);
     const before = reader.get(resource, id) as AnyRow | null;
     if (!before) throw notFound();
-    requireChangeable(resource, id, by);
+    return change(resource, before, input, by, system);
+  }
+
+  function change(resource: AnyResource, before: AnyRow, input: object, by: By, system: object): AnyRow {
+    const layout = tables.layout(resource);
+    requireChangeable(resource, before.id, by);
     const { checker } = statementsOf(layout);
     const { values, faults } = checker.check(input as Record<string, unknown>, "update");
     throwFaults(faults);
     keepHidden(resource, before, values, by);
     const after: AnyRow = { ...before, ...mergeObjects(resource, before, sealSecrets(layout, values)), ...system };
     behave("beforeWrite", resource, before, after, input, by);
-    if (JSON.stringify(after) === JSON.stringify(before)) return before;
+    if (after.updatedAt === before.updatedAt && JSON.stringify(after) === JSON.stringify(before)) return before;
     // Strictly later, as it names the version of the row for If-Match.
     if (!by.replicated) after.updatedAt = Math.max(clock.now(), before.updatedAt + 1);
     const seen = viewOf(by, system, before);
     const columns = columnValues(layout, after, seen);
     if (limits.hasEnded(layout, before) && !by.replicated) limits.check(layout, after);
-    const { update: change } = statementsOf(layout);
-    guardUnique(layout, () => change.run(inOrder(layout, columns), after.pk));
+    const { update: write } = statementsOf(layout);
+    guardUnique(layout, () => write.run(inOrder(layout, columns), after.pk));
     writeLinks(layout, after, seen, before);
     record(resource, before, after, by);
     behave("afterWrite", resource, before, after, input, by);
@@ -143,12 +147,12 @@ export function createWriter(options: WriterOptions): Writer {
   }
 
   function apply(resource: AnyResource, id: string, row: object | null, by: By): void {
-    const isThere = reader.get(resource, id) !== null;
+    const before = reader.get(resource, id) as AnyRow | null;
     savepoint.begin.run();
     try {
-      if (row && isThere) update(resource, id, {}, by, row);
+      if (row && before) change(resource, before, {}, by, row);
       else if (row) create(resource, {}, by, { ...row, id });
-      else if (isThere) remove(resource, id, by);
+      else if (before) remove(resource, id, by);
     } catch (error) {
       // A full disk ends the whole transaction.
       if (!db.inTransaction) throw error;

@@ -28,6 +28,7 @@ const SMALL: Limits = {
   pageBytes: 64 * 1024,
   credit: { frames: 3, bytes: 1_500 },
   sliceRows: 3,
+  sliceMs: 0,
   chunkBytes: 16,
   chunks: 2,
 };

@@ -57,15 +57,35 @@ function withinBytes(rows: readonly FeedRow[], most: number): { read: readonly F
   return { read: rows, bytes };
 }
 
+/** Rows that are read at a time: of long ones few fit into a page. own choice */
+const PORTION = 25;
+
+/** Rows of the feed for one page; `isAll` when there are none after them. */
+function* feedRows(after: number, limits: Limits): Work<{ read: FeedRow[]; bytes: number; isAll: boolean }> {
+  const read: FeedRow[] = [];
+  let bytes = 0;
+  while (read.length < limits.pageRows) {
+    const limit = Math.min(PORTION, limits.pageRows - read.length);
+    const found = yield* scan(ROWS, { by: "feed", after: read.at(-1)?.seq ?? after, limit });
+    const fitting = withinBytes(found, limits.pageBytes - bytes);
+    // Alone, the first one may be longer than a page.
+    const isFull = read.length > 0 && bytes + fitting.bytes > limits.pageBytes;
+    if (isFull) break;
+    read.push(...fitting.read);
+    bytes += fitting.bytes;
+    if (fitting.read.length < found.length) break;
+    if (found.length < limit) return { read, bytes, isAll: true };
+  }
+  return { read, bytes, isAll: false };
+}
+
 /**
  * The next page, null when there is nothing to say. A page that reaches the head of the feed, read in the same
  * transaction, is a mark: it holds every row that changed since it was sent before.
  */
 export function* readPage(cursor: Cursor, limits: Limits): Work<Sized<DownPage> | null> {
   const [{ seq }, link] = [yield* head(), yield* linkOf(cursor)];
-  const found = yield* scan(ROWS, { by: "feed", after: cursor.at, limit: limits.pageRows });
-  const { read, bytes } = withinBytes(found, limits.pageBytes);
-  const isMark = read.length < limits.pageRows && read.length === found.length;
+  const { read, bytes, isAll: isMark } = yield* feedRows(cursor.at, limits);
   const decided = link.hotHw;
   const results = isMark ? yield* resultsOf(link, cursor.told, decided) : [];
   const isOwed = cursor.owesMark || cursor.owesDigests || results.length > 0;

@@ -69,6 +69,8 @@ export function createSession(needs: SessionNeeds): Session {
   /** What there may be to send; taken back before it is looked for, as more may come meanwhile. */
   const due = { rows: true, commands: true };
   let isWoken = false;
+  /** Up to where the appliance has the feed, while that is not noted. */
+  let acked: number | null = null;
 
   const close = (code: CloseCode, reason?: string): void => {
     if (!isOpen) return;
@@ -170,7 +172,8 @@ export function createSession(needs: SessionNeeds): Session {
         return frame.feed === "down.bulk" ? undefined : onUp(frame);
       case "ack":
         window.taken();
-        await store.transact(() => noteApplied(cursor.endpoint, welcome.sess, frame.to, clock.now()));
+        if (acked === null) turns.add(() => noteAcked(cursor.endpoint, welcome.sess));
+        acked = frame.to;
         return pump();
       case "ping": {
         const by = { endpoint: cursor.endpoint, sess: welcome.sess };
@@ -192,6 +195,13 @@ export function createSession(needs: SessionNeeds): Session {
       case "err":
         return close("refused");
     }
+  }
+
+  /** Acknowledgements that came together are one write, and the next pages don't wait for it. */
+  async function noteAcked(endpoint: string, sess: number): Promise<void> {
+    const to = acked as number;
+    acked = null;
+    await store.transact(() => noteApplied(endpoint, sess, to, clock.now()));
   }
 
   async function onFile(frame: Chunk | (Frame & { t: "need" })): Promise<void> {

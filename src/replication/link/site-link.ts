@@ -152,8 +152,11 @@ export interface SiteLink {
   stop(): void;
 }
 
-/** own choice: rows that are applied in one transaction */
-const SLICE_ROWS = 25;
+/** own choice: rows that are applied at a time, and how long others are in the same transaction: with their behaviours well below 20 ms */
+const SLICE_ROWS = 10;
+const SLICE_MS = 10;
+/** own choice: the cloud takes a page in one transaction, and is to answer others within 20 ms */
+const UP_ROWS = 50;
 const TROUBLE = { alarm: "onprem_delta_sync_error_event", code: "link" } as const;
 const CREDENTIAL = { alarm: "token_expiration", code: "link" } as const;
 /** How often it is looked whether the certificate is to be renewed. own choice */
@@ -214,8 +217,7 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
     const player = createPlayer({ ...needs, tellState, onFault, latest: () => site?.latest() ?? null });
     const own = createSite({
       ...{ store: work, clock, types, newId, ...player },
-      // A slice takes less than 20 ms with the behaviours of the rows.
-      limits: { ...LIMITS, sliceRows: SLICE_ROWS },
+      limits: { ...LIMITS, pageRows: UP_ROWS, sliceRows: SLICE_ROWS, sliceMs: SLICE_MS },
       blobs: createBlobFolder(join(dataDir, "files")),
       about: { extensionId: ONPREM_EXTENSION_ID, endpointId: needs.endpointId() },
       endpoint: needs.endpointId(),

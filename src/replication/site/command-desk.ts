@@ -36,6 +36,8 @@ export interface CommandDesk {
   silence(cid: string): void;
   /** The cloud was heard: it is known that this is no older copy, and how late it is. */
   verified(): void;
+  /** An emergency is about to be heard: whatever can wait, waits for it. */
+  isBeginning(): boolean;
   /** These are settled otherwise. */
   forget(cids: readonly string[]): void;
   stop(): void;
@@ -45,6 +47,8 @@ export interface CommandDesk {
 const RANK_MS = 3_000;
 /** So often it is looked again at what can't be judged. */
 const AGAIN_MS = 1_000;
+/** Nobody waits longer for an emergency to be heard, which may have nobody to hear it. own choice */
+const UNHEARD_MS = 250;
 
 interface Waiting {
   command: Command;
@@ -61,6 +65,8 @@ export function createCommandDesk(needs: DeskNeeds): CommandDesk {
   const sounding = new Map<string, () => void>();
   /** Between the decision to start and the first sound. */
   const beginning = new Set<string>();
+  /** Emergencies that were not heard yet, and until when others wait for them; monotonic ms. */
+  const unheard = new Map<string, number>();
   let isVerified = false;
 
   const move = async (cid: string, from: CommandState, to: CommandState, told?: Body): Promise<boolean> => {
@@ -103,6 +109,7 @@ export function createCommandDesk(needs: DeskNeeds): CommandDesk {
   async function begin(command: Command): Promise<void> {
     const { cid } = command;
     beginning.add(cid);
+    if (command.class === "emergency") unheard.set(cid, clock.monotonicMs() + UNHEARD_MS);
     const isStarted = await move(cid, "armed", "started");
     // A cancel may have come while it was committed.
     if (!beginning.delete(cid) || !isStarted) return;
@@ -113,10 +120,14 @@ export function createCommandDesk(needs: DeskNeeds): CommandDesk {
     }
     let isOver = false;
     const stop = needs.play(command, {
-      heard: () => guarded(tellHeard(cid)),
+      heard() {
+        unheard.delete(cid);
+        guarded(tellHeard(cid));
+      },
       ended(result, told) {
         if (isOver) return;
         isOver = true;
+        unheard.delete(cid);
         sounding.delete(cid);
         guarded(move(cid, "started", result, told));
       },
@@ -135,6 +146,11 @@ export function createCommandDesk(needs: DeskNeeds): CommandDesk {
   };
 
   return {
+    isBeginning() {
+      const now = clock.monotonicMs();
+      for (const [cid, until] of unheard) if (until <= now) unheard.delete(cid);
+      return unheard.size > 0;
+    },
     arm(command, old) {
       const entry = { command, old, turnAt: clock.monotonicMs() + command.rank * RANK_MS, timer: null };
       waiting.set(command.cid, entry);
@@ -148,6 +164,7 @@ export function createCommandDesk(needs: DeskNeeds): CommandDesk {
       waiting.get(cid)?.timer?.cancel();
       waiting.delete(cid);
       beginning.delete(cid);
+      unheard.delete(cid);
       sounding.get(cid)?.();
       sounding.delete(cid);
     },

@@ -9,7 +9,7 @@ import type { ReplicatedTypes } from "../replicated-types.ts";
 import { createSendWindow, type SendWindow } from "../send-window.ts";
 import { createTurnQueue } from "../turn-queue.ts";
 import { SITE_FILES } from "../wanted-files.ts";
-import { type Body, put, scan, type WorkStore } from "../work.ts";
+import { type Body, put, scan, type Work, type WorkStore } from "../work.ts";
 import { type Journal, sendActivities, tellSent } from "./activities.ts";
 import { type CloudTime, createCloudTime } from "./cloud-time.ts";
 import { type CommandDesk, createCommandDesk, type DeskNeeds } from "./command-desk.ts";
@@ -91,6 +91,11 @@ interface Connection {
   early: Frame[];
 }
 
+/** So often it is looked whether an emergency is heard. own choice */
+const LOOK_MS = 2;
+/** Pages that are stored in one transaction. own choice: some ms */
+const PAGES = 4;
+
 /** Makes the appliance's side. */
 export function createSite(needs: SiteNeeds): Site {
   const { store, clock, types, limits } = needs;
@@ -104,6 +109,8 @@ export function createSite(needs: SiteNeeds): Site {
   let isWoken = false;
   let trouble: string | null = null;
   let telling: Timer | null = null;
+  /** Pages that wait for their turn, with nothing after them. */
+  let lastPages: { wire: Wire; pages: DownPage[] } | null = null;
   /** An order ends with the next mark. */
   let awaitsMark = true;
 
@@ -128,10 +135,27 @@ export function createSite(needs: SiteNeeds): Site {
     timers.push(clock.every(RENEW_MS, () => needs.groups().length > 0 && ping()));
   }
 
-  async function applyMark(): Promise<void> {
-    while (!(await store.transact(() => applySlice(journal(), limits)))) {
-      // Each slice is a transaction of its own.
+  /** What is urgent goes first, and an emergency has the machine to itself until it is heard. */
+  async function giveWay(): Promise<void> {
+    await turns.urgentFirst();
+    while (desk?.isBeginning()) {
+      await new Promise<void>((over) => clock.after(LOOK_MS, over, { background: true }));
+      await turns.urgentFirst();
     }
+  }
+
+  /** `between` two transactions others have their turn. */
+  async function applyMark(between: () => Promise<void> = async () => undefined): Promise<void> {
+    while (!(await store.transact(() => inOne(applySlice)))) await between();
+  }
+
+  /** As many slices as one transaction may have; true when that was all. */
+  function* inOne(slice: (of: Journal, limits: Limits) => Work<boolean>): Work<boolean> {
+    const began = clock.monotonicMs();
+    do {
+      if (yield* slice(journal(), limits)) return true;
+    } while (clock.monotonicMs() - began < limits.sliceMs);
+    return false;
   }
 
   async function tick(): Promise<void> {
@@ -245,8 +269,8 @@ export function createSite(needs: SiteNeeds): Site {
   }
 
   async function tellState(): Promise<void> {
-    while (!(await store.transact(() => tellSlice(journal(), limits)))) {
-      // Each slice is a transaction of its own.
+    while (!(await store.transact(() => inOne(tellSlice)))) {
+      // Others have their turn between two transactions.
     }
   }
 
@@ -281,7 +305,7 @@ export function createSite(needs: SiteNeeds): Site {
     if (verdict === "gap") return drop(live.wire, "gap");
     if (verdict === "marked") {
       const { to, mark } = frame as DownPage;
-      await applyMark();
+      await applyMark(giveWay);
       needs.onMark(to);
       if (mark?.digests) await compare(live, mark.digests);
     }
@@ -293,6 +317,38 @@ export function createSite(needs: SiteNeeds): Site {
     if (awaitsMark) tellSoon();
     awaitsMark = false;
     await pumpAll();
+  }
+
+  /** What came while others were stored, is stored together. */
+  function addPage(wire: Wire, page: DownPage): void {
+    if (lastPages?.wire === wire && lastPages.pages.length < PAGES) return void lastPages.pages.push(page);
+    const added = { wire, pages: [page] };
+    lastPages = added;
+    turns.add(() => {
+      if (lastPages === added) lastPages = null;
+      return onPages(wire, added.pages);
+    });
+  }
+
+  /** Stores them up to the first mark, which is applied before the next one is looked at. */
+  async function onPages(wire: Wire, pages: readonly DownPage[]): Promise<void> {
+    for (let at = 0; at < pages.length; ) {
+      const live = current(wire);
+      if (!live?.isLive) return;
+      const verdicts = await store.transact(function* () {
+        const stored: Taken[] = [];
+        for (const page of pages.slice(at)) {
+          stored.push(yield* receivePage(page, types));
+          if (stored.at(-1) !== "staged") break;
+        }
+        return stored;
+      });
+      // Also when the connection ended meanwhile: a mark that is stored is applied.
+      for (const verdict of verdicts) {
+        await taken(live, pages[at] as DownPage, verdict);
+        at += 1;
+      }
+    }
   }
 
   async function compare(live: Connection, digests: NonNullable<DownPage["mark"]>["digests"] & object): Promise<void> {
@@ -314,9 +370,6 @@ export function createSite(needs: SiteNeeds): Site {
     switch (frame.t) {
       case "welcome":
         return onWelcome(live, frame);
-      case "rows":
-        if (frame.feed !== "down.bulk") return;
-        return taken(live, frame, await store.transact(() => receivePage(frame, types)));
       case "snap":
         return taken(live, frame, await store.transact(() => receiveSnapPage(frame, types)));
       case "cmd": {
@@ -377,7 +430,12 @@ export function createSite(needs: SiteNeeds): Site {
       const isUrgent = frame.t === "cmd" || frame.t === "heard";
       // Commands overtake all else, but neither the welcome nor each other.
       if (live && isUrgent && !live.isLive) live.early.push(frame);
-      else turns.add(() => onFrame(wire, frame), isUrgent);
+      else if (isUrgent) turns.add(() => onFrame(wire, frame), true);
+      else if (frame.t === "rows" && frame.feed === "down.bulk") addPage(wire, frame);
+      else {
+        lastPages = null;
+        turns.add(() => onFrame(wire, frame));
+      }
     },
     disconnected(wire) {
       if (current(wire)) connection = null;
