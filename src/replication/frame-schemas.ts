@@ -197,7 +197,41 @@ export function readEdit(value: unknown): EditBody | null {
   return success && (data.edit.set.id ?? data.id) === data.id ? data : null;
 }
 
-/** Who sends. */
+/**
+ * The link as it is spoken, for whoever writes another end of it; `frameSchema` gives the members of each frame.
+ *
+ * Way in: a WebSocket at `/api/onprem/v1/link`, subprotocol `carillon.1`: each text message is one frame, a JSON object whose
+ * `t` names it. With `carillon.1+d<hash>` a binary message may be the byte 1 and the raw deflate of the same text, by the
+ * dictionary of that hash. A side is silent for 45 s at most: WebSocket pings. An appliance shows its certificate; where TLS
+ * ends before the cloud it sends `authorization: Bearer <token>`, gets `challenge {nonce}` and says `proof {proof}`: base64 of
+ * the DER signature (ECDSA, SHA-256) of the lines `carillon link`, its id and the nonce, joined by "\n".
+ *
+ * Beginning: the appliance sends `hello`: `inc` counts its lives from 1, `oseq` its own newest numbers, `epoch`, `recv` and
+ * `applied` what it has of the cloud (null, 0, 0 at first), `cmdHw` the newest command, `types` the resources it knows, and
+ * its `credit`. The cloud's `welcome` has the `epoch`, its time `ct`, what it has of each feed (`up`: number and name of the
+ * last record), its credit, and `resync {h0, after}` where all rows come anew.
+ *
+ * Down: `snap` pages carry all rows, by type and id, until `end`; the feed goes on from `h0`. `rows` pages of `down.bulk` have
+ * what changed: `from` is where the page before ended, `to` where this one does. A row is `["p", type, id, number, body]` or
+ * `["d", type, id, number]`. Pages are kept aside until one has a `mark`: then all of it is applied at once, after a snapshot
+ * what was not in it is removed, and the appliance equals the cloud at `to`; `mark.results` says what became of its edits.
+ * Each page is answered by `ack {feed: "down.bulk", to}` (a snap: its `h0`); no more than `credit.frames` pages and, but for the
+ * last one, `credit.bytes` are on their way unanswered.
+ *
+ * Up: `rows` of `up.hot` (outcomes, edits: what must not wait) and `up.bulk` (state and facts): `["p", type, id, number, uid,
+ * body]` from where the cloud stands; `tail` is the uid of the record at `to`. The cloud answers `ack {feed, to}`.
+ *
+ * Commands: `cmd {cseq, command}` comes at any time and needs no credit; one name (`cid`) is carried out once, and not after
+ * `notAfter` of the cloud's time. The appliance says a row of type `taken` for a message once it is kept, then rows of type
+ * `outcome`, whose id is the cid: `{outcome: "started", at}` with the first packet, and in the end `done`, `failed`, `expired`,
+ * `cancelled`, `interrupted`, `skipped` or `unknown`. `heard {cid}` tells one of `rank` above 0 that another sounds it.
+ *
+ * Sums: a mark may have `digests` by type: `count` of rows and `sum`, modulo 2^48, of the first 6 bytes of the SHA-256 of
+ * `type|id|number`. Who differs sends `digest {applied, type, buckets}`: the same for 256 parts of the rows, by the first byte
+ * of the SHA-256 of the id; `repair` brings the rows of the parts that differ.
+ *
+ * A `ping {t0, groups}` is answered by `pong`. What does not follow on, or is no frame, is answered by `err {code}` and the end.
+ */
 export type Sender = "hub" | "site";
 
 /** What came of a value that arrived: a frame, null for one of an unknown `t`, or what is wrong with it. */

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { newId } from "../../../src/base/ids.ts";
 import { APPLIANCES, type Outcome, type Providers } from "../../../src/broadcast/providers.ts";
+import type { Activations } from "../../../src/devices/activation-groups.ts";
 import type { DeliveryItem } from "../../../src/plugin-api/index.ts";
 import { LIMITS } from "../../../src/replication/frames.ts";
 import { nextCommands } from "../../../src/replication/hub/commands.ts";
@@ -56,7 +57,7 @@ beforeEach(async () => {
   outcomes = [];
   recorded = [];
   carrier = createCarrier({
-    ...{ store, clock, types, hub, onFault: fail, candidates: needs.activations.candidates },
+    ...{ store, clock, types, hub, onFault: fail, candidates: (needs.activations as Activations).candidates },
     work: { peek: (work) => cloud.perform(work) },
     isLinked: (id) => linked.has(id),
     record: (endpoint, what) => void recorded.push([what, endpoint]),
