@@ -56,10 +56,15 @@ export function createPictures({ clock, program, onLack, onFault }: PicturesNeed
     return null;
   }
 
+  const failed = (error: unknown): null => {
+    onFault(`the picture could not be made to fit: ${String(error)}`);
+    return null;
+  };
+
   return {
     fitted(path, display) {
       const key = `${displayName(display)} ${path}`;
-      const known = kept.get(key) ?? turn.then(() => make(path, display));
+      const known = kept.get(key) ?? turn.then(() => make(path, display)).catch(failed);
       if (!kept.has(key)) turn = known;
       kept.delete(key);
       kept.set(key, known);

@@ -66,7 +66,7 @@ export function createReceipts(
 
   const take = (receipt: Receipt): void => {
     const { arrived } = receipt;
-    if (arrived === null) return;
+    if (arrived === null || receipt.name === "") return;
     const name = known(receipt.name);
     const message = waiting.get(name);
     if (!message) {
