@@ -46,6 +46,8 @@ export interface Turns {
 const GONE_MS = 3_000;
 /** Who comes back may go on with what it sounded before; it has so long. own choice */
 const BACK_MS = 1_000;
+/** Who was away at the moment is found by its neighbours within so long. own choice: the longest that a neighbour waits for an answer, and one more try */
+const FOUND_MS = 6_000;
 /** A message is of no use so long after its time. @source replication.md 5 */
 const USEFUL_MS = 30_000;
 /** Others are told of what sounded for so long. */
@@ -128,6 +130,9 @@ export function createTurns(needs: TurnNeeds): Turns {
     if (heardOf.length > 0) return afterStart(id, groups, heardOf, lateMs);
     if (!circle.isSettled()) return "wait";
     if (decided.has(id)) return go(id);
+    // Who rang meanwhile may not have been heard yet.
+    if (isLast && circle.awakeMs() < FOUND_MS && groups.some((group) => circle.order(group).length === 1))
+      return "wait";
     const patience = patienceMs(groups, new Set(), isLast);
     const from = clock.now() + Math.max(0, -lateMs) + patience;
     // Who moves up gives the one who moved up before it the time to be heard.
