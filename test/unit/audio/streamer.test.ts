@@ -1,12 +1,13 @@
 import { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { resumeStream } from "../../../src/audio/resume.ts";
-import { rtpOrigin } from "../../../src/audio/rtp.ts";
+import { rtpOrigin, rtpPacket } from "../../../src/audio/rtp.ts";
 import type { StreamEnded, StreamSpec, StreamStarted } from "../../../src/audio/stream-messages.ts";
 import { Streamer } from "../../../src/audio/streamer.ts";
 import { systemClock } from "../../../src/base/clock.ts";
 import { BugError, UpstreamError } from "../../../src/base/errors.ts";
 import { silentLog } from "../../../src/base/log.ts";
+import { createRtpOpener } from "../../../src/base/secure-rtp.ts";
 import { workerEntry } from "../../../src/base/worker-entry.ts";
 import { listenRtp, type RtpListener } from "./rtp-listener.ts";
 
@@ -202,9 +203,12 @@ describe("Streamer", () => {
     await streamer.open(spec);
   });
 
-  it("goes on at the right place when its thread dies", async () => {
+  it("goes on at the right place when its thread dies, and encrypts on when the numbers begin anew", async () => {
     const listener = await newListener();
-    const spec = specFor(listener, { payload: frames(100) });
+    const secrecy = { suite: "AES_CM_128_HMAC_SHA1_80", key: "A".repeat(40) } as const;
+    let ssrc = 1;
+    while (rtpOrigin(ssrc).sequence < 65_440 || rtpOrigin(ssrc).sequence > 65_500) ssrc++;
+    const spec = specFor(listener, { payload: frames(100), ssrc, secrecy });
     await streamer.open(spec);
     streamer.startGroup([spec.streamId], Date.now());
     await listener.heard(5);
@@ -213,10 +217,15 @@ describe("Streamer", () => {
     expect(workers).toHaveLength(2);
     expect(end).toMatchObject({ reason: "finished", firstPacketAt: started[0]?.firstPacketAt });
     expect(started).toHaveLength(1);
-    const { arrivals } = listener;
+    const open = createRtpOpener(secrecy);
+    const arrivals = listener.arrivals.map((arrival) => {
+      const plain = open(rtpPacket(arrival, arrival.payload));
+      return { ...arrival, payload: plain?.subarray(12) ?? Buffer.alloc(0) };
+    });
     const [first] = arrivals;
     for (const arrival of arrivals) {
-      const place = arrival.payload[0] ?? 0;
+      const place = arrival.payload[0];
+      if (place === undefined) throw new Error("a packet can't be opened");
       expect((arrival.sequence - (first?.sequence ?? 0) + 65_536) % 65_536).toBe(place);
       // On the old grid: late where the machine is slow, never early.
       expect(arrival.at - (first?.at ?? 0) - 20 * place).toBeGreaterThan(-100);

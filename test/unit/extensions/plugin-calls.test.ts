@@ -21,14 +21,21 @@ describe("a plugin's calls", () => {
         },
       },
     );
-    const target = { group: "239.1.2.3", port: 20_480, codec: "PCMU", ttl: 8 } as const;
+    const secrecy = { suite: "AES_CM_128_HMAC_SHA1_80", key: "A".repeat(40) } as const;
+    const target = { group: "239.1.2.3", port: 20_480, codec: "PCMU", ttl: 8, secrecy } as const;
     await ctx().stream.open(target, id);
     expect(await ctx().confirm(id, "Safe")).toBe("Well done");
     expect(calls).toEqual([
       ["p", target, id],
       ["p", id, "Safe"],
     ]);
-    for (const wrong of [{ group: "here" }, { port: 0 }, { ttl: 256 }, { codec: "opus" }])
+    for (const wrong of [
+      { group: "here" },
+      { port: 0 },
+      { ttl: 256 },
+      { codec: "opus" },
+      { secrecy: { ...secrecy, key: "A" } },
+    ])
       await expect(ctx().stream.open({ ...target, ...(wrong as object) }, id)).rejects.toThrow("stream: ");
     await expect(ctx().stream.open(target, "1")).rejects.toThrow("named by its id");
     await expect(ctx().confirm(id, 1 as never)).rejects.toThrow("the option is a text");
