@@ -71,6 +71,7 @@ const SMS = {
   ...{ transport: "http", sender: "+15550100", language: "en", mostParts: 4, receipts: false, atOnce: 2 },
   ...{ gatewayBody: '{"to": "{{to}}"}', gatewayType: "application/json", gatewayAuthorization: null },
   ...{ host: null, systemId: null, inboundToken: null, inboundFrom: "from", inboundText: "text" },
+  ...{ gatewayAnswerId: null, receiptState: null },
 };
 
 /** Each channel by its name: how it is opened opposite a server on a port, and a device of its own. */
