@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { acceptInvitation, DEVICE_SESSION_MS, invite } from "../../../src/access/invitations.ts";
 import { createSignIn, type SignIn } from "../../../src/access/sign-in.ts";
-import auditEntries from "../../../src/resources/security/audit-entries.ts";
 import userTokens from "../../../src/resources/people/user-tokens.ts";
+import auditEntries from "../../../src/resources/security/audit-entries.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { type AccessFixture, openAccess } from "./access-fixture.ts";
 
@@ -32,7 +32,9 @@ describe("an invitation", () => {
     const own = `/users/${admin.id}`;
     expect(scope.allows("post", `${own}/devices`)).toBe(true);
     expect(scope.allows("get", `${own}/notifications/0190a1b2-0000-7000-8000-000000000001`)).toBe(true);
-    const below = ["tokens", "profile", "subscriptions", "security-groups", "all-permissions"].map((at) => `${own}/${at}`);
+    const below = ["tokens", "profile", "subscriptions", "security-groups", "all-permissions"].map(
+      (at) => `${own}/${at}`,
+    );
     for (const path of ["/users/0190a1b2-0000-7000-8000-000000000001", "/notifications", ...below]) {
       expect(scope.allows("get", path), path).toBe(false);
     }
