@@ -158,12 +158,17 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: "site/site.ts",
     changes: [
       [
-        "return taken(live, frame, await store.transact(() => receivePage(frame, types)));",
-        `await store.transact(function* () {
-          const link = yield* linkState();
-          if (link.recv === frame.from && !link.marking) yield* put(LINK, { ...link, recv: frame.to });
-        });
-        return taken(live, frame, await store.transact(() => receivePage({ ...frame, from: frame.to }, types)));`,
+        "const verdicts = await store.transact(function* () {",
+        `const first = pages[at] as DownPage;
+      await store.transact(function* () {
+        const link = yield* linkState();
+        if (link.recv === first.from && !link.marking) yield* put(LINK, { ...link, recv: first.to });
+      });
+      const verdicts = await store.transact(function* () {`,
+      ],
+      [
+        "stored.push(yield* receivePage(page, types));",
+        "stored.push(yield* receivePage(page === first ? { ...page, from: page.to } : page, types));",
       ],
     ],
   },
