@@ -173,7 +173,7 @@ describe("scenarios, incidents and tables in the console", () => {
   }, 60_000);
 
   it("tries a table of zones, tells which line does not fit, and makes the rows of a good one", async () => {
-    const { page, faults } = await opened("/bulk-uploads?open=new");
+    const { page, faults, open } = await opened("/bulk-uploads?open=new");
     const take = async (names: readonly string[], name: string) => {
       await choose(page, "What its lines are", "Speakers and zones");
       const buffer = Buffer.from(zoneTable(names));
@@ -183,7 +183,7 @@ describe("scenarios, incidents and tables in the console", () => {
     await page.getByText("Nothing was made: 1 line does not fit.").waitFor();
     await page.getByRole("button", { name: "Line 3" }).click();
     await page.getByRole("dialog", { name: "Line 3" }).getByText("zone:row-1").waitFor();
-    await page.goto(`${daemon.url}/bulk-uploads?open=new`);
+    await open("/bulk-uploads?open=new");
     await take(["row-1", "row-2", "row-3"], "good.tsv");
     await page.getByText("All 3 lines fit. Nothing is kept yet.").waitFor();
     await page.getByRole("button", { name: "Make 3 rows" }).click();

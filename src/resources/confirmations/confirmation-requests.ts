@@ -27,10 +27,10 @@ export default defineResource({
       unit: "s",
     }),
     repeatInterval: integer(
-      "Seconds after which it is sent once more to whom has not answered; null for never. own choice",
+      "Seconds after which it is sent once more to whom has not answered; null for never (own choice).",
       { min: 30, max: 86_400, unit: "s" },
     ),
-    repeatLimit: integer("How often it is sent once more at most. own choice", { min: 1, max: 100, default: 3 }),
+    repeatLimit: integer("How often it is sent once more at most (own choice).", { min: 1, max: 100, default: 3 }),
     initiateTrackingOptions: list(
       "One flag per answer: a true one follows the devices of whoever gives it until the notification ends.",
       boolean("Whether the answer in this place starts tracking."),

@@ -118,6 +118,8 @@ peer("systemd-analyze").describe("the units of systemd", () => {
     expect(readdirSync("systemd").sort()).toEqual([
       "carillon-backup.service",
       "carillon-backup.timer",
+      "carillon-upgrade.path",
+      "carillon-upgrade.service",
       "carillon.service",
     ]);
   });
