@@ -61,10 +61,12 @@ export type StreamRequest =
   | { kind: "start"; streamIds: string[]; t0Ms: number }
   | { kind: "repeat"; streamId: string; repeats: number }
   | { kind: "play"; streamId: string; parts: readonly Uint8Array[] }
-  | { kind: "end"; streamId: string };
+  | { kind: "end"; streamId: string }
+  | { kind: "leave" };
 
 /** What the thread reports; starts are told together, since a broadcast starts hundreds at once. */
 export type StreamReport =
+  | { kind: "left" }
   | { kind: "ready"; priorityFault: string | null }
   | { kind: "opened"; streamId: string }
   | { kind: "refused"; streamId: string; message: string }

@@ -3,6 +3,7 @@ import { constants, setPriority } from "node:os";
 import { type MessagePort, parentPort } from "node:worker_threads";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { BugError } from "../base/errors.ts";
+import { keepSockets } from "../base/open-sockets.ts";
 import { createPacer } from "./pacer.ts";
 import { createRtpStream, openSocket, type RtpStream } from "./rtp-stream.ts";
 import {
@@ -16,6 +17,7 @@ import {
 
 /** Entry of the streamer's thread: it opens, paces and ends streams as told by the port, and does nothing else. */
 function serve(port: MessagePort, clock: Clock): void {
+  const closeSockets = keepSockets();
   const cell = new Int32Array(new SharedArrayBuffer(4));
   const pacer = createPacer({ clock, nap: (ms) => void Atomics.wait(cell, 0, 0, ms) });
   /** Null while the socket is being opened; removed when it is to be ended meanwhile. */
@@ -74,6 +76,9 @@ function serve(port: MessagePort, clock: Clock): void {
         pacer.cancel(stream);
         return finish(stream, "stopped");
       }
+      case "leave":
+        closeSockets();
+        return tell({ kind: "left" });
     }
   });
   tell({ kind: "ready", priorityFault: raisePriority() });

@@ -39,6 +39,8 @@ interface KnownStream {
 }
 
 const MOST_FAILURES = 5;
+/** A thread that closes its sockets says so at once. own choice */
+const LEAVE_MS = 1_000;
 const FAILURE_WINDOW_MS = 600_000;
 const NOT_BACK = "streamer thread did not come back";
 
@@ -79,7 +81,25 @@ export class Streamer {
     this.#worker = null;
     for (const stream of this.#streams.values()) stream.opening?.reject(notRunning());
     this.#streams.clear();
-    await worker?.terminate();
+    if (!worker) return;
+    await this.#closed(worker);
+    await worker.terminate();
+  }
+
+  /** Resolves when no datagram comes to the thread any more, or it does not say so in time. */
+  #closed(worker: Worker): Promise<void> {
+    return new Promise((resolve) => {
+      const patience = this.#needs.clock.after(LEAVE_MS, resolve);
+      const over = (): void => {
+        patience.cancel();
+        resolve();
+      };
+      worker.once("exit", over);
+      worker.on("message", ({ kind }: StreamReport) => {
+        if (kind === "left") over();
+      });
+      worker.postMessage({ kind: "leave" } satisfies StreamRequest);
+    });
   }
 
   /** Calls `listener` for every such event until the function returned is called; one that throws is logged. */
@@ -208,6 +228,8 @@ export class Streamer {
         break;
       case "ended":
         for (const event of report.streams) this.#ended(event);
+        break;
+      case "left":
         break;
     }
   }

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "../base/clock.ts";
 import { BugError } from "../base/errors.ts";
+import { keepSockets } from "../base/open-sockets.ts";
 import type { PluginDefinition } from "../plugin-api/index.ts";
 import { openDoor } from "./door.ts";
 import type { DoorInit, FromPlugin } from "./wire.ts";
@@ -13,11 +14,14 @@ export interface PluginWorkerData {
 
 if (!parentPort) throw new BugError("plugin-worker runs in a worker thread only");
 const port = parentPort;
+const closeSockets = keepSockets();
 const { entry, init } = workerData as PluginWorkerData;
 /** A plugin that has undone everything ends its thread by itself; one that left something open is ended by force. */
 function send(message: FromPlugin): void {
   port.postMessage(message);
-  if (message.kind === "stopped") port.close();
+  if (message.kind !== "stopped") return;
+  closeSockets();
+  port.close();
 }
 
 const door = openDoor({ send, receive: (handler) => port.on("message", handler) }, init, systemClock);

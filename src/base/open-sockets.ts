@@ -1,0 +1,24 @@
+import dgram from "node:dgram";
+import { syncBuiltinESMExports } from "node:module";
+
+/**
+ * Keeps the UDP sockets that this thread opens from now on; the function returned closes those that are still open. To be
+ * called before a thread is ended by others: Node 20 aborts the whole process when a datagram comes in for a thread that is
+ * being ended (`UDPWrap::OnRecv`).
+ */
+export function keepSockets(): () => void {
+  const open = new Set<dgram.Socket>();
+  const create = dgram.createSocket;
+  const kept = (...args: Parameters<typeof create>): dgram.Socket => {
+    const socket = create(...args);
+    open.add(socket);
+    socket.once("close", () => open.delete(socket));
+    return socket;
+  };
+  dgram.createSocket = kept as typeof create;
+  syncBuiltinESMExports();
+  return () => {
+    for (const socket of open) socket.close();
+    open.clear();
+  };
+}
