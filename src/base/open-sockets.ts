@@ -18,7 +18,11 @@ export function keepSockets(): () => void {
   dgram.createSocket = kept as typeof create;
   syncBuiltinESMExports();
   return () => {
-    for (const socket of open) socket.close();
+    for (const socket of open) {
+      socket.close();
+      // Whoever opened it may come to that later.
+      socket.close = () => socket;
+    }
     open.clear();
   };
 }

@@ -148,18 +148,21 @@ export async function openTransports(needs: TransportNeeds): Promise<Transports>
     };
     if (message) hear({ message, from, reply });
   });
-  await new Promise<void>((resolve, reject) => {
-    udp.once("error", reject);
-    udp.bind(needs.port, () => {
-      udp.off("error", reject).on("error", onError);
-      resolve();
-    });
-  });
-  const port = udp.address().port;
   const servers: Server[] = [];
-  const ports = { udp: port, tcp: port, tls: 0 };
+  const ports = { udp: 0, tcp: 0, tls: 0 };
   try {
-    servers.push(await serve(createServer(welcome("tcp")), port));
+    // TCP first: where the system chooses, far more of its ports are taken than of UDP's.
+    const tcp = await serve(createServer(welcome("tcp")), needs.port);
+    servers.push(tcp);
+    ports.tcp = (tcp.address() as { port: number }).port;
+    await new Promise<void>((resolve, reject) => {
+      udp.once("error", reject);
+      udp.bind(ports.tcp, () => {
+        udp.off("error", reject).on("error", onError);
+        resolve();
+      });
+    });
+    ports.udp = ports.tcp;
     if (needs.tls) {
       const { certificate: cert, key } = needs.tls;
       const server = await serve(
