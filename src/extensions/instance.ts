@@ -4,6 +4,7 @@ import type { Clock } from "../base/clock.ts";
 import { workerEntry } from "../base/worker-entry.ts";
 import type { PluginDefinition } from "../plugin-api/index.ts";
 import { openDoor } from "./door.ts";
+import { LEAVE, LEFT } from "./leave.ts";
 import type { PluginWorkerData } from "./plugin-worker.ts";
 import type { DoorInit, FromPlugin, ToPlugin } from "./wire.ts";
 
@@ -28,6 +29,8 @@ export type Launch = (init: DoorInit, events: InstanceEvents) => Instance;
 const YOUNG_MB = 16;
 const STACK_MB = 4;
 const LONGEST_LINE = 1_000;
+/** A thread that is not stuck closes its sockets at once. own choice */
+const LEAVE_MS = 300;
 
 /**
  * Launches a plugin in a thread of its own, with `memoryMb` for its objects and nothing of the environment. `onLine` gets
@@ -61,10 +64,24 @@ export function launchInWorker(entry: URL, memoryMb: number, onLine: (line: stri
       send: (message) => worker.postMessage(message),
       async kill() {
         over = true;
+        await left(worker);
         await worker.terminate();
       },
     };
   };
+}
+
+/** Resolves when no datagram comes to the thread any more, when it is gone, or when it does not say so in time. */
+function left(worker: Worker): Promise<void> {
+  return new Promise((resolve) => {
+    if (worker.threadId === -1) return resolve();
+    AbortSignal.timeout(LEAVE_MS).addEventListener("abort", () => resolve());
+    worker.once("exit", () => resolve());
+    worker.on("message", (message: unknown) => {
+      if (message === LEFT) resolve();
+    });
+    worker.postMessage(LEAVE);
+  });
 }
 
 /** Launches a plugin in this thread, for tests: the same door and the same copies, but no guard against a busy loop. */

@@ -4,7 +4,8 @@ import { BugError } from "../base/errors.ts";
 import { keepSockets } from "../base/open-sockets.ts";
 import type { PluginDefinition } from "../plugin-api/index.ts";
 import { openDoor } from "./door.ts";
-import type { DoorInit, FromPlugin } from "./wire.ts";
+import { LEAVE, LEFT } from "./leave.ts";
+import type { DoorInit, FromPlugin, ToPlugin } from "./wire.ts";
 
 /** What the thread of one plugin is started with; `entry` is the URL of its index.js. */
 export interface PluginWorkerData {
@@ -24,6 +25,14 @@ function send(message: FromPlugin): void {
   port.close();
 }
 
-const door = openDoor({ send, receive: (handler) => port.on("message", handler) }, init, systemClock);
+function receive(handler: (message: ToPlugin) => void): void {
+  port.on("message", (message: ToPlugin | typeof LEAVE) => {
+    if (message !== LEAVE) return handler(message);
+    closeSockets();
+    port.postMessage(LEFT);
+  });
+}
+
+const door = openDoor({ send, receive }, init, systemClock);
 const plugin = (await import(entry)) as { default: PluginDefinition };
 await door.start(plugin.default);
