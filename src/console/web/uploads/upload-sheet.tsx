@@ -15,10 +15,18 @@ import { isUnderWay, paceOf, uploadTone } from "./upload-words.ts";
 import "../parts/lines.css";
 import "./uploads.css";
 
+/** What becomes of a table must be seen even where a change was not told. own choice */
+const READ_EVERY_MS = 5_000;
+
 /** An upload: how far it is, what came of each line, and what can be done with it. */
 export function UploadSheet({ bulkUploadId, onClose }: { bulkUploadId: string; onClose: () => void }) {
   const { t, name } = useWords();
-  const { data: row, error } = useRow<UploadRow>("bulk-uploads/{bulkUploadId}", { bulkUploadId });
+  const { data: row, error } = useRow<UploadRow>(
+    "bulk-uploads/{bulkUploadId}",
+    { bulkUploadId },
+    {},
+    { refetchInterval: READ_EVERY_MS },
+  );
   return (
     <SideSheet title={row?.fileName ?? t("upload.title")} onClose={onClose} wide>
       <FaultLine error={error} />
