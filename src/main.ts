@@ -1,4 +1,5 @@
 import { setFlagsFromString } from "node:v8";
+import { askSecret } from "./cli/new-password.ts";
 import { run } from "./cli/program.ts";
 import type { Terminal } from "./cli/terminal.ts";
 
@@ -9,6 +10,7 @@ const terminal: Terminal = {
   err: (line) => void process.stderr.write(`${line}\n`),
   errIsTerminal: process.stderr.isTTY === true,
   env: process.env,
+  askSecret,
   onStop(stop) {
     for (const signal of SIGNALS) process.on(signal, stop);
     return () => {

@@ -22,7 +22,7 @@ const PARTS = {
     files: ["package.json", "package-lock.json", ".ci/setup/bundle.mjs", ".ci/setup/client.mjs"],
   },
   harness: {
-    folders: ["src", "plugins", "test/bench", "test/faults", "test/sim", "test/support"],
+    folders: ["src", "plugins", "test/bench", "test/contract", "test/faults", "test/sim", "test/support"],
     files: ["package.json", "package-lock.json", ".ci/setup/bundle.mjs"],
   },
 };

@@ -25,7 +25,7 @@ const PARTS = {
     chunks: "chunks",
   },
   harness: {
-    folders: ["test/bench", "test/faults", "test/sim"],
+    folders: ["test/bench", "test/contract", "test/faults", "test/sim"],
     entry: /\/(main|[^/]+-(server|worker))\.ts$/,
     chunks: "harness-chunks",
   },

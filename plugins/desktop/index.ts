@@ -64,6 +64,7 @@ async function takeReceipt(request: PluginRequest, screens: Screens, ctx: Contex
   if (!item) return { status: 404 };
   if (typeof option !== "string") {
     ctx.outcome(item.deliveryId, "playing");
+    screens.seen(item);
     return { status: 204 };
   }
   try {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Clock, DeliveryItem, Timer } from "#plugin-api";
+import { type Clock, type DeliveryItem, oneText, type Scroll, type Timer } from "#plugin-api";
 
 /** A message as a desktop shows it. */
 export interface Screening {
@@ -11,6 +11,8 @@ export interface Screening {
   drill: boolean;
   sentAt: number;
   options: readonly string[];
+  /** How the text runs across; null where it stands still. */
+  scroll: Scroll | null;
 }
 
 /** What a desktop is to show now; `version` changes with it. */
@@ -31,6 +33,8 @@ export interface Screens {
   ask(token: string, version: string): Promise<Screen>;
   /** The item of a delivery that the token's desktop shows; null when it shows no such. */
   find(token: string, deliveryId: number): DeliveryItem | null;
+  /** A desktop shows it now: from here on its time runs. */
+  seen(item: DeliveryItem): void;
   /** True for a desktop that has asked within the last seconds. */
   isThere(identifier: string): boolean;
   /** Takes off what is over. */
@@ -65,6 +69,8 @@ export function createScreens({ clock, waitMs, run }: { clock: Clock; waitMs: nu
   const desktops = new Map<string, Desktop>();
   /** Oldest first. */
   const waiting = new Set<() => void>();
+  /** Deliveries whose time runs. */
+  const counted = new Set<number>();
   let versions = 0;
 
   const desktopOf = (identifier: string): Desktop => {
@@ -94,7 +100,10 @@ export function createScreens({ clock, waitMs, run }: { clock: Clock; waitMs: nu
   const takeOff = (which: (item: DeliveryItem) => boolean): void => {
     for (const desktop of desktops.values()) {
       const gone = [...desktop.items.values()].filter(which);
-      for (const { deliveryId } of gone) desktop.items.delete(deliveryId);
+      for (const { deliveryId } of gone) {
+        desktop.items.delete(deliveryId);
+        counted.delete(deliveryId);
+      }
       if (gone.length > 0) changed(desktop);
     }
   };
@@ -112,6 +121,15 @@ export function createScreens({ clock, waitMs, run }: { clock: Clock; waitMs: nu
     clear(deliveryIds) {
       const gone = new Set(deliveryIds);
       takeOff(({ deliveryId }) => gone.has(deliveryId));
+    },
+    seen({ deliveryId, device, profile: { durationMs } }) {
+      if (durationMs === null || counted.has(deliveryId)) return;
+      counted.add(deliveryId);
+      clock.after(durationMs, () => {
+        counted.delete(deliveryId);
+        const desktop = desktops.get(device.deviceIdentifier);
+        if (desktop?.items.delete(deliveryId)) changed(desktop);
+      });
     },
     callOff: (notificationId) => takeOff((item) => item.notificationId === notificationId),
     ask(token, version) {
@@ -150,9 +168,19 @@ function shownUntil({ expiresAt, sentAt }: DeliveryItem): number {
   return expiresAt ?? sentAt + SHOWN_MS;
 }
 
-function screening({ deliveryId, notificationId, text, drill, sentAt, recipient, ...item }: DeliveryItem): Screening {
+function screening({
+  deliveryId,
+  notificationId,
+  text,
+  drill,
+  sentAt,
+  recipient,
+  profile,
+  ...item
+}: DeliveryItem): Screening {
   return {
-    ...{ deliveryId, notificationId, subject: text.subject, body: text.body, emergency: item.class === "emergency" },
-    ...{ drill, sentAt, options: recipient?.answers?.options ?? [] },
+    ...{ deliveryId, notificationId, emergency: item.class === "emergency", drill, sentAt },
+    ...(profile.concatenatedText ? { subject: oneText(text), body: "" } : { subject: text.subject, body: text.body }),
+    ...{ options: recipient?.answers?.options ?? [], scroll: profile.scroll },
   };
 }

@@ -32,6 +32,8 @@ export function createDeliveries(needs: DeliveriesNeeds): Deliveries {
   const { clock, outcome, stream, volumes, log } = needs;
   const deliveries = new Map<number, Delivery>();
   const turns = new Map<string, Promise<void>>();
+  /** Which delivery's text a device shows for a time of its own. */
+  const shown = new Map<string, number>();
 
   /** Steps with one device keep their order; what goes wrong is told by the step itself. */
   const inTurn = (device: string, step: () => Promise<void>): void => {
@@ -56,6 +58,7 @@ export function createDeliveries(needs: DeliveriesNeeds): Deliveries {
       if (audio && driver.target)
         await stream.open({ ...driver.target, codec: "PCMU", ttl: audio.ttl }, item.notificationId);
       if (driver.isPlaying) followUp(delivery, 0);
+      showFor(delivery, profile.durationMs);
     } catch (error) {
       deliveries.delete(deliveryId);
       // Nobody will tell it to stop once it has failed.
@@ -66,6 +69,23 @@ export function createDeliveries(needs: DeliveriesNeeds): Deliveries {
       });
       await volumes.restore(device, driver);
     }
+  };
+  /** What only shows something is told to stop by nobody else. */
+  const showFor = ({ item, driver }: Delivery, forMs: number | null): void => {
+    const { deviceIdentifier } = item.device;
+    shown.delete(deviceIdentifier);
+    if (forMs === null || item.audio || !driver.stop) return;
+    shown.set(deviceIdentifier, item.deliveryId);
+    const isShown = (): boolean => shown.get(deviceIdentifier) === item.deliveryId;
+    clock.after(forMs, () => {
+      if (!isShown()) return;
+      inTurn(deviceIdentifier, async () => {
+        if (!isShown()) return;
+        shown.delete(deviceIdentifier);
+        deliveries.delete(item.deliveryId);
+        await driver.stop?.(item);
+      });
+    });
   };
   const followUp = (delivery: Delivery, questions: number): void => {
     if (questions >= MOST_QUESTIONS) return;

@@ -6,6 +6,8 @@ export interface Message {
   notificationId: string;
   priority: number;
   drill: boolean;
+  audio: DeliveryItem["audio"];
+  profile: Pick<DeliveryProfile, "showsText" | "concatenatedText" | "durationMs" | "scroll">;
 }
 
 /** How one device is talked to; every call rejects with an Error whose message says in words why. */

@@ -1,5 +1,5 @@
 import { isIPv4 } from "node:net";
-import type { DeliveryItem, PluginContext } from "#plugin-api";
+import { type DeliveryItem, oneText, type PluginContext } from "#plugin-api";
 import { ask, type Driver, type Message, memberIn, Refusal } from "./driver.ts";
 import { fill, type Values } from "./fill.ts";
 import type { Template, TemplateRequest } from "./templates.ts";
@@ -21,6 +21,8 @@ export function templatedDriver(device: DeliveryItem["device"], needs: Templated
   if (!template) throw new Refusal(`there is no template "${name}" (attribute Template)`, false);
   const host = URL.canParse(url) ? new URL(url).hostname : "";
   if (host === "") throw new Refusal("it has no attribute Url", false);
+  if (template.hosts?.(host) === false)
+    throw new Refusal(`${host} is not among the hosts of the template "${name}"`, false);
   if (port !== undefined && !isIPv4(host)) throw new Refusal("with RtpPort its Url must hold an IPv4 address", false);
   const send = (request: TemplateRequest, more: Readonly<Record<string, string>> = {}): Promise<string> => {
     const values = valuesOf(device, needs.secrets, more);
@@ -34,11 +36,12 @@ export function templatedDriver(device: DeliveryItem["device"], needs: Templated
       ...(body === null ? {} : { body }),
     });
   };
+  const isHeard = ({ audio }: Message): boolean => port !== undefined && audio !== null;
   const { start, stop, readVolume, setVolume, status, probe, playingWhen, volumeAt } = template;
   return {
     target: port === undefined ? null : { group: host, port: Number(port) },
-    start: async (message) => void (await send(start, ofMessage(message))),
-    stop: stop && (async (message) => void (await send(stop, ofMessage(message)))),
+    start: async (message) => void (await send(start, ofMessage(message, isHeard(message)))),
+    stop: stop && (async (message) => void (await send(stop, ofMessage(message, isHeard(message))))),
     volume: readVolume &&
       setVolume && {
         async read() {
@@ -59,8 +62,27 @@ export function templatedDriver(device: DeliveryItem["device"], needs: Templated
   };
 }
 
-function ofMessage({ text, notificationId, priority, drill }: Message): Record<string, string> {
-  return { ...text, id: notificationId, priority: String(priority), drill: String(drill) };
+/** What a message says in its places; `isHeard` where the device plays its sound. 0 says that something is not given. */
+function ofMessage(message: Message, isHeard: boolean): Record<string, string> {
+  const { text, notificationId, priority, drill, profile } = message;
+  const { subject, body, short } = isHeard && !profile.showsText ? { subject: "", body: "", short: "" } : text;
+  const { scroll, concatenatedText, durationMs } = profile;
+  return {
+    ...{ subject, body, short, text: concatenatedText ? onOneLine(subject, body) : oneText({ subject, body }) },
+    ...{ id: notificationId, priority: String(priority), drill: String(drill) },
+    duration: inSeconds(durationMs),
+    ...{ scrollSpeed: String(scroll?.speed ?? 0), scrollDuration: inSeconds(scroll?.durationMs) },
+    scrollRepetitions: String(scroll?.repetitions ?? 0),
+  };
+}
+
+function onOneLine(...parts: string[]): string {
+  const lines = parts.map((part) => part.replace(/\s+/g, " ").trim());
+  return lines.filter((line) => line !== "").join(" - ");
+}
+
+function inSeconds(durationMs: number | null | undefined): string {
+  return String((durationMs ?? 0) / 1_000);
 }
 
 function valuesOf(

@@ -1,4 +1,5 @@
 import { placesIn, type Surroundings } from "./fill.ts";
+import { type Hosts, readHosts } from "./hosts.ts";
 
 /** One request with places. */
 export interface TemplateRequest {
@@ -23,6 +24,8 @@ export interface Template {
   playingWhen: string | null;
   /** Member of the answer to `readVolume` that holds the volume; null where the whole answer is it. */
   volumeAt: string | null;
+  /** Who may be asked; null for everybody, where no secret is told. */
+  hosts: Hosts | null;
 }
 
 /** The templates of a configuration by their names, and what of them can't be used, in words. */
@@ -41,7 +44,10 @@ const TYPES: Readonly<Record<string, Surroundings>> = {
   "text/plain": "text",
 };
 /** Values of a message; those of the device and secrets have names of their own. */
-const PLACES = ["subject", "body", "short", "id", "priority", "drill", "volume", "port", "identifier"];
+const PLACES = [
+  ...["subject", "body", "short", "text", "id", "priority", "drill", "volume", "port", "identifier"],
+  ...["duration", "scrollSpeed", "scrollDuration", "scrollRepetitions"],
+];
 const LONGEST = 8_000;
 
 /** Reads `templates`; a bad one is left out and named, the others hold. `secrets` are the names that there are. */
@@ -71,7 +77,19 @@ function readTemplate(entry: Record<string, unknown>, secrets: ReadonlySet<strin
   if (!others.readVolume !== !others.setVolume) throw new RangeError("readVolume and setVolume belong together");
   const [playingWhen, volumeAt] = [textOf("playingWhen", entry), textOf("volumeAt", entry)];
   if (!others.status !== (playingWhen === null)) throw new RangeError("status and playingWhen belong together");
-  return { start, ...others, playingWhen, volumeAt };
+  const hosts = entry.hosts === undefined ? null : readHosts(entry.hosts);
+  if (entry.hosts !== undefined && !hosts) throw new RangeError("hosts is a list of names, addresses and networks");
+  // A device names its Url itself: whoever may change devices must not choose who is told the secrets.
+  if (!hosts && tellsSecrets(Object.values(requests)))
+    throw new RangeError("with secrets it needs hosts, who get them");
+  return { start, ...others, playingWhen, volumeAt, hosts };
+}
+
+function tellsSecrets(requests: readonly (TemplateRequest | null)[]): boolean {
+  const texts = requests.flatMap((request) =>
+    request ? [request.path, request.body ?? "", ...Object.values(request.headers)] : [],
+  );
+  return texts.flatMap(placesIn).some((name) => name.startsWith("secret."));
 }
 
 function readRequest(step: string, given: unknown, secrets: ReadonlySet<string>): TemplateRequest {

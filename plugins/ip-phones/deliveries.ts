@@ -1,5 +1,5 @@
 import type { Clock, DeliveryItem, PluginContext, StopRequest } from "#plugin-api";
-import { CLEAR_PAGE, type ExecuteItem, playSound, STOP_ANY_SOUND, showPage, stopSound } from "./execute.ts";
+import { CLEAR_PAGE, type ExecuteItem, playFile, playSound, STOP_ANY_SOUND, showPage, stopSound } from "./execute.ts";
 import { hedged } from "./hedge.ts";
 import type { Pages } from "./pages.ts";
 import { type Phone, readPhone } from "./phone.ts";
@@ -44,6 +44,7 @@ export interface DeliveriesNeeds {
   pusher: Pusher;
   pages: Pages;
   events: Pick<StreamEvents, "expect">;
+  log: Pick<PluginContext["log"], "warn">;
 }
 
 /** All deliveries of the plugin. */
@@ -66,14 +67,18 @@ const AGAIN_MS = [1_000, 2_000, 4_000, 8_000, 16_000, 30_000] as const;
 /** An emergency is asked for by another way when no answer has come after so long; so many at once. own choice */
 const HEDGE_MS = 1_500;
 const MOST_HEDGES = 64;
+/** A phone that plays its ring tone answers at the end; it is not talked to for so long. own choice */
+const RING_MS = 500;
 const KEPT_MS = 3_600_000;
 const IN_USE = "the phone is in use";
 const NO_SOUND = "text only: this model plays no pushed sound";
 
 /** Makes the flow of deliveries: push, accepted, follow up until playing, silence. */
 export function createDeliveries(needs: DeliveriesNeeds): Deliveries {
-  const { clock, outcome, turns } = needs;
+  const { clock, outcome, turns, log } = needs;
   const deliveries = new Map<number, Delivery>();
+  /** Whose text each phone shows, as far as is known: what came later is not taken off with what was before. */
+  const shown = new Map<string, Delivery>();
 
   const end = (
     delivery: Delivery,
@@ -158,7 +163,39 @@ export function createDeliveries(needs: DeliveriesNeeds): Deliveries {
     if (result.kind === "failed") return end(delivery, "failed", result.reason, result.retryable);
     const silent = delivery.item.audio && !delivery.audible ? NO_SOUND : undefined;
     rise(delivery, "accepted", result.reason ?? silent);
+    nowShown(delivery, delivery.item.profile.durationMs);
+    ring(delivery);
     followUp(delivery);
+  };
+  /** The text is on the display, for `forMs`; null for as long as the message says. */
+  const nowShown = (delivery: Delivery, forMs: number | null): void => {
+    if (!showsPage(delivery)) return;
+    const key = keyOf(delivery.phone);
+    shown.set(key, delivery);
+    if (forMs === null) return;
+    clock.after(Math.max(0, forMs), () => {
+      if (shown.get(key) !== delivery) return;
+      turns.add(STOP_LANE, key, async () => {
+        if (shown.get(key) !== delivery) return;
+        shown.delete(key);
+        const fault = await needs.pusher.command(delivery.phone, [CLEAR_PAGE]);
+        if (fault !== null) log.warn({ phone: delivery.phone.name, fault }, "a text could not be taken off");
+      });
+    });
+  };
+  /** A message without sound is heard by the phone's own ring tone. */
+  const ring = (delivery: Delivery): void => {
+    const { item, phone, audible } = delivery;
+    const { ringtone } = item.profile;
+    if (ringtone === null || audible || phone.model.kind === "no-rtp") return;
+    turns.add(LAST_LANE, keyOf(phone), async () => {
+      if (delivery.called) return;
+      const played = needs.pusher.command(phone, [playFile(ringtone)]).then((fault) => {
+        if (fault !== null) log.warn({ phone: phone.name, ringtone, fault }, "a ring tone was not played");
+      });
+      // What comes next for the phone does not wait until it has played.
+      await Promise.race([played, new Promise<void>((resolve) => void clock.after(RING_MS, resolve))]);
+    });
   };
   const followUp = (delivery: Delivery): void => {
     if (!delivery.audible || delivery.state !== "accepted" || delivery.called) return;
@@ -187,7 +224,9 @@ export function createDeliveries(needs: DeliveriesNeeds): Deliveries {
     if (state !== "accepted" && state !== "playing") return;
     if (delivery.called === "ended" && delivery.audible && state === "accepted") await look(delivery);
     deliveries.delete(item.deliveryId);
-    const [first, ...more] = stopItems(delivery);
+    const isCovered = (shown.get(keyOf(phone)) ?? delivery) !== delivery;
+    const [first, ...more] = stopItems(delivery, isCovered);
+    if (!item.profile.persistentText && !isCovered) shown.delete(keyOf(phone));
     const fault = first ? await needs.pusher.command(phone, [first, ...more]) : null;
     const level = delivery.state === "playing" ? "playing" : "accepted";
     outcome(item.deliveryId, level, fault === null ? {} : { reason: `the phone could not be silenced: ${fault}` });
@@ -216,6 +255,8 @@ export function createDeliveries(needs: DeliveriesNeeds): Deliveries {
     if (item.reached === undefined) turns.add(item.priority, keyOf(phone), () => start(delivery));
     else {
       delivery.state = item.reached === "playing" ? "playing" : "accepted";
+      const { durationMs } = item.profile;
+      nowShown(delivery, durationMs && item.sentAt + durationMs - clock.now());
       if (item.reached === "playing") watch(delivery);
       else followUp(delivery);
     }
@@ -237,6 +278,8 @@ export function createDeliveries(needs: DeliveriesNeeds): Deliveries {
     sweep() {
       const before = clock.now() - KEPT_MS;
       for (const [id, { item }] of deliveries) if (item.notAfter < before) deliveries.delete(id);
+      for (const [key, { item }] of shown)
+        if (item.notAfter < before && item.profile.durationMs === null) shown.delete(key);
     },
   };
 }
@@ -256,7 +299,8 @@ function keyOf(phone: Phone): string {
 async function reach({ item, phone, audible }: Delivery, { pusher, pages }: DeliveriesNeeds): Promise<PushOutcome> {
   const sound = audible && item.audio ? playSound(item.audio, item.profile.volume) : null;
   const page = showPage(pages.add(item), item);
-  if (!item.profile.skipPhonesInUse) return takeOver(phone, { page, sound }, pusher);
+  if (!item.profile.skipPhonesInUse)
+    return takeOver(phone, { page: showsPage({ item, audible }) ? page : null, sound }, pusher);
   // Sound starts at once whatever the phone does, so the page alone must ask whether it is idle.
   const asked = await pusher.push(phone, { page: { ...page, priority: 2 }, sound: null });
   if (asked.kind !== "accepted" || !sound) return asked;
@@ -275,7 +319,13 @@ async function takeOver(phone: Phone, pushed: Pushed, pusher: Pusher): Promise<P
   return { kind: "failed", reason: "the phone keeps receiving other sound", retryable: true };
 }
 
-function stopItems({ item, audible }: Delivery): ExecuteItem[] {
+/** The page that asks whether a phone is idle is shown whatever the message is. */
+function showsPage({ item, audible }: Pick<Delivery, "item" | "audible">): boolean {
+  return !audible || item.profile.showsText || item.profile.skipPhonesInUse;
+}
+
+function stopItems({ item, audible }: Delivery, isCovered: boolean): ExecuteItem[] {
   const items = audible && item.audio ? [stopSound(item.audio)] : [];
-  return item.profile.persistentText ? items : [...items, CLEAR_PAGE];
+  const stays = item.profile.persistentText || isCovered || !showsPage({ item, audible });
+  return stays ? items : [...items, CLEAR_PAGE];
 }

@@ -39,6 +39,11 @@ export function playSound(audio: AudioTarget, volume: DeliveryProfile["volume"])
   return { url: `${target}:${audio.port}${VOLUMES[volume]}`, priority: 0 };
 }
 
+/** Asks the phone to play a file that it gets from its own server; it answers when that has been played. */
+export function playFile(name: string): ExecuteItem {
+  return { url: `Play:${name}`, priority: 0 };
+}
+
 /** Asks the phone to end what `playSound` began. */
 export function stopSound(audio: AudioTarget): ExecuteItem {
   return { url: isMulticast(audio) ? "RTPMRx:Stop" : "RTPRx:Stop", priority: 0 };

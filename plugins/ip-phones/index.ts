@@ -63,7 +63,7 @@ export default definePlugin({
     const turns = createPhoneTurns(clock, { lanes: pace.limit, urgent: URGENT, lastLane: QUESTIONS }, (error) =>
       log.error({ error: String(error) }, "a push went wrong"),
     );
-    const deliveries = createDeliveries({ clock, outcome: ctx.outcome, turns, ask, pusher, pages, events });
+    const deliveries = createDeliveries({ clock, outcome: ctx.outcome, turns, ask, pusher, pages, events, log });
     ctx.deliver((batch) => deliveries.take(batch));
     ctx.stop((request) => deliveries.stop(request));
     ctx.probe((device) => probePhone(device, ask));

@@ -1,3 +1,4 @@
+import { oneText } from "#plugin-api";
 import { escapeXml, XML_DECLARATION } from "./xml.ts";
 
 /** What a message shows on a display. */
@@ -6,6 +7,8 @@ export interface PageContent {
   body: string;
   short: string;
   drill: boolean;
+  /** Subject and body are one text, below no title. */
+  isOne: boolean;
 }
 
 /** A key below the display; `url` is a page or an internal URI. */
@@ -32,14 +35,16 @@ export function imagePage(content: PageContent, pngUrl: string, textUrl: string)
   return page("CiscoIPPhoneImageFile", titleOf(content), inner, [EXIT, { name: "Text", url: textUrl }]);
 }
 
-function titleOf({ subject, drill }: PageContent): string {
+function titleOf({ subject, drill, isOne }: PageContent): string {
+  if (isOne) return drill ? DRILL : "";
   return shorten(drill ? `${DRILL}: ${subject}` : subject, LONGEST_LINE);
 }
 
 /** The body, below what the title had no room for; a drill is named first and last, for long texts are scrolled. */
-function textOf({ subject, body, drill }: PageContent): string {
-  const lines = titleOf({ subject, body, short: "", drill }).endsWith("…") ? [subject, ""] : [];
-  const text = [...lines, body].join("\n").trim();
+function textOf(content: PageContent): string {
+  const { subject, body, drill, isOne } = content;
+  const lines = titleOf(content).endsWith("…") ? [subject, ""] : [];
+  const text = isOne ? oneText(content) : [...lines, body].join("\n").trim();
   return drill ? `THIS IS A ${DRILL}.\n${shorten(text, LONGEST_TEXT - 40)}\nTHIS IS A ${DRILL}.` : text;
 }
 
@@ -48,7 +53,7 @@ function page(object: string, title: string, inner: string, keys: readonly SoftK
     ({ name, url }, index) =>
       `<SoftKeyItem>${element("Name", name)}${element("URL", url)}<Position>${index + 1}</Position></SoftKeyItem>`,
   );
-  return `${XML_DECLARATION}<${object}>${element("Title", title)}${inner}${softKeys.join("")}</${object}>\n`;
+  return `${XML_DECLARATION}<${object}>${title === "" ? "" : element("Title", title)}${inner}${softKeys.join("")}</${object}>\n`;
 }
 
 function element(name: string, text: string): string {

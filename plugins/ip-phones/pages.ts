@@ -8,7 +8,7 @@ import type { Pictures } from "./pictures.ts";
 /** The pages that phones fetch after a push. */
 export interface Pages {
   /** Keeps the item's page and gives its URL, which cannot be guessed; equal content has one page. */
-  add(item: Pick<DeliveryItem, "text" | "drill" | "imagePath">): string;
+  add(item: Pick<DeliveryItem, "text" | "drill" | "imagePath" | "profile">): string;
   /** Answers a phone's request; null when the path is none of a page. */
   respond(request: PluginRequest): Promise<PluginResponse> | PluginResponse | null;
 }
@@ -31,10 +31,10 @@ export function createPages(portUrl: () => string, key: Uint8Array, pictures: Pi
   // Thousands of deliveries in a row have the same page.
   let last: Page | null = null;
   return {
-    add({ text: { subject, body, short }, drill, imagePath }) {
-      const content = { subject, body, short, drill };
+    add({ text: { subject, body, short }, drill, imagePath, profile: { concatenatedText: isOne } }) {
+      const content = { subject, body, short, drill, isOne };
       if (last && last.imagePath === imagePath && isSame(last.content, content)) return last.url;
-      const identity = JSON.stringify([subject, body, short, drill, imagePath]);
+      const identity = JSON.stringify([subject, body, short, drill, isOne, imagePath]);
       const token = createHmac("sha256", key).update(identity).digest("base64url").slice(0, 22);
       last = pages.get(token) ?? { url: new URL(`page/${token}`, portUrl()).href, content, imagePath };
       pages.delete(token);
@@ -78,8 +78,9 @@ async function respondWithPicture(path: string, name: string, pictures: Pictures
 }
 
 function isSame(one: PageContent, other: PageContent): boolean {
-  const { subject, body, short, drill } = other;
-  return one.subject === subject && one.body === body && one.short === short && one.drill === drill;
+  const { subject, body, short, drill, isOne } = other;
+  const isSameText = one.subject === subject && one.body === body && one.short === short;
+  return isSameText && one.drill === drill && one.isOne === isOne;
 }
 
 function headerOf(request: PluginRequest, name: string): string {

@@ -18,7 +18,7 @@ export interface TurnLimits {
   lanes(): number;
   /** Beyond them for emergencies, which wait for no phones that are slow with something else; none unless given. */
   urgent?: number;
-  /** The last lane, so that it goes on, slowly, while the others are busy. */
+  /** The last lane, so that it goes on, slowly, while the others are busy; a small part of it just after an emergency. */
   lastLane: number;
 }
 
@@ -27,6 +27,10 @@ export const LAST_LANE = 10;
 
 /** Lane of emergencies. */
 const URGENT_LANE = 0;
+
+/** So long after an emergency was begun to be told to a phone, the last lane has this part of its conversations. own choice */
+const URGENT_MS = 1_000;
+const BESIDE_URGENT = 1 / 32;
 
 /** How long conversations are started before other work of the thread gets its turn, in ms. */
 const SLICE_MS = 3;
@@ -47,9 +51,13 @@ export function createPhoneTurns(clock: Clock, limits: TurnLimits, onError: (err
   let goingLast = 0;
   let scheduled = false;
 
+  let urgentAt = Number.NEGATIVE_INFINITY;
+
+  const lastLane = (): number =>
+    clock.monotonicMs() - urgentAt < URGENT_MS ? limits.lastLane * BESIDE_URGENT : limits.lastLane;
   const next = (): Turn | undefined => {
     const isOpen = (lane: number): boolean => {
-      if (lane === LAST_LANE) return goingLast < limits.lastLane;
+      if (lane === LAST_LANE) return goingLast < lastLane();
       return going < limits.lanes() + (lane === URGENT_LANE ? (limits.urgent ?? 0) : 0);
     };
     return lanes.find((queue, lane) => queue.length > 0 && isOpen(lane))?.shift();
@@ -72,6 +80,7 @@ export function createPhoneTurns(clock: Clock, limits: TurnLimits, onError: (err
   const begin = (turn: Turn): void => {
     const isLast = turn.lane === LAST_LANE;
     turn.begun = true;
+    if (turn.lane === URGENT_LANE) urgentAt = clock.monotonicMs();
     if (isLast) goingLast++;
     else going++;
     void turn

@@ -37,8 +37,12 @@ export interface TrunkNeeds {
 /** A trunk that is well is asked so often, and one that is not. own choice */
 const ASK_WELL_MS = 30_000;
 const ASK_ILL_MS = 5_000;
-/** How long a registration holds; it is told anew at half of that. own choice: short, for routers on the way forget */
+/** How long a registration is to hold; it is told anew at half of what it does. own choice: short, for routers on the way forget */
 const REGISTERED_S = 300;
+/** A trunk that grants next to nothing is not told more often. own choice */
+const SOON_MS = 5_000;
+/** Numbers that telling it once may take. */
+const NUMBERS = 10;
 /** With these a server says that it can't do anything, whatever it is asked. */
 const ILL: readonly number[] = [408, 500, 502, 503, 504];
 const REFUSED: readonly number[] = [401, 403, 407];
@@ -61,7 +65,7 @@ export function createTrunk(needs: TrunkNeeds): Trunk {
     if (stopped) return;
     fault = found;
     next?.cancel();
-    next = clock.after(found === null ? ASK_WELL_MS : ASK_ILL_MS, () => void ask(), { background: true });
+    next = clock.after(found === null ? untilNext() : ASK_ILL_MS, () => void ask(), { background: true });
     if (told === found) return;
     told = found;
     if (found === null) status("ok");
@@ -69,14 +73,21 @@ export function createTrunk(needs: TrunkNeeds): Trunk {
     if (found === null) onWell();
   };
 
+  /** Registrars may grant less than half a minute. */
+  const untilNext = (): number =>
+    registers === null ? ASK_WELL_MS : Math.min(ASK_WELL_MS, Math.max(SOON_MS, registeredUntil - clock.monotonicMs()));
+
   const register = async (hop: Hop, seconds: number): Promise<void> => {
     if (registers === null) return;
-    const { status: answer, reason } = await agent.register({
-      ...{ uri, hop, credentials, user: registers, seconds, callId, sequence },
+    const from = sequence;
+    // Even if no answer comes: what was heard there must not come again.
+    sequence += NUMBERS;
+    const granted = await agent.register({
+      ...{ uri, hop, credentials, user: registers, seconds, callId, sequence: from },
     });
-    sequence += 2;
+    const { status: answer, reason } = granted;
     if (answer >= 300) throw new Error(`the trunk refuses the registration (${answer} ${reason})`);
-    registeredUntil = clock.monotonicMs() + (seconds * 1_000) / 2;
+    registeredUntil = clock.monotonicMs() + Math.min(seconds, granted.seconds) * 500;
   };
 
   const look = async (): Promise<string | null> => {

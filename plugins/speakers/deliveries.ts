@@ -1,6 +1,6 @@
-import type { DeliveryItem, DeliveryProfile, PluginContext, StopRequest } from "#plugin-api";
+import type { DeliveryItem, PluginContext, StopRequest } from "#plugin-api";
 import type { AgentLink, Command, Links } from "./links.ts";
-import type { SpeakerSettings } from "./rules.ts";
+import { type SpeakerSettings, volumeOf } from "./rules.ts";
 import type { AgentEvent } from "./said.ts";
 
 /** All deliveries of the plugin. */
@@ -25,17 +25,12 @@ export interface DeliveriesNeeds extends Pick<PluginContext, "clock" | "outcome"
 interface Delivery {
   item: DeliveryItem;
   mac: string;
+  /** By how much the speaker holds it back. */
+  delayMs: number;
   /** Where its stream goes once it was opened. */
   target: { group: string; port: number } | null;
 }
 
-/** own choice: the profile's words have no numbers; `As-Is` is what the rules say of the speaker. */
-const VOLUMES: Readonly<Record<DeliveryProfile["volume"], number | null>> = {
-  "As-Is": null,
-  Maximum: 100,
-  Medium: 60,
-  Low: 30,
-};
 /** An agent that holds a request open answers within some ms. own choice */
 const ANSWER_MS = 5_000;
 /** After the last packet: what the agent holds back, and its way here. own choice */
@@ -59,10 +54,13 @@ export function createDeliveries({ clock, outcome, stream, links, settingsOf }: 
     if (why !== null || !audio) outcome(deliveryId, "skipped", { reason: why ?? "" });
     else if (!settings) fail(deliveryId, "no agent has registered with this address", false);
     else {
-      const { delayMs, volume: usual } = settings;
-      const volume = VOLUMES[profile.volume] ?? usual;
+      const delayMs = settings.delayMs || item.holdMs || 0;
+      const volume = volumeOf(profile.volume, settings);
       const { ssrc } = audio;
-      ask({ item, mac, target: null }, { kind: "play", deliveryId, notificationId, ssrc, volume, delayMs, priority });
+      ask(
+        { item, mac, delayMs, target: null },
+        { kind: "play", deliveryId, notificationId, ssrc, volume, delayMs, priority },
+      );
     }
   };
 
@@ -91,13 +89,19 @@ export function createDeliveries({ clock, outcome, stream, links, settingsOf }: 
 
   const take = (event: AgentEvent, delivery: Delivery, link: AgentLink): void => {
     const { deliveryId } = event;
+    const { delayMs: heldMs } = delivery;
     if (event.kind === "accepted") void accepted(delivery, link);
     else if (event.kind === "started")
-      outcome(deliveryId, "playing", event.at === null ? {} : { started: { at: event.at, model: link.model } });
+      outcome(deliveryId, "playing", event.at === null ? {} : { started: { at: event.at, model: link.model, heldMs } });
     else if (event.kind === "heard") outcome(deliveryId, "heard");
     else if (event.kind === "unheard") outcome(deliveryId, "playing", { reason: event.words || NOT_HEARD });
+    else if (event.kind === "alone") playedAlone(deliveryId);
     else if (event.kind === "failed") fail(deliveryId, event.words || "the speaker could not play", true);
     else if (event.words !== "") outcome(deliveryId, "playing", { reason: event.words });
+  };
+
+  const playedAlone = (deliveryId: number): void => {
+    if (deliveries.delete(deliveryId)) outcome(deliveryId, "playing", { reason: ALONE, last: true });
   };
 
   const close = ({ item: { deliveryId } }: Delivery): void => {
@@ -147,6 +151,7 @@ function whySilent({ audio, device }: DeliveryItem): string | null {
 
 const NOT_HERE = "its agent is not connected";
 const NO_ANSWER = `its agent did not answer within ${ANSWER_MS / 1_000} s`;
+const ALONE = "the speaker has played it by itself while the appliance could not be reached";
 const NOT_HEARD = "it plays, but does not hear itself";
 
 function wordsOf(error: unknown): string {

@@ -3,9 +3,12 @@ import config from "./config.ts";
 import { createDeliveries } from "./deliveries.ts";
 import { createDoor } from "./door.ts";
 import { type AgentLink, createLinks } from "./links.ts";
+import { openPlans } from "./plans.ts";
 import { readRules } from "./rules.ts";
 import { openTokens } from "./tokens.ts";
 
+/** Plans are looked for every two minutes. own choice */
+const BEHIND_MS = 3_600_000;
 const SWEEP_MS = 5_000;
 /** All agents come at once after a power cut. */
 const REPORT_MS = 200;
@@ -18,6 +21,7 @@ export default definePlugin({
     const { clock, log, outcome, stream } = ctx;
     const rules = readRules(ctx.config.rules);
     const tokens = await openTokens(ctx.state);
+    const plans = await openPlans(ctx);
     const changed = new Map<string, DeviceReport>();
     const report = (): void => {
       const devices = [...changed.values()];
@@ -43,10 +47,20 @@ export default definePlugin({
     const door = createDoor({
       ...{ clock, tokens, links, rules, openToAll, joinSecret: tooShort ? null : joinSecret },
       report: (devices) => ctx.devices.report(devices),
-      isWanted: deliveries.isWanted,
+      ...{ isWanted: deliveries.isWanted, plans, rings: ctx.rings },
       onEvents: (link, events) => deliveries.heard(link, events),
     });
     ctx.route("", door);
+    /** Null: what an earlier run said may still stand. */
+    let told: string | null = null;
+    const tellBehind = (): void => {
+      const behind = links.behind(BEHIND_MS).map(({ mac }) => `agent:${mac}`);
+      if (behind.join() === told) return;
+      told = behind.join();
+      ctx.rings.behind(behind).catch(() => {
+        told = null;
+      });
+    };
     ctx.deliver((batch) => deliveries.take(batch));
     ctx.stop((request) => deliveries.stop(request));
     ctx.probe(async ({ deviceIdentifier }) =>
@@ -56,6 +70,7 @@ export default definePlugin({
     );
     ctx.every(SWEEP_MS, () => {
       links.sweep();
+      tellBehind();
       deliveries.sweep();
     });
     const faults = [...rules.faults, ...(tooShort ? [`joinSecret has less than ${SHORTEST_SECRET} characters`] : [])];
@@ -64,7 +79,14 @@ export default definePlugin({
   },
 });
 
-function deviceOf({ mac, address, port }: AgentLink, isHere: boolean): DeviceReport {
-  const attributes = { IsRegistered: String(isHere), IPAddress: address, RtpPort: String(port) };
+function deviceOf({ mac, address, port, plan }: AgentLink, isHere: boolean): DeviceReport {
+  const attributes = {
+    ...{ IsRegistered: String(isHere), IPAddress: address, RtpPort: String(port) },
+    ...(plan && { RingPlanUntil: timeOf(plan.until), RingPlanAt: timeOf(plan.inOrderAt) }),
+  };
   return { deviceIdentifier: `agent:${mac}`, type: "speakers", description: "", attributes };
+}
+
+function timeOf(ms: number | null): string {
+  return ms === null ? "" : new Date(ms).toISOString();
 }

@@ -1,5 +1,6 @@
 import type { Clock, Timer } from "#plugin-api";
 import type { SpeakerSettings } from "./rules.ts";
+import type { HeldPlan } from "./said.ts";
 import type { KnownAgent } from "./tokens.ts";
 
 /** What an agent is told to do. */
@@ -23,12 +24,15 @@ export interface AgentLink extends KnownAgent {
   address: string;
   port: number;
   settings: SpeakerSettings;
+  plan: HeldPlan | null;
 }
 
 /** Who is connected, and what waits for them. */
 export interface Links {
   /** Null for one that has not asked for so long. */
   find(mac: string): AgentLink | null;
+  /** Those that are connected, and whose plans have not been in order for so long. */
+  behind(ms: number): AgentLink[];
   /**
    * Hands a command over at once, or with the next request; false when it is not connected. Those that come back after a
    * restart of the appliance have some time to do so.
@@ -38,11 +42,11 @@ export interface Links {
   ask(link: AgentLink, waitMs: number): Promise<Command[]>;
   /** An agent has said something. */
   seen(link: AgentLink): void;
-  /** Looks for those that have gone. */
+  /** Looks for those that have gone, and has all ask anew when the clock was set, since they reckon with it. */
   sweep(): void;
 }
 
-/** What links need; `onChange` hears of those that have come (true), moved, or gone (false). */
+/** What links need; `onChange` hears of those that have come (true), moved, or got another plan, or gone (false). */
 export interface LinksNeeds {
   clock: Clock;
   onChange(link: AgentLink, isHere: boolean): void;
@@ -50,6 +54,10 @@ export interface LinksNeeds {
 
 interface Open {
   link: AgentLink;
+  /** Epoch ms. */
+  since: number;
+  /** Until when the plan was in order, as `onChange` heard it. */
+  toldAt: number;
   askedAt: number;
   queue: Command[];
   /** Answers the request that waits. */
@@ -58,7 +66,11 @@ interface Open {
 
 /** Three requests that did not come. @source protocols.md 6 */
 const GONE_MS = 30_000;
+/** The clock drifts or is slewed by less than this between two looks. own choice */
+const SET_MS = 250;
 const BACK_WITHIN_MS = 15_000;
+/** That a plan is in order is told again after so long, also when it stays the same. own choice */
+const TOLD_EVERY_MS = 6 * 3_600_000;
 /** Requests held at once; the host takes 1,000. Beyond, agents are sent away and ask again. own choice */
 const MOST_HELD = 800;
 /** A stop that finds no room is not worth more than what waits. own choice */
@@ -71,6 +83,7 @@ export function createLinks({ clock, onChange }: LinksNeeds): Links {
   const early = new Map<string, Command[]>();
   const beganAt = clock.monotonicMs();
   let held = 0;
+  let wallSeen = clock.now() - clock.monotonicMs();
   const isHere = ({ askedAt, answer }: Open): boolean => answer !== null || clock.monotonicMs() - askedAt < GONE_MS;
   const here = (mac: string): Open | null => {
     const open = opens.get(mac);
@@ -79,15 +92,25 @@ export function createLinks({ clock, onChange }: LinksNeeds): Links {
   const meet = (link: AgentLink): Open => {
     const known = opens.get(link.mac);
     const moved = known?.link.address !== link.address || known.link.port !== link.port;
-    const open = known ?? { link, askedAt: 0, queue: early.get(link.mac) ?? [], answer: null };
+    const inOrderAt = link.plan?.inOrderAt ?? 0;
+    const isDue = inOrderAt - (known?.toldAt ?? 0) >= TOLD_EVERY_MS;
+    const hasChanged = moved || isDue || known.link.plan?.until !== link.plan?.until;
+    const queue = early.get(link.mac) ?? [];
+    const open = known ?? { link, since: clock.now(), toldAt: 0, askedAt: 0, queue, answer: null };
+    if (hasChanged) open.toldAt = inOrderAt;
     early.delete(link.mac);
     Object.assign(open, { link, askedAt: clock.monotonicMs() });
     opens.set(link.mac, open);
-    if (moved) onChange(link, true);
+    if (hasChanged) onChange(link, true);
     return open;
   };
   return {
     find: (mac) => here(mac)?.link ?? null,
+    behind(ms) {
+      const isBehind = ({ link: { plan }, since }: Open): boolean =>
+        plan !== null && Math.max(since, plan.inOrderAt ?? 0) < clock.now() - ms;
+      return [...opens.values()].filter((open) => isHere(open) && isBehind(open)).map(({ link }) => link);
+    },
     tell(mac, command) {
       const open = here(mac);
       const queue = open?.queue ?? (clock.monotonicMs() - beganAt < BACK_WITHIN_MS ? queueOf(mac) : null);
@@ -106,6 +129,9 @@ export function createLinks({ clock, onChange }: LinksNeeds): Links {
     },
     seen: (link) => void meet(link),
     sweep() {
+      const wall = clock.now() - clock.monotonicMs();
+      if (Math.abs(wall - wallSeen) > SET_MS) for (const { answer } of [...opens.values()]) answer?.();
+      wallSeen = wall;
       for (const [mac, open] of opens) {
         if (isHere(open)) continue;
         opens.delete(mac);

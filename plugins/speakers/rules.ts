@@ -1,4 +1,5 @@
 import { isIPv4 } from "node:net";
+import type { DeliveryProfile } from "#plugin-api";
 
 /** A multicast group that a speaker listens to besides what it is told; 0 is the most urgent priority. */
 export interface ListenedZone {
@@ -37,6 +38,19 @@ interface Rule {
 const USUAL: SpeakerSettings = { volume: 80, delayMs: 0, zones: [] };
 const LONGEST_DELAY_MS = 1_000;
 const MOST_ZONES = 16;
+
+/** own choice: the profile's words have no numbers; `As-Is` is what the rules say of the speaker. */
+const VOLUMES: Readonly<Record<DeliveryProfile["volume"], number | null>> = {
+  "As-Is": null,
+  Maximum: 100,
+  Medium: 60,
+  Low: 30,
+};
+
+/** The volume of a message on a speaker, 0 to 100. */
+export function volumeOf(word: DeliveryProfile["volume"], { volume }: SpeakerSettings): number {
+  return VOLUMES[word] ?? volume;
+}
 
 /** A MAC address as it is written here: twelve capitals; null for none. */
 export function macOf(given: unknown): string | null {

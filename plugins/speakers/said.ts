@@ -1,6 +1,8 @@
+import type { LoneRing } from "#plugin-api";
+
 /** What an agent says of a delivery; `at` is epoch ms of the appliance's clock, as the agent reckons it. */
 export interface AgentEvent {
-  kind: "accepted" | "started" | "heard" | "unheard" | "ended" | "failed";
+  kind: "accepted" | "started" | "heard" | "unheard" | "ended" | "failed" | "alone";
   deliveryId: number;
   at: number | null;
   words: string;
@@ -15,18 +17,31 @@ export interface Registration {
   selfTest: boolean;
 }
 
+/** How an agent stands with its plan of rings; epoch ms of the appliance's clock, as the agent reckons it. */
+export interface HeldPlan {
+  /** Null while it has none. */
+  until: number | null;
+  /** When it last had what the appliance has, with all sounds; null when never. */
+  inOrderAt: number | null;
+}
+
 /** A request for commands. */
 export interface Beat {
   /** Port that it takes sound at. */
   port: number;
   waitMs: number;
   events: AgentEvent[];
+  /** Null for one that does not follow plans. */
+  plan: HeldPlan | null;
 }
 
 /** Longest time that a request is held: the host ends it after 10 s. */
 const LONGEST_WAIT_MS = 8_000;
 const MOST_EVENTS = 256;
-const KINDS: readonly unknown[] = ["accepted", "started", "heard", "unheard", "ended", "failed"];
+const MOST_RINGS = 500;
+/** @source ECMA-262, Time Values */
+const MOST_TIME = 8.64e15;
+const KINDS: readonly unknown[] = ["accepted", "started", "heard", "unheard", "ended", "failed", "alone"];
 
 /** The members of a body; throws RangeError, in words, for what is no JSON object. */
 export function membersOf(body: Uint8Array): Record<string, unknown> {
@@ -53,14 +68,37 @@ export function readRegistration(members: Record<string, unknown>): Registration
 }
 
 /** Reads a request for commands; throws RangeError for a port that is none. Events that are none are left out. */
-export function readBeat({ port, waitMs, events }: Record<string, unknown>): Beat {
+export function readBeat({ port, waitMs, events, plan }: Record<string, unknown>): Beat {
   if (!isWhole(port) || port < 1 || port > 65_535) throw new RangeError("port is 1 to 65535");
   const listed: unknown[] = Array.isArray(events) ? events.slice(0, MOST_EVENTS) : [];
   return {
     port,
     waitMs: isWhole(waitMs) ? Math.min(LONGEST_WAIT_MS, Math.max(0, waitMs)) : 0,
     events: listed.flatMap((event) => readEvent(event) ?? []),
+    plan: readHeld(plan),
   };
+}
+
+function readHeld(given: unknown): HeldPlan | null {
+  if (typeof given !== "object" || given === null) return null;
+  const { until, inOrderAt } = given as Record<string, unknown>;
+  return { until: timeIn(until), inOrderAt: timeIn(inOrderAt) };
+}
+
+/** Null for what no date can hold. */
+function timeIn(value: unknown): number | null {
+  return isWhole(value) && Math.abs(value) <= MOST_TIME ? value : null;
+}
+
+/** Reads rings that an agent has played alone; throws RangeError for what is none. */
+export function readRang({ rings }: Record<string, unknown>): LoneRing[] {
+  if (!Array.isArray(rings) || rings.length > MOST_RINGS)
+    throw new RangeError(`rings is a list of at most ${MOST_RINGS}`);
+  return rings.map((given: unknown) => {
+    const { ringId, at } = (given ?? {}) as Record<string, unknown>;
+    if (typeof ringId !== "string" || !isWhole(at)) throw new RangeError("a ring has ringId and at");
+    return { ringId, at };
+  });
 }
 
 function readEvent(given: unknown): AgentEvent | null {

@@ -1,11 +1,12 @@
 import type { Clock } from "../base/clock.ts";
-import { BugError, ConflictError, forbidden, invalidValue } from "../base/errors.ts";
+import { BugError, ConflictError, invalidValue } from "../base/errors.ts";
 import domains from "../resources/domains/domains.ts";
 import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
 import applications from "../resources/security/applications.ts";
 import auditEntries from "../resources/security/audit-entries.ts";
 import scimGroupMembers from "../resources/security/scim-group-members.ts";
+import scimTokens from "../resources/security/scim-tokens.ts";
 import securityGroupMembers from "../resources/security/security-group-members.ts";
 import securityGroupPermissions from "../resources/security/security-group-permissions.ts";
 import securityGroupScimGroups from "../resources/security/security-group-scim-groups.ts";
@@ -16,22 +17,24 @@ import type { AnyResource, RowOf } from "../schema/resource.ts";
 import type { Behaviour, By, Change, Reader, Transaction } from "../store/store.ts";
 import { applicationBehaviour } from "./application-behaviour.ts";
 import { presentEntries } from "./audit-presentation.ts";
+import { keepBreakGlass } from "./break-glass.ts";
+import { requireCover, requireSuper } from "./cover.ts";
 import { domainBehaviour, familiesIn } from "./domain-behaviour.ts";
 import { isSpec } from "./grants.ts";
+import { canLogIn } from "./locks.ts";
 import { domainsOf } from "./membership.ts";
 import {
   domainsOfMembers,
   domainsOfScimMembers,
   domainsOfUser,
   type GivenGrant,
-  type Rights,
   rightsOfGroup,
   rightsOfUser,
 } from "./rights.ts";
+import { keepProvisioned } from "./scim/guard.ts";
 import { presentScimTies } from "./scim-groups.ts";
 import { endSessions } from "./session.ts";
 import { presentUsers } from "./user-presentation.ts";
-import type { UserScope } from "./user-scope.ts";
 
 /** Names a behaviour by the resource it is bound to. */
 export type Bound = readonly [resource: AnyResource, behaviour: Behaviour];
@@ -46,17 +49,33 @@ export function accessBehaviours(clock: Clock, catalogue: Catalogue): readonly B
     bind(auditEntries, { present: presentEntries(catalogue) }),
     bind(domains, domainBehaviour(familiesIn(catalogue))),
     bind(users, {
-      beforeWrite: checkUser,
+      beforeWrite: (change, tx, by) => {
+        checkUser(change, tx, by);
+        keepProvisioned(change, clock.now());
+      },
       afterWrite: (change, tx, by) => followUser(change, tx, by, clock.now()),
       present: presentUsers(clock),
     }),
     bind(userTokens, { beforeWrite: (change, tx, by) => checkToken(change, tx, by, clock.now()) }),
     bind(applications, applicationBehaviour(requireCover)),
-    bind(securityGroups, { beforeWrite: checkGroup, afterWrite: keepAnAdministrator }),
-    bind(securityGroupMembers, { beforeWrite: checkMember, afterWrite: keepAnAdministrator }),
+    bind(securityGroups, {
+      beforeWrite: checkGroup,
+      afterWrite: (change, tx) => {
+        keepAnAdministrator(change, tx);
+        if (change.before?.superGroup) keepBreakGlass(tx, clock.now());
+      },
+    }),
+    bind(securityGroupMembers, {
+      beforeWrite: checkMember,
+      afterWrite: (change, tx) => {
+        keepAnAdministrator(change, tx);
+        if (change.op === "delete") keepBreakGlass(tx, clock.now());
+      },
+    }),
     bind(securityGroupPermissions, { beforeWrite: ({ after }, tx, by) => checkGroupPermission(after, tx, by) }),
     bind(securityGroupScimGroups, { beforeWrite: checkTie, present: presentScimTies }),
     bind(scimGroupMembers, { beforeWrite: checkScimMember }),
+    bind(scimTokens, { beforeWrite: checkScimToken }),
     bind(userPermissions, { beforeWrite: ({ after }, tx, by) => checkUserPermission(after, tx, by) }),
   ];
 }
@@ -69,7 +88,12 @@ function bind<R extends AnyResource>(resource: R, behaviour: Behaviour<R>): Boun
 function checkUser({ before, after, given }: Change<typeof users>, tx: Reader, by: By): void {
   if (!after) return;
   // Else whoever may edit users could lock out everybody who may do more, or log in as them.
-  const isGuarded = given.has("lock") || before?.passwordHash !== after.passwordHash;
+  const isGuarded =
+    given.has("lock") ||
+    given.has("breakGlass") ||
+    before?.passwordHash !== after.passwordHash ||
+    // Identity providers vouch for accounts by their addresses.
+    before?.email !== after.email;
   if (before && isGuarded && before.id !== by.actor.userId) {
     requireCover(by, rightsOfUser(tx, before.pk), domainsOf(before));
   }
@@ -81,11 +105,14 @@ function checkUser({ before, after, given }: Change<typeof users>, tx: Reader, b
   }
   const { start = null, end = null } = after.lock ?? {};
   if (start !== null && end !== null && end <= start) throw invalidValue("lock", "It must end after its start.");
+  // Its own password is good from now on, and no provider's word.
+  if (after.breakGlass) after.providerKey = null;
 }
 
 function followUser(change: Change<typeof users>, tx: Transaction, by: By, now: number): void {
   const { before, after } = change;
   keepAnAdministrator(change, tx);
+  if (before?.breakGlass) keepBreakGlass(tx, now);
   if (before && after && canLogIn(before, now) && !canLogIn(after, now)) keepOneWhoCanLogIn(after, tx, now);
   if (before && after && before.passwordHash !== after.passwordHash) endSessions(tx, after.id, by);
 }
@@ -100,7 +127,7 @@ function checkToken({ op, after }: Change<typeof userTokens>, tx: Reader, by: By
 }
 
 function checkGroup({ after, before }: Change<typeof securityGroups>, tx: Reader, by: By): void {
-  if (after?.superGroup && !before?.superGroup) requireCover(by, { superUser: true, grants: [] }, []);
+  if (after?.superGroup && !before?.superGroup) requireSuper(by);
   if (before?.superGroup && !after?.superGroup && tx.count(securityGroups, { superGroup: true }) <= 1) {
     throw new ConflictError("The last super group can't be deleted or made an ordinary group.", "superGroup");
   }
@@ -129,6 +156,13 @@ function checkScimMember({ op, after }: Change<typeof scimGroupMembers>, tx: Rea
   }
 }
 
+/** own choice: who provisions decides who is in every group, so nobody hands that on who may not do everything. */
+function checkScimToken({ op, after }: Change<typeof scimTokens>, _tx: Reader, by: By): void {
+  if (op !== "create" || !after) return;
+  if (after.tokenHash === null) throw new BugError("A directory's token is made by createScimToken.");
+  requireSuper(by);
+}
+
 function checkGroupPermission(grant: (GivenGrant & { securityGroupId: string }) | null, tx: Reader, by: By): void {
   if (!grant) return;
   requireSpec(grant);
@@ -147,13 +181,6 @@ function requireSpec({ spec }: GivenGrant): void {
   if (!isSpec(spec)) throw invalidValue("spec", "It must be a path such as /users/* or /users/*/devices/*.");
 }
 
-/** `holders` are the domains of those who get the rights. */
-function requireCover(by: By, rights: Rights, holders: readonly string[]): void {
-  if (by.actor.kind === "system") return;
-  const scope = by.scope as Partial<UserScope>;
-  if (!scope.mayPassOn?.(rights, holders)) throw forbidden();
-}
-
 /** Refuses the step that would leave nobody who may do everything; before the first administrator there is no such step. */
 function keepAnAdministrator({ op, given }: Pick<Change, "op" | "given">, tx: Reader): void {
   if (op === "create" || (op === "update" && !given.has("superGroup"))) return;
@@ -162,11 +189,6 @@ function keepAnAdministrator({ op, given }: Pick<Change, "op" | "given">, tx: Re
      WHERE g.super_group = 1 LIMIT 1`,
   );
   if (member === null) throw new ConflictError("The last member of the super groups can't be removed.");
-}
-
-/** own choice: a lock that only begins later counts too, since it begins by itself. */
-function canLogIn({ email, lock }: Pick<RowOf<typeof users>, "email" | "lock">, now: number): boolean {
-  return email !== null && (lock === null || (lock.end ?? Number.POSITIVE_INFINITY) <= now);
 }
 
 /** Refuses to lock out the last administrator; `carillon user unlock` is the way back in should it happen all the same. */

@@ -1,53 +1,76 @@
 import { derivedId } from "../base/ids.ts";
 import users from "../resources/people/users.ts";
+import identityProviders from "../resources/security/identity-providers.ts";
+import { tableOf } from "../schema/catalogue.ts";
 import type { RowOf } from "../schema/resource.ts";
-import type { Store } from "../store/store.ts";
+import type { By, Reader, Store, Transaction } from "../store/store.ts";
 import { verifyPassword } from "./passwords.ts";
-import type { Access } from "./principal.ts";
 
 type User = RowOf<typeof users>;
 
-/** Who vouches for users. A directory or another site's log-in would be a further one. */
-export interface IdentityProvider {
-  /** The audience of client credentials. */
-  readonly id: string;
-  readonly name: string;
-  readonly type: "built-in";
-  /** Whether it is asked for users of whom nobody knows whose they are. */
-  readonly isDefault: boolean;
-  /**
-   * Whose address it is, null when nobody's, and whether the password is that user's; takes about the same time whatever
-   * is wrong. Says nothing of whether the user may log in.
-   */
-  verify(account: { email: string; password: string }): Promise<Verdict>;
-}
+/** A provider as its row. */
+export type ProviderRow = RowOf<typeof identityProviders>;
 
-/** What a provider says of somebody who wants in. */
+/** What is known of somebody who wants in. */
 export interface Verdict {
+  /** Whose account it is, null when nobody's. */
   user: User | null;
+  /** Whether that was proven. */
   right: boolean;
 }
 
+/**
+ * What other providers than the built-in one make of an address and a password; `local` is what the own passwords say of
+ * them. Throws UpstreamError when the one that must be asked can't be reached, TooManyRequests after too many wrong passwords.
+ */
+export type AskProviders = (account: { email: string; password: string }, local: Verdict) => Promise<Verdict>;
+
 /** The provider that keeps passwords here, by the root domain's id. */
-export function builtInProvider(rootId: string): Pick<IdentityProvider, "id" | "name" | "type" | "isDefault"> {
-  return { id: derivedId("identity-provider", rootId), name: "built-in", type: "built-in", isDefault: true };
+export function builtInProvider(rootId: string): { id: string; name: string } {
+  return { id: derivedId("identity-provider", rootId), name: "built-in" };
 }
 
-/** A provider as it is shown. */
-export function shownProvider({ id, name, type, isDefault }: ReturnType<typeof builtInProvider>) {
-  return { id, name, type, isDefault, enabled: true, selfRegistrationEnabled: false };
+/** Writes the row of the built-in provider where it is missing; an appliance that joined an organisation has another root since. */
+export function writeBuiltInProvider(tx: Transaction, rootId: string, by: By): void {
+  const { id, name } = builtInProvider(rootId);
+  const [known] = tx.find(identityProviders, { type: "built-in" }, 1);
+  if (!known) tx.create(identityProviders, { name, type: "built-in" }, by, { id });
+  else if (known.id !== id) tx.run(`UPDATE main.${tableOf(identityProviders)} SET id = ? WHERE id = ?`, id, known.id);
 }
 
-/** All providers, the default one first; empty before `init`. */
-export function identityProviders(store: Store, access: Access): readonly IdentityProvider[] {
-  const builtIn = access.identityProvider();
-  return builtIn
-    ? [{ ...builtIn, type: "built-in", isDefault: true, verify: (account) => verify(store, account) }]
-    : [];
+/** Whether users without another provider may log in with their passwords. */
+export function isBuiltInEnabled(reader: Reader): boolean {
+  const [row] = reader.find(identityProviders, { type: "built-in" }, 1);
+  return row === undefined || row.enabled;
 }
 
-async function verify(store: Store, { email, password }: { email: string; password: string }): Promise<Verdict> {
+/** A provider as users show it. */
+export function shownProvider({ id, name, type, enabled, selfRegistrationEnabled }: ProviderRow) {
+  return { id, name, type, isDefault: type === "built-in", enabled, selfRegistrationEnabled };
+}
+
+/** The key by which a user is known whom the provider vouches for; `subject` is what that calls the user. */
+export function providerKey(providerId: string, subject: string): string {
+  return `${providerId} ${subject}`;
+}
+
+/** The provider other than the built-in one that vouches for a user; null without, or when it is no longer there. */
+export function providerOf(reader: Reader, user: Pick<User, "providerKey">): ProviderRow | null {
+  const id = user.providerKey?.split(" ", 1)[0];
+  return id === undefined ? null : reader.get(identityProviders, id);
+}
+
+/**
+ * What the own passwords say of an account; takes about the same time whatever is wrong, and says nothing of whether the
+ * user may log in.
+ */
+export async function verifyHere(
+  store: Store,
+  { email, password }: { email: string; password: string },
+): Promise<Verdict> {
   const found = store.one<{ pk: number }>("SELECT pk FROM users WHERE email = ? COLLATE NOCASE", email.trim());
   const user = found && store.byPk(users, found.pk);
-  return { user, right: await verifyPassword(password, user?.passwordHash ?? null) };
+  const isKeptHere = user !== null && providerOf(store, user) === null;
+  const right = await verifyPassword(password, isKeptHere ? user.passwordHash : null);
+  return { user, right: right && (user?.breakGlass === true || isBuiltInEnabled(store)) };
 }

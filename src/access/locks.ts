@@ -9,3 +9,8 @@ export function isLocked(lock: LockWindow | null, now: number): boolean {
   if (lock === null) return false;
   return (lock.start ?? Number.NEGATIVE_INFINITY) <= now && now < (lock.end ?? Number.POSITIVE_INFINITY);
 }
+
+/** Whether an account is never shut out from now on. own choice: a lock that only begins later counts too, since it begins by itself. */
+export function canLogIn({ email, lock }: { email: string | null; lock: LockWindow | null }, now: number): boolean {
+  return email !== null && (lock === null || (lock.end ?? Number.POSITIVE_INFINITY) <= now);
+}

@@ -1,5 +1,9 @@
 import type scimGroups from "../resources/security/scim-groups.ts";
-import type { Behaviour, PresentContext } from "../store/store.ts";
+import securityGroupScimGroups from "../resources/security/security-group-scim-groups.ts";
+import securityGroups from "../resources/security/security-groups.ts";
+import type { Behaviour, By, Change, PresentContext, Reader } from "../store/store.ts";
+import { requireCover } from "./cover.ts";
+import { rightsOfGroup } from "./rights.ts";
 
 interface GroupLine extends Record<string, string | number | null> {
   id: string;
@@ -7,8 +11,12 @@ interface GroupLine extends Record<string, string | number | null> {
   n: number | null;
 }
 
-/** Shows how many users a directory's group has, where it is asked for. */
+/**
+ * Shows how many users a directory's group has, where it is asked for. own choice: what a directory knows a group by decides
+ * who is in it, so whoever changes that has the rights that are tied to it.
+ */
 export const scimGroupBehaviour: Behaviour<typeof scimGroups> = {
+  beforeWrite: checkNames,
   present(rows, context) {
     const found = groupsOf(
       rows.map(({ id }) => id),
@@ -17,6 +25,14 @@ export const scimGroupBehaviour: Behaviour<typeof scimGroups> = {
     return rows.map(({ id }) => countOf(found.get(id)));
   },
 };
+
+function checkNames({ before, after }: Change<typeof scimGroups>, tx: Reader, by: By): void {
+  if (!before || !after || (before.name === after.name && before.externalId === after.externalId)) return;
+  for (const { securityGroupId } of tx.find(securityGroupScimGroups, { scimGroupId: before.id })) {
+    const group = tx.get(securityGroups, securityGroupId);
+    if (group) requireCover(by, rightsOfGroup(tx, group.pk), []);
+  }
+}
 
 /** Shows what the directory calls the group of a tie, and how many users it has. */
 export function presentScimTies(

@@ -2,8 +2,9 @@ import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { By, Store, Transaction } from "../store/store.ts";
+import { providerOf } from "./identity-providers.ts";
 import type { Access, Principal } from "./principal.ts";
-import { newToken } from "./tokens.ts";
+import { EVERY_TOKEN, newToken } from "./tokens.ts";
 
 /** Minutes without a request after which a session ends unless its user has a value of its own. own choice: 30 */
 const IDLE_TIMEOUT_MIN = 30;
@@ -23,6 +24,8 @@ export interface Session {
   userId: string;
   providerId: string | null;
   providerName: string | null;
+  /** Path that leads a browser to the provider's log-out; null where there is none. own choice */
+  logOutPath: string | null;
   email: string | null;
   name: string;
   /** True: this is an appliance. */
@@ -35,13 +38,16 @@ export interface Session {
 /** Describes the session of `principal`; the one place where a token is given back to whoever holds it. */
 export function describeSession(store: Store, access: Access, principal: Principal): Session {
   const { accessToken, userId, email, name } = principal;
-  const provider = access.identityProvider();
-  const idleTimeout = store.byPk(users, principal.userPk)?.idleTimeout ?? null;
+  const user = store.byPk(users, principal.userPk);
+  const other = user && providerOf(store, user);
+  const provider = other ?? access.identityProvider();
+  const idleTimeout = user?.idleTimeout ?? null;
   return {
     accessToken,
     userId,
     providerId: provider?.id ?? null,
     providerName: provider?.name ?? null,
+    logOutPath: other?.logOut ? `/api/log-in/${other.id}/out` : null,
     email,
     name,
     isOnprem: true,
@@ -70,9 +76,14 @@ export function openSession(tx: Transaction, user: RowOf<typeof users>, by: By, 
 
 /** Ends all sessions of a user and what applications may do in its name, as a new password demands. */
 export function endSessions(tx: Transaction, userId: string, by: By): void {
-  for (const { id, kind } of tx.find(userTokens, { userId })) {
+  for (const { id, kind } of tx.find(userTokens, { userId }, EVERY_TOKEN)) {
     if (kind !== "permanent") tx.remove(userTokens, id, by);
   }
+}
+
+/** Ends all sessions and tokens of a user, permanent ones too. */
+export function endAllTokens(tx: Transaction, userId: string, by: By): void {
+  for (const { id } of tx.find(userTokens, { userId }, EVERY_TOKEN)) tx.remove(userTokens, id, by);
 }
 
 /**

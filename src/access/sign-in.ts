@@ -1,11 +1,11 @@
 import { isIP } from "node:net";
 import type { Clock } from "../base/clock.ts";
-import { CallerError, invalidValue, notFound, requiredValue, TooManyRequests } from "../base/errors.ts";
+import { CallerError, ConflictError, invalidValue, notFound, requiredValue, TooManyRequests } from "../base/errors.ts";
 import users from "../resources/people/users.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { By, Store } from "../store/store.ts";
 import { createAttempts } from "./attempts.ts";
-import { identityProviders } from "./identity-providers.ts";
+import { type AskProviders, providerOf, verifyHere } from "./identity-providers.ts";
 import { isLocked } from "./locks.ts";
 import { hashPassword } from "./passwords.ts";
 import type { Access } from "./principal.ts";
@@ -17,6 +17,8 @@ export interface SignInNeeds {
   store: Store;
   access: Access;
   clock: Clock;
+  /** Asks other identity providers; there are none unless given. */
+  askProviders?: AskProviders;
 }
 
 /** What somebody logs in with. */
@@ -39,15 +41,17 @@ export interface PasswordChange {
 export interface SignIn {
   /**
    * Begins a session and returns the value of its cookie. Throws CallerError `unauthorized` in the same words whatever
-   * was wrong, TooManyRequests after too many attempts on the account or from the address, and, of a user who must set a
-   * new password, `required` or `invalid-value` on field `newPassword`.
+   * was wrong, TooManyRequests after too many attempts on the account or from the address, UpstreamError when the account's
+   * directory can't be reached, and, of a user who must set a new password, `required` or `invalid-value` on field
+   * `newPassword`.
    */
   byPassword(account: Account, address: string | null): Promise<string>;
-  /** Begins a session for a user who proved in another way to be who it is. */
+  /** Begins a session for a user who proved in another way to be who it is, and is not locked. Throws as `byPassword`. */
   asUser(userId: string, address: string | null): Promise<string>;
   /**
    * Sets a password, which ends all sessions of the user and what applications may do in its name. Throws as `byPassword`
-   * does for a wrong current password, on field `currentPassword`; `forbidden` when the user has greater rights than `by`.
+   * does for a wrong current password, on field `currentPassword`; `forbidden` when the user has greater rights than `by`;
+   * ConflictError where another provider keeps the user's password.
    */
   setPassword(change: PasswordChange, by: By): Promise<void>;
   /**
@@ -68,7 +72,7 @@ const HASHED_AT_ONCE = 2;
 const MOST_WAITING = 16;
 
 /** Makes the log-in; it counts attempts as long as the process runs. */
-export function createSignIn({ store, access, clock }: SignInNeeds): SignIn {
+export function createSignIn({ store, access, clock, askProviders }: SignInNeeds): SignIn {
   const accounts = createAttempts(clock, ACCOUNT);
   const addresses = createAttempts(clock, ADDRESS);
   const inTurn = createTurns(HASHED_AT_ONCE, MOST_WAITING);
@@ -102,9 +106,16 @@ export function createSignIn({ store, access, clock }: SignInNeeds): SignIn {
       accounts.takeBack(account);
       throw error;
     }
-    const [provider] = identityProviders(store, access);
-    if (!provider) throw refused();
-    const { user, right } = await inTurn(() => provider.verify({ email, password }));
+    const local = await inTurn(() => verifyHere(store, { email, password }));
+    const asked = askProviders ? askProviders({ email, password }, local) : Promise.resolve(local);
+    const { user, right } = await asked.catch((error: unknown) => {
+      if (!(error instanceof TooManyRequests)) {
+        // Nobody said that anything was wrong.
+        accounts.takeBack(account);
+        takeBack();
+      }
+      throw error;
+    });
     if (!user || !right || isLocked(user.lock, clock.now())) {
       await noteRefusal(user, address);
       throw refused();
@@ -127,7 +138,9 @@ export function createSignIn({ store, access, clock }: SignInNeeds): SignIn {
     const by = byOf(user, address);
     const now = clock.now();
     return store.write((tx) => {
-      tx.note({ op: "log-in", resource: users.name, rowId: user.id }, by);
+      const provider = providerOf(tx, user)?.name;
+      const details = provider ? { details: { identityProvider: provider } } : {};
+      tx.note({ op: "log-in", resource: users.name, rowId: user.id, ...details }, by);
       if (passwordHash !== null) {
         const password = { passwordHash, passwordChangedAt: now };
         tx.update(users, user.id, { passwordResetRequired: false }, by, password);
@@ -140,16 +153,22 @@ export function createSignIn({ store, access, clock }: SignInNeeds): SignIn {
     attemptFrom,
     async byPassword(account, address) {
       const user = await verified(account, address);
-      return begin(user, address, user.passwordResetRequired ? await replacing(account) : null);
+      const mustReplace = user.passwordResetRequired && providerOf(store, user) === null;
+      return begin(user, address, mustReplace ? await replacing(account) : null);
     },
     async asUser(userId, address) {
       const user = store.get(users, userId);
-      if (!user) throw refused();
+      if (!user || isLocked(user.lock, clock.now())) {
+        await noteRefusal(user, address);
+        throw refused();
+      }
       return begin(user, address);
     },
     async setPassword({ userId, password, currentPassword }, by) {
       const user = store.get(users, userId);
       if (!user) throw notFound();
+      const provider = providerOf(store, user);
+      if (provider) throw new ConflictError(`The password of this account is kept by ${provider.name}.`);
       const isOwn = by.actor.userId === user.id;
       if (isOwn && user.passwordHash !== null) {
         if (currentPassword === null) throw requiredValue("currentPassword");

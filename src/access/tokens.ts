@@ -9,6 +9,11 @@ export type UserToken = RowOf<typeof userTokens>;
 /** Lets people and secret scanners recognise one of our tokens. */
 const PREFIX = "carillon_";
 const TOKEN_BYTES = 32;
+/**
+ * How many of them end when all of a user's or a consent's do: every one, as what is left is good. Applications that
+ * refresh theirs leave some thousand behind.
+ */
+export const EVERY_TOKEN = 1_000_000;
 
 /** What the row of a token keeps of it: SHA-256, hex. Lookups by it need no constant-time comparison. */
 export function hashToken(token: string): string {
@@ -48,6 +53,6 @@ export async function revokeToken(store: Store, token: UserToken, wholeChain: bo
 
 /** Deletes a token of an application with all that came of the same consent. */
 export function revokeChain(tx: Transaction, { id, originId }: UserToken, by: By): void {
-  const chain = originId === null ? [{ id }] : tx.find(userTokens, { originId });
+  const chain = originId === null ? [{ id }] : tx.find(userTokens, { originId }, EVERY_TOKEN);
   for (const row of chain) tx.remove(userTokens, row.id, by);
 }

@@ -1,10 +1,11 @@
 import type { Clock } from "../base/clock.ts";
 import subscriptions from "../resources/people/subscriptions.ts";
 import type users from "../resources/people/users.ts";
+import identityProviders from "../resources/security/identity-providers.ts";
 import securityGroupMembers from "../resources/security/security-group-members.ts";
 import type { AnyResource, RowOf } from "../schema/resource.ts";
 import type { Behaviour, Reader, Scope, SqlValue } from "../store/store.ts";
-import { builtInProvider, shownProvider } from "./identity-providers.ts";
+import { shownProvider } from "./identity-providers.ts";
 import { isLocked } from "./locks.ts";
 import { MEMBERSHIPS } from "./memberships.ts";
 
@@ -30,51 +31,64 @@ interface SubscriptionOfUser {
 
 /**
  * The computed members of users: `isLocked`, what follows from `source`, and of what the acting domain shows
- * `securityGroups` by name and the `subscriptions` that have not ended, oldest first; two queries a page.
+ * `securityGroups` by name and the `subscriptions` that have not ended, oldest first; two queries a page, none within
+ * other rows.
  */
 export function presentUsers(clock: Clock): Present {
-  return (rows, { reader, scope, query }) => {
-    const provider = providerIn(reader);
+  return (rows, { reader, scope, query, isPart }) => {
+    const providers = providersIn(reader);
     const domains = query.includeDomains === true ? domainsOf(rows, reader, scope) : null;
-    const pks = JSON.stringify(rows.map((row) => row.pk));
-    const [members, subscribed] = [inSight(scope, securityGroupMembers), inSight(scope, subscriptions)];
-    const groups = reader.all<GroupOfUser & Record<string, string | number | null>>(
-      `SELECT DISTINCT t.user_pk, g.id, g.name, g.super_group, g.created_at FROM ${MEMBERSHIPS} t
-       JOIN security_groups g ON g.pk = t.security_group_pk
-       WHERE t.user_pk IN (SELECT value FROM json_each(?)) AND (${members.sql}) ORDER BY g.name, g.pk`,
-      pks,
-      ...members.params,
-    );
-    const placed = reader.all<SubscriptionOfUser & Record<string, string | number | null>>(
-      `SELECT t.user_pk, t.id, t.created_at, t.subscription_end_date,
-              l.id AS list_id, l.name AS list_name, l.created_at AS list_created_at
-       FROM subscriptions t JOIN distribution_lists l ON l.pk = t.distribution_list_pk
-       WHERE t.user_pk IN (SELECT value FROM json_each(?)) AND (${subscribed.sql})
-         AND (t.subscription_end_date IS NULL OR t.subscription_end_date > ?) ORDER BY t.pk`,
-      pks,
-      ...subscribed.params,
-      clock.now(),
-    );
-    const groupsOf = byUser(groups);
-    const subscriptionsOf = byUser(placed);
+    const lists = isPart ? () => ({}) : listsOf(rows, reader, scope, clock);
     const now = clock.now();
     return rows.map((row) => ({
       isLocked: isLocked(row.lock, now),
       fromCloudUserLoader: row.source === "cloud-user-loader",
       fromRegularUserLoader: row.source === "user-loader" || row.source === "sis-loader",
-      providerIdpId: provider?.id ?? null,
-      ...(query.includeIdp === true ? { providerIdp: provider } : {}),
+      ...providers(row, query.includeIdp === true),
       ...(domains ? { domains: domains(row) } : {}),
-      securityGroups: (groupsOf.get(row.pk) ?? []).map(groupForm),
-      subscriptions: (subscriptionsOf.get(row.pk) ?? []).map((subscription) => subscriptionForm(row.id, subscription)),
+      ...lists(row),
     }));
   };
 }
 
-/** The one who vouches for all users; null before `init`. */
-function providerIn(reader: Reader): (Record<string, unknown> & { id: string }) | null {
-  const root = reader.one<{ id: string }>("SELECT id FROM domains WHERE parent_pk IS NULL");
-  return root && shownProvider(builtInProvider(root.id));
+/** Groups and lists that users are in, of each user. */
+function listsOf(rows: readonly UserRow[], reader: Reader, scope: Scope, clock: Clock): (row: UserRow) => object {
+  const pks = JSON.stringify(rows.map((row) => row.pk));
+  const [members, subscribed] = [inSight(scope, securityGroupMembers), inSight(scope, subscriptions)];
+  const groups = reader.all<GroupOfUser & Record<string, string | number | null>>(
+    `SELECT DISTINCT t.user_pk, g.id, g.name, g.super_group, g.created_at FROM ${MEMBERSHIPS} t
+     JOIN security_groups g ON g.pk = t.security_group_pk
+     WHERE t.user_pk IN (SELECT value FROM json_each(?)) AND (${members.sql}) ORDER BY g.name, g.pk`,
+    pks,
+    ...members.params,
+  );
+  const placed = reader.all<SubscriptionOfUser & Record<string, string | number | null>>(
+    `SELECT t.user_pk, t.id, t.created_at, t.subscription_end_date,
+            l.id AS list_id, l.name AS list_name, l.created_at AS list_created_at
+     FROM subscriptions t JOIN distribution_lists l ON l.pk = t.distribution_list_pk
+     WHERE t.user_pk IN (SELECT value FROM json_each(?)) AND (${subscribed.sql})
+       AND (t.subscription_end_date IS NULL OR t.subscription_end_date > ?) ORDER BY t.pk`,
+    pks,
+    ...subscribed.params,
+    clock.now(),
+  );
+  const groupsOf = byUser(groups);
+  const subscriptionsOf = byUser(placed);
+  return (row) => ({
+    securityGroups: (groupsOf.get(row.pk) ?? []).map(groupForm),
+    subscriptions: (subscriptionsOf.get(row.pk) ?? []).map((subscription) => subscriptionForm(row.id, subscription)),
+  });
+}
+
+/** Who vouches for a user; of all providers, which are few, one query a page. */
+function providersIn(reader: Reader): (user: UserRow, isShown: boolean) => Record<string, unknown> {
+  const all = reader.find(identityProviders, {}).map(shownProvider);
+  const builtIn = all.find(({ isDefault }) => isDefault) ?? null;
+  return ({ providerKey }, isShown) => {
+    const id = providerKey?.split(" ", 1)[0];
+    const provider = all.find((each) => each.id === id) ?? builtIn;
+    return { providerIdpId: provider?.id ?? null, ...(isShown ? { providerIdp: provider } : {}) };
+  };
 }
 
 type UserRow = RowOf<typeof users>;

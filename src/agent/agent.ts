@@ -3,10 +3,15 @@ import { CallerError } from "../base/errors.ts";
 import { type AgentEvent, createAppliance } from "./appliance.ts";
 import { createApplianceClock } from "./appliance-clock.ts";
 import { openEars } from "./ears.ts";
+import { type LoneRinging, startLoneRinging } from "./lone-ringing.ts";
+import type { Machine } from "./machine.ts";
 import type { Microphone } from "./microphone.ts";
+import { forgetPlan, openPlanKeeper, type PlanKeeper } from "./plan-keeper.ts";
 import type { OpenOutput } from "./player.ts";
+import { openRingBook } from "./ring-book.ts";
 import { createStage } from "./stage.ts";
 import type { Membership, StateFolder } from "./state-folder.ts";
+import { createUpkeep } from "./upkeep.ts";
 
 /** What an agent is made of. */
 export interface AgentNeeds {
@@ -16,6 +21,7 @@ export interface AgentNeeds {
   /** Null for one that registers without. */
   joinSecret: string | null;
   state: StateFolder;
+  machine: Machine;
   /** Who it is. */
   mac: string;
   name: string;
@@ -39,11 +45,17 @@ const LONGEST_PAUSE_MS = 15_000;
 export async function runAgent(needs: AgentNeeds, signal: AbortSignal): Promise<void> {
   const { clock, log } = needs;
   const appliance = createAppliance(needs.server, clock, signal);
-  const applianceClock = createApplianceClock(clock);
+  const applianceClock = createApplianceClock();
   const events: AgentEvent[] = [];
+  const book = await openRingBook(needs.state);
   let wake = (): void => {};
+  let lone: LoneRinging | null = null;
+  let keeper: PlanKeeper | null = null;
+  let hasNewPlan = false;
   const stage = createStage({
     ...needs,
+    hasRung: book.playedAlone,
+    onStream: (ssrc) => lone?.streamBegan(ssrc),
     tell(event) {
       events.push({ ...event, at: event.at === null ? null : applianceClock.at(event.at) });
       wake();
@@ -53,30 +65,48 @@ export async function runAgent(needs: AgentNeeds, signal: AbortSignal): Promise<
   try {
     const membership = await join(needs, appliance, signal);
     if (!membership) return;
+    const opened = await openPlanKeeper({ ...needs, appliance, membership });
+    keeper = opened;
+    const now = (): number | null => applianceClock.at(clock.monotonicMs()) ?? opened.now();
+    lone = startLoneRinging({ clock, stage, keeper, book, now, log });
     log(`agent:${membership.mac} listens at port ${ears.port}`);
+    const onChange = (): void => {
+      hasNewPlan = true;
+      wake();
+    };
+    const upkeep = createUpkeep({ clock, appliance, membership, keeper, book, now, signal, onChange, log });
     // Events must not wait for a request that the appliance holds: they go beside it.
-    await Promise.all([askForCommands(membership), tellEvents(membership)]);
+    await Promise.all([askForCommands(membership, upkeep), tellEvents(membership)]);
   } finally {
+    lone?.stop();
     stage.close();
     ears.close();
   }
 
-  async function askForCommands(membership: Membership): Promise<void> {
+  async function askForCommands(membership: Membership, keepUp: () => void): Promise<void> {
     for (let failures = 0; !signal.aborted; ) {
-      const askedAt = clock.now();
+      const askedAt = clock.monotonicMs();
       try {
-        const answer = await appliance.beat(membership, { port: ears.port, waitMs: WAIT_MS, events: [] });
+        // The first answer, and that of an appliance which is back, says how things stand: nothing is waited for.
+        const isFirst = applianceClock.doubtMs === null || failures > 0;
+        const waitMs = isFirst ? 0 : WAIT_MS;
+        const answer = await appliance.beat(membership, beatOf(waitMs, []));
         const { receivedAt, sentAt, commands, settings } = answer;
-        applianceClock.learn({ askedAt, receivedAt, sentAt, answeredAt: clock.now() });
+        applianceClock.learn({ askedAt, receivedAt, sentAt, answeredAt: clock.monotonicMs() });
         if (failures > 0) log("the appliance is back");
         failures = 0;
+        lone?.heard();
+        keepUp();
         stage.set(settings);
         ears.listenTo(settings.zones);
         for (const command of commands) stage.take(command);
         // It holds no more requests at the moment.
-        if (commands.length === 0 && clock.now() - askedAt < TRY_AGAIN_MS) await pause(TRY_AGAIN_MS, signal, clock);
+        if (!isFirst && commands.length === 0 && clock.monotonicMs() - askedAt < TRY_AGAIN_MS)
+          await pause(TRY_AGAIN_MS, signal, clock);
       } catch (error) {
         if (signal.aborted) return;
+        // It is there, and says no: it is not stood in for.
+        if (error instanceof CallerError) lone?.heard();
         if (failures++ === 0) log(wordsOf(error));
         await pause(Math.min(LONGEST_PAUSE_MS, TRY_AGAIN_MS * 2 ** (failures - 1)), signal, clock);
       }
@@ -85,16 +115,23 @@ export async function runAgent(needs: AgentNeeds, signal: AbortSignal): Promise<
 
   async function tellEvents(membership: Membership): Promise<void> {
     while (!signal.aborted) {
-      if (events.length === 0) await nextEvent();
+      if (events.length === 0 && !hasNewPlan) await nextEvent();
       const told = events.splice(0);
-      if (told.length === 0) continue;
+      if (told.length === 0 && !hasNewPlan) continue;
+      hasNewPlan = false;
       try {
-        await appliance.beat(membership, { port: ears.port, waitMs: 0, events: told });
+        const { commands } = await appliance.beat(membership, beatOf(0, told));
+        for (const command of commands) stage.take(command);
+        lone?.heard();
       } catch {
         // What is late by so much is of no use to anybody.
         await pause(TRY_AGAIN_MS, signal, clock);
       }
     }
+  }
+
+  function beatOf(waitMs: number, events: AgentEvent[]): Parameters<typeof appliance.beat>[1] {
+    return { port: ears.port, waitMs, events, plan: keeper?.held ?? { until: null, inOrderAt: null } };
   }
 
   function nextEvent(): Promise<void> {
@@ -112,17 +149,25 @@ async function join(
   signal: AbortSignal,
 ): Promise<Membership | null> {
   const known = await state.membership();
-  if (known?.server === server && known.mac === mac) return known;
+  // Who registered before there were plans gets their key only by registering anew.
+  const isOurs = known?.server === server && known.mac === mac;
+  if (isOurs && ((known.planKey ?? null) !== null || joinSecret === null)) return known;
   const introduction = { mac, name, model, version, capabilities: { selfTest: listen !== null } };
   for (let failures = 0; !signal.aborted; failures++) {
     try {
-      const { token, configured } = await appliance.register(introduction, joinSecret);
-      const membership = { server, mac, token };
+      const { token, configured, planKey = null } = await appliance.register(introduction, joinSecret);
+      const membership = { server, mac, token, planKey };
+      // Numbers of plans are those of one key.
+      if (planKey !== (known?.planKey ?? null)) await forgetPlan(state);
       await state.join(membership);
       log(configured ? "registered" : "registered; waits at the appliance to be set up");
       return membership;
     } catch (error) {
-      if (error instanceof CallerError) throw error;
+      if (error instanceof CallerError) {
+        if (!isOurs) throw error;
+        log(`no plans of rings without registering anew: ${error.message}`);
+        return known;
+      }
       if (failures === 0) log(wordsOf(error));
       await pause(Math.min(LONGEST_PAUSE_MS, TRY_AGAIN_MS * 2 ** failures), signal, clock);
     }

@@ -1,6 +1,4 @@
-import type { Clock } from "../base/clock.ts";
-
-/** Moments of one exchange, epoch ms: asked and answered by the own clock, received and sent by the appliance's. */
+/** Moments of one exchange, ms: asked and answered by the own monotonic clock, received and sent by the appliance's (epoch). */
 export interface Exchange {
   askedAt: number;
   receivedAt: number;
@@ -20,16 +18,21 @@ export interface ApplianceClock {
 /** The best exchange of so many holds: clocks drift apart. own choice */
 const KEPT = 16;
 
+/** No clock drifts so far between two exchanges that are kept: it was set. own choice */
+const SET_MS = 250;
+
 /** Reckons by the exchange that took least time on its way. @source RFC 5905 §8, on-wire protocol */
-export function createApplianceClock(clock: Clock): ApplianceClock {
+export function createApplianceClock(): ApplianceClock {
   const kept: { offsetMs: number; wayMs: number }[] = [];
   const best = () => kept.reduce((least, one) => (one.wayMs < least.wayMs ? one : least), kept[0] as (typeof kept)[0]);
   return {
     learn({ askedAt, receivedAt, sentAt, answeredAt }) {
-      // By the monotonic clock, so that a wall clock that is set changes nothing.
-      const wallToMonotonicMs = clock.monotonicMs() - clock.now();
-      const offsetMs = (receivedAt - askedAt + (sentAt - answeredAt)) / 2 - wallToMonotonicMs;
-      kept.push({ offsetMs, wayMs: answeredAt - askedAt - (sentAt - receivedAt) });
+      const offsetMs = (receivedAt - askedAt + (sentAt - answeredAt)) / 2;
+      const wayMs = answeredAt - askedAt - (sentAt - receivedAt);
+      // What the ways leave open does not explain it.
+      const isSet = kept.some((one) => Math.abs(one.offsetMs - offsetMs) > (one.wayMs + wayMs) / 2 + SET_MS);
+      if (isSet) kept.length = 0;
+      kept.push({ offsetMs, wayMs });
       if (kept.length > KEPT) kept.shift();
     },
     at: (monotonicMs) => (kept.length === 0 ? null : monotonicMs + best().offsetMs),

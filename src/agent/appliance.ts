@@ -16,7 +16,7 @@ export type Command =
 
 /** What an agent says of a delivery. */
 export interface AgentEvent {
-  kind: "accepted" | "started" | "heard" | "unheard" | "ended" | "failed";
+  kind: "accepted" | "started" | "heard" | "unheard" | "ended" | "failed" | "alone";
   deliveryId: number;
   /** Epoch ms of the appliance. */
   at: number | null;
@@ -52,6 +52,16 @@ export interface Welcome {
   deviceIdentifier: string;
   token: string;
   configured: boolean;
+  /** What it signs plans of rings with: base64 of 32 bytes. */
+  planKey?: string;
+}
+
+/** How the agent stands with its plan of rings; epoch ms of the appliance. */
+export interface HeldPlan {
+  /** Null while it has none that it follows. */
+  until: number | null;
+  /** When it last had what the appliance has, with all sounds; null when never. */
+  inOrderAt: number | null;
 }
 
 /** The appliance, as an agent talks to it; calls reject with UpstreamError, or CallerError where it says no. */
@@ -60,32 +70,42 @@ export interface Appliance {
   /** Asks for commands and tells events; the answer comes at the latest some time after `waitMs`. */
   beat(
     membership: { mac: string; token: string },
-    beat: { port: number; waitMs: number; events: AgentEvent[] },
+    beat: { port: number; waitMs: number; events: AgentEvent[]; plan: HeldPlan },
   ): Promise<Answer>;
+  /** The signed plan of rings; `same` when it is still the one with this tag, `none` when there is no such speaker. */
+  plan(
+    membership: { mac: string; token: string },
+    etag: string | null,
+  ): Promise<{ etag: string; document: string } | "same" | "none">;
+  /** A piece of a sound of the plan, G.711 µ-law, from a byte on; empty at its end. */
+  sound(membership: { mac: string; token: string }, sha256: string, from: number): Promise<Uint8Array>;
+  /** Tells what sounded alone; resolves when it is written. */
+  rang(membership: { mac: string; token: string }, rings: readonly { ringId: string; at: number }[]): Promise<void>;
 }
 
 /** Beyond what the appliance was asked to wait. own choice */
 const PATIENCE_MS = 5_000;
+/** For what has up to some MB. own choice */
+const FILE_MS = 30_000;
 
 /** Makes the client of the appliance at `server`; `signal` ends what is under way. */
 export function createAppliance(server: string, clock: Clock, signal: AbortSignal): Appliance {
-  const post = async (path: string, token: string | null, body: object, withinMs: number): Promise<unknown> => {
+  /** One request; resolves with the answer while its body comes in. */
+  const ask = async <A>(
+    { path, token, withinMs = PATIENCE_MS, expected = [], ...init }: Asked,
+    read: (response: Response) => Promise<A>,
+  ): Promise<A> => {
     const late = new AbortController();
     const timer = clock.after(withinMs, () => late.abort());
     try {
       const response = await fetch(`${server}/x/speakers${path}`, {
-        method: "POST",
-        headers: {
-          "content-type": "application/json",
-          ...(token === null ? {} : { authorization: `Bearer ${token}` }),
-        },
-        body: JSON.stringify(body),
+        ...init,
+        headers: { ...init.headers, ...(token === null ? {} : { authorization: `Bearer ${token}` }) },
         redirect: "error",
         signal: AbortSignal.any([signal, late.signal]),
       });
-      const text = await response.text();
-      if (response.ok) return JSON.parse(text);
-      const words = `the appliance answered ${response.status}: ${messageIn(text)}`;
+      if (response.ok || expected.includes(response.status)) return await read(response);
+      const words = `the appliance answered ${response.status}: ${messageIn(await response.text())}`;
       if (response.status >= 400 && response.status < 500 && response.status !== 429)
         throw new CallerError("invalid-value", words);
       throw new UpstreamError("upstream", words);
@@ -96,12 +116,54 @@ export function createAppliance(server: string, clock: Clock, signal: AbortSigna
       timer.cancel();
     }
   };
+  const post = (path: string, token: string | null, body: object, withinMs?: number): Promise<unknown> =>
+    ask(
+      {
+        ...{ path, token, method: "POST", body: JSON.stringify(body) },
+        headers: { "content-type": "application/json" },
+        ...(withinMs === undefined ? {} : { withinMs }),
+      },
+      async (response) => (response.status === 204 ? null : response.json()),
+    );
   return {
-    register: async (introduction, joinSecret) =>
-      (await post("/register", joinSecret, introduction, PATIENCE_MS)) as Welcome,
+    register: async (introduction, joinSecret) => (await post("/register", joinSecret, introduction)) as Welcome,
     beat: async ({ mac, token }, beat) =>
       (await post(`/agents/${mac}/beat`, token, beat, beat.waitMs + PATIENCE_MS)) as Answer,
+    plan: ({ mac, token }, etag) =>
+      ask(
+        {
+          path: `/agents/${mac}/plan`,
+          token,
+          withinMs: FILE_MS,
+          expected: [304, 404],
+          headers: etag === null ? {} : { "if-none-match": etag },
+        },
+        async (response) => {
+          if (response.status === 304) return "same" as const;
+          if (response.status === 404) return "none" as const;
+          return { etag: response.headers.get("etag") ?? "", document: await response.text() };
+        },
+      ),
+    sound: ({ mac, token }, sha256, from) =>
+      ask(
+        { path: `/agents/${mac}/sounds/${sha256}?from=${from}`, token, withinMs: FILE_MS },
+        async (response) => new Uint8Array(await response.arrayBuffer()),
+      ),
+    async rang({ mac, token }, rings) {
+      await post(`/agents/${mac}/rang`, token, { rings });
+    },
   };
+}
+
+interface Asked {
+  path: string;
+  token: string | null;
+  withinMs?: number;
+  /** Answers that are told apart beside those of success. */
+  expected?: readonly number[];
+  method?: string;
+  body?: string;
+  headers?: Record<string, string>;
 }
 
 function messageIn(text: string): string {

@@ -67,7 +67,11 @@ export function createPlayback(needs: PlaybackNeeds): Playback {
     if (now - lastAt > SILENCE_MS) {
       end();
       needs.onOver({ played: next - silentAtEnd, missing: missing - silentAtEnd });
-    } else timer = clock.after(Math.max(1, dueAt(next) - now), tick);
+    } else wait(Math.max(1, dueAt(next) - now));
+  };
+  // What came while the process stood still is taken in before it is missed.
+  const wait = (ms: number): void => {
+    timer = clock.after(ms, () => clock.soon(tick));
   };
   const dueAt = (index: number): number => beganAt + needs.bufferMs + index * PACKET_MS;
   const playNext = (): void => {
@@ -93,7 +97,7 @@ export function createPlayback(needs: PlaybackNeeds): Playback {
       if (timer === null) {
         beganAt = due;
         frames.set(index, louder(decodeMuLaw(payload), gain));
-        timer = clock.after(needs.bufferMs, tick);
+        wait(needs.bufferMs);
         return;
       }
       if (!hasStarted) beganAt = Math.min(beganAt, due);

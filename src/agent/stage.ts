@@ -1,3 +1,4 @@
+import { PACKET_BYTES, PACKET_MS } from "../audio/rtp.ts";
 import type { Clock } from "../base/clock.ts";
 import type { AgentEvent, Command, Settings } from "./appliance.ts";
 import type { Heard } from "./ears.ts";
@@ -8,8 +9,26 @@ import type { OpenOutput } from "./player.ts";
 
 type Play = Extract<Command, { kind: "play" }>;
 
+/** A ring that is played without a stream. */
+export interface OwnRing {
+  /** That of the stream it would come by. */
+  ssrc: number;
+  /** 0 to 100. */
+  volume: number;
+  delayMs: number;
+  priority: number;
+  /** G.711 µ-law. */
+  payload: Uint8Array;
+  /** Its player could not, in words. */
+  onFailed(words: string): void;
+}
+
 /** What a speaker plays at the moment. */
 export interface Stage {
+  /** True when nothing as urgent is playing. */
+  isFreeFor(priority: number): boolean;
+  /** Plays a ring from now on. */
+  ring(ring: OwnRing): void;
   take(command: Command): void;
   hear(packet: Heard): void;
   /** How it sounds from now on. */
@@ -28,6 +47,10 @@ export interface StageNeeds {
   bufferMs: number;
   /** Something happened to a delivery, at a moment of the monotonic clock. */
   tell(event: Omit<AgentEvent, "at"> & { at: number | null }): void;
+  /** The message of this stream has sounded here without the appliance: it does not sound again. */
+  hasRung(ssrc: number): boolean;
+  /** A stream of the appliance begins to sound. */
+  onStream(ssrc: number): void;
 }
 
 interface Act {
@@ -36,6 +59,8 @@ interface Act {
   ssrc: number;
   zone: string | null;
   priority: number;
+  /** Played without a stream: its player failed. Null for what comes by one. */
+  onFailed: ((words: string) => void) | null;
   playback: Playback;
   microphone: Microphone | null;
   hasHeard: boolean;
@@ -60,7 +85,7 @@ export function createStage(needs: StageNeeds): Stage {
   const say = (deliveryId: number | null, kind: AgentEvent["kind"], words = "", at: number | null = null): void => {
     if (deliveryId !== null) tell({ kind, deliveryId, at, words });
   };
-  const enter = (own: Pick<Act, "deliveryId" | "ssrc" | "zone" | "priority">, volume: number, delayMs: number): Act => {
+  const enter = (own: Omit<Act, "playback" | "microphone" | "hasHeard">, volume: number, delayMs: number): Act => {
     leave();
     const output = needs.open();
     const { deliveryId } = own;
@@ -75,6 +100,7 @@ export function createStage(needs: StageNeeds): Stage {
       ...{ clock, output, volume, bufferMs: needs.bufferMs + delayMs },
       onStarted(at) {
         microphone?.begin();
+        if (own.onFailed === null) needs.onStream(own.ssrc);
         say(deliveryId, "started", "", at);
       },
       onOver(report) {
@@ -88,6 +114,7 @@ export function createStage(needs: StageNeeds): Stage {
     void output.ended.then((fault) => {
       if (fault === null || act !== mine) return;
       leave();
+      own.onFailed?.(fault);
       say(deliveryId, "failed", fault);
     });
     return mine;
@@ -96,27 +123,52 @@ export function createStage(needs: StageNeeds): Stage {
     if (act === mine) act = null;
     mine.microphone?.close();
     const fault = await ending;
-    if (fault !== null) return say(mine.deliveryId, "failed", fault);
+    if (fault !== null) {
+      mine.onFailed?.(fault);
+      return say(mine.deliveryId, "failed", fault);
+    }
     if (mine.microphone && !mine.hasHeard) say(mine.deliveryId, "unheard", "it plays, but does not hear itself");
     const lossy = report.missing > report.played * MOST_MISSING;
     say(mine.deliveryId, "ended", lossy ? `${report.missing} of ${report.played} packets did not come` : "");
   };
   const play = ({ deliveryId, ssrc, priority, volume, delayMs }: Play): void => {
-    const mine = enter({ deliveryId, ssrc, zone: null, priority }, volume, delayMs);
+    if (needs.hasRung(ssrc)) {
+      say(deliveryId, "alone");
+      return;
+    }
+    const mine = enter({ deliveryId, ssrc, zone: null, priority, onFailed: null }, volume, delayMs);
     say(deliveryId, "accepted");
     clock.after(COMES_WITHIN_MS, () => act === mine && !mine.playback.hasBegun() && leave(), { background: true });
   };
+  const feed = (mine: Act, payload: Uint8Array): void => {
+    const beganAt = clock.monotonicMs();
+    let sequence = 0;
+    const push = (): void => {
+      for (; act === mine && sequence * PACKET_MS <= clock.monotonicMs() - beganAt; sequence++) {
+        const at = sequence * PACKET_BYTES;
+        if (at >= payload.length) return;
+        mine.playback.push({ sequence: sequence & 0xffff, payload: payload.subarray(at, at + PACKET_BYTES) });
+      }
+      if (act === mine) clock.after(PACKET_MS, push);
+    };
+    push();
+  };
   return {
+    isFreeFor: (priority) => act === null || act.priority > priority,
+    ring({ ssrc, priority, volume, delayMs, payload, onFailed }) {
+      feed(enter({ deliveryId: null, ssrc, zone: null, priority, onFailed }, volume, delayMs), payload);
+    },
     take(command) {
       if (command.kind === "play") play(command);
       else if (act?.deliveryId === command.deliveryId) leave();
     },
     hear(packet) {
+      if (needs.hasRung(packet.ssrc)) return;
       if (act?.ssrc === packet.ssrc && act.zone === packet.zone) return act.playback.push(packet);
       const zone = packet.zone === null ? undefined : settings.zones.find((each) => keyOf(each) === packet.zone);
       // The same message by two ways sounds once; of two messages the more urgent one does.
       if (!zone || act?.ssrc === packet.ssrc || (act && act.priority <= zone.priority)) return;
-      const own = { deliveryId: null, ssrc: packet.ssrc, zone: packet.zone, priority: zone.priority };
+      const own = { deliveryId: null, ssrc: packet.ssrc, zone: packet.zone, priority: zone.priority, onFailed: null };
       enter(own, settings.volume, settings.delayMs).playback.push(packet);
     },
     set(given) {

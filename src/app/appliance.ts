@@ -11,7 +11,9 @@ import { type Log, silentLog } from "../base/log.ts";
 import domains from "../resources/domains/domains.ts";
 import { type Catalogue, createCatalogue } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
+import { requireReadable } from "../store/data-folder.ts";
 import { openStore } from "../store/open-store.ts";
+import type { SharedLog } from "../store/shared-log.ts";
 import type { Behaviour, Recorder, RoomTable, Store } from "../store/store.ts";
 import { finishRestore } from "./finish-restore.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "./load-declarations.ts";
@@ -30,6 +32,9 @@ export interface DataOptions {
   log: Log;
   /** See `StoreOptions`. */
   onFatal: (error: unknown) => void;
+  /** See `StoreOptions`. */
+  shared?: SharedLog;
+  follows?: boolean;
 }
 
 /** The data of an appliance, in use by this process alone until closed. */
@@ -97,6 +102,7 @@ export function isSetUp(store: Store): boolean {
 
 /** Throws UpstreamError (about the data directory) when `dataDir` holds no database; ends a restore that was interrupted. */
 export function requireDatabase(dataDir: string): void {
+  requireReadable(dataDir);
   finishRestore(dataDir);
   if (!existsSync(join(dataDir, "carillon.db"))) throw notSetUp(dataDir);
 }

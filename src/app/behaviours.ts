@@ -35,6 +35,7 @@ import { collaborationGroupBehaviour } from "../extensions/collaboration-behavio
 import type { PluginHost } from "../extensions/plugin-host.ts";
 import { endpointActivityBehaviour } from "../health/endpoint-activity-behaviour.ts";
 import { type EndpointNeeds, endpointBehaviour } from "../health/endpoint-behaviour.ts";
+import { providerBehaviour } from "../identity/provider-behaviour.ts";
 import {
   callRedirectBehaviour,
   dialingConfigurationBehaviour,
@@ -49,6 +50,7 @@ import { apiDeviceBehaviour } from "../places/api-device-behaviour.ts";
 import { buildingBehaviour, floorBehaviour, siteBehaviour, zoneBehaviour } from "../places/place-behaviours.ts";
 import { siteRoleBehaviour } from "../places/role-behaviour.ts";
 import { syncIdsOf } from "../replication/sqlite-work.ts";
+import { applianceUpgradeBehaviour } from "../replication/upgrades/upgrade-behaviour.ts";
 import alarmActions from "../resources/alarms/alarm-actions.ts";
 import alarmEvents from "../resources/alarms/alarm-events.ts";
 import alarms from "../resources/alarms/alarms.ts";
@@ -67,6 +69,7 @@ import confirmationRequests from "../resources/confirmations/confirmation-reques
 import dynamicReplies from "../resources/confirmations/dynamic-replies.ts";
 import escalationRules from "../resources/confirmations/escalation-rules.ts";
 import activationGroups from "../resources/devices/activation-groups.ts";
+import applianceUpgrades from "../resources/devices/appliance-upgrades.ts";
 import deviceGroups from "../resources/devices/device-groups.ts";
 import devices from "../resources/devices/devices.ts";
 import endpointActivities from "../resources/devices/endpoint-activities.ts";
@@ -99,6 +102,7 @@ import notificationProfiles from "../resources/profiles/notification-profiles.ts
 import ruleActions from "../resources/scenarios/rule-actions.ts";
 import scenarioNotifications from "../resources/scenarios/scenario-notifications.ts";
 import scenarios from "../resources/scenarios/scenarios.ts";
+import identityProviders from "../resources/security/identity-providers.ts";
 import scimGroups from "../resources/security/scim-groups.ts";
 import bulkUploads from "../resources/uploads/bulk-uploads.ts";
 import { incidentActivityBehaviour, incidentBehaviour } from "../scenarios/incident-behaviour.ts";
@@ -158,7 +162,9 @@ export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour>
     bind(extensions, plugins.extensionBehaviour),
     ...withPlans([bind(endpoints, endpointBehaviour(endpoint))], needs.planner),
     bind(endpointActivities, endpointActivityBehaviour),
+    bind(applianceUpgrades, applianceUpgradeBehaviour),
     bind(distributionLists, distributionListBehaviour(baseUrl)),
+    bind(identityProviders, providerBehaviour(needs)),
     bind(scimGroups, scimGroupBehaviour),
     bind(distributionListScimGroups, { present: presentScimTies }),
     bind(subscriptions, subscriptionBehaviour(clock)),

@@ -1,6 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { Events } from "../base/events.ts";
 import type { Log } from "../base/log.ts";
+import type { RingPlans } from "../bells/ring-plans.ts";
 import type { Broadcaster } from "../broadcast/broadcaster.ts";
 import { createBroadcaster } from "../broadcast/create-broadcaster.ts";
 import type { Speech } from "../broadcast/speech.ts";
@@ -32,6 +33,8 @@ export interface ChannelNeeds {
   takeText: TakeTextMessage;
   /** Where the appliance is reached. */
   baseUrl(): string;
+  /** The rings to come; no plugin runs before they are known. */
+  ringPlans(): RingPlans | undefined;
 }
 
 /** Makes the two that need each other: the plugin host reports to the broadcaster, which gives it deliveries. */
@@ -53,6 +56,12 @@ export function joinChannels(needs: ChannelNeeds): { plugins: PluginHost; broadc
       open: (provider, target) => broadcaster.voice.open(provider, target),
       say: (provider, target, parts, notificationId) => broadcaster.voice.say(provider, target, parts, notificationId),
       close: (provider, target) => broadcaster.voice.close(provider, target),
+    },
+    rings: {
+      planned: async (provider, device) => (await needs.ringPlans()?.planned(provider, device)) ?? null,
+      sound: async (provider, sha256, from) => (await needs.ringPlans()?.sound(provider, sha256, from)) ?? null,
+      playedAlone: async (provider, device, rings) => needs.ringPlans()?.playedAlone(provider, device, rings),
+      behind: (provider, devices) => needs.ringPlans()?.behind(provider, devices),
     },
     confirm: (provider, recipientId, option) => broadcaster.confirm(provider, recipientId, option),
     receive: (message) => needs.takeText(message),

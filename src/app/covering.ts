@@ -6,6 +6,7 @@ import type { HealthReason, HealthSource } from "../health/health.ts";
 import { createCoverGroups } from "../replication/failover/cover-groups.ts";
 import { createFailover, type Failover } from "../replication/failover/failover.ts";
 import { createLan, type Lan, type LanIdentity } from "../replication/failover/lan.ts";
+import type { Sounding } from "../replication/failover/turns.ts";
 import type { Lease } from "../replication/frames.ts";
 import type { LinkedCircle, SiteLink } from "../replication/link/site-link.ts";
 import notifications from "../resources/broadcasts/notifications.ts";
@@ -14,7 +15,7 @@ import endpoints from "../resources/devices/endpoints.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
 import { type ListenAddress, parseListen } from "../settings/addresses.ts";
 import type { Settings } from "../settings/schema.ts";
-import type { By, Store } from "../store/store.ts";
+import type { By, Reader, Store } from "../store/store.ts";
 import { ownAddresses } from "./sound.ts";
 import { ownVersion } from "./version.ts";
 
@@ -34,11 +35,11 @@ export interface CoveringNeeds {
 }
 
 /** How this appliance and its neighbours cover for each other. */
-export interface Covering extends Pick<Failover, "status" | "isReachable" | "hasContact"> {
-  /** Whether it acts for an activation group or a pair. */
-  acts(groupId: string): boolean;
+export interface Covering extends Pick<Failover, "status" | "isReachable" | "hasContact" | "holderOf"> {
   /** Whose turn a held message is. */
   turn(notificationId: string, at: number): "go" | "wait" | "stand-down";
+  /** Whose turn it is to sound a message at devices of a group that were left to another appliance. */
+  standInTurn(notificationId: string, at: number, groupId: string): "go" | "wait" | "stand-down";
   /** What the link has to do with it. */
   circle: LinkedCircle;
   source: HealthSource;
@@ -49,6 +50,8 @@ export interface Covering extends Pick<Failover, "status" | "isReachable" | "has
 
 /** Clocks that differ by more ring at different moments. @source replication.md 10 */
 const CLOCKS_DIFFER_MS = 2_000;
+/** own choice: what people notice */
+const LATE_MS = 1_000;
 
 /** What the cloud says of another holder is believed until it would say it again. own choice: two of its answers */
 const HELD_ELSEWHERE_MS = 10_000;
@@ -77,9 +80,16 @@ export function createCovering(needs: CoveringNeeds): Covering {
       if (groups.all().length > 0) link?.tell(beat);
     },
     heardElsewhere: (id) => link?.heardElsewhere(id),
-    hasBegun: (id) => (store.get(notifications, id)?.t0 ?? null) !== null,
+    hasBegun: ({ id, groups }) => {
+      const row = store.get(notifications, id);
+      if (!row || row.t0 === null) return false;
+      return groups === null || row.heldUntil === null || coversOf(id, store).some((cover) => groups.has(cover));
+    },
     doubled: (id, why) => record(id, "doubled", why, "warn"),
-    tookOver: (id) => record(id, "takeover", "It is sounded in the place of another appliance.", "info"),
+    tookOver(id, lateMs) {
+      const late = lateMs < LATE_MS ? "" : `, ${(lateMs / 1_000).toFixed(1)} s after its moment`;
+      record(id, "takeover", `It is sounded in the place of another appliance${late}.`, "info");
+    },
   });
   lan = isListening && link ? makeLan(needs, link, failover) : null;
 
@@ -96,19 +106,13 @@ export function createCovering(needs: CoveringNeeds): Covering {
     status: failover.status,
     isReachable: failover.isReachable,
     hasContact: failover.hasContact,
-    acts: failover.isActive,
+    holderOf: failover.holderOf,
+    standInTurn: (notificationId, at, groupId) => failover.turn(notificationId, at, [groupId], groupId),
     turn(notificationId, at) {
       if (groups.all().length === 0) return "go";
-      const covers = store.all<{ cover: string }>(
-        "SELECT cover FROM broadcast_covered WHERE notification = ?",
-        notificationId,
-      );
-      if (covers.length === 0) return "go";
-      return failover.turn(
-        notificationId,
-        at,
-        covers.map(({ cover }) => cover),
-      );
+      if (!isSharedOut(notificationId, store)) return "wait";
+      const covers = coversOf(notificationId, store);
+      return covers.length === 0 ? "go" : failover.turn(notificationId, at, covers);
     },
     circle: {
       // Who acts has the lease; who hears nobody act asks who has it.
@@ -124,8 +128,8 @@ export function createCovering(needs: CoveringNeeds): Covering {
     source: () => faultsOf(needs, { failover, hasLan: lan !== null, groups: groups.all().length }),
     async start() {
       forgetters.push(
-        events.on("sound.began", ({ notificationId, at }) => failover.began(notificationId, at)),
-        events.on("sound.ended", ({ notificationId }) => failover.ended(notificationId)),
+        events.on("sound.began", ({ notificationId, at }) => failover.began(soundingsOf(notificationId, store), at)),
+        events.on("sound.ended", ({ notificationId }) => failover.ended(soundingsOf(notificationId, store))),
       );
       await lan?.start();
       failover.start();
@@ -136,6 +140,31 @@ export function createCovering(needs: CoveringNeeds): Covering {
       await lan?.stop();
     },
   };
+}
+
+/** It is known which devices it goes to here; before that, others may sound it as well. */
+function isSharedOut(notificationId: string, reader: Reader): boolean {
+  const row = reader.one<{ stage: string | null }>("SELECT stage FROM notifications WHERE id = ?", notificationId);
+  return row?.stage !== "resolve" && row?.stage !== "partition";
+}
+
+function coversOf(notificationId: string, reader: Reader): string[] {
+  const rows = reader.all<{ cover: string }>(
+    "SELECT cover FROM broadcast_covered WHERE notification = ?",
+    notificationId,
+  );
+  return rows.map(({ cover }) => cover);
+}
+
+/** What neighbours are told of a message: of one that stands in, the ring that it sounds, group by group. */
+function soundingsOf(id: string, store: Store): Sounding[] {
+  const parts = store.all<{ ring: string; cover: string }>(
+    "SELECT ring, cover FROM broadcast_stand_ins WHERE notification = ?",
+    id,
+  );
+  if (parts.length > 0) return parts.map(({ ring, cover }) => ({ id: ring, part: cover, groups: [cover] }));
+  const isHeld = (store.get(notifications, id)?.heldUntil ?? null) !== null;
+  return [{ id, part: null, groups: isHeld ? coversOf(id, store) : null }];
 }
 
 function makeLan(

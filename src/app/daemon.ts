@@ -2,17 +2,20 @@ import type { RequestListener } from "node:http";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { createOAuth } from "../access/oauth.ts";
-import { createSignIn } from "../access/sign-in.ts";
+import { createScim } from "../access/scim/scim.ts";
 import { writeAlarms } from "../alarms/alarm-behaviour.ts";
 import { createAreas } from "../areas/areas.ts";
 import { createSpeechEngine } from "../audio/speech-engine.ts";
 import { createAddressPolicy } from "../base/address-policy.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
-import { BugError, invalidValue } from "../base/errors.ts";
+import { invalidValue } from "../base/errors.ts";
 import { createEvents } from "../base/events.ts";
 import { newId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { createBellPlanner, createBells } from "../bells/bells.ts";
+import { canRingAlone } from "../bells/lone-rings.ts";
+import { areMadeUpFor } from "../bells/ring-book.ts";
+import { createRingPlans, type RingPlans } from "../bells/ring-plans.ts";
 import { createBellTimes } from "../bells/timetables.ts";
 import { createYearCheck } from "../bells/year-check.ts";
 import { createAnswerLinks } from "../broadcast/answer-links.ts";
@@ -33,14 +36,13 @@ import { missedBells } from "../health/missed-bells.ts";
 import { otherAlarms } from "../health/own-alarms.ts";
 import { queueFaults } from "../health/queues.ts";
 import { createQuietTests } from "../health/quiet-tests.ts";
+import { directoryFaults } from "../identity/directory-faults.ts";
 import { createInputs, type Inputs } from "../inputs/inputs.ts";
 import { createBulkUploads } from "../loaders/bulk-uploads.ts";
 import { cronSchedule } from "../loaders/cron.ts";
 import { createLoaders } from "../loaders/load-definitions.ts";
 import { createTurns } from "../loaders/turns.ts";
 import type { SettingsFile } from "../operations/settings-report.ts";
-import endpoints from "../resources/devices/endpoints.ts";
-import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
 import { createApi } from "../rest/api.ts";
 import { builtConsoleFolder } from "../rest/console-files.ts";
 import { answerOf } from "../rest/error-answer.ts";
@@ -50,7 +52,8 @@ import { createScenarios } from "../scenarios/scenarios.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import { type ListenAddress, parseListen } from "../settings/addresses.ts";
 import type { Settings } from "../settings/schema.ts";
-import type { Behaviour, Store } from "../store/store.ts";
+import type { SharedLog } from "../store/shared-log.ts";
+import type { Behaviour } from "../store/store.ts";
 import { type ApplianceData, isSetUp, notSetUp, openData, requireDatabase } from "./appliance.ts";
 import { bindBehaviours } from "./behaviours.ts";
 import { createCallManagers } from "./call-managers.ts";
@@ -60,12 +63,14 @@ import { createCovering } from "./covering.ts";
 import { type Ending, stopInReverse } from "./ending.ts";
 import { createFirstRun } from "./first-run.ts";
 import { createForwarded } from "./forwarded.ts";
+import { createIdentity } from "./identity.ts";
 import { completeGround } from "./init.ts";
 import { createLinking, type Linking } from "./linking.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "./load-declarations.ts";
 import { createOperations } from "./operations.ts";
 import { createOrders } from "./orders.ts";
 import { createTelling } from "./outbound.ts";
+import { followOwnEndpoint } from "./own-endpoint.ts";
 import { createRegistry } from "./registry.ts";
 import { ROOM_TABLES } from "./room-tables.ts";
 import { startServing } from "./secure-server.ts";
@@ -89,6 +94,8 @@ export interface DaemonOptions {
   onFatal: (error: unknown) => void;
   /** It is the cloud of an organisation, to which appliances are linked. */
   isHub?: boolean;
+  /** Where the other nodes of the cloud have the same rows from. */
+  shared?: SharedLog;
   /** Somebody ordered a restart: the daemon must be stopped and started again. */
   onRestart?: () => void;
 }
@@ -146,6 +153,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
     events,
     log,
     onFatal: options.onFatal,
+    ...(options.shared && { shared: options.shared }),
   });
   end("data", data.close);
   const { store, access, catalogue } = data;
@@ -154,7 +162,9 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const server = await startServing({ dataDir, address, settings, clock, log, isHub: options.isHub === true });
   end("server that was never opened", server.stop);
   const measurements = createMeasurements({ store, clock, log, machine: thisMachine(), dataDir });
-  const endpointId = (): string => ownEndpoint(store);
+  const own = followOwnEndpoint(store, events);
+  const endpointId = own.id;
+  end("own endpoint", own.stop);
   // Set below: orders and requests are carried out once all runs.
   let listener: RequestListener;
   let phoneCache: PhoneCache;
@@ -171,34 +181,42 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
     request: createForwarded({ access, catalogue, listener: () => listener, url: () => server.url }),
   });
   const hasCloud = (): boolean => linking.isConnected();
+  const isOfCloud = (): boolean => linking.site !== null && data.recording.recorder !== null;
   const covering = createCovering({
     ...{ store, settings, clock, events, log, endpointId, hasCloud, by: access.systemBy("failover") },
     link: linking.site,
   });
-  const missed = missedBells(store, clock, endpointId);
+  const missed = missedBells(store, clock, endpointId, {
+    areThere: () => canRingAlone(store, clock.now()),
+    havePlayed: (asked) => areMadeUpFor(store, asked),
+  });
   const quietTests = createQuietTests({
     ...{ store, clock, log, provenWithinHours: settings.quietTests.provenWithinHours },
     probe: (provider, device) => plugins.probe(provider, device),
   });
+  // Set below, as it needs the broadcaster.
+  let ringPlans: RingPlans | undefined;
   const bells = createBellTimes({ ownZone: () => zoneFor(store, null), rules: settings.bells });
   const yearCheck = createYearCheck({ reader: store, clock, events, log, times: bells });
   const sources = [
     ...[measurements.source, yearCheck.source, missed, queueFaults(store, clock), operations.source, server.source],
     ...[quietTests.source, otherAlarms(store, endpointId), canary.source, linking.source, covering.source],
     missingPasswords(store, endpointId),
+    directoryFaults(store),
+    () => ringPlans?.source() ?? [],
   ];
   const health = watchHealth({ clock, events, reader: store, sources });
   end("health", health.close);
   const siteClock = () => ({ timeZone: zoneFor(store, null), synchronised: measurements.last.clockSynchronised });
   const endpoint = { ownId: endpointId, health, failover: covering.status, buildInfo, clock: siteClock };
   const speech = createSpeech({ store, engine: createSpeechEngine(clock), by: access.systemBy("speech") });
-  const { acts } = covering;
+  const { holderOf } = covering;
   const { hub } = linking;
   // A cloud hears no beats: whose link stands can act.
   const isReachable = hub
     ? (id: string): boolean => id === endpointId() || hub.connected().includes(id)
     : covering.isReachable;
-  const registry = createRegistry({ store, clock, events, log, isReachable, ownId: endpointId, acts });
+  const registry = createRegistry({ store, clock, events, log, isReachable, ownId: endpointId, holderOf });
   end("registry", registry.stop);
   // Set below: no plugin runs before they are made.
   let inputs: Inputs;
@@ -207,7 +225,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const takeInput = (plugin: string, input: unknown): Promise<void> => inputs.take(plugin, input);
   const baseUrl = (): string => settings.api.publicUrl?.replace(/\/+$/, "") ?? server.url;
   const joined = { clock, events, data, sound, speech, registry, endpointId, takeInput, takeText, baseUrl, linking };
-  const channels = joinChannels({ ...options, ...joined });
+  const channels = joinChannels({ ...options, ...joined, ringPlans: () => ringPlans });
   const { plugins, broadcaster } = channels;
   const reportsSite = settings.scenarios.syntheticSiteQuestion;
   const scenarios = createScenarios({ store, catalogue, clock, broadcaster, reportsSite });
@@ -215,6 +233,8 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   inputs = createInputs({ store, clock, log, broadcaster, startScenario, endpointId, by: access.systemBy("inputs") });
   const campaigns = createCampaigns({ store, clock, log, broadcaster, by: access.systemBy("campaigns"), baseUrl });
   textReplies = createTextReplies({ store, clock, broadcaster, campaigns, by: access.systemBy("texts") });
+  ringPlans = createRingPlans({ store, clock, log, times: bells, broadcaster, by: access.systemBy("bells") });
+  end("ring plans", ringPlans.stop);
   const { files } = store;
   const policy = createAddressPolicy(settings.network);
   const planner = createBellPlanner({ store, clock, times: bells });
@@ -256,6 +276,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
     by: bellsBy,
     endpointId,
     turn: covering.turn,
+    standInTurn: covering.standInTurn,
   });
   end("failover", covering.stop);
   await covering.start();
@@ -274,7 +295,10 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const control = await startControlSocket(dataDir, orders, log);
   end("control socket", control.stop);
   const served = { ...settings, listen: options.listen };
-  const signIn = createSignIn({ store, access, clock });
+  const identity = createIdentity({ data, clock, events, log, policy, baseUrl });
+  const { signIn } = identity;
+  end("identity providers", identity.stop);
+  identity.start();
   const onLeft = (error: unknown): void => log.error({ err: error }, "lapsed tokens were not cleared away");
   const oauth = createOAuth({ store, access, clock, onError: onLeft });
   end("oauth", oauth.close);
@@ -329,7 +353,9 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
       activations: registry.activations,
       quietTests,
       signIn,
+      identity: identity.desk,
       oauth,
+      scim: createScim({ store, access, clock, baseUrl, isOfCloud }),
       firstRun,
       eventStream,
       campaigns,
@@ -383,13 +409,6 @@ function ordersOf(data: ApplianceData, plugins: PluginHost): ReturnType<typeof c
     /** `{}` -> names of the plugins that were installed since the daemon looked. */
     "plugin.takeUp": () => plugins.takeUp(),
   };
-}
-
-/** This appliance's endpoint: the one that `init` made, which can't be deleted. */
-function ownEndpoint(store: Store): string {
-  const own = store.find(endpoints, { extensionId: ONPREM_EXTENSION_ID }, 1)[0];
-  if (!own) throw new BugError("The appliance has no endpoint.");
-  return own.id;
 }
 
 function buildInfo(): BuildInfo {

@@ -1,9 +1,10 @@
 import { hostname } from "node:os";
+import { builtInProvider, writeBuiltInProvider } from "../access/identity-providers.ts";
 import { hashPassword } from "../access/passwords.ts";
 import { newToken } from "../access/tokens.ts";
 import type { Clock } from "../base/clock.ts";
 import { BugError, requiredValue, UpstreamError } from "../base/errors.ts";
-import { derivedId, newId } from "../base/ids.ts";
+import { newId } from "../base/ids.ts";
 import { prepareAuthority } from "../operations/certificates.ts";
 import brandings from "../resources/branding/brandings.ts";
 import endpoints from "../resources/devices/endpoints.ts";
@@ -77,7 +78,7 @@ export function writeGround(tx: Transaction, by: By): Omit<FirstData, "userId" |
   const extension = tx.create(extensions, onprem, by, { id: ONPREM_EXTENSION_ID });
   const endpoint = tx.create(endpoints, { extensionId: extension.id, name: hostname() }, by);
   return {
-    providerId: derivedId("identity-provider", rootId),
+    providerId: builtInProvider(rootId).id,
     extensionId: extension.id,
     endpointId: endpoint.id,
     domainId: rootId,
@@ -91,6 +92,7 @@ export function completeGround(tx: Transaction, by: By): void {
     const system = { default: true, domainId: root.id };
     tx.create(notificationProfiles, { name: "Default", isShared: true }, by, system);
   }
+  if (root) writeBuiltInProvider(tx, root.id, by);
   for (const only of [brandings, ttsDefaults]) if (tx.find(only, {}, 1).length === 0) tx.create(only, {}, by);
 }
 

@@ -62,6 +62,8 @@ export interface LinkingNeeds {
   request: HubLinkNeeds["request"];
   /** Starts the daemon anew. */
   onRestart?: () => void;
+  /** Where a cloud's rows lie, if not here alone. */
+  shared?: NonNullable<HubLinkNeeds["shared"]>;
 }
 
 /** This daemon's end of links: of one as an appliance, of many as a cloud. */

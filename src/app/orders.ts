@@ -66,11 +66,20 @@ export function createOrders({ store, access, clock }: OrderNeeds): Readonly<Rec
       await store.remove(userTokens, row.id, by);
       return tokenLine(row, holder);
     },
-    /** `{user, password?}` -> `{id, user}`: takes the lock away and sets a password, which ends the user's sessions. */
-    "user.unlock": async ({ user, password }) => {
+    /**
+     * `{user, password?, breakGlass?}` -> `{id, user}`: takes the lock away, sets a password, which ends the user's
+     * sessions, and lets the password be good while the built-in identity provider is off.
+     */
+    "user.unlock": async ({ user, password, breakGlass }) => {
       const found = findUser(store, user);
       const system = typeof password === "string" ? await newPassword(password, clock) : {};
-      await store.update(users, found.id, { lock: null }, by, system);
+      if (breakGlass === true && found.passwordHash === null && typeof password !== "string") {
+        throw new CallerError("required", "That user has no password to get in with: give one, too.");
+      }
+      const glass = breakGlass === true ? { breakGlass } : {};
+      // Else another provider would be asked for the password.
+      const own = breakGlass === true ? { ...system, providerKey: null } : system;
+      await store.update(users, found.id, { lock: null, ...glass }, by, own);
       return { id: found.id, user: found.email ?? found.name };
     },
     /** AuditStretch -> AuditVerdict, at most MOST_VERIFIED entries at a time. */

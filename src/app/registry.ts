@@ -27,8 +27,8 @@ export interface RegistryNeeds {
   isReachable(endpointId: string): boolean;
   /** This appliance. */
   ownId(): string;
-  /** Whether this appliance acts for an activation group or a pair now. */
-  acts(groupId: string): boolean;
+  /** Id of the appliance that acts for an activation group or a pair now. */
+  holderOf(groupId: string): string;
 }
 
 /** Makes it; nothing is read before somebody asks. */

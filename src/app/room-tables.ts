@@ -4,6 +4,7 @@ import { BELL_TABLES } from "../bells/room-tables.ts";
 import { BROADCAST_TABLES } from "../broadcast/room-tables.ts";
 import { CALL_MANAGER_TABLES } from "../call-manager/kept-plan.ts";
 import { PLUGIN_TABLES } from "../extensions/plugin-host.ts";
+import { IDENTITY_TABLES } from "../identity/seen.ts";
 import { INPUT_TABLES } from "../inputs/room-tables.ts";
 import { LOAD_TABLES } from "../loaders/load-steps.ts";
 import { SCENARIO_TABLES } from "../scenarios/unknown-devices.ts";
@@ -23,4 +24,5 @@ export const ROOM_TABLES = [
   ...OPERATION_TABLES,
   ...LINK_TABLES,
   ...CALL_MANAGER_TABLES,
+  ...IDENTITY_TABLES,
 ];

@@ -13,7 +13,7 @@ import {
 } from "../operations/certificates.ts";
 import { formatListen, type ListenAddress, parseListen } from "../settings/addresses.ts";
 import type { Settings } from "../settings/schema.ts";
-import { type MainServer, type ShownCertificate, startServer } from "./server.ts";
+import { type MainServer, MOST_AT_HUB, type ShownCertificate, startServer } from "./server.ts";
 import { ownAddresses } from "./sound.ts";
 
 /** What the servers are started with. */
@@ -24,7 +24,7 @@ export interface ServingNeeds {
   settings: Pick<Settings, "tls" | "api" | "listen">;
   clock: Clock;
   log: Log;
-  /** It is the cloud of an organisation: its appliances show certificates of the own authority. */
+  /** It is the cloud of an organisation: its appliances show certificates of the own authority, and there are many of them. */
   isHub?: boolean;
 }
 
@@ -42,16 +42,17 @@ const AUTHORITY_URL = "/carillon-authority.crt";
 /** Starts the API's server; with TLS also one that sends people to it. Rejects with Node's error for a taken address. */
 export async function startServing(needs: ServingNeeds): Promise<Serving> {
   const { dataDir, address, settings, clock, log } = needs;
+  const most = needs.isHub ? MOST_AT_HUB : undefined;
   const secureAddress = settings.tls.listen === null ? null : parseListen(settings.tls.listen);
   if (!secureAddress) {
-    const server = await startServer(address, clock);
+    const server = await startServer(address, clock, null, most);
     return { ...server, source: () => [], reload: async () => undefined };
   }
   const names = namesOf(settings, [address, secureAddress]);
   await prepareCertificate(dataDir, names, clock.now());
   const callers = needs.isHub ? { callers: (await prepareAuthority(dataDir, clock.now())).certificate } : {};
   const shown = (): ShownCertificate => ({ ...shownOf(dataDir), ...callers });
-  const server = await startServer(secureAddress, clock, shown());
+  const server = await startServer(secureAddress, clock, shown(), most);
   const plain = await startServer(address, clock).catch(async (error: unknown) => {
     await server.stop();
     throw error;

@@ -6,8 +6,10 @@ import { answerBroken } from "../rest/broken-request.ts";
 import type { UpgradeListener } from "../rest/upgrade.ts";
 import { formatListen, type ListenAddress } from "../settings/addresses.ts";
 
-/** Connections at once; more are refused. own choice */
-const MAX_CONNECTIONS = 2_000;
+/** Connections at once to an appliance; more are refused. own choice */
+const MOST_CONNECTIONS = 2_000;
+/** To a cloud: 5,000 links, as many that come again before their old ones are found to be gone, and callers. own choice */
+export const MOST_AT_HUB = 2 * 5_000 + MOST_CONNECTIONS;
 /** A connection on which nothing moves for so long is closed; an upload may take any time while it moves. own choice */
 const IDLE_MS = 60_000;
 /**
@@ -72,12 +74,13 @@ class Request extends IncomingMessage {
 
 /**
  * Takes the address at once, so that a taken one is known before anything else is done; speaks TLS where a certificate is
- * given. Rejects with Node's error.
+ * given. More than `most` connections at once are refused. Rejects with Node's error.
  */
 export function startServer(
   { host, port }: ListenAddress,
   clock: Clock,
   shown: ShownCertificate | null = null,
+  most = MOST_CONNECTIONS,
 ): Promise<MainServer> {
   let listener: RequestListener = answerStarting;
   let strict = shown?.strict === true;
@@ -90,7 +93,7 @@ export function startServer(
   // Whoever breaks off while greeting, or speaks no TLS, concerns nobody.
   secure?.on("tlsClientError", () => undefined);
   server.on("clientError", answerBroken);
-  server.maxConnections = MAX_CONNECTIONS;
+  server.maxConnections = most;
   server.setTimeout(IDLE_MS);
   return new Promise((resolve, reject) => {
     server.once("error", reject);

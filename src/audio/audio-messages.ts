@@ -2,12 +2,13 @@ import type { Fault } from "../base/errors.ts";
 import type { Codec } from "./codecs.ts";
 import type { Programme, ProgrammeLayout } from "./programme.ts";
 
-/** A programme to be made; `recording` is a WAV file. */
+/** A programme to be made; `recording` and `announcement` are WAV files. */
 export interface ProgrammeRequest {
   id: number;
   hash: string;
   layout: ProgrammeLayout;
   recording: Uint8Array | null;
+  announcement: Uint8Array | null;
   /** Set for one that is there already and is wanted in this codec, too, as so many packets. */
   rendition: { codec: Codec; packets: number } | null;
 }

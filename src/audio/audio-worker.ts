@@ -6,17 +6,29 @@ import type { ProgrammeReply, ProgrammeRequest } from "./audio-messages.ts";
 import type { Codec } from "./codecs.ts";
 import { type Programme, type ProgrammeLayout, programmeHash } from "./programme.ts";
 
+/** A WAV file by the SHA-256 of its bytes; `read` is called only when the programme is not remembered. */
+export interface WavSource {
+  sha256: string;
+  read: () => Uint8Array | Promise<Uint8Array>;
+}
+
 /** A programme that is wanted. */
 export interface ProgrammeSpec extends ProgrammeLayout {
-  /** A WAV file by the SHA-256 of its bytes; `read` is called only when the programme is not remembered. */
-  recording: { sha256: string; read: () => Uint8Array | Promise<Uint8Array> } | null;
+  recording: WavSource | null;
+  /** What is said before all else, each time. */
+  announcement?: WavSource | null;
 }
+
+/** The files of one. */
+type Sources = Required<Pick<ProgrammeSpec, "recording" | "announcement">>;
 
 /** What an audio worker needs; `spawn` starts its thread (by default the one that belongs to it). */
 export interface AudioWorkerNeeds {
   log: Log;
   spawn?: () => Worker;
 }
+
+type Wanted = Omit<ProgrammeRequest, "id" | keyof Sources>;
 
 interface Waiting {
   resolve: (reply: Extract<ProgrammeReply, { programme: Programme } | { payload: Uint8Array }>) => void;
@@ -61,10 +73,10 @@ export class AudioWorker {
    * Rejects with CallerError (`audio`, `alertTone`, `repetitions`) for what cannot be played, with UpstreamError when the thread failed.
    */
   prepare(spec: ProgrammeSpec): Promise<Programme> {
-    const { recording, ...layout } = spec;
-    const hash = programmeHash(layout, recording?.sha256 ?? null);
+    const { recording, announcement = null, ...layout } = spec;
+    const hash = hashOf(spec);
     const known = this.#programmes.get(hash);
-    const programme = known ?? this.#make(hash, layout, recording);
+    const programme = known ?? this.#make(hash, layout, { recording, announcement });
     this.#programmes.delete(hash);
     this.#programmes.set(hash, programme);
     if (!known) {
@@ -77,20 +89,20 @@ export class AudioWorker {
   }
 
   /** The next who wants it has it made anew. */
-  forget({ recording, ...layout }: ProgrammeSpec): void {
-    const hash = programmeHash(layout, recording?.sha256 ?? null);
+  forget(spec: ProgrammeSpec): void {
+    const hash = hashOf(spec);
     this.#programmes.delete(hash);
     this.#sizes.delete(hash);
   }
 
-  async #make(hash: string, layout: ProgrammeLayout, recording: ProgrammeSpec["recording"]): Promise<Programme> {
-    const reply = await this.#ask({ hash, layout, rendition: null }, recording);
+  async #make(hash: string, layout: ProgrammeLayout, sources: Sources): Promise<Programme> {
+    const reply = await this.#ask({ hash, layout, rendition: null }, sources);
     if (!("programme" in reply)) throw new BugError("The audio thread made something else.");
     const { programme } = reply;
     const renditions = new Map<Codec, Promise<Uint8Array>>();
     const rendition = (codec: Codec): Promise<Uint8Array> => {
       const wanted = { hash, layout, rendition: { codec, packets: programme.packets } };
-      const made = renditions.get(codec) ?? this.#render(wanted, recording);
+      const made = renditions.get(codec) ?? this.#render(wanted, sources);
       renditions.set(codec, made);
       made.catch(() => renditions.delete(codec));
       return made;
@@ -98,28 +110,23 @@ export class AudioWorker {
     return { ...programme, rendition };
   }
 
-  async #render(
-    wanted: Omit<ProgrammeRequest, "id" | "recording">,
-    recording: ProgrammeSpec["recording"],
-  ): Promise<Uint8Array> {
-    const reply = await this.#ask(wanted, recording);
+  async #render(wanted: Wanted, sources: Sources): Promise<Uint8Array> {
+    const reply = await this.#ask(wanted, sources);
     if (!("payload" in reply)) throw new BugError("The audio thread made something else.");
     const size = this.#sizes.get(wanted.hash);
     if (size !== undefined) this.#sizes.set(wanted.hash, size + reply.payload.byteLength);
     return reply.payload;
   }
 
-  async #ask(
-    wanted: Omit<ProgrammeRequest, "id" | "recording">,
-    recording: ProgrammeSpec["recording"],
-  ): Promise<Parameters<Waiting["resolve"]>[0]> {
-    const bytes = recording && (await recording.read());
+  async #ask(wanted: Wanted, sources: Sources): Promise<Parameters<Waiting["resolve"]>[0]> {
+    const [recording, announcement] = await Promise.all([sources.recording?.read(), sources.announcement?.read()]);
     if (!this.#running) throw unavailable();
     const worker = this.#thread();
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
-      worker.postMessage({ ...wanted, id, recording: bytes } satisfies ProgrammeRequest);
+      const files = { recording: recording ?? null, announcement: announcement ?? null };
+      worker.postMessage({ ...wanted, ...files, id } satisfies ProgrammeRequest);
     });
   }
 
@@ -167,6 +174,11 @@ export class AudioWorker {
     for (const waiting of this.#waiting.values()) waiting.reject(error);
     this.#waiting.clear();
   }
+}
+
+/** The key under which a programme is remembered. */
+export function hashOf({ recording, announcement, ...layout }: ProgrammeSpec): string {
+  return programmeHash(layout, recording?.sha256 ?? null, announcement?.sha256 ?? null);
 }
 
 function unavailable(cause?: unknown): UpstreamError {

@@ -19,12 +19,13 @@ function serve(port: MessagePort): void {
 }
 
 function make(
-  { id, hash, layout, recording }: ProgrammeRequest,
+  { id, hash, layout, recording, announcement }: ProgrammeRequest,
   port: MessagePort,
   fail: (error: unknown) => void,
 ): void {
   try {
-    const programme = finishProgramme(hash, buildProgramme(layout, recording && decodeWav(recording)));
+    const pcm = buildProgramme(layout, recording && decodeWav(recording), announcement && decodeWav(announcement));
+    const programme = finishProgramme(hash, pcm);
     port.postMessage({ id, programme } satisfies ProgrammeReply, [programme.pcm.buffer as ArrayBuffer]);
   } catch (error) {
     fail(error);
@@ -33,15 +34,17 @@ function make(
 
 /** In steps, between which other programmes are made: an hour of sound takes half a minute. */
 async function render(
-  { id, layout, recording, rendition }: ProgrammeRequest,
+  { id, layout, recording, announcement, rendition }: ProgrammeRequest,
   tell: (reply: ProgrammeReply) => void,
 ): Promise<void> {
   if (!rendition) return;
   const { codec, packets } = rendition;
-  const samples = recording && decodeWav(recording, "audio", CODECS[codec].rateHz);
+  const { rateHz } = CODECS[codec];
+  const samples = recording && decodeWav(recording, "audio", rateHz);
+  const announced = announcement && decodeWav(announcement, "audio", rateHz);
   let done = 0;
   let payload: Uint8Array = new Uint8Array(0);
-  for (payload of encodeProgramme(layout, samples, packets, codec)) {
+  for (payload of encodeProgramme(layout, samples, { packets, codec, announcement: announced })) {
     if (++done === AHEAD_S) tell({ id, payload });
     await nextTurn(systemClock);
   }

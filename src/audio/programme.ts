@@ -7,11 +7,11 @@ import { PACKET_BYTES } from "./rtp.ts";
 import { fromPcm, SAMPLE_RATE_HZ, samplesFor, toPcm } from "./samples.ts";
 import { renderTone } from "./tones.ts";
 
-/** How tone and recording are put together. */
+/** How what is announced, tone and recording are put together. */
 export interface ProgrammeLayout {
   /** Alert tone that comes first; null for none. */
   tone: string | null;
-  /** Silence between tone and recording, only where there are both. */
+  /** Silence between two of them, only where there are both. */
   gapMs: number;
   /** How often the whole, tone included, is heard; at least 1. */
   repetitions: number;
@@ -56,21 +56,31 @@ const RENDERING = 1;
 /** own choice: an hour of sound is as much as one broadcast may hold */
 const MOST_DURATION_MS = 3_600_000;
 
-/** Key of a programme: layout and recording (by the SHA-256 of its file; null for none) decide it. */
-export function programmeHash(layout: ProgrammeLayout, recordingSha256: string | null): string {
+/** Key of a programme: layout, recording and announcement (by the SHA-256 of their files; null for none) decide it. */
+export function programmeHash(
+  layout: ProgrammeLayout,
+  recordingSha256: string | null,
+  announcementSha256: string | null = null,
+): string {
   const { tone, gapMs, repetitions, repetitionPauseMs, volumeDb, fillMs } = layout;
   const parts = [RENDERING, tone, recordingSha256, gapMs, repetitions, repetitionPauseMs, volumeDb];
   if (fillMs !== undefined) parts.push(fillMs);
+  if (announcementSha256 !== null) parts.push(`announced ${announcementSha256}`);
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 }
 
 /**
- * Tone, gap, then the recording (8 kHz mono, full scale 1; brought to the reference level, the array given is used up), repeated with pauses,
- * padded with silence to whole packets; no samples when nothing is audible.
- * Throws CallerError for a tone not made (`alertTone`) and for more than an hour of sound (`repetitions`).
+ * What is announced, tone, recording (8 kHz mono, full scale 1; brought to the reference level, the arrays given are used
+ * up), with gaps between them, repeated with pauses, padded with silence to whole packets; no samples when nothing but what
+ * announces it is audible. Throws CallerError for a tone not made (`alertTone`) and for more than an hour of sound
+ * (`repetitions`).
  */
-export function buildProgramme(layout: ProgrammeLayout, recording: Float32Array | null): Int16Array {
-  const { once, pause, repetitions } = passes(layout, recording, SAMPLE_RATE_HZ);
+export function buildProgramme(
+  layout: ProgrammeLayout,
+  recording: Float32Array | null,
+  announcement: Float32Array | null = null,
+): Int16Array {
+  const { once, pause, repetitions } = passes(layout, { recording, announcement }, SAMPLE_RATE_HZ);
   const length = once.length === 0 ? 0 : once.length * repetitions + pause * (repetitions - 1);
   if (length > samplesFor(MOST_DURATION_MS))
     throw invalidValue("repetitions", "The broadcast would be longer than an hour.");
@@ -80,17 +90,16 @@ export function buildProgramme(layout: ProgrammeLayout, recording: Float32Array 
 }
 
 /**
- * A programme that buildProgramme has made, once more in a codec, as `packets` packets in memory that threads share. The
- * recording has the rate of the codec, and is used up. Gives the same memory after each second of sound, which by then is in it.
+ * A programme that buildProgramme has made, once more in a codec, as `packets` packets in memory that threads share. What
+ * is played has the rate of the codec, and is used up. Gives the same memory after each second of sound, which by then is in it.
  */
 export function* encodeProgramme(
   layout: ProgrammeLayout,
   recording: Float32Array | null,
-  packets: number,
-  codec: Codec,
+  { packets, codec, announcement = null }: { packets: number; codec: Codec; announcement?: Float32Array | null },
 ): Generator<Uint8Array> {
   const { rateHz, silence, createEncoder } = CODECS[codec];
-  const { once, pause, repetitions } = passes(layout, recording, rateHz);
+  const { once, pause, repetitions } = passes(layout, { recording, announcement }, rateHz);
   const payload = new Uint8Array(new SharedArrayBuffer(packets * PACKET_BYTES)).fill(silence);
   const encode = createEncoder();
   let at = 0;
@@ -106,13 +115,19 @@ export function* encodeProgramme(
   }
 }
 
+/** What files hold of a programme. */
+interface Played {
+  recording: Float32Array | null;
+  announcement: Float32Array | null;
+}
+
 /** One pass of the programme, how often it is heard, and the samples of silence between two. */
 function passes(
   layout: ProgrammeLayout,
-  recording: Float32Array | null,
+  played: Played,
   rateHz: number,
 ): { once: Int16Array; pause: number; repetitions: number } {
-  const once = onePass(layout, recording, rateHz);
+  const once = onePass(layout, played, rateHz);
   const pause = samplesFor(layout.repetitionPauseMs, rateHz);
   const { fillMs } = layout;
   const repetitions =
@@ -129,16 +144,31 @@ export function finishProgramme(hash: string, pcm: Int16Array): Programme {
   return { hash, pcm, payload, packets, durationMs: (pcm.length * 1000) / SAMPLE_RATE_HZ };
 }
 
-function onePass(layout: ProgrammeLayout, recording: Float32Array | null, rateHz: number): Int16Array {
+function onePass(layout: ProgrammeLayout, { recording, announcement }: Played, rateHz: number): Int16Array {
   const tone = fromPcm(layout.tone === null ? new Int16Array(0) : renderTone(layout.tone, rateHz));
-  const spoken = recording ?? new Float32Array(0);
-  normalise(spoken, rateHz);
-  const gap = tone.length > 0 && spoken.length > 0 ? samplesFor(layout.gapMs, rateHz) : 0;
-  const pass = new Float32Array(tone.length + gap + spoken.length);
-  pass.set(tone);
-  pass.set(spoken, tone.length + gap);
+  const said = [announcement ?? NOTHING, recording ?? NOTHING] as const;
+  for (const words of said) normalise(words, rateHz);
+  const [announced, spoken] = said;
+  const pass = withGaps(
+    tone.length + spoken.length === 0 ? [] : [announced, tone, spoken],
+    samplesFor(layout.gapMs, rateHz),
+  );
   const gain = amplitude(layout.volumeDb);
   if (gain !== 1) for (let i = 0; i < pass.length; i++) pass[i] = (pass[i] as number) * gain;
   limitPeaks(pass, rateHz);
   return toPcm(pass);
+}
+
+const NOTHING = new Float32Array(0);
+
+function withGaps(parts: readonly Float32Array[], gap: number): Float32Array {
+  const heard = parts.filter(({ length }) => length > 0);
+  const samples = heard.reduce((sum, { length }) => sum + length, 0);
+  const whole = new Float32Array(samples + gap * Math.max(0, heard.length - 1));
+  let at = 0;
+  for (const part of heard) {
+    whole.set(part, at);
+    at += part.length + gap;
+  }
+  return whole;
 }

@@ -9,15 +9,18 @@ export interface RecordingConverter {
   readonly from: readonly string[];
   /**
    * Writes file `source` of that type into file `target` as a WAV. Rejects with CallerError (unsupported-media-type) for
-   * what can't be read, or where no program is installed that can; with UpstreamError when it takes too long.
+   * what can't be read, or where no program is installed that can; with UpstreamError when it takes too long. Two at once;
+   * of those that wait, what `isUrgent` says of when one may begin goes first.
    */
-  convert(contentType: string, source: string, target: string): Promise<void>;
+  convert(contentType: string, source: string, target: string, isUrgent?: () => boolean): Promise<void>;
 }
 
 /** The reader of each type, named, so that no file is taken for something else than it began like. */
 const READERS: Readonly<Record<string, string>> = { "audio/mpeg": "mp3", "audio/ogg": "ogg", "audio/flac": "flac" };
 /** own choice: ten minutes take some 2 s */
 const LONGEST_MS = 30_000;
+/** own choice: each takes a core for a while, and messages want theirs */
+const MOST_AT_ONCE = 2;
 /** One second more than a recording may have, so that a longer one is refused and not cut off. */
 const MOST_SECONDS = 601;
 
@@ -26,11 +29,34 @@ const MOST_SECONDS = 601;
  * channel of 16 bits at 16 kHz, all that is ever sent.
  */
 export function createRecordingConverter(clock: Clock, program = "ffmpeg"): RecordingConverter {
+  const turns = createTurns();
   return {
     from: Object.keys(READERS),
-    convert(contentType, source, target) {
+    async convert(contentType, source, target, isUrgent = () => false) {
       const reader = READERS[contentType] ?? "";
-      return run(program, argumentsFor(reader, source, target), contentType, clock);
+      await turns.take(isUrgent);
+      try {
+        await run(program, argumentsFor(reader, source, target), contentType, clock);
+      } finally {
+        turns.giveBack();
+      }
+    },
+  };
+}
+
+/** Lets two at once go on, the urgent ones first, else in order. */
+function createTurns() {
+  let going = 0;
+  const waiting: { isUrgent: () => boolean; go: () => void }[] = [];
+  return {
+    async take(isUrgent: () => boolean): Promise<void> {
+      if (going++ < MOST_AT_ONCE) return;
+      await new Promise<void>((go) => waiting.push({ isUrgent, go }));
+    },
+    giveBack(): void {
+      going--;
+      const urgent = waiting.findIndex((each) => each.isUrgent());
+      waiting.splice(Math.max(0, urgent), 1)[0]?.go();
     },
   };
 }

@@ -15,6 +15,8 @@ export interface EngineVoice {
 /** Text that is to be spoken. */
 export interface Utterance {
   text: string;
+  /** The text is SSML, which names no files and no addresses. */
+  isMarkedUp?: boolean;
   /** `EngineVoice.code`. */
   voice: string;
   wordsPerMinute: number;
@@ -52,8 +54,9 @@ export function createSpeechEngine(clock: Clock, program = "espeak-ng", longestM
         return [];
       }
     },
-    async speak({ text, voice, wordsPerMinute }) {
-      const args = ["-v", voice, "-s", String(wordsPerMinute), "-b", "1", "--stdin", "--stdout"];
+    async speak({ text, isMarkedUp, voice, wordsPerMinute }) {
+      const markup = isMarkedUp ? ["-m"] : [];
+      const args = [...markup, "-v", voice, "-s", String(wordsPerMinute), "-b", "1", "--stdin", "--stdout"];
       return withTrueLengths(await run(args, text));
     },
   };

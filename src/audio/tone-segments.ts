@@ -38,6 +38,9 @@ const KLAXON_HZ = [340, 408, 680, 1020];
 const KEY_9 = [852, 1477];
 const KEY_1 = [697, 1209];
 
+/** Stands for the word that says that all is an exercise, where nothing can speak it; no alert tone is like it. own choice */
+export const DRILL_SIGNAL: readonly ToneSegment[] = [...times(3, note(440, 90), rest(60), note(660, 90), rest(160))];
+
 /**
  * Every alert tone by its name in the API; `silent` is one of them and has no segments.
  * own choice: all pitches and rhythms, but for fire-alarm's three pulses (ISO 8201 temporal-three, first cycle), evacuate2

@@ -21,7 +21,12 @@ export function toneSegments(name: string): readonly ToneSegment[] {
  * Throws CallerError (`alertTone`) for a tone not made.
  */
 export function renderTone(name: string, rateHz = SAMPLE_RATE_HZ): Int16Array {
-  const parts = toneSegments(name).map((segment) => renderSegment(segment, rateHz));
+  return renderSegments(toneSegments(name), rateHz);
+}
+
+/** Segments one after the other, as samples; every sounding one at the reference level. */
+export function renderSegments(segments: readonly ToneSegment[], rateHz = SAMPLE_RATE_HZ): Int16Array {
+  const parts = segments.map((segment) => renderSegment(segment, rateHz));
   const whole = new Float32Array(parts.reduce((length, part) => length + part.length, 0));
   let at = 0;
   for (const part of parts) {

@@ -1,13 +1,40 @@
-import { hash } from "node:crypto";
+import { hash, randomFillSync } from "node:crypto";
 import { parse, v7 } from "uuid";
+import { systemClock } from "./clock.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 /** Namespace of every id that Carillon derives from a fact. */
 const NAMESPACE = parse("6f0a3c1e-6a55-5c0e-9d58-0d3c6f6b7a11");
 
-/** A new time-ordered identifier (UUID v7). @source RFC 9562 §5.7 */
-export function newId(): string {
-  return v7();
+/** Ids that one draw of random bytes is enough for: a draw for each takes five times as long as all else. own choice */
+const DRAWN = 256;
+const BYTES = 16;
+
+/** A new time-ordered identifier (UUID v7), after all that this process made before. @source RFC 9562 §5.7, §6.2 method 2 */
+export const newId = createIds();
+
+function createIds(): () => string {
+  const drawn = new Uint8Array(DRAWN * BYTES);
+  let at = drawn.length;
+  let [msecs, seq] = [0, 0];
+  return () => {
+    if (at === drawn.length) {
+      randomFillSync(drawn);
+      at = 0;
+    }
+    const random = drawn.subarray(at, at + BYTES);
+    at += BYTES;
+    const now = systemClock.now();
+    if (now > msecs) {
+      msecs = now;
+      // Begun low enough to be counted up from.
+      seq = (new DataView(random.buffer, random.byteOffset).getUint32(6) & 0x7fffffff) >>> 0;
+    } else if (seq === 0xffffffff) {
+      msecs += 1;
+      seq = 0;
+    } else seq += 1;
+    return v7({ random, msecs, seq });
+  };
 }
 
 /**

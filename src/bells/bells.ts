@@ -9,7 +9,7 @@ import { exceptionsWith, exceptionsWithout } from "./day-change-behaviour.ts";
 import { createGapNotes } from "./gap-notes.ts";
 import { createPlanSource } from "./plan-source.ts";
 import { createPlanner, type Planner } from "./planner.ts";
-import { createRingPort, type RingPortNeeds } from "./ring-port.ts";
+import { createRingPort, type RingPortNeeds, resumeStandIns } from "./ring-port.ts";
 import { type ExceptionChange, finishChange, leftChanges } from "./sliced-changes.ts";
 import { createTicker } from "./ticker.ts";
 import type { BellTimes } from "./timetables.ts";
@@ -30,7 +30,7 @@ export interface PlanNeeds {
 }
 
 /** What the bells are made of. */
-export interface BellNeeds extends PlanNeeds, Pick<RingPortNeeds, "turn"> {
+export interface BellNeeds extends PlanNeeds, Pick<RingPortNeeds, "turn" | "standInTurn"> {
   log: Log;
   planner: Planner;
   broadcaster: Broadcaster;
@@ -48,14 +48,17 @@ export function createBellPlanner({ store, clock, times }: PlanNeeds): Planner {
 /** Makes the bells; nothing rings before `start`. */
 export function createBells(needs: BellNeeds): Bells {
   const { store, clock, log, planner } = needs;
-  const ticker = createTicker({ store, clock, log, planner, port: createRingPort(needs) });
-  const gaps = createGapNotes(needs);
   const ending = new AbortController();
+  const ringing = { ...needs, signal: ending.signal };
+  const port = createRingPort(ringing);
+  const ticker = createTicker({ store, clock, log, planner, port });
+  const gaps = createGapNotes(needs);
   let finishing: Promise<void> = Promise.resolve();
   return {
     start() {
       finishing = finishChanges(needs, ending.signal);
       ticker.start();
+      void resumeStandIns(ringing).catch((error) => log.error({ err: error }, "what stood in for others was left"));
       gaps.start();
     },
     async stop() {

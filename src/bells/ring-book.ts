@@ -47,6 +47,8 @@ export interface RingRecord extends RingRow {
   lateMs: number | null;
   cause: MissCause | null;
   note: string | null;
+  /** Devices that played it by themselves while the appliance was gone. */
+  playedAlone: number;
 }
 
 const COLUMNS = `pk, id, kind, owner, ring_list AS ringListId, nullif(entry, '') AS entryId, template AS messageTemplateId,
@@ -61,7 +63,8 @@ const INSERT = `INSERT INTO bell_rings
   (pk, id, kind, owner, ring_list, entry, template, local_date, local_time, at, state, open, asked)
   VALUES ((SELECT coalesce(max(pk), ?) + 1 FROM bell_rings WHERE pk >= ? AND pk < ?),
     ?, ?, ?, ?, ?, ?, ?, ?, ?, 'planned', 1, 0) ON CONFLICT (owner, local_date, local_time, entry) DO NOTHING`;
-const RECORDS = `SELECT ${COLUMNS}, late_ms AS lateMs, cause, note FROM bell_rings
+const RECORDS = `SELECT ${COLUMNS}, late_ms AS lateMs, cause, note,
+  (SELECT count(*) FROM bell_lone_rings l WHERE l.ring = bell_rings.id) AS playedAlone FROM bell_rings
   WHERE owner = ? AND at >= ? AND at < ? AND state <> 'withdrawn' ORDER BY at, id LIMIT ?`;
 
 const STARTED = `SELECT ${COLUMNS} FROM bell_rings WHERE state = 'started' ORDER BY at, id`;
@@ -201,6 +204,36 @@ export function withdrawRing(tx: Transaction, pk: number): void {
 /** Forgets a ring that is not to be. */
 export function dropRing(tx: Transaction, pk: number): void {
   tx.run("DELETE FROM bell_rings WHERE pk = ?", pk);
+}
+
+const PLAYED_ALONE = `SELECT ${COLUMNS} FROM bell_rings r WHERE state = 'missed'
+  AND EXISTS (SELECT 1 FROM bell_lone_rings l WHERE l.ring = r.id) ORDER BY at`;
+
+/** Rings that the appliance missed and at least one device has played by itself. */
+export function missedPlayedAlone(reader: Reader): RingRow[] {
+  return reader.all<RingRow>(PLAYED_ALONE);
+}
+
+/** A ring that was missed was played by its devices. */
+export function ringAlone(tx: Transaction, pk: number, note: string): void {
+  tx.run("UPDATE bell_rings SET state = 'rung', note = ? WHERE pk = ? AND state = 'missed'", note, pk);
+}
+
+/** Rings between two instants (epoch ms), or the one of them with this id. */
+export interface AskedRings {
+  fromMs: number;
+  toMs: number;
+  ringId: string | null;
+}
+
+/** For each: true when such rings are known and none of them is missed any more. */
+export function areMadeUpFor(reader: Reader, asked: readonly AskedRings[]): boolean[] {
+  const ranges = asked.map(({ fromMs, toMs, ringId }) => [firstKeyOf(fromMs), firstKeyOf(toMs + 1_000), ringId]);
+  const rings = `FROM bell_rings WHERE pk >= x.value ->> 0 AND pk < x.value ->> 1
+    AND id = coalesce(x.value ->> 2, id)`;
+  const sql = `SELECT EXISTS (SELECT 1 ${rings}) AND NOT EXISTS (SELECT 1 ${rings} AND state = 'missed') AS isMadeUpFor
+    FROM json_each(?) x ORDER BY x.key`;
+  return reader.all<{ isMadeUpFor: number }>(sql, JSON.stringify(ranges)).map((each) => each.isMadeUpFor === 1);
 }
 
 /** The clock went back: what was missed and not begun is due again; answers how many. */

@@ -1,7 +1,8 @@
 import type { Clock } from "../base/clock.ts";
 import { CallerError, ConflictError } from "../base/errors.ts";
+import { derivedId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import type { Broadcaster } from "../broadcast/broadcaster.ts";
+import type { Broadcaster, SendOptions } from "../broadcast/broadcaster.ts";
 import { sendingProfileOf } from "../broadcast/sending-profile.ts";
 import type { RingListEntry } from "../resources/bells/bell-parts.ts";
 import bellSchedules from "../resources/bells/bell-schedules.ts";
@@ -10,9 +11,11 @@ import scheduledNotifications from "../resources/bells/scheduled-notifications.t
 import notifications from "../resources/broadcasts/notifications.ts";
 import endpointActivities from "../resources/devices/endpoint-activities.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
-import type { By, Store, Transaction } from "../store/store.ts";
+import messageTemplates from "../resources/messages/message-templates.ts";
+import type { By, Reader, Store, Transaction } from "../store/store.ts";
 import { LATE_LIMIT_MS } from "./planner.ts";
 import type { MissCause, RingRow } from "./ring-book.ts";
+import { createStandIns, type StandIns } from "./stand-ins.ts";
 import type { RingPort } from "./ticker.ts";
 
 /** What ringing needs. */
@@ -25,6 +28,10 @@ export interface RingPortNeeds {
   endpointId(): string;
   /** Whose turn a message is that other appliances may have as well, at `at` (epoch ms); this one's unless given. */
   turn?(notificationId: string, at: number): "go" | "wait" | "stand-down";
+  /** The same for a group whose devices another appliance was to ring. */
+  standInTurn?(ringId: string, at: number, groupId: string): "go" | "wait" | "stand-down";
+  /** Ends with the appliance. */
+  signal: AbortSignal;
 }
 
 /** What a ring sends. */
@@ -45,17 +52,18 @@ const HANDED_OVER: ReadonlySet<string> = new Set(["collect", "settle", "settled"
 export function createRingPort(needs: RingPortNeeds): RingPort {
   const { store, broadcaster, log, by } = needs;
   const messageOf = (ring: RingRow) => store.get(notifications, ring.id);
+  const standIns = standInsFor(needs);
+  /** Rings that others sound: what was left to them is watched on. */
+  const others = new Set<string>();
   return {
     async prepare(ring) {
       const known = messageOf(ring);
       if (known?.abortedAt) return "It was called off before.";
       if (ring.kind === "clearing" || known) return null;
-      const content = ring.kind === "bell" ? bellOf(ring, store) : messageToSend(ring, store);
-      if (!content) return "What it was to ring is no longer there.";
-      const held = { id: ring.id, at: ring.at, usefulMs: LATE_LIMIT_MS, description: content.description };
-      const sender: By = { actor: by.actor, scope: homeIn(by, content.domainId) };
+      const sending = sendingOf(ring, store, by);
+      if (!sending) return "What it was to ring is no longer there.";
       try {
-        await broadcaster.send(content.input, sender, { source: content.source, overrules: true, held });
+        await broadcaster.send(sending.input, sending.sender, sending.options);
         return null;
       } catch (error) {
         if (!(error instanceof CallerError || error instanceof ConflictError)) throw error;
@@ -63,9 +71,14 @@ export function createRingPort(needs: RingPortNeeds): RingPort {
         return error.message;
       }
     },
-    turn({ id, kind, at }) {
-      const turn = kind === "clearing" ? "go" : (needs.turn?.(id, at) ?? "go");
-      return turn === "stand-down" ? { standDown: "Another appliance rang it." } : turn;
+    turn(ring) {
+      const { id, kind, at } = ring;
+      if (kind === "clearing") return "go";
+      standIns?.watch(ring);
+      const turn = needs.turn?.(id, at) ?? "go";
+      if (turn !== "stand-down") return turn;
+      others.add(id);
+      return { standDown: "Another appliance rang it." };
     },
     arm(rings) {
       const ranked = rings.map((ring) => ({ ring, rank: rankOf(ring, store) }));
@@ -79,6 +92,7 @@ export function createRingPort(needs: RingPortNeeds): RingPort {
       }
     },
     async withdraw(ring) {
+      if (!others.delete(ring.id)) await standIns?.forget(ring.id);
       const message = messageOf(ring);
       if (!message) return;
       if (ring.asked === 0) await broadcaster.discard(ring.id);
@@ -94,13 +108,78 @@ export function createRingPort(needs: RingPortNeeds): RingPort {
   };
 }
 
+/** Without those that an earlier run stood in for, which is taken up by itself. */
+const LEFT = `SELECT cover FROM broadcast_left WHERE notification = ?
+  AND cover NOT IN (SELECT cover FROM broadcast_stand_ins WHERE ring = ?)`;
+
+/** Null where nobody else rings. */
+function standInsFor(needs: RingPortNeeds): StandIns | null {
+  const { store, clock, log, broadcaster, by, signal, standInTurn } = needs;
+  if (!standInTurn) return null;
+  const standIns = createStandIns({
+    clock,
+    log,
+    left: ({ id }) => store.all<{ cover: string }>(LEFT, id, id).map(({ cover }) => cover),
+    turn: ({ id, at }, groupId) => standInTurn(id, at, groupId),
+    async send(ring, groups) {
+      const id = derivedId(ring.id, "stand-in", ...groups.toSorted());
+      const sending = sendingOf(ring, store, by);
+      if (!sending?.options.held) return null;
+      const { input, sender, options } = sending;
+      const held = { ...sending.options.held, id, standsIn: { ring: ring.id, groups } };
+      if (!store.get(notifications, id)) await broadcaster.send(forDevices(input, store), sender, { ...options, held });
+      broadcaster.release(id);
+      broadcaster.begin(id, ring.at);
+      return id;
+    },
+    callOff: async (id) => void (await broadcaster.abort(id, by)),
+  });
+  signal.addEventListener("abort", standIns.stop);
+  return standIns;
+}
+
+/** What an ended run was standing in for goes on where it is of use, and ends where it is not. */
+export async function resumeStandIns({ store, clock, broadcaster, by }: RingPortNeeds): Promise<void> {
+  const left = store.all<{ id: string; at: number }>(
+    `SELECT DISTINCT n.id, n.held_until AS at FROM broadcast_stand_ins s JOIN notifications n ON n.id = s.notification
+     WHERE n.t0 IS NULL AND n.stage <> 'settled'`,
+  );
+  for (const { id, at } of left) {
+    if (clock.now() - at > LATE_LIMIT_MS) await broadcaster.abort(id, by);
+    else {
+      broadcaster.release(id);
+      broadcaster.begin(id, at);
+    }
+  }
+}
+
+/** The same message for devices alone: people were told by the ring itself. */
+function forDevices(input: Record<string, unknown>, store: Reader): Record<string, unknown> {
+  const { messageTemplateId, deviceGroupIds } = input;
+  const named = deviceGroupIds ?? store.get(messageTemplates, messageTemplateId as string)?.deviceGroupIds ?? [];
+  return { messageTemplateId, ...insteadOf({ deviceGroupIds: named as string[], distributionListIds: [] }) };
+}
+
+/** What a ring is sent by: its message, in whose name, and how; null when there is nothing to ring. */
+export function sendingOf(
+  ring: Pick<RingRow, "id" | "at" | "kind" | "owner" | "ringListId" | "entryId">,
+  store: Reader,
+  by: By,
+): { input: Record<string, unknown>; sender: By; options: SendOptions } | null {
+  const content = ring.kind === "bell" ? bellOf(ring, store) : messageToSend(ring, store);
+  if (!content) return null;
+  const held = { id: ring.id, at: ring.at, usefulMs: LATE_LIMIT_MS, description: content.description };
+  const sender: By = { actor: by.actor, scope: homeIn(by, content.domainId) };
+  return { input: content.input, sender, options: { source: content.source, overrules: true, held } };
+}
+
 /** The most urgent first: what comes second to a device that both want does not sound there. @source bells.md, Running */
 function rankOf({ id }: RingRow, store: Store): number {
   const message = store.get(notifications, id);
   return message ? (message.priorityLevel ?? 5) * 1_000 + (sendingProfileOf(message).priority ?? 5) : 0;
 }
 
-function bellOf(ring: RingRow, store: Store): Content | null {
+function bellOf(ring: Pick<RingRow, "owner" | "ringListId" | "entryId">, store: Reader): Content | null {
   const schedule = store.get(bellSchedules, ring.owner);
   const list = ring.ringListId ? store.get(ringLists, ring.ringListId) : null;
   const entry = (list?.entries as RingListEntry[] | undefined)?.find(({ id }) => id === ring.entryId);
@@ -113,7 +192,7 @@ function bellOf(ring: RingRow, store: Store): Content | null {
   };
 }
 
-function messageToSend(ring: RingRow, store: Store): Content | null {
+function messageToSend(ring: Pick<RingRow, "owner">, store: Reader): Content | null {
   const row = store.get(scheduledNotifications, ring.owner);
   if (!row || row.disabled) return null;
   return {
@@ -125,22 +204,18 @@ function messageToSend(ring: RingRow, store: Store): Content | null {
 }
 
 /** The groups and lists that are given replace all recipients of the template. @source decisions.md 9 */
-function inputOf(
-  messageTemplateId: string,
-  {
-    deviceGroupIds,
-    distributionListIds,
-  }: { deviceGroupIds: readonly string[]; distributionListIds: readonly string[] },
-): Record<string, unknown> {
+function inputOf(messageTemplateId: string, { deviceGroupIds, distributionListIds }: Meant): Record<string, unknown> {
   if (deviceGroupIds.length + distributionListIds.length === 0) return { messageTemplateId };
-  const instead = {
-    deviceGroupIds,
-    distributionListIds,
-    userIds: [],
-    areaOfInterestIds: [],
-    collaborationGroupIds: [],
-  };
-  return { messageTemplateId, ...instead };
+  return { messageTemplateId, ...insteadOf({ deviceGroupIds, distributionListIds }) };
+}
+
+interface Meant {
+  deviceGroupIds: readonly string[];
+  distributionListIds: readonly string[];
+}
+
+function insteadOf({ deviceGroupIds, distributionListIds }: Meant): Record<string, readonly string[]> {
+  return { deviceGroupIds, distributionListIds, userIds: [], areaOfInterestIds: [], collaborationGroupIds: [] };
 }
 
 function homeIn({ scope }: By, domainId: string | null): By["scope"] {

@@ -38,5 +38,14 @@ const BASIS: RoomTable = {
   sql: "CREATE TABLE IF NOT EXISTS bell_basis (only_one INTEGER PRIMARY KEY, basis TEXT NOT NULL) STRICT",
 };
 
+/** Devices that played a ring by themselves, without the appliance; `at` is epoch ms of the ring. */
+const LONE: RoomTable = {
+  name: "bell_lone_rings",
+  sql: `CREATE TABLE IF NOT EXISTS bell_lone_rings (
+    device INTEGER NOT NULL, ring TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (device, ring)) STRICT, WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS bell_lone_rings__ring ON bell_lone_rings(ring);
+  CREATE INDEX IF NOT EXISTS bell_lone_rings__at ON bell_lone_rings(at)`,
+};
+
 /** The room's own tables, to be handed to the store. */
-export const BELL_TABLES: readonly RoomTable[] = [RINGS, PLANS, BASIS, CHANGE_STEPS];
+export const BELL_TABLES: readonly RoomTable[] = [RINGS, PLANS, BASIS, LONE, CHANGE_STEPS];

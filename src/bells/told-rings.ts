@@ -1,7 +1,7 @@
 import { type Clock, nextTurn } from "../base/clock.ts";
 import type { Reader } from "../store/store.ts";
 import type { BellScheduleRow } from "./bell-schedule-behaviour.ts";
-import { type Occurrence, type RingState, ringRecords } from "./ring-book.ts";
+import { type Occurrence, type RingRecord, type RingState, ringRecords } from "./ring-book.ts";
 import { type CompiledSchedule, ringsOf } from "./rings.ts";
 import { type BellTimes, compileTimetable, timetablesOf } from "./timetables.ts";
 import { DAY_MS } from "./zones.ts";
@@ -10,6 +10,8 @@ import { DAY_MS } from "./zones.ts";
 export interface ToldRing extends Occurrence {
   /** `planned` for what lies further ahead than the planner looks. */
   state: Exclude<RingState, "withdrawn">;
+  /** Devices that played it by themselves while the appliance was gone. */
+  playedAlone: number;
 }
 
 /** What telling rings needs. */
@@ -35,9 +37,9 @@ export async function ringsTold(
   const now = clock.now();
   const records = ringRecords(reader, row.id, fromMs, toMs);
   const known = new Map(records.map((record) => [record.id, record]));
-  const past = records.filter(({ at }) => at < now).map((record) => toldOf(record, record.state));
+  const past = records.filter(({ at }) => at < now).map((record) => toldOf(record, record));
   const ahead = await ringsAhead(compiledOf(row, needs), Math.max(now, fromMs), toMs, clock);
-  const next = ahead.map((ring) => toldOf(ring, known.get(ring.id)?.state ?? "planned"));
+  const next = ahead.map((ring) => toldOf(ring, known.get(ring.id)));
   return [...past, ...next].sort((one, other) => one.at - other.at || (one.id < other.id ? -1 : 1));
 }
 
@@ -63,8 +65,9 @@ async function ringsAhead(
   return rings;
 }
 
-function toldOf(ring: Occurrence, state: RingState): ToldRing {
+function toldOf(ring: Occurrence, record?: RingRecord): ToldRing {
   const { id, at, localDate, localTime, ringListId, entryId, messageTemplateId } = ring;
+  const { state = "planned", playedAlone = 0 } = record ?? {};
   const told = state === "withdrawn" ? "planned" : state;
-  return { id, at, localDate, localTime, ringListId, entryId, messageTemplateId, state: told };
+  return { id, at, localDate, localTime, ringListId, entryId, messageTemplateId, state: told, playedAlone };
 }

@@ -16,10 +16,16 @@ const MOST_ROWS = 100;
 type Known = Parameters<typeof rise>[0] & Pick<Delivery, "reason">;
 
 /** What a channel learned of a delivery that had ended: it came back, or more is proven; false where that changes nothing. */
-export function learnAfterwards(delivery: Known, { level, details, at }: Outcome): boolean {
+export function learnAfterwards(delivery: Known, { level, details, at, alone }: Outcome): boolean {
   if (details.returned && level === "failed" && (TAKEN.includes(delivery.level) || wasUnknown(delivery))) {
     delivery.level = "failed";
     delivery.reason = details.reason ?? WITHOUT_WORDS;
+    return true;
+  }
+  if (alone && !isEndLevel(level)) {
+    if (delivery.level !== "planned" && isEndLevel(delivery.level)) delivery.level = "sent";
+    if (!rise(delivery, level, at)) return false;
+    delivery.reason = details.reason ?? null;
     return true;
   }
   if (details.afterwards !== true || isEndLevel(level)) return false;
@@ -58,7 +64,7 @@ export function takeAfterwards(
   outcomes: readonly Outcome[],
   needs: { store: Store; log: Log; by: By; clock: { now(): number } },
 ): void {
-  const told = outcomes.filter(({ details }) => details.returned || details.afterwards);
+  const told = outcomes.filter(({ details, alone }) => alone || details.returned || details.afterwards);
   for (let first = 0; first < told.length; first += MOST_ROWS) {
     const some = told.slice(first, first + MOST_ROWS);
     needs.store

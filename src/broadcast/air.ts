@@ -16,15 +16,17 @@ import { loadDeliveries } from "./ledger-rows.ts";
 import { createLiveBroadcast, type LiveBroadcast } from "./live-broadcast.ts";
 import type { LiveNeeds } from "./live-state.ts";
 import { hasOpenRecipients } from "./open-recipients.ts";
+import type { Precedence } from "./precedence.ts";
 import { imagePathOf, programmeFor } from "./programme.ts";
 import { APPLIANCES, type Providers, settingsOfProvider } from "./providers.ts";
 import { type Resumption, resumptionOf } from "./resumption.ts";
 import { effectiveSettingsOf, sendingProfileOf } from "./sending-profile.ts";
 import { silencedDevices } from "./silenced.ts";
-import { createSound, type Sound } from "./sound.ts";
+import { createSound, type Sound, type SoundNeeds } from "./sound.ts";
 import type { StageNeeds } from "./stage.ts";
 import { stoppedBy } from "./stopped.ts";
 import { takeGroups } from "./taken-groups.ts";
+import { unresponsiveDevices } from "./unresponsive.ts";
 
 /** Puts messages on air from their rows, whether they are new or were left by an earlier run. */
 export interface Air {
@@ -45,6 +47,7 @@ export interface AirNeeds extends StageNeeds {
   ledger: Ledger;
   desk: Desk;
   gates: Gates;
+  precedence: Precedence;
 }
 
 /** What the stages from deliver on need. */
@@ -54,6 +57,16 @@ export interface EngineNeeds extends AirNeeds {
 
 /** Longest wait for channels to hear of devices that they are then told to silence. own choice */
 const FOLLOW_UP_MS = 5_000;
+
+/** The emergency class. @source interfaces.md, Priorities */
+const EMERGENCY = 0;
+
+/** Between turns of the event loop, which may be long while many other messages are sent. own choice */
+const URGENT_SLICE_MS = 10;
+
+function nobody(): ReadonlySet<number> {
+  return new Set();
+}
 
 /** Makes the way on air. */
 export function createAir(needs: AirNeeds): Air {
@@ -75,7 +88,7 @@ export function createAir(needs: AirNeeds): Air {
       return put;
     },
     async addNewRows(live) {
-      await loadRows(live, needs, { again: false, givenUp: null, silenced: new Set() });
+      await loadRows(live, needs, { again: false, givenUp: null, silenced: nobody() });
       live.allAdded();
     },
     leave,
@@ -92,7 +105,7 @@ async function putOnAir(notificationId: string, needs: AirNeeds): Promise<LiveBr
   const live = await makeLive(row, how, needs);
   desk.enter(live);
   const givenUp = how === "finish" || how === "interrupted" ? WORDS[stopped ?? how] : null;
-  const silenced = isHeld(row) ? silencedDevices(row, store, clock.now()) : new Set<number>();
+  const silenced = isHeld(row) ? silencedDevices(row, store, clock.now()) : nobody();
   live.listenAlready(takeGroups(live, desk.all(), needs));
   await loadRows(live, needs, { again: how === "again", givenUp, silenced });
   live.allAdded();
@@ -153,10 +166,13 @@ async function makeLive(row: NotificationRow, how: Resumption | "carried", needs
   };
   const sounds = how === "begin" || how === "resume" || how === "again";
   const sound = sounds
-    ? await makeSound(row, needs, () => {
-        moment("stream_ended_at", clock.now());
-        needs.events.emit("sound.ended", { notificationId: row.id });
-        live.soundIsOver();
+    ? await makeSound(row, needs, {
+        isAwaited: () => live.isAwaited(),
+        onOver() {
+          moment("stream_ended_at", clock.now());
+          needs.events.emit("sound.ended", { notificationId: row.id });
+          live.soundIsOver();
+        },
       })
     : null;
   if (sound && row.t0 !== null) {
@@ -164,6 +180,7 @@ async function makeLive(row: NotificationRow, how: Resumption | "carried", needs
     needs.events.emit("sound.began", { notificationId: row.id, at: clock.now() });
   }
   const hasGroup = sound ? await openGroup(row, sound, needs) : target !== null;
+  const profile = sendingProfileOf(row);
   const live: LiveBroadcast = createLiveBroadcast({
     clock,
     providers: needs.providers,
@@ -173,8 +190,10 @@ async function makeLive(row: NotificationRow, how: Resumption | "carried", needs
     callsUntil: callsUntil(row),
     settingsFor: settingsByProvider(row, needs.providers),
     // A bell that is heard late tells the wrong time.
-    mayWait: !isBell && sendingProfileOf(row).queueingAllowed,
-    rank: isBell ? (sendingProfileOf(row).priority ?? 5) : null,
+    mayWait: !isBell && profile.queueingAllowed,
+    isTogether: profile.isTogether,
+    triesOnce: profile.skipUnresponsiveRecipients && row.priorityLevel !== 0,
+    rank: isBell ? (profile.priority ?? 5) : null,
     soundsAt: row.heldUntil,
     held: isHeld(row),
     givenUp: !sounds && how !== "carried",
@@ -217,7 +236,11 @@ function settingsByProvider(
   };
 }
 
-async function makeSound(row: NotificationRow, needs: AirNeeds, onOver: () => void): Promise<Sound | null> {
+async function makeSound(
+  row: NotificationRow,
+  needs: AirNeeds,
+  course: Pick<SoundNeeds, "isAwaited" | "onOver">,
+): Promise<Sound | null> {
   const programme = await programmeOnceMore(row, needs);
   if (!programme || row.ssrc === null) return null;
   return createSound({
@@ -226,8 +249,9 @@ async function makeSound(row: NotificationRow, needs: AirNeeds, onOver: () => vo
     notificationId: row.id,
     ssrc: row.ssrc,
     programme,
+    isTogether: sendingProfileOf(row).isTogether,
     interfaceAddress: needs.interfaceAddress,
-    onOver,
+    ...course,
     onLost: () => void tell(row, "The streamer failed: the sound was cut off.", needs),
   });
 }
@@ -270,21 +294,32 @@ async function tell(row: NotificationRow, message: string, { store, by, endpoint
     .catch((error) => log.error({ err: error, notificationId: row.id }, "activity not written"));
 }
 
-/** `givenUp`: what was not reached ends with these words instead of being asked; `silenced`: keys of devices that are left alone. */
+/**
+ * `givenUp`: what was not reached ends with these words instead of being asked; `silenced`: keys of devices that are left
+ * alone. Other messages give way to an emergency, but for what has a moment of its own.
+ */
 async function loadRows(
   live: LiveBroadcast,
   needs: AirNeeds,
   { again, givenUp, silenced }: { again: boolean; givenUp: string | null; silenced: ReadonlySet<number> },
 ): Promise<void> {
+  const { clock, precedence } = needs;
+  const isUrgent = live.priority === EMERGENCY;
+  let began = clock.monotonicMs();
   for (const page of loadDeliveries(live, needs.store, again, needs.providers)) {
     needs.signal.throwIfAborted();
     if (givenUp !== null) for (const delivery of page) delivery.reached ||= mayHaveJoined(delivery);
     needs.desk.add(live, page);
+    const silent = live.skipsSilent ? unresponsiveDevices(page, needs.store, clock.now()) : nobody();
     for (const delivery of page) {
       if (givenUp !== null && !delivery.reached) live.end(delivery, "expired", givenUp);
+      else if (silent.has(delivery.device ?? 0)) live.end(delivery, "skipped", WORDS.unresponsive);
       else if (silenced.has(delivery.device ?? 0)) live.end(delivery, "skipped", WORDS.silenced);
     }
-    await nextTurn(needs.clock);
+    if (isUrgent && clock.monotonicMs() - began < URGENT_SLICE_MS) continue;
+    await nextTurn(clock);
+    if (!isUrgent && live.soundsAt === null) await precedence.giveWay();
+    began = clock.monotonicMs();
   }
 }
 
@@ -309,5 +344,6 @@ const WORDS = {
   interrupted: "The appliance was not running and came back too late.",
   aborted: "Somebody ended the message.",
   expired: "The message has expired.",
+  unresponsive: "It did not answer the last messages, and this message leaves such devices out.",
   silenced: "An emergency silences the bells here until its all-clear.",
 };

@@ -1,18 +1,11 @@
-import { CallerError, invalidValue, notFound } from "../base/errors.ts";
-import notificationRecipients from "../resources/broadcasts/notification-recipients.ts";
-import notifications from "../resources/broadcasts/notifications.ts";
-import confirmationRequests from "../resources/confirmations/confirmation-requests.ts";
-import type { RowOf } from "../schema/resource.ts";
+import { CallerError, invalidValue } from "../base/errors.ts";
 import type { By, Transaction } from "../store/store.ts";
 import { type ActivityRow, addActivity } from "./activities.ts";
-import type { NotificationRow } from "./compose.ts";
+import { type Asked, askedOfRecipient, askedOfUser } from "./asked.ts";
 import { addToCount } from "./counts.ts";
 import { replyTo } from "./dynamic-replies.ts";
 import type { StageNeeds } from "./stage.ts";
 import { trackByAnswer } from "./tracking.ts";
-
-type Recipient = RowOf<typeof notificationRecipients>;
-type Request = RowOf<typeof confirmationRequests>;
 
 /** What taking an answer needs. */
 export type AnswerNeeds = Pick<StageNeeds, "store" | "clock">;
@@ -30,10 +23,9 @@ export function recordAnswer(
   by: By,
   needs: AnswerNeeds,
 ): Promise<ActivityRow> {
-  return needs.store.write((tx) => {
-    const recipient = tx.find(notificationRecipients, { notificationId, userId }, 1)[0];
-    return answer(tx, recipient, option, by, needs.clock.now());
-  });
+  return needs.store.write(
+    (tx) => answer(tx, askedOfUser(tx, notificationId, userId), option, by, needs.clock.now()).entry,
+  );
 }
 
 /**
@@ -46,53 +38,58 @@ export function recordChannelAnswer(
   by: By,
   needs: AnswerNeeds,
 ): Promise<string | null> {
-  return needs.store.write((tx) => {
-    answer(tx, tx.get(notificationRecipients, recipientId) ?? undefined, option, by, needs.clock.now());
-    return tx.get(notificationRecipients, recipientId)?.dynamicReply ?? null;
-  });
+  return needs.store.write((tx) => answer(tx, askedOfRecipient(tx, recipientId), option, by, needs.clock.now()).reply);
 }
 
-function answer(tx: Transaction, recipient: Recipient | undefined, option: string, by: By, now: number): ActivityRow {
-  const row = recipient && tx.get(notifications, recipient.notificationId);
-  if (!recipient || !row) throw notFound();
-  const request = requireAnswerable(tx, row, option, now);
-  const { pk, userId, confirmationResponse: before } = recipient;
-  const reply = replyTo(tx, row, recipient, option);
-  if (before !== null) addToCount(tx, row.pk, `answer:${before}`, -1);
-  addToCount(tx, row.pk, `answer:${option}`, 1);
+function answer(
+  tx: Transaction,
+  { recipient, message, question: asked }: Asked,
+  option: string,
+  by: By,
+  now: number,
+): { entry: ActivityRow; reply: string | null } {
+  const question = requireAnswerable(message, asked, option, now);
+  const { userId, confirmationResponse: before } = recipient;
+  const reply = replyTo(tx, message, question, recipient, option);
+  if (before !== null) addToCount(tx, message.pk, `answer:${before}`, -1);
+  addToCount(tx, message.pk, `answer:${option}`, 1);
+  if (!recipient.read) addToCount(tx, message.pk, "readers", 1);
   tx.run(
     `UPDATE notification_recipients SET confirmation_response = ?, confirmation_response_timestamp = ?, dynamic_reply = ?,
-       updated_at = ? WHERE pk = ?`,
-    option,
-    now,
-    reply,
-    now,
-    pk,
+       read_timestamp = CASE WHEN read = 1 THEN read_timestamp ELSE coalesce(read_timestamp, ?) END, read = 1, updated_at = ?
+     WHERE pk = ?`,
+    ...[option, now, reply, now, now, recipient.pk],
   );
-  markRead(tx, row, recipient, true, now);
-  trackByAnswer(tx, row, request, { userId, option, now, by });
+  trackByAnswer(tx, message, question, { userId, option, now, by });
   const details = { confirmationOption: option, ...(reply !== null && { dynamicReply: reply }) };
-  return addActivity(
-    tx,
-    { notificationId: row.id, userId, type: "confirmation", confirmationOption: option, details },
-    by,
-  );
+  const entry = {
+    notificationId: message.id,
+    userId,
+    type: "confirmation",
+    confirmationOption: option,
+    details,
+  } as const;
+  return { entry: addActivity(tx, entry, by), reply };
 }
 
-function requireAnswerable(tx: Transaction, row: NotificationRow, option: string, now: number): Request {
-  const request = row.confirmationRequestId === null ? null : tx.get(confirmationRequests, row.confirmationRequestId);
-  if (!request) throw invalidValue("confirmationOption", "The message asks for no answer.");
-  if (!request.options.includes(option)) {
+function requireAnswerable(
+  { createdAt, expiresAt, abortedAt }: Asked["message"],
+  question: Asked["question"],
+  option: string,
+  now: number,
+): NonNullable<Asked["question"]> {
+  if (!question) throw invalidValue("confirmationOption", "The message asks for no answer.");
+  if (!question.options.includes(option)) {
     throw invalidValue("confirmationOption", "It must be one of the request's options.");
   }
-  const period = request.expirationPeriod;
+  const period = question.expirationPeriod;
   const until = Math.min(
-    row.abortedAt ?? Number.POSITIVE_INFINITY,
-    row.expiresAt ?? Number.POSITIVE_INFINITY,
-    period === null ? Number.POSITIVE_INFINITY : row.createdAt + period * 1_000,
+    abortedAt ?? Number.POSITIVE_INFINITY,
+    expiresAt ?? Number.POSITIVE_INFINITY,
+    period === null ? Number.POSITIVE_INFINITY : createdAt + period * 1_000,
   );
   if (now >= until) throw new CallerError("conflict", "Answers to this message are taken no more.");
-  return request;
+  return question;
 }
 
 /** A recipient has read a message, or takes that back. Throws not-found for whoever is no recipient. */
@@ -104,33 +101,23 @@ export function recordRead(
   needs: AnswerNeeds,
 ): Promise<ActivityRow> {
   return needs.store.write((tx) => {
-    const row = tx.get(notifications, notificationId);
-    const recipient = tx.find(notificationRecipients, { notificationId, userId }, 1)[0];
-    if (!row || !recipient) throw notFound();
-    markRead(tx, row, recipient, read, needs.clock.now());
+    const { message, recipient } = askedOfUser(tx, notificationId, userId);
+    if (recipient.read !== read) markRead(tx, message.pk, recipient.pk, read, needs.clock.now());
     const readStatus = read ? "read" : "unread";
-    return addActivity(
-      tx,
-      {
-        notificationId: row.id,
-        userId: recipient.userId,
-        type: "set-read-status",
-        readStatus,
-        details: { readStatus },
-      },
-      by,
-    );
+    const values = {
+      notificationId: message.id,
+      userId: recipient.userId,
+      readStatus,
+      details: { readStatus },
+    } as const;
+    return addActivity(tx, { ...values, type: "set-read-status" }, by);
   });
 }
 
-function markRead(tx: Transaction, row: NotificationRow, recipient: Recipient, read: boolean, now: number): void {
-  if (recipient.read === read) return;
+function markRead(tx: Transaction, messagePk: number, recipientPk: number, read: boolean, now: number): void {
   tx.run(
     "UPDATE notification_recipients SET read = ?, read_timestamp = coalesce(read_timestamp, ?), updated_at = ? WHERE pk = ?",
-    read ? 1 : 0,
-    read ? now : null,
-    now,
-    recipient.pk,
+    ...[read ? 1 : 0, read ? now : null, now, recipientPk],
   );
-  addToCount(tx, row.pk, "readers", read ? 1 : -1);
+  addToCount(tx, messagePk, "readers", read ? 1 : -1);
 }

@@ -1,4 +1,4 @@
-import type { AudioTarget } from "../plugin-api/index.ts";
+import type { AudioTarget, DeliveryProfile } from "../plugin-api/index.ts";
 import type notificationActivities from "../resources/broadcasts/notification-activities.ts";
 import type { NOTIFICATION_SOURCES } from "../resources/broadcasts/notification-sources.ts";
 import type notifications from "../resources/broadcasts/notifications.ts";
@@ -28,7 +28,15 @@ export interface SendOptions {
    * It is made ready and then waits: `release` has its devices asked, `begin` lets it sound at `at` (epoch ms). It gets the
    * id given, so that it can't be there twice, and is of no use `usefulMs` after its time.
    */
-  held?: { id: string; at: number; usefulMs: number; description: string };
+  held?: { id: string; at: number; usefulMs: number; description: string; standsIn?: StandIn };
+}
+
+/** A message that goes to the devices of some groups alone, because the appliance that is to sound it there does not. */
+export interface StandIn {
+  /** What that one would sound. */
+  ring: string;
+  /** Ids of groups and pairs. */
+  groups: readonly string[];
 }
 
 /** One of several messages that are sent together. */
@@ -72,6 +80,23 @@ export interface LivePage {
   take(samples: Float32Array): boolean;
   /** Nothing more is said; what was said is sent to its end. */
   finish(): void;
+}
+
+/** What would become of a message on the devices of one plugin, or of all. */
+export interface Foresight {
+  /** Ids of the devices that would be asked. */
+  deviceIds: readonly string[];
+  /** It goes to people as well. */
+  reachesPeople: boolean;
+  /** 0 the most urgent. */
+  priority: number;
+  /** How urgent it is among bells, 1 most. */
+  rank: number;
+  volume: DeliveryProfile["volume"];
+  /** Epoch ms after which it is of no use. */
+  notAfter: number;
+  /** What would be heard, G.711 µ-law in whole packets; null where nothing is, or nobody hears it. */
+  sound: Uint8Array | null;
 }
 
 /** The one engine that carries messages: everything that starts, ends or answers one comes here. */
@@ -119,6 +144,8 @@ export interface Broadcaster {
     by: By,
     options: AllClearOptions,
   ): Promise<RowOf<typeof notifications>>;
+  /** What a message would be on the devices of one plugin, or of all, if it were sent; nothing is stored. Throws CallerError. */
+  foresee(input: Record<string, unknown>, by: By, options: SendOptions, provider: string | null): Promise<Foresight>;
   /**
    * Lets a message go out that waits for another person than its sender, or not; those of one scenario together. Throws
    * CallerError not-found, ConflictError in words.

@@ -159,15 +159,25 @@ async function send(
   const given = { clock, streamer, programme, notificationId: `canary/${id}`, ssrc: ssrcOf(id) };
   const lost = new AbortController();
   const interfaceAddress = LOOPBACK;
-  const sound = createSound({ ...given, interfaceAddress, onOver: () => undefined, onLost: () => lost.abort() });
+  const sound = createSound({
+    ...given,
+    interfaceAddress,
+    isTogether: true,
+    isAwaited: () => false,
+    onOver: () => undefined,
+    onLost: () => lost.abort(),
+  });
   const ended = new Promise<never>((_, reject) => {
     const end = (): void => reject(new UpstreamError("upstream", "Its stream ended before its time."));
     for (const each of [signal, lost.signal]) each.addEventListener("abort", end, { once: true });
   });
-  try {
+  const play = async (): Promise<void> => {
     await sound.open({ group: LOOPBACK, port: ear.port, ttl: 1 });
     sound.start();
-    await Promise.race([ear.heard, ended]);
+    await ear.heard;
+  };
+  try {
+    await Promise.race([play(), ended]);
   } finally {
     sound.stop();
   }

@@ -6,7 +6,8 @@ import type messageTemplates from "../resources/messages/message-templates.ts";
 import { compileChecker } from "../schema/check.ts";
 import type { StoredFile } from "../schema/field.ts";
 import type { RowOf } from "../schema/resource.ts";
-import { interpolate, readVariables } from "./interpolation.ts";
+import { interpolate, readVariables, type Variables } from "./interpolation.ts";
+import { escaped, markedPieces } from "./ssml.ts";
 
 /** A message that is or was sent. */
 export type NotificationRow = RowOf<typeof notifications>;
@@ -81,6 +82,7 @@ export function composeMessage(
   message.ttsType ??= "none";
   fillPlaces(message, values.customVars, overrules);
   const composed = message as Partial<NotificationRow>;
+  if (!overrules) requireMarkup(composed);
   if (!composed.subject) throw requiredValue("subject");
   const named = [...RECIPIENT_FIELDS, "additionalDeviceIds"] as const;
   if (named.every((field) => (composed[field] ?? []).length === 0)) throw nobody();
@@ -111,6 +113,18 @@ function comparable(value: unknown): unknown {
   return isFile(value) ? value.sha256 : value;
 }
 
+function escapedOf(variables: Variables): Variables {
+  return new Map([...variables].map(([name, value]) => [name, escaped(value)]));
+}
+
+/** Refuses marked-up words that can't be spoken. Throws CallerError (`ttsCustomContent`). */
+export function requireMarkup({
+  ttsType,
+  ttsCustomContent,
+}: Partial<Pick<NotificationRow, "ttsType" | "ttsCustomContent">>) {
+  if (ttsType === "custom-ssml" && ttsCustomContent) markedPieces(ttsCustomContent, () => false);
+}
+
 function isFile(value: unknown): value is StoredFile {
   return typeof value === "object" && value !== null && "sha256" in value && "contentType" in value;
 }
@@ -120,7 +134,8 @@ function fillPlaces(message: Record<string, unknown>, customVars: unknown, cuts:
   for (const [field, most] of Object.entries(INTERPOLATED)) {
     const text = message[field];
     if (typeof text !== "string") continue;
-    const filled = interpolate(text, variables);
+    const isMarkup = field === "ttsCustomContent" && message.ttsType === "custom-ssml";
+    const filled = interpolate(text, isMarkup ? escapedOf(variables) : variables);
     const tooLong = filled.length > most && [...filled].length > most;
     if (tooLong && !cuts) {
       throw invalidValue("customVars", `They make ${field} longer than ${most} characters.`);

@@ -13,11 +13,14 @@ import { createDesk, type DeskNeeds } from "./desk.ts";
 import { createDueWatch } from "./due.ts";
 import { createEndings } from "./endings.ts";
 import { createEscalation } from "./escalations.ts";
+import { foresee } from "./foresight.ts";
 import { createGates } from "./gates.ts";
 import { createLedger } from "./ledger.ts";
 import { createLivePages } from "./live-pages.ts";
 import { PIPELINE } from "./pipeline.ts";
+import { createPrecedence } from "./precedence.ts";
 import { programmeOf, recordingAudio, toneAudio } from "./programme.ts";
+import { createQueueLimit } from "./queue-limit.ts";
 import { createRepeats } from "./repeats.ts";
 import { openAgain } from "./retry.ts";
 import { createRunner } from "./runner.ts";
@@ -29,7 +32,10 @@ import { createTrackingEnd } from "./tracking.ts";
 import { createVoiceCalls, type VoiceCallsNeeds } from "./voice-calls.ts";
 
 /** What the broadcaster is made of; audio worker and streamer are started and stopped by whoever made them. */
-export type BroadcasterNeeds = Omit<AirNeeds, "ledger" | "desk" | "gates" | "signal" | "laneOf" | "livePages"> &
+export type BroadcasterNeeds = Omit<
+  AirNeeds,
+  "ledger" | "precedence" | "desk" | "gates" | "signal" | "laneOf" | "livePages"
+> &
   Pick<DeskNeeds, "baseUrl"> &
   Pick<VoiceCallsNeeds, "streamer"> & {
     /** How long somebody may speak live. */
@@ -47,7 +53,9 @@ export function createBroadcaster(given: BroadcasterNeeds): Broadcaster {
   const gates = createGates(events);
   const abort: Broadcaster["abort"] = (notificationId, by) => endings.abort(notificationId, by);
   const livePages = createLivePages({ ...given, longestMs: given.livePageMs, abort });
-  const onAir: AirNeeds = { ...given, ledger, desk, gates, laneOf, livePages, signal: ending.signal };
+  const { signal } = ending;
+  const precedence = createPrecedence(given.clock, signal);
+  const onAir: AirNeeds = { ...given, ledger, desk, gates, precedence, laneOf, livePages, signal };
   const needs = { ...onAir, air: createAir(onAir) } satisfies EngineNeeds;
   const runner = createRunner(PIPELINE, needs);
   const endings = createEndings(needs);
@@ -75,7 +83,9 @@ export function createBroadcaster(given: BroadcasterNeeds): Broadcaster {
   };
   const escalation = createEscalation({ ...needs, send: sendTogether });
   const repeat = createRepeats({ ...needs, take: runner.take });
-  const due = createDueWatch({ ...needs, handlers: { escalation, repeat, tracking: createTrackingEnd(needs) } });
+  const queueLimit = createQueueLimit({ ...needs, send: sendTogether });
+  const tracking = createTrackingEnd(needs);
+  const due = createDueWatch({ ...needs, handlers: { escalation, "queue-limit": queueLimit, repeat, tracking } });
 
   return {
     async start() {
@@ -137,6 +147,7 @@ export function createBroadcaster(given: BroadcasterNeeds): Broadcaster {
       runner.take(row.id);
       return row;
     },
+    foresee: (input, by, options, provider) => foresee(input, by, options, provider, needs),
     takeUp: runner.take,
     release: gates.release,
     begin: gates.begin,

@@ -4,11 +4,15 @@ import { deliveryText } from "./message-text.ts";
 import { sendingProfileOf } from "./sending-profile.ts";
 
 /** What is the same for all devices of one message. */
-export type SharedItem = Omit<DeliveryItem, "deliveryId" | "device" | "attempt" | "reached" | "audio" | "settings">;
+export type SharedItem = Omit<
+  DeliveryItem,
+  "deliveryId" | "device" | "attempt" | "reached" | "audio" | "holdMs" | "settings"
+>;
 
 /** Makes the shared part of a message's items; `imagePath` is that of its stored picture. */
 export function sharedItem(row: NotificationRow, notAfter: number, imagePath: string | null): SharedItem {
-  const { volume, ringtone, persistentText, skipPhonesInUse } = sendingProfileOf(row);
+  const { volume, ringtone, persistentText, skipPhonesInUse, showsText, concatenatedText, durationMs, scroll } =
+    sendingProfileOf(row);
   return {
     notificationId: row.id,
     priority: row.priorityLevel ?? 5,
@@ -21,7 +25,10 @@ export function sharedItem(row: NotificationRow, notAfter: number, imagePath: st
     drill: row.drill,
     text: deliveryText(row),
     imagePath,
-    profile: { volume, ringtone, persistentText, skipPhonesInUse },
+    profile: {
+      ...{ volume, ringtone, persistentText, skipPhonesInUse },
+      ...{ showsText, concatenatedText, durationMs, scroll },
+    },
   };
 }
 

@@ -25,6 +25,8 @@ export interface DeliveryOwner {
   readonly rank: number | null;
   /** Epoch ms at which it is to sound; null for what sounds as soon as can be. */
   readonly soundsAt: number | null;
+  /** All its devices begin together. */
+  readonly isTogether: boolean;
   /** Nobody is to be asked any more. */
   readonly closed: boolean;
   /** True when a device has to be its own while it is reached. */

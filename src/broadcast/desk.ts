@@ -12,6 +12,7 @@ import { createDispatcher, type Dispatcher } from "./dispatcher.ts";
 import type { LiveBroadcast } from "./live-broadcast.ts";
 import type { Outcome, Providers } from "./providers.ts";
 import { addressOf, type SoundAddress, type SoundTarget } from "./sound.ts";
+import { holdsByModel } from "./start-delays.ts";
 import { switchOff } from "./switched-off.ts";
 
 /** All messages on air, and whom the channels' words are about. */
@@ -165,12 +166,20 @@ function makeItems(batch: readonly Delivery[], { store, baseUrl }: DeskNeeds): (
     name: recipientName,
     answers: options === null ? null : { options: JSON.parse(options), url: answerLink(recipientId, baseUrl(), store) },
   });
+  const holds = holdsByModel(store);
   return batch.map((delivery) => {
     const row = devices.get(delivery.device ?? 0) ?? groups.get(delivery.pk);
     const own = userDevices.get(delivery.pk);
     if (own) return { ...delivery.owner.item(delivery, deviceOf(own)), recipient: recipientOf(own) };
-    return row ? delivery.owner.item(delivery, deviceOf(row)) : null;
+    return row ? heldBack(delivery, delivery.owner.item(delivery, deviceOf(row)), holds) : null;
   });
+}
+
+/** Faster models wait where all are to sound together, but for an emergency: nothing delays that. */
+function heldBack({ owner }: Delivery, item: DeliveryItem, holds: ReadonlyMap<string, number>): DeliveryItem {
+  const mayWait = owner.isTogether && item.class !== "emergency";
+  const holdMs = item.audio && mayWait && holds.get(item.device.attributes.Model ?? "");
+  return holdMs ? { ...item, holdMs } : item;
 }
 
 interface DeviceRow {

@@ -11,6 +11,8 @@ export interface DeviceStart {
   startedAt: number | null;
   /** After the first packet was due; null where either is not known. */
   afterMs: number | null;
+  /** It joined after the first packet, at the place where the others were: when it began says nothing of it. */
+  late: boolean;
   /** How often it was asked again because it had dropped the sound. */
   askedAgain: number;
 }
@@ -40,23 +42,25 @@ export function writeSaid(tx: Transaction, deliveryPk: number, { started, askedA
 const MOST_DEVICES = 5_000;
 
 const FOUND = `SELECT d.id AS deviceId, d.device_identifier AS deviceIdentifier, s.model, s.started_at AS startedAt,
-    s.asked_again AS askedAgain
+    s.asked_again AS askedAgain, l.accepted_at AS acceptedAt
   FROM broadcast_starts s JOIN deliveries l ON l.pk = s.delivery JOIN devices d ON d.pk = l.device_pk
   WHERE s.notification = ? ORDER BY s.started_at IS NULL, s.started_at, d.device_identifier LIMIT ${MOST_DEVICES}`;
 
 /** When the devices of a message began to play, the earliest first; at most 5,000 of them. */
 export function deviceStarts({ pk, t0 }: Pick<NotificationRow, "pk" | "t0">, reader: Reader): DeviceStart[] {
-  return reader.all<Omit<DeviceStart, "afterMs"> & Record<string, string | number | null>>(FOUND, pk).map((found) => ({
+  type Found = Omit<DeviceStart, "afterMs" | "late"> & { acceptedAt: number | null };
+  return reader.all<Found & Record<string, string | number | null>>(FOUND, pk).map(({ acceptedAt, ...found }) => ({
     ...found,
+    late: t0 !== null && acceptedAt !== null && acceptedAt > t0,
     afterMs: found.startedAt === null || t0 === null ? null : Math.round((found.startedAt - t0) * 10) / 10,
   }));
 }
 
-/** The same by model, those that began last first. */
+/** The same by model, those that began last first; whoever joined late counts for nothing. */
 export function skewByModel(starts: readonly DeviceStart[]): ModelSkew[] {
   const models = new Map<string, number[]>();
-  for (const { model, afterMs } of starts)
-    if (model !== null && afterMs !== null) models.set(model, [...(models.get(model) ?? []), afterMs]);
+  for (const { model, afterMs, late } of starts)
+    if (model !== null && afterMs !== null && !late) models.set(model, [...(models.get(model) ?? []), afterMs]);
   return [...models]
     .map(([model, found]) => {
       const sorted = found.sort((a, b) => a - b);

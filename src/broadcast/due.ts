@@ -3,7 +3,7 @@ import type { Reader, Transaction } from "../store/store.ts";
 import type { StageNeeds } from "./stage.ts";
 
 /** What follows from a message at a time of its own; what fetches help goes first. */
-const DUE_KINDS = ["escalation", "repeat", "tracking"] as const;
+const DUE_KINDS = ["escalation", "queue-limit", "repeat", "tracking"] as const;
 /** One of the kinds. */
 export type DueKind = (typeof DUE_KINDS)[number];
 

@@ -1,12 +1,14 @@
-import type notificationRecipients from "../resources/broadcasts/notification-recipients.ts";
-import dynamicReplies from "../resources/confirmations/dynamic-replies.ts";
-import type { RowOf } from "../schema/resource.ts";
 import type { Transaction } from "../store/store.ts";
-import type { NotificationRow } from "./compose.ts";
+import type { Asked } from "./asked.ts";
 import { addToCount } from "./counts.ts";
 
-type Recipient = RowOf<typeof notificationRecipients>;
-type Reply = RowOf<typeof dynamicReplies>;
+interface Reply {
+  pk: number;
+  quota: number | null;
+  first: string | null;
+  rest: string | null;
+  every: string | null;
+}
 
 /** Longest reply, as the recipient's row holds it. @source digest, recipients */
 const MOST_REPLY = 600;
@@ -20,17 +22,21 @@ const MOST_REPLY = 600;
  */
 export function replyTo(
   tx: Transaction,
-  row: NotificationRow,
-  recipient: Pick<Recipient, "pk" | "confirmationResponse" | "dynamicReply">,
+  message: Pick<Asked["message"], "pk">,
+  question: Pick<NonNullable<Asked["question"]>, "pk">,
+  recipient: Pick<Asked["recipient"], "pk" | "confirmationResponse" | "dynamicReply">,
   option: string,
 ): string | null {
   if (recipient.confirmationResponse === option) return recipient.dynamicReply;
-  if (recipient.confirmationResponse !== null) givePlacesBack(tx, row.pk, recipient.pk);
-  if (row.confirmationRequestId === null) return null;
-  const of = { confirmationRequestId: row.confirmationRequestId, optionLabel: option };
-  const told = tx.find(dynamicReplies, of).flatMap((reply) => {
+  if (recipient.confirmationResponse !== null) givePlacesBack(tx, message.pk, recipient.pk);
+  const replies = tx.all<Reply & Record<string, string | number | null>>(
+    `SELECT pk, quota, "first", rest, every FROM dynamic_replies
+     WHERE confirmation_request_pk = ? AND option_label = ? ORDER BY pk`,
+    ...[question.pk, option],
+  );
+  const told = replies.flatMap((reply) => {
     const { first, rest, every } = reply;
-    const hasPlace = reply.quota === null || takePlace(tx, row.pk, recipient.pk, reply, reply.quota);
+    const hasPlace = reply.quota === null || takePlace(tx, message.pk, recipient.pk, reply, reply.quota);
     return [hasPlace ? first : rest, every].filter((text) => text !== null && text !== "");
   });
   return told.length === 0 ? null : [...told.join("\n")].slice(0, MOST_REPLY).join("");

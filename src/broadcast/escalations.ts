@@ -99,7 +99,7 @@ async function escalate(row: NotificationRow, rule: Rule, due: Due, needs: Escal
   const { priority, drill, customVars, alertTone, notificationProfileId, ttsVoiceId, ttsSpeed } = row;
   const input = {
     ...{ subject, body, priority, drill, customVars, alertTone, notificationProfileId, ttsVoiceId, ttsSpeed },
-    ttsType: row.ttsType === "custom-text" ? "subject-and-body" : row.ttsType,
+    ttsType: row.ttsType?.startsWith("custom-") ? "subject-and-body" : row.ttsType,
     ...Object.fromEntries(RECIPIENT_FIELDS.map((field) => [field, rule[field]])),
     ...(image && { image: new UploadedFile(image) }),
     ...(audio && { audio: new UploadedFile(audio) }),

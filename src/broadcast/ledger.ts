@@ -6,6 +6,7 @@ import { writeSaid } from "./device-starts.ts";
 import { APPLIANCES } from "./providers.ts";
 import { countSending } from "./sendings.ts";
 import { laneOf } from "./stage.ts";
+import { learnDelays, type StartReport } from "./start-delays.ts";
 
 /** Writes what is known of deliveries: many changes fold into one transaction. @source interfaces.md, The plugin's door */
 export interface Ledger {
@@ -116,6 +117,7 @@ function* takeFirst<T>(set: Set<T>, most: number): Generator<T> {
 
 function writeRows(tx: Transaction, batch: readonly Delivery[], now: number, counted: Map<Delivery, Counted>): void {
   const notifications = new Set<string>();
+  const starts: StartReport[] = [];
   for (const delivery of batch) {
     const { level, reason, attempt, sentAt, acceptedAt, playingAt, provenAt, endedAt, retryAt } = delivery;
     const late = Number(delivery.late);
@@ -135,10 +137,15 @@ function writeRows(tx: Transaction, batch: readonly Delivery[], now: number, cou
       delivery.pk,
     );
     writeDevice(tx, delivery, now);
-    if (delivery.said) writeSaid(tx, delivery.pk, delivery.said);
+    const { said } = delivery;
+    if (said) writeSaid(tx, delivery.pk, said);
+    // When it began by itself, that says nothing of how slow its model is.
+    if (said?.started && delivery.owner.isTogether)
+      starts.push({ deliveryPk: delivery.pk, heldMs: 0, ...said.started });
     if (delivery.sending) counted.set(delivery, countSending(tx, delivery));
     notifications.add(delivery.owner.id);
   }
+  if (starts.length > 0) learnDelays(tx, starts, now);
   for (const notificationId of notifications) tx.emit("deliveries.changed", { notificationId });
 }
 

@@ -1,10 +1,10 @@
 import type { AudioTarget, DeliveryItem } from "../plugin-api/index.ts";
 import type { Delivery, DeliveryOwner, ReachedDevice } from "./delivery.ts";
-import { endDelivery, endWithSound, expectExpiry, halt, usefulUntil } from "./live-ends.ts";
+import { endDelivery, endWithSound, expectExpiry, giveUpWaiting, halt, usefulUntil } from "./live-ends.ts";
 import { restUntilRetry, takeOutcome } from "./live-outcomes.ts";
-import { countAdded, countAsked, countState, expectStart, look, start } from "./live-start.ts";
+import { countAdded, countAsked, countState, expectStart, followListeners, look, start } from "./live-start.ts";
 import { createLiveState, type LiveNeeds, type LiveState, livingOf } from "./live-state.ts";
-import { isReached } from "./proof.ts";
+import { isListening, isReached, willListen } from "./proof.ts";
 import type { Sound, SoundTarget } from "./sound.ts";
 
 /** One message while its devices are being reached, in memory; the ledger follows it. */
@@ -14,21 +14,28 @@ export interface LiveBroadcast extends DeliveryOwner {
   readonly group: SoundTarget | null;
   readonly priority: number;
   readonly deliveries: ReadonlySet<Delivery>;
+  /** Devices that have not answered lately are left out. */
+  readonly skipsSilent: boolean;
   /** Takes deliveries as they are read; those that have ended are left out by the reader. */
   add(deliveries: readonly Delivery[]): void;
   /** All that there are by now have been added: the start rule may decide. May be called again. */
   allAdded(): void;
   /**
-   * These devices (internal keys) hear it from its beginning, before they join its own group: nobody waits for them, and
-   * they are asked to join once it has begun. To be said before deliveries are added.
+   * These devices (internal keys) hear it where another message, whose deliveries these are, asked them to listen: they are
+   * asked to join its own group once it has begun, and nobody waits for those that listen. To be said before deliveries
+   * are added.
    */
-  listenAlready(devices: ReadonlySet<number>): void;
+  listenAlready(devices: ReadonlyMap<number, Delivery>): void;
+  /** A device with a stream of its own was asked and has not answered, or did a moment ago. */
+  isAwaited(): boolean;
   /** Opens the stream of a zone or a call; resolves when its first packet has left. Rejects with UpstreamError. */
   openStream(target: SoundTarget): Promise<void>;
   /** Ends the message before its time; devices are silenced. */
   halt(reason: "aborted" | "expired" | "interrupted"): void;
   /** Lets a sound begin that was held back, at `at` (epoch ms) unless that is over. */
   begin(at: number): void;
+  /** Ends what still waits for a device of an appliance, in these words; how many there were. */
+  giveUpWaiting(words: string): number;
   /** The programme has been sent. */
   soundIsOver(): void;
   /** Resolves when every device was asked once and the sound has begun. */
@@ -41,6 +48,8 @@ export interface LiveBroadcast extends DeliveryOwner {
 
 /** What sounded before has ended when its last packet is accounted for: a device is free by then. own choice */
 const FREE_WITHIN_MS = 250;
+/** From a device's answer to its stream it takes a channel less than this. own choice */
+const OPENING_MS = 1_000;
 
 /**
  * Puts a message on air, with no delivery yet. What it knows stands in `live-state.ts`; when the sound begins is decided in
@@ -49,6 +58,8 @@ const FREE_WITHIN_MS = 250;
 export function createLiveBroadcast(needs: LiveNeeds): LiveBroadcast {
   const state = createLiveState(needs);
   const { clock, shared, sound } = needs;
+  // Reading its many devices must not have an emergency begin later.
+  if (shared.class === "emergency") expectStart(state);
   return {
     id: shared.notificationId,
     priority: shared.priority,
@@ -59,6 +70,8 @@ export function createLiveBroadcast(needs: LiveNeeds): LiveBroadcast {
     mayPreempt: ({ hears }) => state.moment !== "ahead" || hears !== "own",
     rank: needs.rank,
     soundsAt: needs.soundsAt,
+    skipsSilent: needs.triesOnce,
+    isTogether: needs.isTogether,
     sound,
     group: needs.targets.group,
     get closed() {
@@ -84,14 +97,22 @@ export function createLiveBroadcast(needs: LiveNeeds): LiveBroadcast {
     allAdded: () => allAdded(state),
     listenAlready(devices) {
       state.listenAlready = devices;
+      if (devices.size > 0) followListeners(state);
     },
     item: (delivery, device) => itemFor(state, delivery, device),
     takeOutcome: (delivery, outcome) => takeOutcome(state, delivery, outcome),
+    isAwaited: () => livingOf(state).some((delivery) => isAwaited(delivery, clock.now())),
     openStream: (target) => openStream(state, target),
     begin: (at) => begin(state, at),
+    giveUpWaiting: (words) => giveUpWaiting(state, words),
     soundIsOver: () => endWithSound(state),
     halt: (reason) => halt(state, reason),
   };
+}
+
+function isAwaited({ hears, place, acceptedAt }: Delivery, now: number): boolean {
+  if (hears !== "own" && hears !== "call") return false;
+  return place === "out" || place === "queued" || now - (acceptedAt ?? 0) < OPENING_MS;
 }
 
 function addDelivery(state: LiveState, delivery: Delivery): void {
@@ -104,17 +125,22 @@ function addDelivery(state: LiveState, delivery: Delivery): void {
   if (waitMs > 0) {
     restUntilRetry(state, delivery, waitMs);
     countAsked(state, delivery);
-  } else if (delivery.hears === "group" && state.listenAlready.has(delivery.device ?? 0) && state.sound?.t0 === null) {
-    countState(state, delivery, "joined");
-    delivery.place = "rests";
-    state.untilBegun.push(delivery);
-  } else state.dispatcher.queue(delivery);
+  } else if (!isHeardElsewhere(state, delivery)) state.dispatcher.queue(delivery);
+}
+
+function isHeardElsewhere(state: LiveState, delivery: Delivery): boolean {
+  const other = state.listenAlready.get(delivery.device ?? 0);
+  if (!other || delivery.hears !== "group" || state.elsewhere === null || !willListen(other)) return false;
+  if (isListening(other)) countState(state, delivery, "joined");
+  delivery.place = "rests";
+  state.elsewhere.push(delivery);
+  return true;
 }
 
 function allAdded(state: LiveState): void {
   if (!state.complete) {
     state.complete = true;
-    expectStart(state);
+    if (state.shared.class !== "emergency") expectStart(state);
     if (!state.givenUp) expectExpiry(state);
   }
   look(state);

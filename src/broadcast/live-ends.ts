@@ -3,7 +3,7 @@ import { callOff } from "./call-off.ts";
 import type { Delivery, EndLevel } from "./delivery.ts";
 import { countAsked, countState, look } from "./live-start.ts";
 import { type LiveState, livingOf } from "./live-state.ts";
-import { conclude, isReached } from "./proof.ts";
+import { conclude, isListening, isReached } from "./proof.ts";
 
 /** Longest wait after the last packet for phones' last words on what they played. own choice */
 const PROOF_MS = 10_000;
@@ -45,11 +45,6 @@ export function tellStop(live: LiveState, stopped: readonly Delivery[], reason: 
   callOff(live.providers, stopped, reason);
 }
 
-/** It has joined the pooled group, or taken the call. */
-export function isListening(delivery: Delivery): boolean {
-  return (delivery.hears === "group" || delivery.hears === "call") && delivery.audible && isReached(delivery);
-}
-
 /** Epoch ms after which a delivery is of no use: calling many people one after another takes its time. */
 export function usefulUntil({ shared, callsUntil }: LiveState, { hears }: Delivery): number {
   return hears === "talk" ? callsUntil : shared.notAfter;
@@ -71,6 +66,15 @@ export function expectExpiry(live: LiveState): void {
       );
     live.after(Math.min(restMs > 0 ? restMs : restOfCallsMs, LONGEST_TIMER_MS), () => expectExpiry(live));
   }
+}
+
+/** Ends what waits for its device, or for its channel to take it; how many there were. */
+export function giveUpWaiting(live: LiveState, words: string): number {
+  const waiting = livingOf(live).filter(
+    ({ device, place, reached }) => device !== null && !reached && (place === "held" || place === "queued"),
+  );
+  endAll(live, waiting, "expired", () => words);
+  return waiting.length;
 }
 
 /**

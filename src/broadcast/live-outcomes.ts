@@ -1,9 +1,9 @@
 import { learnAfterwards } from "./afterwards.ts";
 import type { Delivery, EndLevel } from "./delivery.ts";
-import { endDelivery, isListening, tellStop, usefulUntil, WITHOUT_WORDS } from "./live-ends.ts";
+import { endDelivery, tellStop, usefulUntil, WITHOUT_WORDS } from "./live-ends.ts";
 import { countState, look } from "./live-start.ts";
 import type { LiveState } from "./live-state.ts";
-import { isEndLevel, isReached, retryDelay, rise } from "./proof.ts";
+import { isEndLevel, isListening, isReached, retryDelay, rise } from "./proof.ts";
 import type { Outcome } from "./providers.ts";
 
 /** A zone tells of its first packet, which leaves at the beginning: what is told within this time was not late. own choice */
@@ -35,7 +35,8 @@ function failed(live: LiveState, delivery: Delivery, { details, level, at }: Out
   const { clock } = live;
   const words = details.reason ?? null;
   const moment = { now: clock.now(), notAfter: usefulUntil(live, delivery) };
-  const delayMs = level === "failed" && !live.closed ? retryDelay(delivery, details, moment) : null;
+  const mayRetry = level === "failed" && !live.closed && !(live.triesOnce && delivery.device !== null);
+  const delayMs = mayRetry ? retryDelay(delivery, details, moment) : null;
   if (delayMs === null) {
     if (level === "failed") delivery.deviceShowed = "silence";
     endDelivery(live, delivery, level as EndLevel, words ?? WITHOUT_WORDS, at);
@@ -59,7 +60,8 @@ function proven(
   if (rise(delivery, level, at)) {
     delivery.reason = details.reason ?? null;
     if (sound?.t0 && delivery.audible && !wasReached) {
-      delivery.late = at > sound.t0 + (delivery.hears === "own" ? FIRST_PACKET_MS : 0);
+      const hearsAll = !live.isTogether && delivery.hears !== "group";
+      delivery.late = !hearsAll && at > sound.t0 + (delivery.hears === "own" ? FIRST_PACKET_MS : 0);
     }
     live.ledger.touch(delivery);
   }

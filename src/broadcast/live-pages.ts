@@ -8,7 +8,7 @@ import type { By } from "../store/store.ts";
 import type { LivePage, LivePageState } from "./broadcaster.ts";
 import type { NotificationRow } from "./compose.ts";
 import { LiveTalk, type Over } from "./live-talk.ts";
-import { toneProgramme } from "./programme.ts";
+import { openingProgramme } from "./programme.ts";
 import type { StageNeeds } from "./stage.ts";
 
 /** The live pages of this moment. */
@@ -20,7 +20,7 @@ export interface LivePages {
 }
 
 /** What live pages need. */
-export interface LivePagesNeeds extends Pick<StageNeeds, "store" | "clock" | "events" | "log" | "audio"> {
+export interface LivePagesNeeds extends Pick<StageNeeds, "store" | "clock" | "events" | "log" | "audio" | "speech"> {
   /** How long one may speak. */
   longestMs: number;
   /** Ends a message before its time. */
@@ -54,7 +54,7 @@ export function createLivePages(needs: LivePagesNeeds): LivePages {
     async open(row, by, tell) {
       const { id } = row;
       // A page without its tone is better than none.
-      const opening = await toneProgramme(row.alertTone ?? "silent", needs).catch(() => null);
+      const opening = await openingProgramme(row, needs).catch(() => null);
       const live = createLiveProgramme(`live-page/${id}`, opening, longestMs);
       const giveUp = (): void => {
         needs.abort(id, by).catch((err) => log.error({ err, notificationId: id }, "live page not ended"));

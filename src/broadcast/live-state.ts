@@ -20,6 +20,10 @@ export interface LiveNeeds {
   /** What the message's settings say of a provider. */
   settingsFor(provider: string): DeliveryItem["settings"];
   mayWait: boolean;
+  /** All begin together. */
+  isTogether: boolean;
+  /** What does not answer is not tried again. */
+  triesOnce: boolean;
   /** How urgent a bell is among bells, 1 most; null for anything else. */
   rank: number | null;
   /** Epoch ms at which it is to sound; null for what sounds as soon as can be. */
@@ -48,9 +52,10 @@ export interface LiveState extends LiveNeeds {
   readonly endsAt: number;
   /** Whether the moment of what is timed is to come: what is busy may be free by then. */
   moment: "ahead" | "here" | "over";
-  /** Devices that hear it before they have joined, and those of their deliveries that wait until it begins. */
-  listenAlready: ReadonlySet<number>;
-  readonly untilBegun: Delivery[];
+  /** Deliveries of other messages, by device, in whose group it is heard before its own is joined. */
+  listenAlready: ReadonlyMap<number, Delivery>;
+  /** Own deliveries to these devices, which wait until they are to leave for its own group; null from then on. */
+  elsewhere: Delivery[] | null;
   /** All deliveries that there were when it began have been added. */
   complete: boolean;
   soundWasOver: boolean;
@@ -79,8 +84,8 @@ export function createLiveState(needs: LiveNeeds): LiveState {
     began,
     endsAt: began + shared.notAfter - clock.now(),
     moment: needs.held ? "ahead" : "over",
-    listenAlready: new Set(),
-    untilBegun: [],
+    listenAlready: new Map(),
+    elsewhere: [],
     complete: false,
     soundWasOver: false,
     closed: false,

@@ -1,18 +1,16 @@
 import { notFound } from "../base/errors.ts";
-import notificationRecipients from "../resources/broadcasts/notification-recipients.ts";
 import type notifications from "../resources/broadcasts/notifications.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { PresentContext, Reader } from "../store/store.ts";
 
-/** A person's part in a notification as its row. Throws not-found for whoever is no recipient or has hidden it. */
-export function ownRecipient(
-  reader: Reader,
-  userId: string,
-  notificationId: string,
-): RowOf<typeof notificationRecipients> {
-  const [row] = reader.find(notificationRecipients, { userId, notificationId }, 1);
-  if (!row || row.hiddenAt !== null) throw notFound();
-  return row;
+/** Throws not-found for whoever is no recipient of a notification or has hidden it. */
+export function requireOwn(reader: Reader, userId: string, notificationId: string): void {
+  const row = reader.one<{ hidden_at: number | null }>(
+    `SELECT hidden_at FROM notification_recipients WHERE notification_pk = (SELECT pk FROM notifications WHERE id = ?)
+     AND user_pk = (SELECT pk FROM users WHERE id = ?)`,
+    ...[notificationId, userId],
+  );
+  if (!row || row.hidden_at !== null) throw notFound();
 }
 
 interface OwnLine {

@@ -1,5 +1,6 @@
 import { ConflictError, type Fault, faulty, notFound } from "../base/errors.ts";
 import { isUuid } from "../base/ids.ts";
+import deviceGroups from "../resources/devices/device-groups.ts";
 import extensions from "../resources/devices/extensions.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
 import messageTemplates from "../resources/messages/message-templates.ts";
@@ -7,7 +8,7 @@ import notificationProfiles from "../resources/profiles/notification-profiles.ts
 import type { RowOf } from "../schema/resource.ts";
 import type { Behaviour, By, PresentContext, Reader, Store } from "../store/store.ts";
 import { isObject, type ProfileSchema, type ProfileSetting, type SchemaOf } from "./profile-settings.ts";
-import { ONPREM_SCHEMA } from "./sending-profile.ts";
+import { ONPREM_SCHEMA, TOLD_GROUP, toldGroupIn } from "./sending-profile.ts";
 
 /**
  * Profiles hold settings of extensions that there are, checked one by one: those for the devices of appliances, and those
@@ -78,6 +79,9 @@ function checkedSettings(
       const field = `${name}.value.${fault.field}`;
       faults.push({ ...fault, field, message: fault.message.replace(/^Field \S+/, `Field ${field}`) });
     }
+    const group = key === ONPREM_EXTENSION_ID && isNew ? toldGroupIn(setting.value) : null;
+    if (group !== null && !reader.get(deviceGroups, group))
+      faults.push(wrong(`${name}.value.${TOLD_GROUP}`, "There is no such group."));
     found.set(key, setting);
   });
   if (faults.length > 0) throw faulty(faults);

@@ -1,5 +1,8 @@
-import type { ProgrammeSpec } from "../audio/audio-worker.ts";
-import { type Programme, programmeHash } from "../audio/programme.ts";
+import { hash } from "node:crypto";
+import { hashOf, type ProgrammeSpec, type WavSource } from "../audio/audio-worker.ts";
+import type { Programme } from "../audio/programme.ts";
+import { DRILL_SIGNAL } from "../audio/tone-segments.ts";
+import { renderSegments } from "../audio/tones.ts";
 import { encodeWav } from "../audio/wav.ts";
 import { CallerError, UpstreamError } from "../base/errors.ts";
 import notifications from "../resources/broadcasts/notifications.ts";
@@ -15,13 +18,16 @@ const GAP_MS = 500;
 const LONGEST_FILL_MS = 600_000;
 
 /** What of a message decides how it sounds. */
-type Audible = Pick<NotificationRow, "alertTone" | "audio" | "expiration"> & Speakable & Configured & Spoken;
+type Audible = Pick<NotificationRow, "alertTone" | "audio" | "expiration" | "drill"> & Speakable & Configured & Spoken;
 
 /** What tells whether somebody speaks it in person at this moment. */
 type Spoken = Pick<NotificationRow, "id" | "initiationSourceType" | "streamEndedAt" | "retriedAt">;
 
 /** What the field `initiationSourceType` says of live pages. own choice */
 export const LIVE_PAGE = "live-page";
+
+/** Ends what is told of a sound that could not be made. */
+export const NO_SOUND = "The message goes on without this sound.";
 
 /** A live page that was not spoken to its end: nothing else is heard of it. */
 function isBeingSpoken({ initiationSourceType, streamEndedAt, retriedAt }: Spoken): boolean {
@@ -44,8 +50,8 @@ export interface ProgrammeNeeds {
 }
 
 /**
- * How a message may sound, best first: tone and recording, then the tone alone, for when the recording can't be played.
- * own choice: the tone sounds whenever one is set, also for a message of words alone.
+ * How a message may sound, best first: tone and recording, then the tone alone, for when the recording can't be played. An
+ * exercise says each time that it is one. own choice: the tone sounds whenever one is set, also for a message of words alone.
  */
 function soundsOf(message: Audible, { store: { files }, speech }: ProgrammeNeeds, faults: string[]): ProgrammeSpec[] {
   const { repetitions, repetitionPauseMs, repeatIndefinitely, isAudible } = sendingProfileOf(message);
@@ -61,8 +67,30 @@ function soundsOf(message: Audible, { store: { files }, speech }: ProgrammeNeeds
   const { audio } = message;
   const spoken = audio ? null : speechOf(message, speech, faults);
   const recording = audio ? { sha256: audio.sha256, read: () => files.read(audio) } : spoken;
-  const plain: ProgrammeSpec = { ...layout, recording: null };
-  return recording ? [{ ...layout, recording }, plain] : [plain];
+  const ways: ProgrammeSpec[] = [...(recording ? [{ ...layout, recording }] : []), { ...layout, recording: null }];
+  const isAudibleAtAll = recording !== null || (message.alertTone ?? "silent") !== "silent";
+  if (!message.drill || !isAudibleAtAll) return ways;
+  const announcements = announcementsOf(message, speech, faults);
+  return ways.flatMap((way) => announcements.map((announcement) => ({ ...way, announcement })));
+}
+
+/** What says that all is an exercise, best first: its word, then a signal that needs no voice. */
+function announcementsOf(message: Speakable, speech: ProgrammeNeeds["speech"], faults: string[]): WavSource[] {
+  try {
+    const word = speech?.drillWord(message);
+    if (word) return [{ sha256: word.key, read: () => word.speak() }, drillSignal()];
+    faults.push(NO_WORD);
+  } catch (error) {
+    faults.push(`${wordsOf(error)} ${NO_WORD}`);
+  }
+  return [drillSignal()];
+}
+
+const NO_WORD = "A signal says that it is an exercise, since nothing can speak the word.";
+
+function drillSignal(): WavSource {
+  const wav = encodeWav(renderSegments(DRILL_SIGNAL));
+  return { sha256: hash("sha256", wav, "hex"), read: () => wav };
 }
 
 /** Speech takes the place of a recording. own choice: a message with a recording is not spoken as well. */
@@ -70,10 +98,10 @@ function speechOf(message: Audible, speech: ProgrammeNeeds["speech"], faults: st
   if ((message.ttsType ?? "none") === "none") return null;
   try {
     const speaking = speech?.of(message) ?? null;
-    if (!speech) faults.push("Nothing can speak here.");
+    if (!speech) faults.push(`Nothing can speak here. ${NO_SOUND}`);
     return speaking && { sha256: speaking.key, read: () => speaking.speak() };
   } catch (error) {
-    faults.push(wordsOf(error));
+    faults.push(`${wordsOf(error)} ${NO_SOUND}`);
     return null;
   }
 }
@@ -90,13 +118,13 @@ export async function prepareSound(message: Audible, needs: ProgrammeNeeds): Pro
   for (const spec of soundsOf(message, needs, faults)) {
     try {
       const programme = await needs.audio.prepare(spec);
-      return { programme: programme.packets > 0 ? programme : null, faults };
+      return { programme: programme.packets > 0 ? programme : null, faults: [...new Set(faults)] };
     } catch (error) {
-      faults.push(wordsOf(error));
+      faults.push(`${wordsOf(error)} ${NO_SOUND}`);
       needs.log.error({ err: error, tone: spec.tone }, "sound not prepared");
     }
   }
-  return { programme: null, faults };
+  return { programme: null, faults: [...new Set(faults)] };
 }
 
 function wordsOf(error: unknown): string {
@@ -116,10 +144,6 @@ export async function programmeFor(
   return spec ? needs.audio.prepare(spec) : (await prepareSound(row, needs)).programme;
 }
 
-function hashOf({ recording, ...layout }: ProgrammeSpec): string {
-  return programmeHash(layout, recording?.sha256 ?? null);
-}
-
 /** Stages before the programme is stored. */
 const UNPREPARED: readonly (string | null)[] = ["draft", "resolve", "partition", "prepare"];
 
@@ -137,10 +161,30 @@ export async function programmeOf(
 }
 
 /** An alert tone as it is played; null for silence. Rejects with CallerError for a tone there is not. */
-export async function toneProgramme(tone: string, { audio }: Pick<ProgrammeNeeds, "audio">): Promise<Programme | null> {
+async function toneProgramme(tone: string, { audio }: Pick<ProgrammeNeeds, "audio">): Promise<Programme | null> {
   const once = { gapMs: GAP_MS, repetitions: 1, repetitionPauseMs: 0, volumeDb: 0 };
   const programme = await audio.prepare({ ...once, tone, recording: null });
   return programme.packets > 0 ? programme : null;
+}
+
+/**
+ * What is heard before somebody speaks: the tone, and before it the word for an exercise; null for silence. Rejects with
+ * CallerError for a tone there is not.
+ */
+export async function openingProgramme(
+  message: Speakable & Pick<NotificationRow, "alertTone" | "drill">,
+  { audio, speech }: Pick<ProgrammeNeeds, "audio" | "speech">,
+): Promise<Programme | null> {
+  const tone = message.alertTone ?? "silent";
+  if (!message.drill) return toneProgramme(tone, { audio });
+  const once = { gapMs: GAP_MS, repetitions: 1, repetitionPauseMs: 0, volumeDb: 0 };
+  for (const word of announcementsOf(message, speech, [])) {
+    const isSilent = tone === "silent";
+    const sound = isSilent ? { tone: null, recording: word } : { tone, recording: null, announcement: word };
+    const programme = await audio.prepare({ ...once, ...sound }).catch(() => null);
+    if (programme) return programme;
+  }
+  return toneProgramme(tone, { audio });
 }
 
 /** The same as a file: 8 kHz 16-bit mono WAV. */

@@ -34,6 +34,16 @@ export function isReached(delivery: Delivery): boolean {
   );
 }
 
+/** It has joined the pooled group, or taken the call. */
+export function isListening(delivery: Delivery): boolean {
+  return (delivery.hears === "group" || delivery.hears === "call") && delivery.audible && isReached(delivery);
+}
+
+/** It listens, or does as soon as it answers. */
+export function willListen(delivery: Delivery): boolean {
+  return delivery.endedAt === null && (delivery.place === "out" || isListening(delivery));
+}
+
 /** Raises the level of a delivery; false when that much was known already, or it had failed. */
 export function rise(
   delivery: Pick<Delivery, "level" | "hears" | "deviceShowed" | "sentAt" | "acceptedAt" | "playingAt" | "provenAt">,

@@ -27,6 +27,8 @@ export interface Outcome {
   at: number;
   /** Nothing more will be said of it: the delivery ends where it stands. */
   isLast?: boolean;
+  /** The device did it without the appliance, which had given it up. */
+  alone?: boolean;
 }
 
 /** Carries messages to devices of other appliances, where there is such a channel; these play and prove by themselves. */

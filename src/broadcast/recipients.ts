@@ -135,23 +135,34 @@ export function hasFewUsers(reader: Reader, notificationPk: number, most: number
 }
 
 /**
- * Writes the distinct users a message is for as its recipients, in slices; again, it adds only who is missing.
+ * Writes the distinct users a message is for as its recipients, in slices, `last` with the last of them; again, it adds
+ * only who is missing.
  * own choice: a locked account is still warned, since its lock refuses log-in and nothing else.
  */
-export async function writeRecipients(row: NotificationRow, needs: StageNeeds, lane: Lane): Promise<void> {
+export async function writeRecipients(
+  row: NotificationRow,
+  needs: StageNeeds,
+  lane: Lane,
+  last?: (tx: Transaction) => void,
+): Promise<void> {
   const { store, clock } = needs;
   const walk = walkUsers(store, row.pk);
   const endpoint = endpointKey(store, needs.endpointId());
-  await writeInSlices(needs, lane, (tx, most) => {
-    let left = most;
-    while (left > 0) {
-      const range = walk.next(tx, left);
-      if (!range) return most - left;
-      insertRange(tx, range, row.pk, endpoint, clock.now());
-      left -= range.count;
-    }
-    return most;
-  });
+  await writeInSlices(
+    needs,
+    lane,
+    (tx, most) => {
+      let left = most;
+      while (left > 0) {
+        const range = walk.next(tx, left);
+        if (!range) return most - left;
+        insertRange(tx, range, row.pk, endpoint, clock.now());
+        left -= range.count;
+      }
+      return most;
+    },
+    last,
+  );
 }
 
 function insertRange(tx: Transaction, range: UserRange, notification: number, endpoint: number, now: number): void {

@@ -20,6 +20,24 @@ const COVERED: RoomTable = {
   ) STRICT, WITHOUT ROWID`,
 };
 
+/** The same of devices that others alone sound it at, which this appliance may sound it at as well. */
+const LEFT: RoomTable = {
+  name: "broadcast_left",
+  sql: `CREATE TABLE IF NOT EXISTS broadcast_left (
+    notification TEXT NOT NULL REFERENCES notifications(id) ON DELETE CASCADE, cover TEXT NOT NULL,
+    PRIMARY KEY (notification, cover)
+  ) STRICT, WITHOUT ROWID`,
+};
+
+/** Messages that go to the devices of some groups in the place of another appliance; `ring` is what that one would sound. */
+const STAND_INS: RoomTable = {
+  name: "broadcast_stand_ins",
+  sql: `CREATE TABLE IF NOT EXISTS broadcast_stand_ins (
+    notification TEXT NOT NULL REFERENCES notifications(id) ON DELETE CASCADE, ring TEXT NOT NULL, cover TEXT NOT NULL,
+    PRIMARY KEY (notification, cover)
+  ) STRICT, WITHOUT ROWID`,
+};
+
 /** Broadcasts whose many recipients are still being written while their devices already ring. */
 const OPEN_RECIPIENTS: RoomTable = {
   name: "broadcast_open_recipients",
@@ -89,6 +107,14 @@ const STARTS: RoomTable = {
     asked_again INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (notification, delivery)) STRICT, WITHOUT ROWID`,
 };
 
+/** How long models take to begin (ms after the first packet): the newest reports as JSON, and what follows from them. */
+const DELAYS: RoomTable = {
+  name: "broadcast_delays",
+  sql: `CREATE TABLE IF NOT EXISTS broadcast_delays (
+    model TEXT PRIMARY KEY, reports TEXT NOT NULL, median_ms REAL NOT NULL, spread_ms REAL NOT NULL,
+    measured_at INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
+};
+
 /** The last test broadcast that was stored. */
 const CANARY: RoomTable = {
   name: "broadcast_canary",
@@ -109,4 +135,11 @@ export const KEPT_OF_NOTIFICATIONS: readonly RoomTable[] = [
 ];
 
 /** The room's own tables, to be handed to the store. */
-export const BROADCAST_TABLES: readonly RoomTable[] = [...KEPT_OF_NOTIFICATIONS, COVERED, CANARY];
+export const BROADCAST_TABLES: readonly RoomTable[] = [
+  ...KEPT_OF_NOTIFICATIONS,
+  COVERED,
+  LEFT,
+  STAND_INS,
+  DELAYS,
+  CANARY,
+];

@@ -2,7 +2,7 @@ import { sleep } from "../base/clock.ts";
 import { BugError, CallerError, UpstreamError } from "../base/errors.ts";
 import { addActivity } from "./activities.ts";
 import type { EngineNeeds } from "./air.ts";
-import { createSignal } from "./live-state.ts";
+import { createSignal, type Signal } from "./live-state.ts";
 import { advance, type NextStage, type Stage, type StageName } from "./stage.ts";
 import { stoppedBy } from "./stopped.ts";
 
@@ -41,17 +41,13 @@ const BEFORE_DEVICES: ReadonlySet<string> = new Set<StageName>(["resolve", "part
 /** Stages until an emergency is heard. */
 const UNTIL_HEARD: ReadonlySet<string> = new Set([...BEFORE_DEVICES, "deliver"]);
 
-/** Longest wait of other messages for an emergency that is not heard yet. own choice */
-const GIVES_WAY_MS = 2_000;
-
 /** Makes a runner of `stages`, given in their order. */
 export function createRunner(stages: readonly Stage<EngineNeeds>[], needs: EngineNeeds): Runner {
-  const { store, clock, log, signal } = needs;
+  const { store, clock, log, signal, precedence } = needs;
   const byName = new Map<string, Stage<EngineNeeds>>(stages.map((stage) => [stage.name, stage]));
   const running = new Map<string, Promise<void>>();
-  /** Emergencies that are not heard yet, since when in monotonic ms; the signal is given when there is none left. */
-  const unheard = new Map<string, number>();
-  let allHeard = createSignal();
+  /** Emergencies that are not heard yet, by their ids. */
+  const unheard = new Map<string, Signal>();
 
   const progressOf = (notificationId: string): Progress | null => store.one<Progress>(PROGRESS, notificationId);
 
@@ -80,21 +76,19 @@ export function createRunner(stages: readonly Stage<EngineNeeds>[], needs: Engin
 
   const noteUrgent = (notificationId: string, progress: Progress | null): void => {
     if (progress?.priorityLevel === 0 && UNTIL_HEARD.has(progress.stage)) {
-      unheard.set(notificationId, unheard.get(notificationId) ?? clock.monotonicMs());
-    } else if (unheard.delete(notificationId) && unheard.size === 0) {
-      allHeard.give();
-      allHeard = createSignal();
+      if (unheard.has(notificationId)) return;
+      const heard = createSignal();
+      unheard.set(notificationId, heard);
+      precedence.goFirst(heard.given);
+    } else {
+      unheard.get(notificationId)?.give();
+      unheard.delete(notificationId);
     }
   };
 
   /** Nothing may delay an emergency: others wait a little while one is on its way, but for bells, whose moment is set. */
   const giveWay = async ({ priorityLevel, isTimed }: Progress): Promise<void> => {
-    const waitMs = Math.max(...unheard.values()) + GIVES_WAY_MS - clock.monotonicMs();
-    if (waitMs <= 0 || priorityLevel === 0 || isTimed === 1) return;
-    const patience = new AbortController();
-    const late = sleep(clock, waitMs, AbortSignal.any([patience.signal, signal])).catch(() => {});
-    await Promise.race([allHeard.given, late]);
-    patience.abort();
+    if (priorityLevel !== 0 && isTimed === 0) await precedence.giveWay();
   };
 
   const skipToEnd = (notificationId: string, { priorityLevel }: Progress): Promise<void> =>

@@ -7,8 +7,11 @@ export type SliceNeeds = Pick<StageNeeds, "store" | "clock" | "signal">;
 /** Which of the store's two lanes a write takes. */
 export type Lane = ReturnType<StageNeeds["laneOf"]>;
 
-/** Rows of the first slice, and the bounds within which the size follows the machine's speed. own choice */
-const FIRST_ROWS = 200;
+/**
+ * Rows of the first slice, and the bounds within which the size follows the machine's speed; of an emergency more, since each
+ * slice waits for the disk. own choice
+ */
+const FIRST_ROWS = { normal: 200, emergency: 1_500 } as const;
 const LEAST_ROWS = 50;
 const MOST_ROWS = 5_000;
 /** A slice is aimed at a time between these two, so that other work gets its turn. @source interfaces.md, Writing and reading */
@@ -16,19 +19,23 @@ const SHORT_MS = 2;
 const LONG_MS = 5;
 
 /**
- * Writes much in short transactions: calls `slice` with the number of rows it may handle until it handles fewer.
+ * Writes much in short transactions: calls `slice` with the number of rows it may handle until it handles fewer; `last`
+ * goes in the transaction of that one, which spares a wait for the disk.
  * Rejects with the signal's reason when that aborts; what was committed stays.
  */
 export async function writeInSlices(
   needs: SliceNeeds,
   lane: Lane,
   slice: (tx: Transaction, most: number) => number,
+  last?: (tx: Transaction) => void,
 ): Promise<void> {
-  for (let most = FIRST_ROWS; ; ) {
+  for (let most: number = FIRST_ROWS[lane]; ; ) {
     needs.signal.throwIfAborted();
     const { handled, tookMs } = await needs.store.write((tx) => {
       const began = needs.clock.monotonicMs();
-      return { handled: slice(tx, most), tookMs: needs.clock.monotonicMs() - began };
+      const handled = slice(tx, most);
+      if (handled < most) last?.(tx);
+      return { handled, tookMs: needs.clock.monotonicMs() - began };
     }, lane);
     if (handled < most) return;
     most = nextSize(most, tookMs);

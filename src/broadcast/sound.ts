@@ -30,7 +30,7 @@ export interface Sound {
   readonly t0: number | null;
   /** Nothing is to be heard any more. */
   readonly over: boolean;
-  /** Opens a stream to a target; one opened after the start joins at its place. Rejects with UpstreamError. */
+  /** Opens a stream to a target; what one hears that is opened after the start, `isTogether` says. Rejects with UpstreamError. */
   open(target: SoundTarget): Promise<void>;
   /** Resolves when the first packet to an opened target has left; rejects when it ended before. */
   started(target: SoundTarget): Promise<void>;
@@ -51,6 +51,10 @@ export interface SoundNeeds {
   notificationId: string;
   ssrc: number;
   programme: Programme;
+  /** What is opened after the start joins where the others are; else it hears all from the beginning. */
+  isTogether: boolean;
+  /** Somebody is being reached who is to hear all from the beginning. */
+  isAwaited(): boolean;
   /** Own IPv4 address on the network to send into. */
   interfaceAddress: string;
   /** The programme has been sent. */
@@ -74,6 +78,8 @@ const START_LEAD_MS = 10;
 const END_LAG_MS = 40;
 /** A stream that has not ended so long after the programme is given up: the message must end. own choice */
 const LONGEST_LAG_MS = 5_000;
+/** How long after the end the sound can still begin for those who are being reached, and how often that is looked at. own choice */
+const AWAITED_MS = { most: 60_000, every: 500 };
 
 /** Text form of a target, as key. */
 export function addressOf(target: SoundAddress): string {
@@ -87,6 +93,10 @@ export function createSound(needs: SoundNeeds): Sound {
   let t0: number | null = null;
   /** The same moment on the clock that is never set. */
   let t0MonotonicMs = 0;
+  /** By the same clock: when the last stream has been sent. */
+  let endsAtMs = 0;
+  // What somebody speaks at this moment ends with them for all.
+  let joinsInPlace = needs.isTogether || programme.closed !== undefined;
   let over = false;
   let endTimer: Timer | null = null;
 
@@ -108,7 +118,7 @@ export function createSound(needs: SoundNeeds): Sound {
 
   /** Where a stream begins: with the first packet, or where the others are; null when it is too late. */
   const placeOf = (spec: StreamSpec): { spec: StreamSpec; t0Ms: number | null } | null =>
-    t0 === null ? { spec, t0Ms: null } : resumeStream(spec, t0ByWall(), clock.now());
+    t0 === null || !joinsInPlace ? { spec, t0Ms: null } : resumeStream(spec, t0ByWall(), clock.now());
 
   const close = (): void => {
     over = true;
@@ -122,18 +132,33 @@ export function createSound(needs: SoundNeeds): Sound {
     close();
     needs.onOver();
   };
-  const restMs = (): number => t0MonotonicMs + programme.durationMs - clock.monotonicMs();
+  const restMs = (): number => endsAtMs - clock.monotonicMs();
+  const isAwaited = (): boolean => !joinsInPlace && restMs() > -AWAITED_MS.most && needs.isAwaited();
   const checkOver = (): void => {
-    if (!over && t0 !== null && streams.size === 0 && restMs() <= 0) finish();
+    if (!over && t0 !== null && streams.size === 0 && restMs() <= 0 && !isAwaited()) finish();
   };
   const expectEnd = (): void => {
+    if (isAwaited()) {
+      endTimer = clock.after(AWAITED_MS.every, expectEnd);
+      return;
+    }
     endTimer = clock.after(LONGEST_LAG_MS, finish);
     checkOver();
   };
   const setT0 = (moment: number): void => {
     t0 = moment;
     t0MonotonicMs = clock.monotonicMs() + moment - clock.now();
+    lastsUntil(t0MonotonicMs + programme.durationMs);
+  };
+  const lastsUntil = (moment: number): void => {
+    endsAtMs = Math.max(endsAtMs, moment);
+    endTimer?.cancel();
     endTimer = clock.after(Math.max(0, restMs()) + END_LAG_MS, expectEnd);
+  };
+  /** The first moment of a stream that begins by itself. */
+  const beginAlone = (): number => {
+    lastsUntil(clock.monotonicMs() + START_LEAD_MS + programme.durationMs);
+    return clock.now() + START_LEAD_MS;
   };
   /** The first moment by the wall clock as it goes now: somebody may have set it since. */
   const t0ByWall = (): number => Math.round(clock.now() + t0MonotonicMs - clock.monotonicMs());
@@ -165,12 +190,14 @@ export function createSound(needs: SoundNeeds): Sound {
       const stream = createOpenStream();
       streams.set(streamId, stream);
       let t0Ms: number | null;
+      let isAlone: boolean;
       try {
         const { codec = "PCMU" } = target;
         const payload = codec === "PCMU" ? programme.payload : await payloadIn(programme, codec);
         const place = placeOf(specOf(target, payload));
         if (!place || streams.get(streamId) !== stream) throw soundIsOver();
         t0Ms = place.t0Ms;
+        isAlone = t0 !== null && !joinsInPlace;
         stream.asked = true;
         await streamer.open(place.spec);
       } catch (error) {
@@ -181,7 +208,7 @@ export function createSound(needs: SoundNeeds): Sound {
       stream.opened = true;
       if (over) streamer.end(streamId);
       // One that was being opened at the start is late by ms; the streamer catches up.
-      else if (t0 !== null) streamer.startGroup([streamId], t0Ms ?? t0ByWall());
+      else if (t0 !== null) streamer.startGroup([streamId], isAlone ? beginAlone() : (t0Ms ?? t0ByWall()));
     },
     async started(target) {
       await streams.get(idOf(target))?.started;
@@ -192,7 +219,11 @@ export function createSound(needs: SoundNeeds): Sound {
       const opened = [...streams].filter(([, stream]) => stream.opened).map(([id]) => id);
       streamer.startGroup(opened, t0 as unknown as number);
     },
-    resume: setT0,
+    resume(moment) {
+      // Where each that was open began by itself, nobody knows any more.
+      joinsInPlace = true;
+      setT0(moment);
+    },
     endTarget(target) {
       const streamId = idOf(target);
       if (streams.get(streamId)?.asked === false) streams.delete(streamId);

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { joinWavs } from "../audio/join-wavs.ts";
 import type { SpeechEngine, Utterance } from "../audio/speech-engine.ts";
+import { inspectWav } from "../audio/wav.ts";
 import { invalidValue, UpstreamError } from "../base/errors.ts";
 import { derivedId } from "../base/ids.ts";
 import type { TTS_SPEEDS } from "../resources/messages/speech.ts";
@@ -9,7 +10,9 @@ import ttsLexicons from "../resources/speech/tts-lexicons.ts";
 import ttsVoices from "../resources/speech/tts-voices.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { By, Store } from "../store/store.ts";
-import { applyLexicon, inLanguages, isLanguageOf, type SpokenMessage, spokenText } from "./spoken-text.ts";
+import { drillWord } from "./drill-words.ts";
+import { hasWords, piecesOf, wellFormedPieces } from "./spoken-pieces.ts";
+import { applyLexicon, isLanguageOf, type SpokenMessage } from "./spoken-text.ts";
 
 /** A message as far as its speech goes. */
 export type Speakable = SpokenMessage & {
@@ -28,10 +31,26 @@ export interface Speaking {
 export interface Speech {
   /** Brings the rows of voices in line with what is installed. */
   start(): Promise<void>;
-  /** Null for a message that is not spoken. Throws UpstreamError, in words, where no voice is there. */
+  /**
+   * Null for a message that is not spoken. Throws UpstreamError, in words, where no voice is there, and CallerError for
+   * markup that can't be spoken.
+   */
   of(message: Speakable, options?: { ignoreLexicon?: boolean }): Speaking | null;
-  /** Speaks something to be listened to, and remembers it for a while. Throws CallerError where nothing can speak. */
-  preview(message: Speakable, options: { ignoreLexicon: boolean }): Promise<{ hash: string; wav: Uint8Array }>;
+  /**
+   * The word that says that all is an exercise, in the language of the message's voice and in every other that the message
+   * speaks. Throws UpstreamError where no voice is there.
+   */
+  drillWord(message: Speakable): Speaking;
+  /**
+   * Speaks something to be listened to, and remembers it for a while. Throws CallerError where nothing can speak, and for
+   * what takes more than `longestMs`.
+   */
+  preview(
+    message: Speakable,
+    options: { ignoreLexicon: boolean; longestMs?: number },
+  ): Promise<{ hash: string; wav: Uint8Array }>;
+  /** Throws as `preview` does, as far as that is known without speaking. */
+  check(message: Speakable, options: { ignoreLexicon: boolean }): void;
   /** What a preview made, by its hash; null when it is not remembered. */
   previewOf(hash: string): Uint8Array | null;
 }
@@ -56,22 +75,54 @@ export function createSpeech(needs: { store: Store; engine: SpeechEngine; by: By
   /** What is being spoken now, by the same. */
   const going = new Map<string, Promise<Uint8Array>>();
 
-  function of(message: Speakable, { ignoreLexicon = false } = {}): Speaking | null {
-    const written = spokenText(message);
-    if (written === "") return null;
+  /** The voices that there are, and which of them speaks what. */
+  const voicesFor = (message: Speakable) => {
     const voices = availableVoices(store);
     const usual = voiceFor(message.ttsVoiceId, store, voices);
-    const entries = ignoreLexicon ? [] : store.find(ttsLexicons, {}, MOST_LEXICON_ENTRIES);
+    return {
+      isSpoken: (language: string): boolean => voiceIn(language, voices, usual) !== null,
+      voiceOf: (language: string | null): VoiceRow =>
+        (language === null ? null : voiceIn(language, voices, usual)) ?? usual,
+    };
+  };
+
+  const speakingOf = (message: Speakable, pieces: readonly Omit<Utterance, "wordsPerMinute">[]): Speaking => {
     const wordsPerMinute = PACE[message.ttsSpeed ?? "normal"];
-    const isSpoken = (language: string): boolean => voiceIn(language, voices, usual) !== null;
-    const pieces =
-      message.ttsType === "custom-text" ? inLanguages(written, isSpoken) : [{ language: null, text: written }];
-    const utterances = pieces.map(({ language, text }): Utterance => {
-      const voice = (language === null ? null : voiceIn(language, voices, usual)) ?? usual;
-      return { text: applyLexicon(text, entries, voice.language ?? ""), voice: voice.code ?? "", wordsPerMinute };
-    });
+    const utterances = pieces.map((piece): Utterance => ({ ...piece, wordsPerMinute }));
     const key = hash("sha256", JSON.stringify([engine.name, utterances]), "hex");
     return { key, speak: () => spoken(key, utterances) };
+  };
+
+  function of(message: Speakable, { ignoreLexicon = false } = {}): Speaking | null {
+    if (!hasWords(message)) return null;
+    const { isSpoken, voiceOf } = voicesFor(message);
+    const pieces = piecesOf(message, isSpoken);
+    if (pieces.length === 0) return null;
+    const entries = ignoreLexicon ? [] : store.find(ttsLexicons, {}, MOST_LEXICON_ENTRIES);
+    const utterances = pieces.map(({ language, isMarkedUp, render }) => {
+      const voice = voiceOf(language);
+      const text = render((words) => applyLexicon(words, entries, voice.language ?? ""));
+      return { text, voice: voice.code ?? "", ...(isMarkedUp ? { isMarkedUp } : {}) };
+    });
+    return speakingOf(message, utterances);
+  }
+
+  function ofDrill(message: Speakable): Speaking {
+    const { isSpoken, voiceOf } = voicesFor(message);
+    const languages = hasWords(message) ? wellFormedPieces(message, isSpoken).map(({ language }) => language) : [];
+    const voices = [null, ...languages].map(voiceOf);
+    const words = voices.map(({ code, language }) => ({ text: drillWord(language ?? ""), voice: code ?? "" }));
+    return speakingOf(
+      message,
+      words.filter(({ text }, at) => words.findIndex((other) => other.text === text) === at),
+    );
+  }
+
+  function speakable(message: Speakable, options: { ignoreLexicon: boolean }): Speaking {
+    if (availableVoices(store).length === 0) throw invalidValue("ttsType", NO_VOICE);
+    const speaking = of(message, options);
+    if (!speaking) throw invalidValue("ttsType", "There are no words to be spoken.");
+    return speaking;
   }
 
   /** Spoken once, for however many messages and codecs. */
@@ -105,15 +156,19 @@ export function createSpeech(needs: { store: Store; engine: SpeechEngine; by: By
   return {
     start: () => writeVoices(needs),
     of,
-    async preview(message, options) {
-      if (availableVoices(store).length === 0) throw invalidValue("ttsType", NO_VOICE);
-      const speaking = of(message, options);
-      if (!speaking) throw invalidValue("ttsType", "There are no words to be spoken.");
-      const wav = await speaking.speak();
+    drillWord: ofDrill,
+    async preview(message, { longestMs = Number.POSITIVE_INFINITY, ...options }) {
+      const wav = await speakable(message, options).speak();
+      const { durationMs } = inspectWav(wav);
+      if (durationMs > longestMs) {
+        const words = `It takes ${Math.round(durationMs / 1_000)} s to speak; ${longestMs / 1_000} s are the most.`;
+        throw invalidValue("ttsType", words);
+      }
       const sound = hash("sha256", wav, "hex");
       remember(sound, wav);
       return { hash: sound, wav };
     },
+    check: (message, options) => void speakable(message, options),
     previewOf: (key) => remembered.get(key) ?? null,
   };
 }

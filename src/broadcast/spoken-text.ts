@@ -2,9 +2,7 @@ import { TTS_LANGUAGES } from "../resources/speech/tts-languages.ts";
 import type { NotificationRow } from "./compose.ts";
 
 /** What of a message decides which words are spoken. */
-export type SpokenMessage = Pick<NotificationRow, "subject" | "body" | "ttsType" | "ttsCustomContent"> & {
-  drill?: boolean;
-};
+export type SpokenMessage = Pick<NotificationRow, "subject" | "body" | "ttsType" | "ttsCustomContent">;
 
 /** A word as it is written and as it is spoken, in a language. */
 export interface LexiconEntry {
@@ -13,17 +11,18 @@ export interface LexiconEntry {
   replace: string;
 }
 
-/** The words that are spoken of a message, empty for none. own choice: an exercise says so first. */
-export function spokenText({ subject, body, ttsType, ttsCustomContent, drill }: SpokenMessage): string {
+/** The words that are spoken of a message, empty for none, and for those that are marked up. */
+export function spokenText({ subject, body, ttsType, ttsCustomContent }: SpokenMessage): string {
   const parts = {
     none: [],
     subject: [subject],
     body: [body],
     "subject-and-body": [subject, body],
     "custom-text": [ttsCustomContent],
+    "custom-ssml": [],
   }[ttsType ?? "none"];
   const words = parts.flatMap((part) => part?.trim() || []);
-  return words.length === 0 ? "" : [...(drill ? ["Drill"] : []), ...words].map(asSentence).join(" ");
+  return words.map(asSentence).join(" ");
 }
 
 function asSentence(text: string): string {

@@ -30,13 +30,13 @@ export interface StageNeeds {
   log: Log;
   providers: Providers;
   /** Absent where nothing speaks. */
-  speech?: Pick<Speech, "of">;
+  speech?: Pick<Speech, "of" | "drillWord">;
   /** What is heard of a message that somebody speaks; absent where nobody can. */
   livePages?: { programmeOf(notificationId: string): Programme | null };
   /** Which devices groups have. */
   memberships: Pick<Memberships, "members">;
   /** Which appliance activates which devices. */
-  activations: Pick<Activations, "elsewhere" | "share">;
+  activations: Pick<Activations, "elsewhere" | "share" | "within">;
   audio: Pick<AudioWorker, "prepare">;
   addresses: AddressPool;
   /** The pipeline itself as actor of what it writes. */

@@ -2,8 +2,9 @@ import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { isMoreUrgent } from "../devices/busy.ts";
 import type { Reader } from "../store/store.ts";
+import type { Delivery } from "./delivery.ts";
 import type { LiveBroadcast } from "./live-broadcast.ts";
-import { isListening } from "./live-ends.ts";
+import { willListen } from "./proof.ts";
 import { APPLIANCES, type Providers } from "./providers.ts";
 
 /** What taking groups over needs. */
@@ -26,11 +27,16 @@ const PHONES = `SELECT l.device_pk AS device, l.provider FROM notifications n JO
 /**
  * Sends an emergency into the groups, too, where phones listen to something less urgent and are all meant: they hear it
  * from its beginning, and only then are told, one by one, to leave for its own group. A group with somebody in it who is
- * not meant is left alone. Gives those who listen, by internal key; nobody for any other message.
+ * not meant is left alone. Gives, by internal key of the phone, the deliveries of those who listen or were asked to and have
+ * not answered yet; none for any other message.
  * own choice; to be called before the deliveries of the emergency are added.
  */
-export function takeGroups(live: LiveBroadcast, onAir: Iterable<LiveBroadcast>, needs: TakingNeeds): Set<number> {
-  const listening = new Set<number>();
+export function takeGroups(
+  live: LiveBroadcast,
+  onAir: Iterable<LiveBroadcast>,
+  needs: TakingNeeds,
+): Map<number, Delivery> {
+  const listening = new Map<number, Delivery>();
   const { sound } = live;
   if (live.priority !== EMERGENCY || !sound || sound.over || sound.t0 !== null) return listening;
   const others = [...onAir].filter((other) => other.group && other.sound?.over === false && isMoreUrgent(live, other));
@@ -39,7 +45,7 @@ export function takeGroups(live: LiveBroadcast, onAir: Iterable<LiveBroadcast>, 
   for (const other of others) {
     const joining = [...other.deliveries].filter(({ hears }) => hears === "group");
     if (!joining.every(({ device }) => device !== null && meant.has(device))) continue;
-    for (const delivery of joining) if (isListening(delivery)) listening.add(delivery.device ?? 0);
+    for (const delivery of joining) if (willListen(delivery)) listening.set(delivery.device ?? 0, delivery);
     takeGroup(live, other, needs);
   }
   return listening;

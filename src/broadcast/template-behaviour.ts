@@ -2,7 +2,7 @@ import { inspectRecording } from "../audio/clipping.ts";
 import type messageTemplates from "../resources/messages/message-templates.ts";
 import { UploadedFile } from "../schema/uploaded-file.ts";
 import type { Behaviour, FileStore, Reader } from "../store/store.ts";
-import type { TemplateRow } from "./compose.ts";
+import { requireMarkup, type TemplateRow } from "./compose.ts";
 
 /**
  * Refuses a recording that can't be played, before it is stored with a row. Throws CallerError (`audio`).
@@ -19,6 +19,9 @@ export async function requirePlayable(input: Readonly<Record<string, unknown>>, 
 export function templateBehaviour(files: () => FileStore): Behaviour<typeof messageTemplates> {
   return {
     prepare: (input) => requirePlayable(input, files()),
+    beforeWrite({ after }) {
+      if (after) requireMarkup(after);
+    },
     present: (rows) =>
       rows.map((row) => ({
         imageMimeType: row.image?.contentType ?? null,

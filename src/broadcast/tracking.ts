@@ -34,7 +34,7 @@ const ENDING = { kind: "tracking", ref: "" } as const;
  */
 export function trackByAnswer(
   tx: Transaction,
-  row: NotificationRow,
+  row: Pick<NotificationRow, "pk" | "id" | "createdAt" | "expiresAt">,
   request: Request,
   answer: { userId: string | null; option: string; now: number; by: By },
 ): void {

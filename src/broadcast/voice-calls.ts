@@ -39,15 +39,16 @@ interface Sounding {
 const MOST_HOPS = 64;
 /** Everything of a call at its level, once, without an alert tone: nobody holds a siren to the ear. own choice */
 const ONCE = { tone: null, gapMs: 0, repetitions: 1, repetitionPauseMs: 0, volumeDb: 0 };
-/** Messages are said to many people in the same words, which are put together once. own choice */
-const MOST_REMEMBERED = 64;
+/** Messages are said to many people in the same words, which are put together once: some half an hour of them. own choice */
+const MOST_REMEMBERED_BYTES = 16 * 1_048_576;
 
 /** Makes it, with no call yet; calls of a channel that has stopped are ended. */
 export function createVoiceCalls(needs: VoiceCallsNeeds): VoiceCalls {
   const { store, streamer, clock, events } = needs;
   /** Stream ids by channel and address. */
   const calls = new Map<string, { provider: string; streamId: string; codec: Codec }>();
-  const remembered = new Map<string, Promise<Sounding[]>>();
+  /** Least lately asked for first; 0 bytes while it is being made. */
+  const remembered = new Map<string, { made: Promise<Sounding[]>; bytes: number }>();
   let opened = 0;
 
   const keyOf = (provider: string, target: SoundAddress): string => `${provider} ${addressOf(target)}`;
@@ -66,13 +67,30 @@ export function createVoiceCalls(needs: VoiceCallsNeeds): VoiceCalls {
     if (!row) throw invalidValue("notificationId", "There is no such message.");
     const key = JSON.stringify([notificationId, row.updatedAt, codec, parts]);
     const known = remembered.get(key);
-    if (known !== undefined) return known;
-    const made = Promise.all(parts.map((part) => soundOfPart(part, row, codec, needs)));
-    remembered.set(key, made);
-    made.catch(() => remembered.delete(key));
-    const [oldest] = remembered.keys();
-    if (remembered.size > MOST_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
-    return made;
+    if (known !== undefined) {
+      remembered.delete(key);
+      remembered.set(key, known);
+      return known.made;
+    }
+    const entry = { made: Promise.all(parts.map((part) => soundOfPart(part, row, codec, needs))), bytes: 0 };
+    remembered.set(key, entry);
+    entry.made.then(
+      (sounds) => {
+        entry.bytes = sounds.reduce((sum, { payload }) => sum + payload.byteLength, 0);
+        forgetOldest();
+      },
+      () => remembered.delete(key),
+    );
+    return entry.made;
+  };
+  const forgetOldest = (): void => {
+    let bytes = [...remembered.values()].reduce((sum, each) => sum + each.bytes, 0);
+    for (const [key, each] of remembered) {
+      if (bytes <= MOST_REMEMBERED_BYTES) return;
+      if (each.bytes === 0) continue;
+      remembered.delete(key);
+      bytes -= each.bytes;
+    }
   };
   const lengthOf = (sounds: readonly Sounding[]): number => sounds.reduce((sum, { durationMs }) => sum + durationMs, 0);
 
@@ -140,7 +158,7 @@ function spokenSound(part: VoicePart, row: NotificationRow, { speech, audio }: V
       ? { ttsType: "custom-text" as const, ttsCustomContent: part.text }
       : { ttsType: isMute ? ("subject-and-body" as const) : row.ttsType };
   // Whoever calls says that it is a drill, also where there is a recording.
-  const speaking = speech.of({ ...row, ...words, drill: false });
+  const speaking = speech.of({ ...row, ...words });
   return audio.prepare({
     ...ONCE,
     recording: speaking && { sha256: speaking.key, read: () => speaking.speak() },

@@ -110,9 +110,11 @@ async function run(agent: Agent, server: string, joinSecret: string, needs: Agen
   };
   const beat = (more: object): Promise<Record<string, unknown>> =>
     post(`/agents/${agent.mac}/beat`, agent.token, { port: PORT, waitMs: 0, ...more });
-  const tell = (event: Event): void => {
-    beat({ events: [event] }).catch((error: Error) => void agent.errors.push(error.message));
-  };
+  const tell = (event: Event): Promise<void> =>
+    beat({ events: [event] }).then(
+      () => undefined,
+      (error: Error) => void agent.errors.push(error.message),
+    );
   while (!needs.signal.aborted) {
     try {
       if (agent.token === "") {
@@ -129,7 +131,12 @@ async function run(agent: Agent, server: string, joinSecret: string, needs: Agen
   }
 }
 
-async function obey(agent: Agent, command: Play, needs: AgentsNeeds, tell: (event: Event) => void): Promise<void> {
+async function obey(
+  agent: Agent,
+  command: Play,
+  needs: AgentsNeeds,
+  tell: (event: Event) => Promise<void>,
+): Promise<void> {
   const { at, sources } = needs;
   leave(agent, needs);
   if (command.kind !== "play") return;
@@ -137,7 +144,10 @@ async function obey(agent: Agent, command: Play, needs: AgentsNeeds, tell: (even
   const source = await sources.unicast(agent.address, PORT, "0.0.0.0");
   const listening = { source, joinedAt: at(), leftAt: null };
   agent.listening = listening;
-  tell({ kind: "accepted", deliveryId: command.deliveryId });
+  // The appliance sends to it once it is told; a sound may have begun before.
+  void tell({ kind: "accepted", deliveryId: command.deliveryId }).then(() => {
+    listening.joinedAt = at();
+  });
   void follow(agent, listening, command, needs, tell);
 }
 
@@ -147,7 +157,7 @@ async function follow(
   listening: Listening,
   { deliveryId, ssrc, delayMs }: Play,
   needs: AgentsNeeds,
-  tell: (event: Event) => void,
+  tell: (event: Event) => Promise<void>,
 ): Promise<void> {
   let told: "nothing" | "started" | "heard" = "nothing";
   while (listening.leftAt === null && !needs.signal.aborted) {
@@ -158,11 +168,11 @@ async function follow(
     if (told === "nothing") {
       told = "started";
       agent.startedAt = first + BUFFER_MS + delayMs;
-      if (!agent.mute) tell({ kind: "started", deliveryId, at: agent.startedAt });
+      if (!agent.mute) void tell({ kind: "started", deliveryId, at: agent.startedAt });
     }
     if (told === "started" && stream.slots >= HEARD_PACKETS && !agent.mute) {
       told = "heard";
-      tell({ kind: "heard", deliveryId });
+      void tell({ kind: "heard", deliveryId });
     }
     if (needs.at() - (stream.arrivedAt[stream.slots - 1] ?? 0) > SILENCE_MS) leave(agent, needs);
   }

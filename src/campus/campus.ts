@@ -10,7 +10,8 @@ import { createOutgoing } from "./outgoing.ts";
 import { newPhone, type Phone, phoneDevice } from "./phone.ts";
 import { startPhoneServer } from "./phone-server.ts";
 import { type CampusReport, makeReport } from "./report.ts";
-import { openServices } from "./services/services.ts";
+import type { ServiceNeeds } from "./services/service.ts";
+import type { Services } from "./services/services.ts";
 import { Sources } from "./sources.ts";
 import type { CampusState } from "./state.ts";
 import { openZones, zoneDevice } from "./zone.ts";
@@ -65,7 +66,7 @@ async function open(options: CampusOptions, clock: Clock, closers: (() => unknow
   );
   const zones = await openZones(options.zones, control.port, sources, at);
   const phones = makePhones(options);
-  const services = options.services ? await openServices({ at, sources }) : null;
+  const services = options.services ? await servicesOf({ at, sources }) : null;
   if (services) closers.push(services.stop);
   const { authUrl } = options;
   const agents = createAgents({ clock, signal: ending.signal, at, sources, outgoing });
@@ -89,6 +90,12 @@ function timeSource(clock: Clock): () => number {
 }
 
 /** The phones, with the seed deciding which are off line, which are mute and which know no RTP; none is two of these. */
+/** What they need is loaded where somebody wants them alone. */
+async function servicesOf(needs: ServiceNeeds): Promise<Services> {
+  const { openServices } = await import("./services/services.ts");
+  return openServices(needs);
+}
+
 function makePhones(options: CampusOptions): Phone[] {
   const indexes = Array.from({ length: options.phones }, (_, index) => index);
   const order = shuffled(indexes, options.seed, ROLE_SALT);

@@ -10,7 +10,7 @@ const LOSS_SALT = 0x1055;
 /** One stay of one listener at one source, in ms of the campus's clock; `leftAt` null while it still listens. */
 export interface Listening {
   readonly source: Source;
-  readonly joinedAt: number;
+  joinedAt: number;
   leftAt: number | null;
 }
 

@@ -18,7 +18,7 @@ export interface CampusOptions {
   authUrl: string | null;
   /** Share of packets, 0 to 1, that each listener loses. */
   loss: number;
-  /** Whether there are mail, text messages, chat, alert feeds and a SIP speaker, too. */
+  /** Whether there are the far ends of every other channel, too: mail, texts, telephones, pushes, desktops and the like. */
   services: boolean;
 }
 

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
 import type { Command } from "commander";
 import { runAgent } from "../agent/agent.ts";
+import { thisMachine } from "../agent/machine.ts";
 import { openMicrophone } from "../agent/microphone.ts";
 import { choosePlayer } from "../agent/player.ts";
 import { openStateFolder } from "../agent/state-folder.ts";
@@ -28,9 +29,14 @@ interface AgentOptions {
 export function addAgent(program: Command, terminal: Terminal): void {
   program
     .command("agent")
-    .description("Make a speaker of this machine: it plays what the appliance sends, and says what it played.")
+    .description(
+      "Make a speaker of this machine: it plays what the appliance sends, and says what it played. It holds the bells of the next 14 days and rings them by itself while the appliance can't be reached.",
+    )
     .requiredOption("--server <url>", "the appliance")
-    .requiredOption("--state <dir>", "folder for its token and its bells, for its own user alone")
+    .requiredOption(
+      "--state <dir>",
+      "folder for its token and its plan of bells with their sounds, for its own user alone",
+    )
     .option("--join-secret-file <file>", "holds the join secret of the plugin speakers; or give CARILLON_JOIN_SECRET")
     .option("--mac <address>", "who it is; that of the first network card unless given")
     .option("--name <words>", "what people call it", "")
@@ -54,6 +60,7 @@ export function addAgent(program: Command, terminal: Terminal): void {
           server: serverIn(options.server),
           joinSecret: await joinSecretOf(options, terminal),
           state: await openStateFolder(options.state),
+          machine: await thisMachine(),
           mac: macIn(options.mac ?? firstMac()),
           name: options.name,
           model: options.model,

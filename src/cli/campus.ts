@@ -36,7 +36,7 @@ export function addCampus(program: Command, terminal: Terminal, finish: (exitCod
     campus.addOption(option);
   }
   campus
-    .option("--services", "mail, text messages, chat, alert feeds and a SIP speaker, too")
+    .option("--services", "every other channel's far end, too: mail, texts, telephones, pushes, desktops and the like")
     .on("option:services", () => void passed.push("--services"))
     .option("--register <url>", "make the devices known to the appliance at this URL")
     .option("--token <token>", "token to register with; or give CARILLON_TOKEN in the environment")

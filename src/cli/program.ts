@@ -11,6 +11,7 @@ import { addConform } from "./conform.ts";
 import { addDemo } from "./demo.ts";
 import { addDoctor } from "./doctor.ts";
 import { EXIT, EXIT_HELP } from "./exit-codes.ts";
+import { addHubOrganisations } from "./hub-organisations.ts";
 import { addInit } from "./init.ts";
 import { addLicence } from "./licence.ts";
 import { addLink } from "./link.ts";
@@ -29,31 +30,13 @@ import { addUser } from "./user.ts";
 export type AddCommand = (program: Command, terminal: Terminal, finish: (exitCode: number) => void) => void;
 
 /** Every command, in the order of `--help`. */
-const COMMANDS: readonly AddCommand[] = [
-  addInit,
-  addServe,
-  addHub,
-  addLink,
-  addDemo,
-  addToken,
-  addUser,
-  addAudit,
-  addBackup,
-  addTls,
-  addLicence,
-  addUpgrade,
-  addDoctor,
-  addLogs,
-  addOpenapi,
-  addConform,
-  addSettings,
-  addBulk,
-  addBells,
-  addClusters,
-  addPlugin,
-  addAgent,
-  addCampus,
-];
+const COMMANDS: Readonly<Record<string, readonly AddCommand[]>> = {
+  "To begin:": [addDemo, addInit, addServe, addSettings, addDoctor],
+  "Day by day:": [addUser, addToken, addBulk, addBells, addClusters, addPlugin, addAgent, addLogs, addAudit],
+  "To keep it safe:": [addBackup, addTls, addLicence, addUpgrade],
+  "Several appliances:": [addHub, addLink, addHubOrganisations],
+  "For developers:": [addOpenapi, addConform, addCampus],
+};
 
 /** Runs one command line (without node and script) and gives the exit code; never throws. */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
@@ -81,12 +64,16 @@ function createProgram(terminal: Terminal, finish: (exitCode: number) => void): 
     .configureOutput({
       writeOut: (text) => terminal.out(text.trimEnd()),
       writeErr: (text) => terminal.err(text.trimEnd()),
+      outputError: (text, write) => write(text.replace(/^error: /, "carillon: ")),
     })
     .showHelpAfterError("Add --help to see how it is used.")
     .addHelpText(
       "after",
-      `\nExample:\n  carillon init --data data --admin-email admin@example.org --admin-password '…'\n  carillon serve --data data --listen 127.0.0.1:8080\n\n${EXIT_HELP}`,
+      `\nExample:\n  carillon init --data data --admin-email admin@example.org\n  carillon serve --data data --listen 127.0.0.1:8080\n\n${EXIT_HELP}`,
     );
-  for (const add of COMMANDS) add(program, terminal, finish);
+  for (const [heading, adds] of Object.entries(COMMANDS)) {
+    program.commandsGroup(heading);
+    for (const add of adds) add(program, terminal, finish);
+  }
   return program;
 }

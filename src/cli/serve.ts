@@ -3,11 +3,16 @@ import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { startDaemon } from "../app/daemon.ts";
 import { prepareFirstRun, readSetupCode } from "../app/first-run.ts";
+import type { HubNode, HubNodeOptions } from "../app/hub-node.ts";
 import { systemClock } from "../base/clock.ts";
+import { CallerError } from "../base/errors.ts";
 import { createLog, stderrLog } from "../base/log.ts";
 import { type LogFiles, openLogFiles } from "../operations/log-files.ts";
+import { readable } from "../operations/log-lines.ts";
 import type { SettingsFile } from "../operations/settings-report.ts";
+import { parseListen } from "../settings/addresses.ts";
 import type { Settings } from "../settings/schema.ts";
+import { requireDatabaseUrl } from "./database-url.ts";
 import { EXIT } from "./exit-codes.ts";
 import { readSettings } from "./settings.ts";
 import type { Terminal } from "./terminal.ts";
@@ -16,6 +21,19 @@ interface ServeOptions {
   data: string;
   listen?: string;
   config?: string;
+}
+
+interface HubOptions extends ServeOptions {
+  database?: string;
+  organisation?: string;
+  restored?: true;
+}
+
+/** The database that a cloud shares with its other nodes. */
+interface SharedDatabase {
+  url: string;
+  organisation: string;
+  isRestored: boolean;
 }
 
 type Why = "signal" | "disk" | "restart";
@@ -50,27 +68,52 @@ export function addHub(program: Command, terminal: Terminal, finish: (exitCode: 
     .requiredOption("--data <dir>", "the cloud's data, made by init; an empty folder is set up in the browser")
     .option("--listen <host:port>", "address of the API; port 0 takes a free one (the settings' `listen` unless given)")
     .option("--config <file>", "settings file (YAML)")
+    .option("--database <url>", "postgres://USER@HOST:PORT/DATABASE that several nodes share; no password in it")
+    .option("--organisation <name>", "which of the organisations that share the database")
+    .option("--restored", "the database was brought back from a backup, no other node runs: appliances compare all")
     .addHelpText(
       "after",
       "\nExample:\n  carillon init --data cloud --admin-email admin@example.org\n" +
         "  carillon hub --data cloud --listen 127.0.0.1:8090\n  carillon link code --data cloud\n\n" +
-        "Appliances come with `carillon link enrol`. API, console and ready line are those of `carillon serve`.",
+        "Appliances come with `carillon link enrol`. API, console and ready line are those of `carillon serve`.\n\n" +
+        "With a database, several nodes keep one organisation: one acts, each other keeps a copy, says so in a line\n" +
+        '{"event":"standby","pid":…}, and acts as soon as the first one is gone. Each has a folder of its own; further ones\n' +
+        "begin with a copy of the first one's file secret-key. The password comes by PGPASSWORD or PGPASSFILE, or the whole\n" +
+        "URL by CARILLON_DATABASE. Put one name or address in front of the nodes: only the one that acts listens.",
     )
-    .action(async (options: ServeOptions) => finish(await serveAgain(options, terminal, true)));
+    .action(async (options: HubOptions) => finish(await serveAgain(options, terminal, true)));
 }
 
 /** Serves, and serves again whenever a restart was ordered; gives the exit code. */
-async function serveAgain({ data, listen, config }: ServeOptions, terminal: Terminal, isHub: boolean): Promise<number> {
+async function serveAgain(options: HubOptions, terminal: Terminal, isHub: boolean): Promise<number> {
+  const { data, listen, config } = options;
+  if (listen !== undefined && parseListen(listen) === null)
+    throw new CallerError("invalid-value", "--listen is HOST:PORT, such as 127.0.0.1:8080 or [::]:8080.");
   const settings = await readSettings(terminal, config);
   if (typeof settings === "number") return settings;
   const above = (read: Settings): Settings => ({ ...read, listen: listen ?? read.listen });
   const file = config === undefined ? null : fileAt(resolve(config), above);
-  let exitCode = await serve(data, above(settings), file, terminal, isHub);
+  let shared = isHub ? databaseOf(options, settings, terminal) : null;
+  let exitCode = await serve(data, above(settings), file, terminal, isHub, shared);
   // Nobody else starts it again: systemd says by this word that it does.
   while (exitCode === EXIT.restart && terminal.env.NOTIFY_SOCKET === undefined) {
-    exitCode = await serve(data, (await file?.read()) ?? above(settings), file, terminal, isHub);
+    shared = shared && { ...shared, isRestored: false };
+    exitCode = await serve(data, (await file?.read()) ?? above(settings), file, terminal, isHub, shared);
   }
   return exitCode;
+}
+
+/** The database that the command line, the environment or the settings name; null for none. Throws CallerError. */
+function databaseOf(options: HubOptions, { hub }: Settings, terminal: Terminal): SharedDatabase | null {
+  const { database, organisation, restored } = options;
+  const url = database ?? (terminal.env.CARILLON_DATABASE || hub.database);
+  if (url === null) {
+    // Whoever says so means a database that nothing names: a cloud of its own would be begun beside it.
+    if (organisation === undefined && !restored) return null;
+    throw new CallerError("required", "--organisation and --restored are about a database: name it by --database.");
+  }
+  requireDatabaseUrl(url, database);
+  return { url, organisation: organisation ?? hub.organisation, isRestored: restored === true };
 }
 
 function fileAt(path: string, above: (read: Settings) => Settings): SettingsFile {
@@ -90,8 +133,10 @@ async function serve(
   settingsFile: SettingsFile | null,
   terminal: Terminal,
   isHub: boolean,
+  shared: SharedDatabase | null,
 ): Promise<number> {
-  const lines = toStderrAnd(() => files);
+  const lines = toStderrAnd(() => files, terminal.errIsTerminal ? (line) => `${readable(line)}\n` : (line) => line);
+  process.once("exit", lines.flush);
   let files: LogFiles | null = null;
   const log = createLog({ level: settings.log.level, stream: lines });
   let end: (why: Why) => void = () => undefined;
@@ -106,8 +151,20 @@ async function serve(
     log.fatal({ err: error }, "the disk failed while writing; ending at once, a restart is safe");
     end("disk");
   };
+  const stopped = new AbortController();
+  void ending.then((why) => stopped.abort(why));
+  let node: HubNode | null = null;
   try {
-    await prepareFirstRun(dataDir, systemClock);
+    if (shared) {
+      const { signal } = stopped;
+      const onWaiting = (): void => terminal.out(JSON.stringify({ event: "standby", pid: process.pid }));
+      node = await joined({ ...shared, dataDir, clock: systemClock, log, signal, onWaiting });
+      if (node === null) return EXIT_OF[await ending];
+      void node.lost().then(() => {
+        log.warn({}, "another node acts: this one stands by");
+        end("restart");
+      });
+    } else await prepareFirstRun(dataDir, systemClock);
     // What is no appliance, or a folder by mistake, gets no files.
     if (existsSync(join(dataDir, "carillon.db"))) files = openLogFiles(dataDir);
     const daemon = await Promise.race([
@@ -115,6 +172,7 @@ async function serve(
       startDaemon({
         ...{ dataDir, listen: settings.listen, settings, log, isHub, onFatal },
         onRestart: () => end("restart"),
+        ...(node && { shared: node.log }),
         ...(settingsFile && { settingsFile }),
       }),
     ]);
@@ -127,18 +185,50 @@ async function serve(
     return EXIT_OF[why];
   } finally {
     endListening();
+    await node?.stop();
+    lines.flush();
+    process.off("exit", lines.flush);
     files?.close();
   }
 }
 
-/** Lines go to stderr, for the journal or a terminal, and to the files that `carillon logs` reads. */
-function toStderrAnd(files: () => LogFiles | null): { write(line: string): void } {
+/** Waits until this node acts; null when it was told to stop before. */
+async function joined(options: HubNodeOptions): Promise<HubNode | null> {
+  // Its driver is loaded where it is used alone.
+  const { joinOrganisation } = await import("../app/hub-node.ts");
+  try {
+    return await joinOrganisation(options);
+  } catch (error) {
+    if (options.signal.aborted) return null;
+    throw error;
+  }
+}
+
+/**
+ * Lines go to stderr, for the journal or a terminal, and to the files that `carillon logs` reads; those of one turn of the
+ * event loop in one piece, since thousands of requests may come at once. `shown` is how stderr has them.
+ */
+function toStderrAnd(
+  files: () => LogFiles | null,
+  shown: (line: string) => string,
+): { write(line: string): void; flush(): void } {
   const stderr = stderrLog();
+  let waiting = "";
+  let showing = "";
+  const flush = (): void => {
+    if (waiting === "") return;
+    stderr.write(showing);
+    files()?.write(waiting);
+    waiting = "";
+    showing = "";
+  };
   return {
     write(line) {
-      stderr.write(line);
-      files()?.write(line);
+      if (waiting === "") systemClock.soon(flush);
+      waiting += line;
+      showing += shown(line);
     },
+    flush,
   };
 }
 

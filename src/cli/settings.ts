@@ -29,7 +29,7 @@ export function addSettings(program: Command, terminal: Terminal, finish: (exitC
         read,
         installed.map(({ manifest }) => manifest),
       );
-      if (strays.length > 0) return finish(faulty(terminal, `${file}: ${strays.join("; ")}`));
+      if (strays.length > 0) return finish(faulty(terminal, faultsIn(file, strays)));
       terminal.out(`${file} is good.`);
     });
   settings
@@ -58,15 +58,20 @@ export async function readSettings(terminal: Terminal, file: string | undefined)
     return loadSettings(file);
   } catch (error) {
     if (!(error instanceof CallerError) && !(error instanceof UpstreamError)) throw error;
-    const message = error instanceof CallerError ? `${file}: ${error.message}` : error.message;
-    return faulty(terminal, message);
+    if (error instanceof UpstreamError) return faulty(terminal, error.message);
+    const lines = error.faults.map(({ field, message }) => (field === null ? message : `${field}: ${message}`));
+    return faulty(terminal, faultsIn(file, lines.length > 0 ? lines : [error.message]));
   }
+}
+
+function faultsIn(file: string | undefined, faults: readonly string[]): string {
+  return [`${file} has faults, nothing was done:`, ...faults].join("\n  ");
 }
 
 function faulty(terminal: Terminal, message: string): number {
   return tellFault(terminal, {
     exitCode: EXIT.settings,
     message,
-    next: "carillon settings schema shows every setting.",
+    next: "carillon settings show prints every setting with its value; config/carillon.example.yaml explains them.",
   });
 }

@@ -1,5 +1,6 @@
 import { CallerError, UpstreamError } from "../base/errors.ts";
 import { EXIT } from "./exit-codes.ts";
+import { systemFault } from "./system-faults.ts";
 
 /** What a command may use of the process it runs in. */
 export interface Terminal {
@@ -10,6 +11,8 @@ export interface Terminal {
   /** True when people read stderr as it is written, and nothing keeps it. */
   readonly errIsTerminal: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Asks whoever sits at the terminal for a word that is not shown; null when nobody does. */
+  askSecret(question: string): Promise<string | null>;
   /** Calls `stop` at SIGTERM and SIGINT until the function returned is called. */
   onStop(stop: (signal: "SIGTERM" | "SIGINT") => void): () => void;
 }
@@ -43,11 +46,7 @@ export function faultOf(error: unknown): CommandFault {
     const next = "Check the disk, then start again: what was acknowledged is kept.";
     return { exitCode: EXIT.disk, message: "the disk failed while writing", next };
   }
-  if (code === "EADDRINUSE" || code === "EADDRNOTAVAIL" || code === "EACCES") {
-    const next = "Choose another address with --listen HOST:PORT; port 0 takes a free one.";
-    return { exitCode: EXIT.failure, message: messageOf(error), next };
-  }
-  return { exitCode: EXIT.failure, message: messageOf(error), next: null };
+  return { exitCode: EXIT.failure, ...(systemFault(error) ?? { message: messageOf(error), next: null }) };
 }
 
 function messageOf(error: unknown): string {

@@ -13,8 +13,8 @@ export interface ActivationNeeds extends GroupNeeds {
   isReachable(endpointId: string): boolean;
   /** This appliance. */
   ownId(): string;
-  /** Whether this appliance acts for a group, or for a pair, now. */
-  acts(groupId: string): boolean;
+  /** Id of the appliance that acts for a group, or for a pair, now; this one's for one that has no other. */
+  holderOf(groupId: string): string;
 }
 
 /** One of the appliances that may activate a device. */
@@ -56,14 +56,14 @@ export interface Activations {
   candidates(devices: readonly number[]): Promise<Map<number, readonly string[]>>;
   /**
    * Which of some devices, by internal key, this appliance takes on. A message that it alone has goes to all that it may
-   * activate. One that all have (`isShared`) goes to those for which it acts; where it acts for none, to all that it may
-   * activate, should its turn come. `covered`: ids of the groups and pairs that the message's devices are in here, where others
-   * may activate them as well. `elsewhere` as above.
+   * activate. One that all have (`isShared`) goes to those for which it acts; where it acts for none, to those that one other
+   * acts for, should its turn come. `covered`: ids of the groups and pairs that the message's devices are in here, where others
+   * may activate them as well. `left`: ids of those whose devices others alone take on, which this one may activate as well.
+   * `elsewhere` as above.
    */
-  share(
-    devices: readonly number[],
-    isShared: boolean,
-  ): Promise<{ elsewhere: [device: number, endpoint: number][]; covered: string[] }>;
+  share(devices: readonly number[], isShared: boolean): Promise<Share>;
+  /** Those of some devices, by internal key, that are in one of these groups or pairs. */
+  within(devices: readonly number[], groupIds: readonly string[]): Promise<number[]>;
   /**
    * Internal keys, ascending, of the devices that are in a group that `chosen` means; with `anyRank` of all that such a
    * group describes. The group `except` counts as if there were none. Defunct devices are in no group.
@@ -72,6 +72,13 @@ export interface Activations {
     chosen: (group: RankedGroup) => boolean,
     options?: { anyRank?: boolean; except?: string },
   ): Promise<number[]>;
+}
+
+/** What `share` says. */
+export interface Share {
+  elsewhere: [device: number, endpoint: number][];
+  covered: string[];
+  left: string[];
 }
 
 /** An activation group in the order of groups. */
@@ -157,25 +164,36 @@ export function createActivations(needs: ActivationNeeds): Activations {
       return found;
     },
     async share(devices, isShared) {
-      const own = ownKey(needs);
-      const placed: (Placed & { ours: "mine" | "standby" | null })[] = [];
+      const [own, ownId] = [ownKey(needs), needs.ownId()];
+      const placed: (Placed & { holder: string | null })[] = [];
       await eachPlaced(devices, (device) => {
         const { group, endpoint } = device;
         const isAlone = !group || group.candidates.length < 2;
         const takes = group ? isMember(group) : endpoint === own;
-        const acts = isAlone || !isShared || needs.acts(group.id);
-        placed.push({ ...device, ours: takes ? (acts ? "mine" : "standby") : null });
+        const holder = isAlone || !isShared ? ownId : needs.holderOf(group.id);
+        placed.push({ ...device, holder: takes ? holder : null });
       });
-      // Those that are another's are covered for by a whole message, not by a part of one that sounds already.
-      const taken = placed.some(({ ours }) => ours === "mine") ? "mine" : "standby";
+      // What others act for is stood in for by messages of their own, not by a part of one that sounds already.
+      const holders = placed.flatMap(({ holder }) => holder ?? []);
+      const taken = holders.includes(ownId) ? ownId : holders[0];
       const elsewhere: [number, number][] = [];
-      const covered = new Set<string>();
-      for (const { ours, group, ...device } of placed) {
-        const acting = ours === taken ? own : actingFor({ ...device, group });
+      const [covered, left] = [new Set<string>(), new Set<string>()];
+      for (const { holder, group, ...device } of placed) {
+        const isOurs = holder !== null && holder === taken;
+        const isLeft = holder !== null && !isOurs;
+        const acting = isOurs ? own : isLeft ? keyOf(holder, group) : actingFor({ ...device, group });
         if (acting !== device.endpoint) elsewhere.push([device.pk, acting]);
-        if (ours === taken && isShared && group && group.candidates.length > 1) covered.add(group.id);
+        if (isShared && group && group.candidates.length > 1 && (isOurs || isLeft))
+          (isOurs ? covered : left).add(group.id);
       }
-      return { elsewhere, covered: [...covered] };
+      return { elsewhere, covered: [...covered], left: [...left] };
+    },
+    async within(devices, groupIds) {
+      const found: number[] = [];
+      await eachPlaced(devices, ({ pk, group }) => {
+        if (group && groupIds.includes(group.id)) found.push(pk);
+      });
+      return found;
     },
     async inGroups(chosen, { anyRank = false, except } = {}) {
       const groups = ranked().filter(({ id }) => id !== except);
@@ -289,6 +307,10 @@ function groupOf(device: number, groups: readonly Ranked[], { of, places }: Grou
   const place = places.placeOf(device);
   if (place === undefined) return null;
   return groups.find(({ id }) => hasMember(of(id) ?? emptySet(), place)) ?? null;
+}
+
+function keyOf(endpointId: string, group: Ranked | null): number {
+  return group?.candidates.find((candidate) => candidate.endpointId === endpointId)?.pk ?? 0;
 }
 
 const idsOfCandidates = ({ candidates }: Ranked): string[] => candidates.map(({ endpointId }) => endpointId);

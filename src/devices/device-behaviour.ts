@@ -13,24 +13,26 @@ type Device = RowOf<typeof devices>;
 /**
  * Gives a device its provider when it is made or named anew (claimed by nobody: CallerError for `type`) and its icopId
  * with every write: the MAC address of speakers and desktop notifiers that have one, else the identifier. The licence
- * filters of its appliance say with every write whether it is licensed. Its plugin says what its attributes must be. Shows the appliance as `endpoint {id, name}` with includeEndpointDetails.
+ * filters of its appliance say with every write whether it is licensed. Its plugin says what its attributes must be. What an
+ * appliance tells of its own devices is taken as it is: the cloud need not have each of its plugins. Shows the appliance as
+ * `endpoint {id, name}` with includeEndpointDetails.
  * @source interfaces.md, Extensions, endpoints, devices
  */
 export function deviceBehaviour(findProvider: FindProvider, claims: () => readonly Claim[]): Behaviour<typeof devices> {
   const includes = createLicenceCheck();
   const requireAttributes = createAttributeCheck(claims);
   return {
-    beforeWrite({ before, after }, tx) {
+    beforeWrite({ before, after }, tx, by) {
       if (!after) return;
       after.attributes = textAttributes(after.attributes);
       const icopId = icopIdOf(after);
       after.icopId = icopId;
       if (before?.type !== after.type || before.deviceIdentifier !== after.deviceIdentifier) {
         const provider = findProvider(after.type, after.deviceIdentifier);
-        if (provider === null) throw invalidValue("type", unserved(after, claims()));
-        after.provider = provider;
+        if (provider === null && !by.replicated) throw invalidValue("type", unserved(after, claims()));
+        after.provider = provider ?? after.provider;
       }
-      requireAttributes(after, before);
+      if (!by.replicated) requireAttributes(after, before);
       const { deviceIdentifier, description, type } = after;
       const attributes = after.attributes as Record<string, string>;
       const device = { pk: 0, icopId, deviceIdentifier, description, type, attributes };

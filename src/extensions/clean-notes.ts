@@ -25,7 +25,11 @@ export function cleanNotes(notes: readonly OutcomeNote[], redact: Redact): Outco
           ...(gone !== undefined && { gone }),
           ...(returned !== undefined && { returned }),
           ...(Number.isFinite(started?.at) && {
-            started: { at: Number(started?.at), model: String(started?.model).slice(0, LONGEST_MODEL) },
+            started: {
+              at: Number(started?.at),
+              model: String(started?.model).slice(0, LONGEST_MODEL),
+              ...(Number.isFinite(started?.heldMs) && { heldMs: Number(started?.heldMs) }),
+            },
           }),
           ...(Number.isSafeInteger(askedAgain) && { askedAgain }),
         };

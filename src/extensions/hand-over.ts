@@ -24,7 +24,7 @@ export interface HandOver {
 export interface HandOverNeeds {
   plugin: string;
   clock: Clock;
-  /** Items without outcome at once. */
+  /** Items without outcome at once; as many of emergencies beside them. */
   window: number;
   /** What it was given goes on after the device has taken it. */
   calls: boolean;
@@ -54,20 +54,24 @@ const MOST_RUNS = 3;
 const ENDED = new Set(["failed", "skipped", "expired", "confirmed"]);
 const RANK: readonly Reached[] = ["sent", "accepted", "playing"];
 
+/** What waits for what: emergencies go first. @source interfaces.md, Priorities */
+type Line = "urgent" | "other";
+const LINES: readonly Line[] = ["urgent", "other"];
+
 /** Makes the hand-over of one plugin; it begins paused. */
 export function createHandOver({ plugin, clock, window, calls, send, onOutcomes }: HandOverNeeds): HandOver {
   const held = new Map<number, Held>();
-  /** Not handed over yet, oldest first. */
-  let waiting: Held[] = [];
+  /** Not handed over yet, oldest first; those of emergencies apart, which wait for no others. */
+  const lines: Record<Line, Held[]> = { urgent: [], other: [] };
   let stops: StopRequest[] = [];
   let running = false;
   /** Handed over and without outcome. */
-  let open = 0;
+  const open: Record<Line, number> = { urgent: 0, other: 0 };
   let swept = clock.now();
 
   const drop = (entry: Held): void => {
     held.delete(entry.item.deliveryId);
-    if (entry.handed && entry.reached === null) open--;
+    if (entry.handed && entry.reached === null) open[lineOf(entry)]--;
   };
 
   const tell = (entries: readonly Held[], level: "failed" | "expired", reason: string): void => {
@@ -80,16 +84,17 @@ export function createHandOver({ plugin, clock, window, calls, send, onOutcomes 
   };
 
   /** The next batch that may go: nothing that was called off meanwhile, and no more new items than the window has room. */
-  function nextBatch(): Held[] {
+  function nextBatch(line: Line): Held[] {
     const batch: Held[] = [];
+    const waiting = lines[line];
     for (let entry = waiting[0]; entry && batch.length < BATCH; entry = waiting[0]) {
       const live = held.get(entry.item.deliveryId) === entry;
-      if (live && entry.reached === null && open >= window) break;
+      if (live && entry.reached === null && open[line] >= window) break;
       waiting.shift();
       if (!live) continue;
       entry.handed = true;
       entry.runs++;
-      if (entry.reached === null) open++;
+      if (entry.reached === null) open[line]++;
       batch.push(entry);
     }
     return batch;
@@ -97,8 +102,15 @@ export function createHandOver({ plugin, clock, window, calls, send, onOutcomes 
 
   function pump(): void {
     if (!running) return;
-    for (let batch = nextBatch(); batch.length > 0; batch = nextBatch())
-      send({ kind: "deliver", items: batch.map(toItem) });
+    for (const line of LINES) {
+      for (let batch = nextBatch(line); batch.length > 0; batch = nextBatch(line))
+        send({ kind: "deliver", items: batch.map(toItem) });
+    }
+  }
+
+  /** Has these wait and nothing else. */
+  function waitAgain(entries: readonly Held[]): void {
+    for (const name of LINES) lines[name] = entries.filter((entry) => lineOf(entry) === name);
   }
 
   function note({ deliveryId, level, details }: OutcomeNote): void {
@@ -110,7 +122,7 @@ export function createHandOver({ plugin, clock, window, calls, send, onOutcomes 
       drop(entry);
       return;
     }
-    if (entry.handed && entry.reached === null) open--;
+    if (entry.handed && entry.reached === null) open[lineOf(entry)]--;
     const proven = level === "heard" ? "playing" : (level as Reached);
     if (entry.reached === null || RANK.indexOf(proven) > RANK.indexOf(entry.reached)) entry.reached = proven;
   }
@@ -130,7 +142,7 @@ export function createHandOver({ plugin, clock, window, calls, send, onOutcomes 
         if (earlier) drop(earlier);
         const entry = { item, reached: item.reached ?? null, handed: false, runs: 0 };
         held.set(item.deliveryId, entry);
-        waiting.push(entry);
+        lines[lineOf(entry)].push(entry);
       }
       pump();
     },
@@ -166,7 +178,7 @@ export function createHandOver({ plugin, clock, window, calls, send, onOutcomes 
         `${plugin} did not run in time`,
       );
       const live = [...held.values()];
-      waiting = [...live.filter(({ reached }) => reached !== null), ...live.filter(({ reached }) => reached === null)];
+      waitAgain([...live.filter(({ reached }) => reached !== null), ...live.filter(({ reached }) => reached === null)]);
       pump();
       for (const request of stops.splice(0)) {
         send({ kind: "stop", request });
@@ -176,8 +188,8 @@ export function createHandOver({ plugin, clock, window, calls, send, onOutcomes 
     },
     pause() {
       running = false;
-      open = 0;
-      waiting = [];
+      for (const name of LINES) open[name] = 0;
+      waitAgain([]);
       const fatal: Held[] = [];
       for (const entry of held.values()) {
         if (entry.handed && entry.reached === null) {
@@ -191,7 +203,7 @@ export function createHandOver({ plugin, clock, window, calls, send, onOutcomes 
     giveUp(reason) {
       const all = [...held.values()];
       stops = [];
-      waiting = [];
+      waitAgain([]);
       // What has reached a device keeps what is proven: the broadcast itself ends it.
       const lost = all.filter(({ reached }) => reached === null);
       for (const entry of all) drop(entry);
@@ -209,6 +221,10 @@ export function createHandOver({ plugin, clock, window, calls, send, onOutcomes 
       if (entry) drop(entry);
     }
   }
+}
+
+function lineOf({ item }: Held): Line {
+  return item.class === "emergency" ? "urgent" : "other";
 }
 
 function toItem({ item, reached }: Held): DeliveryItem {

@@ -3,7 +3,7 @@ import { isCodec } from "../audio/codecs.ts";
 import { CallerError } from "../base/errors.ts";
 import { isUuid } from "../base/ids.ts";
 import { isSrtpKey, SRTP_SUITES, type SrtpMaster } from "../base/secure-rtp.ts";
-import type { AudioTarget, TextMessage, VoicePart, VoiceTarget } from "../plugin-api/index.ts";
+import type { AudioTarget, LoneRing, TextMessage, VoicePart, VoiceTarget } from "../plugin-api/index.ts";
 import { takeDeviceReport } from "./device-reports.ts";
 import type { PluginHostNeeds } from "./host-needs.ts";
 import { getState, setState } from "./plugin-state.ts";
@@ -16,16 +16,19 @@ const LONGEST_MESSAGE = 2_000;
 const LONGEST_PAUSE_MS = 60_000;
 const MOST_PARTS = 64;
 const MOST_SSRC = 0xffff_ffff;
+const MOST_BEHIND = 50_000;
 
 /** What answering plugins needs. */
 export interface AnswerNeeds
   extends Pick<
     PluginHostNeeds,
-    "store" | "by" | "endpointId" | "openStream" | "closeStream" | "voice" | "confirm" | "receive" | "trigger"
+    "store" | "by" | "endpointId" | "openStream" | "closeStream" | "voice" | "rings" | "confirm" | "receive" | "trigger"
   > {
   findProvider(type: string, deviceIdentifier: string): string | null;
   /** Names of the resources that the plugin's manifest grants. */
   grants: readonly string[];
+  /** The manifest grants the rings to come. */
+  mayHearRings: boolean;
 }
 
 /** The host's side of a plugin's calls; arguments are checked, since they come from the plugin. */
@@ -63,6 +66,11 @@ export async function answerCall(
       return takeDeviceReport(plugin, args[0], needs);
     case "resources.list":
       return listRows(args[0], needs);
+    case "rings.planned":
+    case "rings.sound":
+    case "rings.playedAlone":
+    case "rings.behind":
+      return answerRings(plugin, method, args, needs);
     case "state.get":
       return getState(needs.store, plugin, args[0]);
     case "state.set":
@@ -70,6 +78,37 @@ export async function answerCall(
     default:
       throw new CallerError("invalid-value", "there is no such call");
   }
+}
+
+async function answerRings(
+  plugin: string,
+  method: "rings.planned" | "rings.sound" | "rings.playedAlone" | "rings.behind",
+  [named, more]: readonly unknown[],
+  { rings, mayHearRings }: AnswerNeeds,
+): Promise<unknown> {
+  if (!mayHearRings) throw new CallerError("invalid-value", `${method}: plugin.json does not grant rings`);
+  if (method === "rings.behind") return rings?.behind(plugin, checkedNames(named));
+  if (typeof named !== "string") throw new CallerError("invalid-value", `${method}: a text is expected`);
+  if (method === "rings.planned") return (await rings?.planned(plugin, named)) ?? null;
+  if (method === "rings.sound") return (await rings?.sound(plugin, named, Number(more) || 0)) ?? null;
+  await rings?.playedAlone(plugin, named, checkedRings(more));
+  return undefined;
+}
+
+function checkedNames(given: unknown): string[] {
+  const isList = Array.isArray(given) && given.length <= MOST_BEHIND;
+  if (!isList || given.some((name) => typeof name !== "string"))
+    throw new CallerError("invalid-value", `rings.behind: a list of at most ${MOST_BEHIND} texts`);
+  return given;
+}
+
+function checkedRings(given: unknown): LoneRing[] {
+  if (!Array.isArray(given)) throw new CallerError("invalid-value", "rings.playedAlone: a list is expected");
+  return given.map((each) => {
+    const { ringId, at } = (each ?? {}) as Record<string, unknown>;
+    if (typeof at !== "number") throw new CallerError("invalid-value", "rings.playedAlone: at is a time");
+    return { ringId: checkedId(ringId, "rings.playedAlone: a ring"), at };
+  });
 }
 
 function checkedTarget(given: unknown): Omit<AudioTarget, "ssrc"> {

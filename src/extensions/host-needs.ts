@@ -3,7 +3,7 @@ import type { Events } from "../base/events.ts";
 import type { Log } from "../base/log.ts";
 import type { Outcome } from "../broadcast/providers.ts";
 import type { VoiceCalls } from "../broadcast/voice-calls.ts";
-import type { AudioTarget, TextMessage, TextReply } from "../plugin-api/index.ts";
+import type { AudioTarget, LoneRing, RingPlan, TextMessage, TextReply } from "../plugin-api/index.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { By, Store } from "../store/store.ts";
 import type { InstalledPlugin } from "./installed-plugins.ts";
@@ -33,6 +33,13 @@ export interface PluginHostNeeds {
   closeStream(target: Pick<AudioTarget, "group" | "port">, notificationId: string): void;
   /** Speaks in the calls of plugins. */
   voice: VoiceCalls;
+  /** The rings to come, by the plugin whose devices hear them; there are none without. */
+  rings?: {
+    planned(provider: string, deviceIdentifier: string): Promise<RingPlan | null>;
+    sound(provider: string, sha256: string, from: number): Promise<Uint8Array | null>;
+    playedAlone(provider: string, deviceIdentifier: string, rings: readonly LoneRing[]): Promise<void>;
+    behind(provider: string, deviceIdentifiers: readonly string[]): void;
+  };
   confirm(provider: string, recipientId: string, option: string): Promise<string | null>;
   /** Takes a text message from a person. */
   receive(message: TextMessage): Promise<TextReply>;

@@ -57,7 +57,7 @@ export interface PluginStatus {
 /** What a hosted plugin needs. */
 export interface HostedNeeds {
   host: PluginHostNeeds;
-  answers: Omit<AnswerNeeds, "grants">;
+  answers: Omit<AnswerNeeds, "grants" | "mayHearRings">;
 }
 
 /** One installed plugin: its configuration, its run, and what is outstanding with it. */
@@ -369,6 +369,7 @@ export class HostedPlugin {
       const value = await answerCall(this.manifest.name, method, args, {
         ...this.#needs.answers,
         grants: this.manifest.watches,
+        mayHearRings: this.manifest.rings === true,
       });
       reply({ kind: "reply", id, value });
     } catch (error) {

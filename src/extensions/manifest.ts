@@ -13,7 +13,7 @@ type Check = (value: unknown) => string | null;
 export const PLUGIN_NAME = /^[a-z][a-z0-9-]{0,62}$/;
 const EXTENSION_TYPES = ["device", "device-filter", "endpoint-proxy", "collaboration", "report"];
 const LONGEST_PATTERN = 200;
-const OPTIONAL = ["deviceType", "calls", "builtOn", "memoryMb", "failureCode"];
+const OPTIONAL = ["deviceType", "calls", "rings", "builtOn", "memoryMb", "failureCode"];
 
 const MEMBERS: Readonly<Record<keyof PluginManifest, Check>> = {
   name: matching(PLUGIN_NAME, "a word of small letters, digits and hyphens"),
@@ -27,6 +27,7 @@ const MEMBERS: Readonly<Record<keyof PluginManifest, Check>> = {
   enabledByDefault: (value) => (typeof value === "boolean" ? null : "must be true or false"),
   listens: listOf(matching(PLUGIN_NAME, "a word of small letters, digits and hyphens")),
   watches: listOf(matching(PLUGIN_NAME, "the name of a resource, such as devices")),
+  rings: (value) => (typeof value === "boolean" ? null : "must be true or false"),
   packages: listOf(matching(/^(@[a-z0-9._-]+\/)?[a-z0-9._-]+$/, "the name of a package")),
   builtOn: listOf(matching(PLUGIN_NAME, "the name of a plugin")),
   memoryMb: between(16, 2_048),

@@ -1,7 +1,7 @@
 import { createAddressPolicy } from "../base/address-policy.ts";
 import { BugError, UpstreamError } from "../base/errors.ts";
 import { policedFetch } from "../base/policed-fetch.ts";
-import type { PluginContext, PluginEvents, PluginRequestHandler, TextReply } from "../plugin-api/index.ts";
+import type { PluginContext, PluginEvents, PluginRequestHandler, RingPlan, TextReply } from "../plugin-api/index.ts";
 import type { HostCalls } from "./host-calls.ts";
 import type { OutcomeBatch } from "./outcome-batch.ts";
 import { type OwnPortNeeds, openOwnPort } from "./own-port.ts";
@@ -73,6 +73,12 @@ export function makeContext(parts: ContextParts): PluginContext {
       open: (target) => calls.call("voice.open", target).then(() => {}),
       say: async (target, parts, id) => (await calls.call("voice.say", target, parts, id)) as number,
       close: (target) => calls.call("voice.close", target).then(() => {}),
+    },
+    rings: {
+      planned: async (device) => (await calls.call("rings.planned", device)) as RingPlan | null,
+      sound: async (sha256, from) => (await calls.call("rings.sound", sha256, from)) as Uint8Array | null,
+      playedAlone: (device, rings) => calls.call("rings.playedAlone", device, rings).then(() => {}),
+      behind: (devices) => calls.call("rings.behind", devices).then(() => {}),
     },
     confirm: async (recipientId, option) => (await calls.call("confirm", recipientId, option)) as string | null,
     receive: async (message) => (await calls.call("receive", message)) as TextReply,

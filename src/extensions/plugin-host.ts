@@ -1,5 +1,5 @@
 import { existsSync, statSync } from "node:fs";
-import { ConflictError } from "../base/errors.ts";
+import { ConflictError, UpstreamError } from "../base/errors.ts";
 import type { Providers } from "../broadcast/providers.ts";
 import type {
   ConfigFields,
@@ -46,7 +46,10 @@ export interface PluginHost extends Providers {
   probe(provider: string, device: DeliveryItem["device"]): Promise<ProbeResult>;
   /** `{"ip-phones/auth": "http://…"}` of all open own ports. */
   urls(): Record<string, string>;
-  /** A request under /x/<plugin>, its prefix cut off; null when no such plugin runs. */
+  /**
+   * A request under /x/<plugin>, its prefix cut off; null when no such plugin is switched on. Throws UpstreamError `starting`
+   * while one that is does not run.
+   */
   route(plugin: string, request: PluginRequest): Promise<PluginResponse | null>;
   /**
    * Starts the plugin behind an extension anew, one that was given up too, and writes down who asked; resolves when it
@@ -81,7 +84,7 @@ export function createPluginHost(needs: PluginHostNeeds): PluginHost {
   for (const words of straySettings(needs.settings, manifests)) log.warn({ setting: words }, "setting without effect");
   let claimed = compileClaims(manifests);
   const findProvider = (type: string, identifier: string): string | null => claimed(type, identifier);
-  const answers: Omit<AnswerNeeds, "grants"> = { ...needs, findProvider };
+  const answers: Omit<AnswerNeeds, "grants" | "mayHearRings"> = { ...needs, findProvider };
   const plugins = new Map(
     installed.map((plugin) => [plugin.manifest.name, new HostedPlugin(plugin, { host: needs, answers })]),
   );
@@ -149,7 +152,12 @@ export function createPluginHost(needs: PluginHostNeeds): PluginHost {
         [...plugins].flatMap(([name, { urls }]) => Object.entries(urls).map(([port, url]) => [`${name}/${port}`, url])),
       ),
     probe: async (provider, device) => (await plugins.get(provider)?.probe(device)) ?? { proof: "untested" },
-    route: async (plugin, request) => (await plugins.get(plugin)?.route(request)) ?? null,
+    async route(name, request) {
+      const answer = (await plugins.get(name)?.route(request)) ?? null;
+      const isOn = answer === null && plugins.has(name) && !store.get(extensions, extensionIdOf(name))?.disabled;
+      if (isOn) throw new UpstreamError("starting", `The plugin ${name} does not run at the moment.`);
+      return answer;
+    },
     async restart(extensionId, restartedBy) {
       const row = store.get(extensions, extensionId);
       const plugin = row?.plugin ? plugins.get(row.plugin) : undefined;

@@ -52,6 +52,10 @@ export type HostMethod =
   | "trigger"
   | "devices.report"
   | "resources.list"
+  | "rings.planned"
+  | "rings.sound"
+  | "rings.playedAlone"
+  | "rings.behind"
   | "state.get"
   | "state.set";
 

@@ -57,6 +57,13 @@ export async function prepareAuthority(dataDir: string, now: number): Promise<Ce
   return made;
 }
 
+/** Takes the authority that others have as their own; what the one before signed for this machine is made anew. */
+export function takeAuthority(dataDir: string, authority: CertificateAndKey): void {
+  if (readPair(dataDir, "authority")?.key === authority.key) return;
+  writePair(dataDir, "authority", authority);
+  for (const file of Object.values(FILES.own)) rmSync(join(dataDir, "tls", file), { force: true });
+}
+
 /**
  * Sees to a good certificate of the own authority for all of `names`; true when a new one was made. An installed one is
  * left alone: whoever installed it renews it.

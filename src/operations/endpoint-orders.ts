@@ -17,6 +17,9 @@ export type OrderType = (typeof ENDPOINT_ORDER_TYPES)[number];
  */
 export type OrderWork = (activity: Activity, signal: AbortSignal) => Promise<Record<string, unknown>>;
 
+/** Orders that are one kind have one work. */
+type Kind = OrderWork | string;
+
 /** What orders are carried out with. */
 export interface OrderNeeds {
   store: Store;
@@ -36,14 +39,15 @@ export interface OrderNeeds {
 }
 
 /**
- * Carries out the orders that clients give to this appliance, one after the other, also those of an earlier run, and
- * says of each what became of it. A restart has succeeded once the next run finds the order. @source decisions.md 12
+ * Carries out the orders that clients give to this appliance, also those of an earlier run, and says of each what became
+ * of it: those of a kind one after the other, those of other kinds beside them, as an upgrade may take an hour. A restart
+ * waits for what is under way, and has succeeded once the next run finds the order. @source decisions.md 12
  */
 export function createEndpointOrders(needs: OrderNeeds): { start(): Promise<void>; stop(): Promise<void> } {
   const { store, clock, events, log, by, does, unknown = [] } = needs;
   let stopped = false;
-  let again = false;
-  let running: Promise<void> | null = null;
+  /** What is under way, by what is done. */
+  const running = new Map<Kind, Promise<void>>();
   let unsubscribe = (): void => {};
   const ending = new AbortController();
 
@@ -51,6 +55,9 @@ export function createEndpointOrders(needs: OrderNeeds): { start(): Promise<void
     type === "restart" || type in does || unknown.includes(type as OrderType);
   const pending = (): Activity[] =>
     store.find(endpointActivities, { endpointId: needs.endpointId(), state: "pending" }).filter(isOurs);
+
+  const kindOf = ({ type }: Activity): Kind => does[type as OrderType] ?? type;
+  const first = (kind: Kind): Activity | undefined => pending().find((activity) => kindOf(activity) === kind);
 
   async function finish(activity: Activity, state: "success" | "fail", found: Record<string, unknown>): Promise<void> {
     const value = { ...(activity.value as object | null), ...found, finishedAt: new Date(clock.now()).toISOString() };
@@ -83,21 +90,20 @@ export function createEndpointOrders(needs: OrderNeeds): { start(): Promise<void
     }
   }
 
-  async function run(): Promise<void> {
-    do {
-      again = false;
-      for (const activity of pending()) if (!stopped) await carryOut(activity);
-    } while (again && !stopped);
+  async function run(kind: Kind): Promise<void> {
+    if (kind === "restart") await Promise.all([...running.values()]);
+    for (let next = first(kind); next && !stopped; next = first(kind)) await carryOut(next);
   }
 
   function wake(): void {
-    again = true;
-    if (stopped) return;
-    running ??= run()
-      .catch((error: unknown) => log.error({ err: error }, "orders were not carried out"))
-      .finally(() => {
-        running = null;
-      });
+    for (const kind of stopped ? [] : pending().map(kindOf)) {
+      if (running.has(kind)) continue;
+      const ended = run(kind)
+        .catch((error: unknown) => log.error({ err: error }, "orders were not carried out"))
+        .finally(() => running.delete(kind))
+        .then(() => undefined);
+      running.set(kind, ended);
+    }
   }
 
   return {
@@ -113,7 +119,7 @@ export function createEndpointOrders(needs: OrderNeeds): { start(): Promise<void
       stopped = true;
       ending.abort();
       unsubscribe();
-      await running;
+      await Promise.all([...running.values()]);
     },
   };
 }

@@ -2,9 +2,9 @@ import type { Clock, Timer } from "../base/clock.ts";
 import { CallerError } from "../base/errors.ts";
 import type { Events } from "../base/events.ts";
 import type { Log } from "../base/log.ts";
+import { readSigned } from "../base/signed-document.ts";
 import type { Store } from "../store/store.ts";
 import { readMark, writeMark } from "./marks.ts";
-import { readSigned } from "./signed-document.ts";
 
 /** What is counted. */
 export const LICENSED_KINDS = ["users", "phones", "speakers", "idns", "plugins"] as const;

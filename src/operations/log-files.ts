@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type DestinationStream, pino } from "pino";
 
@@ -25,21 +25,22 @@ export function openLogFiles(dataDir: string, mostBytes = MOST_BYTES): LogFiles 
   const paths = logPaths(dataDir);
   const [current = ""] = paths;
   mkdirSync(join(dataDir, "logs"), { recursive: true, mode: 0o700 });
+  // Opened at once: a process that ends while a file is still being opened ends with a fault.
   const open = (): ReturnType<typeof pino.destination> => {
-    const made = pino.destination({ dest: current, sync: false, minLength: 0, mode: 0o600 });
+    const made = pino.destination({ dest: openSync(current, "a", 0o600), sync: false, minLength: 0 });
     made.on("error", () => undefined);
     return made;
   };
   let bytes = sizeOf(current);
-  let stream = open();
+  let stream: ReturnType<typeof open> | null = null;
   const turn = (): void => {
-    stream.end();
+    stream?.end();
+    stream = null;
     for (const [age, path] of [...paths.entries()].reverse()) {
       const next = paths[age + 1];
       if (next === undefined) rmSync(path, { force: true });
       else if (sizeOf(path) > 0) renameSync(path, next);
     }
-    stream = open();
     bytes = 0;
   };
   return {
@@ -47,6 +48,7 @@ export function openLogFiles(dataDir: string, mostBytes = MOST_BYTES): LogFiles 
       try {
         if (bytes > mostBytes) turn();
         bytes += line.length;
+        stream ??= open();
         stream.write(line);
       } catch {
         // A full or broken disk: stderr has the line all the same.
@@ -54,8 +56,8 @@ export function openLogFiles(dataDir: string, mostBytes = MOST_BYTES): LogFiles 
     },
     close() {
       try {
-        stream.flushSync();
-        stream.end();
+        stream?.flushSync();
+        stream?.end();
       } catch {
         // As above.
       }

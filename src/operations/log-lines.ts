@@ -54,7 +54,7 @@ export function followLog(dataDir: string, clock: Clock, filter: LogFilter, take
   });
 }
 
-/** `10:15:03.120 warn  a listener failed  {"event":"…"}`, in UTC; a line that is no JSON stays as it is. */
+/** `10:15:03.120 warn  a listener failed  {"event":"…"}`, in UTC, without signs that steer a terminal; a line that is no JSON stays as it is. */
 export function readable(line: string): string {
   const fields = parse(line);
   if (!fields) return line;
@@ -62,7 +62,10 @@ export function readable(line: string): string {
   const word = LOG_LEVELS.find((name) => LEVELS[name] === level) ?? String(level);
   const moment = typeof time === "number" ? new Date(time).toISOString().replace("T", " ").slice(0, 23) : "";
   const rest = Object.keys(more).length === 0 ? "" : `  ${JSON.stringify(more)}`;
-  return `${moment} ${word.padEnd(5)} ${String(msg ?? "")}${rest}`;
+  return `${moment} ${word.padEnd(5)} ${String(msg ?? "")}${rest}`.replace(
+    /\p{Cc}/gu,
+    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
 
 function fits(line: string, { level, text, since }: LogFilter): boolean {

@@ -14,7 +14,7 @@ import { pipeline } from "node:stream/promises";
 import { create, extract, Parser, type ReadEntry } from "tar";
 import { CallerError } from "../base/errors.ts";
 import { newId } from "../base/ids.ts";
-import { readSigned } from "./signed-document.ts";
+import { readSigned } from "../base/signed-document.ts";
 
 /** What a bundle says of itself, signed: every file of the version with its SHA-256 (hex). */
 export interface UpgradeBundle {

@@ -31,10 +31,44 @@ export interface AudioTarget {
 export interface DeliveryProfile {
   /** `As-Is` leaves the device's volume alone. */
   volume: "As-Is" | "Maximum" | "Medium" | "Low";
+  /** Name of a file of the phones', for messages that have no sound there. */
   ringtone: string | null;
+  /** False for a message of sound alone: what plays it shows nothing. */
+  showsText: boolean;
+  /** Subject and body are one text: see `oneText`. */
+  concatenatedText: boolean;
+  /** How long a display shows the text, from when it does; null for no limit of its own. */
+  durationMs: number | null;
+  /** How text runs across a display that can scroll; null where it is to stand still. */
+  scroll: Scroll | null;
   /** Leave the text on the display after the audio ended. */
   persistentText: boolean;
   skipPhonesInUse: boolean;
+}
+
+/** A text that runs across a display. own choice: until the first of both ends is there, then it stands still. */
+export interface Scroll {
+  /** Characters a second; null for the display's own pace. */
+  speed: number | null;
+  durationMs: number | null;
+  repetitions: number | null;
+}
+
+/** The settings that change nothing. */
+export const PLAIN_PROFILE: DeliveryProfile = {
+  volume: "As-Is",
+  ringtone: null,
+  showsText: true,
+  concatenatedText: false,
+  durationMs: null,
+  scroll: null,
+  persistentText: false,
+  skipPhonesInUse: false,
+};
+
+/** Subject and body as one text, the subject first. */
+export function oneText({ subject, body }: Pick<DeliveryItem["text"], "subject" | "body">): string {
+  return [subject, body].filter((part) => part !== "").join("\n");
 }
 
 /** One device to reach. Plain values only: it crosses threads. */
@@ -63,6 +97,8 @@ export interface DeliveryItem {
   imagePath: string | null;
   /** Null when the message is text only. */
   audio: AudioTarget | null;
+  /** Ms by which it is to be held back beyond what it needs, so that it sounds together with slower models. */
+  holdMs?: number;
   profile: DeliveryProfile;
   /** What the message's profile and its sender say of this plugin, by the fields of its `profile`, defaults filled in. */
   settings: Readonly<Record<string, unknown>>;
@@ -105,8 +141,8 @@ export interface OutcomeDetails {
   gone?: boolean;
   afterwards?: boolean;
   returned?: boolean;
-  /** When the device says that its sound began (epoch ms), and its model. */
-  started?: { at: number; model: string };
+  /** When the device says that its sound began (epoch ms), its model, and by how much it was held back. */
+  started?: { at: number; model: string; heldMs?: number };
   /** How often the device was asked again because it had dropped the sound. */
   askedAgain?: number;
 }

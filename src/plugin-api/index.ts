@@ -2,6 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import type { EventMap } from "../base/events.ts";
 import type { Field, ValueOf } from "../schema/field.ts";
 import type { AudioTarget, DeliveryItem, OutcomeDetails, OutcomeLevel, StopRequest } from "./delivery.ts";
+import type { Rings } from "./ring-plan.ts";
 import type { TextMessage, TextReply } from "./text-message.ts";
 import type { TriggerInput } from "./trigger-input.ts";
 import type { Voice } from "./voice.ts";
@@ -23,12 +24,15 @@ export type {
   DeliveryProfile,
   OutcomeDetails,
   OutcomeLevel,
+  Scroll,
   StopRequest,
 } from "./delivery.ts";
+export { oneText, PLAIN_PROFILE } from "./delivery.ts";
 export { jsonWebToken } from "./json-web-token.ts";
 export { eventKey, type Machine, machineInput, saidIn } from "./machine-input.ts";
 export { namedSecrets } from "./named-secrets.ts";
 export { createOutbox, type Handed, lacking, type Outbox } from "./outbox.ts";
+export type { LoneRing, PlannedRing, RingPlan, Rings } from "./ring-plan.ts";
 export type { TextMessage, TextReply } from "./text-message.ts";
 export type { CallReport, TriggerInput } from "./trigger-input.ts";
 export type { Voice, VoicePart, VoiceTarget } from "./voice.ts";
@@ -116,6 +120,7 @@ export interface PluginContext<C = Readonly<Record<string, unknown>>> {
     close(target: Pick<AudioTarget, "group" | "port">, notificationId: string): Promise<void>;
   };
   voice: Voice;
+  rings: Rings;
   /** A recipient's answer to a confirmation request; gives what the recipient is to be told, null for nothing. */
   confirm(recipientId: string, option: string): Promise<string | null>;
   /** A text message from a person: an answer, or a word to join or leave; resolves when it is stored. */
@@ -226,6 +231,8 @@ export interface PluginManifest {
   listens: string[];
   /** Names of the resources it may watch. */
   watches: string[];
+  /** It is told of the rings to come (`ctx.rings`). */
+  rings?: boolean;
   /** Packages it imports. */
   packages: string[];
   /** Plugins of the product whose files it uses. */

@@ -38,6 +38,7 @@ const chunk = z.object({
 const err = z.object({ t: z.literal("err"), code: word, reason: z.string().max(1_000).optional() });
 
 const mark = z.object({
+  after: count.optional(),
   decided: count,
   results: z.array(z.object({ uid: word, result: outcome, lost: z.array(word).max(1_000) })).max(MOST_ROWS),
   digests: z.record(name, digest).optional(),
@@ -214,7 +215,8 @@ export function readEdit(value: unknown): EditBody | null {
  * Down: `snap` pages carry all rows, by type and id, until `end`; the feed goes on from `h0`. `rows` pages of `down.bulk` have
  * what changed: `from` is where the page before ended, `to` where this one does. A row is `["p", type, id, number, body]` or
  * `["d", type, id, number]`. Pages are kept aside until one has a `mark`: then all of it is applied at once, after a snapshot
- * what was not in it is removed, and the appliance equals the cloud at `to`; `mark.results` says what became of its edits.
+ * what was not in it is removed, and the appliance equals the cloud at `to`; `mark.results` says what became of its
+ * edits in `up.hot` after the number `after` and up to `decided`.
  * Each page is answered by `ack {feed: "down.bulk", to}` (a snap: its `h0`); no more than `credit.frames` pages and, but for the
  * last one, `credit.bytes` are on their way unanswered.
  *

@@ -70,6 +70,8 @@ export interface Digest {
 
 /** What makes the appliance equal to the cloud at `to`. */
 export interface Mark {
+  /** Results up to here were told before; unknown to earlier versions. */
+  after?: number;
   decided: number;
   results: readonly EditResult[];
   digests?: Readonly<Record<string, Digest>>;
@@ -213,12 +215,13 @@ export interface Limits {
 
 /**
  * The limits of the product.
- * @source replication.md 3 and amendments; own choice: files by 48 KiB, which are 64 KiB as base64
+ * @source replication.md 3 and amendments; own choice: files by 48 KiB, which are 64 KiB as base64; of rows of 1 KB a
+ * frame holds 53, and 1,000 of them are to be on their way
  */
 export const LIMITS: Limits = {
   pageRows: 200,
   pageBytes: 64 * 1024,
-  credit: { frames: 8, bytes: 1024 * 1024 },
+  credit: { frames: 20, bytes: 1280 * 1024 },
   sliceRows: 200,
   sliceMs: 0,
   chunkBytes: 48 * 1024,

@@ -6,7 +6,7 @@ export const AT_ONCE_ROWS: ReadonlySet<string> = new Set(["user-tokens", "user-d
 
 /** Fields of users that act at once where somebody must be kept out, or let in. @source replication.md, amendments, class A */
 export const AT_ONCE_FIELDS: ReadonlySet<string> = new Set([
-  ...["lock", "passwordHash", "passwordChangedAt", "passwordResetRequired", "updatedAt"],
+  ...["lock", "passwordHash", "passwordChangedAt", "passwordResetRequired", "providerKey", "updatedAt"],
 ]);
 
 /** People whom an appliance's loads and campaigns bring, with no rights of their own. own choice */

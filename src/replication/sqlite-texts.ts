@@ -76,8 +76,8 @@ function textsOf(of: Collection<never>): Texts {
     put: `INSERT OR REPLACE INTO ${of.name} (${quoted(names)}) VALUES (${names.map(() => "?").join(", ")})`,
     drop: `DELETE FROM ${of.name} WHERE ${isKey}`,
     scan(range) {
-      const { by = "", where = [], after, upTo, newestFirst = false } = range;
-      const shape = `${by}/${where.length}/${after !== undefined}/${upTo !== undefined}/${newestFirst}`;
+      const { by = "", where = [], after, upTo, limit = "", newestFirst = false } = range;
+      const shape = `${by}/${where.length}/${after !== undefined}/${upTo !== undefined}/${limit}/${newestFirst}`;
       const text = scans.get(shape) ?? scanText(of, range);
       scans.set(shape, text);
       return text;
@@ -85,8 +85,11 @@ function textsOf(of: Collection<never>): Texts {
   };
 }
 
-/** Left alone, SQLite reads all of a feed by its key where that has the order too, instead of what the index finds. */
-function scanText(of: Collection<never>, { by, where = [], after, upTo, newestFirst }: Range): string {
+/**
+ * Left alone, SQLite reads all of a feed by its key where that has the order too, instead of what the index finds. The
+ * limit stands in the text, as it would compile a select anew at each use that had one bound to it.
+ */
+function scanText(of: Collection<never>, { by, where = [], after, upTo, limit, newestFirst }: Range): string {
   const order: readonly string[] = by ? (of.indexes[by] as readonly string[]) : of.key;
   const next = `"${order[where.length]}"`;
   const conditions = where.map((_, at) => `"${order[at]}" = ?`);
@@ -95,5 +98,5 @@ function scanText(of: Collection<never>, { by, where = [], after, upTo, newestFi
   const condition = conditions.length > 0 ? ` WHERE ${conditions.join(" AND ")}` : "";
   const columns = [...new Set([...order, ...of.key])].map((column) => `"${column}"${newestFirst ? " DESC" : ""}`);
   const from = by ? `${of.name} INDEXED BY ${indexName(of, by)}` : of.name;
-  return `SELECT * FROM ${from}${condition} ORDER BY ${columns.join(", ")} LIMIT ?`;
+  return `SELECT * FROM ${from}${condition} ORDER BY ${columns.join(", ")}${limit === undefined ? "" : ` LIMIT ${limit}`}`;
 }

@@ -13,6 +13,7 @@ import {
   type Collection,
   type ColumnKind,
   type KeyPart,
+  type NewRow,
   perform,
   type Range,
   type Statement,
@@ -62,7 +63,10 @@ export function createSqliteWork(store: Store, catalogue: Catalogue, by: By): Sq
   const open = new WeakMap<Transaction, OpenWork>();
   return {
     transact: (work, lane) => store.write((tx) => done(work(), tx, tx) as never, lane),
-    read: async (work) => done(work(), store, null),
+    async read(work) {
+      await store.settled();
+      return done(work(), store, null);
+    },
     within: (tx, work) => done(work, tx, tx),
     peek: (work) => done(work(), store, null),
   };
@@ -107,7 +111,10 @@ export function createSqliteWork(store: Store, catalogue: Catalogue, by: By): Sq
       return known.get(name);
     }
 
-    function write(statement: Statement & { do: "put" | "drop" | "clear" | "apply" }, tx: Transaction): unknown {
+    function write(
+      statement: Statement & { do: "put" | "drop" | "clear" | "apply" | "applyAll" },
+      tx: Transaction,
+    ): unknown {
       switch (statement.do) {
         case "put": {
           const record = inColumns(texts(statement.of), statement.record as Rec);
@@ -135,6 +142,12 @@ export function createSqliteWork(store: Store, catalogue: Catalogue, by: By): Sq
           known.clear();
           return applied;
         }
+        case "applyAll": {
+          writeOut();
+          const isDone = applyAll(statement.rows, tx);
+          known.clear();
+          return isDone;
+        }
       }
     }
 
@@ -159,17 +172,17 @@ export function createSqliteWork(store: Store, catalogue: Catalogue, by: By): Sq
 
   function idsOf({ type, after, limit }: Statement & { do: "ids" }, reader: Reader): string[] {
     if (!catalogue.has(type)) return [];
-    const sql = `SELECT id FROM ${tableOf(catalogue.byName(type))} WHERE id > ? ORDER BY id LIMIT ?`;
-    return reader.all<{ id: string }>(sql, after ?? "", limit).map(({ id }) => id);
+    const sql = `SELECT id FROM ${tableOf(catalogue.byName(type))} WHERE id > ? ORDER BY id LIMIT ${limit}`;
+    return reader.all<{ id: string }>(sql, after ?? "").map(({ id }) => id);
   }
 
   function scan(of: Collection<never>, range: Range, reader: Reader): unknown[] {
-    const { where = [], after, upTo, limit } = range;
+    const { where = [], after, upTo } = range;
     const params: SqlValue[] = [...where];
     if (after !== undefined) params.push(after);
     if (upTo !== undefined) params.push(upTo);
     const { scan: textOf, json } = texts(of);
-    const found = reader.all<Rec>(textOf(range), ...params, limit ?? -1);
+    const found = reader.all<Rec>(textOf(range), ...params);
     return json.length === 0 ? found : found.map((record) => decoded(json, record));
   }
 
@@ -209,6 +222,15 @@ export function createSqliteWork(store: Store, catalogue: Catalogue, by: By): Sq
   function withoutMissing(resource: AnyResource, body: Body, reader: Reader): Body {
     const missing = ownRefs(resource).filter(([field, to]) => body[field] && !reader.get(to, String(body[field])));
     return missing.length === 0 ? body : { ...body, ...Object.fromEntries(missing.map(([field]) => [field, null])) };
+  }
+
+  function applyAll(rows: readonly NewRow[], tx: Transaction): boolean {
+    if (rows.some(({ type }) => !catalogue.has(type))) return false;
+    const resolved = rows.map(({ type, id, body }) => {
+      const resource = catalogue.byName(type);
+      return { resource, id, row: withoutMissing(resource, body, tx) };
+    });
+    return tx.applyAll(resolved, replicated);
   }
 
   function apply(type: string, id: string, body: Body | null, tx: Transaction): Applied {

@@ -44,7 +44,15 @@ export type Statement =
   | { do: "scan"; of: Collection<never>; range: Range }
   | { do: "row"; type: string; id: string }
   | { do: "ids"; type: string; after: string | null; limit: number }
-  | { do: "apply"; type: string; id: string; body: Body | null };
+  | { do: "apply"; type: string; id: string; body: Body | null }
+  | { do: "applyAll"; rows: readonly NewRow[] };
+
+/** A row as it is to be. */
+export interface NewRow {
+  type: string;
+  id: string;
+  body: Body;
+}
 
 /**
  * Work inside one transaction, as a generator that asks for what it needs: SQLite performs it at once, a database across
@@ -109,6 +117,14 @@ export function* productIds(type: string, after: string | null, limit: number): 
 /** Writes (or, with null, removes) the product's own row. What a refused row did is undone. */
 export function* applyRow(type: string, id: string, body: Body | null): Work<Applied> {
   return yield { do: "apply", type, id, body };
+}
+
+/**
+ * Writes the product's own rows, in order, at a fraction of what it takes one by one, or none of them: false when one would
+ * be refused or would have to wait.
+ */
+export function* applyRows(rows: readonly NewRow[]): Work<boolean> {
+  return yield { do: "applyAll", rows };
 }
 
 /** Performs work at once; for stores that answer without waiting. */

@@ -2,6 +2,7 @@ import type http from "node:http";
 import Koa, { type Middleware, type Next, type ParameterizedContext } from "koa";
 import { createHostCheck, type HostCheck } from "../access/hosts.ts";
 import { createRefusals } from "../access/refusals.ts";
+import { SCIM_PATH } from "../access/scim/scim.ts";
 import { invalidValue, notFound } from "../base/errors.ts";
 import { newId } from "../base/ids.ts";
 import type { Answer } from "./action.ts";
@@ -15,8 +16,9 @@ import { onPremisesEndpoints } from "./on-premises.ts";
 import { createOnceOnly } from "./once-only.ts";
 import { routeToPlugin } from "./plugin-route.ts";
 import { createPresenter } from "./presenter.ts";
-import { createRateLimit } from "./rate-limit.ts";
+import { createAskerOf, createRateLimit } from "./rate-limit.ts";
 import { routeTo } from "./router.ts";
+import { createScimRoute, isScimPath } from "./scim-route.ts";
 import { send } from "./send.ts";
 import { servedActions } from "./served-actions.ts";
 
@@ -24,7 +26,7 @@ export type { ApiNeeds } from "./needs.ts";
 
 /** The HTTP interface. */
 export interface Api {
-  /** What an HTTP server serves, mounted at `/`: the API below `/api/`, plugins' routes below `/x/`, all else the console. */
+  /** What an HTTP server serves, mounted at `/`: the API below `/api/`, plugins' routes below `/x/`, SCIM below `/scim/v2`, all else the console. */
   callback(): http.RequestListener;
 }
 
@@ -38,20 +40,22 @@ const SHORT = /^\/(?:(?:join|leave|answer)\/|(?:health|metrics)(?:\?|$))/;
 interface Pages {
   isOurs: HostCheck;
   files: ConsoleFiles;
+  scim: ReturnType<typeof createScimRoute>;
 }
 
 /** Makes the API of all declarations and actions. */
 export function createApi(needs: ApiNeeds): Api {
   const { listen, api } = needs.settings;
+  const limited = createRateLimit(needs.clock, api.requestsPerMinute, createAskerOf(needs));
   const pages: Pages = {
     isOurs: createHostCheck({ listen, hosts: api.hosts }),
     files: createConsoleFiles(needs.consoleFolder),
+    scim: createScimRoute(needs, limited),
   };
   const app = new Koa<RequestState>();
   app.silent = true;
   app.use(answering(needs));
   app.use((context, next) => beforeRoutes(context, next, needs, pages));
-  const limited = createRateLimit(needs.clock, api.requestsPerMinute);
   app.use(
     routeTo(endpointsOf(needs), (endpoint, context) => {
       const incoming = readIncoming(context);
@@ -107,7 +111,7 @@ async function beforeRoutes(
   context: ParameterizedContext<RequestState>,
   next: Next,
   needs: ApiNeeds,
-  { isOurs, files }: Pages,
+  { isOurs, files, scim }: Pages,
 ): Promise<void> {
   const { req, state } = context;
   if (req.headers.host === undefined && req.httpVersion === "1.1") throw invalidValue("host", "The header is missing.");
@@ -119,6 +123,11 @@ async function beforeRoutes(
   if (path.startsWith(PLUGINS)) {
     state.at = "/x";
     state.answer = await routeToPlugin(req, path.slice(PLUGINS.length), search, needs);
+    return;
+  }
+  if (isScimPath(path)) {
+    state.at = SCIM_PATH;
+    state.answer = await scim(req, path, search);
     return;
   }
   if (!`${path}/`.startsWith(API)) {

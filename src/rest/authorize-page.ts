@@ -25,6 +25,10 @@ export interface LogInPage extends FormPage {
   /** What went wrong, or null. */
   notice: string | null;
   asksNewPassword: boolean;
+  /** Identity providers with pages of their own, and where to go for each. */
+  doors: readonly { name: string; href: string }[];
+  /** Whose passwords are taken, and whether people may have other names than addresses. */
+  passwords: { taken: boolean; directory: boolean };
 }
 
 /** The page that asks whether an application may act for somebody. */
@@ -35,9 +39,9 @@ export interface ConsentPage extends FormPage {
   notice: string | null;
 }
 
-/** Asks for address and password. */
+/** Asks for address and password, or by which provider somebody logs in. */
 export function logInPage(page: LogInPage): Answer {
-  const { words, request, email, asksNewPassword } = page;
+  const { words, request, email, asksNewPassword, doors, passwords } = page;
   const field = (name: string, label: string, type: string, completes: string, value = ""): Markup =>
     html`<label for="${name}">${label}</label><input id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="${completes}" required${raw(name === "new_password" ? ' aria-describedby="hint"' : "")}>`;
   const fresh = html`${field("new_password", words.newPassword, "password", "new-password")}<small id="hint">${words.newPasswordHint}</small>`;
@@ -45,7 +49,8 @@ export function logInPage(page: LogInPage): Answer {
     page,
     words.logIn,
     html`<h1>${words.logIn}</h1><p>${filled(words.logInFor, { app: request.application.name })}</p>${noticeOf(page.notice)}
-${form(page, html`${field("email", words.email, "email", "username", email)}${field("password", words.password, "password", "current-password")}${asksNewPassword ? fresh : ""}<button>${words.logIn}</button>`)}`,
+${doors.map(({ name, href }) => html`<p><a href="${href}">${filled(words.by, { name })}</a></p>`)}${passwords.taken ? "" : html`<p>${words.breakGlass}</p>`}
+${form(page, html`${passwords.directory ? field("email", words.login, "text", "username", email) : field("email", words.email, "email", "username", email)}${field("password", words.password, "password", "current-password")}${asksNewPassword ? fresh : ""}<button>${words.logIn}</button>`)}`,
     request,
   );
 }

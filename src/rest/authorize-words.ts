@@ -6,7 +6,12 @@ export interface AuthorizeWords {
   logIn: string;
   /** `{app}` is put in by the page, here and below. */
   logInFor: string;
+  /** `{name}` is put in by the page. */
+  by: string;
+  breakGlass: string;
   email: string;
+  /** Where a directory's names are taken, too. */
+  login: string;
   password: string;
   newPassword: string;
   newPasswordHint: string;
@@ -22,6 +27,7 @@ export interface AuthorizeWords {
   otherAccount: string;
   refusedTitle: string;
   wrong: string;
+  away: string;
   wait: string;
   setNew: string;
   badNew: string;
@@ -32,7 +38,10 @@ const ENGLISH: AuthorizeWords = {
   language: "en",
   logIn: "Log in",
   logInFor: "Log in to go on to {app}.",
+  by: "Log in with {name}",
+  breakGlass: "Passwords are taken of break-glass accounts alone.",
   email: "E-mail",
+  login: "E-mail or user name",
   password: "Password",
   newPassword: "New password",
   newPasswordHint: "8 characters or more, and another one than before.",
@@ -48,6 +57,7 @@ const ENGLISH: AuthorizeWords = {
   otherAccount: "Use another account",
   refusedTitle: "This link does not work",
   wrong: "E-mail address and password do not fit together.",
+  away: "Nobody can be asked for your password at the moment. Try again in a moment.",
   wait: "Too many attempts. Try again in {seconds} s.",
   setNew: "You must set a new password first. Enter your password once more, and the new one.",
   badNew: "The new password must have 8 to 1024 characters and be another one.",
@@ -58,7 +68,10 @@ const GERMAN: AuthorizeWords = {
   language: "de",
   logIn: "Anmelden",
   logInFor: "Melden Sie sich an, um mit {app} weiterzumachen.",
+  by: "Anmelden mit {name}",
+  breakGlass: "Passwörter gelten nur noch bei Notfallkonten.",
   email: "E-Mail",
+  login: "E-Mail oder Benutzername",
   password: "Passwort",
   newPassword: "Neues Passwort",
   newPasswordHint: "Mindestens 8 Zeichen, und ein anderes als bisher.",
@@ -74,6 +87,7 @@ const GERMAN: AuthorizeWords = {
   otherAccount: "Anderes Konto verwenden",
   refusedTitle: "Dieser Link funktioniert nicht",
   wrong: "E-Mail-Adresse und Passwort passen nicht zusammen.",
+  away: "Ihr Passwort kann im Augenblick nirgends geprüft werden. Versuchen Sie es gleich noch einmal.",
   wait: "Zu viele Versuche. Versuchen Sie es in {seconds} s wieder.",
   setNew: "Sie müssen zuerst ein neues Passwort setzen. Geben Sie Ihr Passwort noch einmal ein, und das neue.",
   badNew: "Das neue Passwort muss 8 bis 1024 Zeichen haben und ein anderes sein.",

@@ -101,6 +101,14 @@ function createReading({
   clock: Clock;
   representationOf(resource: AnyResource): { write: Representation; hide: HideReferences };
 }): TextsOf {
+  /** A single one needs no page. */
+  const rowsOf = (target: AnyResource, ids: readonly string[], seen: { scope?: Scope }): readonly Row[] => {
+    const [id = ""] = ids;
+    if (ids.length > 1)
+      return store.page(target, { ids, limit: SLICE, includeTotal: false, ...seen }).rows as unknown as Row[];
+    const row = store.get(target, id, seen.scope) as Row | null;
+    return row ? [row] : [];
+  };
   return async (target, ids, scope, seenOnly) => {
     const texts = new Map<string, string>();
     const { write, hide } = representationOf(target);
@@ -110,15 +118,16 @@ function createReading({
     for (let from = 0; from < ids.length; from += SLICE) {
       if (from > 0) await nextTurn(clock);
       const slice = ids.slice(from, from + SLICE);
-      const page = store.page(target, {
-        ids: slice,
-        limit: SLICE,
-        includeTotal: false,
-        ...(seenOnly ? { scope } : {}),
-      });
-      const rows = hide(page.rows as unknown as Row[], scope);
+      const rows = hide(rowsOf(target, slice, seenOnly ? { scope } : {}), scope);
       // A behaviour may hide what is stored (a plugin's secrets), so it is asked for related rows too.
-      const extras = present?.(rows as never, { reader: store, scope, query: {}, params: {}, hide: hideIn });
+      const extras = present?.(rows as never, {
+        reader: store,
+        scope,
+        query: {},
+        params: {},
+        hide: hideIn,
+        isPart: true,
+      });
       rows.forEach((row, at) => {
         texts.set(row.id, write(row, { extras: plainExtras(target, extras?.[at]) }));
       });

@@ -16,6 +16,8 @@ import { decodeUtf8, MOST_BODY_BYTES, malformed, readWith, tooLarge } from "./pa
 const MOST_FIELDS = 10_000;
 /** Bytes of one part's head. own choice: ten times what browsers send. */
 const MOST_HEAD_BYTES = 4_096;
+/** Longer than any word for it. */
+const MOST_PRIORITY = 16;
 
 /** A multipart body that was read whole. */
 interface MultipartBody {
@@ -27,6 +29,8 @@ interface MultipartBody {
 interface Uploads {
   /** Takes a file part; reading stops when it can't be stored. */
   take(part: Part, name: string, field: FileFieldData): void;
+  /** Takes a piece of the text that says how urgent the message is that the files belong to. */
+  tellPriority(piece: Buffer): void;
   /** Ends the reading of the body. */
   fail(error: unknown): void;
   failed: Promise<never>;
@@ -92,6 +96,7 @@ function sortParts(
     if (!part.name || part.name === "__proto__") return uploads.fail(malformed());
     if (part.originalFilename === null) {
       part.mimetype = null;
+      if (part.name === "priority") part.on("data", uploads.tellPriority);
       // Bytes, since broken UTF-8 is refused.
       return readText(Object.assign(part, { transferEncoding: "latin1" }));
     }
@@ -108,6 +113,9 @@ function sortParts(
 function createUploads(files: FileStore, source: () => Transform | null): Uploads {
   const storing = new Map<string, Promise<UploadedFile>>();
   const sinks: PassThrough[] = [];
+  let priority = "";
+  // As far as the form has come: a recording of an emergency is not read after all others.
+  const isUrgent = (): boolean => priority === "critical";
   let fail: (error: unknown) => void = () => undefined;
   const failed = new Promise<never>((_resolve, reject) => {
     fail = reject;
@@ -118,6 +126,9 @@ function createUploads(files: FileStore, source: () => Transform | null): Upload
   return {
     fail: (error) => fail(error),
     failed,
+    tellPriority(piece) {
+      priority = (priority + piece.toString("latin1")).slice(0, MOST_PRIORITY);
+    },
     take(part, name, { maxBytes, types }) {
       // The parser tells what it has of the body even then.
       if (givenUp) return;
@@ -129,7 +140,7 @@ function createUploads(files: FileStore, source: () => Transform | null): Upload
       // A sink that has its last piece tells no drain any more.
       for (const event of ["drain", "finish"]) sink.on(event, () => source()?.resume());
       part.on("end", () => sink.end());
-      const stored = files.put(sink, { fileName: part.originalFilename ?? "file", maxBytes, types });
+      const stored = files.put(sink, { fileName: part.originalFilename ?? "file", maxBytes, types, isUrgent });
       storing.set(name, stored);
       stored.catch((error) => fail(atField(error, name)));
     },

@@ -1,5 +1,7 @@
+import type { ProviderRow } from "../access/identity-providers.ts";
 import type { OAuth } from "../access/oauth.ts";
 import type { Access } from "../access/principal.ts";
+import type { Scim } from "../access/scim/scim.ts";
 import type { SignIn } from "../access/sign-in.ts";
 import type { Alarms } from "../alarms/alarms.ts";
 import type { Areas } from "../areas/areas.ts";
@@ -20,6 +22,10 @@ import type { HealthReport } from "../health/health.ts";
 import type { Metrics } from "../health/metrics.ts";
 import type { QuietTests } from "../health/quiet-tests.ts";
 import type { HealthSeries } from "../health/series.ts";
+import type { DirectorySync } from "../identity/directory-sync.ts";
+import type { ProviderLogIn } from "../identity/log-in.ts";
+import type { ProviderCheck } from "../identity/provider.ts";
+import type { Providers } from "../identity/providers.ts";
 import type { BulkUploads } from "../loaders/bulk-uploads.ts";
 import type { Loaders } from "../loaders/load-definitions.ts";
 import type { BackupsReport } from "../operations/backups.ts";
@@ -50,6 +56,15 @@ export interface FirstRun {
   ): Promise<string>;
 }
 
+/** Log-in by other identity providers than the built-in one. */
+export interface IdentityDesk extends Pick<Providers, "doors" | "passwords"> {
+  logIn: ProviderLogIn;
+  /** Tries everything that a log-in by it needs. */
+  test(row: ProviderRow): Promise<ProviderCheck[]>;
+  /** Brings users in line with their directory. Throws UpstreamError, CallerError. */
+  sync: DirectorySync["run"];
+}
+
 /** What the API is made of. */
 export interface ApiNeeds {
   catalogue: Catalogue;
@@ -60,7 +75,7 @@ export interface ApiNeeds {
   settings: Settings;
   broadcaster: Broadcaster;
   plugins: {
-    /** A request under /x/<plugin>; null when no such plugin runs. */
+    /** A request under /x/<plugin>; null when no such plugin is switched on. Throws UpstreamError while one does not run. */
     route(plugin: string, request: PluginRequest): Promise<PluginResponse | null>;
     /** Fields of the plugins' configurations, by extension id. */
     configFields(): Readonly<Record<string, ConfigFields>>;
@@ -98,7 +113,7 @@ export interface ApiNeeds {
   bells: BellTimes;
   /** Where the appliance is reached. */
   baseUrl(): string;
-  speech: Pick<Speech, "preview" | "previewOf">;
+  speech: Pick<Speech, "preview" | "check" | "previewOf">;
   eventStream: EventStream;
   /** What this appliance knows of an endpoint. */
   failover(endpointId: string): FailoverStatus;
@@ -110,7 +125,9 @@ export interface ApiNeeds {
   policy: AddressPolicy;
   scenarios: Scenarios;
   signIn: SignIn;
+  identity: IdentityDesk;
   oauth: OAuth;
+  scim: Scim;
   firstRun: FirstRun;
   /** The console's built files, with a slash at its end; need not exist. */
   consoleFolder: URL;

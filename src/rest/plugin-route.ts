@@ -18,7 +18,7 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
   "content-length",
 ]);
 
-/** Hands a request below `/x/<plugin>` to the plugin; `rest` is what follows `/x/`. Throws not-found, too-large. */
+/** Hands a request below `/x/<plugin>` to the plugin; `rest` is what follows `/x/`. Throws not-found, too-large, starting. */
 export async function routeToPlugin(
   request: IncomingMessage,
   rest: string,

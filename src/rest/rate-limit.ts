@@ -1,8 +1,12 @@
 import { hash } from "node:crypto";
+import type { Access } from "../access/principal.ts";
+import type { Scim } from "../access/scim/scim.ts";
+import { tokenInCookie } from "../access/session-cookie.ts";
 import type { Clock } from "../base/clock.ts";
 import { CallerError, TooManyRequests } from "../base/errors.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { Answer } from "./action.ts";
+import { tokenOf } from "./bearer.ts";
 import type { Incoming } from "./incoming.ts";
 
 /** Serves a request unless its token or its address has used up what it may ask. Throws TooManyRequests. */
@@ -13,28 +17,63 @@ const MINUTES_KEPT = 2;
 /** Tokens and addresses remembered; beyond it the one unused for longest starts anew. own choice */
 const MOST_KEYS = 10_000;
 
+/** Who a request comes from: a token that is good, a session of the console that is, or nobody known. */
+export type Asker = { token: string } | "session" | null;
+
 /**
- * Counts requests by token, and by address those that bring none or one that is not good. A session of the console is not
- * counted, since a person can't ask that much. own choice: what is counted is forgotten at a restart.
+ * Counts requests by token, and by address those that bring none which is good: what anybody can make up counts for nothing.
+ * A session of the console is not counted, since a person can't ask that much. own choice: what is counted is forgotten at a
+ * restart.
  * @source decisions.md 2
  */
-export function createRateLimit(clock: Clock, limits: Settings["api"]["requestsPerMinute"]): RateLimit {
+export function createRateLimit(
+  clock: Clock,
+  limits: Settings["api"]["requestsPerMinute"],
+  askerOf: (incoming: Incoming) => Asker,
+): RateLimit {
   const takeOfToken = createBuckets(clock, limits.token);
   const takeOfAddress = createBuckets(clock, limits.address);
   return async (incoming, serve) => {
-    const token = incoming.header("authorization") ?? incoming.query.access_token;
+    const asker = askerOf(incoming);
     const address = incoming.address ?? "";
-    const ofAddress = typeof token !== "string" && incoming.header("cookie") === null;
-    if (ofAddress) refuseAfter(takeOfAddress(address));
-    else if (typeof token === "string") refuseAfter(takeOfToken(hash("sha1", token, "base64url")));
+    if (asker === null) refuseAfter(takeOfAddress(address));
+    else if (asker !== "session") refuseAfter(takeOfToken(hash("sha1", asker.token, "base64url")));
     try {
       return await serve();
     } catch (error) {
       const unknown = error instanceof CallerError && error.type === "unauthorized";
-      if (unknown && !ofAddress) refuseAfter(takeOfAddress(address));
+      if (unknown && asker !== null) refuseAfter(takeOfAddress(address));
       throw error;
     }
   };
+}
+
+/** Finds who asks, by tokens of users and of directories. */
+export function createAskerOf({
+  access,
+  scim,
+}: {
+  access: Pick<Access, "authenticate">;
+  scim: Pick<Scim, "authenticate">;
+}): (incoming: Incoming) => Asker {
+  return ({ header, query, address, secure }) => {
+    const token = carried(header("authorization"), query);
+    if (token !== null) {
+      const isGood = access.authenticate(token, "bearer", false) ?? scim.authenticate(token, address);
+      return isGood ? { token } : null;
+    }
+    const session = tokenInCookie(header("cookie"), secure);
+    return session !== null && access.authenticate(session, "cookie", false) ? "session" : null;
+  };
+}
+
+/** The token that a request would be served by; null where it is served by none. */
+function carried(authorization: string | null, query: Incoming["query"]): string | null {
+  try {
+    return tokenOf(authorization, query);
+  } catch {
+    return null;
+  }
 }
 
 function refuseAfter(seconds: number): void {

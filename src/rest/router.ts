@@ -22,8 +22,8 @@ export function routeTo(
   // The first one that matches serves.
   for (const endpoint of [...byPlace.values()].sort(literalsFirst)) {
     const at = `${API}${endpoint.at}`;
-    const router = routers.get(collectionIn(at)) ?? new Router<RequestState, DefaultContext>({ sensitive: true });
-    routers.set(collectionIn(at), router);
+    const router = routers.get(shelfOf(at)) ?? new Router<RequestState, DefaultContext>({ sensitive: true });
+    routers.set(shelfOf(at), router);
     router[endpoint.method](at.replace(/\{(\w+)\}/g, ":$1"), async (context) => {
       context.state.at = at;
       context.state.headers = endpoint.headers ?? {};
@@ -32,7 +32,7 @@ export function routeTo(
   }
   const steps = new Map([...routers].map(([name, router]) => [name, router.routes() as Middleware<RequestState>]));
   return async (context) => {
-    await steps.get(collectionIn(context.path))?.(context, async () => undefined);
+    await steps.get(shelfOf(context.path))?.(context, async () => undefined);
     if (context.routeMatched) return;
     refuseOtherVersions(context.path);
     const allow = methodsOf(context.matched ?? []);
@@ -43,18 +43,22 @@ export function routeTo(
 
 type ApiRouter = Router<RequestState, DefaultContext>;
 
+/** No pattern has more. */
+const MOST_SEGMENTS = 32;
 /** What collections lie below. */
 const VERSION = /^v\d+$/;
 const SERVED_VERSION = "v1";
 
 /**
- * What tells collections apart: `users` of `/api/v1/users/0190…`, `join` of `/api/join/0190…`, `onprem/bells` of
- * `/api/onprem/v1/bells/0190…`.
+ * What tells apart where patterns are looked for: the collection (`users` of `/api/v1/users/0190…`, `join` of
+ * `/api/join/0190…`, `onprem/bells` of `/api/onprem/v1/bells/0190…`) and how deep it goes.
  */
-function collectionIn(path: string): string {
-  const [, , first = "", second = "", third = ""] = path.split("/", 5);
-  if (first === "onprem") return `${first}/${third}`;
-  return VERSION.test(first) ? second : first;
+function shelfOf(path: string): string {
+  const segments = path.split("/", MOST_SEGMENTS);
+  const [, , first = "", second = "", third = ""] = segments;
+  const depth = segments.length - (segments.at(-1) === "" ? 1 : 0);
+  if (first === "onprem") return `${first}/${third} ${depth}`;
+  return `${VERSION.test(first) ? second : first} ${depth}`;
 }
 
 /** Throws not-found that names the version asked for where it is none that is served. */

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { parseDocument } from "yaml";
+import type { core } from "zod";
 import { CallerError, type Fault, UpstreamError } from "../base/errors.ts";
 import { type Settings, settingsSchema } from "./schema.ts";
 
@@ -13,10 +14,7 @@ export function parseSettings(yaml: string): Settings {
   if (broken) throw new CallerError("invalid-value", `line ${lineOf(yaml, broken.pos[0])}: ${broken.message}`);
   const result = settingsSchema.safeParse(toPlain(document) ?? {});
   if (result.success) return checked(result.data);
-  const faults = result.error.issues.map(
-    ({ path, message }): Fault => ({ field: path.join(".") || null, type: "invalid-value", message }),
-  );
-  throw faultsOf(faults);
+  throw faultsOf(result.error.issues.flatMap(faultsIn));
 }
 
 /** Reads the settings file at `path`. Throws CallerError as `parseSettings` does, UpstreamError when it can't be read. */
@@ -25,10 +23,40 @@ export function loadSettings(path: string): Settings {
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
-    throw new UpstreamError("upstream", `The settings file ${path} can't be read.`, { path }, error);
+    const why = (error as { code?: string }).code === "ENOENT" ? "is not there" : "can't be read";
+    throw new UpstreamError("upstream", `The settings file ${path} ${why}.`, { path }, error);
   }
   return parseSettings(text);
 }
+
+/** Names what is expected, never what was found: that may be a secret in the wrong place. */
+function faultsIn(issue: core.$ZodIssue): Fault[] {
+  const at = (path: readonly PropertyKey[], message: string): Fault => ({
+    field: path.join(".") || null,
+    type: "invalid-value",
+    message,
+  });
+  const { path, message } = issue;
+  if (issue.code === "unrecognized_keys")
+    return issue.keys.map((key) => at([...path, key], "there is no such setting"));
+  if (issue.code === "invalid_value") return [at(path, `must be one of ${issue.values.join(", ")}`)];
+  if (issue.code === "invalid_type") return [at(path, `must be ${TYPE_WORDS[issue.expected] ?? issue.expected}`)];
+  if (issue.code === "too_small") return [at(path, `must be at least ${issue.minimum}${UNITS[issue.origin] ?? ""}`)];
+  if (issue.code === "too_big") return [at(path, `must be at most ${issue.maximum}${UNITS[issue.origin] ?? ""}`)];
+  return [at(path, message)];
+}
+
+const UNITS: Readonly<Record<string, string>> = { array: " entries", string: " signs" };
+
+const TYPE_WORDS: Readonly<Record<string, string>> = {
+  string: "a text",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  array: "a list",
+  object: "settings of its own, indented below it",
+  record: "settings of its own, indented below it",
+};
 
 function toPlain(document: ReturnType<typeof parseDocument>): unknown {
   try {

@@ -22,6 +22,14 @@ const cron = z.string().refine(isCron, "must be a cron expression of five or six
 
 const signingKey = z.string().regex(/^[A-Za-z0-9+/]{43}=$/, "must be base64 of 32 bytes");
 
+/** A password would lie in the clear: it comes by the environment. */
+const database = z
+  .string()
+  .refine(
+    (text) => URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol) && new URL(text).password === "",
+    "must be postgres://USER@HOST:PORT/DATABASE without a password",
+  );
+
 function isOrigin(text: string): boolean {
   return URL.canParse(text) && new URL(text).origin === text;
 }
@@ -70,7 +78,9 @@ export const settingsSchema = z
         publicUrl: publicUrl
           .nullable()
           .default(null)
-          .describe("URL under which people reach the appliance, for links in messages; that of `listen` when null."),
+          .describe(
+            "URL under which people reach the appliance, for links in messages, identity providers and directories; that of `listen` when null.",
+          ),
         hosts: z
           .array(z.string().refine(isHost, "must be a host name or an IP address, without port"))
           .max(100)
@@ -220,6 +230,23 @@ export const settingsSchema = z
       })
       .prefault({})
       .describe("The way to the cloud, for an appliance that is linked to one."),
+    hub: z
+      .strictObject({
+        database: database
+          .nullable()
+          .default(null)
+          .describe(
+            "PostgreSQL in which the nodes of a cloud keep their organisation, postgres://USER@HOST:PORT/DATABASE; null = the node alone keeps it. The password comes by PGPASSWORD or PGPASSFILE, or all of it by CARILLON_DATABASE in the environment.",
+          ),
+        organisation: z
+          .string()
+          .min(1)
+          .max(100)
+          .default("default")
+          .describe("Which of the organisations that share the database."),
+      })
+      .prefault({})
+      .describe("Where a cloud keeps what it has, for `carillon hub`."),
     heartbeat: z
       .strictObject({
         url: publicUrl

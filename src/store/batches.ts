@@ -14,6 +14,8 @@ export interface BatchNeeds {
   reader: Reader;
   writer: Pick<Writer, "createHidden" | "announce" | "forget">;
   write<T>(fn: (tx: Transaction) => Sync<T>): Promise<T>;
+  /** What is hidden belongs to a process that runs. */
+  keepsLeft?: boolean;
 }
 
 /** The rows of batches and who sees them. */
@@ -30,7 +32,8 @@ const KEYS = 2_000_000;
 const ANNOUNCED_AT_ONCE = 25;
 const REMOVED_AT_ONCE = 80;
 
-const OWN_TABLE = `CREATE TABLE IF NOT EXISTS store_batches (id TEXT NOT NULL, resource TEXT NOT NULL, first INTEGER NOT NULL,
+/** Where batches that are not ended are noted. */
+export const BATCH_TABLE = `CREATE TABLE IF NOT EXISTS store_batches (id TEXT NOT NULL, resource TEXT NOT NULL, first INTEGER NOT NULL,
   last INTEGER NOT NULL, shown INTEGER NOT NULL, PRIMARY KEY (id, resource)) STRICT, WITHOUT ROWID`;
 
 interface Range {
@@ -51,8 +54,8 @@ interface OpenRange extends Range {
  */
 export function createBatches(needs: BatchNeeds): Batches {
   const { db, tables, reader, writer, write } = needs;
-  db.exec(OWN_TABLE);
-  removeLeft(db, tables);
+  db.exec(BATCH_TABLE);
+  if (!needs.keepsLeft) removeLeft(db, tables);
   let hidden: Map<string, OpenRange> | null = null;
   let isInside = false;
   const bound = (end: "first" | "last", none: number) => (table: unknown) =>

@@ -7,6 +7,7 @@ import { newId } from "../base/ids.ts";
 import type { StoredFile } from "../schema/field.ts";
 import { UploadedFile } from "../schema/uploaded-file.ts";
 import { detectFileKind } from "./file-kind.ts";
+import type { SharedLog } from "./shared-log.ts";
 import type { FileStore } from "./store.ts";
 
 const HEAD_BYTES = 65_536;
@@ -17,15 +18,22 @@ const ARRIVING = "arriving-";
 export interface FileConverter {
   /** Content types that are not stored as they are where others are wanted, too. */
   readonly from: readonly string[];
-  /** Writes what file `source` of such a type is stored as into file `target`. Rejects as `FileStore.put` does. */
-  convert(contentType: string, source: string, target: string): Promise<void>;
+  /**
+   * Writes what file `source` of such a type is stored as into file `target`, urgent ones before others that wait. Rejects
+   * as `FileStore.put` does.
+   */
+  convert(contentType: string, source: string, target: string, isUrgent: () => boolean): Promise<void>;
 }
 
 /**
  * Files under DIR/files/<first two hex digits>/<sha256>; client names are kept as text only. What was arriving when an
  * earlier process ended is removed, so there may be one store of a folder at a time.
  */
-export function createFileStore(dataDir: string, converter?: FileConverter): FileStore {
+export function createFileStore(
+  dataDir: string,
+  converter?: FileConverter,
+  shared?: Pick<SharedLog, "keepFile">,
+): FileStore {
   const root = join(dataDir, "files");
   removeUnfinished(root);
   const pathOf = (file: StoredFile): string => join(root, file.sha256.slice(0, 2), file.sha256);
@@ -50,7 +58,7 @@ export function createFileStore(dataDir: string, converter?: FileConverter): Fil
     pathOf,
     release,
     read: (file) => readFile(pathOf(file)),
-    async put(bytes, { fileName, maxBytes, types }) {
+    async put(bytes, { fileName, maxBytes, types, isUrgent = () => false }) {
       await mkdir(root, { recursive: true, mode: 0o700 });
       const arriving = join(root, `${ARRIVING}${newId()}`);
       try {
@@ -66,12 +74,13 @@ export function createFileStore(dataDir: string, converter?: FileConverter): Fil
         const isConverted =
           converter !== undefined && !types.includes("*/*") && converter.from.includes(kind.contentType);
         const file: StoredFile = isConverted
-          ? await convert(arriving, kind.contentType, name, converter)
+          ? await convert(arriving, kind.contentType, name, { converter, isUrgent })
           : { sha256: sent.sha256, size: sent.size, fileName: name, ...kind };
         const upload = new UploadedFile(file);
         hold(file);
         try {
           await settle(arriving, pathOf(file));
+          await shared?.keepFile(file.sha256, pathOf(file));
         } catch (error) {
           release(upload, false);
           throw error;
@@ -92,11 +101,11 @@ async function convert(
   arrived: string,
   contentType: string,
   fileName: string,
-  converter: FileConverter,
+  { converter, isUrgent }: { converter: FileConverter; isUrgent: () => boolean },
 ): Promise<StoredFile> {
   const [made, copy] = [`${arrived}-made`, `${arrived}-copy`];
   try {
-    await converter.convert(contentType, arrived, made);
+    await converter.convert(contentType, arrived, made, isUrgent);
     const { sha256, size, head } = await receive(createReadStream(made), copy, Number.POSITIVE_INFINITY);
     await rename(copy, arrived);
     const kind = detectFileKind(head);

@@ -2,6 +2,8 @@ import Database from "better-sqlite3";
 import { UpstreamError } from "../base/errors.ts";
 
 const NAME = "key";
+/** Name under which a copy notes up to where it has all. */
+export const COPIED_UP_TO = "shared_at";
 
 /** Fingerprint of the key that the data was sealed with; null before it was first noted. */
 export function notedKey(db: Database.Database): string | null {
@@ -31,4 +33,14 @@ export function forgetKey(path: string): void {
   } finally {
     db.close();
   }
+}
+
+/**
+ * Throws UpstreamError (about the data directory) when the database is a copy of what other processes write too: what is
+ * written into it alone would be lost.
+ */
+export function refuseCopy(db: Database.Database, dataDir: string): void {
+  if (db.prepare("SELECT 1 FROM store_meta WHERE name = ?").get(COPIED_UP_TO) === undefined) return;
+  const message = `The data in ${dataDir} is a cloud's copy of what lies in a database that it shares: use it by carillon hub --database …`;
+  throw new UpstreamError("starting", message, { dataDir });
 }

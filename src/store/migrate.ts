@@ -1,6 +1,7 @@
 import type Database from "better-sqlite3";
 import auditEntries from "../resources/security/audit-entries.ts";
-import { ignoresCase, type Layout, layOut } from "./layout.ts";
+import { defaultOf } from "../schema/check.ts";
+import { encode, ignoresCase, type Layout, layOut } from "./layout.ts";
 import type { RoomTable } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
@@ -56,8 +57,16 @@ function addColumns(db: Database.Database, tables: Tables, layout: Layout): void
   const present = db.pragma(`table_info(${layout.table})`) as { name: string }[];
   const names = new Set(present.map((column) => column.name));
   for (const [name, sql] of columnsOf(tables, layout)) {
-    if (!names.has(name)) db.exec(`ALTER TABLE ${layout.table} ADD COLUMN ${name} ${sql}`);
+    if (!names.has(name)) db.exec(`ALTER TABLE ${layout.table} ADD COLUMN ${name} ${sql}${formerRows(layout, name)}`);
   }
+}
+
+/** Rows that were there before a field was declared hold what a new row would that does not give it. */
+function formerRows(layout: Layout, name: string): string {
+  const spec = layout.columns.find((column) => column.name === name)?.spec;
+  const value = spec ? encode(spec, defaultOf(spec)) : null;
+  if (value === null) return "";
+  return ` DEFAULT ${typeof value === "number" ? value : `'${value.replaceAll("'", "''")}'`}`;
 }
 
 /** The columns that depend on the declaration, each with its type in SQL. */

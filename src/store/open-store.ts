@@ -1,17 +1,18 @@
 import { createHmac } from "node:crypto";
 import type { Clock } from "../base/clock.ts";
+import { BugError } from "../base/errors.ts";
 import type { EventMap, Events } from "../base/events.ts";
 import { newId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource, RowOf, SystemValues } from "../schema/resource.ts";
-import { createBatches } from "./batches.ts";
+import { BATCH_TABLE, createBatches } from "./batches.ts";
 import { createCheckpoint } from "./checkpoint.ts";
 import { cloneRow } from "./clone.ts";
 import { openDatabase, openInMemory } from "./database.ts";
 import { createFactPager } from "./fact-pages.ts";
 import { createFileStore, type FileConverter } from "./files.ts";
-import { notedKey, noteKey } from "./key-note.ts";
+import { notedKey, noteKey, refuseCopy } from "./key-note.ts";
 import { createLiveCopy } from "./live-copy.ts";
 import { migrate } from "./migrate.ts";
 import { createOnce } from "./once.ts";
@@ -20,9 +21,12 @@ import { createPageTokens } from "./page-token.ts";
 import { createReader } from "./reader.ts";
 import { createRecords } from "./records.ts";
 import { createRemoval } from "./removal.ts";
-import { createSearchIndex } from "./search-index.ts";
+import { createReplica } from "./replica.ts";
+import { createRowImages } from "./row-images.ts";
+import { createSearchIndex, isIndexed } from "./search-index.ts";
 import { applianceKey, createSecrets, keyFingerprint } from "./secrets.ts";
 import { createSelects } from "./selects.ts";
+import type { SharedLog } from "./shared-log.ts";
 import type { Behaviour, By, Recorder, RoomTable, SqlValue, Store, Sync, Transaction } from "./store.ts";
 import { buildTables } from "./tables.ts";
 import { noteVersion, refuseNewer } from "./version.ts";
@@ -50,6 +54,10 @@ export interface StoreOptions {
   clock: Clock;
   events: Events;
   log: Log;
+  /** Where other processes have the same rows from; this one alone has them unless given. */
+  shared?: SharedLog;
+  /** Only what others write is taken; nothing is written here. */
+  follows?: boolean;
   /** Told when a disk fault left a commit's outcome unknown: the process must end (exit code 74). */
   onFatal: (error: unknown) => void;
 }
@@ -93,7 +101,9 @@ export function openStore(options: StoreOptions): Store {
     transaction: () => current ?? closedTransaction(),
     recorder: () => options.recording?.recorder ?? null,
     changed: (seq, resource, id, op) => tell("row.changed", { seq, resource: resource.name, id, op }),
+    told: { count: () => told.length, forgetFrom: (count) => void told.splice(count) },
   });
+  const replica = options.shared ? replicaOf(options.shared, writer.forget) : null;
   const checkpoint = createCheckpoint(db);
   const liveCopy = createLiveCopy(db, checkpoint);
   const queue = new WriteQueue({
@@ -103,9 +113,19 @@ export function openStore(options: StoreOptions): Store {
     checkpoint,
     onRollback: writer.forget,
     onFatal: options.onFatal,
+    replica: replica?.copy ?? null,
   });
   // Rows written by a version that did not know a searched field yet.
   if (searchIndex.isBehind()) queue.wake();
+
+  /** This copy of the rows; what it finds texts by follows from them. */
+  function replicaOf(log: SharedLog, changed: () => void) {
+    db.exec(BATCH_TABLE);
+    const indexed = new Set(tables.layouts.filter(isIndexed).map(({ table }) => table));
+    const mark = db.prepare("INSERT OR IGNORE INTO search_pending VALUES (?, ?)");
+    const images = createRowImages(db, (table, pk) => indexed.has(table) && mark.run(table, pk));
+    return { images, copy: createReplica(log, images, changed) };
+  }
 
   const inEvery: Omit<Transaction, "clone" | "run"> = {
     ...reader,
@@ -118,6 +138,7 @@ export function openStore(options: StoreOptions): Store {
       writer.remove(resource, id, by);
     },
     apply: writer.apply,
+    applyAll: writer.applyAll,
     note: records.note,
     emit: tell,
   };
@@ -156,15 +177,16 @@ export function openStore(options: StoreOptions): Store {
     const committed = (): void => {
       for (const say of mine) say();
     };
+    if (options.follows) return Promise.reject(new BugError("A copy that only follows is not written."));
     return queue.write(run, committed, lane);
   }
 
-  const batches = createBatches({ db, tables, reader, writer, write });
+  const batches = createBatches({ db, tables, reader, writer, write, keepsLeft: options.follows === true });
   const removals = createRemoval({ db, tables, reader, writer, clock, write });
 
   const opened: Store = {
     ...reader,
-    files: createFileStore(dataDir, options.converter),
+    files: createFileStore(dataDir, options.converter, options.shared),
     secrets,
     once,
     pageOfFacts: createFactPager({ selects, page, clock }),
@@ -193,8 +215,10 @@ export function openStore(options: StoreOptions): Store {
     openBatch: batches.open,
     announceBatch: batches.announce,
     copyTo: liveCopy.copyTo,
+    settled: () => queue.settled(),
+    shared: replica && { at: replica.images.at, all: replica.images.all, catchUp: replica.copy.catchUp },
     async close() {
-      queue.stop();
+      await queue.stop();
       db.close();
       liveCopy.close();
     },
@@ -202,9 +226,10 @@ export function openStore(options: StoreOptions): Store {
   return opened;
 }
 
-/** The key that the data is sealed with; closes the database when it is not there. */
-function keyOf({ key, dataDir }: StoreOptions, db: ReturnType<typeof openDatabase>): Buffer {
+/** The key that the data is sealed with; closes the database when it is not there, or is not to be used alone. */
+function keyOf({ key, dataDir, shared }: StoreOptions, db: ReturnType<typeof openDatabase>): Buffer {
   try {
+    if (!shared) refuseCopy(db, dataDir);
     const found = key ?? applianceKey(dataDir, process.env.CREDENTIALS_DIRECTORY, notedKey(db) !== null);
     noteKey(db, keyFingerprint(found), dataDir);
     return found;

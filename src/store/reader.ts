@@ -36,6 +36,12 @@ export function createReader(db: Database.Database, selects: Selects, page: Retu
       });
       return selects.rows(resource, "pks", build, { pks: JSON.stringify(pks) }) as unknown as RowOf<R>[];
     },
+    byIds<R extends AnyResource>(resource: R, ids: readonly string[]) {
+      const build = (shape: RowShape): Tail => ({
+        where: sql`${shape.column("id")} IN (SELECT value FROM json_each(${sql.placeholder("ids")}))`,
+      });
+      return selects.rows(resource, "ids", build, { ids: JSON.stringify(ids) }) as unknown as RowOf<R>[];
+    },
     find<R extends AnyResource>(resource: R, where: Partial<RowOf<R>>, limit = 1_000) {
       const { key, condition, values } = whereEquals(where);
       return selects.rows(

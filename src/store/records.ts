@@ -5,6 +5,7 @@ import auditEntries from "../resources/security/audit-entries.ts";
 import type { Field, ObjectField } from "../schema/field.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import { AUDIT_COLUMNS, type AuditTail, chainHash, newestEntry } from "./audit-chain.ts";
+import { isSame } from "./row-values.ts";
 import type { AnyRow } from "./rows.ts";
 import type { SearchIndex } from "./search-index.ts";
 import type { AuditNote, By, SqlValue } from "./store.ts";
@@ -13,7 +14,10 @@ import type { AuditNote, By, SqlValue } from "./store.ts";
 export interface Records {
   /** Change feed: the newest version per row, tombstones included. Returns its sequence number. */
   feed(resource: AnyResource, id: string, op: "create" | "update" | "delete"): number;
-  /** Audit: append-only, before and after with secrets masked, each row's hash covers the one before. */
+  /**
+   * Audit: append-only, before and after with secrets masked, each row's hash covers the one before. own choice: of what
+   * another side changed, which has it whole, the fields that differ.
+   */
   audit(resource: AnyResource, before: AnyRow | null, after: AnyRow | null, by: By): void;
   /** An audit entry of something that wrote no row. */
   note(note: AuditNote, by: By): void;
@@ -29,6 +33,7 @@ export function createRecords(db: Database.Database, searchIndex: Pick<SearchInd
     `INSERT INTO audit_entries (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`,
   );
   let tail: AuditTail | null = null;
+  const shown = new Map<AnyResource, Shown>();
 
   function add(what: { op: string; resource: string; rowId: string | null }, by: By, texts: (string | null)[]): void {
     tail ??= newestEntry((sql) => db.prepare(sql).get());
@@ -44,6 +49,21 @@ export function createRecords(db: Database.Database, searchIndex: Pick<SearchInd
     searchIndex.touch(auditEntries, null, { ...tail });
   }
 
+  function shownOf(resource: AnyResource): Shown {
+    const found = shown.get(resource) ?? Object.entries(resource.fields).filter(([, { kind }]) => kind !== "internal");
+    shown.set(resource, found);
+    return found;
+  }
+
+  function textsOf(resource: AnyResource, before: AnyRow | null, after: AnyRow | null, by: By): (string | null)[] {
+    const fields = shownOf(resource);
+    if (before && after && by.replicated) {
+      const changed = fields.filter(([name]) => !isSame(before[name], after[name]));
+      return [auditText(changed, before), auditText(changed, after)];
+    }
+    return [before && auditText(fields, before), after && auditText(fields, after)];
+  }
+
   return {
     feed(resource, id, op) {
       return Number(addChange.run(resource.name, id, op, resource.replicate, clock.now()).lastInsertRowid);
@@ -51,8 +71,7 @@ export function createRecords(db: Database.Database, searchIndex: Pick<SearchInd
     audit(resource, before, after, by) {
       const op = before === null ? "create" : after === null ? "delete" : "update";
       const { id } = (after ?? before) as AnyRow;
-      const texts = [before && auditText(resource, before), after && auditText(resource, after), null];
-      add({ op, resource: resource.name, rowId: id }, by, texts);
+      add({ op, resource: resource.name, rowId: id }, by, [...textsOf(resource, before, after, by), null]);
     },
     note(note, by) {
       add(note, by, [null, null, note.details ? JSON.stringify(note.details) : null]);
@@ -63,8 +82,11 @@ export function createRecords(db: Database.Database, searchIndex: Pick<SearchInd
   };
 }
 
+/** Fields of a resource that the audit may show. */
+type Shown = readonly (readonly [name: string, spec: Field])[];
+
 /** The row as the API writes it, what is not set left out. */
-function auditText(resource: AnyResource, row: AnyRow): string {
+function auditText(fields: Shown, row: AnyRow): string {
   const shown: Record<string, unknown> = {
     id: row.id,
     createdAt: isoTime(row.createdAt),
@@ -72,9 +94,9 @@ function auditText(resource: AnyResource, row: AnyRow): string {
   };
   if (row.domainId !== null) shown.domainId = row.domainId;
   if (row.alsoIn !== null) shown.alsoIn = row.alsoIn;
-  for (const [name, spec] of Object.entries(resource.fields)) {
+  for (const [name, spec] of fields) {
     const value = row[name];
-    if (value === null || value === undefined || spec.kind === "internal") continue;
+    if (value === null || value === undefined) continue;
     shown[name] = auditValue(spec, value);
   }
   return JSON.stringify(shown);

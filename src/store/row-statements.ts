@@ -1,5 +1,5 @@
 import type Database from "better-sqlite3";
-import { type Checker, compileChecker } from "../schema/check.ts";
+import { type Checker, compileChecker, defaultOf } from "../schema/check.ts";
 import type { Layout } from "./layout.ts";
 import type { Tables } from "./tables.ts";
 
@@ -7,27 +7,45 @@ import type { Tables } from "./tables.ts";
 export interface RowStatements {
   /** Takes the values of `columns` in order, which binds many times faster than names do, and `pk` last. */
   insert: Database.Statement;
-  /** As `insert`, and `pk` last. */
-  update: Database.Statement;
+  /** Takes the values of these columns, and `pk` last; an index whose columns are not among them costs nothing. */
+  update(columns: readonly string[]): Database.Statement;
   columns: readonly string[];
   remove: Database.Statement;
   checker: Checker;
+  /** Fields that are sealed. */
+  secrets: readonly string[];
+  /** What the stored fields hold before anything is given. */
+  emptyRow(): Record<string, unknown>;
   links: { field: string; clear: Database.Statement; add: Database.Statement }[];
 }
+
+/** Kept prepared for a table; callers choose what they change. own choice */
+const MOST_UPDATES = 64;
 
 /** Prepares it. */
 export function prepareRowStatements(db: Database.Database, tables: Tables, layout: Layout): RowStatements {
   const names = ["id", "created_at", "updated_at", ...layout.columns.map((column) => column.name)];
   const domain = tables.domainColumn(layout);
   if (domain) names.push(domain, "also_in");
+  const updates = new Map<string, Database.Statement>();
+  const stored = Object.entries(layout.resource.fields).filter(([, spec]) => spec.kind !== "computed");
   return {
     insert: db.prepare(
       `INSERT INTO main.${layout.table} (${names.join(", ")}, pk) VALUES (${names.map(() => "?").join(", ")}, ?)`,
     ),
-    update: db.prepare(`UPDATE main.${layout.table} SET ${names.map((name) => `${name} = ?`).join(", ")} WHERE pk = ?`),
+    update(columns) {
+      const key = columns.join();
+      const made =
+        updates.get(key) ?? db.prepare(`UPDATE main.${layout.table} SET ${columns.join(" = ?, ")} = ? WHERE pk = ?`);
+      if (updates.size >= MOST_UPDATES) updates.clear();
+      updates.set(key, made);
+      return made;
+    },
     columns: names,
     remove: db.prepare(`DELETE FROM main.${layout.table} WHERE pk = ?`),
     checker: compileChecker(layout.resource.fields),
+    secrets: layout.columns.flatMap(({ field, spec }) => (spec.kind === "secret" ? [field] : [])),
+    emptyRow: () => Object.fromEntries(stored.map(([name, spec]) => [name, defaultOf(spec)])),
     links: layout.links.map((link) => ({
       field: link.field,
       clear: db.prepare(`DELETE FROM ${link.table} WHERE owner = ?`),

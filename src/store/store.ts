@@ -2,6 +2,7 @@ import type { EventMap } from "../base/events.ts";
 import type { StoredFile } from "../schema/field.ts";
 import type { AnyResource, Method, RowBase, RowOf, SystemValues } from "../schema/resource.ts";
 import type { UploadedFile } from "../schema/uploaded-file.ts";
+import type { RowImage } from "./shared-log.ts";
 
 /** Who acts, for the audit. System actors carry the name of their room. */
 export interface Actor {
@@ -106,6 +107,8 @@ export interface PresentContext {
   params: Readonly<Record<string, string>>;
   /** Rows of any resource without the ids that the acting domain hides. */
   hide<R extends RowBase>(resource: AnyResource, rows: readonly R[]): readonly R[];
+  /** True for rows within other rows, which are shown without their computed lists. */
+  isPart?: boolean;
 }
 
 /** Logic of a room bound to a resource in `app/behaviours.ts`; every member runs for API, CLI and rooms alike. */
@@ -190,11 +193,20 @@ export interface Reader {
   find<R extends AnyResource>(resource: R, where: Partial<RowOf<R>>, limit?: number): RowOf<R>[];
   /** Rows for the given internal keys, unordered. */
   byPks<R extends AnyResource>(resource: R, pks: readonly number[]): RowOf<R>[];
+  /** Rows for the given ids, in lower case, unordered. */
+  byIds<R extends AnyResource>(resource: R, ids: readonly string[]): RowOf<R>[];
   page<R extends AnyResource>(resource: R, query: PageQuery): Page<R>;
   count<R extends AnyResource>(resource: R, where: Partial<RowOf<R>>): number;
   /** Raw SQL for the hot paths of rooms; statements are prepared once. Parameters are `?`. */
   all<T = Record<string, SqlValue>>(sql: string, ...params: SqlValue[]): T[];
   one<T = Record<string, SqlValue>>(sql: string, ...params: SqlValue[]): T | null;
+}
+
+/** A row as another side has it. */
+export interface AppliedRow {
+  resource: AnyResource;
+  id: string;
+  row: Readonly<Record<string, unknown>>;
 }
 
 /** The write side, valid only while its function runs. */
@@ -214,6 +226,8 @@ export interface Transaction extends Reader {
    * `create`, `update` and `remove` throw, and then left nothing.
    */
   apply<R extends AnyResource>(resource: R, id: string, row: SystemValues<R> | null, by: By): void;
+  /** As `apply` of each row, in order and far quicker, or none of them: false when one would be refused. */
+  applyAll(rows: readonly AppliedRow[], by: By): boolean;
   /** Copies a row that `by` sees, with the children its declaration names. Throws not-found and all that `create` throws. */
   clone<R extends AnyResource>(resource: R, id: string, by: By): RowOf<R>;
   /** Adds an entry to the audit; writes of rows leave theirs by themselves. */
@@ -248,7 +262,13 @@ export interface FileStore {
   /** Stores the bytes; refuses more than `maxBytes` (too-large) and kinds other than `types` (unsupported-media-type), found from the bytes. */
   put(
     bytes: AsyncIterable<Uint8Array>,
-    options: { fileName: string; maxBytes: number; types: readonly string[] },
+    options: {
+      fileName: string;
+      maxBytes: number;
+      types: readonly string[];
+      /** Asked when it has to wait for others to be read: an emergency goes first. */
+      isUrgent?: () => boolean;
+    },
   ): Promise<UploadedFile>;
   /**
    * Must follow each `put` once it is clear whether a row took the file (`kept`). Bytes that were new with it and that
@@ -314,8 +334,22 @@ export interface Store extends Reader {
   behaviourOf(resource: AnyResource): Behaviour;
   /** Writes a copy of the database to `path`, which must not exist; others read and write meanwhile. */
   copyTo(path: string): Promise<void>;
+  /** Resolves once nothing is seen that may yet be undone; at once where nobody else has the rows. */
+  settled(): Promise<void>;
+  /** This copy of rows that other processes have too; null where nobody has. */
+  readonly shared: SharedCopy | null;
   /** Commits what is queued, then closes the file. */
   close(): Promise<void>;
+}
+
+/** A copy of rows that other processes have too. */
+export interface SharedCopy {
+  /** Up to where it has all; 0 for one that was never shared. */
+  at(): number;
+  /** All that is in it, some at a time. */
+  all(): Generator<readonly RowImage[]>;
+  /** Takes what others wrote. Throws UpstreamError. */
+  catchUp(): Promise<void>;
 }
 
 /** A row that was just written or deleted; one of the two is given, or both. Inner values, secrets sealed. */

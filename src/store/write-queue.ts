@@ -2,6 +2,7 @@ import type Database from "better-sqlite3";
 import type { Clock } from "../base/clock.ts";
 import { UpstreamError } from "../base/errors.ts";
 import type { Checkpoint } from "./checkpoint.ts";
+import type { Replica } from "./replica.ts";
 
 /** A write waiting for its group commit. */
 interface Job {
@@ -29,6 +30,8 @@ export interface WriteQueueOptions {
   checkpoint: Pick<Checkpoint, "isDue" | "run">;
   onRollback: () => void;
   onFatal: (error: unknown) => void;
+  /** Who else must have what is committed, before it is; nobody unless given. */
+  replica?: Replica | null;
 }
 
 /**
@@ -47,6 +50,8 @@ export class WriteQueue {
   #behind = false;
   #closed = false;
   #fatal = false;
+  /** A transaction that waits for others is open, or about to be. */
+  #turn: Promise<void> | null = null;
 
   constructor(options: WriteQueueOptions) {
     const { db } = options;
@@ -84,9 +89,23 @@ export class WriteQueue {
   }
 
   /** Commits everything queued and takes nothing more. */
-  stop(): void {
-    while (this.#lanes.emergency.length + this.#lanes.normal.length > 0) this.#drain();
+  async stop(): Promise<void> {
+    const { replica } = this.#options;
+    while (this.#turn !== null || this.#isWaiting()) {
+      if (this.#turn !== null) await this.#turn;
+      else if (replica) await this.#together(replica);
+      else this.#drain();
+    }
     this.#closed = true;
+  }
+
+  /** Resolves once nothing is seen that may yet be undone: others are asked while a transaction is open. */
+  async settled(): Promise<void> {
+    while (this.#turn !== null) await this.#turn;
+  }
+
+  #isWaiting(): boolean {
+    return this.#lanes.emergency.length + this.#lanes.normal.length > 0;
   }
 
   #schedule(): void {
@@ -94,40 +113,89 @@ export class WriteQueue {
     this.#scheduled = true;
     this.#options.clock.soon(() => {
       this.#scheduled = false;
-      if (this.#closed) return;
-      const { emergency, normal } = this.#lanes;
-      if (emergency.length > 0 || !this.#options.checkpoint.run()) this.#drain();
-      if (this.#behind || emergency.length + normal.length > 0 || this.#options.checkpoint.isDue()) this.#schedule();
+      // Whoever has the turn looks once more when it ends.
+      if (this.#closed || this.#turn !== null) return;
+      const { replica, checkpoint } = this.#options;
+      const isFree = this.#lanes.emergency.length > 0 || !checkpoint.run();
+      if (isFree && replica) void this.#together(replica);
+      else if (isFree) this.#drain();
+      if (!this.#turn) this.#goOn();
     });
   }
 
+  #goOn(): void {
+    if (this.#closed) return;
+    if (this.#behind || this.#isWaiting() || this.#options.checkpoint.isDue()) this.#schedule();
+  }
+
   #drain(): void {
-    const { clock } = this.#options;
     const jobs: Job[] = [];
-    const urgent = this.#lanes.emergency.length > 0;
-    this.#behind = false;
     try {
-      this.#begin.run();
-      const began = clock.monotonicMs();
-      for (let job = this.#next(); job; job = this.#next()) {
-        jobs.push(job);
-        this.#runJob(job);
-        if (clock.monotonicMs() - began > GROUP_MS) break;
-      }
-      this.#behind = urgent || this.#options.beforeCommit();
+      this.#runGroup(jobs);
       this.#commit.run();
     } catch (error) {
       this.#groupFailed(jobs, error);
       return;
     }
+    this.#groupDone(jobs);
+  }
+
+  /** As `#drain`, where others must have what was written before it is committed here. */
+  #together(replica: Replica): Promise<void> {
+    const turn = this.#inTurn(replica).finally(() => {
+      this.#turn = null;
+      this.#goOn();
+    });
+    this.#turn = turn;
+    return turn;
+  }
+
+  async #inTurn(replica: Replica): Promise<void> {
+    const jobs: Job[] = [];
+    try {
+      const turn = await replica.begin();
+      try {
+        this.#runGroup(jobs);
+        await turn.keep();
+        this.#commit.run();
+        turn.kept();
+      } catch (error) {
+        // Before anybody else may write: this copy must not hold what nobody has.
+        if (this.#options.db.inTransaction) this.#options.db.exec("ROLLBACK");
+        await turn.leave();
+        throw error;
+      }
+    } catch (error) {
+      this.#groupFailed(jobs, error);
+      return;
+    }
+    this.#groupDone(jobs);
+  }
+
+  #runGroup(jobs: Job[]): void {
+    const { clock, beforeCommit } = this.#options;
+    const urgent = this.#lanes.emergency.length > 0;
+    this.#behind = false;
+    this.#begin.run();
+    const began = clock.monotonicMs();
+    // An emergency goes from transaction to transaction: what others write would be in each of its commits.
+    for (let job = this.#next(urgent); job; job = this.#next(urgent)) {
+      jobs.push(job);
+      this.#runJob(job);
+      if (clock.monotonicMs() - began > GROUP_MS) break;
+    }
+    this.#behind = urgent || beforeCommit();
+  }
+
+  #groupDone(jobs: readonly Job[]): void {
     for (const job of jobs) {
       if ("error" in job) job.failed(job.error);
       else job.done();
     }
   }
 
-  #next(): Job | undefined {
-    return this.#lanes.emergency.shift() ?? this.#lanes.normal.shift();
+  #next(isUrgent: boolean): Job | undefined {
+    return this.#lanes.emergency.shift() ?? (isUrgent ? undefined : this.#lanes.normal.shift());
   }
 
   #runJob(job: Job): void {

@@ -1,19 +1,19 @@
 import type Database from "better-sqlite3";
 import type { Clock } from "../base/clock.ts";
-import { BugError, type Fault, faulty, forbidden, notFound } from "../base/errors.ts";
+import { BugError, faulty, forbidden, notFound } from "../base/errors.ts";
 import { newId } from "../base/ids.ts";
 import { followedBy } from "../schema/catalogue.ts";
-import { defaultOf } from "../schema/check.ts";
 import type { AnyResource } from "../schema/resource.ts";
-import { encode, type Layout } from "./layout.ts";
+import type { Layout } from "./layout.ts";
 import type { Records } from "./records.ts";
 import { createRowLimits } from "./row-limits.ts";
 import { prepareRowStatements, type RowStatements } from "./row-statements.ts";
+import { createRowValues, viewOf } from "./row-values.ts";
 import type { AnyRow } from "./rows.ts";
 import type { SearchIndex } from "./search-index.ts";
-import type { Behaviour, By, Once, Reader, Recorder, Secrets, SqlValue, Transaction } from "./store.ts";
+import type { AppliedRow, Behaviour, By, Once, Reader, Recorder, Secrets, Transaction } from "./store.ts";
 import type { Tables } from "./tables.ts";
-import { guardHidden, guardUnique, inUse, throwFaults, unseen, wrong } from "./write-faults.ts";
+import { guardHidden, guardUnique, inUse, throwFaults, unseen } from "./write-faults.ts";
 
 /** What writing rows needs. */
 export interface WriterOptions {
@@ -34,6 +34,8 @@ export interface WriterOptions {
   recorder(): Recorder | null;
   /** Tells a changed row after COMMIT. */
   changed(seq: number, resource: AnyResource, id: string, op: "create" | "update" | "delete"): void;
+  /** What will be told after COMMIT so far. */
+  told: { count(): number; forgetFrom(count: number): void };
 }
 
 /** Checked writes of rows; every call runs inside the open transaction. */
@@ -48,6 +50,8 @@ export interface Writer {
   remove(resource: AnyResource, id: string, by: By, leave?: (from: AnyResource, field: string) => boolean): void;
   /** As `create`, `update` or (with null) `remove`, of a row that another side has; what throws is undone. */
   apply(resource: AnyResource, id: string, row: object | null, by: By): void;
+  /** As `apply` of each row, in order, or none of them: false when one was refused, for whatever reason. */
+  applyAll(rows: readonly AppliedRow[], by: By): boolean;
   /** Throws forbidden unless `by` may change the row in the acting domain; rows that are not there pass. */
   requireChangeable(resource: AnyResource, id: string, by: By): void;
   /** Must be called when anything written was rolled back. */
@@ -64,6 +68,7 @@ export function createWriter(options: WriterOptions): Writer {
     end: db.prepare("RELEASE applied"),
   };
   const limits = createRowLimits(reader, clock);
+  const values = createRowValues(tables, reader);
 
   const statementsOf = (layout: Layout): RowStatements => {
     const found = statements.get(layout.table) ?? prepareRowStatements(db, tables, layout);
@@ -87,8 +92,8 @@ export function createWriter(options: WriterOptions): Writer {
   /** Stores the row and no more; the database chooses the key where `pk` is null. */
   function createHidden(resource: AnyResource, input: object, by: By, system: object, pk: number | null): AnyRow {
     const layout = tables.layout(resource);
-    const { checker } = statementsOf(layout);
-    const { values, faults } = checker.check(input as Record<string, unknown>, "create");
+    const { checker, secrets, emptyRow } = statementsOf(layout);
+    const { values: given, faults } = checker.check(input as Record<string, unknown>, "create");
     const now = clock.now();
     const after: AnyRow = {
       pk: 0,
@@ -97,24 +102,21 @@ export function createWriter(options: WriterOptions): Writer {
       updatedAt: now,
       domainId: tables.domainColumn(layout) ? by.scope.domainId : null,
       alsoIn: null,
-      ...emptyRow(resource),
-      ...sealSecrets(layout, values),
+      ...emptyRow(),
+      ...sealSecrets(secrets, given),
       ...system,
     };
     throwFaults(faults.filter((fault) => !(fault.field && fault.field in system)));
     requireOwnGround(resource, after, system, by);
     behave("beforeWrite", resource, null, after, input, by);
     const seen = viewOf(by, system, null);
-    const columns = columnValues(layout, after, seen);
+    const columns = values.columns(layout, after, seen, null);
     if (!by.replicated) limits.check(layout, after);
-    const { insert } = statementsOf(layout);
-    after.pk = Number(guardUnique(layout, () => insert.run(inOrder(layout, columns), pk)).lastInsertRowid);
-    writeLinks(layout, after, seen, null);
+    const { insert, columns: names, links } = statementsOf(layout);
+    const inOrder = names.map((name) => columns[name] ?? null);
+    after.pk = Number(guardUnique(layout, () => insert.run(inOrder, pk)).lastInsertRowid);
+    values.writeLinks(layout, links, { after, before: null }, seen);
     return after;
-  }
-
-  function inOrder(layout: Layout, values: Record<string, SqlValue>): SqlValue[] {
-    return statementsOf(layout).columns.map((name) => values[name] ?? null);
   }
 
   function update(resource: AnyResource, id: string, input: object, by: By, system: object): AnyRow {
@@ -126,42 +128,78 @@ export function createWriter(options: WriterOptions): Writer {
   function change(resource: AnyResource, before: AnyRow, input: object, by: By, system: object): AnyRow {
     const layout = tables.layout(resource);
     requireChangeable(resource, before.id, by);
-    const { checker } = statementsOf(layout);
-    const { values, faults } = checker.check(input as Record<string, unknown>, "update");
+    const { checker, secrets } = statementsOf(layout);
+    const { values: given, faults } = checker.check(input as Record<string, unknown>, "update");
     throwFaults(faults);
-    keepHidden(resource, before, values, by);
-    const after: AnyRow = { ...before, ...mergeObjects(resource, before, sealSecrets(layout, values)), ...system };
+    keepHidden(resource, before, given, by);
+    const after: AnyRow = { ...before, ...mergeObjects(resource, before, sealSecrets(secrets, given)), ...system };
     behave("beforeWrite", resource, before, after, input, by);
     if (after.updatedAt === before.updatedAt && JSON.stringify(after) === JSON.stringify(before)) return before;
     // Strictly later, as it names the version of the row for If-Match.
     if (!by.replicated) after.updatedAt = Math.max(clock.now(), before.updatedAt + 1);
     const seen = viewOf(by, system, before);
-    const columns = columnValues(layout, after, seen);
+    const columns = values.columns(layout, after, seen, before);
     if (limits.hasEnded(layout, before) && !by.replicated) limits.check(layout, after);
-    const { update: write } = statementsOf(layout);
-    guardUnique(layout, () => write.run(inOrder(layout, columns), after.pk));
-    writeLinks(layout, after, seen, before);
+    const { update: write, links } = statementsOf(layout);
+    const names = Object.keys(columns);
+    if (names.length > 0) guardUnique(layout, () => write(names).run(Object.values(columns), after.pk));
+    values.writeLinks(layout, links, { after, before }, seen);
     record(resource, before, after, by);
     behave("afterWrite", resource, before, after, input, by);
     return after;
   }
 
   function apply(resource: AnyResource, id: string, row: object | null, by: By): void {
-    const before = reader.get(resource, id) as AnyRow | null;
+    const failed = undoing(() => {
+      const before = reader.get(resource, id) as AnyRow | null;
+      if (row) put(resource, id, { row, before }, by);
+      else if (before) remove(resource, id, by);
+    });
+    if (failed) throw failed.error;
+  }
+
+  function applyAll(rows: readonly AppliedRow[], by: By): boolean {
+    return !undoing(() => {
+      for (const run of runsOf(rows)) {
+        const [{ resource }] = run;
+        // What behaviours write may be one of the rows to come.
+        const { beforeWrite, afterWrite } = options.behaviourOf(resource);
+        const known = beforeWrite || afterWrite ? null : befores(resource, run);
+        for (const { id, row } of run) {
+          const before = (known ? known.get(id.toLowerCase()) : reader.get(resource, id)) as AnyRow | undefined | null;
+          put(resource, id, { row, before: before ?? null }, by);
+        }
+      }
+    });
+  }
+
+  function befores(resource: AnyResource, rows: readonly AppliedRow[]): Map<string, AnyRow> {
+    const ids = rows.map(({ id }) => id.toLowerCase());
+    return new Map(reader.byIds(resource, ids).map((row) => [row.id, row as AnyRow]));
+  }
+
+  function put(resource: AnyResource, id: string, { row, before }: { row: object; before: AnyRow | null }, by: By) {
+    if (before) change(resource, before, {}, by, row);
+    else create(resource, {}, by, { ...row, id });
+  }
+
+  /** Does it, or nothing of it; what it failed with. */
+  function undoing(work: () => void): { error: unknown } | null {
+    const told = options.told.count();
     savepoint.begin.run();
     try {
-      if (row && before) change(resource, before, {}, by, row);
-      else if (row) create(resource, {}, by, { ...row, id });
-      else if (before) remove(resource, id, by);
+      work();
     } catch (error) {
       // A full disk ends the whole transaction.
       if (!db.inTransaction) throw error;
       savepoint.undo.run();
       savepoint.end.run();
+      options.told.forgetFrom(told);
       forget();
-      throw error;
+      return { error };
     }
     savepoint.end.run();
+    return null;
   }
 
   function remove(resource: AnyResource, id: string, by: By, leave?: (from: AnyResource, field: string) => boolean) {
@@ -299,79 +337,12 @@ export function createWriter(options: WriterOptions): Writer {
     );
   }
 
-  /** Values by column name, references resolved to internal keys. Throws when a reference leads nowhere. */
-  function columnValues(layout: Layout, row: AnyRow, seen: View): Record<string, SqlValue> {
-    const values: Record<string, SqlValue> = {
-      pk: row.pk,
-      id: row.id,
-      created_at: row.createdAt,
-      updated_at: row.updatedAt,
-    };
-    const faults: Fault[] = [];
-    if (tables.domainColumn(layout)) {
-      values.domain_pk = row.domainId === null ? null : keyOf("domains", row.domainId, null);
-      values.also_in = row.alsoIn === null ? null : JSON.stringify(row.alsoIn);
-    }
-    for (const column of layout.columns) {
-      const value = row[column.field];
-      if (column.target && column.spec.kind === "ref") {
-        const key =
-          value === null || value === undefined
-            ? null
-            : keyOf(column.spec.to, value as string, seen(column.field, value as string));
-        if (key === null && value !== null && value !== undefined) faults.push(unseen(column.field, value as string));
-        values[column.name] = key;
-      } else {
-        values[column.name] = encode(column.spec, value);
-      }
-    }
-    for (const { field } of layout.absent) {
-      const value = row[field];
-      if (value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0))
-        faults.push(wrong(field, "Nothing of this kind can be referred to yet."));
-    }
-    throwFaults(faults);
-    return values;
-  }
-
   /** Secrets come in clear from callers alone; rows, and so what the system sets from them, hold them sealed. */
-  function sealSecrets(layout: Layout, values: Record<string, unknown>): Record<string, unknown> {
-    const secrets = layout.columns.filter(
-      ({ spec, field }) => spec.kind === "secret" && typeof values[field] === "string",
-    );
-    const sealed = secrets.map(({ field }) => [field, options.secrets.seal(values[field] as string)]);
-    return { ...values, ...Object.fromEntries(sealed) };
-  }
-
-  /** Internal key of a row that `by` may see, or of a domain that it may name; null when there is none. */
-  function keyOf(name: string, id: string, by: By | null): number | null {
-    const resource = tables.catalogue.byName(name);
-    const sight = resource.domainField === "id" ? by?.scope.inSight : by?.scope;
-    const visible = sight?.visible(resource) ?? "all";
-    if (visible === "none") return null;
-    const condition = visible === "all" ? "" : ` AND (${visible.sql})`;
-    const params = visible === "all" ? [] : visible.params;
-    const found = reader.one<{ pk: number }>(
-      `SELECT t.pk FROM ${tables.layout(resource).table} t WHERE t.id = ?${condition}`,
-      id,
-      ...params,
-    );
-    return found?.pk ?? null;
-  }
-
-  function writeLinks(layout: Layout, after: AnyRow, seen: View, before: AnyRow | null): void {
-    for (const link of statementsOf(layout).links) {
-      const spec = layout.resource.fields[link.field];
-      const ids = after[link.field] as string[] | undefined;
-      if (!ids || spec?.kind !== "many" || (before && JSON.stringify(before[link.field]) === JSON.stringify(ids)))
-        continue;
-      if (before) link.clear.run(after.pk);
-      ids.forEach((id, position) => {
-        const target = keyOf(spec.to, id, seen(link.field, id));
-        if (target === null) throw faulty([unseen(link.field, id)]);
-        link.add.run(after.pk, position, target);
-      });
-    }
+  function sealSecrets(secrets: readonly string[], given: Record<string, unknown>): Record<string, unknown> {
+    const inClear = secrets.filter((field) => typeof given[field] === "string");
+    if (inClear.length === 0) return given;
+    const sealed = inClear.map((field) => [field, options.secrets.seal(given[field] as string)]);
+    return { ...given, ...Object.fromEntries(sealed) };
   }
 
   function forget(): void {
@@ -379,26 +350,18 @@ export function createWriter(options: WriterOptions): Writer {
     records.forget();
   }
 
-  return { create, createHidden, announce, update, remove, apply, requireChangeable, forget };
+  return { create, createHidden, announce, update, remove, apply, applyAll, requireChangeable, forget };
 }
 
-/** By whose sight a reference of a field is judged; null for nobody's. */
-type View = (field: string, id: string) => By | null;
-
-/** What Carillon sets itself, and what the row referred to before, need not be visible to whoever writes. */
-function viewOf(by: By, system: object, before: AnyRow | null): View {
-  return (field, id) => {
-    const held = before?.[field];
-    const kept = Array.isArray(held) ? held.includes(id) : held === id;
-    return kept || field in system ? null : by;
-  };
-}
-
-/** What the stored fields hold before anything is given. */
-function emptyRow(resource: AnyResource): Record<string, unknown> {
-  const row: Record<string, unknown> = {};
-  for (const [name, spec] of Object.entries(resource.fields)) if (spec.kind !== "computed") row[name] = defaultOf(spec);
-  return row;
+/** Rows in order, those of one resource that follow each other together. */
+function runsOf(rows: readonly AppliedRow[]): [AppliedRow, ...AppliedRow[]][] {
+  const runs: [AppliedRow, ...AppliedRow[]][] = [];
+  for (const row of rows) {
+    const last = runs.at(-1);
+    if (last?.[0].resource === row.resource) last.push(row);
+    else runs.push([row]);
+  }
+  return runs;
 }
 
 /** An update of an object field changes only the members given. */

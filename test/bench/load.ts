@@ -3,6 +3,8 @@ import { Agent, request } from "node:http";
 /** What a burst of creates came to. */
 export interface Load {
   perSecond: number;
+  /** How long it took. */
+  seconds: number;
   /** ms */
   p99: number;
 }
@@ -52,7 +54,11 @@ async function load(
   await Promise.all(Array.from({ length: clients }, client));
   agent.destroy();
   const seconds = (performance.now() - began) / 1_000;
-  return { perSecond: times.length / seconds, p99: times.sort((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? 0 };
+  return {
+    perSecond: times.length / seconds,
+    seconds,
+    p99: times.sort((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? 0,
+  };
 }
 
 function send(agent: Agent, url: string, method: string, headers: Record<string, string>, body: string): Promise<void> {

@@ -1,9 +1,12 @@
 /**
  * `npm run bench [-- NUMBERS…]`: measures the rows of the table of goals (all, or those whose numbers are given) and
  * prints ours / limit / ratio / goal. `--write` keeps the figures in test/bench/results and in the README's table.
+ * `npm run bench -- links [NUMBER]`: links NUMBER simulated appliances (2000) with a cloud on PostgreSQL and prints what the
+ * cloud's node takes for a link, a ping and a change, as JSON. Needs Debian's postgresql.
  * Exit code 0 also when a goal was missed: a figure is no verdict on a shared machine.
  */
 import { parseArgs } from "node:util";
+import { measureLinks } from "./links.ts";
 import type { Row } from "./row.ts";
 import { areaReport } from "./rows/area-report.ts";
 import { bells } from "./rows/bells.ts";
@@ -16,6 +19,7 @@ import { phonePush } from "./rows/phone-push.ts";
 import { reading } from "./rows/reading.ts";
 import { catchUp } from "./rows/replication.ts";
 import { rtpPacing } from "./rows/rtp-pacing.ts";
+import { speakerSkew } from "./rows/speaker-skew.ts";
 import { startAndMemory } from "./rows/start-and-memory.ts";
 import { type Measured, tableOf, writeResults } from "./table.ts";
 
@@ -32,12 +36,20 @@ const ROWS: readonly Row[] = [
   startAndMemory,
   confirmations,
   livePage,
+  speakerSkew,
 ];
 
 const { values, positionals } = parseArgs({
   options: { write: { type: "boolean", default: false } },
   allowPositionals: true,
 });
+if (positionals[0] === "links") {
+  const figures = await measureLinks(Number(positionals[1] ?? 2_000), (progress) =>
+    process.stderr.write(`${progress}\n`),
+  );
+  process.stdout.write(`${JSON.stringify(figures)}\n`);
+  process.exit(0);
+}
 const wanted = positionals.flatMap((text) => text.split(",")).map(Number);
 const rows = ROWS.filter((row) => wanted.length === 0 || wanted.includes(row.number));
 if (rows.length === 0) {

@@ -8,6 +8,7 @@ import { ROOT } from "../support/product.ts";
 export interface RawServer {
   /** Without a slash at its end. */
   url: string;
+  pid: number;
   /** What it printed behind its port. */
   words: string[];
   stop(): Promise<unknown>;
@@ -24,5 +25,5 @@ export async function startRawServer(name: string, ...args: string[]): Promise<R
     child.kill("SIGTERM");
     return closed;
   };
-  return { url: `http://127.0.0.1:${port}`, words, stop };
+  return { url: `http://127.0.0.1:${port}`, pid: child.pid ?? 0, words, stop };
 }

@@ -128,7 +128,7 @@ describe("people in the console", () => {
     const session = () => daemon.call<{ name: string }>("GET", "/session", undefined, value);
     expect((await session()).body.name).toBe("Clara Dietz");
     await page.getByRole("button", { name: "I have it" }).click();
-    await page.getByRole("button", { name: "Revoke" }).waitFor();
+    await page.getByRole("textbox", { name: "Token" }).waitFor({ state: "detached" });
     expect(await page.content()).not.toContain(value);
     await page.getByRole("button", { name: "Revoke: Timetable" }).click();
     await page.getByText("Timetable will be removed in ten seconds.").waitFor();

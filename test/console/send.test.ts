@@ -131,7 +131,7 @@ describe("the send page and what follows a send", () => {
   }, 60_000);
 
   it("says in words that the microphone was refused", async () => {
-    const strict = await startBrowser(["--use-fake-device-for-media-stream", "--deny-permission-prompts"]);
+    const strict = await startBrowser(["--use-fake-device-for-media-stream", "--deny-permission-prompts"], true);
     try {
       const { page, open } = await loggedIn({}, strict);
       await open("/send");

@@ -1,8 +1,12 @@
 import { mkdtemp, rm } from "node:fs/promises";
+import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { chance } from "../../src/campus/chance.ts";
+import { postFor } from "../bench/load.ts";
+import { startRawServer } from "../bench/raw-server.ts";
+import { processorMsOf } from "../support/processor-time.ts";
 import { initialise, type RunningDaemon, serve } from "../support/product.ts";
 
 /** What a storm of answers came to. */
@@ -13,6 +17,8 @@ export interface AnswerStorm {
   seconds: number;
   /** How long one answer took, in ms. */
   p99Ms: number;
+  /** Answers that the daemon takes in a second of the processor. */
+  perProcessorSecond: number;
   kills: number;
   escalations: number;
   /** Promises that were broken, in words. */
@@ -30,6 +36,9 @@ export interface StormPlan {
 }
 
 const CLIENTS = 64;
+/** Connections stay open, as those of a proxy or a channel do. */
+const AGENT = new Agent({ keepAlive: true, maxSockets: CLIENTS });
+const LIMIT_MS = 3_000;
 /** Every so many recipients answer otherwise first. */
 const CHANGED = 20;
 const LONGEST_WAIT_MS = 120_000;
@@ -50,8 +59,9 @@ export async function stormOfAnswers(plan: StormPlan, say: (progress: string) =>
       daemon = await serve(dataDir);
     };
     const call = (method: string, path: string, body?: object) => callApi(daemon, token, method, path, body);
+    const processorMs = () => processorMsOf(daemon.child.pid ?? 0);
     try {
-      return await run(plan, { call, restart, say });
+      return await run(plan, { call, restart, processorMs, say });
     } finally {
       await daemon.end("SIGTERM");
     }
@@ -60,16 +70,36 @@ export async function stormOfAnswers(plan: StormPlan, say: (progress: string) =>
   }
 }
 
+/**
+ * What the same machine takes in a second of the processor with next to nothing around it: node:http and rows in SQLite,
+ * one transaction for all that come at once, each on the disk when it is answered.
+ */
+export async function limitOfAnswers(): Promise<number> {
+  const folder = await mkdtemp(join(tmpdir(), "carillon-answers-"));
+  const server = await startRawServer("raw-create-server", join(folder, "raw.db"));
+  try {
+    const before = processorMsOf(server.pid);
+    const body = (n: number) => ({ name: `Person ${n}`, email: `${n}@example.org` });
+    const { perSecond, seconds } = await postFor(server.url, {}, CLIENTS, LIMIT_MS, body);
+    return Math.round((perSecond * seconds * 1_000) / (processorMsOf(server.pid) - before));
+  } finally {
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
 type Body = Record<string, unknown> & { id: string };
 
 interface Scene {
   call(method: string, path: string, body?: object): Promise<Body>;
   restart(): Promise<void>;
+  /** What the daemon has used. */
+  processorMs(): number;
   say(progress: string): void;
 }
 
 async function run({ recipients, within, escalatesAfter, seed }: StormPlan, scene: Scene): Promise<AnswerStorm> {
-  const { call, restart, say } = scene;
+  const { call, restart, processorMs, say } = scene;
   const broken: string[] = [];
   const quota = Math.ceil(recipients / 10);
   const { listId, people } = await makePeople(recipients, scene);
@@ -87,10 +117,12 @@ async function run({ recipients, within, escalatesAfter, seed }: StormPlan, scen
     const before = { at, option: option === "Yes" ? "No" : "Yes", last: false };
     return [...(at % CHANGED === 0 ? [before] : []), { at, option, last: true }];
   });
+  const before = processorMs();
   const times = await answerAll(given, within, async ({ at, option }) => {
     const path = `/users/${people[at]}/notifications/${sent.id}/activities`;
     await call("POST", path, { type: "confirmation", details: { confirmationOption: option } });
   });
+  const perProcessorSecond = Math.round((given.length * 1_000) / (processorMs() - before));
   say(`${given.length} answers in ${times.seconds.toFixed(1)} s`);
   await restart();
 
@@ -120,7 +152,7 @@ async function run({ recipients, within, escalatesAfter, seed }: StormPlan, scen
     broken,
   );
   return {
-    ...{ recipients, answers: given.length, seconds: times.seconds, p99Ms: times.p99Ms },
+    ...{ recipients, answers: given.length, seconds: times.seconds, p99Ms: times.p99Ms, perProcessorSecond },
     ...{ kills: 3, escalations: escalations.length, broken },
   };
 }
@@ -209,19 +241,23 @@ function compare(what: string, is: unknown, ought: unknown, broken: string[]): v
   if (found !== wanted) broken.push(`${what}: ${found} instead of ${wanted}`);
 }
 
-async function callApi(
-  daemon: RunningDaemon,
-  token: string,
-  method: string,
-  path: string,
-  body?: object,
-): Promise<Body> {
-  const response = await fetch(`${daemon.url}/api/v1${path}`, {
-    method,
-    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-    ...(body ? { body: JSON.stringify(body) } : {}),
+function callApi({ url }: RunningDaemon, token: string, method: string, path: string, body?: object): Promise<Body> {
+  const text = body ? JSON.stringify(body) : "";
+  const headers = {
+    authorization: `Bearer ${token}`,
+    ...(body && { "content-type": "application/json", "content-length": Buffer.byteLength(text) }),
+  };
+  return new Promise((resolve, reject) => {
+    const asking = request(`${url}/api/v1${path}`, { method, agent: AGENT, headers }, (response) => {
+      const parts: Buffer[] = [];
+      response.on("data", (part: Buffer) => parts.push(part));
+      response.on("end", () => {
+        const answer = Buffer.concat(parts).toString();
+        if (response.statusCode === 200) return resolve(JSON.parse(answer) as Body);
+        reject(new Error(`${method} ${path} was refused: ${answer}`));
+      });
+    });
+    asking.on("error", reject);
+    asking.end(text);
   });
-  const answer = (await response.json()) as Body;
-  if (response.status !== 200) throw new Error(`${method} ${path} was refused: ${JSON.stringify(answer)}`);
-  return answer;
 }

@@ -11,7 +11,7 @@ import type { StreamEnded } from "../../src/audio/stream-messages.ts";
 import { Streamer } from "../../src/audio/streamer.ts";
 import { systemClock as clock } from "../../src/base/clock.ts";
 import { silentLog } from "../../src/base/log.ts";
-import type { DeliveryItem } from "../../src/plugin-api/index.ts";
+import { type DeliveryItem, PLAIN_PROFILE } from "../../src/plugin-api/index.ts";
 import { percentile } from "../bench/row.ts";
 
 /** How devices are called. */
@@ -147,7 +147,7 @@ function itemFor(deliveryId: number, port: number): DeliveryItem {
     device: { id: String(deliveryId), deviceIdentifier: `sip:speaker${deliveryId}`, attributes },
     text: { subject: "Test", body: "", short: "Test" },
     audio: { group: "0.0.0.0", port: 0, codec: "PCMU", ttl: 1, ssrc: deliveryId },
-    profile: { volume: "As-Is", ringtone: null, persistentText: false, skipPhonesInUse: false },
+    profile: PLAIN_PROFILE,
   };
 }
 

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,6 +8,7 @@ import { type ApiClient, createApiClient } from "../../src/cli/api-client.ts";
 import { registerDevices } from "../../src/cli/register-devices.ts";
 import { ONPREM_EXTENSION_ID } from "../../src/resources/devices/onprem.ts";
 import { percentile } from "../bench/row.ts";
+import { processorMsOf } from "../support/processor-time.ts";
 import { initialise, type RunningCampus, serve, startCampus } from "../support/product.ts";
 
 /** How emergencies are measured. */
@@ -51,6 +51,9 @@ const AT_ONCE = 32;
 const LONGEST_WAIT_MS = 180_000;
 /** What is not heard by then is silent. */
 const LONGEST_HEARING_MS = 15_000;
+/** On a machine that is slow a routine message may have given devices up: after so long nearly all that sound will do. */
+const PATIENCE_MS = 60_000;
+const NEARLY_ALL = 0.95;
 /** The other end of the scale. */
 const LEAST_URGENT = 9;
 /** So that routine messages sound through a round. */
@@ -150,7 +153,12 @@ async function sendRoutine({ plan, api, campus }: Scene, parts: readonly string[
     const extensionSettingsOverrides = { [ONPREM_EXTENSION_ID]: profile };
     sent.push(String((await api.post("/notifications", { ...message, extensionSettingsOverrides })).id));
   });
-  if (heard) await until(async () => (await reportOf(campus)).summary.listeners === plan.devices);
+  const enough = Date.now() + PATIENCE_MS;
+  if (!heard) return sent;
+  await until(async () => {
+    const { listeners } = (await reportOf(campus)).summary;
+    return listeners >= (Date.now() < enough ? 1 : NEARLY_ALL) * plan.devices;
+  });
   return sent;
 }
 
@@ -202,12 +210,6 @@ async function endRound({ api }: Scene, routine: readonly string[], { id, times 
 
 async function reportOf({ control }: RunningCampus): Promise<CampusReport> {
   return (await fetch(`${control}/report`)).json() as Promise<CampusReport>;
-}
-
-/** What all threads of a process have used, in ms. @source proc(5), stat; hundredths of a second */
-function processorMsOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "latin1").split(") ")[1]?.split(" ") ?? [];
-  return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
 async function eachOf<T>(all: readonly T[], work: (one: T, at: number) => Promise<unknown>): Promise<void> {

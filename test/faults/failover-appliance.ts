@@ -4,8 +4,10 @@ import { createEvents } from "../../src/base/events.ts";
 import { silentLog } from "../../src/base/log.ts";
 import { plannedBell } from "../../src/bells/plan-source.ts";
 import { createPlanner, type PlanSource } from "../../src/bells/planner.ts";
+import type { RingRow } from "../../src/bells/ring-book.ts";
 import { ringsBetween, type Schedule } from "../../src/bells/rings.ts";
 import { BELL_TABLES } from "../../src/bells/room-tables.ts";
+import { createStandIns } from "../../src/bells/stand-ins.ts";
 import { createTicker, type RingPort, type Ticker } from "../../src/bells/ticker.ts";
 import { createZones } from "../../src/bells/zones.ts";
 import type { Beat } from "../../src/replication/failover/beats.ts";
@@ -21,6 +23,8 @@ export interface Sounding {
   ring: string;
   at: number;
   appliance: string;
+  /** To whose devices it went. */
+  groups: readonly string[];
   /** True time of the first packet, and that at which it fell silent. */
   from: number;
   to: number;
@@ -34,7 +38,7 @@ export interface ApplianceNeeds {
   time: VirtualTime;
   dataDir: string;
   skewMs: number;
-  group: CoverGroup;
+  groups: readonly CoverGroup[];
   /** Local times of the bells, of one day, in UTC. */
   bells: readonly string[];
   soundMs(): number;
@@ -63,9 +67,9 @@ export interface Appliance {
 
 /** Makes it, not running. */
 export function makeAppliance(needs: ApplianceNeeds): Appliance {
-  const { id, time, group } = needs;
-  /** What lies on the disk beside the database: messages, and whether their sound began. */
-  const messages = new Map<string, { begun: boolean }>();
+  const { id, time, groups } = needs;
+  /** What lies on the disk beside the database: messages, whether their sound began, and how they were shared out. */
+  const messages = new Map<string, { begun: boolean; covers: string[]; left: string[] }>();
   const playing = new Map<string, Sounding>();
   let life: { clock: Clock; failover: Failover; ticker: Ticker; end(): void } | null = null;
   let frozen: { held: (() => void)[] } | null = null;
@@ -84,14 +88,32 @@ export function makeAppliance(needs: ApplianceNeeds): Appliance {
 
   function portOf(clock: Clock, failover: Failover): RingPort {
     const armedAt = new Map<string, number>();
+    const others = new Set<string>();
+    const standIns = createStandIns({
+      clock,
+      log: silentLog,
+      left: (ring) => messages.get(ring.id)?.left ?? [],
+      turn: (ring, group) => failover.turn(ring.id, ring.at, [group], group),
+      async send(ring, ids) {
+        const first = Math.max(ring.at, clock.now() + needs.joinMs());
+        const parts = ids.map((part) => ({ id: ring.id, part, groups: [part] }));
+        failover.began(parts, first);
+        clock.after(first - clock.now(), () => sound(ring, parts, ids, clock, failover));
+        return null;
+      },
+      callOff: async () => undefined,
+    });
     return {
       async prepare(ring) {
-        messages.set(ring.id, { begun: false });
+        messages.set(ring.id, { begun: false, ...shareOut(failover) });
         return null;
       },
       turn(ring) {
-        const turn = failover.turn(ring.id, ring.at, [group.id]);
-        return turn === "stand-down" ? { standDown: "Another appliance rang it." } : turn;
+        standIns.watch(ring);
+        const turn = failover.turn(ring.id, ring.at, messages.get(ring.id)?.covers ?? []);
+        if (turn !== "stand-down") return turn;
+        others.add(ring.id);
+        return { standDown: "Another appliance rang it." };
       },
       arm(rings) {
         for (const ring of rings) armedAt.set(ring.id, clock.now());
@@ -100,12 +122,15 @@ export function makeAppliance(needs: ApplianceNeeds): Appliance {
         for (const ring of rings) {
           const joined = (armedAt.get(ring.id) ?? clock.now()) + needs.joinMs();
           const first = Math.max(ring.at, joined, clock.now() + 10);
-          messages.set(ring.id, { begun: true });
-          failover.began(ring.id, first);
-          clock.after(first - clock.now(), () => sound(ring.id, ring.at, clock, failover));
+          const { covers = [], left = [] } = messages.get(ring.id) ?? {};
+          messages.set(ring.id, { begun: true, covers, left });
+          const whole = [{ id: ring.id, part: null, groups: covers }];
+          failover.began(whole, first);
+          clock.after(first - clock.now(), () => sound(ring, whole, covers, clock, failover));
         }
       },
       async withdraw(ring) {
+        if (!others.delete(ring.id)) await standIns.forget(ring.id);
         messages.delete(ring.id);
       },
       hasBegun: (ring) => messages.get(ring.id)?.begun === true,
@@ -113,14 +138,30 @@ export function makeAppliance(needs: ApplianceNeeds): Appliance {
     };
   }
 
-  function sound(ring: string, at: number, clock: Clock, failover: Failover): void {
+  /** As the product shares a ring's devices out. */
+  function shareOut(failover: Failover): { covers: string[]; left: string[] } {
+    const holders = groups.map((group) => failover.holderOf(group.id));
+    const taken = holders.includes(id) ? id : holders[0];
+    const ids = groups.map((group) => group.id);
+    return { covers: ids.filter((_, at) => holders[at] === taken), left: ids.filter((_, at) => holders[at] !== taken) };
+  }
+
+  function sound(
+    { id: ring, at }: Pick<RingRow, "id" | "at">,
+    parts: readonly { id: string; part: string | null }[],
+    ids: readonly string[],
+    clock: Clock,
+    failover: Failover,
+  ): void {
     const lasts = needs.soundMs();
-    const sounding = { ring, at, appliance: id, from: time.now(), to: time.now() + lasts, cut: false };
-    playing.set(ring, sounding);
+    const from = time.now();
+    const sounding = { ring, at, appliance: id, groups: ids, from, to: from + lasts, cut: false };
+    const key = `${ring} ${ids.join()}`;
+    playing.set(key, sounding);
     needs.sounded(sounding);
     clock.after(lasts, () => {
-      playing.delete(ring);
-      failover.ended(ring);
+      playing.delete(key);
+      failover.ended(parts);
     });
   }
 
@@ -135,13 +176,16 @@ export function makeAppliance(needs: ApplianceNeeds): Appliance {
       version: "1",
       boot: `${id}/${boots}`,
       clock,
-      groups: () => [group],
+      groups: () => groups,
       lease: () => null,
       hasCloud: () => false,
       hasNetwork: () => true,
       send: needs.send,
       heardElsewhere: () => undefined,
-      hasBegun: (ring) => messages.get(ring)?.begun === true,
+      hasBegun({ id: ring, groups: theirs }) {
+        const { begun, covers } = messages.get(ring) ?? { begun: false, covers: [] };
+        return begun && (theirs === null || covers.some((cover) => theirs.has(cover)));
+      },
       doubled: needs.doubled,
       tookOver: () => undefined,
     });

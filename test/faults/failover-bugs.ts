@@ -25,7 +25,12 @@ export const FAILOVER_BUGS: readonly PlantedBug[] = [
   {
     name: "an-end-counts-as-silence",
     file: "failover/turns.ts",
-    changes: [["if (sounding.delete(id)) over.set(id, clock.monotonicMs());", "sounding.delete(id);"]],
+    changes: [
+      [
+        "if (began && sounding.delete(key)) over.set(key, { ...began, at: clock.monotonicMs() });",
+        "if (began) sounding.delete(key);",
+      ],
+    ],
   },
   {
     name: "nobody-is-waited-for-after-a-start",
@@ -41,6 +46,23 @@ export const FAILOVER_BUGS: readonly PlantedBug[] = [
     name: "who-moves-up-does-not-wait",
     file: "failover/turns.ts",
     changes: [["const turnAt = Math.min(latest, from);", "const turnAt = Math.min(latest, at + patience, from);"]],
+  },
+  {
+    name: "nobody-stands-in",
+    file: "failover/failover.ts",
+    changes: [
+      [
+        "return turns.turn({ id, at, groups: groupsOf(groupIds), part });",
+        'return part === null ? turns.turn({ id, at, groups: groupsOf(groupIds) }) : "wait";',
+      ],
+    ],
+  },
+  {
+    name: "a-share-counts-as-the-whole",
+    file: "failover/turns.ts",
+    changes: [
+      ["covers: coversOf([...[...over.values()].filter(({ at }) => at >= before), ...sounding.values()]),", ""],
+    ],
   },
   {
     name: "roles-go-back-at-once",

@@ -86,11 +86,14 @@ async function runWorld(rounds: number, dice: Dice, figures: FailoverFigures, wa
   const noticed = new Set<string>();
   const cut: { from: number; to: number }[] = [];
   const members = dice.happens(0.5) ? ["a", "b", "c"] : ["a", "b"];
-  const group: CoverGroup = { id: "g", members, timeoutMs: 3_000 };
+  const isSplit = dice.happens(0.5);
+  const groups: CoverGroup[] = [{ id: "g", members, timeoutMs: 3_000 }];
+  // Each bell goes to devices of both: the first two share it out.
+  if (isSplit) groups.push({ id: "h", members: ["b", "a", ...members.slice(2)], timeoutMs: 3_000 });
   const appliances = members.map((id) => {
     mkdirSync(join(dataDir, id));
     return makeAppliance({
-      ...{ id, time, dataDir, group, skewMs: between(dice, -40, 40) },
+      ...{ id, time, dataDir, groups, skewMs: between(dice, -40, 40) },
       bells: bells.map((at) => new Date(at).toISOString().slice(11, 19)),
       soundMs: () => between(dice, 2_000, 15_000),
       joinMs: () => between(dice, 100, JOIN_MS),
@@ -105,12 +108,12 @@ async function runWorld(rounds: number, dice: Dice, figures: FailoverFigures, wa
       time.in(dice.happens(0.02) ? between(dice, 50, 400) : between(dice, 1, 8), () => to.take(beat));
     }
   };
-  const changes = watchRoles(appliances, group, time);
+  const changes = groups.map((group) => watchRoles(appliances, group, time));
   for (const appliance of appliances) appliance.start();
   const mishaps: Mishap[] = [];
   try {
     for (const at of bells) {
-      const mishap = plan(at, dice);
+      const mishap = plan(at, dice, isSplit);
       if (mishap.partition) cut.push(mishap.partition);
       mishaps.push(mishap);
       await time.run(mishap.killedAt);
@@ -119,13 +122,17 @@ async function runWorld(rounds: number, dice: Dice, figures: FailoverFigures, wa
     }
     await time.run(time.now() + EVERY_MS);
     await flap(appliances[0] as Appliance, time);
-    for (const mishap of mishaps)
-      judge(mishap, { soundings, noticed, figures, waits, first: group.members[0] as string });
-    if (changes.mostPerMinute() > ROLE_CHANGES)
-      figures.broken.push(`${changes.mostPerMinute()} changes of roles in a minute`);
-    figures.roleChangesPerMinute = Math.max(figures.roleChangesPerMinute, changes.mostPerMinute());
+    for (const mishap of mishaps) {
+      for (const { id, members } of groups) {
+        const heard = soundings.filter((sounding) => sounding.at === mishap.at && sounding.groups.includes(id));
+        judge(mishap, { heard, group: id, noticed, figures, waits, first: members[0] as string });
+      }
+    }
+    const most = Math.max(...changes.map((each) => each.mostPerMinute()));
+    if (most > ROLE_CHANGES) figures.broken.push(`${most} changes of roles in a minute`);
+    figures.roleChangesPerMinute = Math.max(figures.roleChangesPerMinute, most);
   } finally {
-    changes.stop();
+    for (const each of changes) each.stop();
     for (const appliance of appliances) appliance.kill();
     const closing = Promise.all(appliances.map((appliance) => appliance.close()));
     await time.run(time.now() + 1_000);
@@ -134,8 +141,10 @@ async function runWorld(rounds: number, dice: Dice, figures: FailoverFigures, wa
   }
 }
 
-function plan(at: number, dice: Dice): Mishap {
-  const killedAt = at + (dice.happens(0.5) ? between(dice, -3_000, 4_000) : between(dice, -10_000, 15_000));
+function plan(at: number, dice: Dice, isSplit: boolean): Mishap {
+  // Rings are shared out half a minute ahead.
+  const early = isSplit ? -35_000 : -10_000;
+  const killedAt = at + (dice.happens(0.5) ? between(dice, -3_000, 4_000) : between(dice, early, 15_000));
   const from = at - between(dice, 0, 10_000);
   const partition = dice.happens(0.1) ? { from, to: from + between(dice, 5_000, 40_000) } : null;
   return {
@@ -172,17 +181,19 @@ async function flap(first: Appliance, time: VirtualTime): Promise<void> {
 }
 
 interface Judged {
-  soundings: readonly Sounding[];
+  /** What was heard of the bell at one group's devices. */
+  heard: Sounding[];
+  group: string;
   noticed: ReadonlySet<string>;
   figures: FailoverFigures;
   waits: number[];
   first: string;
 }
 
-function judge(mishap: Mishap, { soundings, noticed, figures, waits, first }: Judged): void {
+function judge(mishap: Mishap, { heard, group, noticed, figures, waits, first }: Judged): void {
   const { at, killedAt, kind, victim, partition } = mishap;
-  const told = `${kind} of ${victim} ${killedAt - at} ms after the bell of ${new Date(at).toISOString()}`;
-  const heard = soundings.filter((sounding) => sounding.at === at).sort((a, b) => a.from - b.from);
+  const told = `${kind} of ${victim} ${killedAt - at} ms after the bell of ${new Date(at).toISOString()} at ${group}`;
+  heard.sort((a, b) => a.from - b.from);
   figures.bells += 1;
   figures.kills += 1;
   const [one, ...again] = heard;

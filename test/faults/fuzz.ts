@@ -8,7 +8,7 @@ import { servedActions } from "../../src/rest/served-actions.ts";
 import { createCatalogue } from "../../src/schema/catalogue.ts";
 import { type Initialised, initialise, type RunningDaemon, serve } from "../support/product.ts";
 import { createFuzz, type FuzzRequest, type KnownIds } from "./fuzz-requests.ts";
-import { hostileRequests } from "./hostile-requests.ts";
+import { hostileInputs } from "./hostile-requests.ts";
 import { pulseIn, startIdle, watched } from "./loop-monitor.ts";
 
 /** What a run came to. */
@@ -32,7 +32,7 @@ export interface Fuzzed {
 
 const CLIENTS = 16;
 /** The daemon's own limits would answer most of it, and nothing may be called but this machine. */
-const SETTINGS =
+export const SETTINGS =
   "network: {allowedTargets: [127.0.0.0/8], multicastInterface: 127.0.0.1}\napi: {requestsPerMinute: {token: 0, address: 0}}\n";
 
 /** What would end the run by doing what it is for: leaving, slow hashes, streams without end, orders to the appliance. */
@@ -109,7 +109,7 @@ async function run({ requests, seed, say, first, daemon, pulse, machinePulse }: 
   };
   await enablePlugins(daemon.url, first.token);
   await Promise.all(Array.from({ length: CLIENTS }, client));
-  for (const request of hostileRequests(first.userId)) await ask(request);
+  for (const { requests } of hostileInputs(first)) for (const request of requests) await ask(request);
   agent.destroy();
   // The last pulse is at most 0.2 s old.
   await new Promise((done) => setTimeout(done, 500));
@@ -170,7 +170,8 @@ function remember({ target }: FuzzRequest, text: string, ids: KnownIds): void {
   ids.set(collection, known.slice(-50));
 }
 
-function answerTo(
+/** The answer to a request as it stands; status 0 for a connection that ended without one. */
+export function answerTo(
   { method, target, headers, body }: FuzzRequest,
   origin: string,
   token: string,

@@ -1,4 +1,13 @@
 /**
+ * `npm run faults`: the forty hostile inputs and the twenty faults, one after the other in about twenty minutes, and a table of
+ * what was promised and measured. What this machine cannot do (no root, a program missing) is named as skipped, and a piece that
+ * hangs is ended after half an hour.
+ * `npm run faults -- inputs [NUMBER]`: brings the forty hostile inputs, or the one of this number: none is answered 5xx, what
+ * must be refused is, the daemon neither ends nor stands still.
+ * `npm run faults -- disk [NUMBER] [--seed S]`: breaks the disk under the store, by a library that stands between it and the kernel: NUMBER
+ * (1000) power cuts lose nothing that was answered, and lose rows where the disk is not asked to keep them (which shows that the cuts bite);
+ * after a failed sync nothing more is answered 200 and the daemon ends. Needs a C compiler.
+ * `npm run faults -- files`: lets a daemon have 64 open files only: it goes on, and answers again when clients have left.
  * `npm run faults -- kills [NUMBER] [--seed S]`: kills the daemon NUMBER times (100) under load and looks for answered
  * creates that were lost.
  * `npm run faults -- fuzz [NUMBER] [--seed S]`: sends NUMBER requests (100000) made from what the API serves, and the
@@ -45,18 +54,23 @@
  * them, and as many while these are still being sent: the first packet is at 99 % of the devices within 1 s of the POST.
  * `npm run faults -- calls [NUMBER]`: NUMBER (500) SIP devices are called, 200 a second, hear two seconds of sound and are hung
  * up; needs Debian's sip-tester.
+ * `npm run faults -- hub-nodes [ROUNDS]`: two nodes of a cloud on one PostgreSQL and two appliances, in network namespaces of
+ * their own and all of them written to, while the node that acts is killed, the database restarted, and its replica promoted
+ * in its place in turn, ROUNDS times (6): both appliances have what is written next within 10 s, nothing that was answered is
+ * lost, nothing stands twice. As root, with Debian's postgresql.
  * The last line has the figures; exit code 1 when a promise was broken.
  */
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { zonesByMeaning } from "../support/zone-oracle.ts";
 import { flapAlarms } from "./alarm-flaps.ts";
-import { stormOfAnswers } from "./answers.ts";
+import { limitOfAnswers, stormOfAnswers } from "./answers.ts";
 import { backupUnderLoad } from "./backup.ts";
 import { changeManySchedules } from "./bells.ts";
 import { bulk } from "./bulk.ts";
 import { callMany } from "./calls.ts";
 import { CLOCK_STORIES, libfaketime, playClockStories } from "./clock.ts";
+import { breakDisk } from "./disk.ts";
 import { fillDisk } from "./disk-full.ts";
 import { measureEmergencies } from "./emergency.ts";
 import { killAroundBells } from "./failover.ts";
@@ -65,11 +79,20 @@ import { soundWhileCatchingUp } from "./field/catch-up.ts";
 import { troubleCloud } from "./field/cloud.ts";
 import { killActing } from "./field/cover.ts";
 import { inOwnNetwork } from "./field/own-network.ts";
+import { exhaustFiles } from "./files.ts";
 import { fuzz } from "./fuzz.ts";
+import { troubleNodes } from "./hub-nodes.ts";
+import { bringHostileInputs } from "./inputs.ts";
 import { killUnderLoad } from "./kills.ts";
 import { LONG_TURN_MS } from "./loop-monitor.ts";
 import { underSystemd } from "./systemd.ts";
+import { runWhole } from "./whole.ts";
 import { compareAllZones } from "./zones.ts";
+
+/** What no hostile input may keep the daemon busy for. */
+const LONGEST_TURN_MS = 250;
+/** How a daemon ends whose disk has failed. */
+const DISK_FAULT = 74;
 
 const say = (progress: string): void => void process.stderr.write(`${progress}\n`);
 const { values, positionals } = parseArgs({
@@ -81,7 +104,27 @@ const seed = Number(values.seed);
 if (!/^\d{1,9}$/.test(values.seed) || [number, rows].some((each) => each !== undefined && !/^\d{1,7}$/.test(each)))
   usage();
 
-if (what === "kills") {
+if (what === undefined) {
+  process.exitCode = (await runWhole(say)) ? 0 : 1;
+} else if (what === "inputs") {
+  const { verdicts, ...figures } = await bringHostileInputs(number === undefined ? null : Number(number), say);
+  const broken = verdicts.filter((verdict) => verdict.broken.length > 0);
+  process.stdout.write(
+    `${JSON.stringify({ inputs: verdicts.length, ...figures, broken: broken.map(({ number }) => number) })}\n`,
+  );
+  process.exitCode =
+    broken.length === 0 && verdicts.length > 0 && figures.alive && figures.turnMaxMs <= LONGEST_TURN_MS ? 0 : 1;
+} else if (what === "disk") {
+  const run = await breakDisk(Number(number ?? 1_000), seed, say);
+  process.stdout.write(`${JSON.stringify(run)}\n`);
+  const { answered, power, control, takenAfterwards, endedMs, exitCode, lost } = run;
+  const kept = power.losing + power.corrupt + lost + takenAfterwards === 0 && answered > 0 && control.losing > 0;
+  process.exitCode = kept && endedMs <= 2_000 && exitCode === DISK_FAULT ? 0 : 1;
+} else if (what === "files") {
+  const run = await exhaustFiles(say);
+  process.stdout.write(`${JSON.stringify(run)}\n`);
+  process.exitCode = run.survived && run.recoveredMs >= 0 && run.recoveredMs <= 10_000 && run.lost === 0 ? 0 : 1;
+} else if (what === "kills") {
   const { kills, answered, lost } = await killUnderLoad(Number(number ?? 100), seed, say);
   process.stdout.write(`${JSON.stringify({ kills, answered, lost: lost.length })}\n`);
   for (const id of lost) say(`lost: ${id}`);
@@ -97,7 +140,9 @@ if (what === "kills") {
   const plan = { recipients: Number(number ?? 10_000), within: 5, escalatesAfter: 45, seed };
   const { broken, ...figures } = await stormOfAnswers(plan, say);
   for (const promise of broken) say(promise);
-  process.stdout.write(`${JSON.stringify({ ...figures, broken: broken.length })}\n`);
+  const limitPerProcessorSecond = await limitOfAnswers();
+  const ofLimit = Math.round((figures.perProcessorSecond / limitPerProcessorSecond) * 100) / 100;
+  process.stdout.write(`${JSON.stringify({ ...figures, limitPerProcessorSecond, ofLimit, broken: broken.length })}\n`);
   process.exitCode = broken.length === 0 && figures.seconds <= plan.within ? 0 : 1;
 } else if (what === "emergency") {
   const figures = await measureEmergencies({ devices: 1_000, running: 50, rounds: Number(number ?? 10) }, say);
@@ -189,6 +234,11 @@ if (what === "kills") {
     () => soundWhileCatchingUp({ rows: Number(rows ?? 10_000), rounds: Number(number ?? 5), faketime }, say),
     ({ emergencies }) => emergencies > 0,
   );
+} else if (what === "hub-nodes") {
+  await playInField(
+    () => troubleNodes(Number(number ?? 6), say),
+    ({ answered }) => answered > 0,
+  );
 } else {
   usage();
 }
@@ -212,7 +262,7 @@ async function playInField<T extends { broken: string[] }>(
 
 function usage(): never {
   fail(
-    "Usage: npm run faults -- kills|fuzz|answers|emergency|calls|bulk|flaps|failover|phones|clock|systemd|disk-full|backup|cloud|cover|catch-up [NUMBER] [--seed S]",
+    "Usage: npm run faults [-- inputs|disk|files|kills|fuzz|answers|emergency|calls|bulk|bells|flaps|failover|phones|clock|zones|systemd|disk-full|backup|cloud|cover|catch-up|hub-nodes [NUMBER] [--seed S]]",
   );
 }
 

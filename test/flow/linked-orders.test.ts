@@ -108,6 +108,31 @@ describe("an appliance that joined an organisation", () => {
     expect(await until(came, Boolean)).toBe(true);
   });
 
+  it("is upgraded in waves with others, which the first that fails stops; the cloud says which and why", async () => {
+    interface Upgrade {
+      id: string;
+      state: string;
+      reason: string | null;
+    }
+    expect((await site.call("POST", "/appliance-upgrades", {})).status).toBe(404);
+    const wrong = await hub.call("POST", "/appliance-upgrades", { endpointIds: [hub.first.endpointId] });
+    expect(wrong.status).toBe(400);
+    const begun = await hub.call<Upgrade>("POST", "/appliance-upgrades", { timeLimit: 30 });
+    expect([begun.status, begun.body]).toEqual([200, expect.objectContaining({ state: "running", version: "9.9.9" })]);
+    const at = `/appliance-upgrades/${begun.body.id}`;
+    expect((await hub.call("POST", "/appliance-upgrades", {})).status).toBe(409);
+    const now = await until(
+      async () => (await hub.call<Upgrade>("GET", at)).body,
+      ({ state }) => state !== "running",
+    );
+    expect(now).toMatchObject({ state: "stopped", counts: { failed: 1, waiting: 0 }, wave: 1 });
+    expect(now?.reason).toContain("not installed by versions");
+    const { body } = await hub.call<{ data: object[] }>("GET", `${at}/turns`);
+    expect(body.data).toMatchObject([{ state: "failed", endpointId: site.first.endpointId, wave: 1 }]);
+    expect((await hub.call("POST", `${at}/pause`, {})).status).toBe(409);
+    expect((await hub.call<Upgrade>("POST", `${at}/cancel`, {})).body.state).toBe("cancelled");
+  });
+
   it("starts anew when it is told to, and says so once it did", async () => {
     const restarting = new Promise<void>((resolve) => {
       restarted = resolve;

@@ -9,7 +9,7 @@ import {
   type PluginHost,
   type PluginHostNeeds,
 } from "../../src/extensions/plugin-host.ts";
-import type { DeliveryItem } from "../../src/plugin-api/index.ts";
+import { type DeliveryItem, PLAIN_PROFILE } from "../../src/plugin-api/index.ts";
 import endpoints from "../../src/resources/devices/endpoints.ts";
 import extensions from "../../src/resources/devices/extensions.ts";
 import { ONPREM_EXTENSION_ID, ONPREM_NAME } from "../../src/resources/devices/onprem.ts";
@@ -160,7 +160,7 @@ export function itemOf(deliveryId: number, of: Partial<DeliveryItem> = {}): Deli
     text: { subject: "Test", body: "This is a test.", short: "Test" },
     imagePath: null,
     audio: null,
-    profile: { volume: "As-Is", ringtone: null, persistentText: false, skipPhonesInUse: false },
+    profile: PLAIN_PROFILE,
     settings: {},
     attempt: 1,
     ...of,

@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
 import { workerEntry } from "../../src/base/worker-entry.ts";
 import type { CampusReport, PhoneReport } from "../../src/campus/report.ts";
-import type { DeliveryItem } from "../../src/plugin-api/index.ts";
+import { type DeliveryItem, PLAIN_PROFILE } from "../../src/plugin-api/index.ts";
 
 const BETWEEN_REPORTS_MS = 20;
 
@@ -87,7 +87,7 @@ export function deliveryTo(
     text: { subject: "Fire drill", body: "Leave by the nearest exit.", short: "Leave now" },
     imagePath: null,
     audio: null,
-    profile: { volume: "As-Is", ringtone: null, persistentText: false, skipPhonesInUse: false },
+    profile: PLAIN_PROFILE,
     settings: {},
     attempt: 1,
     ...changes,

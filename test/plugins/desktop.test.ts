@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/desktop/index.ts";
 import { createScreens } from "../../plugins/desktop/screens.ts";
-import type { DeliveryItem } from "../../src/plugin-api/index.ts";
+import { runsOf } from "../../src/console/web/desktop/screen.ts";
+import { type DeliveryItem, PLAIN_PROFILE } from "../../src/plugin-api/index.ts";
 import { createFakeClock, type FakeClock } from "../support/fake-clock.ts";
 import { itemOf } from "./appliance.ts";
 import { type AnswerCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
@@ -94,6 +95,25 @@ describe("desktop", () => {
     expect((await ask("")).body.messages.map(({ deliveryId }: { deliveryId: number }) => deliveryId)).toEqual([1]);
     await clock.advance(3_600_000);
     expect((await ask("")).body.messages).toEqual([]);
+  });
+
+  it("shows a text as the message's settings say, for its time from when it is seen", async () => {
+    const { desk, ask, item, clock } = await open();
+    const scroll = { speed: 12, durationMs: null, repetitions: 2 };
+    const profile = { ...PLAIN_PROFILE, concatenatedText: true, durationMs: 30_000, scroll };
+    desk.deliver(item(1, { profile, text: { subject: "Fire", body: "Leave now.", short: "" } }), item(2));
+    await clock.advance(60_000);
+    const [first, second] = (await ask("")).body.messages;
+    expect(first).toMatchObject({ subject: "Fire\nLeave now.", body: "", scroll });
+    expect(second).toMatchObject({ subject: "Test", body: "This is a test.", scroll: null });
+    for (const deliveryId of [1, 2, 1]) expect((await ask("", "/receipt", { deliveryId })).status).toBe(204);
+    await clock.advance(29_000);
+    expect((await ask("")).body.messages).toHaveLength(2);
+    await clock.advance(1_000);
+    expect((await ask("")).body.messages).toEqual([second]);
+    expect(runsOf(scroll, 24)).toEqual({ eachMs: 2_000, runs: 2 });
+    expect(runsOf({ speed: null, durationMs: 5_000, repetitions: null }, 8)).toEqual({ eachMs: 1_000, runs: 5 });
+    expect(runsOf({ speed: 1, durationMs: null, repetitions: null }, 0).runs).toBe(Number.POSITIVE_INFINITY);
   });
 
   it("clears what is called off also where nobody told that it was shown", async () => {

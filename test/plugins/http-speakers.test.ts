@@ -6,13 +6,13 @@ import { algoHeaders } from "../../plugins/http-speakers/algo.ts";
 import { fill } from "../../plugins/http-speakers/fill.ts";
 import plugin from "../../plugins/http-speakers/index.ts";
 import { systemClock } from "../../src/base/clock.ts";
-import type { DeliveryItem } from "../../src/plugin-api/index.ts";
+import { type DeliveryItem, PLAIN_PROFILE } from "../../src/plugin-api/index.ts";
 import { deliveryTo } from "./campus-fixture.ts";
 import { type InlinePlugin, runInline } from "./inline-plugin.ts";
 import { keptState } from "./kept-state.ts";
 
 const AUDIO = { group: "0.0.0.0", port: 0, codec: "PCMU", ttl: 1, ssrc: 7 } as const;
-const LOUD = { volume: "Maximum", ringtone: null, persistentText: false, skipPhonesInUse: false } as const;
+const LOUD = { ...PLAIN_PROFILE, volume: "Maximum" } as const;
 const PASSWORD = "algo's own";
 const closing: (() => Promise<unknown>)[] = [];
 
@@ -158,6 +158,7 @@ describe("Algo endpoints", () => {
 
 const SIGN = {
   name: "sign",
+  hosts: ["127.0.0.0/8", "::1"],
   start: {
     path: "/show/{{attribute.Row}}?by={{subject}}",
     headers: { "X-Key": "{{secret.sign}}", "X-Subject": "{{subject}}" },
@@ -183,6 +184,49 @@ describe("devices that a template describes", () => {
     running.stop("aborted", 1);
     await running.called(1);
     expect(JSON.stringify(running.outcomes)).not.toContain("the key");
+  });
+
+  it("are told how the text is to be shown, and to stop when its time is over", async () => {
+    const device = await openDevice(() => [200, ""]);
+    const body =
+      '{"text": "{{text}}", "words": "{{short}}", "for": {{duration}}, "speed": {{scrollSpeed}}, "scroll": {{scrollDuration}}, "times": {{scrollRepetitions}}}';
+    const start = { path: "/show", body, type: "application/json" };
+    const running = await run({ templates: [{ name: "led", start, stop: { method: "DELETE", path: "/show" } }] });
+    const text = { subject: "Fire", body: "Leave\nnow", short: "Fire - Leave now" };
+    const profile = { ...PLAIN_PROFILE, concatenatedText: true, durationMs: 20 };
+    const scroll = { speed: 12, durationMs: 1_500, repetitions: 3 };
+    const at = { Url: device.url, Template: "led" };
+    running.deliver(item("http:led", at, { text, audio: null, profile: { ...profile, scroll } }));
+    await expect.poll(device.lines, { timeout: 10_000 }).toEqual(["POST /show", "DELETE /show"]);
+    const told = { words: text.short, for: 0.02, speed: 12, scroll: 1.5, times: 3 };
+    expect(JSON.parse(device.asked[0]?.body ?? "")).toEqual({ ...told, text: "Fire - Leave now" });
+    // One that plays a message of sound alone gets no words.
+    const heard = { ...at, RtpPort: "6000" };
+    running.deliver(item("http:led", heard, { text, profile: { ...PLAIN_PROFILE, showsText: false } }));
+    await expect.poll(() => device.asked.length, { timeout: 10_000 }).toBe(3);
+    expect(JSON.parse(device.asked[2]?.body ?? "")).toMatchObject({ text: "", words: "", for: 0, speed: 0, times: 0 });
+    // Where the sound could not be made, the words are all there is.
+    running.deliver(item("http:led", heard, { text, audio: null, profile: { ...PLAIN_PROFILE, showsText: false } }));
+    await expect.poll(() => device.asked.length, { timeout: 10_000 }).toBe(4);
+    expect(JSON.parse(device.asked[3]?.body ?? "")).toMatchObject({ words: text.short });
+  });
+
+  it("are told secrets at the hosts of their template alone, whatever their Url says", async () => {
+    const device = await openDevice(() => [200, ""]);
+    const elsewhere = { ...SIGN, hosts: ["10.0.0.0/24", "sign.example.org"] };
+    const running = await run({ templates: [elsewhere], secrets: "sign=the key" });
+    const { port } = new URL(device.url);
+    const urls = [device.url, `http://localhost:${port}`, `http://10.0.0.7@127.0.0.1:${port}`];
+    for (const [at, Url] of urls.entries()) {
+      running.deliver({ ...item("http:sign", { Url, Template: "sign" }), deliveryId: at + 1 });
+      expect((await running.outcome(at + 1, "failed")).details.reason).toContain("is not among the hosts");
+    }
+    expect(device.asked).toEqual([]);
+    const { hosts: _, ...nobody } = SIGN;
+    const { statuses } = await run({ templates: [nobody, { ...SIGN, hosts: ["10.0.0.0/99"] }], secrets: "sign=k" });
+    expect(statuses[0]?.reason).toBe(
+      "templates[0]: with secrets it needs hosts, who get them; templates[1]: hosts is a list of names, addresses and networks",
+    );
   });
 
   it("are not asked where the outbound guard forbids it", async () => {

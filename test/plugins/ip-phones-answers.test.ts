@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/ip-phones/index.ts";
-import type { AudioTarget, DeliveryItem } from "../../src/plugin-api/index.ts";
+import { type AudioTarget, type DeliveryItem, PLAIN_PROFILE } from "../../src/plugin-api/index.ts";
 import { createFakeClock, type FakeClock } from "../support/fake-clock.ts";
 import { deliveryTo } from "./campus-fixture.ts";
 import { type InlinePlugin, runInline } from "./inline-plugin.ts";
@@ -128,7 +128,7 @@ describe("ip-phones and what a phone answers", () => {
 
   it("pushes page and sound in one form, with credentials", async () => {
     const test = await stage(ACCEPTED);
-    test.deliver({ profile: { volume: "Maximum", ringtone: null, persistentText: false, skipPhonesInUse: false } });
+    test.deliver({ profile: { ...PLAIN_PROFILE, volume: "Maximum" } });
     await outcomeOf(test);
     const [head = "", body = ""] = test.phone.requests[0]?.split("\r\n\r\n") ?? [];
     expect(head.split("\r\n")[0]).toBe("POST /CGI/Execute HTTP/1.1");
@@ -162,7 +162,7 @@ describe("ip-phones and what a phone answers", () => {
   ])("knows its own sound on a phone that must not be disturbed, try %i", async (attempt, expected) => {
     const stopped = itemsAnswer([0, "Success", "RTPRx:Stop"]);
     const test = await stage(PAGE_SHOWN, ok('<CiscoIPPhoneError Number="1"/>'), stopped, ACCEPTED);
-    const profile = { volume: "As-Is", ringtone: null, persistentText: false, skipPhonesInUse: true } as const;
+    const profile = { ...PLAIN_PROFILE, skipPhonesInUse: true };
     test.deliver({ profile, attempt });
     expect(await outcomeOf(test)).toEqual(expected);
   });

@@ -3,7 +3,7 @@ import { createDeliveries } from "../../plugins/ip-phones/deliveries.ts";
 import type { Exchange } from "../../plugins/ip-phones/phone-exchange.ts";
 import { createPhoneTurns } from "../../plugins/ip-phones/phone-turns.ts";
 import type { PushOutcome } from "../../plugins/ip-phones/pusher.ts";
-import type { AudioTarget, DeliveryItem } from "../../src/plugin-api/index.ts";
+import { type AudioTarget, type DeliveryItem, PLAIN_PROFILE } from "../../src/plugin-api/index.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { deliveryTo } from "./campus-fixture.ts";
 
@@ -19,6 +19,7 @@ interface Said {
   statistics?: () => Exchange;
   push?: () => Promise<PushOutcome>;
   media?: () => Promise<string | null>;
+  command?: () => Promise<string | null>;
 }
 
 function statistics(packets: number, remote = "239.192.16.1/20480", status = ""): Exchange {
@@ -52,7 +53,7 @@ function stage(said: Said = {}) {
       },
       command: async (_, items) => {
         note(`commands ${items.map(({ url }) => url).join(" ")}`);
-        return null;
+        return (await said.command?.()) ?? null;
       },
     },
     events: {
@@ -61,6 +62,7 @@ function stage(said: Said = {}) {
         return "Notify:http:127.0.0.1:80:stream/x";
       },
     },
+    log: { warn: (_, words) => note(words) },
     pages: { add: () => "http://127.0.0.1/page", respond: () => null },
   });
   // What was asked for begins in a later turn of the event loop, before time goes on.
@@ -156,6 +158,62 @@ describe("deliveries to phones", () => {
       "200 commands RTPMRx:Stop Init:Services",
       "200 1 accepted",
     ]);
+  });
+
+  it("take a text off after its time, unless another has covered it", async () => {
+    const { clock, log, deliver } = stage();
+    const profile = { ...PLAIN_PROFILE, durationMs: 5_000 };
+    await deliver(1, { audio: null, profile });
+    await clock.advance(3_000);
+    await deliver(2, { audio: null });
+    await clock.advance(60_000);
+    expect(log).toEqual(["0 pushes page", "0 1 accepted", "3000 pushes page", "3000 2 accepted"]);
+    await deliver(3, { audio: null, profile });
+    await clock.advance(5_000);
+    expect(log.at(-1)).toBe("68000 commands Init:Services");
+  });
+
+  it("stop a sound below a text that came later without touching that", async () => {
+    const { log, deliver, stop } = stage();
+    await deliver(1);
+    await deliver(2, { audio: null });
+    await stop("ended", 1);
+    expect(log).toContain("0 commands RTPMRx:Stop");
+  });
+
+  it("show nothing of a message of sound alone, but for phones that can't play it or are asked whether they are idle", async () => {
+    const { log, deliver, stop } = stage();
+    const profile = { ...PLAIN_PROFILE, showsText: false };
+    await deliver(1, { profile });
+    await stop("ended", 1);
+    await deliver(2, { profile, audio: null });
+    await deliver(3, { profile: { ...profile, skipPhonesInUse: true } });
+    expect(log.filter((line) => /pushes|commands/.test(line))).toEqual([
+      "0 pushes sound",
+      "0 commands RTPMRx:Stop",
+      "0 pushes page",
+      "0 pushes page",
+      "0 pushes sound",
+    ]);
+  });
+
+  it("ring where there is no sound", async () => {
+    const { log, deliver } = stage();
+    const profile = { ...PLAIN_PROFILE, ringtone: "Analog1.raw" };
+    await deliver(1, { profile, audio: null });
+    await deliver(2, { profile });
+    expect(log).toEqual([
+      ...["0 pushes page", "0 1 accepted", "0 commands Play:Analog1.raw"],
+      ...["0 pushes page+sound", "0 2 accepted"],
+    ]);
+  });
+
+  it("hear an emergency while their ring tone is still being played", async () => {
+    const { clock, log, deliver } = stage({ command: () => new Promise(() => undefined) });
+    await deliver(1, { profile: { ...PLAIN_PROFILE, ringtone: "Long.raw" }, audio: null });
+    await deliver(2, { priority: 0, class: "emergency" });
+    await clock.advance(500);
+    expect(log.at(-1)).toBe("500 2 accepted");
   });
 
   it("leave a phone alone that failed before its message was called off", async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readHttpAnswer } from "../../plugins/ip-phones/http-answer.ts";
+import { textPage } from "../../plugins/ip-phones/message-page.ts";
 import { createPace } from "../../plugins/ip-phones/pace.ts";
 import { modelOf } from "../../plugins/ip-phones/phone-models.ts";
 import { createPhoneTurns, LAST_LANE } from "../../plugins/ip-phones/phone-turns.ts";
@@ -50,6 +51,20 @@ describe("turns with phones", () => {
     };
     return { clock, log, turns, add, end };
   }
+
+  it("leave the way to emergencies: questions go on slowly for a second after one was begun", async () => {
+    const { clock, log, add, end } = stage(64, 64);
+    add(0, "urgent");
+    for (let n = 1; n <= 64; n++) add(LAST_LANE, `q${n}`);
+    await clock.advance(0);
+    expect(log).toEqual(["urgent", "q1", "q2"]);
+    await clock.advance(900);
+    await end("q1");
+    expect(log).toHaveLength(4);
+    await clock.advance(100);
+    await end("q2");
+    expect(log).toHaveLength(65);
+  });
 
   it("begin with the urgent ones and keep to the limit", async () => {
     const { clock, log, add, end } = stage(2, 1);
@@ -162,5 +177,18 @@ describe("models", () => {
   ])("%s is %s", (name, kind, width) => {
     expect(modelOf(name).kind).toBe(kind);
     expect(modelOf(name).image?.width).toBe(width);
+  });
+});
+
+describe("text pages", () => {
+  const content = { subject: "Fire", body: "Leave\nnow", short: "Fire", drill: false, isOne: true };
+
+  it("are one text without a title where the message says so, and name a drill all the same", () => {
+    const page = textPage(content);
+    expect(page).not.toContain("<Title>");
+    expect(page).toContain("<Text>Fire\nLeave\nnow</Text>");
+    const drill = textPage({ ...content, drill: true });
+    expect(drill).toContain("<Title>DRILL</Title><Text>THIS IS A DRILL.\nFire\nLeave\nnow\nTHIS IS A DRILL.</Text>");
+    expect(textPage({ ...content, isOne: false })).toContain("<Title>Fire</Title><Text>Leave\nnow</Text>");
   });
 });

@@ -8,6 +8,7 @@ import { modelOf } from "../../plugins/ip-phones/phone-models.ts";
 import { fittedSize } from "../../plugins/ip-phones/picture-fitting.ts";
 import { createPictures, type Pictures } from "../../plugins/ip-phones/pictures.ts";
 import { systemClock } from "../../src/base/clock.ts";
+import { PLAIN_PROFILE } from "../../src/plugin-api/index.ts";
 import { peer } from "../support/peers.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 
@@ -113,7 +114,12 @@ it("without a program, pictures that fit are shown as they are, and others as te
   const path = join(folder, "small.png");
   writeFileSync(path, pngHead(300, 200));
   const pages = createPages(() => "http://10.1.2.3:8081/phone/auth", Buffer.from("key"), pictures);
-  const url = pages.add({ text: { subject: "Fire", body: "Leave", short: "Fire" }, drill: false, imagePath: path });
+  const url = pages.add({
+    text: { subject: "Fire", body: "Leave", short: "Fire" },
+    drill: false,
+    imagePath: path,
+    profile: PLAIN_PROFILE,
+  });
   const get = async (path: string, model: string): Promise<{ status: number; body: string }> => {
     const headers = { "x-ciscoipphonemodelname": model };
     const asked = { method: "GET", url: path, headers, body: new Uint8Array(), remoteAddress: "10.1.2.9" };

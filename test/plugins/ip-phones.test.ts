@@ -3,14 +3,19 @@ import { join } from "node:path";
 import { deflateSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/ip-phones/index.ts";
-import type { AudioTarget, DeliveryItem, DeliveryProfile } from "../../src/plugin-api/index.ts";
+import {
+  type AudioTarget,
+  type DeliveryItem,
+  type DeliveryProfile,
+  PLAIN_PROFILE,
+} from "../../src/plugin-api/index.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { type Campus, type CampusDevice, deliveryTo, startCampus } from "./campus-fixture.ts";
 import { type InlinePlugin, runInline } from "./inline-plugin.ts";
 import { sendSilence } from "./rtp-sender.ts";
 
 const CONFIG = { pushUser: "bell", pushPassword: 's3cret & "more" <é>' };
-const PROFILE: DeliveryProfile = { volume: "As-Is", ringtone: null, persistentText: false, skipPhonesInUse: false };
+const PROFILE: DeliveryProfile = PLAIN_PROFILE;
 
 let campus: Campus;
 let phones: InlinePlugin;

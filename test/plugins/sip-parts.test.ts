@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { readAccounts } from "../../plugins/sip/accounts.ts";
-import { answerChallenge, createDoorkeeper } from "../../plugins/sip/agent/digest.ts";
-import { all, readMessage, writeMessage } from "../../plugins/sip/agent/message.ts";
+import { createProofs } from "../../plugins/sip/agent/challenges.ts";
+import { answerChallenge, type Credentials, createDoorkeeper, pickChallenge } from "../../plugins/sip/agent/digest.ts";
+import { all, readMessage, type SipResponse, writeMessage } from "../../plugins/sip/agent/message.ts";
 import { createFrames } from "../../plugins/sip/agent/stream-frames.ts";
 import { readAddress, readUri, writeUri } from "../../plugins/sip/agent/uri.ts";
 import { proofOfSound, readReports, reportWords } from "../../plugins/sip/media/rtcp.ts";
@@ -30,6 +31,16 @@ const RFC = {
   cnonce: "f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ",
   md5: "8ca523f5e9506fed4657c9700eebdbec",
   sha256: "753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1",
+};
+
+const answerTo = (
+  challenges: readonly string[],
+  request: { method: string; uri: string },
+  who: Credentials,
+  cnonce: string,
+): string | null => {
+  const challenge = pickChallenge(challenges);
+  return challenge && answerChallenge(challenge, request, who, cnonce);
 };
 
 describe("messages of SIP", () => {
@@ -71,7 +82,7 @@ describe("messages of SIP", () => {
       readAddress(many);
       readUri(`sip:${many}`);
       readAnswer(`m=audio ${many}`, ["PCMU"]);
-      answerChallenge([`Digest ${many}`], RFC.request, RFC.who, "c");
+      pickChallenge([`Digest ${many}`]);
     }
     let seed = 1;
     for (let run = 0; run < 2_000; run++) {
@@ -102,14 +113,43 @@ describe("names and passwords of SIP", () => {
     ["MD5", RFC.md5],
     ["SHA-256", RFC.sha256],
   ])("are proven by %s as in the standard's example", (algorithm, response) => {
-    const answer = answerChallenge([RFC.challenge(algorithm)], RFC.request, RFC.who, RFC.cnonce);
+    const answer = answerTo([RFC.challenge(algorithm)], RFC.request, RFC.who, RFC.cnonce);
     expect(answer).toContain(`response="${response}"`);
   });
 
   it("are proven by the stronger of two ways, and not at all by one that is not known", () => {
     const both = [RFC.challenge("MD5"), RFC.challenge("SHA-256")];
-    expect(answerChallenge(both, RFC.request, RFC.who, RFC.cnonce)).toContain(RFC.sha256);
-    expect(answerChallenge([RFC.challenge("SHA-1")], RFC.request, RFC.who, RFC.cnonce)).toBeNull();
+    expect(answerTo(both, RFC.request, RFC.who, RFC.cnonce)).toContain(RFC.sha256);
+    expect(answerTo([RFC.challenge("SHA-1")], RFC.request, RFC.who, RFC.cnonce)).toBeNull();
+  });
+
+  it("are shown to each server that asks, again where its challenge is out of date, and to none that does not believe", () => {
+    const asks = (status: 401 | 407, realm: string, tail = ""): SipResponse => {
+      const name = status === 401 ? "WWW-Authenticate" : "Proxy-Authenticate";
+      return {
+        kind: "response",
+        status,
+        reason: "",
+        headers: [[name, `Digest realm="${realm}", nonce="n", qop="auth"${tail}`]],
+        body: "",
+      };
+    };
+    const proofs = createProofs(RFC.who, () => RFC.cnonce);
+    const add = (response: SipResponse): boolean => proofs.add(response, RFC.request);
+    expect([add(asks(407, "way")), add(asks(401, "door")), add(asks(407, "way", ", stale=true"))]).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    // A challenge that was answered before is answered with its next count, a fresh one with the first.
+    expect(proofs.headers.map(([name, value]) => [name, /nc=\d+/.exec(value)?.[0]])).toEqual([
+      ["Proxy-Authorization", "nc=00000001"],
+      ["Authorization", "nc=00000002"],
+    ]);
+    expect([add(asks(407, "way")), add(asks(401, "door", ", algorithm=SHA-1"))]).toEqual([false, false]);
+    // Nobody is answered for ever.
+    expect([1, 2, 3].map(() => add(asks(407, "way", ", stale=true")))).toEqual([true, false, false]);
+    expect(createProofs(null, () => RFC.cnonce).add(asks(401, "door"), RFC.request)).toBe(false);
   });
 
   it("let in who knows the password, once for each proof and while the challenge is fresh", () => {
@@ -122,14 +162,14 @@ describe("names and passwords of SIP", () => {
     const request = { method: "REGISTER", uri: "sip:school" };
     const { ask = [] } = door.check([], request);
     expect(ask).toHaveLength(2);
-    const prove = (password: string): string[] => [answerChallenge(ask, request, { user: "gym", password }, "c") ?? ""];
+    const prove = (password: string): string[] => [answerTo(ask, request, { user: "gym", password }, "c") ?? ""];
     expect(door.check(prove("wrong"), request).user).toBeUndefined();
     expect(door.check(prove("right"), { ...request, uri: "sip:other" }).user).toBeUndefined();
     expect(door.check(prove("right"), request).user).toBe("gym");
     expect(door.check(prove("right"), request).ask?.[0]).toContain("stale=true");
     const later = door.check([], request).ask ?? [];
     clock.tick(301_000);
-    const late = [answerChallenge(later, request, { user: "gym", password: "right" }, "c") ?? ""];
+    const late = [answerTo(later, request, { user: "gym", password: "right" }, "c") ?? ""];
     expect(door.check(late, request).ask?.[0]).toContain("stale=true");
   });
 

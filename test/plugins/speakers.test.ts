@@ -43,9 +43,9 @@ async function startAgent(url: string, folder: string, changes: Partial<AgentNee
       joinSecret: JOIN_SECRET,
       state: await openStateFolder(join(folder, "state")),
     },
-    ...{ mac: MAC, name: "Gym", model: "test-agent", version: "1", port: 0, bufferMs: 40 },
+    ...{ mac: MAC, name: "Gym", model: "test-agent", version: "1", port: 0, bufferMs: 300 },
     open: choosePlayer(`exec:${program}`, null, ""),
-    listen: null,
+    ...{ listen: null, machine: { bootId: null, isClockSet: async () => true } },
     log: (words) => void log.push(words),
     ...changes,
   };
@@ -105,7 +105,9 @@ describe("speakers with an agent", () => {
     expect(statSync(join(folder, "state", "membership.json")).mode & 0o077).toBe(0);
     const second = await startAgent(open.url, folder);
     await until(() => second.log.find((words) => words.includes("listens")));
-    const registrations = open.plugin.calls.filter(({ method }) => method === "state.set");
+    const registrations = open.plugin.calls.filter(
+      ({ method, args: [key] }) => method === "state.set" && String(key).startsWith("agents/"),
+    );
     expect(registrations).toHaveLength(1);
     expect(JSON.stringify(registrations)).not.toContain(token);
     for (const wrong of [`${token}x`, "", "x"]) {

@@ -18,6 +18,7 @@ describe("session", () => {
       userId: api.adminId,
       providerId: expect.stringMatching(/^[0-9a-f-]{36}$/),
       providerName: "built-in",
+      logOutPath: null,
       email: "admin@example.org",
       name: "Admin",
       isOnprem: true,

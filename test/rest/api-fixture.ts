@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { createAccess } from "../../src/access/access.ts";
+import { writeBuiltInProvider } from "../../src/access/identity-providers.ts";
 import { createOAuth } from "../../src/access/oauth.ts";
-import { createSignIn } from "../../src/access/sign-in.ts";
+import { createScim } from "../../src/access/scim/scim.ts";
 import { createToken } from "../../src/access/tokens.ts";
 import type { CompileScope } from "../../src/access/user-scope.ts";
 import { writeAlarms } from "../../src/alarms/alarm-behaviour.ts";
@@ -10,6 +11,7 @@ import { createAlarms } from "../../src/alarms/alarms.ts";
 import { createDetectors } from "../../src/alarms/detectors.ts";
 import { ALARM_TABLES } from "../../src/alarms/room-tables.ts";
 import { bindBehaviours } from "../../src/app/behaviours.ts";
+import { createIdentity } from "../../src/app/identity.ts";
 import { loadDeclarations, type Modules, OWN_DECLARATIONS } from "../../src/app/load-declarations.ts";
 import { createTelling, type Telling } from "../../src/app/outbound.ts";
 import { createRegistry } from "../../src/app/registry.ts";
@@ -31,6 +33,7 @@ import { createSpeech } from "../../src/broadcast/speech.ts";
 import { createGathering } from "../../src/call-manager/gathering.ts";
 import { CALL_MANAGER_TABLES } from "../../src/call-manager/kept-plan.ts";
 import { createPhoneCache } from "../../src/call-manager/phone-cache.ts";
+import { IDENTITY_TABLES } from "../../src/identity/seen.ts";
 import { INPUT_TABLES } from "../../src/inputs/room-tables.ts";
 import { createBulkUploads } from "../../src/loaders/bulk-uploads.ts";
 import { createLoaders, type Schedule } from "../../src/loaders/load-definitions.ts";
@@ -172,6 +175,7 @@ export async function openApi(
       ...INPUT_TABLES,
       OPERATION_MARKS,
       ...CALL_MANAGER_TABLES,
+      ...IDENTITY_TABLES,
       ...tablesOf([...SITE_COLLECTIONS, ...HUB_COLLECTIONS]),
     ],
     dataDir,
@@ -191,7 +195,10 @@ export async function openApi(
   });
   const system = access.systemBy("test");
   const { rootId, adminId } = await firstData(store, system);
-  await store.write((tx) => writeAlarms(tx, system));
+  await store.write((tx) => {
+    writeAlarms(tx, system);
+    writeBuiltInProvider(tx, rootId, system);
+  });
   const data = { catalogue, store, access, clock, recording: { recorder: null }, close: async () => undefined };
   const telling = createTelling({ data, clock, events, log, policy, endpointId: () => "" });
   const oauth = createOAuth({ store, access, clock, onError: fail });
@@ -227,8 +234,14 @@ export async function openApi(
   await bulkUploads.start();
   const isReachable = (): boolean => false;
   const { memberships, activations } = createRegistry({
-    ...{ store, clock, events, log, isReachable, ownId: () => "", acts: () => true },
+    ...{ store, clock, events, log, isReachable, ownId: () => "", holderOf: () => "" },
   });
+  let origin = "http://localhost";
+  const identity = createIdentity({
+    ...{ data: { store, access }, clock, events, log, policy, baseUrl: () => origin },
+    schedule: options.schedule ?? (() => () => undefined),
+  });
+  identity.start();
   const api = createApi({
     ...{ memberships, activations },
     quietTests: { test: async () => ({ testedAt: 1, provenAt: 1, provenBy: "quiet-test", fault: null }) },
@@ -271,8 +284,10 @@ export async function openApi(
       runs: { last: () => [{ began: 0, ended: null, ending: null, version: "0" }] },
     },
     speech: createSpeech({ store, engine: createSpeechEngine(clock), by: system }),
-    signIn: createSignIn({ store, access, clock }),
+    signIn: identity.signIn,
+    identity: identity.desk,
     oauth,
+    scim: createScim({ store, access, clock, baseUrl: () => "http://localhost" }),
     failover,
     policy,
     handOn: async () => null,
@@ -294,7 +309,7 @@ export async function openApi(
   });
   const server = await startServer({ host: "127.0.0.1", port: 0 }, clock);
   server.open(api.callback());
-  const origin = server.url;
+  origin = server.url;
   const { token } = await createToken(store, adminId, { name: "test" }, system);
 
   return {
@@ -307,7 +322,7 @@ export async function openApi(
     base: `${origin}/api/v1`,
     logged: () => lines.join(""),
     call: (method, path, sending = {}) =>
-      send(path.startsWith("/api/") || path.startsWith("/x/") ? origin + path : `${origin}/api/v1${path}`, method, {
+      send(/^\/(?:api|x|scim)\//.test(path) ? origin + path : `${origin}/api/v1${path}`, method, {
         token,
         ...sending,
       }),
@@ -323,7 +338,7 @@ export async function openApi(
     async close() {
       telling.stop();
       await telling.webhooks.stop();
-      await Promise.all([areas.stop(), alarms.stop()]);
+      await Promise.all([areas.stop(), alarms.stop(), identity.stop()]);
       await bulkUploads.stop();
       await loaders.stop();
       await phoneCache.stop();
@@ -363,7 +378,7 @@ async function send(url: string, method: string, sending: Sending): Promise<Rece
   const init = { method, headers, body: body ?? null, ...(body instanceof ReadableStream ? { duplex: "half" } : {}) };
   const response = await fetch(url, init as RequestInit);
   const text = await response.text();
-  const json = response.headers.get("content-type")?.startsWith("application/json") && text !== "";
+  const json = /^application\/(?:scim\+)?json/.test(response.headers.get("content-type") ?? "") && text !== "";
   return { status: response.status, headers: response.headers, text, body: json ? JSON.parse(text) : text };
 }
 

@@ -460,6 +460,7 @@ describe("the rings of a schedule", () => {
       entryId: entries[0].id,
       messageTemplateId: templateId,
       state: "planned",
+      playedAlone: 0,
     });
     expect(all.body.data[2].at).toBe("2031-10-27T07:00:00.000Z");
     const seen: unknown[] = [];

@@ -221,12 +221,12 @@ const TEMPLATES: readonly Row[] = [
     },
   ],
   [
-    "ttsType none, subject, body, subject-and-body, custom-text; priority critical, normal",
+    "ttsType none, subject, body, subject-and-body, custom-text, custom-ssml; priority critical, normal",
     async () => {
-      for (const ttsType of ["none", "subject", "body", "subject-and-body", "custom-text"]) {
+      for (const ttsType of ["none", "subject", "body", "subject-and-body", "custom-text", "custom-ssml"]) {
         expect((await made("/message-templates", { name: "F", subject: "S", ttsType })).ttsType).toBe(ttsType);
       }
-      const wrong = { name: "F", subject: "S", ttsType: "custom-ssml" };
+      const wrong = { name: "F", subject: "S", ttsType: "custom-song" };
       expect(await refusal("POST", "/message-templates", wrong)).toBe("400 invalid-value ttsType");
       const urgent = { name: "F", subject: "S", priority: "urgent" };
       expect(await refusal("POST", "/message-templates", urgent)).toBe("400 invalid-value priority");

@@ -464,7 +464,7 @@ describe("hostile parameters", () => {
 
 describe("identity providers", () => {
   it("are listed, the built-in one with the id that is the audience", async () => {
-    const { token } = await api.user("Dora");
+    const { token } = await api.user("Dora", "get /identity-providers/*");
     const { body } = await api.call("GET", "/identity-providers", { token });
     expect(body).toMatchObject({ total: 1, partial: false, next: null, data: [{ id: providerId, type: "built-in" }] });
     expect((await api.call("GET", `/identity-providers/${providerId}`, { token })).body).toEqual(body.data[0]);

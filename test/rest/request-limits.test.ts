@@ -38,12 +38,25 @@ describe("requests beyond the limit", () => {
     const { token } = await api.user("Good");
     expect((await api.call("GET", "/session", { token })).status).toBe(200);
   });
+
+  it("of an address are those whose cookie or token anybody could make up, also where none is needed", async () => {
+    const madeUp = [{ cookie: "carillon=made-up" }, { cookie: "a=b" }, { authorization: "Bearer made-up" }];
+    for (const headers of [...madeUp, { authorization: "Basic made-up" }]) {
+      const ask = async () => (await api.call("GET", "/api/setup", { token: null, headers })).status;
+      for (let at = 0; (await ask()) !== 429; at++) expect(at).toBeLessThan(15);
+    }
+    const ofDirectory = async () => (await api.call("GET", "/scim/v2/Users", { token: "made-up" })).status;
+    for (let at = 0; (await ofDirectory()) !== 429; at++) expect(at).toBeLessThan(15);
+  });
 });
 
 describe("the limit", () => {
   const setUp = (limits = { token: 60, address: 60 }) => {
     const clock = createFakeClock();
-    const limit = createRateLimit(clock, limits);
+    const limit = createRateLimit(clock, limits, ({ header }) => {
+      const token = header("authorization");
+      return token !== null ? { token } : header("cookie") === null ? null : "session";
+    });
     const ask = async (headers: Record<string, string>, serve = async () => ({ body: null }) as const) => {
       const incoming = { header: (name: string) => headers[name] ?? null, query: {}, address: "10.0.0.1" };
       return limit(incoming as unknown as Incoming, serve).then(

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createSpeechEngine } from "../../src/audio/speech-engine.ts";
 import { systemClock } from "../../src/base/clock.ts";
@@ -9,7 +10,8 @@ import { type ApiFixture, openApi } from "./api-fixture.ts";
 let api: ApiFixture;
 let speech: Speech;
 beforeAll(async () => {
-  const later: Pick<Speech, "preview" | "previewOf"> = {
+  const later: Pick<Speech, "preview" | "check" | "previewOf"> = {
+    check: (...given) => speech.check(...given),
     preview: (...given) => speech.preview(...given),
     previewOf: (hash) => speech.previewOf(hash),
   };
@@ -44,4 +46,34 @@ it("a preview is spoken by a voice and heard by its hash", async () => {
   const wrong = await preview({ ttsType: "song", ttsSpeed: "x" });
   expect([wrong.status, wrong.body.errors.length]).toEqual([400, 2]);
   expect((await preview({ ...words, ttsVoiceId: "3f2504e0-4f89-41d3-9a0c-0305e82c3301" })).status).toBe(404);
+});
+
+it("marked-up words are checked, and the sound itself, its hash or nothing but its faults is answered", async () => {
+  const { program, said } = makeSpeechProgram();
+  await begin(program);
+  const ssml = (content: string, more: object = {}) =>
+    preview({ ttsType: "custom-ssml", ttsCustomContent: `<speak>${content}</speak>`, ...more });
+  expect((await ssml("Go <break time='1s'/> out")).body.audioSize).toBe(8_044);
+  expect((await ssml("Go", { return: "fail" })).body).toEqual({ audioHash: null, audioSize: 0 });
+  const heard = await ssml("Now", { return: "audio", validateTts: "length" });
+  expect([heard.status, heard.headers.get("content-type")]).toEqual([200, "audio/wav"]);
+  expect(readFileSync(said, "utf8").match(/-m -v/g)).toHaveLength(2);
+  for (const [content, words] of [
+    ["a <b>", "no well-formed XML"],
+    ['<audio src="file:///etc/passwd"/>', "<audio> is not taken"],
+    ["<script/>", "<script> is not taken"],
+    ["<prosody onload='x'>a</prosody>", "does not take onload"],
+    ["<break time='99s'/>a", "at most 10 s"],
+    ["&file;", "entity"],
+    ["", "no words"],
+    [`${"<s>".repeat(30)}x${"</s>".repeat(30)}`, "deep"],
+    ["<s/>".repeat(1_001), "more than 1000 elements"],
+  ]) {
+    const { status, body } = await ssml(content as string, { return: "fail" });
+    expect([content, status, body.errors[0].message]).toEqual([content, 400, expect.stringContaining(words as string)]);
+  }
+  const typed = await preview({ ttsType: "custom-ssml", ttsCustomContent: "<!DOCTYPE speak><speak>x</speak>" });
+  expect(typed.body.errors[0].message).toContain("document type");
+  const template = { name: "Marked", subject: "S", ttsType: "custom-ssml", ttsCustomContent: "<speak>" };
+  expect((await api.call("POST", "/message-templates", { json: template })).status).toBe(400);
 });

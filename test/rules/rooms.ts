@@ -17,6 +17,7 @@ export const RANKS: Readonly<Record<string, number>> = {
   broadcast: 5,
   "call-manager": 5,
   health: 5,
+  identity: 5,
   operations: 5,
   replication: 6,
   outbound: 6,
@@ -55,6 +56,7 @@ export const PACKAGE_OWNERS: readonly { packages: readonly string[]; folders: re
   },
   { packages: ["koa", "koa-*", "@koa/*"], folders: [/^src\/rest\//] },
   { packages: ["@node-oauth/*"], folders: [/^src\/access\//] },
+  { packages: ["openid-client", "ldapts", "@node-saml/*"], folders: [/^src\/identity\//] },
   {
     packages: ["react", "react-dom", "@mantine/*", "@tanstack/*"],
     folders: [/^src\/console\/web\//],

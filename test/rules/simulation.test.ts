@@ -25,9 +25,12 @@ function doorsOf(files: SourceTree): string[] {
   return outside.map(([path]) => path).filter((path) => !path.startsWith("src/replication/"));
 }
 
-/** Of the room, but for sockets, certificates and heartbeats, of which the simulation has its own, and for what people are shown. */
+/**
+ * Of the room, but for sockets, certificates, heartbeats and the cloud's database, of which the simulation has its own, and
+ * for what people are shown and order of many.
+ */
 function isProtocol(path: string): boolean {
-  return path.startsWith("src/replication/") && !/\/(?:link|identity|failover|view)\//.test(path);
+  return path.startsWith("src/replication/") && !/\/(?:link|identity|failover|view|upgrades|postgres)\//.test(path);
 }
 
 /** Files of the replication that the entries reach. */

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { planted, readTree } from "./source-tree.ts";
 import {
   longFiles,
+  lostFiles,
   machineTime,
   missingDocs,
   moduleLevelState,
@@ -160,6 +161,19 @@ describe("READMEs", () => {
       "src/base: has no README.md",
       "plugins/x: has no README.md",
       "src/rest/README.md: 31 lines, at most 30",
+    ]);
+  });
+});
+
+describe("sources that READMEs name", () => {
+  it("are there", () => {
+    expect(lostFiles(texts)).toEqual([]);
+  });
+
+  it("would be missed", () => {
+    const text = "`a.ts` and `web/gone.tsx` with `service-api.md`";
+    expect(lostFiles(planted({ "src/base/a.ts": "", "src/base/README.md": text }))).toEqual([
+      "src/base/README.md: web/gone.tsx is not there",
     ]);
   });
 });

@@ -69,6 +69,19 @@ export function readmes(tree: SourceTree): Violation[] {
   });
 }
 
+/** Sources that a README names are there. */
+export function lostFiles(tree: SourceTree): Violation[] {
+  const paths = [...tree.keys()];
+  return paths
+    .filter((path) => path.endsWith("README.md"))
+    .flatMap((path) =>
+      [...(tree.get(path) ?? "").matchAll(/`([\w./-]+\.(?:tsx?|mjs))`/g)]
+        .map(([, name = ""]) => name.replace(/^(\.\.\/)+/, ""))
+        .filter((name) => !paths.some((each) => each === name || each.endsWith(`/${name}`)))
+        .map((name) => `${path}: ${name} is not there`),
+    );
+}
+
 /** Patterns that have no place in a public tree, with the reason. */
 const STRAY_TEXT: readonly { pattern: RegExp; why: string }[] = [
   { pattern: /(?<![\w.~-])\/(work|root|home\/\w+)\/\w/, why: "a path of one machine" },

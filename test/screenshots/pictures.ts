@@ -184,8 +184,8 @@ interface Taking {
   appliance: Appliance;
   pages: readonly Shot[];
   folder: string;
-  /** Parts of names to take; all when empty. */
-  names: readonly string[];
+  /** Whether the picture of this name is taken. */
+  wants(name: string): boolean;
   say(words: string): void;
 }
 
@@ -193,10 +193,10 @@ interface Taking {
 const AT_ONCE = 2;
 
 /** Takes the pages in every look and returns the names of the files. A picture stays the same while its page does. */
-export async function takePictures({ windows, appliance, pages, folder, names, say }: Taking): Promise<string[]> {
+export async function takePictures({ windows, appliance, pages, folder, wants, say }: Taking): Promise<string[]> {
   const taken: string[] = [];
   const work = windows.flatMap(({ look, context }) => {
-    const waiting = pages.filter(({ name }) => names.every((part) => `${name}-${look}`.includes(part)));
+    const waiting = pages.filter(({ name }) => wants(`${name}-${look}`));
     return Array.from({ length: AT_ONCE }, async () => {
       for (let shot = waiting.shift(); shot; shot = waiting.shift()) {
         const file = `${shot.name}-${look}.png`;

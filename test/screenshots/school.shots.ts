@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync } from "node:fs";
+import { copyFileSync, mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -16,16 +16,29 @@ import { type Appliance, EMPTY, openWindows, PAGES, takePictures } from "./pictu
 import { SITUATION_PAGES } from "./situation-pages.ts";
 import { WATCH_PAGES } from "./watch-pages.ts";
 
-/** Where the pictures go; the README's own goes to its room. */
+/** Where the pictures go; the README's own go to their room as well. */
 const FOLDER = join(ROOT, "dist/pictures");
 const PHONES = 50;
-const OF_README = "now-light.png";
-/** Parts of names, such as `devices dark`; all pictures are taken when there are none. */
+/** What the README shows, by the name that the picture has there. */
+const OF_README: Readonly<Record<string, string>> = {
+  now: "now-light",
+  send: "send-template-light",
+  broadcast: "broadcast-going-light",
+  bells: "bells-week-light",
+  "floor-plan": "place-plan-light",
+  launch: "launch-light",
+  incident: "incident-light",
+};
+/** The largest that a picture in the repository may be. */
+const MOST_BYTES = 200_000;
+/** Parts of names, such as `devices dark`, or `readme` for what that shows; all pictures are taken when there are none. */
 const NAMES = (process.env.CARILLON_PICTURES ?? "").split(" ").filter(Boolean);
+const wants = (name: string): boolean =>
+  NAMES.join() === "readme" ? Object.values(OF_README).includes(name) : NAMES.every((part) => name.includes(part));
 
 /**
  * `npm run screenshots`: an appliance, a campus and the demo school; every page of the console in light, dark and on a
- * phone, with the states that pages have while they wait, are empty, at fault or cut off.
+ * phone, with the states that pages have while they wait, are empty, at fault or cut off. CARILLON_PICTURES names some.
  */
 describe("pictures", () => {
   let scene: BroadcastScene;
@@ -45,7 +58,7 @@ describe("pictures", () => {
   it("are taken of a school at work", async () => {
     const say = (words: string) => void process.stderr.write(`${words}\n`);
     const windows = await openWindows(browser, scene.url());
-    const options = { windows, folder: FOLDER, names: NAMES, say };
+    const options = { windows, folder: FOLDER, wants, say };
     const bare: Appliance = { url: scene.url(), since: Date.now(), ids: {} };
     const empty = await takePictures({ ...options, appliance: bare, pages: EMPTY });
     const { templateId } = await makeSchool(scene.api());
@@ -74,8 +87,11 @@ describe("pictures", () => {
       appliance,
       pages: [...PAGES, ...SITUATION_PAGES, ...BELL_PAGES, ...WATCH_PAGES, ...LINK_PAGES],
     });
-    if (taken.includes(OF_README)) {
-      copyFileSync(join(FOLDER, OF_README), join(ROOT, "src/console/pictures/now.png"));
+    for (const [shown, name] of Object.entries(OF_README)) {
+      if (!taken.includes(`${name}.png`)) continue;
+      const picture = join(FOLDER, `${name}.png`);
+      expect([name, statSync(picture).size < MOST_BYTES]).toEqual([name, true]);
+      copyFileSync(picture, join(ROOT, `src/console/pictures/${shown}.png`));
     }
     expect(empty.length + taken.length).toBeGreaterThan(0);
   });

@@ -209,6 +209,12 @@ export function createMemoryStore(
       }
       case "apply":
         return apply(statement.type, statement.id, statement.body);
+      case "applyAll": {
+        const done = undo.length;
+        if (statement.rows.every(({ type, id, body }) => apply(type, id, body) === "done")) return true;
+        for (const step of undo.splice(done).reverse()) step();
+        return false;
+      }
       case "get":
         return tableOf(statement.of).byKey.get(keyText(statement.key)) ?? null;
       case "scan":

@@ -74,7 +74,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "commands-overtake-each-other",
     file: "site/site.ts",
-    changes: [["live.early.push(frame);", "turns.add(() => onFrame(wire, frame));"]],
+    changes: [["live.early.push(frame);", "take(wire, frame);"]],
   },
   {
     name: "started-after-a-crash-is-forgotten",
@@ -159,7 +159,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     changes: [
       [
         "const verdicts = await store.transact(function* () {",
-        `const first = pages[at] as DownPage;
+        `const first = came[at] as DownPage;
       await store.transact(function* () {
         const link = yield* linkState();
         if (link.recv === first.from && !link.marking) yield* put(LINK, { ...link, recv: first.to });
@@ -198,7 +198,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "pages-taken-that-do-not-follow-on",
     file: "site/down-feed.ts",
-    changes: [["if (page.from !== link.recv || isSnapping || link.marking)", "if (isSnapping || link.marking)"]],
+    changes: [["if (hasGap || isSnapping || link.marking)", "if (isSnapping || link.marking)"]],
   },
   {
     name: "pages-of-appliances-taken-that-do-not-follow-on",

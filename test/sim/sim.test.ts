@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { FAILOVER_BUGS } from "../faults/failover-bugs.ts";
 import { catchUp } from "./catch-up.ts";
 import { noFigures } from "./figures.ts";
 import { createMemoryDisk } from "./memory-disk.ts";
@@ -66,7 +67,7 @@ describe("the simulation", () => {
   );
 
   it("has bugs to plant whose places are still there", () => {
-    for (const { name, file, changes } of PLANTED_BUGS) {
+    for (const { name, file, changes } of [...PLANTED_BUGS, ...FAILOVER_BUGS]) {
       const text = readFileSync(join(ROOT, "src/replication", file), "utf8");
       for (const [found] of changes) expect({ name, times: text.split(found).length - 1 }).toEqual({ name, times: 1 });
     }

@@ -1,4 +1,13 @@
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -42,13 +51,13 @@ function emptyDatabase(root: string): string {
   db.pragma(`page_size = ${PAGE_BYTES}`);
   db.exec("VACUUM");
   db.close();
-  void storeIn(folder, systemClock).close();
+  void storeIn(folder, systemClock, thrown).close();
   return folder;
 }
 
-function storeIn(dataDir: string, clock: Clock): Store {
+function storeIn(dataDir: string, clock: Clock, onFatal: (error: unknown) => void): Store {
   const events = createEvents(thrown);
-  return openStore({ dataDir, catalogue: CATALOGUE, tables: TABLES, clock, events, log: silentLog, onFatal: thrown });
+  return openStore({ dataDir, catalogue: CATALOGUE, tables: TABLES, clock, events, log: silentLog, onFatal });
 }
 
 function thrown(error: unknown): never {
@@ -94,14 +103,23 @@ export function createSqliteDisks(): { make(): Disk; remove(): void } {
   }
 
   function disk(folder: string, clock: Clock): Disk {
-    const store = storeIn(folder, clock);
-    const work = createSqliteWork(store, CATALOGUE, BY);
     let isLost = false;
+    const store = storeIn(folder, clock, (error) => {
+      if (!isLost) throw error;
+    });
+    const work = createSqliteWork(store, CATALOGUE, BY);
     const self: Disk = {
-      // What a killed process had not yet committed is written when its store is closed, into files that are thrown away.
       transact: async (job, performed) => {
-        const value = await work.transact(performed ? () => noted(job(), performed) : job);
-        return isLost ? new Promise(() => {}) : value;
+        // What a killed process had not begun is never done, and what it did is told to nobody.
+        const unlessLost = (): ReturnType<typeof job> => {
+          if (isLost) throw new Error("The process is gone.");
+          return performed ? noted(job(), performed) : job();
+        };
+        const never = new Promise<never>(() => {});
+        return work.transact(unlessLost).then(
+          (value) => (isLost ? never : value),
+          (error) => (isLost ? never : Promise.reject(error)),
+        );
       },
       peek: work.peek,
       reopened(next) {
@@ -112,6 +130,8 @@ export function createSqliteDisks(): { make(): Disk; remove(): void } {
       copy: () => kept(imageOf(folder)),
       close() {
         isLost = true;
+        // Nobody reads it any more: without its log, which would be moved into it first, it is closed at once.
+        truncateSync(join(folder, "carillon.db-wal"));
         void store.close();
         rmSync(folder, { recursive: true, force: true });
       },

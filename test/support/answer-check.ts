@@ -30,7 +30,7 @@ globalThis.fetch = async (input, init) => {
 };
 
 function judgeOf(origin: string): Promise<Judge | null> {
-  const known = judges.get(origin) ?? readJudge(origin).catch(() => null);
+  const known = judges.get(origin) ?? readJudge(origin);
   judges.set(origin, known);
   // A server that is not ready yet is asked again.
   void known.then((judge) => judge ?? judges.delete(origin));
@@ -44,8 +44,8 @@ function judgeAnew(origin: string): Promise<Judge | null> {
 }
 
 async function readJudge(origin: string): Promise<Judge | null> {
-  const response = await plainFetch(`${origin}/api/v1/openapi.json`);
-  if (response.status !== 200) return null;
+  const response = await plainFetch(`${origin}/api/v1/openapi.json`).catch(() => null);
+  if (response?.status !== 200) return null;
   const version = response.headers.get("etag") ?? origin;
   const text = await response.text();
   const { createJudge } = await import("./conformance.ts");

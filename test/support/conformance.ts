@@ -42,7 +42,9 @@ const UNSERVED = new Set([404, 405, 421]);
  */
 export function createJudge(document: ApiDocument): Judge {
   // That the document is one is tested once; to check it for every test file costs as much as all that is judged.
-  const ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: true, validateSchema: false });
+  // Most schemas judge a few answers: quick to compile is worth more than quick to run.
+  const quick = { code: { optimize: false } } as const;
+  const ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: true, validateSchema: false, ...quick });
   addFormats.default(ajv);
   ajv.addFormat("color", /^#[0-9a-f]{6}$/i);
   ajv.addFormat("binary", true);
@@ -93,9 +95,16 @@ function routesOf({ paths }: ApiDocument): (method: string, path: string) => Ope
     methods,
   }));
   patterns.sort((a, b) => (a.placeholders < b.placeholders ? -1 : 1));
+  const byLength = new Map<number, typeof patterns>();
+  for (const one of patterns) {
+    const { length } = one.placeholders;
+    byLength.set(length, [...(byLength.get(length) ?? []), one]);
+  }
   return (method, path) => {
     const wanted = method === "HEAD" ? "get" : method.toLowerCase();
-    return patterns.find(({ pattern, methods }) => pattern.test(path) && methods[wanted])?.methods[wanted] ?? null;
+    // Behind `/api`, without the slash that a path may end in.
+    const alike = byLength.get(path.replace(/\/$/, "").split("/").length - 1) ?? [];
+    return alike.find(({ pattern, methods }) => pattern.test(path) && methods[wanted])?.methods[wanted] ?? null;
   };
 }
 

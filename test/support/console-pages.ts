@@ -32,6 +32,7 @@ export const CONSOLE_PAGES = [
   "/lists",
   "/security-groups",
   "/directory-groups",
+  "/provisioning",
   "/domains",
   "/rights",
   "/audit",

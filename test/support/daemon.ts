@@ -1,6 +1,6 @@
 import { type Daemon, startDaemon } from "../../src/app/daemon.ts";
 import { type FirstData, initAppliance } from "../../src/app/init.ts";
-import { systemClock } from "../../src/base/clock.ts";
+import { type Clock, systemClock } from "../../src/base/clock.ts";
 import { createLog, silentLog } from "../../src/base/log.ts";
 import type { SettingsFile } from "../../src/operations/settings-report.ts";
 import type { AnyResource } from "../../src/schema/resource.ts";
@@ -44,6 +44,7 @@ export interface TestDaemonOptions {
   listen?: string;
   /** The cloud of an organisation. */
   isHub?: boolean;
+  clock?: Clock;
   /** Changes the new data before the daemon starts on it. */
   prepare?(dataDir: string): void;
 }
@@ -61,6 +62,7 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
     ...(options.settingsFile ? { settingsFile: options.settingsFile } : {}),
     ...(options.declarations ? { declarations: options.declarations } : {}),
     ...(options.isHub ? { isHub: true } : {}),
+    ...(options.clock ? { clock: options.clock } : {}),
     onFatal: (error) => {
       throw error;
     },

@@ -40,9 +40,9 @@ function seedUsers(database: Database.Database, count: number): void {
   database
     .prepare(
       `${NUMBERS} INSERT INTO users (id, created_at, updated_at, domain_pk, name, email, type, is_licensed,
-         password_reset_required, self_registered, source)
+         password_reset_required, self_registered, break_glass, source)
        SELECT ${UUID}, ${MADE_AT} + n, ${MADE_AT} + n, (SELECT min(pk) FROM domains),
-         printf('Person %06d', n * ${SCATTER} % ?), printf('person%06d@example.org', n * ${SCATTER} % ?), 'regular', 1, 0, 0, 'manual' FROM c`,
+         printf('Person %06d', n * ${SCATTER} % ?), printf('person%06d@example.org', n * ${SCATTER} % ?), 'regular', 1, 0, 0, 0, 'manual' FROM c`,
     )
     .run(count, count, count);
   database.exec("INSERT OR IGNORE INTO search_pending SELECT 'users', pk FROM users");

@@ -1,18 +1,32 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll } from "vitest";
 
 const made: string[] = [];
 
-// Each test file loads this module anew, so the hook belongs to the file that imports it.
-afterAll(() => {
-  for (const folder of made.splice(0)) rmSync(folder, { recursive: true, force: true });
-});
+/** Bytes that must be free in memory for tests to keep their folders there. */
+const ROOM_NEEDED = 2 * 1024 ** 3;
 
-/** A new empty folder of the importing test file's own, absolute; removed with its content after the file's last test. */
+/** Where folders of tests are made: in memory where the system has room there, since tests write much and keep nothing. */
+const PLACE = hasRoom("/dev/shm") ? "/dev/shm" : tmpdir();
+
+/** A new empty folder of the test file's own, absolute; removed with its content after the file's last test. */
 export function makeTempDir(): string {
-  const folder = mkdtempSync(join(tmpdir(), "carillon-test-"));
+  const folder = mkdtempSync(join(PLACE, "carillon-test-"));
   made.push(folder);
   return folder;
+}
+
+/** Removes what was made since it was called last; after each test file, since files of a process share this module. */
+export function removeTempDirs(): void {
+  for (const folder of made.splice(0)) rmSync(folder, { recursive: true, force: true });
+}
+
+function hasRoom(folder: string): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize >= ROOM_NEEDED;
+  } catch {
+    return false;
+  }
 }

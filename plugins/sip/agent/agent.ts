@@ -7,9 +7,10 @@ import type { Credentials } from "./digest.ts";
 import type { Hop } from "./hop.ts";
 import { first, type SipRequest, type SipResponse, sequenceOf } from "./message.ts";
 import { callIdOf, createOutbound } from "./outbound.ts";
+import { type Binding, type Registration, register } from "./registration.ts";
 import { createServerTransactions, type Respond } from "./server-transactions.ts";
 import { type Arrival, openTransports, type TransportNeeds, type Transports } from "./transports.ts";
-import { escapeUser, type SipUri, writeUri } from "./uri.ts";
+import { type SipUri, writeUri } from "./uri.ts";
 
 /** A SIP user agent: it calls, asks and answers. @source RFC 3261 */
 export interface Agent {
@@ -19,23 +20,9 @@ export interface Agent {
   call(callee: Callee, handlers: CallHandlers): Call;
   /** Asks a device or a server whether it is there; rejects with SipFault. */
   options(uri: SipUri, hop: Hop, credentials: Credentials | null): Promise<SipResponse>;
-  /** Tells a registrar where we are, or with 0 seconds that we are gone; rejects with SipFault. @source RFC 3261 §10.2 */
-  register(binding: Binding): Promise<SipResponse>;
+  /** Tells a registrar where we are, or with 0 seconds that we are gone; rejects with SipFault. */
+  register(binding: Binding): Promise<Registration>;
   close(): Promise<void>;
-}
-
-/** A place that is told to a registrar, time and again. */
-export interface Binding {
-  /** The registrar, and the name that is reached here. */
-  uri: SipUri;
-  user: string;
-  hop: Hop;
-  credentials: Credentials | null;
-  /** How long it holds. */
-  seconds: number;
-  /** The same for all that is told of one place; `sequence` rises by two at least. */
-  callId: string;
-  sequence: number;
 }
 
 /** What an agent needs. */
@@ -118,20 +105,7 @@ export async function openAgent(needs: AgentNeeds): Promise<Agent> {
       ] as const;
       return outbound.ask(hop, { method: "OPTIONS", uri: target, headers, body: "" }, credentials);
     },
-    async register({ uri, user, hop, credentials, seconds, callId, sequence }) {
-      const contact = await outbound.contact(hop, escapeUser(user));
-      const name = writeUri({ ...uri, user: escapeUser(user), params: new Map() });
-      const headers = [
-        ["From", `<${name}>;tag=${id()}`],
-        ["To", `<${name}>`],
-        ["Call-ID", callId],
-        ["CSeq", `${sequence} REGISTER`],
-        ["Contact", `<${contact.uri}>`],
-        ["Expires", String(seconds)],
-      ] as const;
-      const registrar = writeUri({ ...uri, user: null, params: new Map() });
-      return outbound.ask(hop, { method: "REGISTER", uri: registrar, headers, body: "" }, credentials);
-    },
+    register: (binding) => register(binding, { outbound, id }),
     async close() {
       answering.stop();
       transactions.stop();

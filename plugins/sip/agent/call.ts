@@ -1,5 +1,5 @@
 import type { Clock, Timer } from "#plugin-api";
-import { authorizationFor } from "./challenges.ts";
+import { createProofs } from "./challenges.ts";
 import { type Dialog, dialogOf, tagOf } from "./dialog.ts";
 import type { Credentials } from "./digest.ts";
 import type { Hop } from "./hop.ts";
@@ -77,6 +77,7 @@ export function placeCall(callee: Callee, handlers: CallHandlers, needs: CallNee
   const callId = needs.id();
   const localTag = needs.id();
   const uri = writeUri(callee.uri);
+  const proofs = createProofs(callee.credentials, needs.id);
   let sequence = 1;
   let local = "";
   let dialog: Dialog | null = null;
@@ -111,7 +112,7 @@ export function placeCall(callee: Callee, handlers: CallHandlers, needs: CallNee
     ["CSeq", `${sequence} ${method}`],
   ];
 
-  const start = async (authorization: Headers): Promise<void> => {
+  const start = async (): Promise<void> => {
     const contact = await outbound.contact(callee.hop, callee.caller.user);
     local = `${JSON.stringify(callee.caller.name)} <${callee.caller.address ?? contact.uri}>;tag=${localTag}`;
     const headers: Headers = [
@@ -119,7 +120,7 @@ export function placeCall(callee: Callee, handlers: CallHandlers, needs: CallNee
       ["Contact", `<${contact.uri}>`],
       ["Allow", ALLOWED],
       ...callee.headers,
-      ...authorization,
+      ...proofs.headers,
       ["Content-Type", "application/sdp"],
     ];
     if (isLeaving) return over(() => {});
@@ -133,7 +134,7 @@ export function placeCall(callee: Callee, handlers: CallHandlers, needs: CallNee
           if (!isWanted()) cancel();
           else handlers.onRinging?.(status);
         },
-        onFinal: (response) => void final(response, authorization.length > 0).catch(lost),
+        onFinal: (response) => void final(response).catch(lost),
         onFailed: (words) => fail({ status: null, words }),
       },
     );
@@ -142,16 +143,12 @@ export function placeCall(callee: Callee, handlers: CallHandlers, needs: CallNee
     silence = clock.after(SILENCE_MS, () => fail({ status: null, words: "it does not answer" }));
   };
 
-  const final = async (response: SipResponse, wasAnswered: boolean): Promise<void> => {
+  const final = async (response: SipResponse): Promise<void> => {
     if (response.status < 300) return answered(response);
-    const answer =
-      wasAnswered || !isWanted()
-        ? null
-        : authorizationFor(response, { method: "INVITE", uri }, callee.credentials, needs.id());
-    if (answer) {
+    if (isWanted() && proofs.add(response, { method: "INVITE", uri })) {
       sequence++;
       hasProvisional = false;
-      return start([answer]).catch(lost);
+      return start();
     }
     fail({ status: response.status, words: response.reason });
   };
@@ -170,9 +167,11 @@ export function placeCall(callee: Callee, handlers: CallHandlers, needs: CallNee
     handlers.onAnswered(response.body);
   };
 
-  const acknowledge = (made: Dialog): Promise<SipRequest> => outbound.sendOnce(made.hop, within(made, "ACK", sequence));
+  /** What was proven goes with it, for it can't be asked for. @source RFC 3261 §22.1 */
+  const acknowledge = (made: Dialog): Promise<SipRequest> =>
+    outbound.sendOnce(made.hop, within(made, "ACK", sequence, proofs.headers));
 
-  const within = (made: Dialog, method: string, number: number) => ({
+  const within = (made: Dialog, method: string, number: number, more: Headers = []) => ({
     method,
     uri: made.target,
     headers: [
@@ -181,6 +180,7 @@ export function placeCall(callee: Callee, handlers: CallHandlers, needs: CallNee
       ["To", made.remote],
       ["Call-ID", callId],
       ["CSeq", `${number} ${method}`],
+      ...more,
     ] satisfies Headers,
     body: "",
   });
@@ -282,7 +282,7 @@ export function placeCall(callee: Callee, handlers: CallHandlers, needs: CallNee
       }
     },
   };
-  void start([]).catch(lost);
+  void start().catch(lost);
   return call;
 }
 

@@ -1,19 +1,44 @@
-import { answerChallenge, type Credentials } from "./digest.ts";
-import { type SipResponse, whole } from "./message.ts";
+import { answerChallenge, type Challenge, type Credentials, pickChallenge } from "./digest.ts";
+import { type Headers, type SipResponse, whole } from "./message.ts";
 
 const CHALLENGES: Readonly<Record<number, readonly [asks: string, answers: string]>> = {
   401: ["WWW-Authenticate", "Authorization"],
   407: ["Proxy-Authenticate", "Proxy-Authorization"],
 };
 
-/** The header that answers what a response asks for; null where it asks for nothing, or for what can't be answered. */
-export function authorizationFor(
-  response: SipResponse,
-  request: { method: string; uri: string },
-  credentials: Credentials | null,
-  cnonce: string,
-): readonly [name: string, value: string] | null {
-  const header = CHALLENGES[response.status];
-  const answer = header && credentials && answerChallenge(whole(response, header[0]), request, credentials, cnonce);
-  return header && answer ? [header[1], answer] : null;
+/** What one request proves, as it is asked on its way: by a server, and by whoever stands behind it. */
+export interface Proofs {
+  readonly headers: Headers;
+  /** Adds what a response asks for: then the request is to be sent again. False where that is of no use. */
+  add(response: SipResponse, request: { method: string; uri: string }): boolean;
+}
+
+/** Two servers, each of which has one challenge that is out of date. own choice */
+export const MOST_ROUNDS = 4;
+
+/** Nothing is proven yet; `credentials` null proves nothing ever. @source RFC 3261 §22 */
+export function createProofs(credentials: Credentials | null, cnonce: () => string): Proofs {
+  const asked = new Map<string, { answers: string; challenge: Challenge; count: number }>();
+  let headers: Headers = [];
+  let rounds = 0;
+  return {
+    get headers() {
+      return headers;
+    },
+    add(response, request) {
+      const [asks, answers] = CHALLENGES[response.status] ?? [];
+      if (asks === undefined || answers === undefined || !credentials) return false;
+      const challenge = pickChallenge(whole(response, asks));
+      const whose = `${answers} ${challenge?.realm}`;
+      // Who was answered and asks once more does not believe the password.
+      if (!challenge || (asked.has(whose) && !challenge.isStale) || ++rounds > MOST_ROUNDS) return false;
+      asked.set(whose, { answers, challenge, count: 0 });
+      // A server on the way may take each count of its challenge once.
+      headers = [...asked.values()].map((each) => [
+        each.answers,
+        answerChallenge(each.challenge, request, credentials, cnonce(), ++each.count),
+      ]);
+      return true;
+    },
+  };
 }

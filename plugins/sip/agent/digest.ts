@@ -7,17 +7,21 @@ export interface Credentials {
   password: string;
 }
 
-/** Answers the first challenge that it can, the strongest first; null when it can answer none. @source RFC 7616, RFC 8760 */
+/** The challenge to answer: the first by the strongest hash; null where none can be answered. @source RFC 8760 §2.4 */
+export function pickChallenge(challenges: readonly string[]): Challenge | null {
+  const known = challenges.flatMap((text) => readChallenge(text) ?? []);
+  return known.find(({ algorithm }) => algorithm === "SHA-256") ?? known[0] ?? null;
+}
+
+/** Answers a challenge for the `count`th time: the value of the header that proves who asks. @source RFC 7616 §3.4 */
 export function answerChallenge(
-  challenges: readonly string[],
+  { realm, nonce, algorithm, opaque, hasQop, namesAlgorithm }: Challenge,
   request: { method: string; uri: string },
   { user, password }: Credentials,
   cnonce: string,
-): string | null {
-  const known = challenges.flatMap((text) => readChallenge(text) ?? []);
-  const challenge = known.find(({ algorithm }) => algorithm === "SHA-256") ?? known[0];
-  if (!challenge) return null;
-  const { realm, nonce, algorithm, opaque, hasQop, namesAlgorithm } = challenge;
+  count = 1,
+): string {
+  const nc = count.toString(16).padStart(8, "0");
   const proof = proofOf({
     ...request,
     algorithm,
@@ -25,31 +29,33 @@ export function answerChallenge(
     nonce,
     user,
     password,
-    qop: hasQop ? { cnonce, nc: FIRST } : null,
+    qop: hasQop ? { cnonce, nc } : null,
   });
   const fields = [
     ...[`username="${quotable(user)}"`, `realm="${quotable(realm)}"`, `nonce="${quotable(nonce)}"`],
     ...[`uri="${request.uri}"`, `response="${proof}"`],
     ...(namesAlgorithm ? [`algorithm=${algorithm}`] : []),
-    ...(hasQop ? ["qop=auth", `nc=${FIRST}`, `cnonce="${cnonce}"`] : []),
+    ...(hasQop ? ["qop=auth", `nc=${nc}`, `cnonce="${cnonce}"`] : []),
     ...(opaque === null ? [] : [`opaque="${quotable(opaque)}"`]),
   ];
   return `Digest ${fields.join(", ")}`;
 }
 
-const FIRST = "00000001";
-
 /** A hash that challenges name. */
 export type Algorithm = "MD5" | "SHA-256";
 const HASHES: Readonly<Record<Algorithm, string>> = { MD5: "md5", "SHA-256": "sha256" };
 
-interface Challenge {
+/** What a server asks to be answered. */
+export interface Challenge {
+  /** Whose password it asks for. */
   realm: string;
   nonce: string;
   algorithm: Algorithm;
   namesAlgorithm: boolean;
   opaque: string | null;
   hasQop: boolean;
+  /** The answer before was right, but to a challenge that is out of date. */
+  isStale: boolean;
 }
 
 function readChallenge(text: string): Challenge | null {
@@ -61,7 +67,16 @@ function readChallenge(text: string): Challenge | null {
   // A challenge that wants more than `auth` only can't be answered.
   if (qop !== undefined && !splitOutside(qop, ",").includes("auth")) return null;
   const opaque = params.get("opaque") ?? null;
-  return { realm, nonce, algorithm, opaque, hasQop: qop !== undefined, namesAlgorithm: params.has("algorithm") };
+  const isStale = params.get("stale")?.toLowerCase() === "true";
+  return {
+    realm,
+    nonce,
+    algorithm,
+    opaque,
+    hasQop: qop !== undefined,
+    namesAlgorithm: params.has("algorithm"),
+    isStale,
+  };
 }
 
 function digestParams(text: string): Map<string, string> | null {

@@ -1,4 +1,4 @@
-import { authorizationFor } from "./challenges.ts";
+import { createProofs } from "./challenges.ts";
 import type { ClientTransactions, ResponseHandlers } from "./client-transactions.ts";
 import type { Credentials } from "./digest.ts";
 import { type Hop, type Protocol, SipFault } from "./hop.ts";
@@ -19,7 +19,10 @@ export interface Outbound {
   /** Sends what is not answered. */
   sendOnce(hop: Hop, sketch: Sketch): Promise<SipRequest>;
   repeat(hop: Hop, request: SipRequest): void;
-  /** Sends a request outside of INVITE, with name and password where it is asked for them; rejects with SipFault. */
+  /**
+   * Sends a request outside of INVITE, with name and password where it is asked for them, which takes a number more each
+   * time; rejects with SipFault.
+   */
   ask(hop: Hop, sketch: Sketch, credentials: Credentials | null): Promise<SipResponse>;
 }
 
@@ -80,10 +83,11 @@ export function createOutbound({ transports, transactions, id }: OutboundNeeds):
     },
     repeat: (hop, request) => void transports.send(hop, writeMessage(request)).catch(() => {}),
     async ask(hop, sketch, credentials) {
-      const response = await askOnce(hop, sketch);
-      const answer = authorizationFor(response, sketch, credentials, id());
-      if (!answer) return response;
-      return askOnce(hop, { ...sketch, headers: [...sketch.headers.map(nextSequence), answer] });
+      const proofs = createProofs(credentials, id);
+      for (let { headers } = sketch; ; headers = headers.map(nextSequence)) {
+        const response = await askOnce(hop, { ...sketch, headers: [...headers, ...proofs.headers] });
+        if (!proofs.add(response, sketch)) return response;
+      }
     },
   };
   return outbound;

@@ -1,4 +1,4 @@
-import { createSocket } from "node:dgram";
+import { createSocket, type Socket as UdpSocket } from "node:dgram";
 import { createConnection, type Server, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { Clock } from "#plugin-api";
@@ -40,6 +40,17 @@ export function listening(server: Server, port: number): Promise<Server> {
     server.listen(port, "0.0.0.0", () => {
       server.off("error", reject);
       resolve(server);
+    });
+  });
+}
+
+/** Resolves once a socket has the port; rejects when it can't be had. */
+export function bound(socket: UdpSocket, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    socket.once("error", reject);
+    socket.bind(port, () => {
+      socket.off("error", reject);
+      resolve();
     });
   });
 }

@@ -4,7 +4,7 @@ import { createServer as createTlsServer } from "node:tls";
 import type { Clock } from "#plugin-api";
 import { type Hop, type Protocol, SipFault } from "./hop.ts";
 import { readMessage, type SipMessage } from "./message.ts";
-import { listening, openSocket, routeTo } from "./sockets.ts";
+import { bound, listening, openSocket, routeTo } from "./sockets.ts";
 import { createFrames } from "./stream-frames.ts";
 
 /** A message that has arrived. */
@@ -52,6 +52,8 @@ const SWEEP_MS = 60_000;
 /** A connection without a word for so long is closed; one that never said anything after the first of these. own choice */
 const SILENT_MS = 7_200_000;
 const MOST_ADDRESSES = 10_000;
+/** How often the system is asked for a port that is free for both. own choice */
+const MOST_TRIES = 10;
 const PONG = "\r\n";
 
 interface Connection {
@@ -148,21 +150,25 @@ export async function openTransports(needs: TransportNeeds): Promise<Transports>
     };
     if (message) hear({ message, from, reply });
   });
+  /** TCP first: where the system chooses, far more of its ports are taken than of UDP's; but that one may be, too. */
+  const openBoth = async (tries: number): Promise<Server> => {
+    const tcp = await serve(createServer(welcome("tcp")), needs.port);
+    try {
+      await bound(udp, (tcp.address() as { port: number }).port);
+      return tcp;
+    } catch (error) {
+      await new Promise<void>((resolve) => tcp.close(() => resolve()));
+      if (needs.port !== 0 || tries <= 1) throw error;
+      return openBoth(tries - 1);
+    }
+  };
   const servers: Server[] = [];
   const ports = { udp: 0, tcp: 0, tls: 0 };
   try {
-    // TCP first: where the system chooses, far more of its ports are taken than of UDP's.
-    const tcp = await serve(createServer(welcome("tcp")), needs.port);
+    const tcp = await openBoth(MOST_TRIES);
     servers.push(tcp);
-    ports.tcp = (tcp.address() as { port: number }).port;
-    await new Promise<void>((resolve, reject) => {
-      udp.once("error", reject);
-      udp.bind(ports.tcp, () => {
-        udp.off("error", reject).on("error", onError);
-        resolve();
-      });
-    });
-    ports.udp = ports.tcp;
+    ports.udp = ports.tcp = (tcp.address() as { port: number }).port;
+    udp.on("error", onError);
     if (needs.tls) {
       const { certificate: cert, key } = needs.tls;
       const server = await serve(

@@ -4,6 +4,8 @@ import { ssrcOf } from "../../audio/rtp.ts";
 import { invalidValue } from "../../base/errors.ts";
 import { newId } from "../../base/ids.ts";
 import notifications from "../../resources/broadcasts/notifications.ts";
+import deviceGroups from "../../resources/devices/device-groups.ts";
+import { ONPREM_EXTENSION_ID } from "../../resources/devices/onprem.ts";
 import messageTemplates from "../../resources/messages/message-templates.ts";
 import type { Field } from "../../schema/field.ts";
 import type { SystemValues } from "../../schema/resource.ts";
@@ -20,7 +22,7 @@ import { extensionSettings } from "../profile-settings.ts";
 import { LIVE_PAGE } from "../programme.ts";
 import { setRepeats } from "../repeat-times.ts";
 import { needsSecondPerson, type SecondPerson, waitingSince } from "../second-person.ts";
-import { priorityLevelOf, readSendingProfile } from "../sending-profile.ts";
+import { priorityLevelOf, readSendingProfile, TOLD_GROUP, toldGroupIn } from "../sending-profile.ts";
 import { withSingleDevices } from "../single-devices.ts";
 import type { NextStage, StageNeeds } from "../stage.ts";
 
@@ -54,10 +56,17 @@ export async function accept(
 ): Promise<NotificationRow> {
   const [message] = heldBack([await makeReady(input, by, options, needs)], needs) as [ReadyMessage];
   const lane = needs.laneOf(message.own.priorityLevel);
-  const row = await needs.store.write((tx) => insert(tx, message, by, needs.endpointId()), lane);
+  const row = await needs.store.write((tx) => {
+    const made = insert(tx, message, by, needs.endpointId());
+    const { ring, groups } = options.held?.standsIn ?? { ring: "", groups: [] };
+    for (const group of groups) tx.run(STANDS_IN, made.id, ring, group);
+    return made;
+  }, lane);
   if (row.draft) await writePreview(row, needs);
   return row;
 }
+
+const STANDS_IN = "INSERT INTO broadcast_stand_ins (notification, ring, cover) VALUES (?, ?, ?)";
 
 /** As `accept` for several messages that nobody previews, all in one transaction or none; `belong` runs first in it. */
 export async function acceptTogether(
@@ -79,7 +88,7 @@ export async function acceptTogether(
 }
 
 /** A message that has passed every check that needs no transaction. */
-interface ReadyMessage {
+export interface ReadyMessage {
   /** What the sender names, which must be visible to the sender. */
   named: object;
   own: SendingValues;
@@ -93,7 +102,8 @@ function heldBack(ready: readonly ReadyMessage[], { secondPerson }: AcceptNeeds)
   return ready.map((each) => ({ ...each, own: { ...each.own, ...waitingSince(each.own.createdAt, secondPerson) } }));
 }
 
-async function makeReady(
+/** Checks a message and puts it together; nothing is stored. Throws CallerError. */
+export async function makeReady(
   input: Readonly<Record<string, unknown>>,
   by: By,
   options: SendOptions,
@@ -139,6 +149,7 @@ function sendingValues(message: Partial<NotificationRow>, by: By, options: SendO
   const chosen = profileFor(needs.store, message.notificationProfileId);
   const settings = extensionSettings(chosen && settingsIn(chosen), message.extensionSettingsOverrides);
   checkOverrides(message.extensionSettingsOverrides, needs);
+  checkToldGroup(message.extensionSettingsOverrides, by, options, needs.store);
   const profile = readSendingProfile(settings);
   const priorityLevel = priorityLevelOf(message.priority ?? "normal", options, profile);
   const initiationSourceType = options.isLive ? LIVE_PAGE : null;
@@ -174,6 +185,14 @@ function checkOverrides(overrides: unknown, { providers }: AcceptNeeds): void {
     const fault = providers.profileSchema(id.toLowerCase())?.faultsOf(value)[0];
     if (fault) throw invalidValue("extensionSettingsOverrides", `${id}: ${fault.message}`);
   }
+}
+
+/** It gets words of the sender's, so the sender must see it. */
+function checkToldGroup(overrides: unknown, by: By, { overrules }: SendOptions, reader: Reader): void {
+  const own = Object.entries((overrides ?? {}) as Record<string, Record<string, unknown>>);
+  const group = toldGroupIn(own.find(([id]) => id.toLowerCase() === ONPREM_EXTENSION_ID)?.[1]);
+  if (group === null || overrules || reader.get(deviceGroups, group, by.scope)) return;
+  throw invalidValue("extensionSettingsOverrides", `${TOLD_GROUP}: there is no group with the id ${group}.`);
 }
 
 /** What the sender names must be visible to the sender; what the template names need not be. */

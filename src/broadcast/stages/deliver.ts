@@ -4,6 +4,7 @@ import { addActivity } from "../activities.ts";
 import type { EngineNeeds } from "../air.ts";
 import { isHeld } from "../gates.ts";
 import { finishRecipients } from "../open-recipients.ts";
+import { setQueueLimit } from "../queue-limit.ts";
 import { advance, type Stage } from "../stage.ts";
 import { untilAborted } from "../until-aborted.ts";
 
@@ -24,6 +25,7 @@ export const deliver: Stage<EngineNeeds> = {
     const live = await needs.air.take(notificationId);
     const lane = needs.laneOf(live.priority);
     await needs.store.write((tx) => {
+      setQueueLimit(tx, row);
       const type = "broadcast-started";
       if (tx.count(notificationActivities, { notificationId, type }) > 0) return;
       addActivity(tx, { notificationId, type, endpointId: needs.endpointId() }, needs.by);

@@ -1,7 +1,8 @@
 import notifications from "../../resources/broadcasts/notifications.ts";
 import type { Transaction } from "../../store/store.ts";
+import { endpointKey } from "../recipients.ts";
 import { writeInSlices } from "../slices.ts";
-import { advance, type Stage } from "../stage.ts";
+import { advance, type Stage, type StageNeeds } from "../stage.ts";
 import { nextTargets } from "../targets.ts";
 
 /**
@@ -16,8 +17,30 @@ export const partition: Stage = {
     const row = store.get(notifications, notificationId);
     if (!row) return;
     const lane = needs.laneOf(row.priorityLevel ?? 5);
+    const targets = store.all<{ device: number }>(
+      "SELECT device FROM broadcast_targets WHERE notification = ?",
+      row.pk,
+    );
+    const devices = targets.map(({ device }) => device);
+    const groups = store.all<{ cover: string }>("SELECT cover FROM broadcast_stand_ins WHERE notification = ?", row.id);
+    if (groups.length > 0) {
+      const ids = groups.map(({ cover }) => cover);
+      const theirs = await activations.within(devices, ids);
+      return standIn(row.pk, notificationId, { devices, theirs }, needs);
+    }
+    const share = await activations.share(devices, row.heldUntil !== null);
+    const { elsewhere } = share;
+    const finish = (tx: Transaction): void => {
+      for (const cover of share.covered) {
+        tx.run("INSERT OR IGNORE INTO broadcast_covered (notification, cover) VALUES (?, ?)", row.id, cover);
+      }
+      for (const left of share.left) {
+        tx.run("INSERT OR IGNORE INTO broadcast_left (notification, cover) VALUES (?, ?)", row.id, left);
+      }
+      advance(tx, notificationId, "prepare");
+    };
     let after = 0;
-    await writeInSlices(needs, lane, (tx, most) => {
+    const placeAsServed = (tx: Transaction, most: number): number => {
       const range = nextTargets(tx, row.pk, after, most);
       if (!range) return 0;
       tx.run(
@@ -29,16 +52,10 @@ export const partition: Stage = {
       );
       after = range.upTo;
       return range.count;
-    });
-    const targets = store.all<{ device: number }>(
-      "SELECT device FROM broadcast_targets WHERE notification = ?",
-      row.pk,
-    );
-    const share = await activations.share(
-      targets.map(({ device }) => device),
-      row.heldUntil !== null,
-    );
-    const { elsewhere } = share;
+    };
+    // Where all is served as usual, one write to the disk stands before the sound.
+    const isUsual = elsewhere.length === 0;
+    await writeInSlices(needs, lane, placeAsServed, isUsual ? finish : undefined);
     let done = 0;
     const placeElsewhere = (tx: Transaction, most: number): number => {
       const piece = elsewhere.slice(done, done + most);
@@ -51,13 +68,28 @@ export const partition: Stage = {
       done += piece.length;
       return piece.length;
     };
-    // Where all is served as usual, no write to the disk stands before the sound.
-    if (elsewhere.length > 0) await writeInSlices(needs, lane, placeElsewhere);
-    await store.write((tx) => {
-      for (const cover of share.covered) {
-        tx.run("INSERT OR IGNORE INTO broadcast_covered (notification, cover) VALUES (?, ?)", row.id, cover);
-      }
-      advance(tx, notificationId, "prepare");
-    }, lane);
+    if (!isUsual) await writeInSlices(needs, lane, placeElsewhere, finish);
   },
 };
+
+/** What stands in for another appliance goes to that one's devices alone, from here. */
+async function standIn(
+  pk: number,
+  id: string,
+  { devices, theirs }: { devices: readonly number[]; theirs: readonly number[] },
+  needs: StageNeeds,
+): Promise<void> {
+  const ours = endpointKey(needs.store, needs.endpointId());
+  const kept = new Set(theirs);
+  let done = 0;
+  const place = (tx: Transaction, most: number): number => {
+    const piece = devices.slice(done, done + most);
+    const keys = (isKept: boolean): string => JSON.stringify(piece.filter((device) => kept.has(device) === isKept));
+    const among = "notification = ? AND device IN (SELECT value FROM json_each(?))";
+    tx.run(`DELETE FROM broadcast_targets WHERE ${among}`, pk, keys(false));
+    tx.run(`UPDATE broadcast_targets SET endpoint = ? WHERE ${among}`, ours, pk, keys(true));
+    done += piece.length;
+    return piece.length;
+  };
+  await writeInSlices(needs, "emergency", place, (tx) => advance(tx, id, "prepare"));
+}

@@ -5,11 +5,9 @@ import notifications from "../../resources/broadcasts/notifications.ts";
 import type { Reader, Transaction } from "../../store/store.ts";
 import { addActivity } from "../activities.ts";
 import type { NotificationRow } from "../compose.ts";
-import { prepareSound } from "../programme.ts";
+import { NO_SOUND, prepareSound } from "../programme.ts";
 import { NOT_REACHED } from "../proof.ts";
 import { advance, type Stage, type StageNeeds } from "../stage.ts";
-
-const NO_SOUND = "The message goes on without this sound.";
 
 /**
  * Makes what is heard and lends the group that phones join. Nothing here silences the text: what fails is written into
@@ -21,7 +19,7 @@ export const prepare: Stage = {
     const row = needs.store.get(notifications, notificationId);
     if (!row) return;
     const { programme, faults } = await prepareSound(row, needs);
-    const remarks: Remark[] = faults.map((fault) => ({ severity: "error", message: `${fault} ${NO_SOUND}` }));
+    const remarks: Remark[] = faults.map((fault) => ({ severity: "error", message: fault }));
     const address = programme && reachesPhones(needs.store, row) ? lendAddress(row, needs, remarks) : null;
     await needs.store.write(
       (tx) => {

@@ -1,4 +1,5 @@
 import notifications from "../../resources/broadcasts/notifications.ts";
+import type { Reader, Transaction } from "../../store/store.ts";
 import { addActivity } from "../activities.ts";
 import type { NotificationRow } from "../compose.ts";
 import {
@@ -30,6 +31,17 @@ export const queue: Stage = {
     const row = store.get(notifications, notificationId);
     if (!row) return;
     const lane = needs.laneOf(row.priorityLevel ?? 5);
+    const finish = (tx: Transaction): void => {
+      const deliveries = tx.one<{ n: number }>(
+        "SELECT count(*) AS n FROM deliveries WHERE notification_pk = ? AND (? IS NULL OR ended_at IS NULL)",
+        row.pk,
+        row.retriedAt,
+      );
+      const details = { devices: deliveries?.n ?? 0 };
+      addActivity(tx, { notificationId, type: "sending-started", endpointId: needs.endpointId(), details }, needs.by);
+      advance(tx, notificationId, "deliver");
+    };
+    if (isForDevicesAlone(row, store)) return queueDevices(row, needs, lane, finish);
     await queueDevices(row, needs, lane);
     if (row.collaborationGroupIds.length > 0) {
       await store.write(
@@ -45,30 +57,37 @@ export const queue: Stage = {
     if (row.retriedAt !== null) await reopenRows(row, row.retriedAt, needs, lane);
     const open = store.one("SELECT 1 FROM broadcast_open_recipients WHERE notification = ?", row.pk) !== null;
     if (!open && row.goesAgainTo !== "unanswered") await queueUserDevices(row, needs, lane);
-    await store.write((tx) => {
-      const deliveries = tx.one<{ n: number }>(
-        "SELECT count(*) AS n FROM deliveries WHERE notification_pk = ? AND (? IS NULL OR ended_at IS NULL)",
-        row.pk,
-        row.retriedAt,
-      );
-      const details = { devices: deliveries?.n ?? 0 };
-      addActivity(tx, { notificationId, type: "sending-started", endpointId: needs.endpointId(), details }, needs.by);
-      advance(tx, notificationId, "deliver");
-    }, lane);
+    await store.write(finish, lane);
   },
 };
 
-async function queueDevices(row: NotificationRow, needs: StageNeeds, lane: Lane): Promise<void> {
+/** What goes to phones and speakers, for the first time, and to nobody and nothing else. */
+function isForDevicesAlone({ pk, retriedAt, collaborationGroupIds }: NotificationRow, reader: Reader): boolean {
+  if (retriedAt !== null || collaborationGroupIds.length > 0) return false;
+  return reader.one("SELECT 1 FROM notification_recipients WHERE notification_pk = ? LIMIT 1", pk) === null;
+}
+
+async function queueDevices(
+  row: NotificationRow,
+  needs: StageNeeds,
+  lane: Lane,
+  last?: (tx: Transaction) => void,
+): Promise<void> {
   const ours = endpointKey(needs.store, needs.endpointId());
   const troubles = troublesOfProviders(needs.store, needs.providers, row);
   const carrier = carrierOf(needs);
-  await writeInSlices(needs, lane, (tx, most) => {
-    const range = nextTargets(tx, row.pk, 0, most);
-    if (!range) return 0;
-    insertDeviceDeliveries(tx, row, range, { ours, troubles, carrier, now: needs.clock.now() });
-    tx.run("DELETE FROM broadcast_targets WHERE notification = ? AND device <= ?", row.pk, range.upTo);
-    return range.count;
-  });
+  await writeInSlices(
+    needs,
+    lane,
+    (tx, most) => {
+      const range = nextTargets(tx, row.pk, 0, most);
+      if (!range) return 0;
+      insertDeviceDeliveries(tx, row, range, { ours, troubles, carrier, now: needs.clock.now() });
+      tx.run("DELETE FROM broadcast_targets WHERE notification = ? AND device <= ?", row.pk, range.upTo);
+      return range.count;
+    },
+    last,
+  );
 }
 
 /** What carries messages to the appliances of a cloud. */

@@ -1,4 +1,5 @@
 import notifications from "../../resources/broadcasts/notifications.ts";
+import type { Transaction } from "../../store/store.ts";
 import type { NotificationRow } from "../compose.ts";
 import { hasFewUsers, writeRecipients } from "../recipients.ts";
 import { sendingProfileOf } from "../sending-profile.ts";
@@ -19,28 +20,38 @@ export const resolve: Stage = {
     const row = needs.store.get(notifications, notificationId);
     if (!row) return;
     const lane = needs.laneOf(row.priorityLevel ?? 5);
-    await writeTargets(row, needs, lane);
     const few = hasFewUsers(needs.store, row.pk, FEW_USERS);
-    if (few) await writeRecipients(row, needs, lane);
-    await needs.store.write((tx) => {
+    const finish = (tx: Transaction): void => {
       if (!few) tx.run("INSERT OR IGNORE INTO broadcast_open_recipients (notification) VALUES (?)", row.pk);
       advance(tx, notificationId, "partition");
-    }, lane);
+    };
+    const writesUsers = few && !hasFewUsers(needs.store, row.pk, 0);
+    await writeTargets(row, needs, lane, writesUsers ? undefined : finish);
+    if (writesUsers) await writeRecipients(row, needs, lane, finish);
   },
 };
 
-async function writeTargets(row: NotificationRow, needs: StageNeeds, lane: Lane): Promise<void> {
-  if (!sendingProfileOf(row).reachesDevices) return;
-  const devices = await devicesMeant(row, needs);
+async function writeTargets(
+  row: NotificationRow,
+  needs: StageNeeds,
+  lane: Lane,
+  last?: (tx: Transaction) => void,
+): Promise<void> {
+  const devices = sendingProfileOf(row).reachesDevices ? await devicesMeant(row, needs) : [];
   let done = 0;
-  await writeInSlices(needs, lane, (tx, most) => {
-    const piece = devices.slice(done, done + most);
-    tx.run(
-      "INSERT OR IGNORE INTO broadcast_targets (notification, device) SELECT ?, value FROM json_each(?)",
-      row.pk,
-      JSON.stringify(piece),
-    );
-    done += piece.length;
-    return piece.length;
-  });
+  await writeInSlices(
+    needs,
+    lane,
+    (tx, most) => {
+      const piece = devices.slice(done, done + most);
+      tx.run(
+        "INSERT OR IGNORE INTO broadcast_targets (notification, device) SELECT ?, value FROM json_each(?)",
+        row.pk,
+        JSON.stringify(piece),
+      );
+      done += piece.length;
+      return piece.length;
+    },
+    last,
+  );
 }

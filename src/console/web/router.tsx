@@ -202,6 +202,14 @@ export function createConsoleRouter() {
       lazyRouteComponent(() => import("./pages/directory-groups.tsx")),
     ),
     at(
+      "/identity-providers",
+      lazyRouteComponent(() => import("./pages/identity-providers.tsx")),
+    ),
+    at(
+      "/provisioning",
+      lazyRouteComponent(() => import("./pages/provisioning.tsx")),
+    ),
+    at(
       "/domains",
       lazyRouteComponent(() => import("./pages/domains.tsx")),
     ),

@@ -1,5 +1,11 @@
 import type { Clock } from "../../base/clock.ts";
-import type { DeliveryItem, MutePeer, OpenMutePeer, OutcomeLevel } from "../../plugin-api/index.ts";
+import {
+  type DeliveryItem,
+  type MutePeer,
+  type OpenMutePeer,
+  type OutcomeLevel,
+  PLAIN_PROFILE,
+} from "../../plugin-api/index.ts";
 import type { InstalledPlugin } from "../installed-plugins.ts";
 import { type ContractRun, startRun } from "./contract-run.ts";
 
@@ -78,7 +84,7 @@ function itemFor({ device }: MutePeer): DeliveryItem {
     text: { subject: "Test", body: "This is a test.", short: "Test" },
     imagePath: null,
     audio: { group: "239.255.77.1", port: 20_480, codec: "PCMU", ttl: 1, ssrc: 77 },
-    profile: { volume: "As-Is", ringtone: null, persistentText: false, skipPhonesInUse: false },
+    profile: PLAIN_PROFILE,
     settings: {},
     attempt: 1,
   };

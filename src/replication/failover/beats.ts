@@ -16,6 +16,8 @@ export interface Beat {
   sounding: readonly string[];
   /** Ids of messages that sounded to their end, of the last minutes. */
   over: readonly string[];
+  /** Of these messages, to the devices of which groups alone it sounds or sounded them; of others to all. */
+  covers?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** How often neighbours are told. @source replication.md 9 */
@@ -33,6 +35,7 @@ export function readBeat(text: string): Beat | null {
       [read.n, read.at, read.armed].every(Number.isFinite) &&
       [read.sounding, read.over].every(areIds) &&
       areIds(Object.keys(read.holds)) &&
+      (read.covers === undefined || Object.values(read.covers).every(areIds)) &&
       Object.values(read.holds).every(Number.isSafeInteger);
     return isBeat ? read : null;
   } catch {

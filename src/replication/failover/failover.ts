@@ -2,7 +2,7 @@ import type { Clock, Timer } from "../../base/clock.ts";
 import type { FailoverStatus } from "../../health/failover-status.ts";
 import { BEAT_EVERY_MS, type Beat } from "./beats.ts";
 import { type CoverGroup, createCircle, type Neighbour } from "./circle.ts";
-import { createTurns, type Turn } from "./turns.ts";
+import { createTurns, type Heard, type Sounding, type Turn } from "./turns.ts";
 
 /** What covering for each other needs. */
 export interface FailoverNeeds {
@@ -23,12 +23,12 @@ export interface FailoverNeeds {
   send(beat: Beat): void;
   /** A neighbour sounds a message, or has sounded it. */
   heardElsewhere(id: string): void;
-  /** A message was begun here, also in an earlier run. */
-  hasBegun(id: string): boolean;
+  /** A message was begun here at devices of a neighbour's groups, also in an earlier run. */
+  hasBegun(heard: Heard): boolean;
   /** A message is sounded although a neighbour may have sounded it: why, in words. */
   doubled(id: string, why: string): void;
-  /** A message is sounded in the place of a neighbour. */
-  tookOver(id: string): void;
+  /** A message is sounded in the place of a neighbour, so long after its moment. */
+  tookOver(id: string, lateMs: number): void;
 }
 
 /** How this appliance and its neighbours cover for each other. */
@@ -41,13 +41,15 @@ export interface Failover {
   beat(): Beat;
   /**
    * Whose turn it is to sound a message at `at` (epoch ms) that goes to devices of the groups given; ids of groups that have no
-   * other member are passed over.
+   * other member are passed over. `part`: it goes to that group alone, in the place of another appliance.
    */
-  turn(id: string, at: number, groupIds: readonly string[]): Turn;
-  /** The first packet of a message leaves at `at` (epoch ms). */
-  began(id: string, at: number): void;
-  /** A message has sounded to its end, or is silenced. */
-  ended(id: string): void;
+  turn(id: string, at: number, groupIds: readonly string[], part?: string | null): Turn;
+  /** The first packet of messages leaves at `at` (epoch ms). */
+  began(soundings: readonly Sounding[], at: number): void;
+  /** They have sounded to their end, or are silenced. */
+  ended(soundings: readonly Pick<Sounding, "id" | "part">[]): void;
+  /** Id of the appliance that acts for a group; this one's for one that has no other member. */
+  holderOf(groupId: string): string;
   /** Whether this appliance acts for a group; true for one that has no other member. */
   isActive(groupId: string): boolean;
   /** Whether this appliance acts for a group, or hears nobody who does: it is to have the lease, or to know who has it. */
@@ -61,6 +63,8 @@ export interface Failover {
 }
 
 const LOOK_EVERY_MS = 250;
+/** Whose turn it is may be asked for many messages and groups at once: one look tells for all. own choice */
+const FRESH_MS = 10;
 
 /** Makes it; nobody is told anything before `start`. */
 export function createFailover(needs: FailoverNeeds): Failover {
@@ -68,6 +72,7 @@ export function createFailover(needs: FailoverNeeds): Failover {
   const startedAt = clock.now();
   const timers = new Set<Timer>();
   let sent = 0;
+  let lookedAt = Number.NEGATIVE_INFINITY;
   const circle = createCircle({ ...needs, isBusy: () => turns.isBusy() });
   const hasContact = (): boolean => circle.neighbours().some(({ endpoint }) => circle.isAlive(endpoint));
   const turns = createTurns({
@@ -82,13 +87,29 @@ export function createFailover(needs: FailoverNeeds): Failover {
     return { endpoint: ownId, boot, n: sent, version, at: clock.now(), holds: circle.holds(), ...turns.told() };
   };
   const tell = (): void => needs.send(beat());
+  let tellsSoon = false;
+  /** Many messages begin and end at one moment, and each beat names all. */
+  const tellSoon = (): void => {
+    if (tellsSoon) return;
+    tellsSoon = true;
+    clock.soon(() => {
+      tellsSoon = false;
+      tell();
+    });
+  };
   const look = (): void => {
+    lookedAt = clock.monotonicMs();
     const before = JSON.stringify(circle.holds());
     circle.look();
     if (JSON.stringify(circle.holds()) !== before) tell();
   };
 
   const groupsOf = (ids: readonly string[]): CoverGroup[] => needs.groups().filter(({ id }) => ids.includes(id));
+
+  const holderOf = (groupId: string): string => {
+    const [group] = groupsOf([groupId]);
+    return (group && circle.order(group)[0]) ?? ownId;
+  };
 
   return {
     start() {
@@ -103,34 +124,32 @@ export function createFailover(needs: FailoverNeeds): Failover {
     },
     take(heard) {
       circle.heard(heard);
-      for (const id of turns.heard(heard)) {
-        if (needs.hasBegun(id)) needs.doubled(id, "Another appliance sounded it as well.");
-        needs.heardElsewhere(id);
+      for (const news of turns.heard(heard)) {
+        if (needs.hasBegun(news)) needs.doubled(news.id, "Another appliance sounded it as well.");
+        needs.heardElsewhere(news.id);
       }
       look();
     },
     beat,
-    turn(id, at, groupIds) {
-      look();
-      return turns.turn({ id, at, groups: groupsOf(groupIds) });
+    turn(id, at, groupIds, part = null) {
+      if (clock.monotonicMs() - lookedAt >= FRESH_MS) look();
+      return turns.turn({ id, at, groups: groupsOf(groupIds), part });
     },
-    began(id, at) {
+    began(soundings, at) {
       // Others stand down by it, so that it is told once it is true.
       const timer = clock.after(Math.max(0, at - clock.now()), () => {
         timers.delete(timer);
-        turns.began(id);
-        tell();
+        for (const sounding of soundings) turns.began(sounding);
+        tellSoon();
       });
       timers.add(timer);
     },
-    ended(id) {
-      turns.ended(id);
-      tell();
+    ended(soundings) {
+      for (const sounding of soundings) turns.ended(sounding);
+      tellSoon();
     },
-    isActive(groupId) {
-      const [group] = groupsOf([groupId]);
-      return group === undefined || circle.order(group)[0] === ownId;
-    },
+    isActive: (groupId) => holderOf(groupId) === ownId,
+    holderOf,
     isLeaseWanted(groupId) {
       const holder = circle.role(groupId)?.holder;
       return holder === undefined || holder === ownId || !circle.isAlive(holder);

@@ -12,6 +12,22 @@ export interface Due {
   at: number;
   /** The groups that it goes to. None: it is this appliance's alone. */
   groups: readonly CoverGroup[];
+  /** Set for what goes to one group in another appliance's place: that group's id. */
+  part?: string | null;
+}
+
+/** A message that sounds here. */
+export interface Sounding {
+  id: string;
+  part: string | null;
+  /** Ids of the groups whose devices alone it goes to; null for all. */
+  groups: readonly string[] | null;
+}
+
+/** What a neighbour said for the first time: a message, and to which groups' devices it goes there; null for all. */
+export interface Heard {
+  id: string;
+  groups: ReadonlySet<string> | null;
 }
 
 /** What turns need. */
@@ -23,21 +39,21 @@ export interface TurnNeeds {
   isIsolated(): boolean;
   /** It is sounded although another appliance may have sounded it: why, in words. */
   doubled(id: string, why: string): void;
-  /** It is sounded in the place of another appliance. */
-  tookOver(id: string): void;
+  /** It is sounded in the place of another appliance, so long after its moment. */
+  tookOver(id: string, lateMs: number): void;
 }
 
 /** Whose turn it is to sound what several appliances have: once if it can be, twice rather than never. */
 export interface Turns {
   turn(due: Due): Turn;
-  /** Takes what a neighbour says. Answers the ids that are new as sounding or over. */
-  heard(beat: Beat): string[];
+  /** Takes what a neighbour says. Answers what is new as sounding or over. */
+  heard(beat: Beat): Heard[];
   /** The first packet is out here. */
-  began(id: string): void;
+  began(sounding: Sounding): void;
   /** It was sounded to its end here, or silenced; also when that is all that is known. */
-  ended(id: string): void;
+  ended(sounding: Pick<Sounding, "id" | "part">): void;
   /** What neighbours are to be told. */
-  told(): Pick<Beat, "armed" | "sounding" | "over">;
+  told(): Pick<Beat, "armed" | "sounding" | "over" | "covers">;
   /** Something sounds here, or waits for its moment. */
   isBusy(): boolean;
 }
@@ -52,6 +68,8 @@ const FOUND_MS = 6_000;
 const USEFUL_MS = 30_000;
 /** Others are told of what sounded for so long. */
 const REMEMBERED_MS = 180_000;
+/** So many groups are named in a beat at most; of what would exceed it is said that it goes to all. own choice: half of what a neighbour reads as one line */
+const MOST_COVERS = 1_500;
 
 interface Evidence {
   kind: "sounding" | "over";
@@ -61,6 +79,12 @@ interface Evidence {
   boot: string;
   /** Since when a later run of the neighbour does not say so; monotonic. */
   lostAt: number | null;
+  groups: ReadonlySet<string> | null;
+}
+
+/** What is known here of a message that sounds, or did; `at` is monotonic. */
+interface Told extends Sounding {
+  at: number;
 }
 
 /** Makes it. */
@@ -70,8 +94,8 @@ export function createTurns(needs: TurnNeeds): Turns {
   const waiting = new Map<string, { seenAt: number; latest: number; isLast: boolean }>();
   /** Those of them whose turn has come: devices may have been asked. */
   const decided = new Set<string>();
-  const sounding = new Map<string, number>();
-  const over = new Map<string, number>();
+  const sounding = new Map<string, Told>();
+  const over = new Map<string, Told>();
   /** By message, then by neighbour. */
   const evidence = new Map<string, Map<string, Evidence>>();
 
@@ -82,18 +106,28 @@ export function createTurns(needs: TurnNeeds): Turns {
       waiting.delete(id);
       decided.delete(id);
     }
-    for (const [id, at] of over) if (at < before) over.delete(id);
+    for (const [key, { at }] of over) if (at < before) over.delete(key);
     for (const [id, by] of evidence) if ([...by.values()].every(({ at }) => at < before)) evidence.delete(id);
   };
 
-  const go = (id: string): Turn => {
-    decided.add(id);
+  const go = (key: string): Turn => {
+    decided.add(key);
     return "go";
   };
-  const standDown = (id: string): Turn => {
-    waiting.delete(id);
-    decided.delete(id);
+  const standDown = (key: string): Turn => {
+    waiting.delete(key);
+    decided.delete(key);
     return "stand-down";
+  };
+
+  /** Who sounded it at all the devices that it goes to here; what somebody sounded at some of them alone is not enough. */
+  const heardFor = (id: string, groups: readonly CoverGroup[]): [string, Evidence][] => {
+    const goesTo = (id_: string, covers: Evidence["groups"]): boolean => covers === null || covers.has(id_);
+    const said = [...(evidence.get(id) ?? new Map<string, Evidence>())].filter(([, { groups: covers }]) =>
+      groups.some((group) => goesTo(group.id, covers)),
+    );
+    const isWhole = groups.every((group) => said.some(([, { groups: covers }]) => goesTo(group.id, covers)));
+    return isWhole ? said : [];
   };
 
   /** Place of this appliance among those that may act for a group, without some. */
@@ -116,20 +150,21 @@ export function createTurns(needs: TurnNeeds): Turns {
       }),
     );
 
-  function turn({ id, at, groups }: Due): Turn {
-    if (groups.length === 0 || sounding.has(id)) return "go";
+  function turn({ id, at, groups, part = null }: Due): Turn {
+    const key = keyOf({ id, part });
+    if (groups.length === 0 || sounding.has(key)) return "go";
     const lateMs = clock.now() - at;
-    const heardOf = [...(evidence.get(id) ?? new Map<string, Evidence>())];
-    if (heardOf.some(([, { kind }]) => kind === "over")) return standDown(id);
+    const heardOf = heardFor(id, groups);
+    if (heardOf.some(([, { kind }]) => kind === "over")) return standDown(key);
     // Who missed the moment itself comes last: others have begun to cover for it.
     const isLast = lateMs > circle.awakeMs();
-    const before = waiting.get(id);
+    const before = waiting.get(key);
     const latest = before?.isLast === isLast ? before.latest : Number.POSITIVE_INFINITY;
-    if (isLast && before && !before.isLast) decided.delete(id);
-    waiting.set(id, { seenAt: clock.monotonicMs(), latest, isLast });
-    if (heardOf.length > 0) return afterStart(id, groups, heardOf, lateMs);
+    if (isLast && before && !before.isLast) decided.delete(key);
+    waiting.set(key, { seenAt: clock.monotonicMs(), latest, isLast });
+    if (heardOf.length > 0) return afterStart(id, key, groups, heardOf, lateMs);
     if (!circle.isSettled()) return "wait";
-    if (decided.has(id)) return go(id);
+    if (decided.has(key)) return go(key);
     // Who rang meanwhile may not have been heard yet.
     if (isLast && circle.awakeMs() < FOUND_MS && groups.some((group) => circle.order(group).length === 1))
       return "wait";
@@ -137,32 +172,33 @@ export function createTurns(needs: TurnNeeds): Turns {
     const from = clock.now() + Math.max(0, -lateMs) + patience;
     // Who moves up gives the one who moved up before it the time to be heard.
     const turnAt = Math.min(latest, from);
-    waiting.set(id, { seenAt: clock.monotonicMs(), latest: turnAt, isLast });
+    waiting.set(key, { seenAt: clock.monotonicMs(), latest: turnAt, isLast });
     // Who comes first makes ready before the moment.
     if (patience > 0 && clock.now() < turnAt) return "wait";
     if (needs.isIsolated()) return "wait";
-    if (patience > 0) needs.tookOver(id);
-    return go(id);
+    if (patience > 0 || part !== null) needs.tookOver(id, lateMs);
+    return go(key);
   }
 
   /** Somebody began it, and did not say that it is over. */
   function afterStart(
     id: string,
+    key: string,
     groups: readonly CoverGroup[],
     heardOf: readonly [string, Evidence][],
     lateMs: number,
   ): Turn {
     const goneMs = Math.min(...heardOf.map(([peer, { lostAt }]) => goneSince(peer, lostAt)));
-    if (goneMs < 0) return lateMs >= USEFUL_MS - 1_000 ? standDown(id) : "wait";
-    if (lateMs >= USEFUL_MS) return standDown(id);
+    if (goneMs < 0) return lateMs >= USEFUL_MS - 1_000 ? standDown(key) : "wait";
+    if (lateMs >= USEFUL_MS) return standDown(key);
     const patience = patienceMs(groups, new Set(heardOf.map(([peer]) => peer)));
     // What waited on its way says nothing of now.
     if (goneMs < patience || !circle.isSettled() || needs.isIsolated()) return "wait";
-    if (!decided.has(id)) {
+    if (!decided.has(key)) {
       needs.doubled(id, "The appliance that sounded it was not heard any more before its end.");
-      needs.tookOver(id);
+      needs.tookOver(id, lateMs);
     }
-    return go(id);
+    return go(key);
   }
 
   /** For how long it is known that a neighbour does not go on with what it sounded; negative while it may. */
@@ -173,38 +209,78 @@ export function createTurns(needs: TurnNeeds): Turns {
 
   return {
     turn,
-    heard({ endpoint, boot, sounding: starts, over: ends }) {
+    heard({ endpoint, boot, sounding: starts, over: ends, covers }) {
       forgetOld();
       const now = clock.monotonicMs();
       for (const by of evidence.values()) {
         const said = by.get(endpoint);
         if (said?.kind === "sounding" && said.boot !== boot) said.lostAt ??= now;
       }
-      const news: string[] = [];
+      const news: Heard[] = [];
       const note = (id: string, kind: Evidence["kind"]): void => {
         const by = evidence.get(id) ?? new Map<string, Evidence>();
         const said = by.get(endpoint);
-        if (said?.kind === kind && said.boot === boot) return;
-        by.set(endpoint, { kind, at: now, boot, lostAt: null });
+        const groups = covers?.[id] ? new Set(covers[id]) : null;
+        if (said?.kind === kind && said.boot === boot) {
+          said.groups = groups;
+          return;
+        }
+        by.set(endpoint, { kind, at: now, boot, lostAt: null, groups });
         evidence.set(id, by);
-        if (!said) news.push(id);
+        if (!said) news.push({ id, groups });
       };
       for (const id of starts) note(id, "sounding");
       for (const id of ends) note(id, "over");
       return news;
     },
-    began(id) {
-      waiting.delete(id);
-      decided.delete(id);
-      sounding.set(id, clock.monotonicMs());
+    began(began) {
+      const key = keyOf(began);
+      waiting.delete(key);
+      decided.delete(key);
+      sounding.set(key, { ...began, at: clock.monotonicMs() });
     },
-    ended(id) {
-      if (sounding.delete(id)) over.set(id, clock.monotonicMs());
+    ended(ended) {
+      const key = keyOf(ended);
+      const began = sounding.get(key);
+      if (began && sounding.delete(key)) over.set(key, { ...began, at: clock.monotonicMs() });
     },
     told() {
       forgetOld();
-      return { armed: waiting.size, sounding: [...sounding.keys()], over: [...over.keys()] };
+      const now = idsOf(sounding);
+      const before = clock.monotonicMs() - USEFUL_MS;
+      return {
+        ...{ armed: waiting.size, sounding: [...now] },
+        // What goes on for some groups is not over.
+        over: [...idsOf(over)].filter((id) => !now.has(id)),
+        // By then nobody takes it over any more.
+        covers: coversOf([...[...over.values()].filter(({ at }) => at >= before), ...sounding.values()]),
+      };
     },
     isBusy: () => waiting.size > 0 || sounding.size > 0,
   };
+}
+
+function keyOf({ id, part }: Pick<Sounding, "id" | "part">): string {
+  return part === null ? id : `${id}/${part}`;
+}
+
+function idsOf(told: ReadonlyMap<string, Told>): Set<string> {
+  return new Set([...told.values()].map(({ id }) => id));
+}
+
+/** The groups of messages of which no part goes to all. */
+function coversOf(told: readonly Told[]): Record<string, string[]> {
+  const covers = new Map<string, Set<string> | null>();
+  for (const { id, groups } of told) {
+    const before = covers.get(id);
+    if (groups === null || before === null) covers.set(id, null);
+    else covers.set(id, new Set([...(before ?? []), ...groups]));
+  }
+  const named = [...covers].flatMap(([id, groups]): [string, string[]][] => (groups ? [[id, [...groups]]] : []));
+  let room = MOST_COVERS;
+  const fits = ([, groups]: [string, string[]]): boolean => {
+    room -= groups.length;
+    return room >= 0;
+  };
+  return Object.fromEntries(named.sort(([, one], [, other]) => one.length - other.length).filter(fits));
 }

@@ -1,5 +1,5 @@
 import { CallerError } from "../../base/errors.ts";
-import { bucketOf, bucketsOf, differing, EMPTY, together } from "../digests.ts";
+import { EMPTY, together } from "../digests.ts";
 import type { Digest, DownPage, DownRow, EditResult, Limits, SnapPage } from "../frames.ts";
 import { get, put, scan, type Work } from "../work.ts";
 import { head } from "./publish.ts";
@@ -25,7 +25,8 @@ export interface Cursor {
 /** A snapshot that nobody continues holds deletions back for so long. @source replication.md 3 */
 const HOLD_MS = 3600_000;
 
-function holds(link: SiteLink, scope: string | null): boolean {
+/** Whether rows of a part of the organisation, or (null) of all of it, go to an appliance. */
+export function holds(link: SiteLink, scope: string | null): boolean {
   return scope === null || link.scopes === null || link.scopes.includes(scope);
 }
 
@@ -65,7 +66,9 @@ function* feedRows(after: number, limits: Limits): Work<{ read: FeedRow[]; bytes
   const read: FeedRow[] = [];
   let bytes = 0;
   while (read.length < limits.pageRows) {
-    const limit = Math.min(PORTION, limits.pageRows - read.length);
+    // About as many as there is room for, when there are some to tell by.
+    const fit = read.length === 0 ? PORTION : Math.ceil(((limits.pageBytes - bytes) * read.length) / bytes);
+    const limit = Math.min(PORTION, limits.pageRows - read.length, Math.max(1, fit));
     const found = yield* scan(ROWS, { by: "feed", after: read.at(-1)?.seq ?? after, limit });
     const fitting = withinBytes(found, limits.pageBytes - bytes);
     // Alone, the first one may be longer than a page.
@@ -96,12 +99,12 @@ export function* readPage(cursor: Cursor, limits: Limits): Work<Sized<DownPage> 
   const page: DownPage = { t: "rows", feed: "down.bulk", from: cursor.at, to, rows };
   if (!isMark) return { frame: page, bytes };
   const digests = cursor.owesDigests ? { digests: yield* digestsOf(link, cursor.types) } : {};
-  const mark = { decided, results, ...digests };
+  const mark = { after: cursor.told, decided, results, ...digests };
   return { frame: { ...page, mark }, bytes };
 }
 
 /** Throws CallerError for a connection that a newer one, or a change of what it may hold, has taken the place of. */
-function* linkOf({ endpoint, sess }: Cursor): Work<SiteLink> {
+export function* linkOf({ endpoint, sess }: Cursor): Work<SiteLink> {
   const link = yield* get(LINKS, endpoint);
   if (link?.sess !== sess) throw new CallerError("conflict", "Another connection took its place.");
   return link;
@@ -160,20 +163,4 @@ export function* snapshotFor(
   const snap = resumed ?? (isOld ? { h0: seq, after: null } : null);
   yield* put(LINKS, { ...link, hold: snap?.h0 ?? null, holdUntil: snap ? now + HOLD_MS : null });
   return snap;
-}
-
-/** Rows of those parts of a type in which an appliance differs; null when it does not stand at the head. */
-export function* repairRows(
-  cursor: Cursor,
-  asked: { applied: number; type: string; buckets: readonly Digest[] },
-): Work<{ buckets: number[]; rows: DownRow[] } | null> {
-  const { seq } = yield* head();
-  if (asked.applied !== seq || cursor.at !== seq) return null;
-  const link = yield* linkOf(cursor);
-  const all = yield* scan(ROWS, { by: "live", where: [asked.type, 0] });
-  const live = all.filter(({ scope }) => holds(link, scope));
-  const buckets = differing(bucketsOf(asked.type, live), asked.buckets);
-  const wanted = new Set(buckets);
-  const rows = live.filter(({ id }) => wanted.has(bucketOf(id)));
-  return { buckets, rows: rows.map(({ type, id, seq: at, body }): DownRow => ["p", type, id, at, body ?? {}]) };
 }

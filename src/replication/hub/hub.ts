@@ -12,7 +12,7 @@ import { setScopes } from "./welcome.ts";
 /** What the cloud's side is made of. */
 export interface HubNeeds {
   store: WorkStore;
-  clock: Pick<Clock, "now" | "every">;
+  clock: Pick<Clock, "now" | "every" | "soon">;
   types: ReplicatedTypes;
   limits: Limits;
   blobs: Blobs;

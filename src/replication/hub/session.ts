@@ -1,4 +1,4 @@
-import type { Clock } from "../../base/clock.ts";
+import { type Clock, nextTurn } from "../../base/clock.ts";
 import { CallerError } from "../../base/errors.ts";
 import type { Blobs } from "../blobs.ts";
 import { createFileTransfer, type FileTransfer } from "../file-transfer.ts";
@@ -10,15 +10,16 @@ import { createTurnQueue } from "../turn-queue.ts";
 import { HUB_FILES } from "../wanted-files.ts";
 import type { Body, WorkStore } from "../work.ts";
 import { nextCommands } from "./commands.ts";
-import { readPage, readSnapPage, repairRows } from "./down-feed.ts";
+import { readPage, readSnapPage } from "./down-feed.ts";
 import { renewLeases } from "./leases.ts";
+import { repairRows } from "./repair.ts";
 import { takePage } from "./up-feed.ts";
 import { type Admission, admit, noteApplied } from "./welcome.ts";
 
 /** What a connection of the cloud's side is made of. */
 export interface SessionNeeds {
   store: WorkStore;
-  clock: Pick<Clock, "now">;
+  clock: Pick<Clock, "now" | "soon">;
   types: ReplicatedTypes;
   limits: Limits;
   blobs: Blobs;
@@ -85,6 +86,12 @@ export function createSession(needs: SessionNeeds): Session {
     isOpen = false;
     turns.stop();
   };
+
+  /** What is urgent goes first. */
+  async function giveWay(): Promise<void> {
+    await nextTurn(clock);
+    await turns.urgentFirst();
+  }
 
   async function onHello(hello: Hello): Promise<void> {
     if (needs.endpoint !== null && hello.endpoint !== needs.endpoint)
@@ -183,7 +190,7 @@ export function createSession(needs: SessionNeeds): Session {
         return send({ t: "pong", t0: frame.t0, ct: clock.now(), ...renewed });
       }
       case "digest": {
-        const found = await store.read(() => repairRows(cursor, frame));
+        const found = await repairRows({ store, giveWay }, cursor, frame);
         if (found) send({ t: "repair", at: frame.applied, type: frame.type, ...found });
         else cursor.owesDigests = true;
         due.rows ||= !found;

@@ -48,6 +48,8 @@ export interface Acceptor {
   say(endpoint: string, talk: HubTalk): void;
   /** Ends all connections of an appliance whose key was taken away; what they still say is not heard. */
   cut(endpoint: string): void;
+  /** Ends all connections; those that come from now on are taken. */
+  endAll(): void;
   stop(): void;
 }
 
@@ -191,6 +193,13 @@ export function createAcceptor(needs: AcceptorNeeds): Acceptor {
     }
   }
 
+  function endAll(): void {
+    for (const socket of open) {
+      socket.close(GOING_AWAY);
+      socket.terminate();
+    }
+  }
+
   function came(endpoint: string, connection: Connection): void {
     const all = connections.get(endpoint) ?? new Set();
     connections.set(endpoint, all.add(connection));
@@ -254,12 +263,10 @@ export function createAcceptor(needs: AcceptorNeeds): Acceptor {
     cut(endpoint) {
       for (const each of connections.get(endpoint) ?? []) each.end("revoked");
     },
+    endAll,
     stop() {
       isStopped = true;
-      for (const socket of open) {
-        socket.close(GOING_AWAY);
-        socket.terminate();
-      }
+      endAll();
       server.close();
       strangers.close();
     },

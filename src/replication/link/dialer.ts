@@ -57,8 +57,12 @@ export interface Dialer {
 /**
  * The first try comes within 2 s, then within 2^n s, up to 12. own choice: all sides are to agree within 30 s of a line's
  * return, and an appliance that waits hears no alert. Whoever has too many coming at once says so by `Retry-After`.
+ * After a link that stood, all tries of some seconds come within 2 s: another node of the cloud takes over meanwhile.
  */
 const FIRST_MS = 2_000;
+const TAKEN_OVER_MS = 15_000;
+/** A link that ended sooner says that something is wrong with it, and not with its node. own choice */
+const STOOD_MS = 3_000;
 const MOST_MS = 12_000;
 /** A cloud that asks for time gets it, up to this, and as much again by chance. own choice */
 const MOST_ASKED_MS = 60_000;
@@ -80,6 +84,8 @@ export function createDialer(needs: DialerNeeds): Dialer {
   const { clock, log, version, address, random, site, changed } = needs;
   let state: LinkState = { state: "connecting", since: clock.now(), connectedAt: null, reason: null };
   let failures = 0;
+  /** Until when another node may be about to take over; monotonic ms. */
+  let soonUntil = 0;
   let socket: WebSocket | null = null;
   let timer: Timer | null = null;
   let say: ((talk: SiteTalk) => void) | null = null;
@@ -95,8 +101,9 @@ export function createDialer(needs: DialerNeeds): Dialer {
   function later(reason: string, isRefused: boolean, askedMs = 0): void {
     if (isStopped) return;
     tell(isRefused ? "refused" : "waiting", reason);
-    const span = askedMs || Math.min(MOST_MS, FIRST_MS * 2 ** Math.min(failures, 10));
-    failures += 1;
+    const isSoon = clock.monotonicMs() < soonUntil;
+    const span = askedMs || Math.min(MOST_MS, FIRST_MS * 2 ** (isSoon ? 0 : Math.min(failures, 10)));
+    if (!isSoon) failures += 1;
     const delayMs = isRefused ? REFUSED_MS : askedMs + random() * span;
     log.debug({ reason, delayMs }, "the link is down");
     timer = clock.after(delayMs, dial, { background: true });
@@ -155,7 +162,9 @@ export function createDialer(needs: DialerNeeds): Dialer {
         say = null;
         site.disconnected(wire);
         if (socket === opened) socket = null;
-        if (clock.monotonicMs() - openedAt >= GOOD_MS) failures = 0;
+        const stoodMs = clock.monotonicMs() - openedAt;
+        if (stoodMs >= GOOD_MS) failures = 0;
+        if (stoodMs >= STOOD_MS) soonUntil = clock.monotonicMs() + TAKEN_OVER_MS;
         log.info({ reason }, "the link ended");
         const refused = KEY_REFUSED[reason];
         later(refused ?? `The connection ended: ${reason}.`, refused !== undefined);

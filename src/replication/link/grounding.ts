@@ -123,7 +123,7 @@ export function createGrounding(needs: GroundingNeeds): Grounding {
       job.kind += 1;
       job.after = 0;
     }
-    if (job.mode === "join") yield* send(tx, endpoints.name, (yield* linkState()).endpoint);
+    if (job.mode === "join") yield* sendSelf(tx, (yield* linkState()).endpoint);
     yield* beginTelling();
     return true;
   }
@@ -180,9 +180,21 @@ export function createGrounding(needs: GroundingNeeds): Grounding {
     const resource = catalogue.byName(type);
     const row = tx.get(resource, id) as Body | null;
     if (row && !travels(resource, row)) return;
-    const write = { before: yield* sent(type, id), after: row && bodyOf(resource, row) };
-    if (!write.before && !write.after) return;
-    yield* recordLocalWrite({ ...write, type, id, actor: "enrolment", at: clock.now(), newId }, types);
+    yield* sendBody(type, id, row && bodyOf(resource, row));
+  }
+
+  /** Who it is, without its site, which it keeps to itself: the organisation would refuse a row that names it. */
+  function* sendSelf(tx: Transaction, id: string): Work<void> {
+    const row = tx.get(endpoints, id) as Body | null;
+    if (!row) return;
+    const { siteId: _, ...body } = bodyOf(endpoints, row);
+    yield* sendBody(endpoints.name, id, body);
+  }
+
+  function* sendBody(type: string, id: string, after: Body | null): Work<void> {
+    const before = yield* sent(type, id);
+    if (!before && !after) return;
+    yield* recordLocalWrite({ before, after, type, id, actor: "enrolment", at: clock.now(), newId }, types);
   }
 
   function* sent(type: string, id: string): Work<Body | null> {

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
-import type { Clock } from "../../base/clock.ts";
+import { type Clock, nextTurn, type Timer } from "../../base/clock.ts";
+import { UpstreamError } from "../../base/errors.ts";
 import type { Events } from "../../base/events.ts";
 import { newId } from "../../base/ids.ts";
 import type { Log } from "../../base/log.ts";
@@ -13,14 +14,15 @@ import endpointActivities from "../../resources/devices/endpoint-activities.ts";
 import endpoints from "../../resources/devices/endpoints.ts";
 import { ONPREM_EXTENSION_ID } from "../../resources/devices/onprem.ts";
 import { type Catalogue, tableOf } from "../../schema/catalogue.ts";
-import type { By, Recorder, Store } from "../../store/store.ts";
+import type { SharedLog } from "../../store/shared-log.ts";
+import type { By, Reader, Recorder, Store, Transaction } from "../../store/store.ts";
 import { createBlobFolder } from "../blobs.ts";
 import { bodyOf, travels } from "../bodies.ts";
 import { type CoverGroups, createCoverGroups } from "../failover/cover-groups.ts";
 import { LIMITS } from "../frames.ts";
 import { createHub, type Hub } from "../hub/hub.ts";
 import { head, publishWritten } from "../hub/publish.ts";
-import { CONFLICTS, type Conflict, ROWS } from "../hub/tables.ts";
+import { CONFLICTS, type Conflict, LINKS, ROWS } from "../hub/tables.ts";
 import {
   confirmIdentity,
   type OpenCode,
@@ -33,7 +35,8 @@ import {
 } from "../identity/enrolment.ts";
 import { createHubEnrolment, type HubEnrolment } from "../identity/hub-enrolment.ts";
 import { createSqliteWork } from "../sqlite-work.ts";
-import { get, scan } from "../work.ts";
+import { createUpgradeWaves, type UpgradeWaves } from "../upgrades/upgrade-waves.ts";
+import { type Body, get, scan } from "../work.ts";
 import { type Acceptor, createAcceptor } from "./acceptor.ts";
 import { createHubRecorder } from "./capture.ts";
 import { type CarrierNeeds, createCarrier } from "./carrier.ts";
@@ -59,11 +62,14 @@ export interface HubLinkNeeds {
   candidates: CarrierNeeds["candidates"];
   /** Carries out a request of the API that an appliance hands on. Throws CallerError. */
   request: HubTalkNeeds["request"];
+  /** Where the rows lie, if not here alone. */
+  shared?: Pick<SharedLog, "isHeard">;
 }
 
 /** The cloud's end of all links. */
 export interface HubLink {
   start(): Promise<void>;
+  /** Throws what the API would answer: CallerError, UpstreamError (`starting`). */
   accept(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** A code by which one appliance may be enrolled; epoch ms. */
   offer(endpoint: string | null): Promise<{ code: string; until: number }>;
@@ -80,12 +86,15 @@ export interface HubLink {
   /** Edits of appliances that lost against the cloud, newest last; at most 1,000. */
   conflicts(): Conflict[];
   readonly hub: Hub;
+  /** Upgrades of many appliances. */
+  readonly upgrades: UpgradeWaves;
   stop(): void;
 }
 
 /** Rows that are looked at in one transaction. own choice */
 const AT_ONCE = 50;
 const MOST_CONFLICTS = 1_000;
+const LOOK_EVERY_MS = 1_000;
 
 /** Makes it. */
 export function createHubLink(needs: HubLinkNeeds): HubLink {
@@ -107,15 +116,20 @@ export function createHubLink(needs: HubLinkNeeds): HubLink {
     record,
     takeOutcomes: (outcomes) => needs.broadcaster().takeOutcomes(outcomes),
   });
-  const orders = createOrderSender({
-    ...{ store, work, clock, events, by, hub, endpointId: needs.endpointId, onFault },
-    offered: () => offeredUpgrade(store),
-  });
+  const offered = () => offeredUpgrade(store);
+  const connected = (): string[] => acceptor?.connected() ?? [];
+  const common = { store, clock, events, by, endpointId: needs.endpointId, offered, onFault };
+  const orders = createOrderSender({ ...common, work, hub });
+  const upgrades = createUpgradeWaves({ ...common, connected });
   let enrolment: HubEnrolment | null = null;
   let acceptor: Acceptor | null = null;
   let groups: CoverGroups | null = null;
   let presences: PresenceBook | null = null;
   let unsubscribe = (): void => undefined;
+  let watching: Timer | null = null;
+  let isStopped = false;
+  /** Whoever does not reach the rows can take nothing, and another node may act by now, which appliances are to find. */
+  const isHeard = (): boolean => needs.shared?.isHeard() ?? true;
 
   function record(endpointId: string, what: "takeover" | "doubled", notificationId: string, message: string): void {
     log.warn({ endpointId, notificationId, what }, message);
@@ -126,32 +140,43 @@ export function createHubLink(needs: HubLinkNeeds): HubLink {
       .catch(onFault);
   }
 
-  /** What was written while nothing recorded it, such as the first data, enters the feed. */
+  /**
+   * What was written while nothing recorded it, such as the first data, enters the feed. All rows are looked at, so only
+   * those that differ take a turn to write.
+   */
   async function catchUp(): Promise<void> {
     const kinds = [...types.fromCloud].sort((a, b) => types.rankOf(a) - types.rankOf(b));
     for (const type of kinds) {
-      const resource = catalogue.byName(type);
-      for (let after = 0; after !== -1; ) {
-        after = await store.write((tx) => {
-          const rows = tx.all<{ pk: number; id: string }>(
-            `SELECT pk, id FROM ${tableOf(resource)} WHERE pk > ? ORDER BY pk LIMIT ${AT_ONCE}`,
-            after,
-          );
-          for (const { id } of rows) enterIfOther(type, id, tx);
-          return rows.at(-1)?.pk ?? -1;
-        });
+      const sql = `SELECT pk, id FROM ${tableOf(catalogue.byName(type))} WHERE pk > ? ORDER BY pk LIMIT ${AT_ONCE}`;
+      for (let after = 0; !isStopped; ) {
+        await store.settled();
+        const rows = store.all<{ pk: number; id: string }>(sql, after);
+        const others = rows.filter(({ id }) => unrecorded(type, id, store) !== null);
+        if (others.length > 0) {
+          await store.write((tx) => others.forEach(({ id }) => void enterIfOther(type, id, tx)));
+          hub.wake();
+        }
+        const last = rows.at(-1);
+        if (!last) break;
+        after = last.pk;
+        await nextTurn(clock);
       }
     }
   }
 
-  function enterIfOther(type: string, id: string, tx: Parameters<Parameters<Store["write"]>[0]>[0]): void {
+  /** What the feed does not have of a row as it is; null for nothing. */
+  function unrecorded(type: string, id: string, reader: Reader): Body | null {
     const resource = catalogue.byName(type);
-    const row = tx.get(resource, id) as Readonly<Record<string, unknown>> | null;
-    if (!row || !travels(resource, row)) return;
+    const row = reader.get(resource, id) as Readonly<Record<string, unknown>> | null;
+    if (!row || !travels(resource, row)) return null;
     const body = bodyOf(resource, row);
-    const known = work.within(tx, get(ROWS, type, id));
-    if (known && known.gone === 0 && JSON.stringify(known.body) === JSON.stringify(body)) return;
-    work.within(tx, publishWritten([{ type, id, body, scope: null, at: clock.now() }], types));
+    const known = work.peek(() => get(ROWS, type, id));
+    return known?.gone === 0 && JSON.stringify(known.body) === JSON.stringify(body) ? null : body;
+  }
+
+  function enterIfOther(type: string, id: string, tx: Transaction): void {
+    const body = unrecorded(type, id, tx);
+    if (body) work.within(tx, publishWritten([{ type, id, body, scope: null, at: clock.now() }], types));
   }
 
   const feedHead = async (): Promise<number> => (await work.transact(head)).seq;
@@ -177,12 +202,15 @@ export function createHubLink(needs: HubLinkNeeds): HubLink {
 
   return {
     hub,
+    upgrades,
     beside: carrier.beside,
     conflicts: () => work.peek(() => scan(CONFLICTS, { limit: MOST_CONFLICTS })),
     async start() {
       await hub.start();
       recording.recorder = createHubRecorder({ work, clock, types });
-      await catchUp();
+      // Where an appliance was linked before, the feed was whole then: what it lacks now comes like any other change.
+      const wasWhole = (await work.read(() => scan(LINKS, { limit: 1 }))).length > 0;
+      if (!wasWhole) await catchUp();
       const authority = await prepareAuthority(dataDir, clock.now());
       const desk = createHubEnrolment({ store: work, authority, now: clock.now });
       enrolment = desk;
@@ -228,18 +256,29 @@ export function createHubLink(needs: HubLinkNeeds): HubLink {
           settleKeys(endpoint, linked.keyHash).catch(onFault);
         },
       });
-      const connected = (): string[] => acceptor?.connected() ?? [];
       presences = createPresenceBook({ store: work, clock, connected, onFault });
+      upgrades.start();
+      watching = clock.every(LOOK_EVERY_MS, () => {
+        if (!isHeard()) acceptor?.endAll();
+      });
+      if (wasWhole) catchUp().catch((error: unknown) => isStopped || onFault(error));
     },
-    accept: (request, socket, head) => (acceptor ? acceptor.accept(request, socket, head) : void socket.destroy()),
+    accept(request, socket, head) {
+      // Whoever hears that comes again in a second; one that is cut off waits for longer each time.
+      if (!acceptor || !isHeard()) throw new UpstreamError("starting", "The cloud is starting.");
+      acceptor.accept(request, socket, head);
+    },
     offer(endpoint) {
       return (enrolment as HubEnrolment).offer(endpoint);
     },
     codes: () => work.peek(() => openCodes(clock.now())),
     withdraw: (codeId) => work.transact(() => withdrawCode(codeId, clock.now())),
     revoke,
-    connected: () => acceptor?.connected() ?? [],
+    connected,
     stop() {
+      isStopped = true;
+      watching?.cancel();
+      upgrades.stop();
       recording.recorder = null;
       unsubscribe();
       acceptor?.stop();

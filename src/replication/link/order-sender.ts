@@ -32,7 +32,7 @@ const UPGRADES: ReadonlySet<string> = new Set<OrderKind>(["upgrade", "upgrade-al
 const KINDS: ReadonlySet<string> = new Set(ORDER_KINDS);
 const MOST = 1_000;
 const LOOK_EVERY_MS = 60_000;
-const NOT_THERE = "The appliance was not there within a day.";
+const NOT_THERE = "The appliance was not there in time.";
 const NOT_KNOWN = "The appliance came back as an older copy of itself: whether it was done is not known.";
 
 /** Sends the orders that people at the cloud give to appliances; an order's activity is the command's id. */
@@ -47,7 +47,7 @@ export function createOrderSender(needs: OrderSenderNeeds): { follow(): () => vo
         cid: id,
         kind: type as OrderKind,
         class: "admin",
-        notAfter: createdAt + GOOD_MS,
+        notAfter: goodUntil(createdAt, value),
         rank: 0,
         term: 0,
         ref: null,
@@ -67,9 +67,9 @@ export function createOrderSender(needs: OrderSenderNeeds): { follow(): () => vo
   }
 
   /** What of an order the cloud itself concluded, in words; null while the appliance may still tell. */
-  function lostBy({ id, createdAt }: RowOf<typeof endpointActivities>): string | null {
+  function lostBy({ id, createdAt, value }: RowOf<typeof endpointActivities>): string | null {
     const [issued] = work.peek(() => scan(COMMANDS, { by: "cid", where: [id], limit: 1 }));
-    if (!issued) return createdAt + GOOD_MS < clock.now() ? NOT_THERE : null;
+    if (!issued) return goodUntil(createdAt, value) < clock.now() ? NOT_THERE : null;
     if (issued.saidBy === "site") return null;
     // One that was never linked is not looked through for what came too late.
     if (issued.open === 1) return issued.sentInc === null && issued.command.notAfter < clock.now() ? NOT_THERE : null;
@@ -100,4 +100,10 @@ export function createOrderSender(needs: OrderSenderNeeds): { follow(): () => vo
       };
     },
   };
+}
+
+/** By when an order must have arrived; `until` of its value says when it is worth nothing any more. */
+function goodUntil(createdAt: number, value: unknown): number {
+  const until = Date.parse(String((value as { until?: unknown } | null)?.until));
+  return Math.min(createdAt + GOOD_MS, Number.isNaN(until) ? Number.POSITIVE_INFINITY : until);
 }

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from "../../base/clock.ts";
+import type { Reader } from "../../store/store.ts";
 import type { ToldStatus } from "../talk.ts";
 import { type Collection, collection, get, put, scan, type Work, type WorkStore } from "../work.ts";
 
@@ -23,6 +24,15 @@ export const PRESENCES: Collection<Presence> = collection<Presence>("hub_presenc
   heardAt: "integer",
   told: "json",
 });
+
+/** When an appliance was there last; null for one that never was. */
+export function readPresence(reader: Pick<Reader, "one">, endpoint: string): Omit<Presence, "endpoint"> | null {
+  const found = reader.one<Omit<Presence, "endpoint" | "told"> & { told: string | null }>(
+    `SELECT version, "since", heardAt, told FROM ${PRESENCES.name} WHERE endpoint = ?`,
+    endpoint,
+  );
+  return found && { ...found, told: found.told === null ? null : (JSON.parse(found.told) as ToldStatus) };
+}
 
 /** What is known of the comings and goings of appliances. */
 export interface PresenceBook {

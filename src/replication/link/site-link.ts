@@ -30,6 +30,7 @@ import { askToEnrol, type Enrolled } from "./enrol-exchange.ts";
 import type { EnrolMode } from "./ground.ts";
 import { createGrounding } from "./grounding.ts";
 import { addressOf, type CloudWay, requireHubUrl } from "./hub-address.ts";
+import { linkFaults } from "./link-faults.ts";
 import { createMarkWaits } from "./mark-waits.ts";
 import { productTypes } from "./product-types.ts";
 import { createSiteTalk } from "./site-talk.ts";
@@ -152,9 +153,9 @@ export interface SiteLink {
   stop(): void;
 }
 
-/** own choice: rows that are applied at a time, and how long others are in the same transaction: with their behaviours well below 20 ms */
-const SLICE_ROWS = 10;
-const SLICE_MS = 10;
+/** own choice: rows that are written together, and how long others are in the same transaction: with their behaviours well below 20 ms */
+const SLICE_ROWS = 20;
+const SLICE_MS = 4;
 /** own choice: the cloud takes a page in one transaction, and is to answer others within 20 ms */
 const UP_ROWS = 50;
 const TROUBLE = { alarm: "onprem_delta_sync_error_event", code: "link" } as const;
@@ -163,8 +164,6 @@ const CREDENTIAL = { alarm: "token_expiration", code: "link" } as const;
 const RENEWAL_MS = 3600_000;
 /** The cloud is given so long after a connection to be busy with rows first. own choice */
 const SETTLED_MS = 5_000;
-/** A link that is down for so long is told. own choice: what a restart of the cloud takes, and more */
-const TOLD_AFTER_MS = 120_000;
 
 /** Makes it; an appliance that was never enrolled does nothing and costs nothing. */
 export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
@@ -353,18 +352,8 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
     },
     source() {
       if (!identity) return [];
-      const state = dialer?.state();
-      if (!state && isGroundingBroken) return [NOT_BROUGHT_IN];
-      if (!state && grounding.isOpen()) return [];
-      if (!state)
-        return [{ level: "red", code: "link", reason: "The enrolment was cut off. Enrol the appliance again." }];
-      const faults: HealthReason[] = identityFaults(identity.facts, clock.now());
-      const isLong = state.state === "refused" || clock.now() - state.since > TOLD_AFTER_MS;
-      if (state.state === "connected" || !isLong) return faults;
-      return [
-        ...faults,
-        { level: "yellow", code: "link", reason: `There is no link to the cloud. ${state.reason ?? ""}`.trim() },
-      ];
+      const grounds = isGroundingBroken ? "broken" : grounding.isOpen() ? "open" : "done";
+      return linkFaults({ identity, state: dialer?.state() ?? null, grounding: grounds, now: clock.now() });
     },
     async enrol({ hub, code, mode, authority, found }) {
       requireHubUrl(hub);
@@ -397,13 +386,6 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
     stop: halt,
   };
 }
-
-const NOT_BROUGHT_IN: HealthReason = {
-  level: "red",
-  code: "link",
-  reason:
-    "The appliance's rows could not be brought into the organisation: see its log. It is tried again with the next start.",
-};
 
 /** The cloud is not called before the appliance knows what to say. */
 const PREPARING = (since: number): LinkState => ({

@@ -2,7 +2,7 @@ import { derivedId } from "../../base/ids.ts";
 import type { DownPage, DownRow, Limits, SnapPage } from "../frames.ts";
 import type { ReplicatedTypes } from "../replicated-types.ts";
 import { filesIn, SITE_FILES, wantFiles } from "../wanted-files.ts";
-import { type Applied, type Body, clear, drop, get, put, scan, type Work } from "../work.ts";
+import { type Applied, applyRows, type Body, clear, drop, get, put, scan, type Work } from "../work.ts";
 import { counted, type Journal, tellMark, tellOf } from "./activities.ts";
 import { settleEdits, showBase } from "./edits.ts";
 import { endResyncOrders } from "./inbox.ts";
@@ -14,6 +14,7 @@ import {
   type LinkState,
   PARKED,
   type Parked,
+  SHADOW,
   STAGE,
   type Staged,
   type Tallies,
@@ -37,9 +38,11 @@ export type Taken = "gap" | "staged" | "marked";
 export function* receivePage(page: DownPage, types: ReplicatedTypes): Work<Taken> {
   const link = yield* linkState();
   const isSnapping = link.snapTo !== null && link.snapEnded === 0;
-  if (page.from !== link.recv || isSnapping || link.marking) return "gap";
-  yield* stage(page.rows, types);
   const { mark, to } = page;
+  // A mark without rows has nothing else that would show that the one before it is missing.
+  const hasGap = page.from !== link.recv || (mark?.after ?? 0) > link.decided;
+  if (hasGap || isSnapping || link.marking) return "gap";
+  yield* stage(page.rows, types);
   yield* put(LINK, { ...link, recv: to, marking: mark ? { to } : null, decided: mark?.decided ?? link.decided });
   if (!mark) return "staged";
   yield* stageParked();
@@ -120,10 +123,58 @@ export function* applySlice(journal: Journal, limits: Limits): Work<boolean> {
     if ((yield* sweep(link, limits, tallies)) > 0) return yield* keepTallies(tallies.of);
     staged = yield* scan(STAGE, { by: "turn", limit });
   }
-  for (const row of staged) yield* applyStaged(row, link, journal.types, tallies);
+  for (const run of yield* runsOf(staged)) {
+    if (run.isPlain && (yield* applyPlain(run.rows, link, journal.types, tallies))) continue;
+    for (const row of run.rows) yield* applyStaged(row, link, journal.types, tallies);
+  }
   // A small mark is one transaction with its end.
   if ((yield* scan(STAGE, { limit: 1 })).length > 0 || (isResync && !isSweepDue)) return yield* keepTallies(tallies.of);
   yield* finishMark(journal, tallies.of);
+  return true;
+}
+
+/** Rows that follow each other, and whether they are to be written just as they came. */
+interface Run {
+  isPlain: boolean;
+  rows: Staged[];
+}
+
+/** Rows in order: those that are new or newer and nothing else, together; what needs care by itself. */
+function* runsOf(staged: readonly Staged[]): Work<Run[]> {
+  const hasShadows = (yield* scan(SHADOW, { limit: 1 })).length > 0;
+  const hasParked = (yield* scan(PARKED, { limit: 1 })).length > 0;
+  const runs: Run[] = [];
+  for (const row of staged) {
+    const { type, id } = row;
+    const isPlain =
+      row.gone === 0 &&
+      row.waits === 0 &&
+      row.body !== null &&
+      !(hasShadows && (yield* get(SHADOW, type, id))) &&
+      !(hasParked && (yield* get(PARKED, type, id)));
+    const last = runs.at(-1);
+    if (last?.isPlain === isPlain) last.rows.push(row);
+    else runs.push({ isPlain, rows: [row] });
+  }
+  return runs;
+}
+
+/** Writes rows together. False when one of them is refused or has to wait: then nothing was written. */
+function* applyPlain(
+  rows: readonly Staged[],
+  link: LinkState,
+  types: ReplicatedTypes,
+  tallies: { of: Tallies },
+): Work<boolean> {
+  const isDone = yield* applyRows(rows.map(({ type, id, body }) => ({ type, id, body: body as Body })));
+  if (!isDone) return false;
+  const gen = link.snapTo === null ? link.gen : link.gen + 1;
+  for (const { type, id, seq } of rows) {
+    yield* drop(STAGE, type, id);
+    const known = yield* get(BASE, type, id);
+    tallies.of = counted(tallies.of, type, known ? "changed" : "made");
+    yield* put(BASE, { type, id, seq, gen, rank: types.rankOf(type) });
+  }
   return true;
 }
 

@@ -16,17 +16,23 @@ export function isOwnOrder(command: Command): command is Command & { kind: OwnOr
   return OWN.has(command.kind);
 }
 
+/** What carrying them out needs. */
+export interface OwnOrderNeeds {
+  store: WorkStore;
+  journal: Journal;
+  /** As it was heard; epoch ms, null when it was not. */
+  cloudTime: number | null;
+  /** Between two steps: what is urgent does not wait for all of them. */
+  giveWay(): Promise<void>;
+}
+
 /**
  * Carries such an order out. Returns what is to be told of it; null for those that end with the mark of a resync, which
  * begins with the next connection.
  */
-export async function doOwnOrder(
-  kind: OwnOrder,
-  store: WorkStore,
-  journal: Journal,
-  cloudTime: number | null,
-): Promise<Body | null> {
-  if (kind === "replication-clean-up") return await cleanUp(store, cloudTime);
+export async function doOwnOrder(kind: OwnOrder, needs: OwnOrderNeeds): Promise<Body | null> {
+  if (kind === "replication-clean-up") return await cleanUp(needs);
+  const { store, journal } = needs;
   await store.transact(function* () {
     if (kind === "replication-queue-reset") yield* beginIncarnation((yield* linkState()).inc, journal);
     yield* askForAll();
@@ -35,12 +41,10 @@ export async function doOwnOrder(
 }
 
 /** Forgets all that is not needed any more, at once. */
-async function cleanUp(store: WorkStore, cloudTime: number | null): Promise<Body> {
+async function cleanUp({ store, cloudTime, giveWay }: OwnOrderNeeds): Promise<Body> {
   const before = await store.read(linkState);
   for (const lane of ["bulk", "hot"] as const) {
-    while (await store.transact(() => forgetArrived(lane, cloudTime, MOST_OUT_BYTES))) {
-      // Each part is a transaction of its own.
-    }
+    while (await store.transact(() => forgetArrived(lane, cloudTime, MOST_OUT_BYTES))) await giveWay();
   }
   const after = await store.read(linkState);
   const freedBytes = before.outBytes - after.outBytes;

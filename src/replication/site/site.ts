@@ -4,12 +4,12 @@ import type { Blobs } from "../blobs.ts";
 import { bucketOf } from "../digests.ts";
 import { createFileTransfer, type FileTransfer } from "../file-transfer.ts";
 import { readFrame } from "../frame-schemas.ts";
-import type { DownPage, Frame, Lane, Lease, Limits, Welcome, Wire } from "../frames.ts";
+import type { DownPage, Frame, Lease, Limits, Welcome, Wire } from "../frames.ts";
 import type { ReplicatedTypes } from "../replicated-types.ts";
-import { createSendWindow, type SendWindow } from "../send-window.ts";
+import { createSendWindow } from "../send-window.ts";
 import { createTurnQueue } from "../turn-queue.ts";
 import { SITE_FILES } from "../wanted-files.ts";
-import { type Body, put, scan, type Work, type WorkStore } from "../work.ts";
+import { type Body, put, type Work, type WorkStore } from "../work.ts";
 import { type Journal, sendActivities, tellSent } from "./activities.ts";
 import { type CloudTime, createCloudTime } from "./cloud-time.ts";
 import { type CommandDesk, createCommandDesk, type DeskNeeds } from "./command-desk.ts";
@@ -18,10 +18,13 @@ import { applySlice, receivePage, receiveSnapPage, repair, type Taken } from "./
 import { forgetOld } from "./forgetting.ts";
 import { disownArmed, type Resumed, receiveCommand, resumeCommands } from "./inbox.ts";
 import { keptTime, linkState, makeHello, prepareLink } from "./link-state.ts";
-import { nextPage, noteAcked } from "./outbox.ts";
+import { noteAcked } from "./outbox.ts";
 import { doOwnOrder, isOwnOrder, type OwnOrder } from "./own-orders.ts";
-import { isUntold, tellSlice } from "./own-state.ts";
-import { LINK, PARKED } from "./tables.ts";
+import { tellSlice } from "./own-state.ts";
+import { createPageQueue } from "./page-queue.ts";
+import { createPump, type Outlet } from "./pump.ts";
+import { LINK } from "./tables.ts";
+import { findTrouble } from "./trouble.ts";
 import { acceptWelcome } from "./welcome.ts";
 
 /** What the appliance's side of the link is made of. */
@@ -73,18 +76,10 @@ const PING_MS = 20_000;
 const ACTIVITIES_MS = 250;
 /** Three times within a lease, so that it is kept though a ping is lost. @source replication.md 9: leases of 15 s */
 const RENEW_MS = 5_000;
-/** Connected for so long without being equal is a trouble. @source replication.md 7 */
-const BEHIND_MS = 600_000;
-/** So long a difference of digests is a trouble. @source own choice */
-const DIFFERED_MS = 3600_000;
 
-interface Connection {
-  wire: Wire;
+interface Connection extends Outlet {
   askedAt: number;
-  isLive: boolean;
-  window: SendWindow;
   files: FileTransfer | null;
-  sent: Record<Lane, number>;
   /** Head of the cloud's feed as last told, and since when this appliance does not stand there; monotonic ms. */
   behindSince: number | null;
   /** Commands that came before the welcome was taken. */
@@ -93,8 +88,6 @@ interface Connection {
 
 /** So often it is looked whether an emergency is heard. own choice */
 const LOOK_MS = 2;
-/** Pages that are stored in one transaction. own choice: some ms */
-const PAGES = 4;
 
 /** Makes the appliance's side. */
 export function createSite(needs: SiteNeeds): Site {
@@ -104,22 +97,29 @@ export function createSite(needs: SiteNeeds): Site {
   let time: CloudTime = createCloudTime(clock, null);
   let desk: CommandDesk | null = null;
   const timers: Timer[] = [];
-  /** Feeds in which there may be something to send; taken back before it is looked for, as more may come meanwhile. */
-  const due: Record<Lane, boolean> = { hot: true, bulk: true };
   let isWoken = false;
   let trouble: string | null = null;
   let telling: Timer | null = null;
-  /** Pages that wait for their turn, with nothing after them. */
-  let lastPages: { wire: Wire; pages: DownPage[] } | null = null;
   /** An order ends with the next mark. */
   let awaitsMark = true;
 
+  const pages = createPageQueue(turns, (wire, came) => orDrop(wire, onPages(wire, came)));
+  const tellSome = () => store.transact(() => inOne(tellSlice));
+  const pump = createPump({ store, limits, connection: () => connection, tellSome, giveWay });
   const journal = (): Journal => ({ types, about: needs.about, now: clock.now(), newId: needs.newId });
   const current = (wire: Wire): Connection | null => (connection?.wire === wire ? connection : null);
   const drop = (wire: Wire, code: string): void => {
     if (current(wire)) connection = null;
     wire.close(code);
   };
+  /** What could not be stored did not come: the next connection begins where this appliance stands then. */
+  const orDrop = (wire: Wire, job: Promise<void>): Promise<void> =>
+    job.catch((error: unknown) => {
+      drop(wire, "refused");
+      throw error;
+    });
+  const take = (wire: Wire, frame: Frame, urgent = false): void =>
+    turns.add(() => orDrop(wire, onFrame(wire, frame)), urgent);
 
   async function start(): Promise<void> {
     await store.transact(() => prepareLink(needs.endpoint, types.fingerprint));
@@ -163,26 +163,14 @@ export function createSite(needs: SiteNeeds): Site {
     await store.transact(() => sendActivities(journal()));
     await lookForTrouble();
     if (!connection?.isLive) await keepTime();
-    await pumpAll();
+    await pump.runAll();
     await connection?.files?.look();
     if (needs.groups().length === 0) ping();
   }
 
   async function lookForTrouble(): Promise<void> {
-    const { parked, mismatchAt } = await store.read(function* () {
-      const [first] = yield* scan(PARKED, { limit: 1 });
-      return { parked: first ?? null, mismatchAt: (yield* linkState()).mismatchAt };
-    });
-    const behindSince = connection?.behindSince ?? null;
-    const isBehind = behindSince !== null && clock.monotonicMs() - behindSince > BEHIND_MS;
-    const differs = mismatchAt !== null && (time.latest() ?? clock.now()) - mismatchAt < DIFFERED_MS;
-    const found = parked
-      ? `${parked.type} ${parked.id} of the cloud can't be written here: ${parked.reason}`
-      : isBehind
-        ? "Connected for ten minutes, and still not equal to the cloud."
-        : differs
-          ? "Rows differed from the cloud's and were fetched anew."
-          : null;
+    const behindMs = clock.monotonicMs() - (connection?.behindSince ?? clock.monotonicMs());
+    const found = await store.read(() => findTrouble(time.latest() ?? clock.now(), behindMs));
     if (found !== trouble) needs.onTrouble(found);
     trouble = found;
   }
@@ -190,7 +178,7 @@ export function createSite(needs: SiteNeeds): Site {
   /** Orders that concern the link itself; those for all rows end with the mark of the resync. */
   function ownOrder(kind: OwnOrder, on: Parameters<DeskNeeds["play"]>[1]): () => void {
     turns.add(async () => {
-      const told = await doOwnOrder(kind, store, journal(), time.heard());
+      const told = await doOwnOrder(kind, { store, journal: journal(), cloudTime: time.heard(), giveWay });
       if (told) return on.ended("done", told);
       awaitsMark = true;
       if (connection) drop(connection.wire, "restored");
@@ -203,6 +191,8 @@ export function createSite(needs: SiteNeeds): Site {
   }
 
   async function sayHello(wire: Wire): Promise<void> {
+    // A mark that could not be applied, such as for want of room on the disk, is in the way of all that follows.
+    if ((await store.read(linkState)).marking) await applyMark(giveWay);
     const hello = await store.read(() => makeHello(types.fromCloud, limits.credit));
     const live = current(wire);
     if (!live) return;
@@ -221,19 +211,14 @@ export function createSite(needs: SiteNeeds): Site {
     desk?.verified();
     live.sent = { bulk: welcome.up.bulk.hw, hot: welcome.up.hot.hw };
     live.window = createSendWindow(welcome.credit);
-    live.files = createFileTransfer({
-      store,
-      blobs: needs.blobs,
-      of: SITE_FILES,
-      holder: "",
-      limits,
-      send: (frame) => current(live.wire) && live.wire.send(frame),
-      onBadFile: (sha256) =>
-        needs.onFault(new UpstreamError("upstream", `The file ${sha256} is not what its name says.`)),
-    });
+    const send = (frame: Frame) => current(live.wire) && live.wire.send(frame);
+    const onBadFile = (sha256: string): void =>
+      needs.onFault(new UpstreamError("upstream", `The file ${sha256} is not what its name says.`));
+    const { blobs } = needs;
+    live.files = createFileTransfer({ store, limits, send, onBadFile, blobs, of: SITE_FILES, holder: "" });
     live.isLive = true;
-    for (const frame of live.early) turns.add(() => onFrame(live.wire, frame), true);
-    await pumpAll();
+    for (const frame of live.early) take(live.wire, frame, true);
+    await pump.runAll();
     await live.files.look();
   }
 
@@ -251,41 +236,12 @@ export function createSite(needs: SiteNeeds): Site {
     });
   }
 
-  /** Sends what there is while the cloud takes it, the hot feed first. */
-  async function pump(): Promise<void> {
-    if (due.bulk && connection?.isLive && (await store.read(isUntold))) await tellState();
-    for (const lane of ["hot", "bulk"] as const) {
-      for (let live = connection; due[lane] && live?.isLive && live.window.isOpen(); live = connection) {
-        due[lane] = false;
-        const { sent } = live;
-        const page = await store.read(() => nextPage(lane, sent[lane], limits));
-        if (page?.more || connection !== live) due[lane] = true;
-        if (!page || connection !== live) continue;
-        sent[lane] = page.frame.to;
-        live.window.sent(page.bytes);
-        live.wire.send(page.frame);
-      }
-    }
-  }
-
-  async function tellState(): Promise<void> {
-    while (!(await store.transact(() => inOne(tellSlice)))) {
-      // Others have their turn between two transactions.
-    }
-  }
-
-  /** As `pump`, after something was written. */
-  function pumpAll(): Promise<void> {
-    Object.assign(due, { hot: true, bulk: true });
-    return pump();
-  }
-
   function wake(): void {
     if (isWoken) return;
     isWoken = true;
     turns.add(() => {
       isWoken = false;
-      return pumpAll();
+      return pump.runAll();
     }, true);
   }
 
@@ -296,7 +252,7 @@ export function createSite(needs: SiteNeeds): Site {
       telling = null;
       turns.add(async () => {
         await store.transact(() => sendActivities(journal()));
-        await pumpAll();
+        await pump.runAll();
       });
     });
   }
@@ -316,28 +272,17 @@ export function createSite(needs: SiteNeeds): Site {
     // A mark ends the orders for one.
     if (awaitsMark) tellSoon();
     awaitsMark = false;
-    await pumpAll();
-  }
-
-  /** What came while others were stored, is stored together. */
-  function addPage(wire: Wire, page: DownPage): void {
-    if (lastPages?.wire === wire && lastPages.pages.length < PAGES) return void lastPages.pages.push(page);
-    const added = { wire, pages: [page] };
-    lastPages = added;
-    turns.add(() => {
-      if (lastPages === added) lastPages = null;
-      return onPages(wire, added.pages);
-    });
+    await pump.runAll();
   }
 
   /** Stores them up to the first mark, which is applied before the next one is looked at. */
-  async function onPages(wire: Wire, pages: readonly DownPage[]): Promise<void> {
-    for (let at = 0; at < pages.length; ) {
+  async function onPages(wire: Wire, came: readonly DownPage[]): Promise<void> {
+    for (let at = 0; at < came.length; ) {
       const live = current(wire);
       if (!live?.isLive) return;
       const verdicts = await store.transact(function* () {
         const stored: Taken[] = [];
-        for (const page of pages.slice(at)) {
+        for (const page of came.slice(at)) {
           stored.push(yield* receivePage(page, types));
           if (stored.at(-1) !== "staged") break;
         }
@@ -345,20 +290,20 @@ export function createSite(needs: SiteNeeds): Site {
       });
       // Also when the connection ended meanwhile: a mark that is stored is applied.
       for (const verdict of verdicts) {
-        await taken(live, pages[at] as DownPage, verdict);
+        await taken(live, came[at] as DownPage, verdict);
         at += 1;
       }
     }
   }
 
   async function compare(live: Connection, digests: NonNullable<DownPage["mark"]>["digests"] & object): Promise<void> {
-    const different = await store.read(() => differingTypes(types.fromCloud, digests));
+    const different = await differingTypes({ store, clock, giveWay }, types.fromCloud, digests);
     if (different.length === 0) return;
     const again = await store.transact(() => noteMismatch(time.latest() ?? clock.now()));
     needs.onMismatch(different, again);
     if (again) return drop(live.wire, "restored");
     for (const type of different) {
-      const own = await store.read(() => ownBuckets(type));
+      const own = await ownBuckets({ store, clock, giveWay }, type);
       if (current(live.wire)) live.wire.send({ t: "digest", type, ...own });
     }
   }
@@ -377,7 +322,7 @@ export function createSite(needs: SiteNeeds): Site {
         if (armed) desk?.arm(armed, false);
         if (silence) desk?.silence(silence);
         if (armed?.needs) await live.files?.look();
-        return pumpAll();
+        return pump.runAll();
       }
       case "heard":
         return desk?.peerHeard(frame.cid);
@@ -386,7 +331,7 @@ export function createSite(needs: SiteNeeds): Site {
         await store.transact(function* () {
           yield* tellSent(journal(), yield* noteAcked(frame.feed === "up.hot" ? "hot" : "bulk", frame.to));
         });
-        return pump();
+        return pump.run();
       case "pong": {
         await hearTime(frame.ct, frame.t0);
         desk?.verified();
@@ -415,7 +360,7 @@ export function createSite(needs: SiteNeeds): Site {
       const window = createSendWindow({ frames: 0, bytes: 0 });
       const sent = { bulk: 0, hot: 0 };
       connection = { wire, askedAt: 0, isLive: false, window, files: null, sent, behindSince: null, early: [] };
-      turns.add(() => sayHello(wire));
+      turns.add(() => orDrop(wire, sayHello(wire)));
     },
     frame(wire, value) {
       const live = current(wire);
@@ -430,11 +375,11 @@ export function createSite(needs: SiteNeeds): Site {
       const isUrgent = frame.t === "cmd" || frame.t === "heard";
       // Commands overtake all else, but neither the welcome nor each other.
       if (live && isUrgent && !live.isLive) live.early.push(frame);
-      else if (isUrgent) turns.add(() => onFrame(wire, frame), true);
-      else if (frame.t === "rows" && frame.feed === "down.bulk") addPage(wire, frame);
+      else if (isUrgent) take(wire, frame, true);
+      else if (frame.t === "rows" && frame.feed === "down.bulk") pages.add(wire, frame);
       else {
-        lastPages = null;
-        turns.add(() => onFrame(wire, frame));
+        pages.close();
+        take(wire, frame);
       }
     },
     disconnected(wire) {

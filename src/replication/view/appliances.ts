@@ -1,11 +1,11 @@
 import { type Clock, nextTurn } from "../../base/clock.ts";
 import endpoints from "../../resources/devices/endpoints.ts";
 import { ONPREM_EXTENSION_ID } from "../../resources/devices/onprem.ts";
+import sites from "../../resources/places/sites.ts";
 import type { Reader } from "../../store/store.ts";
 import { COMMANDS, HEAD, LINKS, ROWS, SITE_ROWS, WAITING } from "../hub/tables.ts";
 import { IDENTITIES } from "../identity/enrolment.ts";
-import { PRESENCES, type Presence } from "../link/presence.ts";
-import type { ToldStatus } from "../talk.ts";
+import { readPresence } from "../link/presence.ts";
 
 /** An alarm that is ACTIVE at an appliance. Times are epoch ms, here and below. */
 export interface ApplianceAlarm {
@@ -15,10 +15,20 @@ export interface ApplianceAlarm {
   reasons: string[];
 }
 
+/** Where an appliance stands; coordinates in degrees, null for a site without. */
+export interface ApplianceSite {
+  siteId: string;
+  name: string;
+  latitude: number | null;
+  longitude: number | null;
+}
+
 /** How an appliance is, as its cloud knows. */
 export interface ApplianceShown {
   endpointId: string;
   name: string | null;
+  /** Null where nobody said. */
+  site: ApplianceSite | null;
   /** `never`: it was not linked yet; `revoked`: its keys were taken away. */
   link: "linked" | "away" | "never" | "revoked";
   /** Since when the link stands, or does not; null for one that was never there. */
@@ -64,15 +74,30 @@ export async function appliancesShown(needs: ApplianceNeeds): Promise<ApplianceS
   const connected = new Set(needs.connected());
   const behind = behindBy(reader);
   const shown: ApplianceShown[] = [];
-  for (const { pk, id, name } of reader.find(endpoints, { extensionId: ONPREM_EXTENSION_ID }, MOST_APPLIANCES)) {
+  for (const { pk, id, name, siteId } of reader.find(
+    endpoints,
+    { extensionId: ONPREM_EXTENSION_ID },
+    MOST_APPLIANCES,
+  )) {
     if (id === needs.ownId()) continue;
     shown.push({
-      ...{ endpointId: id, name, ...linkOf(id, connected.has(id), reader, clock.now()), ...behind(id) },
+      ...{
+        endpointId: id,
+        name,
+        site: siteOf(siteId, reader),
+        ...linkOf(id, connected.has(id), reader, clock.now()),
+        ...behind(id),
+      },
       ...{ ...waitingAt(id, reader), alarms: alarmsOf(pk, reader) },
     });
     await nextTurn(clock);
   }
   return shown;
+}
+
+function siteOf(siteId: string | null, reader: Reader): ApplianceSite | null {
+  const found = siteId === null ? null : reader.get(sites, siteId);
+  return found && { siteId: found.id, name: found.name, latitude: found.latitude, longitude: found.longitude };
 }
 
 type LinkShown = Pick<
@@ -81,15 +106,12 @@ type LinkShown = Pick<
 >;
 
 function linkOf(id: string, isLinked: boolean, reader: Reader, now: number): LinkShown {
-  const found = reader.one<Omit<Presence, "endpoint" | "told"> & { told: string | null }>(
-    `SELECT version, "since", heardAt, told FROM ${PRESENCES.name} WHERE endpoint = ?`,
-    id,
-  );
+  const found = readPresence(reader, id);
   const key = reader.one<{ until: number }>(
     `SELECT until FROM ${IDENTITIES.name} WHERE endpoint = ? AND revokedAt IS NULL AND until > ? ORDER BY until DESC LIMIT 1`,
     ...[id, now],
   );
-  const told = found?.told ? (JSON.parse(found.told) as ToldStatus) : null;
+  const told = found?.told ?? null;
   const wasKnown = reader.one(`SELECT 1 FROM ${IDENTITIES.name} WHERE endpoint = ? LIMIT 1`, id) !== null;
   return {
     link: isLinked ? "linked" : key ? "away" : wasKnown ? "revoked" : "never",

@@ -1,5 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import { CallerError, ConflictError, notFound } from "../../base/errors.ts";
+import { offeredUpgrade } from "../../operations/ordered-upgrade.ts";
 import endpoints from "../../resources/devices/endpoints.ts";
 import { ONPREM_EXTENSION_ID } from "../../resources/devices/onprem.ts";
 import type { Catalogue } from "../../schema/catalogue.ts";
@@ -10,6 +11,7 @@ import type { HubLink } from "../link/hub-link.ts";
 import type { EnrolmentOrder, LinkReport, SiteLink } from "../link/site-link.ts";
 import { EDITS, LINK, type LinkState, type OwnEdit } from "../site/tables.ts";
 import type { SqliteWork } from "../sqlite-work.ts";
+import type { UpgradeWaves } from "../upgrades/upgrade-waves.ts";
 import { drop, get, scan, type Work } from "../work.ts";
 import { type ApplianceShown, appliancesShown } from "./appliances.ts";
 import { type ConflictShown, conflictShown, takeSitesValue } from "./conflicts.ts";
@@ -42,6 +44,9 @@ export interface LinkDesk {
   /** The present values stay: the conflict is forgotten at this side. */
   keepPresent(conflictId: string, scope: Scope): Promise<void>;
   appliances(): Promise<ApplianceShown[]>;
+  /** Version that lies ready for appliances; null when none does. */
+  offeredVersion(): string | null;
+  upgrades(): UpgradeWaves;
   codes(): OpenCode[];
   offer(endpoint: string | null): Promise<{ code: string; until: number }>;
   withdraw(codeId: string): Promise<void>;
@@ -127,6 +132,11 @@ export function createLinkDesk(needs: LinkDeskNeeds): LinkDesk {
     async appliances() {
       if (!hub) throw notFound();
       return appliancesShown({ reader: store, clock, ownId: endpointId, connected: hub.connected });
+    },
+    offeredVersion: () => offeredUpgrade(store)?.version ?? null,
+    upgrades() {
+      if (!hub) throw notFound();
+      return hub.upgrades;
     },
     codes() {
       if (!hub) throw notFound();

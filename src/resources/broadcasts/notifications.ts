@@ -76,7 +76,7 @@ export default defineResource({
     ttsType: option("Which part of the message is spoken.", TTS_TYPES),
     ttsVoiceId: ref("Voice that speaks.", "tts-voices", { embed: "voice" }),
     ttsCustomContent: text(
-      "Words that are spoken for custom-text, in several languages where a tag such as [de-DE] comes before them.",
+      "Words that are spoken for custom-text, in several languages where a tag such as [de-DE] comes before them; for custom-ssml, an SSML document, without files and addresses.",
       { max: 10_000 },
     ),
     ttsSpeed: option("How fast it is spoken.", TTS_SPEEDS),

@@ -20,6 +20,7 @@ export default defineResource({
       onDelete: "cascade",
     }),
     name: text("What people call the appliance."),
+    siteId: ref("own choice: the site that it stands at; its coordinates show it on the map.", "sites"),
     devices: json("Free data about its devices, kept as it is given.", { maxBytes: 1_048_576 }),
     config: json(
       "Settings: backupSchedule (a cron expression in local time; that of the settings file unless given), description, timeZone, and phoneFilter, speakerFilter and idnFilter that choose the licensed devices. own choice: each is {filterType, filters, logicalExpression} as in a device group, with at most 200 filters; a list within filters must match whole, and a filter that holds nothing licenses every device of its type.",

@@ -52,7 +52,7 @@ export default defineResource({
     ttsType: option("Which part of the message is spoken.", TTS_TYPES, { default: "none" }),
     ttsVoiceId: ref("Voice that speaks.", "tts-voices", { embed: "voice" }),
     ttsCustomContent: text(
-      "Words that are spoken for custom-text, in several languages where a tag such as [de-DE] comes before them. own choice: at most 10000 characters.",
+      "Words that are spoken for custom-text, in several languages where a tag such as [de-DE] comes before them; for custom-ssml, an SSML document, without files and addresses. own choice: at most 10000 characters.",
       {
         max: 10_000,
       },

@@ -1,5 +1,5 @@
-/** Which part of a message is spoken. @source decisions.md 8 */
-export const TTS_TYPES = ["none", "subject", "body", "subject-and-body", "custom-text"] as const;
+/** Which part of a message is spoken. @source decisions.md 8; digest, ttsType, for custom-ssml */
+export const TTS_TYPES = ["none", "subject", "body", "subject-and-body", "custom-text", "custom-ssml"] as const;
 
 /** How fast it is spoken. @source digest, ttsSpeed */
 export const TTS_SPEEDS = ["very-slow", "slow", "normal", "fast", "very-fast"] as const;

@@ -80,7 +80,7 @@ export default defineResource({
     }),
     source: option(
       "Where the account came from.",
-      ["manual", "self-registered", "cloud-user-loader", "user-loader", "sis-loader"],
+      ["manual", "self-registered", "cloud-user-loader", "user-loader", "sis-loader", "scim"],
       { readOnly: true, default: "manual" },
     ),
     fromCloudUserLoader: computed("Whether the cloud's loader made the user, derived from `source`.", "boolean"),
@@ -95,12 +95,16 @@ export default defineResource({
       readOnly: true,
       embed: "loadSource",
     }),
+    breakGlass: boolean(
+      "own choice: the account may log in with its password even while the built-in identity provider is not enabled; no other one vouches for it.",
+      { default: false },
+    ),
     providerIdpId: computed("Who vouches for the user at log-in.", "text", { nullable: true }),
     providerIdp: computed("That one; given with includeIdp.", "object", {
       of: {
         id: uuid("Its id.", { required: true }),
         name: text("Its name.", { required: true }),
-        type: option("built-in: passwords are kept here.", ["built-in"]),
+        type: option("built-in: passwords are kept here.", ["oidc", "ldap", "saml", "built-in"]),
         isDefault: boolean("Asked for users of whom nobody knows whose they are."),
         enabled: boolean("Whether users may log in by it."),
         selfRegistrationEnabled: boolean("Whether it makes users of people who come by themselves."),
@@ -127,6 +131,17 @@ export default defineResource({
     preferredName: internal("What the user wants to be called, by the own profile.", "text"),
     preferredTimezone: internal("Zone in which the user wants times to be shown, by the own profile.", "text"),
     loadKey: internal("What tells the user apart in the source of its load definition.", "text", { index: true }),
+    scimUserName: internal("Of a user that a directory provisions: its userName there, in lower case.", "text", {
+      unique: true,
+    }),
+    scimExternalId: internal("The directory's own id of such a user.", "text", { index: true }),
+    scimActive: internal("Of such a user: 1, or 0 while the directory has it switched off.", "integer"),
+    scimProfile: internal("What the directory says of such a user, as JSON by its schema.", "text"),
+    providerKey: internal(
+      "Id of the identity provider that vouches for the user, a space, and what that calls the user; null for the built-in one.",
+      "text",
+      { index: true },
+    ),
     passwordHash: internal("argon2id hash of the password, null while none is set.", "text"),
     passwordChangedAt: internal("Epoch ms of the last change of the password.", "integer"),
   },

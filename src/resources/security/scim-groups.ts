@@ -1,4 +1,4 @@
-import { computed, text } from "../../schema/field.ts";
+import { computed, text, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
 /**
@@ -21,6 +21,10 @@ export default defineResource({
       max: 255,
     }),
     externalId: text("The directory's own id of the group.", { max: 255, unique: true }),
+    identityProviderId: uuid(
+      "own choice: identity provider that says at log-in who is in it; without one, provisioning and people do.",
+      { createOnly: true },
+    ),
     memberCount: computed("Users who are members; there with includeMemberCounts.", "integer", {
       when: "includeMemberCounts",
     }),

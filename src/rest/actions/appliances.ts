@@ -1,6 +1,7 @@
 import type { ApplianceShown } from "../../replication/view/appliances.ts";
-import { computed, integer, list, option, text, timestamp, uuid } from "../../schema/field.ts";
+import { computed, integer, list, number, option, text, timestamp, uuid } from "../../schema/field.ts";
 import { type Action, deleted, json } from "../action.ts";
+import { bodyCheck } from "./checked-body.ts";
 
 const REASON = text("A reason.", { required: true, max: 10_000 });
 const LARGE = { max: Number.MAX_SAFE_INTEGER };
@@ -16,6 +17,15 @@ const ALARM = {
 const APPLIANCE = {
   endpointId: uuid("Its id.", { required: true }),
   name: text("What people call it."),
+  site: computed("Where it stands; null where nobody said.", "object", {
+    of: {
+      siteId: uuid("The site.", { required: true }),
+      name: text("What people call the site.", { required: true }),
+      latitude: number("Degrees north of the equator.", { min: -90, max: 90, unit: "°" }),
+      longitude: number("Degrees east of Greenwich.", { min: -180, max: 180, unit: "°" }),
+    },
+    nullable: true,
+  }),
   link: option(
     "Its link stands; it does not; it was never linked; or its keys were taken away.",
     ["linked", "away", "never", "revoked"],
@@ -50,6 +60,9 @@ const CODE = {
   until: timestamp("Until when it is good.", { required: true }),
 };
 
+const CODE_ASKED = { endpointId: uuid("The only appliance that may use it; any unless given.") };
+const checkCodeAsked = bodyCheck(CODE_ASKED);
+
 /** What the cloud of an organisation knows of its appliances, and who may join. own choice: the paths */
 export const applianceActions: readonly Action[] = [
   {
@@ -58,10 +71,14 @@ export const applianceActions: readonly Action[] = [
     doc: "At the cloud: the appliances of the organisation, and how each is.",
     answers: {
       kind: "members",
-      fields: { appliances: computed("In the order in which they came.", "array", { of: APPLIANCE }) },
+      fields: {
+        appliances: computed("In the order in which they came.", "array", { of: APPLIANCE }),
+        offeredVersion: text("Version that lies ready for those that are told to upgrade; null when none does."),
+      },
     },
-    async handle({ needs }) {
-      return json({ appliances: (await needs.link.appliances()).map(inApiForm) });
+    async handle({ needs: { link } }) {
+      const appliances = (await link.appliances()).map(inApiForm);
+      return json({ appliances, offeredVersion: link.offeredVersion() });
     },
   },
   {
@@ -97,10 +114,10 @@ export const applianceActions: readonly Action[] = [
         until: timestamp("Until when it is good.", { required: true }),
       },
     },
-    accepts: { endpointId: uuid("The only appliance that may use it; any unless given.") },
+    accepts: CODE_ASKED,
     async handle({ needs, body }) {
-      const { endpointId } = body as { endpointId?: string | null };
-      const { code, until } = await needs.link.offer(endpointId ?? null);
+      const { endpointId } = checkCodeAsked(body) as { endpointId: string | null };
+      const { code, until } = await needs.link.offer(endpointId);
       return json({ code, until: iso(until) });
     },
   },

@@ -3,7 +3,7 @@ import { brandingOf } from "../../access/branding.ts";
 import { OAuthRefusal } from "../../access/oauth-refusal.ts";
 import type { Principal } from "../../access/principal.ts";
 import { sessionCookie, tokenInCookie } from "../../access/session-cookie.ts";
-import { CallerError, TooManyRequests } from "../../base/errors.ts";
+import { CallerError, TooManyRequests, UpstreamError } from "../../base/errors.ts";
 import { option, text } from "../../schema/field.ts";
 import type { Action, Answer, OpenRequest } from "../action.ts";
 import { consentPage, logInPage, refusedPage } from "../authorize-page.ts";
@@ -110,7 +110,7 @@ async function withPassword(incoming: OpenRequest, asked: Asked): Promise<Answer
     const token = await needs.signIn.byPassword({ ...account, newPassword: textOf(body.new_password) }, address);
     return redirect(pageOf(incoming), { "Set-Cookie": sessionCookie(token, secure) });
   } catch (error) {
-    if (!(error instanceof CallerError)) throw error;
+    if (!(error instanceof CallerError || error instanceof UpstreamError)) throw error;
     return logIn(incoming, asked, faultOf(error, incoming));
   }
 }
@@ -124,21 +124,26 @@ interface Fault {
 
 const NO_FAULT: Fault = { status: 200, notice: null };
 
-function faultOf(error: CallerError, incoming: OpenRequest): Fault {
+function faultOf(error: CallerError | UpstreamError, incoming: OpenRequest): Fault {
   const words = wordsFor(incoming);
   const { status, headers } = answerOf(error, incoming.requestId);
   if (error instanceof TooManyRequests) {
     return { status, headers, notice: filled(words.wait, { seconds: String(error.retryAfterS) }) };
   }
+  if (error instanceof UpstreamError) return { status, headers, notice: words.away };
   if (error.faults[0]?.field !== "newPassword") return { status, notice: words.wrong };
   return { status, notice: error.type === "required" ? words.setNew : words.badNew, asksNewPassword: true };
 }
 
 function logIn(incoming: OpenRequest, { request }: Asked, fault = NO_FAULT): Answer {
   const { status, notice, asksNewPassword = false, headers } = fault;
+  const { identity } = incoming.needs;
+  const back = new URLSearchParams({ to: pageOf(incoming) });
+  const doors = identity.doors().map(({ id, name }) => ({ name, href: `/api/log-in/${id}?${back}` }));
   const page = logInPage({
     ...{ request, status, notice, asksNewPassword, ...faceFor(incoming), email: textOf(incoming.body.email) },
     ...{ action: pageOf(incoming, "login"), formToken: proofFor(incoming, { request, principal: null }) },
+    ...{ doors, passwords: identity.passwords() },
   });
   return { ...page, headers: { ...page.headers, ...headers } };
 }

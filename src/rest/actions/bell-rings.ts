@@ -33,6 +33,11 @@ const RING = {
   ),
 };
 
+const TOLD = {
+  ...RING,
+  playedAlone: integer("Speakers that played it by themselves while the appliance could not be reached.", SURE),
+};
+
 const OVERLAP = {
   at: RING.at,
   localDate: RING.localDate,
@@ -74,7 +79,7 @@ export const bellRingActions: readonly Action[] = [
         partial: boolean("Whether there are more than this page holds.", SURE),
         previous: text("`start` of the page before.", { max: 1_000 }),
         next: text("`start` of the page after.", { max: 1_000 }),
-        data: computed("Rings in order of time.", "array", { of: RING }),
+        data: computed("Rings in order of time.", "array", { of: TOLD }),
       },
       sometimes: ["total"],
     },

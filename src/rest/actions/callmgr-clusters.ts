@@ -5,6 +5,7 @@ import callmgrClusters from "../../resources/callmgr/callmgr-clusters.ts";
 import callmgrOnpremServers from "../../resources/callmgr/callmgr-onprem-servers.ts";
 import { boolean, computed, type Field, integer, list, option, text, timestamp } from "../../schema/field.ts";
 import { type Action, type Answer, json, visibleRow } from "../action.ts";
+import { bodyCheck } from "./checked-body.ts";
 
 const WORDS = { max: 10_000 } as const;
 const KINDS = ["full", "delta", "partial"] as const;
@@ -51,6 +52,14 @@ const PHONE_CACHE = {
   }),
 } satisfies Record<keyof PhoneCacheState, Field>;
 
+const READING = {
+  kind: option(
+    "How much is read: everything (full unless given), what changed (delta), who is registered (partial).",
+    KINDS,
+  ),
+};
+const checkReading = bodyCheck(READING);
+
 /** What clusters do beyond being rows. @source digest `/v1/callmgr-clusters/{cucmClusterId}/onprem-servers`; own choice: the test and the phone cache */
 export const callmgrClusterActions: readonly Action[] = [
   {
@@ -90,15 +99,10 @@ export const callmgrClusterActions: readonly Action[] = [
     at: "callmgr-clusters/{cucmClusterId}/phone-cache",
     doc: "Begins to read the phones of the cluster; says at once how it stands.",
     answers: { kind: "members", fields: PHONE_CACHE },
-    accepts: {
-      kind: option(
-        "How much is read: everything (full unless given), what changed (delta), who is registered (partial).",
-        KINDS,
-      ),
-    },
+    accepts: READING,
     async handle(request) {
       const cluster = visibleRow(request, callmgrClusters, request.params.cucmClusterId ?? "");
-      const { kind } = request.body as { kind?: (typeof KINDS)[number] | null };
+      const { kind } = checkReading(request.body) as { kind: (typeof KINDS)[number] | null };
       return shown(request.needs.phoneCache.update(cluster, kind ?? "full"));
     },
   },

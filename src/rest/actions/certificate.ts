@@ -1,7 +1,8 @@
-import { CallerError, requiredValue } from "../../base/errors.ts";
+import { CallerError } from "../../base/errors.ts";
 import type { CertificateReport } from "../../operations/certificate-desk.ts";
 import { computed, option, text, timestamp } from "../../schema/field.ts";
 import { type Action, type ApiRequest, json } from "../action.ts";
+import { bodyCheck } from "./checked-body.ts";
 
 const PEM = { max: 262_144 };
 
@@ -24,6 +25,12 @@ const STATE = {
 
 const answers = { kind: "members", fields: STATE } as const;
 
+const GIVEN = {
+  certificate: text("The certificate and its chain, PEM.", { required: true, ...PEM }),
+  key: text("Its key without a password, PEM; it is never shown.", { required: true, ...PEM }),
+};
+const checkGiven = bodyCheck(GIVEN);
+
 /** The certificate that the API shows. own choice: the path */
 export const certificateActions: readonly Action[] = [
   {
@@ -38,14 +45,9 @@ export const certificateActions: readonly Action[] = [
     at: "certificate",
     doc: "Shows a certificate from elsewhere from now on. own choice: keys come by TLS, or from the machine itself, alone.",
     answers,
-    accepts: {
-      certificate: text("The certificate and its chain, PEM.", { required: true, ...PEM }),
-      key: text("Its key without a password, PEM; it is never shown.", { required: true, ...PEM }),
-    },
+    accepts: GIVEN,
     async handle(request) {
-      const { certificate, key } = request.body as { certificate?: string | null; key?: string | null };
-      if (!certificate) throw requiredValue("certificate");
-      if (!key) throw requiredValue("key");
+      const { certificate, key } = checkGiven(request.body) as { certificate: string; key: string };
       requirePrivacy(request);
       return shown(await request.needs.upkeep.certificate.install({ certificate, key }));
     },

@@ -1,61 +1,53 @@
-import { type IdentityProvider, identityProviders, shownProvider } from "../../access/identity-providers.ts";
-import { notFound } from "../../base/errors.ts";
-import { boolean, list, option, text, uuid } from "../../schema/field.ts";
-import { type Action, json } from "../action.ts";
+import { FINDINGS, type ProviderCheck } from "../../identity/provider.ts";
+import identityProviders from "../../resources/security/identity-providers.ts";
+import { boolean, computed, type Field, option, text } from "../../schema/field.ts";
+import { type Action, json, visibleRow } from "../action.ts";
 
-const PROVIDER = {
-  id: uuid("Its id; the audience of client credentials.", { required: true }),
-  name: text("Its name.", { required: true }),
-  type: option("built-in: passwords are kept here.", ["built-in"], { required: true }),
-  isDefault: boolean("Asked for users of whom nobody knows whose they are.", { required: true }),
-  enabled: boolean("Whether users may log in by it.", { required: true }),
-  selfRegistrationEnabled: boolean("Whether it makes users of people who come by themselves.", { required: true }),
-  permissions: list("What may be done with it.", option("Method.", ["get"]), { required: true }),
-};
-const LIST = {
-  type: "object",
-  required: ["total", "partial", "previous", "next", "data"],
-  properties: {
-    total: { type: "integer" },
-    partial: { const: false },
-    previous: { type: "null" },
-    next: { type: "null" },
-    data: { type: "array", items: { type: "object" } },
-  },
-};
+const CHECK = {
+  what: option(
+    "What was tried: address and bind (a directory lets itself be asked), users and groups in it; discovery and keys of an OpenID provider; certificate of a SAML provider; page: where people log in.",
+    ["address", "discovery", "keys", "bind", "users", "groups", "certificate", "page"],
+    { required: true },
+  ),
+  ok: boolean("It works.", { required: true }),
+  code: option("What was found, for pages in other languages; failed: `words` say why.", FINDINGS, { required: true }),
+  value: text("The one name, address, number or date in it; null where there is none.", { max: 10_000 }),
+  words: text("What was found, or what is wrong and what to do.", { required: true, max: 10_000 }),
+} satisfies Record<keyof ProviderCheck, Field>;
 
-/**
- * Who vouches for users, to be read by every user. @source digest, `providerIdp` of users
- *
- * own choice: few, so all of them in one page.
- */
+/** What identity providers do beyond being rows. own choice: the paths */
 export const identityProviderActions: readonly Action[] = [
   {
-    method: "get",
-    at: "identity-providers",
-    doc: "Lists who vouches for users.",
-    answers: { kind: "json", schema: LIST },
-    permission: "anyone",
-    async handle({ needs }) {
-      const data = identityProviders(needs.store, needs.access).map(representation);
-      return json({ total: data.length, partial: false, previous: null, next: null, data });
+    method: "post",
+    at: "identity-providers/{identityProviderId}/connection-test",
+    doc: "Tries everything that a log-in by the provider needs, and says what is wrong; changes nothing.",
+    answers: {
+      kind: "members",
+      fields: {
+        ok: boolean("Everything works.", { required: true }),
+        checks: computed("What was tried, in order; what can't be tried after a failure is not.", "array", {
+          of: CHECK,
+        }),
+      },
+    },
+    async handle(request) {
+      const row = visibleRow(request, identityProviders, request.params.identityProviderId ?? "");
+      const checks = await request.needs.identity.test(row);
+      return json({ ok: checks.every(({ ok }) => ok), checks });
     },
   },
   {
-    method: "get",
-    at: "identity-providers/{identityProviderId}",
-    doc: "Shows one who vouches for users.",
-    answers: { kind: "members", fields: PROVIDER },
-    permission: "anyone",
-    async handle({ needs, params }) {
-      const all = identityProviders(needs.store, needs.access);
-      const provider = all.find(({ id }) => id === params.identityProviderId);
-      if (!provider) throw notFound();
-      return json(representation(provider));
+    method: "post",
+    at: "identity-providers/{identityProviderId}/sync",
+    doc: "Brings users and their groups in line with the directory now; `lastSyncResult` says what came of it.",
+    accepts: {
+      anyway: boolean("Also where it takes out more people than is done without somebody's word.", { default: false }),
+    },
+    answers: { kind: "row", resource: identityProviders },
+    async handle(request) {
+      const row = visibleRow(request, identityProviders, request.params.identityProviderId ?? "");
+      await request.needs.identity.sync(row, request.body.anyway === true);
+      return request.show(identityProviders, visibleRow(request, identityProviders, row.id));
     },
   },
 ];
-
-function representation(provider: IdentityProvider): object {
-  return { ...shownProvider(provider), permissions: ["get"] };
-}

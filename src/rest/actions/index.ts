@@ -4,6 +4,7 @@ import { activationActions } from "./activations.ts";
 import { alarmRowActions } from "./alarms.ts";
 import { alertToneActions } from "./alert-tones.ts";
 import { answerActions } from "./answers.ts";
+import { applianceUpgradeActions } from "./appliance-upgrades.ts";
 import { applianceActions } from "./appliances.ts";
 import { applicationActions } from "./applications.ts";
 import { areaActions } from "./areas.ts";
@@ -33,6 +34,7 @@ import { linkActions } from "./link.ts";
 import { linkConflictActions } from "./link-conflicts.ts";
 import { listFilterActions } from "./list-filters.ts";
 import { loadDefinitionActions } from "./load-definitions.ts";
+import { logInActions } from "./log-in.ts";
 import { notificationActivityActions } from "./notification-activities.ts";
 import { notificationAudioActions } from "./notification-audio.ts";
 import { notificationContinuationActions } from "./notification-continuations.ts";
@@ -50,10 +52,12 @@ import { placeActions } from "./places.ts";
 import { reportActions } from "./reports.ts";
 import { scenarioActions } from "./scenarios.ts";
 import { schemaActions } from "./schema.ts";
+import { scimActions } from "./scim.ts";
 import { securityGroupActions } from "./security-groups.ts";
 import { sessionActions } from "./session.ts";
 import { signInActions } from "./sign-in.ts";
 import { speechActions } from "./speech.ts";
+import { startDelayActions } from "./start-delays.ts";
 import { subscribableListActions } from "./subscribable-lists.ts";
 import { triggerActions } from "./triggers.ts";
 import { upkeepActions } from "./upkeep.ts";
@@ -62,9 +66,11 @@ import { userTokenActions } from "./user-tokens.ts";
 
 const FIXED: readonly Action[] = [
   ...signInActions,
+  ...logInActions,
   ...authorizeActions,
   ...oauthActions,
   ...applicationActions,
+  ...scimActions,
   ...identityProviderActions,
   ...passwordActions,
   ...invitationActions,
@@ -82,6 +88,7 @@ const FIXED: readonly Action[] = [
   ...notificationRecipientActions,
   ...alertToneActions,
   ...notificationProfileActions,
+  ...startDelayActions,
   ...speechActions,
   ...areaActions,
   ...listFilterActions,
@@ -105,6 +112,7 @@ const FIXED: readonly Action[] = [
   ...linkActions,
   ...linkConflictActions,
   ...applianceActions,
+  ...applianceUpgradeActions,
   ...extensionActions,
   ...auditActions,
   ...answerActions,

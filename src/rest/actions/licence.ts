@@ -1,7 +1,7 @@
-import { requiredValue } from "../../base/errors.ts";
 import { LICENSED_KINDS, type LicenceState } from "../../operations/licence.ts";
 import { boolean, computed, integer, option, text, timestamp } from "../../schema/field.ts";
 import { type Action, json } from "../action.ts";
+import { bodyCheck } from "./checked-body.ts";
 
 const COUNT = {
   kind: option("What is counted.", LICENSED_KINDS, { required: true }),
@@ -27,6 +27,9 @@ const STATE = {
 
 const answers = { kind: "members", fields: STATE } as const;
 
+const GIVEN = { document: text("The document as it was sent.", { required: true, max: 65_536 }) };
+const checkGiven = bodyCheck(GIVEN);
+
 /** The licence of the appliance. own choice: the path */
 export const licenceActions: readonly Action[] = [
   {
@@ -41,10 +44,9 @@ export const licenceActions: readonly Action[] = [
     at: "licence",
     doc: "Takes a signed licence document; who made it must be among those that the settings trust.",
     answers,
-    accepts: { document: text("The document as it was sent.", { required: true, max: 65_536 }) },
+    accepts: GIVEN,
     async handle({ body, needs }) {
-      const { document } = body as { document?: string | null };
-      if (!document) throw requiredValue("document");
+      const { document } = checkGiven(body) as { document: string };
       return shown(await needs.licence.install(document));
     },
   },

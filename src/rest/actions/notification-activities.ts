@@ -1,9 +1,10 @@
 import { invalidValue, notFound, requiredValue } from "../../base/errors.ts";
-import { ownRecipient } from "../../broadcast/own-notifications.ts";
+import { requireOwn } from "../../broadcast/own-notifications.ts";
 import notificationActivities from "../../resources/broadcasts/notification-activities.ts";
 import notifications from "../../resources/broadcasts/notifications.ts";
 import users from "../../resources/people/users.ts";
 import { json, option, text } from "../../schema/field.ts";
+import { idsUnder } from "../../store/ids-under.ts";
 import { type Action, type ApiRequest, visibleRow } from "../action.ts";
 import { bodyCheck } from "./checked-body.ts";
 
@@ -44,8 +45,9 @@ export const notificationActivityActions: readonly Action[] = [
     accepts: ANSWERING,
     async handle(request) {
       const { userId = "", notificationId = "" } = request.params;
-      if (!request.needs.store.get(users, userId, request.by.scope.inSight)) throw notFound();
-      ownRecipient(request.needs.store, userId, notificationId);
+      const { store } = request.needs;
+      if (!idsUnder(store, users, [userId], request.by.scope.inSight.visible(users)).has(userId)) throw notFound();
+      requireOwn(store, userId, notificationId);
       return request.show(notificationActivities, await record(request, userId, notificationId));
     },
   },

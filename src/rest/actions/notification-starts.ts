@@ -1,7 +1,7 @@
 import { forbidden } from "../../base/errors.ts";
 import { deviceStarts, skewByModel } from "../../broadcast/device-starts.ts";
 import notifications from "../../resources/broadcasts/notifications.ts";
-import { computed, integer, number, text, timestamp, uuid } from "../../schema/field.ts";
+import { boolean, computed, integer, number, text, timestamp, uuid } from "../../schema/field.ts";
 import { type Action, json, visibleRow } from "../action.ts";
 
 const SURE = { required: true } as const;
@@ -12,6 +12,7 @@ const START = {
   model: text("Its model, as it says."),
   startedAt: timestamp("When its sound began, as it says; null where it does not."),
   afterMs: number("After the first packet was due.", { unit: "ms" }),
+  late: boolean("It joined after the first packet, at the place where the others were.", SURE),
   askedAgain: integer("How often it was asked again because it had dropped the sound.", SURE),
 };
 

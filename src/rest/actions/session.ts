@@ -9,6 +9,7 @@ const SESSION = {
   userId: uuid("User who holds it.", { required: true }),
   providerId: uuid("Identity provider."),
   providerName: text("Its name."),
+  logOutPath: text("Where a browser goes after the session's end, to log out at the provider; null where it need not."),
   email: text("The user's address."),
   name: text("The user's name.", { required: true }),
   isOnprem: boolean("True on an appliance.", { required: true }),

@@ -2,7 +2,7 @@ import { brandingOf, brandingRow } from "../../access/branding.ts";
 import { sessionCookie } from "../../access/session-cookie.ts";
 import type { Account } from "../../access/sign-in.ts";
 import { notFound } from "../../base/errors.ts";
-import { boolean, object, text } from "../../schema/field.ts";
+import { boolean, computed, object, text, uuid } from "../../schema/field.ts";
 import type { Action, Answer } from "../action.ts";
 import { json } from "../action.ts";
 import { callerByCookie, refuseForeignOrigin } from "../caller-by-cookie.ts";
@@ -15,9 +15,21 @@ const newPassword = text("The password from now on, asked of those who must set 
 const code = text("The one-time code.", { required: true, max: 64 });
 const name = text("What others call the administrator.", { max: 140 });
 
+const DOOR = {
+  id: uuid("Id of the identity provider; `/api/log-in/{id}` leads there.", { required: true }),
+  name: text("What its button says.", { required: true }),
+};
+
 const SETUP_STATE = {
   needed: boolean("True while there is no administrator.", { required: true }),
   loggedIn: boolean("True when the cookie holds a session.", { required: true }),
+  doors: computed("Identity providers with log-in pages of their own, by their names.", "array", { of: DOOR }),
+  takesPasswords: boolean("Addresses and passwords are taken of everybody, not of break-glass accounts alone.", {
+    required: true,
+  }),
+  takesLoginNames: boolean("A directory is asked, in which people may be called by other names than addresses.", {
+    required: true,
+  }),
   branding: object("How the organisation shows itself.", {
     companyName: text("Name of the organisation."),
     companyEmail: text("Address that people may write to.", { max: 254 }),
@@ -61,7 +73,9 @@ export const signInActions: readonly Action[] = [
       const { logoSha, ...shown } = brandingOf(needs.store);
       const branding = { ...shown, logoUrl: logoSha && `/api/branding/logo?v=${logoSha.slice(0, 16)}` };
       const loggedIn = callerByCookie(request, needs.access) !== null;
-      return json({ needed: needs.firstRun.needed(), loggedIn, branding });
+      const { taken: takesPasswords, directory: takesLoginNames } = needs.identity.passwords();
+      const ways = { doors: needs.identity.doors(), takesPasswords, takesLoginNames };
+      return json({ needed: needs.firstRun.needed(), loggedIn, ...ways, branding });
     },
   },
   {

@@ -13,16 +13,26 @@ const WORDS = {
   ttsSpeed: option("How fast it is spoken.", TTS_SPEEDS, { default: "normal" }),
   subject: text("First line.", { max: 255 }),
   body: text("The message itself.", { max: 10_000 }),
-  ttsCustomContent: text("Words for custom-text; a tag such as [de-DE] has those after it spoken in that language.", {
-    max: 10_000,
-  }),
+  ttsCustomContent: text(
+    "Words for custom-text, where a tag such as [de-DE] has those after it spoken in that language; an SSML document for custom-ssml.",
+    { max: 10_000 },
+  ),
   ignoreLexicon: boolean("Words are spoken as they are written.", { default: false }),
+  return: option(
+    "own choice: the hash of the sound, the sound itself, or nothing but what is wrong with the words, for which none is made.",
+    ["audio", "hash", "fail"],
+    { default: "hash" },
+  ),
+  validateTts: option("own choice: length refuses what takes more than five minutes to speak.", ["none", "length"], {
+    default: "none",
+  }),
 };
 const checkWords = bodyCheck(WORDS);
 const MADE = {
-  audioHash: text("SHA-256 of the sound, hex, by which it is heard.", { required: true }),
+  audioHash: text("SHA-256 of the sound, hex, by which it is heard; null where none was made."),
   audioSize: integer("Its bytes.", { required: true }),
 };
+const LONGEST_MS = 300_000;
 
 /** Speech by ear. @source decisions.md 13; digest `/v1/tts` */
 export const speechActions: readonly Action[] = [
@@ -31,13 +41,21 @@ export const speechActions: readonly Action[] = [
     at: "tts",
     doc: "Speaks words to be listened to; they are remembered for a while.",
     accepts: WORDS,
-    answers: { kind: "members", fields: MADE },
+    answers: { kind: "members", fields: MADE, orBytes: ["audio/wav"] },
     async handle(request) {
-      const { ttsVoiceId, ignoreLexicon, ...words } = checkWords(request.body);
+      const { ttsVoiceId, ignoreLexicon, return: wanted, validateTts, ...words } = checkWords(request.body);
       if (ttsVoiceId) visibleRow(request, ttsVoices, ttsVoiceId as string);
       const message = { subject: null, body: null, ttsCustomContent: null, ...words, ttsVoiceId: ttsVoiceId ?? null };
       const options = { ignoreLexicon: ignoreLexicon === true };
-      const { hash, wav } = await request.needs.speech.preview(message as Speakable, options);
+      const { speech } = request.needs;
+      if (wanted === "fail" && validateTts !== "length") {
+        speech.check(message as Speakable, options);
+        return json({ audioHash: null, audioSize: 0 });
+      }
+      const most = validateTts === "length" ? { longestMs: LONGEST_MS } : {};
+      const { hash, wav } = await speech.preview(message as Speakable, { ...options, ...most });
+      if (wanted === "fail") return json({ audioHash: null, audioSize: 0 });
+      if (wanted === "audio") return wavAnswer(wav, "speech.wav");
       return json({ audioHash: hash, audioSize: wav.length });
     },
   },

@@ -84,6 +84,8 @@ export function errorsOf(endpoint: {
   const statuses = [400, 404, 421, 429, 500, 503];
   // Without a token too: a page of another site is refused.
   if (!endpoint.open) statuses.push(401, 403);
+  // A page says what another site refused, or that it can't be reached.
+  if (endpoint.refuses?.kind === "page" && !endpoint.hasBody) statuses.push(403, 502);
   if (endpoint.hasBody) statuses.push(...(endpoint.open ? [401, 403] : []), 409, 413, 415, 502, 507);
   return Object.fromEntries(statuses.sort().map((status) => [String(status), refused(status, endpoint.refuses)]));
 }

@@ -5,6 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/onprem.ts";
 import { type Initialised, initialise, type RunningCampus, serve, startCampus } from "../../support/product.ts";
 import { atMost, type Figure, median, percentile, type Row } from "../row.ts";
+import { type Api, createApi } from "./measured-api.ts";
 
 const ROUNDS = 3;
 const SIZES = [
@@ -105,20 +106,4 @@ async function register(api: Api, made: Initialised, campus: RunningCampus): Pro
   const { data } = await api("GET", "extensions?limit=1000");
   const phones = (data as { id: string; name: string }[]).find((extension) => extension.name === "ip-phones");
   await api("PUT", `extensions/${phones?.id}`, { config: { pushUser: "push", pushPassword: "push" } });
-}
-
-type Api = (method: string, path: string, body?: unknown) => Promise<Record<string, unknown>>;
-
-function createApi(url: string, token: string): Api {
-  return async (method, path, body) => {
-    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-    const response = await fetch(`${url}/api/v1/${path}`, {
-      method,
-      headers,
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-    const answer = (await response.json()) as Record<string, unknown>;
-    if (response.status !== 200) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
-    return answer;
-  };
 }

@@ -11,7 +11,9 @@ const openMutePeer: OpenMutePeer = async ({ route }) => {
   const follow = async (): Promise<void> => {
     while (!isClosed) {
       const body = Buffer.from(JSON.stringify({ token, version: "" }));
-      await route?.({ method: "POST", url: "/screen", headers: {}, body, remoteAddress: "127.0.0.1" });
+      const request = { method: "POST", url: "/screen", headers: {}, body, remoteAddress: "127.0.0.1" };
+      // Refused while the plugin is started and when it has ended.
+      await route?.(request)?.catch(() => null);
       await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
     }
   };

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { grantsOf } from "../../../src/access/explanation.ts";
 import { hashPassword } from "../../../src/access/passwords.ts";
+import { endAllTokens, endSessions } from "../../../src/access/session.ts";
 import { createToken, hashToken } from "../../../src/access/tokens.ts";
 import userDevices from "../../../src/resources/people/user-devices.ts";
 import userTokens from "../../../src/resources/people/user-tokens.ts";
@@ -46,6 +47,18 @@ describe("tokens", () => {
     await fixture.store.remove(userTokens, tokenId, fixture.system);
     expect(fixture.access.authenticate(token)).toBeNull();
     expect(fixture.store.get(users, id)).not.toBeNull();
+  });
+
+  it("all end with a new password or at a directory's word, however many applications left", async () => {
+    const { id } = await fixture.user("Zoe");
+    const made = (at: number) => ({ tokenHash: hashToken(`${id} ${at}`), kind: "oauth", originId: id }) as const;
+    await fixture.store.write((tx) => {
+      for (let at = 0; at < 1_001; at++) tx.create(userTokens, { userId: id, name: "App" }, fixture.system, made(at));
+    });
+    await fixture.store.write((tx) => endSessions(tx, id, fixture.system));
+    expect(fixture.store.find(userTokens, { userId: id })).toMatchObject([{ kind: "permanent" }]);
+    await fixture.store.write((tx) => endAllTokens(tx, id, fixture.system));
+    expect(fixture.store.find(userTokens, { userId: id })).toEqual([]);
   });
 
   it("end when they expire", async () => {
@@ -336,6 +349,8 @@ describe("users", () => {
     const lock = { start: "2026-01-12T09:00:00.000Z" };
     const by = fixture.by(editor.token);
     await expect(fixture.store.update(users, fixture.adminId, { lock }, by)).rejects.toThrow("Permission denied.");
+    const email = "editor@example.org";
+    await expect(fixture.store.update(users, fixture.adminId, { email }, by)).rejects.toThrow("Permission denied.");
     await fixture.store.update(users, fixture.adminId, { name: "The admin" }, by);
     const locked = await fixture.store.update(users, colleague.id, { lock }, by);
     expect(locked.lock?.start).toBe(Date.parse(lock.start));

@@ -13,6 +13,7 @@ import {
   requestCertificate,
 } from "../../../src/replication/identity/endpoint-certificate.ts";
 import { readIdentity } from "../../../src/replication/identity/own-identity.ts";
+import notifications from "../../../src/resources/broadcasts/notifications.ts";
 import activationGroups from "../../../src/resources/devices/activation-groups.ts";
 import endpointActivities from "../../../src/resources/devices/endpoint-activities.ts";
 import endpoints from "../../../src/resources/devices/endpoints.ts";
@@ -94,14 +95,14 @@ async function until(isSo: () => boolean): Promise<void> {
 it("the first of a group acts; the second is ready, says so, and acts within 5 s of the first one's end", async () => {
   const [first, second] = all as [Covering, Covering];
   const [one, two] = ids as [string, string];
-  await until(() => first.hasContact() && second.hasContact() && first.acts(group));
+  await until(() => first.hasContact() && second.hasContact() && first.holderOf(group) === one);
   await until(() => second.status(one).activationGroupIds.length === 1);
   expect(first.status(one)).toMatchObject({
     ...{ role: "primary", state: "active", partnerEndpointId: two, activationGroupIds: [group], mode: "lan" },
     peers: [two],
   });
   expect(second.status(two)).toMatchObject({ role: "backup", state: "standby", activationGroupIds: [], peers: [one] });
-  expect([first.isReachable(two), second.acts(group), second.source()]).toEqual([true, false, []]);
+  expect([first.isReachable(two), second.holderOf(group) === two, second.source()]).toEqual([true, false, []]);
 
   await first.stop();
   const { state } = second.status(one);
@@ -116,4 +117,13 @@ it("the first of a group acts; the second is ready, says so, and acts within 5 s
 it("what goes to no device that others could activate is its own turn", () => {
   expect(all[1]?.turn(RING, clock.now())).toBe("go");
   expect(store.count(endpointActivities, {})).toBe(0);
+});
+
+it("of what is not shared out yet, nobody knows whose turn it is", async () => {
+  const row = { subject: "Bell", domainId: null, priority: "normal" as const, userIds: [] };
+  const own = { stage: "resolve", heldUntil: clock.now(), priorityLevel: 5 } as object;
+  const { id } = await store.write((tx) => tx.create(notifications, row, everybody, own as never));
+  expect(all[1]?.turn(id, clock.now())).toBe("wait");
+  await store.write((tx) => void tx.run("UPDATE notifications SET stage = 'prepare' WHERE id = ?", id));
+  expect(all[1]?.turn(id, clock.now())).toBe("go");
 });

@@ -62,6 +62,8 @@ describe.each([
     await withDaemon(running, async () => {
       const short = give("user.unlock", { user: email, password: "short" });
       await expect(short).rejects.toMatchObject({ type: "invalid-value" });
+      const glass = give("user.unlock", { user: email, breakGlass: true });
+      await expect(glass).rejects.toMatchObject({ type: "required" });
       expect(await give("user.unlock", { user: email, password: "staple battery horse" })).toEqual({ id, user: email });
     });
     const after = await openDataOffline(dataDir, clock);

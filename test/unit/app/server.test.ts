@@ -28,6 +28,16 @@ describe("main server", () => {
     await server.stop();
   });
 
+  it("refuses connections beyond the most that it may have", async () => {
+    const server = await startServer({ host: "127.0.0.1", port: 0 }, systemClock, null, 1);
+    const port = Number(new URL(server.url).port);
+    const [first, second] = [connect(port, "127.0.0.1"), connect(port, "127.0.0.1")];
+    await new Promise((resolve) => second.on("close", resolve).resume());
+    expect([first.destroyed, second.destroyed]).toEqual([false, true]);
+    first.destroy();
+    await server.stop();
+  });
+
   it("rejects when the address is taken", async () => {
     const server = await startServer({ host: "127.0.0.1", port: 0 }, systemClock);
     const port = Number(new URL(server.url).port);

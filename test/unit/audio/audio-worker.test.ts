@@ -66,7 +66,7 @@ describe("AudioWorker", () => {
     const { recording: _, ...layout } = spec;
     const samples = decodeWav(WAV, "audio", CODECS.G722.rateHz);
     expect(samples).toHaveLength(16_000);
-    const [expected] = [...encodeProgramme(layout, samples, programme.packets, "G722")].slice(-1);
+    const [expected] = [...encodeProgramme(layout, samples, { packets: programme.packets, codec: "G722" })].slice(-1);
     expect(
       Buffer.compare(expected ?? new Uint8Array(), CODECS.G722.createEncoder()(new Int16Array(wide?.length ?? 0))),
     ).not.toBe(0);

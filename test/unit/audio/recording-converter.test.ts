@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createRecordingConverter } from "../../../src/audio/recording-converter.ts";
 import { decodeWav, inspectWav } from "../../../src/audio/wav.ts";
-import { systemClock } from "../../../src/base/clock.ts";
+import { nextTurn, systemClock } from "../../../src/base/clock.ts";
 import { AUDIO_TYPES } from "../../../src/resources/messages/attachments.ts";
 import type { UploadedFile } from "../../../src/schema/uploaded-file.ts";
 import { createFileStore } from "../../../src/store/files.ts";
@@ -58,4 +58,26 @@ it("without a program that reads it, it is refused in words", async () => {
     type: "unsupported-media-type",
     message: "The file is audio/flac, which this appliance can't read without ffmpeg; send audio/wav.",
   });
+});
+
+it("two are read at once, urgent ones before the others that wait", async () => {
+  const place = makeTempDir();
+  const program = join(place, "reader");
+  // The first two go on until the others wait; all note their turn.
+  const wait = `while [ ! -e ${place}/go ]; do sleep 0.02; done`;
+  writeFileSync(program, `#!/bin/sh\nfor last; do :; done\necho "\${last#file:}" >> ${place}/order\n${wait}\n`);
+  chmodSync(program, 0o755);
+  const converter = createRecordingConverter(systemClock, program);
+  const reads = ["1", "2", "3", "4", "urgent"].map((name) =>
+    converter.convert("audio/flac", "x", name, () => name === "urgent"),
+  );
+  const order = (): string[] =>
+    existsSync(join(place, "order")) ? readFileSync(join(place, "order"), "utf8").trim().split("\n") : [];
+  while (order().length < 2) await nextTurn(systemClock);
+  for (let turn = 0; turn < 50; turn++) await nextTurn(systemClock);
+  expect(order().sort()).toEqual(["1", "2"]);
+  writeFileSync(join(place, "go"), "");
+  await Promise.all(reads);
+  expect(order().slice(2)[0]).toBe("urgent");
+  expect(order()).toHaveLength(5);
 });

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { invalidValue, UpstreamError } from "../../../src/base/errors.ts";
+import { derivedId } from "../../../src/base/ids.ts";
 import type { RingRow } from "../../../src/bells/ring-book.ts";
-import { createRingPort } from "../../../src/bells/ring-port.ts";
+import { createRingPort, type RingPortNeeds } from "../../../src/bells/ring-port.ts";
 import type { RingPort } from "../../../src/bells/ticker.ts";
 import type { Broadcaster, SendOptions } from "../../../src/broadcast/broadcaster.ts";
 import bellSchedules from "../../../src/resources/bells/bell-schedules.ts";
@@ -9,12 +10,14 @@ import ringLists from "../../../src/resources/bells/ring-lists.ts";
 import notifications from "../../../src/resources/broadcasts/notifications.ts";
 import endpointActivities from "../../../src/resources/devices/endpoint-activities.ts";
 import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/onprem.ts";
+import distributionLists from "../../../src/resources/lists/distribution-lists.ts";
 import messageTemplates from "../../../src/resources/messages/message-templates.ts";
 import type { By } from "../../../src/store/store.ts";
 import { type BroadcastFixture, openBroadcasts } from "../broadcast/broadcast-fixture.ts";
 
 let fixture: BroadcastFixture;
 let port: RingPort;
+let portNeeds: RingPortNeeds;
 let schedule: string;
 let list: string;
 let group: string;
@@ -35,7 +38,11 @@ beforeAll(async () => {
     deviceGroupIds: [all],
   });
   const entry = { id: "own", time: "08:00:00", messageTemplateId, deviceGroupIds: [], distributionListIds: [] };
-  const entries = [entry, { ...entry, id: "instead", deviceGroupIds: [group] }];
+  const { id: people } = await create(distributionLists, { name: "People" });
+  const entries = [
+    ...[entry, { ...entry, id: "instead", deviceGroupIds: [group] }],
+    { ...entry, id: "people", distributionListIds: [people] },
+  ];
   list = (await create(ringLists, { name: "Normal day", entries })).id;
   const span = { startDate: "2026-01-01", endDate: "2026-12-31", timeZone: "Etc/UTC", numWeeks: 1 };
   schedule = (await create(bellSchedules, { name: "Every day", ...span, bellScheduleEntries: [] })).id;
@@ -50,7 +57,16 @@ beforeAll(async () => {
     clearDevices: () => void told.push("clear"),
   } as unknown as Broadcaster;
   const { clock, needs, endpointId } = fixture;
-  port = createRingPort({ store, by, clock, log: needs.log, broadcaster, endpointId: () => endpointId });
+  portNeeds = {
+    store,
+    by,
+    clock,
+    log: needs.log,
+    broadcaster,
+    endpointId: () => endpointId,
+    signal: new AbortController().signal,
+  };
+  port = createRingPort(portNeeds);
 });
 beforeEach(() => {
   told = [];
@@ -66,6 +82,62 @@ const ring = (more: Partial<RingRow> = {}): RingRow => ({
 const messageOf = ({ id }: RingRow) => fixture.store.get(notifications, id);
 const change = (id: string, columns: string, ...values: (string | number)[]): Promise<void> =>
   fixture.store.write((tx) => void tx.run(`UPDATE notifications SET ${columns} WHERE id = ?`, ...values, id));
+
+it("a ring is sounded at devices that were left to another appliance when it is this one's turn there, once and for devices alone", async () => {
+  const { clock, store } = fixture;
+  const turns: Record<string, "go" | "wait" | "stand-down"> = { gone: "wait", there: "wait" };
+  const shared = createRingPort({ ...portNeeds, standInTurn: (_id, _at, cover) => turns[cover] ?? "wait" });
+  const due = ring();
+  await shared.prepare(due);
+  await store.write((tx) => {
+    for (const cover of ["gone", "there"])
+      tx.run("INSERT INTO broadcast_left (notification, cover) VALUES (?, ?)", due.id, cover);
+  });
+  expect([shared.turn?.(due), shared.turn?.(due)]).toEqual(["go", "go"]);
+  await clock.advance(100);
+  expect(told).toEqual([]);
+  Object.assign(turns, { gone: "go", there: "stand-down" });
+  await clock.advance(100);
+  const id = derivedId(due.id, "stand-in", "gone");
+  await expect.poll(() => told, { timeout: 10_000 }).toEqual([`release ${id}`, `begin ${id} ${due.at}`]);
+  expect(store.get(notifications, id)).toMatchObject({
+    ...{ heldUntil: due.at, notificationSource: "bell-schedule", userIds: [], distributionListIds: [] },
+    deviceGroupIds: messageOf(due)?.deviceGroupIds,
+  });
+  expect(store.all("SELECT ring, cover FROM broadcast_stand_ins WHERE notification = ?", id)).toEqual([
+    { ring: due.id, cover: "gone" },
+  ]);
+  // The schedule was written in the last moment.
+  await shared.withdraw(due);
+  expect(told.slice(2)).toEqual([`abort ${id}`, `discard ${due.id}`]);
+});
+
+it("what could not be sent in another appliance's place is tried again, and nobody is told by it", async () => {
+  const { clock, store } = fixture;
+  const shared = createRingPort({ ...portNeeds, standInTurn: () => "go" });
+  const [due, forPeople] = [ring(), ring({ entryId: "people" })];
+  for (const each of [due, forPeople]) {
+    await shared.prepare(each);
+    const sql = "INSERT INTO broadcast_left (notification, cover) VALUES (?, 'gone')";
+    await store.write((tx) => void tx.run(sql, each.id));
+  }
+  fault = new UpstreamError("upstream", "The disk is full.");
+  for (const each of [due, forPeople]) shared.turn?.(each);
+  await clock.advance(100);
+  expect(told).toEqual([]);
+  fault = null;
+  const id = derivedId(due.id, "stand-in", "gone");
+  await expect
+    .poll(() => clock.advance(100).then(() => told), { timeout: 10_000 })
+    .toEqual([`release ${id}`, `begin ${id} ${due.at}`]);
+  expect(store.get(notifications, derivedId(forPeople.id, "stand-in", "gone"))).toBeNull();
+  // After a restart it is taken up by itself.
+  told = [];
+  const again = createRingPort({ ...portNeeds, standInTurn: () => "go" });
+  again.turn?.(due);
+  await clock.advance(200);
+  expect(told).toEqual([]);
+});
 
 describe("making a ring ready", () => {
   it("stores its message under the ring's id, held until its moment, once", async () => {

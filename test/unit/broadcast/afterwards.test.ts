@@ -25,9 +25,9 @@ afterEach(async () => {
   await fixture.close();
 });
 
-const tell = async (provider: string, details: OutcomeDetails, level: OutcomeLevel = "failed") => {
+const tell = async (provider: string, details: OutcomeDetails, level: OutcomeLevel = "failed", more: object = {}) => {
   const deliveryId = air.channels.given.at(-1)?.items.at(-1)?.deliveryId ?? 0;
-  air.broadcaster.takeOutcomes([{ provider, deliveryId, level, details, at: fixture.clock.now() }]);
+  air.broadcaster.takeOutcomes([{ provider, deliveryId, level, details, at: fixture.clock.now(), ...more }]);
   await air.until(() => false, 20);
   await fixture.clock.advance(100);
 };
@@ -98,5 +98,18 @@ describe("what is proven after the message has ended", () => {
     await tell("email", { afterwards: true }, "accepted");
     expect(air.rows(id)).toMatchObject([{ level: "accepted", reason: null }]);
     expect(levels(id)).toEqual([{ name: "level:accepted", n: 1 }]);
+  });
+
+  it("brings back what a device did by itself after it had been given up, once", async () => {
+    const id = await accepted();
+    await tell("email", BACK);
+    const alone = { reason: "It did so by itself." };
+    await tell("email", alone, "playing", { alone: true });
+    expect(air.rows(id)).toMatchObject([{ level: "playing", reason: alone.reason }]);
+    const other = await accepted();
+    await air.untilSettled(other);
+    await tell("email", BACK);
+    for (let n = 0; n < 2; n++) await tell("email", alone, "playing", { alone: true });
+    expect(levels(other)).toEqual([{ name: "level:playing", n: 1 }]);
   });
 });

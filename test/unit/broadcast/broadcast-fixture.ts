@@ -3,9 +3,9 @@ import { loadDeclarations, OWN_DECLARATIONS } from "../../../src/app/load-declar
 import { createRegistry } from "../../../src/app/registry.ts";
 import { AREA_TABLES } from "../../../src/areas/room-tables.ts";
 import { type AddressPool, createAddressPool } from "../../../src/audio/address-pool.ts";
-import type { ProgrammeSpec } from "../../../src/audio/audio-worker.ts";
+import { hashOf, type ProgrammeSpec } from "../../../src/audio/audio-worker.ts";
 import { CODECS, type Codec } from "../../../src/audio/codecs.ts";
-import { buildProgramme, encodeProgramme, finishProgramme, programmeHash } from "../../../src/audio/programme.ts";
+import { buildProgramme, encodeProgramme, finishProgramme } from "../../../src/audio/programme.ts";
 import { decodeWav, encodeWav } from "../../../src/audio/wav.ts";
 import type { Clock } from "../../../src/base/clock.ts";
 import { createEvents, type EventMap } from "../../../src/base/events.ts";
@@ -136,7 +136,7 @@ export async function openBroadcasts(
       log: silentLog,
       isReachable: (id) => id === endpointId,
       ownId: () => endpointId,
-      acts: () => true,
+      holderOf: () => endpointId,
     }),
     audio: { prepare: prepareInline },
     addresses: smallPool(clock),
@@ -186,13 +186,14 @@ export async function openBroadcasts(
 }
 
 /** What the audio thread does, on this one. */
-async function prepareInline({ recording, ...layout }: ProgrammeSpec) {
-  const hash = programmeHash(layout, recording?.sha256 ?? null);
+async function prepareInline(spec: ProgrammeSpec) {
+  const { recording, announcement = null, ...layout } = spec;
   const wav = recording && (await recording.read());
-  const made = finishProgramme(hash, buildProgramme(layout, wav && decodeWav(wav)));
+  const word = announcement && (await announcement.read());
+  const made = finishProgramme(hashOf(spec), buildProgramme(layout, wav && decodeWav(wav), word && decodeWav(word)));
   const inCodec = async (codec: Codec): Promise<Uint8Array> => {
     const samples = wav && decodeWav(wav, "audio", CODECS[codec].rateHz);
-    return [...encodeProgramme(layout, samples, made.packets, codec)].at(-1) as Uint8Array;
+    return [...encodeProgramme(layout, samples, { packets: made.packets, codec })].at(-1) as Uint8Array;
   };
   const renditions = new Map<Codec, Promise<Uint8Array>>();
   const rendition = (codec: Codec): Promise<Uint8Array> => {

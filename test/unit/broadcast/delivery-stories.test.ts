@@ -119,6 +119,23 @@ describe("sound", () => {
     await expect(air.broadcaster.openStream("multicast-zones", target, id)).rejects.toMatchObject({ type: "upstream" });
   });
 
+  it("waits for phones alone, holds nobody back and ends with the last when not all are to begin together", async () => {
+    for (const phone of PHONES) manners(phone, { answersAfterMs: 300 });
+    const id = await play(sounding(4_000, { synchronizedDelivery: false }));
+    const target = { group: "239.8.8.8", port: 6_000, codec: "PCMU", ttl: 4 } as const;
+    await fixture.clock.advance(3_000);
+    const [first] = air.streamer.streams;
+    void air.broadcaster.openStream("multicast-zones", target, id);
+    await fixture.clock.advance(0);
+    await fixture.clock.advance(500);
+    const alone = air.streamer.streams.at(-1);
+    expect(alone?.spec.offsetPackets).toBe(0);
+    expect((alone?.t0Ms ?? 0) - (first?.t0Ms ?? 0)).toBeGreaterThan(2_000);
+    await air.untilSettled(id);
+    expect(alone?.ended).toBe("finished");
+    expect(air.rows(id).some(({ late }) => late)).toBe(false);
+  });
+
   it("sends each stream in the codec that its channel asks for, one rendition for all of them", async () => {
     const id = await play({}, 8_000);
     await fixture.clock.advance(3_000);
@@ -322,6 +339,44 @@ describe("two messages", () => {
     expect(sentTo(groupOf(low), low).map(({ ended }) => ended)).toEqual(["stopped"]);
     await air.untilSettled(high);
     await air.untilSettled(low);
+  });
+
+  it("moves those who listen elsewhere, or are about to, once it is heard; what refused the other message is asked at once", async () => {
+    manners(ONE, { answersAfterMs: 20 });
+    manners(TWO, { answersAfterMs: 300 });
+    manners(THREE, { answersAfterMs: 400, fails: { reason: "connection refused", retryable: true, times: 1 } });
+    const low = await play({ deviceGroupIds: [phonesOnly] }, 8_000);
+    await fixture.clock.advance(100);
+    const high = await play({ priority: "critical" }, 8_000);
+    const asked = () =>
+      air.channels.given
+        .flatMap(({ items }) => items)
+        .filter(({ notificationId, audio }) => notificationId === high && audio !== null)
+        .map(({ device: { deviceIdentifier } }) => deviceIdentifier);
+    expect(asked()).not.toContain(TWO);
+    await fixture.clock.advance(450);
+    expect(fixture.store.get(notifications, high)?.t0).not.toBeNull();
+    expect(asked()).toContain(THREE);
+    expect(asked().filter((name) => [ONE, TWO].includes(name))).toEqual([]);
+    expect(row(low, TWO)?.level).toBe("accepted");
+    await fixture.clock.advance(550);
+    expect(asked()).toEqual(expect.arrayContaining([ONE, TWO]));
+    await air.untilSettled(high);
+    await air.untilSettled(low);
+    expect(air.ledger(high)).toEqual({ ...all(PHONES, "playing"), ...all(ZONES, "sent") });
+  });
+
+  it("begins as soon as those who were asked by another message have answered that", async () => {
+    for (const phone of PHONES) manners(phone, { answersAfterMs: 150 });
+    const low = await play({ deviceGroupIds: [phonesOnly] }, 8_000);
+    await fixture.clock.advance(100);
+    const began = fixture.clock.now();
+    const high = await play({ priority: "critical" }, 8_000);
+    await fixture.clock.advance(200);
+    expect((fixture.store.get(notifications, high)?.t0 ?? Number.NaN) - began).toBeLessThan(150);
+    await air.untilSettled(high);
+    await air.untilSettled(low);
+    expect(air.ledger(high)).toEqual({ ...all(PHONES, "playing"), ...all(ZONES, "sent") });
   });
 
   it("leaves zones to a less urgent sound when it has only text", async () => {

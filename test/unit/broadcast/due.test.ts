@@ -35,7 +35,9 @@ beforeEach(async () => {
     done.push("tracking");
     return tracking(due);
   };
-  watch = createDueWatch({ ...fixture.needs, handlers: { escalation, repeat: async () => {}, tracking: ending } });
+  const nothing = async (): Promise<void> => {};
+  const handlers = { escalation, "queue-limit": nothing, repeat: nothing, tracking: ending };
+  watch = createDueWatch({ ...fixture.needs, handlers });
 });
 afterEach(async () => {
   await watch.stop();

@@ -65,6 +65,9 @@ describe("sendingProfileOf", () => {
       repeatIndefinitely: false,
       isAudible: true,
       reachesDevices: true,
+      skipUnresponsiveRecipients: false,
+      ...{ showsText: true, concatenatedText: false, durationMs: null, scroll: null, isTogether: true },
+      queue: { limitMs: null, groupId: null, text: null },
     };
     expect(of(null)).toEqual(plain);
     expect(of({ "another-extension": { volume: "Loud" } })).toEqual(plain);
@@ -73,7 +76,20 @@ describe("sendingProfileOf", () => {
       repetitions: 3,
       repetitionPauseMs: 1_500,
       volume: "Maximum",
+      scroll: { speed: 7, durationMs: null, repetitions: null },
     });
+    expect(
+      read({
+        ...{ messageType: "Live Audio", concatenatedText: true, duration: 20, synchronizedDelivery: false },
+        ...{ scrollDuration: 9, scrollRepetitions: 2 },
+      }),
+    ).toEqual({
+      ...plain,
+      ...{ showsText: false, concatenatedText: true, durationMs: 20_000, isTogether: false },
+      scroll: { speed: null, durationMs: 9_000, repetitions: 2 },
+    });
+    // 0 is no limit.
+    expect(read({ duration: 0, scrollSpeed: 0, ringtone: "" })).toEqual(plain);
   });
 
   it.each([[{ volume: "Loud" }], [{ repetitions: 0 }], [{ priority: 0 }], [{ repetitionPause: -1 }], [[]], ["x"]])(

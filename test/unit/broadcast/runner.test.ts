@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { EngineNeeds } from "../../../src/broadcast/air.ts";
+import { createPrecedence } from "../../../src/broadcast/precedence.ts";
 import { createRunner } from "../../../src/broadcast/runner.ts";
 import { advance, type NextStage, type Stage, type StageName } from "../../../src/broadcast/stage.ts";
 import notificationActivities from "../../../src/resources/broadcasts/notification-activities.ts";
@@ -38,7 +39,8 @@ function runnerOf(fails: (subject: string, stage: StageName) => boolean = () => 
       },
     }),
   );
-  return createRunner(stages, fixture.needs as EngineNeeds);
+  const precedence = createPrecedence(fixture.needs.clock, fixture.needs.signal);
+  return createRunner(stages, { ...fixture.needs, precedence } as EngineNeeds);
 }
 
 describe("the runner", () => {

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createSpeechEngine } from "../../../src/audio/speech-engine.ts";
 import { decodeWav, inspectWav } from "../../../src/audio/wav.ts";
 import { systemClock } from "../../../src/base/clock.ts";
+import { openingProgramme } from "../../../src/broadcast/programme.ts";
 import { createSpeech, type Speech } from "../../../src/broadcast/speech.ts";
 import { applyLexicon, spokenText } from "../../../src/broadcast/spoken-text.ts";
 import notificationActivities from "../../../src/resources/broadcasts/notification-activities.ts";
@@ -12,10 +13,13 @@ import ttsLexicons from "../../../src/resources/speech/tts-lexicons.ts";
 import ttsVoices from "../../../src/resources/speech/tts-voices.ts";
 import { peer } from "../../support/peers.ts";
 import { makeSpeechProgram } from "../../support/speech-program.ts";
+import { sounding } from "./air-fixture.ts";
 import { type BroadcastFixture, openBroadcasts } from "./broadcast-fixture.ts";
 
 let scene: BroadcastFixture;
+let group = "";
 beforeEach(async () => {
+  group = "";
   scene = await openBroadcasts();
 });
 afterEach(() => scene.close());
@@ -28,8 +32,7 @@ async function speaking(program: string, longestMs?: number): Promise<Speech> {
   return speech;
 }
 const send = async (more: object) => {
-  await scene.phone("SEP001");
-  const group = await scene.group("G", ["SEP001"]);
+  group ||= await scene.phone("SEP001").then(() => scene.group("G", ["SEP001"]));
   const input = { subject: "Fire", body: "Leave now", deviceGroupIds: [group], alertTone: "tone", ...more };
   const row = await scene.run((await scene.send(input)).id);
   const words = scene.store.find(notificationActivities, { notificationId: row.id, type: "info" });
@@ -42,7 +45,6 @@ const SPOKEN = {
   body: null,
   ttsCustomContent: null,
   ttsSpeed: null,
-  drill: false,
 } as const;
 
 it("voices are those that the installed program has, under ids that stay", async () => {
@@ -79,9 +81,66 @@ it("a message is heard as tone and speech, in the voice of the defaults and by t
   await scene.create(ttsDefaults, { ttsVoiceId: german });
   await scene.create(ttsLexicons, { language: "de-DE", find: "fire", replace: "Feuer" });
   const { row, words } = await send({ ttsType: "subject-and-body", ttsSpeed: "slow", drill: true });
-  // Tone 1.5 s, gap 0.5 s, speech 0.5 s.
-  expect([row.programmeMs, words]).toEqual([2_500, []]);
-  expect(readFileSync(said, "utf8")).toBe("-v de -s 130 -b 1 --stdin --stdout\nDrill. Feuer. Leave now.\n");
+  // Its word 0.5 s, tone 1.5 s, speech 0.5 s, and twice a gap of 0.5 s.
+  expect([row.programmeMs, words]).toEqual([3_500, []]);
+  const how = "-v de -s 130 -b 1 --stdin --stdout";
+  const lines = readFileSync(said, "utf8")
+    .trim()
+    .split(how)
+    .map((line) => line.trim());
+  expect(lines.sort()).toEqual(["", "Feuer. Leave now.", "Übung."]);
+});
+
+describe("an exercise", () => {
+  it("says so before its recording, its tone alone and a voice, in every language that it speaks", async () => {
+    const { program, said } = makeSpeechProgram();
+    const speech = await speaking(program);
+    const recorded = await send({ audio: await scene.recording(1_000), drill: true });
+    expect([recorded.row.programmeMs, recorded.words]).toEqual([4_000, []]);
+    expect((await send({ audio: await scene.recording(1_000) })).row.programmeMs).toBe(3_000);
+    expect((await send({ drill: true, ...sounding(4_000) })).row.programmeMs).toBe(2 * 2_500 + 500);
+    expect(readFileSync(said, "utf8")).toMatch(/^-v en-gb .*\nDrill\.\n$/);
+    const opening = await openingProgramme({ ...recorded.row, alertTone: "silent" }, { ...scene.needs, speech });
+    expect(opening?.durationMs).toBe(500);
+    const both = { ...SPOKEN, ttsVoiceId: null, ttsType: "custom-text", ttsCustomContent: "Out [de] Raus" } as const;
+    await speech.drillWord(both).speak();
+    expect(readFileSync(said, "utf8").split("\n").slice(-4)).toEqual([
+      "Drill.",
+      expect.stringMatching(/^-v de/),
+      "Übung.",
+      "",
+    ]);
+    expect((await send({ drill: true, alertTone: "silent", ttsType: "none" })).row.programmeMs).toBeNull();
+  });
+
+  it.each([null, "/nowhere/speaker", makeSpeechProgram("badly").program])(
+    "says so by a signal where %s speaks, and the diary tells",
+    async (program) => {
+      if (program) await speaking(program);
+      const { row, words } = await send({ drill: true });
+      expect(row.programmeMs).toBeGreaterThan(2_500);
+      expect(words).toHaveLength(1);
+    },
+  );
+});
+
+it("marked-up words are spoken by a voice of each language, with the lexicon, and what is filled in stays text", async () => {
+  const { program, said } = makeSpeechProgram();
+  await speaking(program);
+  await scene.create(ttsLexicons, { language: "de-DE", find: "Nr", replace: "Nummer" });
+  const ttsCustomContent = `<speak version="1.1" xmlns="x">Tom &amp; {{who}}
+    <prosody rate="slow">out <voice xml:lang="de">Nr <say-as interpret-as="digits">12</say-as></voice> on</prosody></speak>`;
+  const more = { ttsType: "custom-ssml", ttsCustomContent, customVars: { who: "<b>&" } };
+  expect((await send(more)).words).toEqual([]);
+  const [first, second, third] = readFileSync(said, "utf8")
+    .split(/^-m -v .*\n/m)
+    .slice(1);
+  expect(first).toMatch(/^<speak>Tom &#38; &#60;b&#62;&#38;\s+<prosody rate="slow">out <\/prosody><\/speak>\n$/);
+  expect(second).toBe(
+    '<speak><prosody rate="slow">Nummer </prosody><prosody rate="slow"><say-as interpret-as="digits">12</say-as></prosody></speak>\n',
+  );
+  expect(third).toBe('<speak><prosody rate="slow"> on</prosody></speak>\n');
+  await expect(send({ ttsType: "custom-ssml", ttsCustomContent: "<speak>" })).rejects.toThrow("ttsCustomContent");
 });
 
 it("words in several languages are spoken one after another, each by a voice and a lexicon of its own, once", async () => {
@@ -143,10 +202,13 @@ peer("espeak-ng").it("the real program is understood", async () => {
   const samples = decodeWav(wav);
   expect(samples.length / 8_000).toBeGreaterThan(1);
   expect(samples.some((sample) => Math.abs(sample) > 0.1)).toBe(true);
+  const slow = '<speak>Attention <break time="3s"/> please.</speak>';
+  const marked = decodeWav(await engine.speak({ text: slow, isMarkedUp: true, voice: "en-us", wordsPerMinute: 155 }));
+  expect(marked.length / 8_000).toBeGreaterThan(3);
 });
 
 describe("the words", () => {
-  const message = { subject: "Fire", body: "Leave!", ttsCustomContent: "Own", drill: false };
+  const message = { subject: "Fire", body: "Leave!", ttsCustomContent: "Own" };
   it.each([
     ["none", ""],
     ["subject", "Fire."],

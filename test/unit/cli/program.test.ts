@@ -14,6 +14,7 @@ const COMMANDS = [
   "",
   "init",
   "serve",
+  "hub",
   "token",
   "token create",
   "token list",
@@ -76,6 +77,11 @@ describe("command line", () => {
     for (const code of Object.values(EXIT)) expect(out.join("\n")).toMatch(new RegExp(`^ +${code} +\\S`, "m"));
   });
 
+  it("says where a daemon can listen", async () => {
+    const { exitCode, err } = await runCommand(["serve", "--data", makeTempDir(), "--listen", "8080"]);
+    expect([exitCode, err.join()]).toEqual([EXIT.usage, expect.stringContaining("--listen is HOST:PORT")]);
+  });
+
   it.each([[["nonsense"]], [["init"]], [["init", "--data", "x", "--nonsense"]], [["token", "nonsense"]], [[]]])(
     "calls %j a wrong command line",
     async (argv) => {
@@ -85,6 +91,20 @@ describe("command line", () => {
       expect(err.join("\n")).not.toBe("");
     },
   );
+});
+
+describe("hub", () => {
+  it.each([
+    [["--database", "mysql://db/carillon"], {}, "--database is postgres://"],
+    [["--database", "postgres://carillon:secret@db/carillon"], {}, "--database holds a password"],
+    [["--database", "postgres://carillon@db/carillon?password=secret"], {}, "--database holds a password"],
+    [[], { CARILLON_DATABASE: "nonsense" }, "CARILLON_DATABASE is postgres://"],
+    [["--restored"], {}, "--organisation and --restored are about a database"],
+  ])("begins nothing with %j %j", async (more, env, words) => {
+    const { exitCode, err } = await runCommand(["hub", "--data", join(makeTempDir(), "none"), ...more], env);
+    expect([exitCode, err.join("\n")]).toEqual([EXIT.usage, expect.stringContaining(words)]);
+    expect(err.join("\n")).not.toContain("secret");
+  });
 });
 
 describe("init and token", () => {
@@ -123,12 +143,31 @@ describe("init and token", () => {
     const again = await init(data, "--admin-password", PASSWORD);
     expect(again.exitCode).toBe(EXIT.dataDirectory);
     expect(again.err.join("\n")).toContain("set up already");
+    const file = join(data, "a-file");
+    writeFileSync(file, "");
+    const inFile = await init(file, "--admin-password", PASSWORD);
+    expect([inFile.exitCode, inFile.err.join()]).toEqual([
+      EXIT.dataDirectory,
+      expect.stringContaining("Name a folder"),
+    ]);
+  });
+
+  it("ask for a password that is not given, twice", async () => {
+    const data = makeTempDir();
+    const argv = ["init", "--data", data, "--admin-email", "admin@example.org"];
+    expect(await runCommand(argv)).toMatchObject({ exitCode: EXIT.usage, out: [] });
+    const differing = await runCommand(argv, {}, [PASSWORD, `${PASSWORD}!`]);
+    expect([differing.exitCode, differing.err.join()]).toEqual([EXIT.usage, expect.stringContaining("differ")]);
+    expect(await runCommand(argv, {}, [PASSWORD, PASSWORD])).toMatchObject({ exitCode: EXIT.ok });
+    const unlock = ["user", "unlock", "--data", data, "--user", "admin@example.org", "--password"];
+    expect(await runCommand(unlock)).toMatchObject({ exitCode: EXIT.usage });
+    expect(await runCommand(unlock, {}, ["a new password", "a new password"])).toMatchObject({ exitCode: EXIT.ok });
   });
 
   it("refuse a short password without quoting it", async () => {
     const { exitCode, err } = await init(makeTempDir(), "--admin-password", "hunter2");
     expect(exitCode).toBe(EXIT.usage);
-    expect(err.join("\n")).toContain("Field password");
+    expect(err.join("\n")).toContain("--admin-password is not valid");
     expect(err.join("\n")).not.toContain("hunter2");
   });
 });
@@ -155,7 +194,11 @@ describe("settings", () => {
       expect(await runCommand(argv)).toMatchObject({ exitCode: EXIT.settings, out: [] });
     }
     const { err } = await runCommand(["settings", "check", file]);
-    expect(err.join("\n")).toContain("audio.ttl");
+    expect(err.join("\n")).toContain("audio.ttl: must be at least 1");
+    writeFileSync(file, "listn: 1\nlog: {level: loud}\n");
+    const { err: two } = await runCommand(["settings", "check", file]);
+    expect(two.join("\n")).toContain("\n  listn: there is no such setting\n");
+    expect(two.join("\n")).toContain("log.level: must be one of trace, debug");
   });
 
   it("are no good when they name a plugin or a port that there is not", async () => {

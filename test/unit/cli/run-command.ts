@@ -7,8 +7,12 @@ export interface Ran {
   err: string[];
 }
 
-/** Runs one command line in this process, as `carillon …` would. */
-export async function runCommand(argv: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
+/** Runs one command line in this process, as `carillon …` would; `answers` is what somebody types when asked. */
+export async function runCommand(
+  argv: readonly string[],
+  env: Record<string, string> = {},
+  answers: string[] = [],
+): Promise<Ran> {
   const out: string[] = [];
   const err: string[] = [];
   const exitCode = await run(argv, {
@@ -16,6 +20,7 @@ export async function runCommand(argv: readonly string[], env: Record<string, st
     err: (line) => void err.push(line),
     errIsTerminal: false,
     env,
+    askSecret: async () => answers.shift() ?? null,
     onStop: () => () => undefined,
   });
   return { exitCode, out, err };

@@ -22,6 +22,17 @@ it.each([
   );
 });
 
+it("takes what an appliance tells of a device that no plugin here serves", () => {
+  const { beforeWrite } = deviceBehaviour(
+    () => null,
+    () => CLAIMS,
+  );
+  const after = { type: "idns", deviceIdentifier: "desk", attributes: {}, provider: "desktop" };
+  const tx = { all: () => [], one: () => null } as never;
+  beforeWrite?.({ op: "create", after } as never, tx, { replicated: true } as never);
+  expect(after).toMatchObject({ provider: "desktop", icopId: "desk" });
+});
+
 it.each([
   ["Port", "99999999", "It is a whole number from 1 to 65535."],
   ["Port", "5004x", "It is a whole number from 1 to 65535."],

@@ -36,7 +36,7 @@ beforeAll(async () => {
   registry = createRegistry({
     ...{ store, clock: systemClock, events, log: silentLog, isReachable },
     ownId: () => place.endpointId,
-    acts: (group) => acting.has(group),
+    holderOf: (group) => (acting.has(group) ? place.endpointId : other),
   });
   const extensionId = (await store.create(extensions, { name: "onprem" }, everybody)).id;
   place = { extensionId, endpointId: (await store.create(endpoints, { extensionId, name: "A" }, everybody)).id };
@@ -153,21 +153,22 @@ describe("activation groups", () => {
     // What this appliance alone has, it takes to all that it may activate.
     expect(await registry.activations.elsewhere(all)).toEqual([[blue.pk, there]]);
     const { share } = registry.activations;
-    expect(await share(all, false)).toEqual({ elsewhere: [[blue.pk, there]], covered: [] });
+    expect(await share(all, false)).toEqual({ elsewhere: [[blue.pk, there]], covered: [], left: [] });
     // What all have sounds here for those that no group describes; the others are acted for there.
     const split = [
       [red.pk, there],
       [blue.pk, there],
     ];
-    expect(await share(all, true)).toEqual({ elsewhere: split, covered: [] });
+    expect(await share(all, true)).toEqual({ elsewhere: split, covered: [], left: [first] });
+    expect(await registry.activations.within(all, [first])).toEqual([red.pk]);
     // Where all of it is another's turn, it is ready here as well.
-    expect(await share([red.pk], true)).toEqual({ elsewhere: [], covered: [first] });
+    expect(await share([red.pk], true)).toEqual({ elsewhere: [], covered: [first], left: [] });
     acting.add(first);
-    expect(await share(all, true)).toEqual({ elsewhere: [[blue.pk, there]], covered: [first] });
+    expect(await share(all, true)).toEqual({ elsewhere: [[blue.pk, there]], covered: [first], left: [] });
     const pairing = { primaryEndpointId: place.endpointId, backupEndpointId: other, name: "Both", timeout: 5 };
     const pair = (await store.create(failoverPairs, pairing, everybody)).id;
     acting.clear();
-    expect(await share([free.pk], true)).toEqual({ elsewhere: [], covered: [pair] });
+    expect(await share([free.pk], true)).toEqual({ elsewhere: [], covered: [pair], left: [] });
     await store.update(devices, red.id, { attributes: { Colour: "green" } }, everybody);
     expect(await registry.activations.of(red)).toMatchObject({ activationGroupId: null });
     const counts = registry.activationCounts.of([first, second]);

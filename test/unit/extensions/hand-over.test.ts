@@ -56,6 +56,16 @@ describe("handing over", () => {
     expect(ids()).toEqual([5, 6]);
   });
 
+  it("keeps a window apart for emergencies, which go first", () => {
+    const { handOver, ids } = open(2);
+    handOver.resume();
+    const urgent = (deliveryId: number) => sounding(deliveryId, { class: "emergency" });
+    handOver.add([...many(1, 4), urgent(11), urgent(12), urgent(13)]);
+    expect(ids()).toEqual([11, 12, 1, 2]);
+    handOver.report([note(1, "accepted"), note(12, "accepted")]);
+    expect(ids()).toEqual([13, 3]);
+  });
+
   it("gives reports back as outcomes of the plugin, those of unknown deliveries too", () => {
     const { handOver } = open();
     expect(handOver.report([note(9, "heard")])).toEqual([

@@ -47,6 +47,8 @@ describe("the log in files", () => {
     expect(warnings.map((line) => JSON.parse(line).msg)).toEqual(["line 6.4", "line 7.4"]);
     expect(await tailOfLog(dataDir, 9, { text: "LINE 7.1" })).toHaveLength(1);
     expect(readable(warnings[1] as string)).toMatch(/^\d{4}-\d\d-\d\d [\d:.]{12} warn {2}line 7\.4 {2}\{"run":7\}$/);
+    const steering = readable(JSON.stringify({ level: 40, msg: "a\u001b[2J", name: "b\u009b2J" }));
+    expect(steering).toBe(String.raw` warn  a\u001b[2J  {"name":"b\u009b2J"}`);
   });
 
   it("is collected without secrets", async () => {

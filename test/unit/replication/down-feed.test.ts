@@ -51,4 +51,17 @@ describe("rows of the cloud", () => {
       ["rooms/d", "Gym"],
     ]);
   });
+
+  it("are refused when results of own edits are missing before them", () => {
+    const site = createMemoryStore(CATALOGUE);
+    site.perform(() => prepareLink("site-a", TYPES.fingerprint));
+    const told = (after: number, decided: number) => {
+      const mark = { after, decided, results: [] };
+      return site.perform(() => receivePage({ t: "rows", feed: "down.bulk", from: 0, to: 0, rows: [], mark }, TYPES));
+    };
+    expect(told(0, 3)).toBe("marked");
+    site.perform(() => applySlice(JOURNAL, SLICES));
+    expect(told(5, 7)).toBe("gap");
+    expect(told(3, 5)).toBe("marked");
+  });
 });

@@ -41,7 +41,8 @@ async function appliance() {
   open.push(store);
   const extensionId = (await store.create(extensions, { name: "onprem" }, everybody)).id;
   const { id } = await store.create(endpoints, { extensionId, name: "East" }, everybody);
-  await store.create(sites, { name: "Annex" }, everybody);
+  const { id: siteId } = await store.create(sites, { name: "Annex" }, everybody);
+  await store.update(endpoints, id, { siteId }, everybody);
   const types = productTypes(catalogue);
   const work = createSqliteWork(store, catalogue, everybody);
   let asked = 0;
@@ -73,6 +74,11 @@ it("an appliance that joins keeps its rows to itself, but for who it is, and tel
   expect([await grounding.run(), grounding.isOpen()]).toEqual([true, false]);
   expect(store.find(ringLists, {}).map(({ name }) => name)).toEqual(["Monday 2 (site)", "monday (site)"]);
   expect([edits().map(({ type }) => type), telling()]).toEqual([["endpoints"], { type: "", after: null }]);
+  // The organisation does not have its site, and would refuse all of the row.
+  expect(edits()[0]?.edit).toMatchObject({
+    op: "create",
+    set: expect.not.objectContaining({ siteId: expect.anything() }),
+  });
   expect(store.find(sites, {}).map(({ name }) => name)).toEqual(["Annex (site)"]);
 });
 

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from "node:events";
 import { createServer, type Server } from "node:net";
 import { afterEach, beforeAll, expect, it } from "vitest";
 import { systemClock } from "../../../src/base/clock.ts";
@@ -65,16 +66,15 @@ async function start(endpoint: string, port: number, peer: number, heard: (beat:
 
 it("tells neighbours its beats, who hear it under its own name alone", async () => {
   const [one, two] = [await freePort(), await freePort()];
-  const atOne: Beat[] = [];
-  const both = new Promise<Beat>((resolve) => {
-    void start(NAMES[0], one, two, (beat) => {
-      atOne.push(beat);
-      if (beat.n === 2) resolve(beat);
-    });
-  });
-  const { lan } = await start(NAMES[1], two, one, () => lan.send(beatOf(NAMES[1], 2)));
-  expect(await both).toEqual(beatOf(NAMES[1], 2));
-  expect(atOne[0]).toEqual(beatOf(NAMES[1]));
+  const heard = new EventEmitter();
+  await start(NAMES[0], one, two, (beat) => heard.emit("at-one", beat));
+  // Each tells its beat as soon as its call stands: only from then on a beat that is sent arrives.
+  const first = once(heard, "at-one");
+  const { lan } = await start(NAMES[1], two, one, () => undefined);
+  expect(await first).toEqual([beatOf(NAMES[1])]);
+  const second = once(heard, "at-one");
+  lan.send(beatOf(NAMES[1], 2));
+  expect(await second).toEqual([beatOf(NAMES[1], 2)]);
 });
 
 it("hears nobody of another organisation, nobody whose key was taken away, and nobody who speaks for another", async () => {

@@ -119,7 +119,12 @@ function link(address: Partial<HubAddress>, key = identity.key, more: Partial<Di
   const dialer = createDialer({
     ...{ clock, log: silentLog, version: "1.2.3", random: () => 0, changed: () => undefined },
     ...more,
-    address: () => ({ url: `ws://127.0.0.1:${portOf(plain)}`, token: identity.token, authorities: [], ...address }),
+    address: () => ({
+      url: `ws://127.0.0.1:${portOf(plain)}`,
+      token: identity.token,
+      authorities: [],
+      ...address,
+    }),
     site: {
       connected: (wire) => wire.send({ t: "ping", t0: 1, groups: [] }),
       frame: (_, value) => void got.push(value),
@@ -199,20 +204,37 @@ describe("the cloud lets an appliance in", () => {
 describe("an appliance whose cloud is not to be reached", () => {
   let tries: number;
   let asked: string;
+  let isThere = false;
+  let heard = 0;
+  const hear = (): void => {
+    heard += 1;
+  };
   const busy = createServer();
+  const taking = new WebSocketServer({ noServer: true, handleProtocols: () => LINK_PROTOCOLS[0] as string });
   beforeAll(async () => {
     await listen(busy);
-    busy.on("upgrade", (_, socket) => {
+    busy.on("upgrade", (request, socket, head) => {
+      if (isThere) return taking.handleUpgrade(request, socket, head, (made) => made.once("message", hear));
       tries += 1;
       socket.end(`HTTP/1.1 503 Service Unavailable\r\n${asked}Connection: close\r\n\r\n`);
     });
   });
   afterAll(() => busy.close());
-  /** Links an appliance for which chance is always this, and gives how long it waits after each try, in ms. */
-  const waitsOf = async (chance: number, count: number): Promise<number[]> => {
+  /**
+   * Links an appliance for which chance is always this, and gives how long it waits after each try, in ms. With `stoodMs`
+   * its link stood so long before.
+   */
+  const waitsOf = async (chance: number, count: number, stoodMs = 0): Promise<number[]> => {
     const waits: number[] = [];
     const log = { ...silentLog, debug: ({ delayMs }: { delayMs: number }) => void waits.push(delayMs) } as never;
-    link({ url: `ws://127.0.0.1:${portOf(busy)}` }, identity.key, { random: () => chance, log });
+    isThere = stoodMs > 0;
+    const { dialer } = link({ url: `ws://127.0.0.1:${portOf(busy)}` }, identity.key, { random: () => chance, log });
+    if (isThere) {
+      await until(() => expect(heard).toBe(1));
+      clock.tick(stoodMs);
+      [isThere, tries] = [false, 1];
+      dialer.cut();
+    }
     for (let waited = 1; ; waited++) {
       await until(() => expect([tries, waits.length]).toEqual([waited, waited]));
       if (waited === count) return waits;
@@ -223,6 +245,11 @@ describe("an appliance whose cloud is not to be reached", () => {
   it("tries again within 12 s, however long that lasts: after the line's return all is equal within 30 s", async () => {
     [tries, asked] = [0, ""];
     expect(await waitsOf(1, 5)).toEqual([2_000, 4_000, 8_000, 12_000, 12_000]);
+  });
+
+  it("tries again soon for a while where its link stood, as another node takes over", async () => {
+    asked = "";
+    expect(await waitsOf(1, 10, 4_000)).toEqual([...Array.from({ length: 9 }, () => 2_000), 4_000]);
   });
 
   it("waits as long as it is asked to, and as much again by chance", async () => {

@@ -1,9 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { bucketsOf, together } from "../../../src/replication/digests.ts";
 import type { Frame, OrderKind } from "../../../src/replication/frames.ts";
 import { LEASES } from "../../../src/replication/hub/tables.ts";
 import { ACTIVITY_TYPE } from "../../../src/replication/site/activities.ts";
-import { LINK } from "../../../src/replication/site/tables.ts";
-import { type Body, get, scan } from "../../../src/replication/work.ts";
+import { differingTypes, ownBuckets } from "../../../src/replication/site/digest-check.ts";
+import { BASE, LINK } from "../../../src/replication/site/tables.ts";
+import { type Body, get, put, scan, type Work } from "../../../src/replication/work.ts";
 import { CATALOGUE } from "../../sim/resources.ts";
 import { type LinkedPair, linkedPair } from "../../support/linked-pair.ts";
 
@@ -53,6 +55,41 @@ describe("an appliance and its cloud", () => {
       expect(pair.own.rows.get(`${ACTIVITY_TYPE}/${ORDERED}`)).toMatchObject({ type: kind, state: "success" });
     },
   );
+
+  it("applies with the next connection what could not be written when it came", async () => {
+    const { perform } = pair.own;
+    const full = vi.spyOn(pair.own, "perform").mockImplementation((work) => {
+      if (perform(() => get(LINK, "link"))?.marking) throw new Error("The disk is full.");
+      return perform(work);
+    });
+    await pair.hub.publish([{ type: "people", id: "p", body: { id: "p", note: "" }, scope: null, at: 0 }]);
+    await pair.settle();
+    expect([pair.faults.length > 0, pair.own.rows.has("people/p")]).toEqual([true, false]);
+    full.mockRestore();
+    await pair.connect();
+    expect([pair.closed(), pair.own.rows.has("people/p")]).toEqual([null, true]);
+  });
+
+  it("counts its rows in parts, and others have their turn in between", async () => {
+    const rows = Array.from({ length: 1_100 }, (_, at) => ({ type: "people", id: `p${at}`, seq: at + 1 }));
+    pair.own.perform(function* () {
+      for (const row of rows) yield* put(BASE, { ...row, gen: 1, rank: 1 });
+    });
+    let turns = 0;
+    const after = (_: number, over: () => void) => {
+      turns += 1;
+      setImmediate(over);
+      return { cancel() {} };
+    };
+    const store = { read: async <T>(work: () => Work<T>) => pair.own.perform(work) };
+    const needs = { store, clock: { after }, giveWay: async () => undefined };
+    const all = bucketsOf("people", rows);
+    const digest = all.reduce(together);
+    expect((await ownBuckets(needs, "people")).buckets).toEqual(all);
+    expect(await differingTypes(needs, ["people"], { people: digest })).toEqual([]);
+    expect(await differingTypes(needs, ["people", "rooms"], {})).toEqual(["people"]);
+    expect(turns).toBe(3);
+  });
 
   it("cleans up by order", async () => {
     await order("replication-clean-up");

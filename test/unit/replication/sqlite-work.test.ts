@@ -69,8 +69,8 @@ describe("work on the database", () => {
     const textsOf = createTexts();
     const indexes = COLLECTIONS.flatMap((of) => Object.keys(of.indexes).map((by) => ({ of, by })));
     for (const { of, by } of indexes) {
-      const text = textsOf(of).scan({ by, where: ["x"] });
-      const plan = store.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${text}`, "x", 1);
+      const text = textsOf(of).scan({ by, where: ["x"], limit: 1 });
+      const plan = store.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${text}`, "x");
       expect(plan.map(({ detail }) => detail).join()).toMatch(new RegExp(`^SEARCH .* ${indexName(of, by)} \\(`));
     }
     expect(indexes.length).toBeGreaterThan(10);

@@ -37,3 +37,49 @@ describe("whose turn a bell is", () => {
     expect(turns.turn({ id: "bell", at: FAKE_START, groups: [GROUP] })).toBe("go");
   });
 });
+
+describe("a bell that appliances share out by groups", () => {
+  const OTHER = { ...GROUP, id: "h" };
+  const beat = { endpoint: "west", boot: "1", n: 1, version: "1", at: FAKE_START, holds: {}, armed: 0, sounding: [] };
+  const due = { id: "bell", at: FAKE_START, groups: [GROUP] };
+
+  it("is sounded for one's own groups whatever others sound for theirs, and for all who say nothing of groups", () => {
+    const { turns } = turnsOf(["east", "west"], 60_000);
+    turns.heard({ ...beat, over: ["bell"], covers: { bell: ["h"] } });
+    expect(turns.turn(due)).toBe("go");
+    expect(turns.turn({ ...due, groups: [OTHER], part: "h" })).toBe("stand-down");
+    // Half of it was not sounded by anybody.
+    expect(turns.turn({ ...due, groups: [GROUP, OTHER], part: "both" })).toBe("go");
+    const { turns: older } = turnsOf(["east", "west"], 60_000);
+    older.heard({ ...beat, over: ["bell"] });
+    expect(older.turn(due)).toBe("stand-down");
+  });
+
+  it("is sounded in a silent neighbour's place when that one's time is over, and told with its groups", async () => {
+    const { clock, turns } = turnsOf(["west", "east"], 60_000);
+    const part = { ...due, groups: [OTHER], part: "h" };
+    turns.began({ id: "bell", part: null, groups: ["g"] });
+    expect(turns.told()).toMatchObject({ sounding: ["bell"], covers: { bell: ["g"] } });
+    expect(turns.turn(part)).toBe("wait");
+    await clock.advance(3_000);
+    expect(turns.turn(part)).toBe("go");
+    turns.began({ id: "bell", part: "h", groups: ["h"] });
+    turns.ended({ id: "bell", part: null });
+    expect(turns.told()).toMatchObject({ sounding: ["bell"], over: [], covers: { bell: ["g", "h"] } });
+    turns.ended({ id: "bell", part: "h" });
+    expect(turns.told()).toMatchObject({ sounding: [], over: ["bell"] });
+  });
+
+  it("names groups as far as a beat has room, of what ended a while ago none", async () => {
+    const { clock, turns } = turnsOf(["east", "west"], 60_000);
+    const groups = (n: number): string[] => Array.from({ length: n }, (_, at) => `g${at}`);
+    turns.began({ id: "over", part: null, groups: groups(1) });
+    turns.ended({ id: "over", part: null });
+    turns.began({ id: "most", part: null, groups: groups(1_400) });
+    turns.began({ id: "some", part: null, groups: groups(200) });
+    expect(Object.keys(turns.told().covers ?? {}).sort()).toEqual(["over", "some"]);
+    await clock.advance(31_000);
+    expect(turns.told()).toMatchObject({ over: ["over"], covers: { some: groups(200) } });
+    expect(turns.told().covers).not.toHaveProperty("over");
+  });
+});

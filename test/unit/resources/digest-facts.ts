@@ -92,7 +92,10 @@ export const FIELD_FACTS: Readonly<Record<string, Readonly<Record<string, object
     name: { max: 140, required: true },
     subject: { max: 255, required: true },
     body: { max: 10_000 },
-    ttsType: { values: ["none", "subject", "body", "subject-and-body", "custom-text"], default: "none" },
+    ttsType: {
+      values: ["none", "subject", "body", "subject-and-body", "custom-text", "custom-ssml"],
+      default: "none",
+    },
     ttsVoiceId: { embed: "voice" },
     imageAltText: { max: 140 },
     priority: { values: ["critical", "normal"] },

@@ -44,7 +44,8 @@ describe("bracketed names", () => {
     const far = Array.from({ length: 1_000 }, (_, at) => `a${at}[99999][99999][99999]=1`).join("&");
     const began = process.cpuUsage();
     expect(parseBrackets(far)).toMatchObject({ a0: [[["1"]]] });
-    expect(process.cpuUsage(began).user / 1_000).toBeLessThan(500);
+    // Lists that were filled up to there would take minutes; collecting what other tests of the process left can take half a second.
+    expect(process.cpuUsage(began).user / 1_000).toBeLessThan(5_000);
   });
 
   it("stand for pairs of a multipart body without any escapes", () => {

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
 import { CallerError, UpstreamError } from "../../../src/base/errors.ts";
 import { boundsOf, formatListen, isTarget, parseListen } from "../../../src/settings/addresses.ts";
 import { loadSettings, parseSettings } from "../../../src/settings/load.ts";
@@ -46,6 +47,7 @@ describe("settings file", () => {
       cloud: { address: null, authority: null, heartbeatSeconds: 20, proxy: null },
       failover: { listen: null, peers: [] },
       heartbeat: { url: null, everySeconds: 30 },
+      hub: { database: null, organisation: "default" },
       tls: { listen: null },
       trust: { licences: [], upgrades: [] },
       plugins: {},
@@ -110,9 +112,11 @@ describe("config folder", () => {
   });
 
   it("has an example that is valid, names every setting and shows the defaults", () => {
-    const { plugins, ...rest } = loadSettings(join(config, "carillon.example.yaml"));
+    const example = join(config, "carillon.example.yaml");
+    const { plugins, ...rest } = loadSettings(example);
     const { plugins: _none, ...defaults } = defaultSettings();
     expect(rest).toEqual(defaults);
+    expect(parse(readFileSync(example, "utf8"))).toEqual({ ...defaults, plugins: expect.anything() });
     expect(Object.keys(plugins)).toEqual(["ip-phones"]);
   });
 });

@@ -18,7 +18,7 @@ import {
   text,
   timestamp,
 } from "../../../src/schema/field.ts";
-import { defineResource } from "../../../src/schema/resource.ts";
+import { type AnyResource, defineResource } from "../../../src/schema/resource.ts";
 import { fullScope } from "../../../src/store/full-scope.ts";
 import { openStore } from "../../../src/store/open-store.ts";
 import type { Behaviour, By, Store } from "../../../src/store/store.ts";
@@ -79,10 +79,14 @@ export const keys = defineResource({
   },
 });
 
-export function openTestStore(dataDir: string, behaviours: Record<string, Behaviour> = {}): Store {
+export function openTestStore(
+  dataDir: string,
+  behaviours: Record<string, Behaviour> = {},
+  declarations: readonly AnyResource[] = [rooms, keepers, keys],
+): Store {
   return openStore({
     dataDir,
-    catalogue: createCatalogue([rooms, keepers, keys]),
+    catalogue: createCatalogue(declarations),
     behaviours,
     clock: systemClock,
     events: createEvents((error) => {

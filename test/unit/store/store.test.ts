@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { defineResource } from "../../../src/schema/resource.ts";
 import { AUDIT_COLUMNS, chainHash } from "../../../src/store/audit-chain.ts";
 import type { By, Store } from "../../../src/store/store.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
@@ -36,6 +37,18 @@ describe("create, update, remove", () => {
       keeperId: null,
       ghostId: null,
     });
+  });
+
+  it("gives rows that were there before a field was declared what a new row would hold", async () => {
+    const dataDir = makeTempDir();
+    const { seats: _seats, ...fields } = rooms.fields;
+    const former = defineResource({ ...rooms, fields: fields as typeof rooms.fields });
+    store = openTestStore(dataDir, {}, [former, keepers, keys]);
+    const { id } = await store.create(former, { name: "A" }, everybody);
+    await store.close();
+    store = openTestStore(dataDir);
+    expect(store.get(rooms, id)).toMatchObject({ name: "A", seats: 1 });
+    expect(store.find(rooms, { seats: 1 }).map((row) => row.id)).toEqual([id]);
   });
 
   it("names every faulty field and writes nothing", async () => {
@@ -188,12 +201,14 @@ describe("writing", () => {
     expect(after.name).toBe("after");
   });
 
-  it("runs emergency writes of a turn before normal ones", async () => {
+  it("commits emergency writes of a turn before normal ones are even run", async () => {
     fresh();
     const order: string[] = [];
     const normal = store.write(() => void order.push("normal"));
     const emergency = store.write(() => void order.push("emergency"), "emergency");
-    await Promise.all([normal, emergency]);
+    await emergency;
+    expect(order).toEqual(["emergency"]);
+    await normal;
     expect(order).toEqual(["emergency", "normal"]);
   });
 

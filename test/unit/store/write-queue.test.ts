@@ -41,7 +41,7 @@ describe("a database in which no transaction can begin", () => {
     for (const write of writes) await expect(write).rejects.toMatchObject(error);
     await clock.advance(0);
     expect([tries(), fatals]).toEqual([1, fatal]);
-    queue.stop();
+    await queue.stop();
   });
 });
 
@@ -73,7 +73,7 @@ describe("what runs before each COMMIT", () => {
     await clock.advance(0);
     const order = steps.filter((step) => ["emergency", "indexing", "done"].includes(step));
     expect(order).toEqual(["emergency", "done", "indexing"]);
-    queue.stop();
+    await queue.stop();
   });
 });
 
@@ -121,8 +121,8 @@ describe("what lies in the log", () => {
     await clock.advance(0);
     await Promise.all(all);
     await Promise.all(all);
-    expect(turns).toEqual(["few", "many", "urgent", "next", "moved, 0 left"]);
-    queue.stop();
+    expect(turns).toEqual(["few", "many", "urgent", "moved, 0 left", "next"]);
+    await queue.stop();
     db.close();
   });
 });

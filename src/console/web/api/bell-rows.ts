@@ -34,6 +34,8 @@ export type RingState = "planned" | "prepared" | "armed" | "started" | "rung" | 
 
 /** A ring of a schedule. */
 export interface ToldRing {
+  /** Speakers that played it by themselves while the appliance could not be reached. */
+  playedAlone?: number;
   id: string;
   at: string;
   localDate: string;

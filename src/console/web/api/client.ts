@@ -38,6 +38,8 @@ export interface Client {
   remove(route: RouteFor<"delete">, params?: RouteParams, leaving?: boolean): Promise<void>;
   logIn(email: string, password: string, newPassword?: string): Promise<void>;
   setup(): Promise<SetupState>;
+  /** Where a browser goes to log in by an identity provider, and then to the path `to`. */
+  doorTo(providerId: string, to: string): string;
   setUp(admin: SetupInput): Promise<void>;
   schemas(): Promise<SchemaBook>;
 }
@@ -48,6 +50,12 @@ export interface SetupState {
   needed: boolean;
   /** The browser holds a session. */
   loggedIn: boolean;
+  /** Identity providers with log-in pages of their own. */
+  doors: readonly { id: string; name: string }[];
+  /** Passwords are taken of others than break-glass accounts, too. */
+  takesPasswords: boolean;
+  /** People may have other names than mail addresses. */
+  takesLoginNames: boolean;
   branding: Branding;
 }
 
@@ -143,6 +151,7 @@ export function createClient({ fetch, isUnattended, onLoggedOut, domainId = null
       void (await call("DELETE", addressOf(route, params), undefined, {}, { keepalive })),
     logIn: async (email, password, newPassword) =>
       void (await call("POST", "/api/login", { email, password, newPassword })),
+    doorTo: (providerId, to) => `/api/log-in/${providerId}?to=${encodeURIComponent(to)}`,
     setup: () => call("GET", "/api/setup") as Promise<SetupState>,
     setUp: async (admin) => void (await call("POST", "/api/setup", admin)),
     schemas: () => call("GET", "/api/schema") as Promise<SchemaBook>,

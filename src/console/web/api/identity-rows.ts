@@ -111,3 +111,29 @@ export interface DirectoryTieRow extends Row {
   name: string | null;
   memberCount?: number;
 }
+
+/** A directory's token for provisioning. */
+export interface ScimTokenRow extends Row {
+  name: string;
+  expires: string | null;
+  homeDomainId: string | null;
+  lastUsedAt: string | null;
+  /** Told once. */
+  token?: string;
+}
+
+/** How directories provision users. */
+export interface ScimStatus {
+  url: string;
+  users: number;
+  groups: number;
+  /** Newest first. */
+  lastRequests: readonly {
+    at: string;
+    directory: string | null;
+    method: string;
+    path: string;
+    status: number;
+    detail: string | null;
+  }[];
+}

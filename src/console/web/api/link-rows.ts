@@ -50,6 +50,7 @@ export interface ConflictRow {
 export interface ApplianceRow {
   endpointId: string;
   name: string | null;
+  site: { siteId: string; name: string; latitude: number | null; longitude: number | null } | null;
   link: "linked" | "away" | "never" | "revoked";
   since: string | null;
   heardAt: string | null;
@@ -66,6 +67,18 @@ export interface ApplianceRow {
   health: { status: "GREEN" | "YELLOW" | "RED"; reasons: readonly string[]; at: string } | null;
   alarms: readonly { alarmId: string; type: string; since: string; reasons: readonly string[] }[];
 }
+
+/** The appliances of the organisation, and the version that lies ready for them. */
+export interface AppliancesAnswer {
+  appliances: readonly ApplianceRow[];
+  offeredVersion: string | null;
+}
+
+/** An upgrade of many appliances. */
+export type UpgradeRow = RowOf<"ApplianceUpgrade", "counts">;
+
+/** One appliance in it. */
+export type UpgradeTurnRow = RowOf<"ApplianceUpgradeTurn", "endpoint">;
 
 /** A code that can still be used. */
 export interface EnrolmentCodeRow {

@@ -105,6 +105,15 @@ export interface QuietTest {
   fault: string | null;
 }
 
+/** Who vouches for users at log-in. */
+export type ProviderRow = RowOf<"IdentityProvider">;
+
+/** What a test of a provider found. */
+export interface ProviderTest {
+  ok: boolean;
+  checks: readonly { what: string; ok: boolean; code: string; value: string | null; words: string }[];
+}
+
 /** A cluster of call managers. */
 export type ClusterRow = RowOf<"CallmgrCluster">;
 
@@ -125,6 +134,15 @@ export interface PhoneCache {
   registered: number | null;
   reason: string | null;
   warnings: readonly string[];
+}
+
+/** How long the devices of a model take to begin to sound. */
+export interface ModelDelay {
+  model: string;
+  reports: number;
+  medianMs: number;
+  spreadMs: number;
+  holdMs: number;
 }
 
 /** How the appliance was at a moment. */
@@ -204,6 +222,8 @@ export type EndpointRow = RowOf<"Endpoint"> & {
 
 /** Whose session it is. */
 export interface SessionRow {
+  /** Where the browser goes after the session's end, to log out at the identity provider. */
+  logOutPath: string | null;
   userId: string;
   name: string;
   email: string | null;

@@ -1,13 +1,11 @@
 import L from "leaflet";
 import type { AreaRow } from "../api/place-rows.ts";
 import { type AreaDraft, type Circle, draftOf, movedTo, sizedTo } from "./area-draft.ts";
-import { graticuleOf, latitudeText, longitudeText } from "./graticule.ts";
-import { type Background, boundsOf, layerOf } from "./map-background.ts";
+import { type BaseWords, drawBaseMap } from "./base-map.ts";
+import type { Background } from "./map-background.ts";
 
 /** Words on the map. */
-export interface MapWords {
-  zoomIn: string;
-  zoomOut: string;
+export interface MapWords extends BaseWords {
   middle: string;
   edge: string;
 }
@@ -33,29 +31,11 @@ export interface DrawnMap {
   remove(): void;
 }
 
-const MOST_ZOOM = 22;
-/** What a line needs beside its label. */
-const LABEL_PX = 90;
-/** All of the earth, where nothing says otherwise. */
-const WORLD: L.LatLngBoundsLiteral = [
-  [-55, -160],
-  [70, 160],
-];
-
-/** Draws a map into `place`: areas over a background, and a graticule over nothing. No tile is asked for of anybody. */
+/** Draws a map into `place`: areas over a background. */
 export function drawMap(place: HTMLElement, words: MapWords, events: MapEvents): DrawnMap {
-  const map = L.map(place, { attributionControl: false, zoomControl: false, maxZoom: MOST_ZOOM, worldCopyJump: true });
-  L.control.zoom({ position: "topright", zoomInTitle: words.zoomIn, zoomOutTitle: words.zoomOut }).addTo(map);
-  L.control.scale().addTo(map);
-  map.fitBounds(WORLD);
-  const grid = L.layerGroup().addTo(map);
+  const { map, showBackground, remove } = drawBaseMap(place, words);
   const areas = L.featureGroup().addTo(map);
   const drawn = createHandles(map, words, events);
-  let ground: L.Layer | null = null;
-  map.on("moveend", () => drawGrid(map, grid));
-  drawGrid(map, grid);
-  const resizing = new ResizeObserver(() => map.invalidateSize());
-  resizing.observe(place);
   return {
     showAreas(rows, drawnId) {
       areas.clearLayers();
@@ -69,15 +49,7 @@ export function drawMap(place: HTMLElement, words: MapWords, events: MapEvents):
       }
     },
     showDraft: drawn.show,
-    showBackground(background) {
-      const next = layerOf(background);
-      ground?.remove();
-      ground = next;
-      if (!next) return;
-      next.addTo(map);
-      const bounds = boundsOf(next);
-      if (bounds) map.fitBounds(bounds, { animate: false });
-    },
+    showBackground,
     goTo(circles) {
       const boxes = circles.map(({ latitude, longitude, radiusInM }) =>
         L.latLng(latitude, longitude).toBounds(radiusInM * 3),
@@ -95,10 +67,7 @@ export function drawMap(place: HTMLElement, words: MapWords, events: MapEvents):
       const high = map.distance([bounds.getNorth(), lng], [bounds.getSouth(), lng]);
       return { latitude: lat, longitude: lng, radiusInM: high / 8 };
     },
-    remove() {
-      resizing.disconnect();
-      map.remove();
-    },
+    remove,
   };
 }
 
@@ -160,30 +129,6 @@ function createHandles(map: L.Map, words: MapWords, events: MapEvents): { show(d
       layers.addTo(map);
     },
   };
-}
-
-function drawGrid(map: L.Map, grid: L.LayerGroup): void {
-  grid.clearLayers();
-  const bounds = map.getBounds();
-  const view = { west: bounds.getWest(), south: bounds.getSouth(), east: bounds.getEast(), north: bounds.getNorth() };
-  const { longitudes, latitudes, digits } = graticuleOf(view, map.getSize().x / LABEL_PX);
-  const line = (from: L.LatLngTuple, to: L.LatLngTuple) =>
-    L.polyline([from, to], { pane: "tilePane", interactive: false, weight: 1, className: "map-grid" }).addTo(grid);
-  const label = (at: L.LatLngTuple, text: string, className: string) =>
-    L.marker(at, {
-      pane: "tilePane",
-      interactive: false,
-      keyboard: false,
-      icon: L.divIcon({ className: `map-label ${className}`, html: text, iconSize: [0, 0] }),
-    }).addTo(grid);
-  for (const longitude of longitudes) {
-    line([view.south, longitude], [view.north, longitude]);
-    label([view.north, longitude], longitudeText(longitude, digits), "top");
-  }
-  for (const latitude of latitudes) {
-    line([latitude, view.west], [latitude, view.east]);
-    label([latitude, view.west], latitudeText(latitude, digits), "side");
-  }
 }
 
 /** A text as an element, so that what people call an area is never read as markup. */

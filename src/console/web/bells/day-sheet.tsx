@@ -80,6 +80,9 @@ function ScheduleDay({ day, schedule, rings, names }: ScheduleDayProps) {
             <strong>{shortTime(ring.localTime)}</strong>
             <span className="grow">{names.get(ring.messageTemplateId ?? "") ?? ""}</span>
             <RingStateChip state={ring.state} />
+            {ring.playedAlone ? (
+              <small className="soft">{t("ring.played-alone", { n: ring.playedAlone })}</small>
+            ) : null}
           </li>
         ))}
       </ul>

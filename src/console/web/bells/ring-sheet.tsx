@@ -44,6 +44,9 @@ export function RingSheet({ block, name, list, scheduleNames, to, onClose }: Rin
           {rings.map((ring) => (
             <li key={ring.id} className="row">
               <RingStateChip state={ring.state} />
+              {ring.playedAlone ? (
+                <small className="soft">{t("ring.played-alone", { n: ring.playedAlone })}</small>
+              ) : null}
               <Link to="/bell-schedules" search={{ open: ring.bellScheduleId }}>
                 {scheduleNames.get(ring.bellScheduleId) ?? ""}
               </Link>

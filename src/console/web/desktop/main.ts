@@ -5,7 +5,7 @@ import { invitationIn, openDoor } from "../inbox/door.ts";
 import { element } from "../inbox/element.ts";
 import { browserName } from "../inbox/this-device.ts";
 import { inboxWords } from "../inbox/words.ts";
-import { createScreenClient, type Screen, type Screening } from "./screen.ts";
+import { createScreenClient, runsOf, type Screen, type Screening } from "./screen.ts";
 import "../inbox/inbox.css";
 
 /** Where the browser keeps the desktop's secret. */
@@ -113,9 +113,21 @@ function draw({ messages }: Screen, token: string): void {
   if (front) void screens.shown(token, front.deliveryId).catch(() => undefined);
 }
 
+/** The text, which runs across the screen as the message says, but for people who want nothing to move. */
+function running(text: string, scroll: Screening["scroll"]): HTMLElement {
+  const line = element("span", {}, text);
+  if (!scroll || matchMedia("(prefers-reduced-motion: reduce)").matches) return line;
+  line.classList.add("runs");
+  const { eachMs, runs } = runsOf(scroll, text.length);
+  const frames = [{ transform: "translateX(100vw)" }, { transform: "translateX(-100%)" }];
+  const stand = (): void => line.classList.remove("runs");
+  line.animate(frames, { duration: eachMs, iterations: runs }).finished.then(stand, stand);
+  return line;
+}
+
 /** The message over the whole screen. */
 function sheet(message: Screening, token: string, redraw: () => void): HTMLElement {
-  const { deliveryId, subject, body, emergency, drill, sentAt, options } = message;
+  const { deliveryId, subject, body, emergency, drill, sentAt, options, scroll } = message;
   const told = element("p", { role: "status" });
   const press = (option: string) => () => {
     screens.answer(token, deliveryId, option).then(
@@ -132,12 +144,13 @@ function sheet(message: Screening, token: string, redraw: () => void): HTMLEleme
     redraw();
   };
   const isUrgent = emergency && !drill;
+  const heading = isUrgent ? `${t("emergency")}: ${subject}` : subject;
   return element(
     "article",
     { class: isUrgent ? "full emergency" : "full", "aria-labelledby": "subject" },
     drill ? element("p", { class: "drill" }, t("drill")) : null,
-    element("h1", { id: "subject" }, isUrgent ? `${t("emergency")}: ${subject}` : subject),
-    element("p", { class: "text" }, body),
+    element("h1", { id: "subject" }, body === "" ? running(heading, scroll) : heading),
+    body === "" ? null : element("p", { class: "text" }, running(body, scroll)),
     element("p", { class: "soft" }, t("from", { when: words.at(sentAt) })),
     ...options.map((option) => element("button", { click: press(option) }, option)),
     told,

@@ -8,6 +8,30 @@ export interface Screening {
   drill: boolean;
   sentAt: number;
   options: readonly string[];
+  /** How the text runs across: characters a second, and when it stands still; null where it does at once. */
+  scroll?: Scroll | null;
+}
+
+/** How text runs across. @source plugins/desktop, Screening */
+interface Scroll {
+  speed: number | null;
+  durationMs: number | null;
+  repetitions: number | null;
+}
+
+/** own choice: read with ease on a wall */
+const USUAL_SPEED = 8;
+/** A faster text would flicker. own choice */
+const MOST_SPEED = 50;
+
+/** How long one run of so many characters takes, and how many there are; the last may be a part of one. */
+export function runsOf(
+  { speed, durationMs, repetitions }: Scroll,
+  characters: number,
+): { eachMs: number; runs: number } {
+  const eachMs = (Math.max(1, characters) * 1_000) / Math.min(MOST_SPEED, speed ?? USUAL_SPEED);
+  const inTime = durationMs === null ? Number.POSITIVE_INFINITY : durationMs / eachMs;
+  return { eachMs, runs: Math.min(inTime, repetitions ?? Number.POSITIVE_INFINITY) };
 }
 
 /** What is to be shown now. @source plugins/desktop, Screen */

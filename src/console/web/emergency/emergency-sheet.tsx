@@ -82,29 +82,50 @@ function Tiles({ rows, drill, onClose }: TilesProps) {
   return (
     <>
       <FaultLine error={sending.error} />
-      {rows.map((row) => (
-        <HoldButton
-          key={row.id}
-          className={drill ? "emergency-tile drill" : "emergency-tile"}
-          disabled={sending.isPending}
-          onHeld={() => send(row)}
-        >
-          <strong>{row.name}</strong>
-          <span>{row.subject}</span>
-          <Places row={row} />
-        </HoldButton>
-      ))}
+      {rows.map((row) =>
+        namesNobody(row) ? (
+          <UnreadyTile key={row.id} row={row} onClose={onClose} />
+        ) : (
+          <HoldButton
+            key={row.id}
+            className={drill ? "emergency-tile drill" : "emergency-tile"}
+            disabled={sending.isPending}
+            onHeld={() => send(row)}
+          >
+            <strong>{row.name}</strong>
+            <span>{row.subject}</span>
+            <Places row={row} />
+          </HoldButton>
+        ),
+      )}
     </>
   );
 }
 
+/** It could not be sent, so it can't be held: it leads to where that is mended. */
+function UnreadyTile({ row, onClose }: { row: TemplateRow; onClose: () => void }) {
+  const { t } = useWords();
+  return (
+    <Link className="emergency-tile unready" to="/templates" search={{ open: row.id }} onClick={onClose}>
+      <strong>{row.name}</strong>
+      <span>{row.subject}</span>
+      <em>{t("emergency.nobody")}</em>
+    </Link>
+  );
+}
+
+function namesNobody(row: TemplateRow): boolean {
+  const { deviceGroupIds, distributionListIds, userIds, areaOfInterestIds, collaborationGroupIds } = row;
+  const named = [deviceGroupIds, distributionListIds, userIds, areaOfInterestIds, collaborationGroupIds];
+  return named.every((ids) => ids.length === 0);
+}
+
 /** Where it goes, which is the last thing to look at before holding. */
 function Places({ row }: { row: TemplateRow }) {
-  const { t } = useWords();
   const ids = [...row.deviceGroupIds, ...row.distributionListIds];
   const all = { sort: "name", limit: 1_000 };
   const groups = useRows<{ id: string; name: string }>("device-groups", {}, all);
   const lists = useRows<{ id: string; name: string }>("distribution-lists", {}, all);
   const named = [...(groups.data?.data ?? []), ...(lists.data?.data ?? [])].filter(({ id }) => ids.includes(id));
-  return <em>{ids.length === 0 ? t("emergency.nobody") : named.map(({ name }) => name).join(", ")}</em>;
+  return <em>{named.map(({ name }) => name).join(", ")}</em>;
 }

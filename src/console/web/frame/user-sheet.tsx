@@ -13,7 +13,11 @@ export default function UserSheet({ session, onClose }: { session: SessionRow; o
   const { t, name, language, setLanguage } = useWords();
   const { client, refreshSession } = useConsole();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
-  const logOut = () => void client.remove("session").finally(refreshSession);
+  const logOut = () =>
+    void client.remove("session").finally(() => {
+      if (session.logOutPath) location.assign(session.logOutPath);
+      else refreshSession();
+    });
   return (
     <Dialog title={session.name} onClose={onClose}>
       <div className="stack">

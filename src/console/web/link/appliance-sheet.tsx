@@ -1,7 +1,9 @@
 import type { ApplianceRow } from "../api/link-rows.ts";
-import { useChange } from "../api/use-rows.ts";
+import { useAppliance, useChange } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
+import { FaultLine } from "../parts/fault-line.tsx";
 import { Moment } from "../parts/moment.tsx";
+import { RowChoice } from "../parts/row-choice.tsx";
 import { SheetTabs } from "../parts/sheet-tabs.tsx";
 import { SideSheet } from "../parts/side-sheet.tsx";
 import { useWords } from "../words/use-words.tsx";
@@ -41,10 +43,35 @@ function Details({ row }: { row: ApplianceRow }) {
           ))}
         </ul>
       )}
+      <SiteField row={row} />
       <Facts row={row} />
       <Alarms row={row} />
       {(row.link === "linked" || row.link === "away") && <RevokeButton row={row} />}
     </div>
+  );
+}
+
+/** Where it stands. */
+function SiteField({ row: { endpointId, site } }: { row: ApplianceRow }) {
+  const { t } = useWords();
+  const { client, say } = useConsole();
+  const extensionId = useAppliance()?.extensionId ?? "";
+  const saving = useChange<string | null, void>("endpoints", async (siteId) => {
+    await client.put("extensions/{extensionId}/endpoints/{endpointId}", { extensionId, endpointId }, { siteId });
+    say(t("appliances.site-saved"));
+  });
+  return (
+    <>
+      <RowChoice
+        label={t("appliances.site")}
+        placeholder={t("form.choose")}
+        route="sites"
+        disabled={extensionId === "" || saving.isPending}
+        value={site?.siteId ?? null}
+        onChange={(siteId) => saving.mutate(siteId)}
+      />
+      <FaultLine error={saving.error} />
+    </>
   );
 }
 

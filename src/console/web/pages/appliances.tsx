@@ -1,12 +1,17 @@
-import type { ApplianceRow } from "../api/link-rows.ts";
+import { Button } from "@mantine/core";
+import { useMemo, useState } from "react";
+import type { AppliancesAnswer } from "../api/link-rows.ts";
 import { useRow } from "../api/use-rows.ts";
+import { useConsole } from "../console-context.tsx";
+import { byCare, careOf } from "../link/appliance-care.ts";
+import { ApplianceList, type CaredAppliance } from "../link/appliance-list.tsx";
+import { ApplianceMap } from "../link/appliance-map.tsx";
 import { ApplianceSheet } from "../link/appliance-sheet.tsx";
-import { HealthChip, LinkChip } from "../link/appliance-state.tsx";
 import { EnrolmentCodes } from "../link/enrolment-codes.tsx";
+import { ManyOrders } from "../link/many-orders.tsx";
+import { Upgrades } from "../link/upgrades.tsx";
 import { useTableSearch } from "../list/use-table-search.ts";
 import { FaultLine } from "../parts/fault-line.tsx";
-import { Chip } from "../parts/level-chip.tsx";
-import { Moment } from "../parts/moment.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { useWords } from "../words/use-words.tsx";
 import "../parts/lines.css";
@@ -14,46 +19,52 @@ import "../parts/lines.css";
 /** Nothing tells of comings and goings. own choice */
 const READ_EVERY_MS = 5_000;
 
-/** At the cloud: its appliances, how each is, and who may join. */
+/** At the cloud: its appliances, where they are, how each is, what they are told to do, and who may join. */
 export default function AppliancesPage() {
   const { t } = useWords();
+  const { clock } = useConsole();
   const [{ open }, show] = useTableSearch();
-  const found = useRow<{ appliances: readonly ApplianceRow[] }>(
-    "link/appliances",
-    {},
-    {},
-    { refetchInterval: READ_EVERY_MS },
-  );
-  const appliances = found.data?.appliances ?? [];
-  const opened = appliances.find(({ endpointId }) => endpointId === open);
+  const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
+  const [siteId, setSiteId] = useState<string | null>(null);
+  const found = useRow<AppliancesAnswer>("link/appliances", {}, {}, { refetchInterval: READ_EVERY_MS });
+  const rows = useMemo<CaredAppliance[]>(() => {
+    const { appliances = [], offeredVersion = null } = found.data ?? {};
+    return byCare(appliances.map((row) => ({ ...row, care: careOf(row, offeredVersion, clock.now()) })));
+  }, [found.data, clock]);
+  const here = rows.filter(({ site }) => siteId === null || site?.siteId === siteId);
+  // What was ticked may have been deleted since, or lie elsewhere; in the order of the ticks the appliances have their turns.
+  const isHere = new Set(here.map(({ endpointId }) => endpointId));
+  const chosen = new Set([...ticked].filter((endpointId) => isHere.has(endpointId)));
+  const opened = rows.find(({ endpointId }) => endpointId === open);
+  const openOne = (endpointId: string) => show({ open: endpointId });
+  const select = (id: string) => {
+    const [only, ...others] = rows.filter(({ site }) => site?.siteId === id);
+    if (only && others.length === 0) openOne(only.endpointId);
+    else setSiteId(id);
+  };
   return (
     <div className="page">
       <Tabs of="system" />
       <h1>{t("appliances.title")}</h1>
       <FaultLine error={found.error} />
-      {found.data && appliances.length === 0 && <p>{t("appliances.none")}</p>}
-      <ul className="plain lined" aria-live="polite" aria-label={t("appliances.title")}>
-        {appliances.map((row) => (
-          <li key={row.endpointId} className="row">
-            <button type="button" className="open" onClick={() => show({ open: row.endpointId })}>
-              {row.name ?? row.endpointId}
-            </button>
-            <LinkChip link={row.link} />
-            <HealthChip health={row.health} />
-            {row.alarms.length > 0 && <Chip tone="bad">{`${t("appliances.alarms")}: ${row.alarms.length}`}</Chip>}
-            <span className="grow soft">
-              {row.version ?? "–"} · {t("appliances.heard")} <Moment at={row.heardAt} />
-              {row.rowsBehind !== null && row.rowsBehind > 0 && (
-                <>
-                  {" "}
-                  · {t("appliances.behind")} {t("appliances.behind-rows", { n: row.rowsBehind })}
-                </>
-              )}
-            </span>
-          </li>
-        ))}
-      </ul>
-      {found.data && <EnrolmentCodes appliances={appliances} />}
+      {found.data && rows.length === 0 && <p>{t("appliances.none")}</p>}
+      {rows.length > 0 && (
+        <>
+          <ApplianceMap rows={rows} onSelect={select} />
+          {siteId !== null && (
+            <div className="row">
+              <span>{t("appliances.at", { name: here[0]?.site?.name ?? "" })}</span>
+              <Button variant="default" size="compact-sm" onClick={() => setSiteId(null)}>
+                {t("appliances.everywhere")}
+              </Button>
+            </div>
+          )}
+          <ApplianceList rows={here} chosen={chosen} onChoose={setTicked} onOpen={openOne} />
+          <ManyOrders chosen={chosen} onGiven={() => setTicked(new Set())} />
+          <Upgrades version={found.data?.offeredVersion ?? null} chosen={chosen} />
+        </>
+      )}
+      {found.data && <EnrolmentCodes appliances={rows} />}
       {opened && <ApplianceSheet row={opened} onClose={() => show({ open: undefined })} />}
     </div>
   );

@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import type { ApplianceRow } from "../api/link-rows.ts";
+import type { AppliancesAnswer } from "../api/link-rows.ts";
 import { useLink, useRow } from "../api/use-rows.ts";
 import { Cover } from "../link/cover.tsx";
 import { EnrolForm } from "../link/enrol-form.tsx";
@@ -51,7 +51,7 @@ function Linked({ isRefused }: { isRefused: boolean }) {
 
 function OwnCloud() {
   const { t } = useWords();
-  const found = useRow<{ appliances: readonly ApplianceRow[] }>("link/appliances");
+  const found = useRow<AppliancesAnswer>("link/appliances");
   const appliances = found.data?.appliances ?? [];
   const linked = appliances.filter((each) => each.link === "linked").length;
   return (

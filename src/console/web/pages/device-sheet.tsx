@@ -7,6 +7,7 @@ import { Moment } from "../parts/moment.tsx";
 import { SheetTabs } from "../parts/sheet-tabs.tsx";
 import { SideSheet } from "../parts/side-sheet.tsx";
 import { ProvenWay } from "../watch/proven-way.tsx";
+import { RingPlan } from "../watch/ring-plan.tsx";
 import { WhoActivates } from "../watch/who-activates.tsx";
 import { useWords } from "../words/use-words.tsx";
 import { DeviceForm } from "./device-form.tsx";
@@ -44,6 +45,7 @@ function Known({ row }: { row: DeviceRow }) {
       <p>{t(`device-state-words.${row.state ?? "untried"}`)}</p>
       <Proof row={row} />
       <ProvenWay row={row} />
+      <RingPlan row={row} />
       <h2>{t("activation.who")}</h2>
       <WhoActivates deviceId={row.id} />
       <dl className="facts">

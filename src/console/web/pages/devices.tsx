@@ -7,6 +7,7 @@ import { DeviceStateChip, SHOWN_STATES } from "../parts/device-state.tsx";
 import { DeviceStates } from "../parts/device-states.tsx";
 import { LevelChip } from "../parts/level-chip.tsx";
 import { Moment } from "../parts/moment.tsx";
+import { StartDelays } from "../parts/start-delays.tsx";
 import { useWords } from "../words/use-words.tsx";
 import { addressOf, DeviceSheet } from "./device-sheet.tsx";
 
@@ -67,6 +68,7 @@ export default function DevicesPage() {
       <section className="card" aria-label={t("devices.states")}>
         <DeviceStates />
       </section>
+      <StartDelays />
     </ListPage>
   );
 }

@@ -1,7 +1,8 @@
 import { Button, PasswordInput, TextInput } from "@mantine/core";
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { CallerError } from "../../../base/errors.ts";
+import type { SetupState } from "../api/client.ts";
 import { DoorSign, WhomToAsk } from "../branding.tsx";
 import { useConsole } from "../console-context.tsx";
 import { RefusalLine } from "../parts/refusal-line.tsx";
@@ -16,6 +17,9 @@ export default function LogInPage() {
   const [password, setPassword] = useState("");
   const [newPassword, setNewPassword] = useState("");
   const [mustRenew, setMustRenew] = useState(false);
+  const ways = useQuery<SetupState>({ queryKey: ["setup"], enabled: false }).data;
+  const doors = ways?.doors ?? [];
+  const isEmail = !ways?.takesLoginNames;
   const logIn = useMutation({
     mutationFn: () => client.logIn(email, password, mustRenew ? newPassword : undefined),
     onSuccess: refreshSession,
@@ -33,9 +37,16 @@ export default function LogInPage() {
         }}
       >
         <DoorSign />
+        {doors.map(({ id, name }) => (
+          <Button key={id} component="a" variant="default" href={client.doorTo(id, herePath())}>
+            {t("log-in.by", { name })}
+          </Button>
+        ))}
+        {ways?.takesPasswords === false && <p className="soft">{t("log-in.break-glass")}</p>}
+        {ways?.takesPasswords && doors.length > 0 && <p className="soft">{t("log-in.or")}</p>}
         <TextInput
-          label={t("field.email")}
-          type="email"
+          label={t(isEmail ? "field.email" : "log-in.login")}
+          type={isEmail ? "email" : "text"}
           autoComplete="username"
           required
           data-autofocus
@@ -69,4 +80,9 @@ export default function LogInPage() {
       </form>
     </main>
   );
+}
+
+/** Where somebody wanted to be. */
+function herePath(): string {
+  return `${location.pathname}${location.search}`;
 }

@@ -2,8 +2,9 @@ import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
 import type { NotificationRow } from "../api/rows.ts";
+import type { IncidentRow } from "../api/scenario-rows.ts";
 import { countedOf, soundingOf, stateOf } from "../api/sounding.ts";
-import { useLastBroadcasts } from "../api/use-rows.ts";
+import { useLastBroadcasts, useRows } from "../api/use-rows.ts";
 import { useNow } from "../console-context.tsx";
 import { DeviceStates } from "../parts/device-states.tsx";
 import { HealthCard } from "../parts/health-card.tsx";
@@ -30,6 +31,7 @@ export default function NowPage() {
           {t("now.send")}
         </Button>
       </div>
+      <IncidentsCard />
       <div className="glance">
         <HealthCard />
         <SoundingCard rows={soundingOf(rows)} />
@@ -54,6 +56,30 @@ export default function NowPage() {
         </section>
       </div>
     </div>
+  );
+}
+
+/** What has not ended: whoever opens the console in the middle of it looks for the way there. */
+function IncidentsCard() {
+  const { t } = useWords();
+  const going = useRows<IncidentRow>("incidents", {}, { ongoingOnly: true, sort: "-createdAt", limit: 10 });
+  const rows = going.data?.data ?? [];
+  if (rows.length === 0) return null;
+  return (
+    <section className="card">
+      <h2>{t("now.incidents")}</h2>
+      <ul className="plain">
+        {rows.map((row) => (
+          <li key={row.id} className="row">
+            <DrillChip drill={row.drill} />
+            <Link className="grow" to="/incidents/$incidentId" params={{ incidentId: row.id }}>
+              {row.name ?? t("now.incident")}
+            </Link>
+            <Moment at={row.createdAt} />
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 

@@ -55,6 +55,7 @@ function PersonSheet({ userId, onClose }: { userId: string; onClose: () => void 
         { name: "type", choices: KINDS.map((value) => ({ value, label: name("user-type", value) })) },
         { name: "idleTimeout", hint: t("users.idle-hint") },
         { name: "passwordResetRequired" },
+        { name: "breakGlass" },
       ]}
       tabs={[
         { id: "lists", label: t("lists.title"), content: <PersonLists userId={userId} /> },

@@ -2,6 +2,11 @@ import type { JsonSchema } from "../api/client.ts";
 import { type FormField, type FormValues, fieldsOf } from "../parts/form-fields.ts";
 import type { Words } from "../words/words.ts";
 
+/** Settings that name a row, and where it is chosen from. */
+const ROWS: Readonly<Record<string, Pick<FormField, "kind" | "from">>> = {
+  queuedFailureRecipientGroup: { kind: "row", from: "device-groups" },
+};
+
 /** The fields of a channel, in the reader's words where there are some. */
 export function settingFields(schema: JsonSchema | undefined, { name }: Pick<Words, "name">): FormField[] {
   return fieldsOf(schema ?? {}).map(({ choices, hint, ...field }) => {
@@ -9,7 +14,7 @@ export function settingFields(schema: JsonSchema | undefined, { name }: Pick<Wor
     const options = choices?.map(({ value }) => ({ value, label: name("setting-value", value) }));
     // A channel of somebody else's has no words of ours: its own hint says what it is for.
     const own = label === field.name && hint ? { hint } : {};
-    return { ...field, label, ...own, ...(options ? { choices: options } : {}) };
+    return { ...field, ...ROWS[field.name], label, ...own, ...(options ? { choices: options } : {}) };
   });
 }
 

@@ -9,6 +9,7 @@ import { Tabs } from "../parts/tabs.tsx";
 import { ToneButton } from "../parts/tone-button.tsx";
 import { useUnsaved } from "../parts/use-unsaved.tsx";
 import { OnAir } from "../speak/on-air.tsx";
+import { useAllCall } from "../speak/use-all-call.ts";
 import { type Speaking, useLivePage } from "../speak/use-live-page.ts";
 import { useWords } from "../words/use-words.tsx";
 import { Recipients } from "./send-fields.tsx";
@@ -29,6 +30,7 @@ export default function SpeakPage() {
   const isOpen = OPEN.includes(speaking.state);
   const change = (part: Partial<Message>) => setMessage((old) => ({ ...old, ...part }));
   const { subject, alertTone, deviceGroupIds, distributionListIds, drill } = message;
+  const isAllCall = useAllCall(deviceGroupIds);
   const isReady = subject.trim() !== "" && deviceGroupIds.length + distributionListIds.length > 0;
   return (
     <div className={drill ? "page in-drill" : "page"}>
@@ -70,6 +72,7 @@ export default function SpeakPage() {
             voice={voice}
             drill={drill}
             isReady={isReady}
+            isHeld={isAllCall && !drill}
             onStart={() => start({ subject, alertTone, deviceGroupIds, drill, ...listsOf(message) })}
             onFinish={finish}
           />

@@ -33,13 +33,12 @@ export function CopyField({ label, value, hint }: { label: string; value: string
   );
 }
 
-/** Writes `text`, which is selected in its field; false when the browser does not let the page. */
+/** Writes `text`, which is selected in its field; false when the browser does not let the page in either way. */
 async function writeClipboard(text: string): Promise<boolean> {
   try {
-    if (!navigator.clipboard) return document.execCommand("copy");
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    return false;
+    return document.execCommand("copy");
   }
 }

@@ -28,6 +28,8 @@ export const TABS = {
     { to: "/lists", word: "lists.title" },
     { to: "/security-groups", word: "security.title" },
     { to: "/directory-groups", word: "directory.title" },
+    { to: "/provisioning", word: "provisioning.title" },
+    { to: "/identity-providers", word: "provider.title" },
     { to: "/chat-groups", word: "chats.title" },
     { to: "/domains", word: "domain.title" },
     { to: "/rights", word: "why.title" },
@@ -70,7 +72,7 @@ export function Tabs({ of }: { of: keyof typeof TABS }) {
   const { t } = useWords();
   const isHub = useLink()?.role === "hub";
   return (
-    <nav className="tabs" aria-label={t("tabs.label")}>
+    <nav className="tabs" aria-label={t("tabs.label")} ref={showCurrent}>
       {TABS[of]
         .filter((tab) => isHub || !("atHub" in tab))
         .map(({ to, word }) => (
@@ -80,4 +82,10 @@ export function Tabs({ of }: { of: keyof typeof TABS }) {
         ))}
     </nav>
   );
+}
+
+/** On a phone they are one line that is pushed aside. */
+function showCurrent(tabs: HTMLElement | null): void {
+  const current = tabs?.querySelector<HTMLElement>("[data-on]");
+  if (tabs && current) tabs.scrollLeft = current.offsetLeft - (tabs.clientWidth - current.offsetWidth) / 2;
 }

@@ -45,11 +45,9 @@ export function StartedPanel({ scenario, started, alone = false, children }: Sta
       {unsent !== "" && <p className="fault">{t("started.unsent", { names: unsent })}</p>}
       <Steps scenario={scenario} />
       {!alone && started.incidentId && (
-        <p>
-          <Link to="/incidents/$incidentId" params={{ incidentId: started.incidentId }}>
-            {t("started.incident")}
-          </Link>
-        </p>
+        <Link className="call" to="/incidents/$incidentId" params={{ incidentId: started.incidentId }}>
+          {t("started.incident")}
+        </Link>
       )}
       {children}
     </section>

@@ -1,4 +1,6 @@
+import { useEffect, useRef } from "react";
 import { useNow } from "../console-context.tsx";
+import { HoldButton } from "../parts/hold-button.tsx";
 import { LevelBar } from "../recording/level-bar.tsx";
 import { elapsedText } from "../words/format.ts";
 import { useWords } from "../words/use-words.tsx";
@@ -12,27 +14,47 @@ interface OnAirProps {
   drill: boolean;
   /** There is somebody to speak to. */
   isReady: boolean;
+  /** All devices would hear it: the button is held, as it is for a message to them all. */
+  isHeld: boolean;
   onStart(): void;
   onFinish(): void;
 }
 
 /** The one button of who speaks: begins, says when one is heard, and ends; Escape ends too. */
-export function OnAir({ speaking, voice, drill, isReady, onStart, onFinish }: OnAirProps) {
+export function OnAir({ speaking, voice, drill, isReady, isHeld, onStart, onFinish }: OnAirProps) {
   const { t } = useWords();
   const { state } = speaking;
   const isOpen = state === "asking" || state === "calling" || state === "tone" || state === "on-air";
+  const finish = useRef(onFinish);
+  finish.current = onFinish;
+  // A button that was held goes when the page opens, and the focus with it: Escape is heard wherever that is.
+  useEffect(() => {
+    if (!isOpen) return;
+    const onKey = (event: KeyboardEvent) => event.key === "Escape" && finish.current();
+    window.addEventListener("keydown", onKey);
+    return () => window.removeEventListener("keydown", onKey);
+  }, [isOpen]);
+  if (isHeld && !isOpen) {
+    return (
+      <>
+        <HoldButton className="send-live" disabled={!isReady} onHeld={onStart}>
+          <strong>{t("speak.start")}</strong>
+        </HoldButton>
+        <p className="soft">{t(isReady ? "speak.hint" : "speak.missing")}</p>
+      </>
+    );
+  }
   return (
     <>
       <button
         type="button"
         className={drill ? "talk drill" : "talk"}
         data-state={isOpen ? state : "rest"}
-        // What is disabled loses the focus, and with it the keys that end the page.
+        // What is disabled loses the focus.
         aria-disabled={state === "asking"}
         disabled={!isOpen && !isReady}
         aria-pressed={isOpen}
         onClick={isOpen ? onFinish : onStart}
-        onKeyDown={(event) => isOpen && event.key === "Escape" && onFinish()}
       >
         <strong>{t(isOpen ? `speak.${state}` : drill ? "speak.start-drill" : "speak.start")}</strong>
         {state === "on-air" && <Elapsed since={speaking.since} />}

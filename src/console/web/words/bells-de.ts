@@ -31,6 +31,7 @@ export const bellsDe: Readonly<Record<keyof typeof bellsEn, string>> = {
   "ring-state.late": "Zu spät geläutet",
   "ring-state.missed": "Ausgefallen",
   "ring-state.skipped": "Nichts zu senden",
+  "ring.played-alone": "{n} Lautsprecher läutete selbst|{n} Lautsprecher läuteten selbst",
   "day-mark.outside": "Nicht im Plan",
   "day-mark.silent": "Laut Rhythmus kein Läuten",
   "day-mark.rings": "Läutet wie immer",

@@ -29,6 +29,7 @@ export const bellsEn = {
   "ring-state.late": "Rung late",
   "ring-state.missed": "Missed",
   "ring-state.skipped": "Nothing to send",
+  "ring.played-alone": "{n} speaker rang it by itself|{n} speakers rang it by themselves",
   "day-mark.outside": "Not in the schedule",
   "day-mark.silent": "No bells by the cycle",
   "day-mark.rings": "Rings as always",

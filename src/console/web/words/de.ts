@@ -7,6 +7,7 @@ import { linkDe } from "./link-de.ts";
 import { listDe } from "./list-de.ts";
 import { peopleDe } from "./people-de.ts";
 import { placesDe } from "./places-de.ts";
+import { providersDe } from "./providers-de.ts";
 import { scenariosDe } from "./scenarios-de.ts";
 import { sendDe } from "./send-de.ts";
 import { systemDe } from "./system-de.ts";
@@ -23,6 +24,7 @@ export const de: Readonly<Record<WordKey, string>> = {
   ...peopleDe,
   ...placesDe,
   ...identityDe,
+  ...providersDe,
   ...thingsDe,
   ...scenariosDe,
   ...uploadsDe,

@@ -6,6 +6,7 @@ import { linkEn } from "./link-en.ts";
 import { listEn } from "./list-en.ts";
 import { peopleEn } from "./people-en.ts";
 import { placesEn } from "./places-en.ts";
+import { providersEn } from "./providers-en.ts";
 import { scenariosEn } from "./scenarios-en.ts";
 import { sendEn } from "./send-en.ts";
 import { systemEn } from "./system-en.ts";
@@ -25,6 +26,7 @@ export const en = {
   ...peopleEn,
   ...placesEn,
   ...identityEn,
+  ...providersEn,
   ...thingsEn,
   ...scenariosEn,
   ...uploadsEn,

@@ -22,6 +22,8 @@ export function fieldFault(error: unknown, field: string, words: Words): string 
 }
 
 function fieldFaultWords(field: string, type: string, message: string, { t, name }: Pick<Words, "t" | "name">): string {
+  // The API names the first of the five fields that may say who gets a message.
+  if (type === "required" && field === "distributionListIds") return t("fault.nobody");
   const label = name("field", field.slice(field.lastIndexOf(".") + 1));
   if (type === "required") return t("fault.field-required", { label });
   // The API says after its first sentence what it expects; that part is worth more than any general word.

@@ -133,7 +133,7 @@ export const scenariosDe: Readonly<Record<keyof typeof scenariosEn, string>> = {
   "started.unsent": "Es gibt dort niemanden für: {names}",
   "started.next": "Was nun zu tun ist",
   "started.call": "{number} anrufen",
-  "started.incident": "Zum Ereignis mit Zeitleiste und Entwarnung",
+  "started.incident": "Zum Ereignis und seiner Entwarnung",
   "launch.title": "Was ist geschehen?",
   "launch.open": "Wandtablet",
   "launch.tiles": "Szenarien",

@@ -10,6 +10,7 @@ export const thingsDe: Readonly<Record<keyof typeof thingsEn, string>> = {
   "thing.security-groups": "Sicherheitsgruppen",
   "thing.security-group-members": "Mitglieder von Sicherheitsgruppen",
   "thing.security-group-permissions": "Rechte von Sicherheitsgruppen",
+  "thing.scim-tokens": "Schlüssel von Verzeichnissen, die Personen bereitstellen",
   "thing.scim-groups": "Gruppen des Verzeichnisdienstes",
   "thing.distribution-lists": "Personenlisten",
   "thing.device-groups": "Gerätegruppen",

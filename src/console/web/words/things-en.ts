@@ -8,6 +8,7 @@ export const thingsEn = {
   "thing.security-groups": "security groups",
   "thing.security-group-members": "members of security groups",
   "thing.security-group-permissions": "permissions of security groups",
+  "thing.scim-tokens": "tokens of directories that provision people",
   "thing.scim-groups": "groups of the directory service",
   "thing.distribution-lists": "lists of people",
   "thing.device-groups": "device groups",

@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
-import { CallerError } from "../base/errors.ts";
+import { CallerError } from "./errors.ts";
 
 /**
  * Reads a signed document: `{"payload": "<base64 of JSON>", "signature": "<base64, Ed25519 over the payload's bytes>"}`.

@@ -1,0 +1,162 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Clock, sleep } from "../base/clock.ts";
+import { UpstreamError } from "../base/errors.ts";
+import { createEvents } from "../base/events.ts";
+import type { Log } from "../base/log.ts";
+import { isNewer } from "../base/versions.ts";
+import type { Organisation } from "../replication/hub/postgres/organisation.ts";
+import type { SharedLog } from "../store/shared-log.ts";
+import { type ApplianceData, isSetUp, openData } from "./appliance.ts";
+import { loadDeclarations, OWN_DECLARATIONS } from "./load-declarations.ts";
+import { ROOM_TABLES } from "./room-tables.ts";
+import { ownVersion } from "./version.ts";
+
+/** What a node keeps its copy of the organisation with. */
+export interface CopyOptions {
+  dataDir: string;
+  /** The organisation's name. */
+  organisation: string;
+  clock: Clock;
+  log: Log;
+  /** The database was brought back from a backup: what copies have beyond it does not count. */
+  isRestored?: boolean;
+  /** Whether it still waits for its turn when it begins to. */
+  onWaiting(): void;
+}
+
+const LOOK_MS = 1_000;
+/** Name of the file beside the copy that says of which history it is. */
+const HISTORY_FILE = "copy-of";
+
+/** Opens the folder as a copy; one that follows is written by other nodes alone. */
+export async function openCopy(shared: SharedLog, options: CopyOptions, follows: boolean): Promise<ApplianceData> {
+  const { dataDir, clock, log } = options;
+  const onFault = (error: unknown): void => log.error({ err: error }, "the copy of the organisation failed");
+  return openData({
+    ...{ dataDir, clock, log, tables: ROOM_TABLES, behaviours: {}, shared, follows, onFatal: onFault },
+    declarations: await loadDeclarations([OWN_DECLARATIONS]),
+    events: createEvents(onFault),
+  });
+}
+
+/** Throws UpstreamError for rows of a later version: this one would leave out what it does not know of them. */
+export function requireKnown(version: string | null): void {
+  if (!isLater(version)) return;
+  const message = `The organisation was written by Carillon ${version}; this is ${ownVersion()}. Upgrade this node first.`;
+  throw new UpstreamError("starting", message);
+}
+
+const isLater = (version: string | null): boolean => version !== null && isNewer(version, ownVersion());
+
+/**
+ * Removes a copy that can't be brought up to date. Throws UpstreamError where the folder holds something else, or what the
+ * database has lost, and for rows of a later version.
+ */
+export async function dropStale(organisation: Organisation, options: CopyOptions): Promise<void> {
+  const { dataDir, isRestored } = options;
+  if (!existsSync(join(dataDir, "carillon.db"))) return;
+  const { seq, floor, history, version } = await organisation.head();
+  const data = await openCopy(organisation.log, options, true);
+  const at = data.store.shared?.at() ?? 0;
+  const isOwn = at === 0 && isSetUp(data.store);
+  await data.close();
+  if (isOwn && seq > 0) throw notEmpty(dataDir, options.organisation);
+  if (at > 0 && seq === 0) throw emptied(dataDir);
+  if (seq === 0) return;
+  // Some of a later version may have been taken already.
+  if (!isLater(version) && !isRestored && historyOf(dataDir) === history) {
+    if (at > seq) throw behind(dataDir);
+    if (at >= floor) return;
+  }
+  for (const end of ["", "-wal", "-shm"]) rmSync(join(dataDir, `carillon.db${end}`), { force: true });
+  requireKnown(version);
+}
+
+/**
+ * Takes what the acting node writes until this one acts, when `acting` resolves, and has all then; the first node brings
+ * what it has. False when the copy has become stale meanwhile.
+ */
+export async function follow(
+  organisation: Organisation,
+  acting: Promise<void>,
+  options: CopyOptions,
+): Promise<boolean> {
+  const { dataDir, clock, log } = options;
+  const began = await organisation.head();
+  const data = await openCopy(organisation.log, options, true);
+  noteHistory(dataDir, began.history);
+  let isActing = false;
+  let isStale = false;
+  let areFilesDue = true;
+  const catchUp = async (): Promise<void> => {
+    const { history, seq, version } = await organisation.head();
+    const isFirst = began.seq === 0 && seq > 0;
+    const at = data.store.shared?.at() ?? 0;
+    isStale = history !== began.history || seq < at || isFirst || isLater(version);
+    if (isStale) return;
+    await data.store.shared?.catchUp();
+    // They are there before a row names them.
+    areFilesDue ||= (data.store.shared?.at() ?? 0) > at;
+    if (areFilesDue) await organisation.files.fetchMissing();
+    areFilesDue = false;
+  };
+  let hear = (): void => undefined;
+  organisation.onNews(() => hear());
+  const waiting = clock.after(LOOK_MS / 2, options.onWaiting);
+  try {
+    const begun = acting.then(() => {
+      isActing = true;
+    });
+    while (!isActing && !isStale) {
+      const news = new Promise<void>((resolve) => {
+        hear = resolve;
+      });
+      await Promise.race([begun, sleep(clock, LOOK_MS), news]);
+      if (!isActing) await catchUp().catch((error: unknown) => log.warn({ err: error }, "it does not follow"));
+    }
+    if (isActing && began.seq === 0 && (await organisation.head()).seq === 0) {
+      await bring(organisation, data);
+      await data.store.shared?.catchUp();
+    } else if (isActing) await catchUp();
+    return !isStale;
+  } finally {
+    waiting.cancel();
+    await data.close();
+  }
+}
+
+/** The organisation begins with what is in the folder of its first node. */
+async function bring({ log, files }: Organisation, { store }: ApplianceData): Promise<void> {
+  const rows = [...(store.shared?.all() ?? [])].flat();
+  const turn = await log.begin(0);
+  await turn.publish(rows);
+  await files.keepHere(
+    rows.flatMap(({ image }) => [...(image?.matchAll(/[0-9a-f]{64}/g) ?? [])].map(([name]) => name)),
+  );
+}
+
+/** Notes of which of the organisation's histories the copy is. */
+export function noteHistory(dataDir: string, history: string): void {
+  writeFileSync(join(dataDir, HISTORY_FILE), history, { mode: 0o600 });
+}
+
+function historyOf(dataDir: string): string | null {
+  const path = join(dataDir, HISTORY_FILE);
+  return existsSync(path) ? readFileSync(path, "utf8") : null;
+}
+
+function notEmpty(dataDir: string, name: string): UpstreamError {
+  const message = `The data in ${dataDir} is none of the organisation "${name}", which is in the database already: give an empty folder with its secret-key.`;
+  return new UpstreamError("starting", message, { dataDir });
+}
+
+function emptied(dataDir: string): UpstreamError {
+  const message = `The folder ${dataDir} holds a copy of an organisation, and the database holds nothing of it: bring back its backup, then say --restored once, at one node.`;
+  return new UpstreamError("starting", message, { dataDir });
+}
+
+function behind(dataDir: string): UpstreamError {
+  const message = `The database stands behind the copy in ${dataDir}: was it brought back from a backup? Then say --restored once, at one node.`;
+  return new UpstreamError("starting", message, { dataDir });
+}

@@ -1,0 +1,226 @@
+import { Agent as PlainAgent } from "node:http";
+import { Agent as SecureAgent } from "node:https";
+import type { ClientAuth, Configuration, CustomFetchOptions } from "openid-client";
+import type { ProviderRow } from "../access/identity-providers.ts";
+import { type Connections, policedFetch } from "../base/policed-fetch.ts";
+import { textsIn } from "./attributes.ts";
+import { causeOf, isOutage, LogInFault, type LogInFaultCode } from "./log-in-fault.ts";
+import {
+  addressesOf,
+  type Brought,
+  groupsFinding,
+  type Kept,
+  type Provider,
+  type ProviderCheck,
+  type ProviderNeeds,
+  tried,
+  type Vouched,
+} from "./provider.ts";
+
+type Claims = Readonly<Record<string, unknown>>;
+
+const SCOPE = "openid email profile";
+
+/** What is wrong by the code of the library. @source openid-client 6, ClientError */
+const FAULTS: Readonly<Record<string, LogInFaultCode>> = {
+  OAUTH_JWT_TIMESTAMP_CHECK_FAILED: "expired",
+  OAUTH_JWT_CLAIM_COMPARISON_FAILED: "audience",
+  OAUTH_KEY_SELECTION_FAILED: "signature",
+  OAUTH_RESPONSE_IS_NOT_CONFORM: "down",
+  OAUTH_RESPONSE_IS_NOT_JSON: "down",
+};
+
+/**
+ * OpenID Connect: authorization code with PKCE, state and nonce; what the provider says of itself and its keys are read
+ * from where its issuer says. @source OpenID Connect Core 1.0 §3.1; Discovery 1.0 §4; RP-Initiated Logout 1.0; RFC 7636
+ */
+export function openIdProvider(row: ProviderRow, needs: ProviderNeeds): Provider {
+  const { redirectUri } = addressesOf(row, needs.baseUrl());
+  // Read once: providers are made anew when their rows change, and by the hour.
+  let known: Promise<Configuration> | null = null;
+  const configuration = (): Promise<Configuration> => {
+    known ??= discover(row, needs).catch((error: unknown) => {
+      known = null;
+      throw error;
+    });
+    return known;
+  };
+  return {
+    test: () => test(row, configuration, redirectUri),
+    redirect: {
+      begin: () => orFault(async () => begin(row, await configuration(), redirectUri)),
+      finish: (brought, kept) =>
+        orFault(async () => finish(row, await configuration(), { redirectUri, brought, kept })),
+      logOut: (back) => orFault(async () => endOf(row, await configuration(), back)),
+      metadata: async () => null,
+    },
+  };
+}
+
+async function discover(row: ProviderRow, { store, policy, clock, signal }: ProviderNeeds): Promise<Configuration> {
+  const client = await import("openid-client");
+  const issuer = new URL(row.issuer ?? "");
+  const { caCertificates: ca, clientSecret: sealed } = row;
+  const connections = ca === null ? {} : { connections: trusting(ca) };
+  const secret = sealed === null || sealed === "" ? null : store.secrets.open(sealed);
+  const options = {
+    // Signatures are checked even though the token comes straight from the provider.
+    execute: [
+      client.enableNonRepudiationChecks,
+      ...(issuer.protocol === "http:" ? [client.allowInsecureRequests] : []),
+    ],
+    [client.customFetch]: async (url: string, given: CustomFetchOptions) => {
+      const { method, headers } = given;
+      const body = given.body === undefined || given.body === null ? {} : { body: String(given.body) };
+      const got = await policedFetch(url, { method, headers, ...body }, { policy, clock, signal, ...connections });
+      return new Response([204, 304].includes(got.status) ? null : got.body, {
+        status: got.status,
+        headers: got.headers,
+      });
+    },
+  };
+  const metadata = { ...(secret ? { client_secret: secret } : {}), [client.clockTolerance]: row.clockToleranceInSecs };
+  return client.discovery(issuer, row.clientId ?? "", metadata, secret ? eitherWay(client) : client.None(), options);
+}
+
+/** Shows the secret as the provider says it wants it. @source OpenID Connect Discovery 1.0 §3 */
+function eitherWay({ ClientSecretBasic, ClientSecretPost }: typeof import("openid-client")): ClientAuth {
+  const [basic, post] = [ClientSecretBasic(), ClientSecretPost()];
+  return (server, ...more) => {
+    const { token_endpoint_auth_methods_supported: ways } = server;
+    return (ways?.includes("client_secret_post") ? post : basic)(server, ...more);
+  };
+}
+
+/** Connections that trust other authorities than the machine does. */
+function trusting(ca: string): Connections {
+  const [plain, secure] = [new PlainAgent(), new SecureAgent({ ca })];
+  return { agentFor: ({ protocol }) => (protocol === "https:" ? secure : plain), close: () => undefined };
+}
+
+async function begin(row: ProviderRow, config: Configuration, redirectUri: string) {
+  const client = await import("openid-client");
+  const kept = {
+    verifier: client.randomPKCECodeVerifier(),
+    state: client.randomState(),
+    nonce: client.randomNonce(),
+  };
+  const location = client.buildAuthorizationUrl(config, {
+    redirect_uri: redirectUri,
+    scope: row.scope ?? SCOPE,
+    code_challenge: await client.calculatePKCECodeChallenge(kept.verifier),
+    code_challenge_method: "S256",
+    state: kept.state,
+    nonce: kept.nonce,
+  });
+  return { location: location.href, kept };
+}
+
+async function finish(
+  row: ProviderRow,
+  config: Configuration,
+  { redirectUri, brought, kept }: { redirectUri: string; brought: Brought; kept: Kept },
+): Promise<Vouched> {
+  const client = await import("openid-client");
+  const { verifier = "", state = "", nonce = "" } = kept;
+  if (brought.state !== state) throw new LogInFault("stale", "The state is not the one that was sent.");
+  const tokens = await client.authorizationCodeGrant(
+    config,
+    new URL(`${redirectUri}?${new URLSearchParams(brought)}`),
+    {
+      pkceCodeVerifier: verifier,
+      expectedState: state,
+      expectedNonce: nonce,
+      idTokenExpected: true,
+    },
+  );
+  const claims = tokens.claims();
+  if (!claims) throw new LogInFault("answer", "The provider sent no ID token.");
+  const more = config.serverMetadata().userinfo_endpoint
+    ? await client.fetchUserInfo(config, tokens.access_token, claims.sub)
+    : {};
+  return vouchedBy(row, { ...more, ...claims });
+}
+
+function vouchedBy(row: ProviderRow, claims: Claims): Vouched {
+  const [subject] = textsIn(claims[row.subjectAttribute ?? "sub"]);
+  if (subject === undefined) throw new LogInFault("answer", `The provider did not say ${row.subjectAttribute}.`);
+  const [email] = textsIn(claims[row.emailAttribute ?? "email"]);
+  const groups = row.groupsAttribute === null ? null : textsIn(claims[row.groupsAttribute]);
+  return {
+    subject,
+    email: isVerified(row, claims) ? (email ?? null) : null,
+    name: textsIn(claims[row.nameAttribute ?? "name"])[0] ?? null,
+    groups: groups?.map((name) => ({ name, externalId: null })) ?? null,
+  };
+}
+
+/**
+ * Whether the address is that of the person; else whoever may choose one there could log in as anybody here. Some providers
+ * say it as a text. own choice: of those that say nothing, whoever names the claim in the row vouches for it.
+ * @source OpenID Connect Core 1.0 §5.1
+ */
+function isVerified({ emailAttribute }: ProviderRow, { email_verified: said }: Claims): boolean {
+  return said === undefined || said === null ? Boolean(emailAttribute) : String(said).toLowerCase() === "true";
+}
+
+async function endOf(row: ProviderRow, config: Configuration, back: string): Promise<string | null> {
+  const client = await import("openid-client");
+  if (!row.logOut || !config.serverMetadata().end_session_endpoint) return null;
+  return client.buildEndSessionUrl(config, { post_logout_redirect_uri: back }).href;
+}
+
+async function test(
+  row: ProviderRow,
+  configuration: () => Promise<Configuration>,
+  redirectUri: string,
+): Promise<ProviderCheck[]> {
+  const checks: ProviderCheck[] = [];
+  const config = await tried(
+    checks,
+    "discovery",
+    () => orFault(configuration),
+    (found) => {
+      const { issuer } = found.serverMetadata();
+      const words = `${issuer} describes itself. It must send people back to ${redirectUri}.`;
+      return { code: "described", value: issuer, words };
+    },
+  );
+  if (!config) return checks;
+  await tried(
+    checks,
+    "page",
+    async () => begin(row, config, redirectUri),
+    () => {
+      const at = config.serverMetadata().authorization_endpoint ?? "";
+      return { code: "log-in-page", value: at, words: `People log in at ${at}.` };
+    },
+  );
+  await tried(checks, "groups", async () => row, groupsFinding);
+  return checks;
+}
+
+/** Runs a step of the protocol; what goes wrong becomes a LogInFault. */
+async function orFault<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw faultOf(error);
+  }
+}
+
+function faultOf(error: unknown): LogInFault {
+  if (error instanceof LogInFault) return error;
+  const outage = causeOf(error, isOutage);
+  if (outage) return new LogInFault("down", outage.message);
+  const { code, error: word, message } = error as { code?: string; error?: string; message?: string };
+  if (code === "OAUTH_AUTHORIZATION_RESPONSE_ERROR") return new LogInFault("denied", `The provider says ${word}.`);
+  if (code === "OAUTH_RESPONSE_BODY_ERROR") {
+    // A code is good once and for a short while.
+    const isSpent = word === "invalid_grant";
+    return new LogInFault(isSpent ? "replayed" : "down", `The provider says ${word}.`);
+  }
+  const isSigned = !causeOf(error, (each): each is Error => /signature/i.test((each as Error).message));
+  const known = isSigned ? FAULTS[code ?? ""] : "signature";
+  return new LogInFault(known ?? "answer", `${message ?? "The answer can't be understood"}.`);
+}

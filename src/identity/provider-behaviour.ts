@@ -1,0 +1,147 @@
+import { X509Certificate } from "node:crypto";
+import { keepBreakGlass } from "../access/break-glass.ts";
+import { requireSuper } from "../access/cover.ts";
+import { isBuiltInEnabled, type ProviderRow, providerKey } from "../access/identity-providers.ts";
+import { type AddressPolicy, refuseHost } from "../base/address-policy.ts";
+import type { Clock } from "../base/clock.ts";
+import { ConflictError, invalidValue, notFound, requiredValue } from "../base/errors.ts";
+import users from "../resources/people/users.ts";
+import identityProviders from "../resources/security/identity-providers.ts";
+import scimGroups from "../resources/security/scim-groups.ts";
+import { isCron } from "../settings/cron.ts";
+import { fullScope } from "../store/full-scope.ts";
+import type { Behaviour, By, Change, Reader, Store } from "../store/store.ts";
+import { addressesOf } from "./provider.ts";
+import { certificatesIn } from "./saml.ts";
+
+/** What each kind can't be without. */
+const NEEDED: Readonly<Record<ProviderRow["type"], readonly (keyof ProviderRow)[]>> = {
+  oidc: ["issuer", "clientId"],
+  ldap: ["url", "userBase"],
+  saml: ["entryPoint", "idpCertificates"],
+  "built-in": [],
+};
+
+/** What the behaviour of providers needs. */
+export interface ProviderBehaviourNeeds {
+  policy: AddressPolicy;
+  clock: Clock;
+  baseUrl(): string;
+}
+
+/**
+ * Providers have what their kind needs and name places that may be called; the built-in one is always there, and is only
+ * switched off while somebody has an account for the case that the others fail. With a provider go its groups; its users
+ * stay, and are the built-in one's again. own choice: whom a provider vouches for is anybody here, so providers are the
+ * business of those who may do everything.
+ */
+export function providerBehaviour({
+  policy,
+  clock,
+  baseUrl,
+}: ProviderBehaviourNeeds): Behaviour<typeof identityProviders> {
+  return {
+    async prepare(input) {
+      await checkIssuer(input.issuer, policy);
+      await checkDirectory(input.url, policy);
+      for (const field of ["idpCertificates", "caCertificates", "spCertificate"])
+        checkCertificates(field, input[field]);
+      const { syncSchedule } = input;
+      if (typeof syncSchedule === "string" && syncSchedule !== "" && !isCron(syncSchedule))
+        throw invalidValue("syncSchedule", "It is a cron expression of five or six fields, such as 15 3 * * *.");
+    },
+    beforeWrite: checkProvider,
+    afterWrite(change, tx) {
+      if (change.after?.type === "built-in" && !isBuiltInEnabled(tx)) keepBreakGlass(tx, clock.now());
+    },
+    removeInSlices: release,
+    present: (rows) =>
+      rows.map((row) => {
+        const { redirectUri, consumerUrl, metadataUrl } = addressesOf(row, baseUrl());
+        const back = row.type === "oidc" ? redirectUri : row.type === "saml" ? consumerUrl : null;
+        const isSaml = row.type === "saml";
+        return { isDefault: row.type === "built-in", redirectUri: back, metadataUrl: isSaml ? metadataUrl : null };
+      }),
+  };
+}
+
+function checkProvider({ op, before, after, given }: Change<typeof identityProviders>, _tx: Reader, by: By): void {
+  if (op !== "update" || given.size > 0) requireSuper(by);
+  const type = (after ?? before)?.type;
+  if (type === "built-in" && op !== "update" && by.actor.kind !== "system") {
+    throw op === "create" ? invalidValue("type", "The built-in provider is there already.") : isBuiltIn();
+  }
+  // What is not enabled may be half set up.
+  if (!after?.enabled) return;
+  for (const field of NEEDED[after.type]) if (after[field] === null || after[field] === "") throw requiredValue(field);
+  if (given.has("startTls") && after.startTls && after.url?.startsWith("ldaps:")) {
+    throw invalidValue("startTls", "ldaps:// has TLS from its beginning.");
+  }
+  if (after.type === "saml" && after.spPrivateKey && !after.spCertificate) throw requiredValue("spCertificate");
+}
+
+/** Answers come over TLS, but from this machine. @source OpenID Connect Core 1.0 §16.17 */
+async function checkIssuer(issuer: unknown, policy: AddressPolicy): Promise<void> {
+  if (typeof issuer !== "string" || !URL.canParse(issuer)) return;
+  const { protocol, hostname } = new URL(issuer);
+  if (protocol === "http:" && !/^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/.test(hostname))
+    throw invalidValue("issuer", "It must begin with https://.");
+  await refuseHost("issuer", hostname, policy);
+}
+
+async function checkDirectory(url: unknown, policy: AddressPolicy): Promise<void> {
+  if (typeof url !== "string" || url === "") return;
+  const parsed = URL.canParse(url) ? new URL(url) : null;
+  const isPlain = parsed && parsed.username === "" && parsed.search === "" && /^\/?$/.test(parsed.pathname);
+  if (!isPlain || !/^ldaps?:$/.test(parsed.protocol) || parsed.hostname === "")
+    throw invalidValue("url", "It is ldap:// or ldaps:// with a host and, if need be, a port.");
+  await refuseHost("url", parsed.hostname, policy);
+}
+
+function checkCertificates(field: string, value: unknown): void {
+  if (typeof value !== "string" || value === "") return;
+  const all = certificatesIn(value);
+  const isGood = (pem: string): boolean => {
+    try {
+      return new X509Certificate(pem).subject !== "";
+    } catch {
+      return false;
+    }
+  };
+  if (all.length === 0 || !all.every(isGood)) throw invalidValue(field, "It holds certificates in PEM form.");
+}
+
+function isBuiltIn(): ConflictError {
+  return new ConflictError("The built-in provider can't be deleted; it can be switched off.");
+}
+
+/** Users let go of in one transaction: a few milliseconds. own choice */
+const SLICE = 25;
+
+/**
+ * own choice: rights that a provider gave end with it. It is switched off first, so that nobody comes by it meanwhile, and
+ * goes last, so that the same call once more completes what broke off.
+ */
+async function release(id: string, by: By, store: Store, check?: (row: ProviderRow) => void): Promise<void> {
+  const row = store.get(identityProviders, id);
+  if (!row) throw notFound();
+  check?.(row);
+  if (row.type === "built-in") throw isBuiltIn();
+  requireSuper(by);
+  await store.write((tx) => void tx.update(identityProviders, id, { enabled: false }, by));
+  // They may lie where the caller does not act, or be the cloud's.
+  const own: By = { actor: { ...by.actor, kind: "system" }, scope: fullScope(() => null) };
+  for (const group of store.find(scimGroups, { identityProviderId: id }, 10_000)) {
+    await store.remove(scimGroups, group.id, own);
+  }
+  const sql = "SELECT id FROM users WHERE provider_key >= ? AND provider_key < ?";
+  const known = store.all<{ id: string }>(sql, providerKey(id, ""), `${id}!`);
+  for (let at = 0; at < known.length; at += SLICE) {
+    await store.write((tx) => {
+      for (const user of known.slice(at, at + SLICE)) {
+        if (tx.get(users, user.id)) tx.update(users, user.id, {}, own, { providerKey: null });
+      }
+    });
+  }
+  await store.write((tx) => tx.remove(identityProviders, id, by));
+}

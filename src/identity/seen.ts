@@ -1,0 +1,43 @@
+import type { RoomTable, Store } from "../store/store.ts";
+
+/**
+ * What must be known again after a restart until its time is over: requests that await their answer, and assertions that
+ * were used. Times are epoch ms.
+ */
+export const IDENTITY_TABLES: readonly RoomTable[] = [
+  {
+    name: "identity_seen",
+    sql: `CREATE TABLE IF NOT EXISTS identity_seen (
+      key TEXT PRIMARY KEY, value TEXT NOT NULL, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+      CREATE INDEX IF NOT EXISTS identity_seen__until ON identity_seen(until)`,
+  },
+];
+
+/** What is worth nothing any more and goes with each new one. own choice: anybody may begin log-ins, many in a short time. */
+const SLICE = 25;
+
+/** Keeps `value` under `key` until then. False, and nothing changed, where the key is kept already. */
+export function keepUntil(
+  store: Store,
+  { key, value, until, now }: { key: string; value: string; until: number; now: number },
+): Promise<boolean> {
+  return store.write((tx) => {
+    tx.run(
+      "DELETE FROM identity_seen WHERE key IN (SELECT key FROM identity_seen WHERE until <= ? LIMIT ?)",
+      now,
+      SLICE,
+    );
+    const sql = `INSERT INTO identity_seen VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE
+      SET value = excluded.value, until = excluded.until WHERE identity_seen.until <= ?`;
+    return tx.run(sql, key, value, until, now).changes === 1;
+  });
+}
+
+/** Takes what is kept under a key, so that nobody else does; null when nothing is, or its time is over. */
+export function takeKept(store: Store, key: string, now: number): Promise<string | null> {
+  return store.write((tx) => {
+    const value = tx.one<{ value: string }>("SELECT value FROM identity_seen WHERE key = ? AND until > ?", key, now);
+    tx.run("DELETE FROM identity_seen WHERE key = ?", key);
+    return value?.value ?? null;
+  });
+}

@@ -1,0 +1,164 @@
+import { userInfo } from "node:os";
+import type { Clock } from "../../../base/clock.ts";
+import { UpstreamError } from "../../../base/errors.ts";
+import type { SharedLog } from "../../../store/shared-log.ts";
+import { type Acting, createActing } from "./acting.ts";
+import { type Connection, openConnection } from "./connection.ts";
+import { createFileShelf, type FileShelf } from "./file-shelf.ts";
+import { createRowLog } from "./row-log.ts";
+import { MAKING_TABLES, NODES, TABLES } from "./tables.ts";
+
+/** What a node of a cloud comes to its database with. */
+export interface OrganisationNeeds {
+  /** `postgres://user@host:port/database`; the password may come by PGPASSWORD. */
+  url: string;
+  /** Which of the organisations that share the database. */
+  name: string;
+  /** Who this node is, for people to read. */
+  node: string;
+  /** Where the node keeps files. */
+  filesDir: string;
+  version: string;
+  clock: Clock;
+  onFault(error: unknown): void;
+}
+
+/** Where the organisation stands. */
+export interface OrganisationHead {
+  seq: number;
+  /** Rows that are gone are forgotten up to here: a copy that stands lower is made anew. */
+  floor: number;
+  /** The Carillon that wrote last; null before the first. */
+  version: string | null;
+  /** What its numbers are of: another one since the database was brought back from a backup. */
+  history: string;
+}
+
+/** One organisation in a database of many, for one node. Whatever asks the database throws UpstreamError when it is not there. */
+export interface Organisation {
+  readonly log: SharedLog;
+  readonly acting: Acting;
+  readonly files: FileShelf;
+  head(): Promise<OrganisationHead>;
+  /** Puts what all nodes need under a name where there is nothing yet, and gives what counts; sealed unless it is no secret. */
+  agree(name: string, proposed: string): Promise<string>;
+  /** What was agreed on; null for nothing. */
+  agreed(name: string): Promise<string | null>;
+  /** Another node wrote; a hint. */
+  onNews(listener: () => void): void;
+  /** Forgets rows that are gone, but the newest `kept`. */
+  forgetGone(kept: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+const CONNECT_MS = 8_000;
+/** Hints to other nodes at most so often: each takes a lock of the whole server. @source replication.md 8 */
+const HINT_MS = 50;
+
+/** Connects, and makes the organisation where there is none of that name. Throws UpstreamError. */
+export async function openOrganisation(needs: OrganisationNeeds): Promise<Organisation> {
+  const { clock } = needs;
+  const config = { connectionString: withUser(needs.url), application_name: `carillon ${needs.node}`.slice(0, 63) };
+  const listeners = new Set<() => void>();
+  const common = { config, clock, onFault: needs.onFault };
+  let isThere: string | null = null;
+  const reader = await openConnection({
+    ...common,
+    async greet(client) {
+      await client.query("LISTEN carillon");
+      if (isThere !== null) await client.query(isThere);
+    },
+    onNotice() {
+      for (const listener of listeners) listener();
+    },
+  });
+  const writer = await openConnection(common);
+  const keeper = await openConnection(common);
+  const all = [reader, writer, keeper];
+  const close = async (): Promise<void> => void (await Promise.all(all.map((each) => each.close())));
+  try {
+    await Promise.all(all.map((each) => each.ready(CONNECT_MS)));
+    const organisation = await prepare(writer, needs.name);
+    isThere = `SELECT pg_advisory_lock_shared(${NODES}, ${organisation})`;
+    await reader.query(isThere);
+    const files = createFileShelf({ connection: reader, organisation, dir: needs.filesDir });
+    const acting = createActing({ connection: keeper, organisation, node: needs.node, clock });
+    const { version } = needs;
+    const log = createRowLog({ organisation, writer, reader, acting, files, version, hint: hintBy(keeper, clock) });
+    return {
+      ...{ log, acting, files, ...factsOf(reader, organisation) },
+      close() {
+        acting.end();
+        return close();
+      },
+      onNews: (listener) => void listeners.add(listener),
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Like PostgreSQL's own programs, with the name of whoever runs it unless one is given. */
+export function withUser(url: string): string {
+  const given = new URL(url);
+  if (given.username === "" && process.env.PGUSER === undefined) given.username = userInfo().username;
+  return given.href;
+}
+
+async function prepare(writer: Connection, name: string): Promise<number> {
+  await writer.query(`BEGIN; SELECT pg_advisory_xact_lock(${MAKING_TABLES}); ${TABLES} COMMIT`);
+  await writer.query("INSERT INTO carillon_organisations (name) VALUES ($1) ON CONFLICT DO NOTHING", [name]);
+  const [found] = await writer.query<{ id: number }>("SELECT id FROM carillon_organisations WHERE name = $1", [name]);
+  return Number(found?.id);
+}
+
+function hintBy(connection: Connection, clock: Clock): () => void {
+  let isDue = false;
+  return () => {
+    if (isDue) return;
+    isDue = true;
+    const say = (): void => {
+      isDue = false;
+      // Whoever doesn't hear it looks by itself soon.
+      connection.query("NOTIFY carillon").catch(() => undefined);
+    };
+    clock.after(HINT_MS, say, { background: true });
+  };
+}
+
+function factsOf(
+  connection: Connection,
+  organisation: number,
+): Pick<Organisation, "head" | "agree" | "agreed" | "forgetGone"> {
+  const agreed = async (name: string): Promise<string | null> => {
+    const sql = "SELECT value FROM carillon_agreed WHERE organisation = $1 AND name = $2";
+    return (await connection.query<{ value: string }>(sql, [organisation, name]))[0]?.value ?? null;
+  };
+  return {
+    agreed,
+    async head() {
+      const sql = "SELECT seq, floor, version, history FROM carillon_organisations WHERE id = $1";
+      const [found] = await connection.query<Record<"seq" | "floor" | "history", string> & { version: string | null }>(
+        sql,
+        [organisation],
+      );
+      if (!found) throw new UpstreamError("starting", "The organisation is not in the database any more.");
+      return { seq: Number(found.seq), floor: Number(found.floor), version: found.version, history: found.history };
+    },
+    async agree(name, proposed) {
+      const sql = "INSERT INTO carillon_agreed VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+      await connection.query(sql, [organisation, name, proposed]);
+      return (await agreed(name)) ?? proposed;
+    },
+    async forgetGone(kept) {
+      await connection.query(
+        `WITH last AS (SELECT seq FROM carillon_rows WHERE organisation = $1 AND image IS NULL ORDER BY seq DESC OFFSET $2 LIMIT 1),
+           gone AS (DELETE FROM carillon_rows WHERE organisation = $1 AND image IS NULL AND seq <= (SELECT seq FROM last))
+         UPDATE carillon_organisations SET floor = greatest(floor, (SELECT seq FROM last))
+           WHERE id = $1 AND EXISTS (SELECT 1 FROM last)`,
+        [organisation, kept],
+      );
+    },
+  };
+}

@@ -1,0 +1,163 @@
+import { UpstreamError } from "../../../base/errors.ts";
+import { newId } from "../../../base/ids.ts";
+import type { News, RowImage, SharedLog, Turn } from "../../../store/shared-log.ts";
+import { HUB_FILES } from "../../wanted-files.ts";
+import type { Acting } from "./acting.ts";
+import { type Connection, isBroken, isLocked } from "./connection.ts";
+import type { FileShelf } from "./file-shelf.ts";
+
+/** What the log is made of. */
+export interface RowLogNeeds {
+  organisation: number;
+  /** For turns, one at a time. */
+  writer: Connection;
+  reader: Connection;
+  acting: Pick<Acting, "term" | "history" | "superseded" | "isHeard">;
+  files: Pick<FileShelf, "keep" | "keepHere">;
+  /** The Carillon that writes. */
+  version: string;
+  /** Something was written: other nodes may look. */
+  hint(): void;
+}
+
+/** A write waits for the database so long. own choice: a restart of it passes unseen */
+const WAIT_MS = 6_000;
+/** Whether a write was kept is asked for so long. own choice */
+const DOUBT_MS = 30_000;
+/** Rows in one statement, and in one answer. own choice */
+const AT_ONCE = 2_000;
+
+interface StoredRow {
+  tab: string;
+  key: string;
+  seq: string;
+  image: string | null;
+}
+
+const imageOf = ({ tab, key, image }: StoredRow): RowImage => ({ table: tab, key, image });
+
+/**
+ * The organisation's rows, each under the number of its last change. Whoever writes holds the organisation's own row
+ * locked until it commits, so the numbers come into sight in their order.
+ * @source replication.md 3
+ */
+export function createRowLog(needs: RowLogNeeds): SharedLog {
+  const { organisation, writer, reader, acting, files } = needs;
+
+  const rowsAfter = (connection: Connection, after: number, limit: string): Promise<StoredRow[]> =>
+    connection.query<StoredRow>(
+      `SELECT tab, key, seq, image FROM carillon_rows WHERE organisation = $1 AND seq > $2 ORDER BY seq ${limit}`,
+      [organisation, after],
+    );
+
+  async function begin(after: number): Promise<Turn> {
+    await writer.ready(WAIT_MS);
+    const { number } = writer;
+    const isSame = (): boolean => writer.number === number;
+    const release = async (): Promise<void> => {
+      // With its connection, it is over anyway.
+      if (isSame()) await writer.query("ROLLBACK").catch(() => undefined);
+    };
+    try {
+      const [head] = await writer.query<{ seq: string; term: string; history: string }>(
+        `BEGIN; SELECT seq, term, history FROM carillon_organisations WHERE id = ${organisation} FOR UPDATE`,
+      );
+      if (!head || acting.term === null || Number(head.term) !== acting.term) {
+        if (acting.term !== null) acting.superseded();
+        throw new UpstreamError("starting", "Another node acts for the organisation.");
+      }
+      const at = Number(head.seq);
+      // It lost what was answered, or another one was put in its place: the start judges what to do.
+      if (after > at || head.history !== acting.history) {
+        acting.superseded();
+        throw new UpstreamError("starting", "The organisation's database is not the one that this node wrote to.");
+      }
+      const news = after < at ? await rowsAfter(writer, after, "") : [];
+      return { news: news.map(imageOf), at, release, publish: (rows) => publish(rows, at, isSame) };
+    } catch (error) {
+      // What failed is still a transaction, in which the connection would take nothing more.
+      await release();
+      throw isLocked(error) ? new UpstreamError("starting", "The organisation's database is busy.", {}, error) : error;
+    }
+  }
+
+  async function publish(rows: readonly RowImage[], base: number, isSame: () => boolean): Promise<number> {
+    const name = newId();
+    const at = base + rows.length;
+    try {
+      await files.keepHere(namedFiles(rows));
+      if (!isSame()) throw new UpstreamError("starting", "The organisation's database can't be reached.");
+      for (let from = 0; from < rows.length; from += AT_ONCE) {
+        await insert(rows.slice(from, from + AT_ONCE), base + from);
+      }
+    } catch (error) {
+      if (isSame()) await writer.query("ROLLBACK").catch(() => undefined);
+      throw error;
+    }
+    const version = needs.version.replace(/[^\w.+-]/g, "");
+    try {
+      await writer.query(
+        `UPDATE carillon_organisations SET seq = ${at}, last_write = '${name}', version = '${version}' WHERE id = ${organisation}; COMMIT`,
+      );
+    } catch (error) {
+      if (!(error instanceof UpstreamError) && !isBroken(error)) {
+        await writer.query("ROLLBACK").catch(() => undefined);
+        throw error;
+      }
+      await resolveDoubt(name, base, error);
+    }
+    needs.hint();
+    return at;
+  }
+
+  async function insert(rows: readonly RowImage[], base: number): Promise<void> {
+    await writer.query(
+      `INSERT INTO carillon_rows (organisation, tab, key, seq, image)
+       SELECT $1, t, k, $2::bigint + o, i FROM unnest($3::text[], $4::text[], $5::text[]) WITH ORDINALITY AS u(t, k, i, o)
+       ON CONFLICT (organisation, tab, key) DO UPDATE SET seq = excluded.seq, image = excluded.image`,
+      [
+        ...[organisation, base],
+        rows.map(({ table }) => table),
+        rows.map(({ key }) => key),
+        rows.map(({ image }) => image),
+      ],
+    );
+  }
+
+  /** The connection broke at the end: was it kept? Whoever still holds the lock is waited for. */
+  async function resolveDoubt(name: string, base: number, cause: unknown): Promise<void> {
+    const found = await writer
+      .ready(DOUBT_MS)
+      .then(() =>
+        writer.query<{ seq: string; last_write: string | null }>(
+          `SELECT seq, last_write FROM carillon_organisations WHERE id = ${organisation} FOR UPDATE`,
+        ),
+      )
+      .catch(() => []);
+    const head = found[0];
+    if (head?.last_write === name) return;
+    if (head && Number(head.seq) <= base) throw cause;
+    throw new UpstreamError("outcome-unknown", "Whether the change was kept is not known: look again.", {}, cause);
+  }
+
+  return {
+    begin,
+    keepFile: files.keep,
+    isHeard: acting.isHeard,
+    async news(after): Promise<News> {
+      await reader.ready(WAIT_MS);
+      const rows = await rowsAfter(reader, after, `LIMIT ${AT_ONCE}`);
+      return { rows: rows.map(imageOf), at: Number(rows.at(-1)?.seq ?? after), more: rows.length === AT_ONCE };
+    },
+  };
+}
+
+/** Files that rows name, and those that came over a link just now. */
+function namedFiles(rows: readonly RowImage[]): Set<string> {
+  const found = new Set<string>();
+  for (const { table, key, image } of rows) {
+    for (const [, sha256] of image?.matchAll(/sha256\\*":\\*"([0-9a-f]{64})/g) ?? []) found.add(sha256 as string);
+    if (table === HUB_FILES.name) for (const [sha256] of key.matchAll(/[0-9a-f]{64}/g)) found.add(sha256);
+  }
+  return found;
+}

@@ -1,0 +1,30 @@
+import { ScimRefusal } from "../access/scim/refusal.ts";
+import { CallerError, ConflictError } from "../base/errors.ts";
+import type { Answer } from "./action.ts";
+import { answerOf } from "./error-answer.ts";
+import { SCIM_TYPE } from "./scim-requests.ts";
+
+const ERROR = "urn:ietf:params:scim:api:messages:2.0:Error";
+
+/** The answer to a fault. @source RFC 7644 §3.12 */
+export function refusalOf(error: unknown): Answer {
+  const { status: usual, headers, body } = answerOf(error, "");
+  const status = statusOf(error, usual);
+  const scimType = scimTypeOf(error);
+  const told = { schemas: [ERROR], status: String(status), ...(scimType ? { scimType } : {}), detail: body.message };
+  return { status, headers, type: SCIM_TYPE, body: JSON.stringify(told) };
+}
+
+function statusOf(error: unknown, usual: number): number {
+  if (!(error instanceof ScimRefusal)) return usual;
+  if (error.error === "precondition") return 412;
+  return error.error === "tooMany" ? 400 : usual;
+}
+
+function scimTypeOf(error: unknown): string | null {
+  if (error instanceof ScimRefusal) return error.error === "precondition" ? null : error.error;
+  if (error instanceof ConflictError) return error.field === null ? "mutability" : "uniqueness";
+  return error instanceof CallerError && (error.type === "invalid-value" || error.type === "required")
+    ? "invalidValue"
+    : null;
+}

@@ -1,0 +1,200 @@
+import type Database from "better-sqlite3";
+import { BugError } from "../base/errors.ts";
+import { COPIED_UP_TO } from "./key-note.ts";
+import type { RowImage } from "./shared-log.ts";
+
+/** Takes down which rows are written, whoever writes them, and writes those of others. */
+export interface RowImages {
+  /** The rows that were written since `kept`, as they are now; within the transaction that wrote them. */
+  written(): RowImage[];
+  /** What was written is kept. What was undone may stay: it is told as it is. */
+  kept(): void;
+  /** Writes rows of others and up to where they go, in a transaction of its own, whatever refers to what. */
+  apply(rows: readonly RowImage[], at: number): void;
+  /** All rows, some at a time. */
+  all(): Generator<RowImage[]>;
+  /** Up to where this copy has all; 0 for one that was never shared. */
+  at(): number;
+  /** Notes it; within a transaction. */
+  note(at: number): void;
+}
+
+/** What belongs to one copy alone: who it is, and what it finds texts by. */
+const OWN: ReadonlySet<string> = new Set(["store_meta", "search_pending"]);
+/** Tables whose rows are known by something else than their primary key, which changes whenever they do. */
+const KNOWN_BY: Readonly<Record<string, readonly string[]>> = { changes: ["type", "row_id"] };
+/** Rows that are never changed, which a trigger sees to. */
+const APPEND_ONLY: ReadonlySet<string> = new Set(["audit_entries"]);
+/** SQLite's own table of the highest keys that were given. @source sqlite.org/autoinc.html */
+const SEQUENCES = "sqlite_sequence";
+const AT_ONCE = 2_000;
+
+interface SharedTable {
+  name: string;
+  key: readonly string[];
+  columns: readonly string[];
+  get: Database.Statement;
+  drop: Database.Statement;
+}
+
+type Value = string | number | Buffer | null;
+
+/** Begins to take down; `touched` is told of rows that were written for others, to be found by their texts. */
+export function createRowImages(db: Database.Database, touched: (table: string, pk: number) => void): RowImages {
+  const tables = readTables(db);
+  const byName = new Map(tables.map((table) => [table.name, table]));
+  const written = new Map<string, { table: SharedTable; key: Value[] }>();
+  const puts = new Map<string, Database.Statement>();
+  const getAt = db.prepare("SELECT value FROM store_meta WHERE name = ?").pluck();
+  const setAt = db.prepare("INSERT OR REPLACE INTO store_meta (name, value) VALUES (?, ?)");
+  const sequences = db.prepare(`SELECT name, seq FROM ${SEQUENCES}`);
+  let known = new Map<string, number>();
+  let isApplying = false;
+
+  db.function("row_written", { varargs: true }, (number: unknown, ...key: unknown[]) => {
+    if (isApplying) return null;
+    const table = tables[number as number] as SharedTable;
+    written.set(`${table.name} ${JSON.stringify(key)}`, { table, key: key as Value[] });
+    return null;
+  });
+  // What is replaced is deleted without a word otherwise.
+  db.pragma("recursive_triggers = ON");
+  for (const [number, table] of tables.entries()) addTriggers(db, number, table);
+
+  function rowsWritten(): RowImage[] {
+    const rows = [...written.values()].map(({ table, key }) => {
+      const row = table.get.get(...key) as Record<string, Value> | undefined;
+      return { table: table.name, key: JSON.stringify(key), image: row ? imageOf(row) : null };
+    });
+    return rows.length === 0 ? rows : [...rows, ...grown()];
+  }
+
+  const readSequences = (): Map<string, number> =>
+    new Map((sequences.all() as { name: string; seq: number }[]).map(({ name, seq }) => [name, seq]));
+
+  /** The keys that tables would give next, where rows were made and are gone again. */
+  function grown(): RowImage[] {
+    return [...readSequences()].flatMap(([name, seq]) =>
+      known.get(name) === seq || !byName.has(name)
+        ? []
+        : [{ table: SEQUENCES, key: JSON.stringify([name]), image: JSON.stringify({ name, seq }) }],
+    );
+  }
+
+  function apply(rows: readonly RowImage[], at: number): void {
+    db.pragma("foreign_keys = OFF");
+    isApplying = true;
+    try {
+      db.transaction(() => {
+        for (const row of rows) write(row);
+        setAt.run(COPIED_UP_TO, String(at));
+      }).immediate();
+    } finally {
+      isApplying = false;
+      db.pragma("foreign_keys = ON");
+    }
+  }
+
+  function write({ table: name, key, image }: RowImage): void {
+    if (name === SEQUENCES) setSequence(image);
+    const table = byName.get(name);
+    // One that this version does not have any more.
+    if (!table) return;
+    const parts = JSON.parse(key) as Value[];
+    if (table.key.length === 1 && table.key[0] === "pk") touched(name, parts[0] as number);
+    if (image === null) table.drop.run(...parts);
+    else put(table, parts, image);
+  }
+
+  function put(table: SharedTable, parts: readonly Value[], image: string): void {
+    const { name } = table;
+    if (APPEND_ONLY.has(name) && table.get.get(...parts)) return;
+    const row = rowOf(image);
+    const columns = table.columns.filter((column) => column in row);
+    const shape = `${name} ${columns.join()}`;
+    const statement = puts.get(shape) ?? db.prepare(putText(name, columns));
+    puts.set(shape, statement);
+    // Of a table that knows its rows by something else, another may have had the primary key.
+    if (name in KNOWN_BY) table.drop.run(...parts);
+    statement.run(...columns.map((column) => row[column]));
+  }
+
+  function setSequence(image: string | null): void {
+    const { name, seq } = JSON.parse(image ?? "{}") as { name: string; seq: number };
+    const { changes } = db.prepare(`UPDATE ${SEQUENCES} SET seq = max(seq, ?) WHERE name = ?`).run(seq, name);
+    if (changes === 0) db.prepare(`INSERT INTO ${SEQUENCES} (name, seq) VALUES (?, ?)`).run(name, seq);
+  }
+
+  return {
+    written: rowsWritten,
+    apply,
+    kept() {
+      written.clear();
+      known = readSequences();
+    },
+    *all() {
+      for (const table of tables) {
+        const rows = db.prepare(`SELECT * FROM main."${table.name}"`).all() as Record<string, Value>[];
+        for (let from = 0; from < rows.length; from += AT_ONCE) {
+          yield rows.slice(from, from + AT_ONCE).map((row) => ({
+            table: table.name,
+            key: JSON.stringify(table.key.map((column) => row[column])),
+            image: imageOf(row),
+          }));
+        }
+      }
+      yield grown();
+    },
+    at: () => Number(getAt.get(COPIED_UP_TO) ?? 0),
+    note: (at) => void setAt.run(COPIED_UP_TO, String(at)),
+  };
+}
+
+/** Every table of the database but those that are one copy's own; full-text indexes follow from the rows. */
+function readTables(db: Database.Database): SharedTable[] {
+  const names = db
+    .prepare("SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' ORDER BY name")
+    .pluck()
+    .all() as string[];
+  return names
+    .filter((name) => !name.startsWith("sqlite_") && !OWN.has(name))
+    .map((name) => {
+      const info = db.pragma(`table_info("${name}")`) as { name: string; pk: number }[];
+      const primary = info.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk);
+      const key = KNOWN_BY[name] ?? primary.map((column) => column.name);
+      if (key.length === 0) throw new BugError(`The table ${name} has no primary key.`);
+      const isKey = key.map((column) => `"${column}" = ?`).join(" AND ");
+      return {
+        ...{ name, key, columns: info.map((column) => column.name) },
+        get: db.prepare(`SELECT * FROM main."${name}" WHERE ${isKey}`),
+        drop: db.prepare(`DELETE FROM main."${name}" WHERE ${isKey}`),
+      };
+    });
+}
+
+function addTriggers(db: Database.Database, number: number, { name, key }: SharedTable): void {
+  const say = (of: "OLD" | "NEW"): string =>
+    `SELECT row_written(${number}, ${key.map((column) => `${of}."${column}"`).join(", ")});`;
+  const on = (what: string, body: string): string =>
+    `CREATE TEMP TRIGGER "written_${what}_${number}" AFTER ${what} ON main."${name}" BEGIN ${body} END;`;
+  db.exec(on("INSERT", say("NEW")) + on("UPDATE", say("OLD") + say("NEW")) + on("DELETE", say("OLD")));
+}
+
+function putText(table: string, columns: readonly string[]): string {
+  const names = columns.map((column) => `"${column}"`).join(", ");
+  return `INSERT OR REPLACE INTO main."${table}" (${names}) VALUES (${columns.map(() => "?").join(", ")})`;
+}
+
+function imageOf(row: Record<string, Value>): string {
+  return JSON.stringify(row, (_, value: unknown) => {
+    const { type, data } = (value ?? {}) as { type?: string; data?: number[] };
+    return type === "Buffer" && data ? { base64: Buffer.from(data).toString("base64") } : value;
+  });
+}
+
+function rowOf(image: string): Record<string, Value> {
+  return JSON.parse(image, (_, value: unknown) => {
+    const { base64 } = (value ?? {}) as { base64?: string };
+    return base64 === undefined ? value : Buffer.from(base64, "base64");
+  }) as Record<string, Value>;
+}

@@ -1,0 +1,115 @@
+import { type Fault, faulty } from "../base/errors.ts";
+import { encode, type Layout } from "./layout.ts";
+import type { RowStatements } from "./row-statements.ts";
+import type { AnyRow } from "./rows.ts";
+import type { By, Reader, SqlValue } from "./store.ts";
+import type { Tables } from "./tables.ts";
+import { throwFaults, unseen, wrong } from "./write-faults.ts";
+
+/** By whose sight a reference of a field is judged; null for nobody's. */
+export type View = (field: string, id: string) => By | null;
+
+/** How rows become what their tables hold. */
+export interface RowValues {
+  /**
+   * Values by column name, references resolved to internal keys: all of a new row, else of what differs from `before`.
+   * Throws CallerError when a reference leads nowhere.
+   */
+  columns(layout: Layout, row: AnyRow, seen: View, before: AnyRow | null): Record<string, SqlValue>;
+  /** Writes the lists of references that differ from `before`. Throws CallerError as `columns` does. */
+  writeLinks(
+    layout: Layout,
+    links: RowStatements["links"],
+    row: { after: AnyRow; before: AnyRow | null },
+    seen: View,
+  ): void;
+}
+
+/** What Carillon sets itself, and what the row referred to before, need not be visible to whoever writes. */
+export function viewOf(by: By, system: object, before: AnyRow | null): View {
+  return (field, id) => {
+    const held = before?.[field];
+    const kept = Array.isArray(held) ? held.includes(id) : held === id;
+    return kept || field in system ? null : by;
+  };
+}
+
+/** Makes it. */
+export function createRowValues(tables: Tables, reader: Pick<Reader, "one">): RowValues {
+  function columns(layout: Layout, row: AnyRow, seen: View, before: AnyRow | null): Record<string, SqlValue> {
+    const values: Record<string, SqlValue> = {};
+    const differs = (field: string): boolean => before === null || !isSame(row[field], before[field]);
+    const faults: Fault[] = [];
+    if (differs("id")) values.id = row.id;
+    if (differs("createdAt")) values.created_at = row.createdAt;
+    if (differs("updatedAt")) values.updated_at = row.updatedAt;
+    if (tables.domainColumn(layout)) {
+      if (differs("domainId")) values.domain_pk = row.domainId === null ? null : keyOf("domains", row.domainId, null);
+      if (differs("alsoIn")) values.also_in = row.alsoIn === null ? null : JSON.stringify(row.alsoIn);
+    }
+    for (const { field, spec, name, target } of layout.columns) {
+      if (!differs(field)) continue;
+      const value = row[field] ?? null;
+      if (!target || spec.kind !== "ref") values[name] = encode(spec, value);
+      else {
+        const key = value === null ? null : keyOf(spec.to, value as string, seen(field, value as string));
+        if (key === null && value !== null) faults.push(unseen(field, value as string));
+        values[name] = key;
+      }
+    }
+    throwFaults([...faults, ...layout.absent.flatMap(({ field }) => faultsOfAbsent(field, row[field]))]);
+    return values;
+  }
+
+  /** Internal key of a row that `by` may see, or of a domain that it may name; null when there is none. */
+  function keyOf(name: string, id: string, by: By | null): number | null {
+    const resource = tables.catalogue.byName(name);
+    const sight = resource.domainField === "id" ? by?.scope.inSight : by?.scope;
+    const visible = sight?.visible(resource) ?? "all";
+    if (visible === "none") return null;
+    const condition = visible === "all" ? "" : ` AND (${visible.sql})`;
+    const params = visible === "all" ? [] : visible.params;
+    const found = reader.one<{ pk: number }>(
+      `SELECT t.pk FROM ${tables.layout(resource).table} t WHERE t.id = ?${condition}`,
+      id,
+      ...params,
+    );
+    return found?.pk ?? null;
+  }
+
+  function writeLinks(
+    layout: Layout,
+    links: RowStatements["links"],
+    { after, before }: { after: AnyRow; before: AnyRow | null },
+    seen: View,
+  ): void {
+    for (const link of links) {
+      const spec = layout.resource.fields[link.field];
+      const ids = after[link.field] as string[] | undefined;
+      if (!ids || spec?.kind !== "many" || (before && isSame(before[link.field], ids))) continue;
+      if (before) link.clear.run(after.pk);
+      ids.forEach((id, position) => {
+        const target = keyOf(spec.to, id, seen(link.field, id));
+        if (target === null) throw faulty([unseen(link.field, id)]);
+        link.add.run(after.pk, position, target);
+      });
+    }
+  }
+
+  return { columns, writeLinks };
+}
+
+/** Whether a field holds the same; lists and objects by their JSON. */
+export function isSame(a: unknown, b: unknown): boolean {
+  const [one, other] = [a ?? null, b ?? null];
+  if (one === other) return true;
+  if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;
+  if (Array.isArray(one) && Array.isArray(other) && one.length === 0 && other.length === 0) return true;
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** Families that nobody declared can't be referred to. */
+function faultsOfAbsent(field: string, value: unknown): Fault[] {
+  const isNothing = value === null || value === undefined || (Array.isArray(value) && value.length === 0);
+  return isNothing ? [] : [wrong(field, "Nothing of this kind can be referred to yet.")];
+}

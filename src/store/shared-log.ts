@@ -1,0 +1,43 @@
+/** A row of any table as it lies in the database, in texts: its table, its key as JSON, its columns as JSON or null once it is gone. */
+export interface RowImage {
+  table: string;
+  key: string;
+  image: string | null;
+}
+
+/** Rows that were written after a position, in order, and the position behind them. */
+export interface News {
+  rows: readonly RowImage[];
+  at: number;
+  /** There are more after them. */
+  more: boolean;
+}
+
+/** The right to write, which nobody else has meanwhile. One of its two ends must be called. */
+export interface Turn {
+  /** What others wrote since; must be taken before anything is written. */
+  readonly news: readonly RowImage[];
+  readonly at: number;
+  /**
+   * Makes rows the organisation's and gives the position behind them. Throws UpstreamError: `outcome-unknown` when the
+   * connection broke at the very end, and nothing was kept otherwise.
+   */
+  publish(rows: readonly RowImage[]): Promise<number>;
+  /** Ends it without having written. */
+  release(): Promise<void>;
+}
+
+/**
+ * Where several processes that serve the same organisation have its rows from: each keeps a copy of all of them, and
+ * nothing is kept by one before it is here. Positions are whole numbers that grow with each row; 0 is before the first.
+ */
+export interface SharedLog {
+  /** Waits for the right to write. Throws UpstreamError (`starting`) when it can't be had. */
+  begin(after: number): Promise<Turn>;
+  /** What was written after a position. Throws UpstreamError. */
+  news(after: number): Promise<News>;
+  /** A file that rows may name from now on is kept for the others too; `sha256` in hex. Throws UpstreamError. */
+  keepFile(sha256: string, path: string): Promise<void>;
+  /** False once nothing was heard of it for so long that another process may write by now. */
+  isHeard(): boolean;
+}

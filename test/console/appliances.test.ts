@@ -1,0 +1,75 @@
+import { generateKeyPairSync } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect } from "vitest";
+import { sendOrder } from "../../src/app/control-socket.ts";
+import { packUpgrade } from "../../src/operations/upgrade-bundle.ts";
+import { startBrowser } from "../support/browser.ts";
+import { openConsole } from "../support/console-pages.ts";
+import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { peer } from "../support/peers.ts";
+import { makeTempDir } from "../support/temp-dir.ts";
+
+const { describe, it } = peer("chromium");
+const maker = generateKeyPairSync("ed25519");
+const trusted = maker.publicKey.export({ type: "spki", format: "der" }).subarray(-32).toString("base64");
+
+describe("the cloud's appliances", () => {
+  let hub: TestDaemon;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    hub = await startTestDaemon({ isHub: true, settings: `trust: {upgrades: ["${trusted}"]}` });
+    const post = async (path: string, json: object) => (await hub.call<{ id: string }>("POST", path, json)).body.id;
+    const north = await post("/sites", { name: "North campus", latitude: 52.53, longitude: 13.38 });
+    const south = await post("/sites", { name: "South campus", latitude: 52.43, longitude: 13.35 });
+    const appliances = `/extensions/${hub.first.extensionId}/endpoints`;
+    for (const [name, siteId] of [
+      ["North hall", north],
+      ["North gym", north],
+      ["South hall", south],
+      ["Annex", null],
+    ])
+      await post(appliances, { name, siteId });
+    const [folder, file] = [makeTempDir(), join(makeTempDir(), "carillon.tgz")];
+    writeFileSync(join(folder, "package.json"), JSON.stringify({ version: "9.9.9" }));
+    await packUpgrade(folder, maker.privateKey.export({ type: "pkcs8", format: "pem" }).toString(), file);
+    await sendOrder(hub.dataDir, { order: "upgrade.offer", args: { file } });
+    browser = await startBrowser();
+  }, 60_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    await hub?.stop();
+  });
+
+  it("stand on a map by site, told by word and sign, and are upgraded in waves by keys alone", async () => {
+    const { page, open, axe, faults } = await openConsole(browser, hub.url);
+    await open("/appliances");
+    const map = page.getByRole("region", { name: "Map of the appliances" });
+    await map.getByRole("button", { name: /^North campus\. North hall: Not linked yet, North gym/ }).press("Enter");
+    await page.getByText("Only those at North campus").waitFor();
+    const list = page.getByRole("list", { name: "Appliances" });
+    await list.getByRole("listitem").nth(1).waitFor();
+    expect(await list.getByRole("listitem").count()).toBe(2);
+    await page.getByRole("checkbox", { name: "Choose all" }).press("Space");
+    await page.getByRole("button", { name: "Upgrade 2 appliances …" }).press("Enter");
+    const sheet = page.getByRole("dialog");
+    await sheet.getByText("2 appliances get 9.9.9.").waitFor();
+    await sheet.getByRole("textbox", { name: "Appliances that go first" }).press("Enter");
+    await sheet.waitFor({ state: "detached" });
+    const upgrade = page.getByRole("region", { name: "Upgrade in waves" });
+    await upgrade.getByText("None of those that are still to come is connected.").waitFor();
+    await upgrade.getByRole("listitem").filter({ hasText: "Wave 1" }).getByText("1 to come").waitFor();
+    await upgrade.getByRole("button", { name: "Pause" }).press("Enter");
+    await upgrade.getByText("Paused").waitFor();
+    expect(await axe()).toEqual([]);
+    await upgrade.getByRole("button", { name: "End it" }).press("Enter");
+    await page.getByRole("dialog").getByRole("button", { name: "End it" }).press("Enter");
+    await upgrade.getByText("Ended early").waitFor();
+    await page.getByRole("button", { name: "Show all" }).press("Enter");
+    await list.getByRole("button", { name: "Annex" }).waitFor();
+    expect(faults).toEqual([]);
+  }, 60_000);
+});

@@ -1,0 +1,86 @@
+/**
+ * `npm run contract`: holds the table of test/contract/routes.tsv against what the API serves: each operation has its row,
+ * and each row its operation.
+ * `npm run contract -- --prove [WORDS]`: takes the route of each row away in turn (of those rows that hold the words) and
+ * runs the row's test, which should fail as it asks for the route, and pass with it; the table and its sums in the README
+ * then say of which rows that is so.
+ * `npm run contract -- --write [FILES]`: listens to the tests of the API (or to these), finds for each operation that has no
+ * row a test that fails without its route, or at least one that asks for it, and writes the table and its sums. `--anew`
+ * forgets all rows first.
+ * The last line has the figures; exit code 1 when an operation has no test, or one that was tried holds without its route.
+ */
+import { parseArgs } from "node:util";
+import { candidatesOf, proveRoutes } from "./proof.ts";
+import { openRuns } from "./runs.ts";
+import { servedOperations } from "./served.ts";
+import { type ContractRow, faultsOf, provenIn, readRows, writeRows } from "./table.ts";
+
+const say = (progress: string): void => void process.stderr.write(`${progress}\n`);
+const { values, positionals } = parseArgs({
+  options: {
+    prove: { type: "boolean", default: false },
+    write: { type: "boolean", default: false },
+    anew: { type: "boolean", default: false },
+  },
+  allowPositionals: true,
+});
+const served = await servedOperations();
+const routeOf = new Map(served.map(({ operation, route }) => [operation, route]));
+const faults = values.write ? await write() : [...faultsOf(readRows(), served), ...(values.prove ? await prove() : [])];
+for (const fault of faults) say(fault);
+const figures = { operations: served.length, proven: provenIn(readRows()), faults: faults.length };
+process.stdout.write(`${JSON.stringify(figures)}\n`);
+process.exit(faults.length === 0 ? 0 : 1);
+
+async function write(): Promise<string[]> {
+  const kept = values.anew ? [] : readRows().filter(({ operation }) => routeOf.has(operation));
+  const known = new Set(kept.map(({ operation }) => operation));
+  const open = served.filter(({ operation }) => !known.has(operation));
+  const runs = await openRuns();
+  say(`listening to the tests of the API, for ${open.length} operations …`);
+  const heard = open.length === 0 ? [] : await runs.listen(positionals.length === 0 ? undefined : positionals);
+  say(`${heard.length} tests passed`);
+  const candidates = candidatesOf(heard);
+  const proven = await proveRoutes(
+    open.map(({ route }) => route),
+    candidates,
+    runs,
+    say,
+  );
+  await runs.close();
+  const found = open.flatMap(({ operation, route }): ContractRow[] => {
+    const isProven = proven.has(route);
+    const test = proven.get(route) ?? candidates.get(route)?.[0];
+    return test ? [{ operation, file: test.file, name: test.name, isProven }] : [];
+  });
+  const rows = [...kept, ...found];
+  writeRows(rows, served);
+  return [...faultsOf(rows, served), ...unprovenIn(found)];
+}
+
+async function prove(): Promise<string[]> {
+  const all = readRows();
+  const tried = all.filter(
+    ({ operation }) => routeOf.has(operation) && positionals.every((word) => operation.includes(word)),
+  );
+  const claimed = new Map(
+    tried.map(({ operation, file, name }) => [routeOf.get(operation) as string, [{ file, name }]]),
+  );
+  const runs = await openRuns();
+  const proven = await proveRoutes([...claimed.keys()], claimed, runs, say);
+  await runs.close();
+  const seen = new Map(
+    tried.map((row) => [row, { ...row, isProven: proven.has(routeOf.get(row.operation) as string) }]),
+  );
+  writeRows(
+    all.map((row) => seen.get(row) ?? row),
+    served,
+  );
+  return unprovenIn([...seen.values()]);
+}
+
+function unprovenIn(rows: readonly ContractRow[]): string[] {
+  return rows
+    .filter(({ isProven }) => !isProven)
+    .map(({ operation, file, name }) => `${operation}: ${file} "${name}" holds without it`);
+}

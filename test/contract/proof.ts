@@ -1,0 +1,81 @@
+import type { Heard, Runs, TestName } from "./runs.ts";
+import type { FilePlan } from "./watching/hooks.ts";
+
+/** A route and the test that is to fail without it. */
+export interface Claim extends TestName {
+  route: string;
+}
+
+/** So many tests are tried for a route. */
+const MOST_TRIES = 4;
+/** Of these, so many as part of the story that their file tells. */
+const STORY_TRIES = 2;
+
+/**
+ * The tests that may hold each route, the best first: those that it served before those that it refused, then those that
+ * meet few others.
+ */
+export function candidatesOf(heard: readonly Heard[]): Map<string, TestName[]> {
+  const found = new Map<string, { test: TestName; isServed: boolean; others: number }[]>();
+  for (const { file, name, met } of heard) {
+    const routes = Object.entries(met);
+    for (const [route, how] of routes) {
+      const one = { test: { file, name }, isServed: how === "served", others: routes.length };
+      found.set(route, [...(found.get(route) ?? []), one]);
+    }
+  }
+  return new Map(
+    [...found].map(([route, tests]) => {
+      const sorted = tests.sort((a, b) => Number(b.isServed) - Number(a.isServed) || a.others - b.others);
+      return [route, sorted.slice(0, MOST_TRIES).map(({ test }) => test)];
+    }),
+  );
+}
+
+/** Proves for each route one of its candidates; the routes that are missing in the answer have none that holds. */
+export async function proveRoutes(
+  routes: readonly string[],
+  candidates: ReadonlyMap<string, readonly TestName[]>,
+  runs: Runs,
+  say: (progress: string) => void,
+): Promise<Map<string, TestName>> {
+  const proven = new Map<string, TestName>();
+  const prove = async (tries: number, isStory: boolean): Promise<void> => {
+    for (let at = 0; at < tries; at++) {
+      const open = routes.filter((route) => !proven.has(route));
+      const claims = open.flatMap((route) => {
+        const test = candidates.get(route)?.[at];
+        return test ? [{ route, ...test }] : [];
+      });
+      for (const claim of await proveClaims(claims, isStory, runs)) proven.set(claim.route, claim);
+      if (claims.length > 0) say(`${proven.size} of ${routes.length} routes: their test fails without them`);
+    }
+  };
+  await prove(MOST_TRIES, false);
+  await prove(STORY_TRIES, true);
+  return proven;
+}
+
+/** The claims that hold. Stories are told once for each of their routes, as many files at once as there are. */
+async function proveClaims(claims: readonly Claim[], isStory: boolean, runs: Runs): Promise<Claim[]> {
+  const proven: Claim[] = [];
+  for (let open = [...claims]; open.length > 0; ) {
+    const now = isStory ? open.filter(({ file }, at) => open.findIndex((each) => each.file === file) === at) : open;
+    open = open.filter((claim) => !now.includes(claim));
+    const trials = await runs.prove(planOf(now, isStory));
+    const held = new Set(
+      trials.filter(({ isProof }) => isProof).map(({ route, file, name }) => [route, file, name].join("\t")),
+    );
+    proven.push(...now.filter(({ route, file, name }) => held.has([route, file, name].join("\t"))));
+  }
+  return proven;
+}
+
+function planOf(claims: readonly Claim[], isStory: boolean): Record<string, FilePlan> {
+  const plan: Record<string, { routes: Record<string, string[]>; isStory: boolean }> = {};
+  for (const { file, name, route } of claims) {
+    const routes = plan[file]?.routes ?? {};
+    plan[file] = { routes: { ...routes, [name]: [...(routes[name] ?? []), route] }, isStory };
+  }
+  return plan;
+}

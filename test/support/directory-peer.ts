@@ -1,0 +1,141 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { type AddressInfo, connect, createServer } from "node:net";
+import { join } from "node:path";
+import { makeTempDir } from "./temp-dir.ts";
+
+/** A directory on loopback: people below ou=people, groups below ou=groups. */
+export interface DirectoryPeer {
+  url: string;
+  secureUrl: string;
+  /** The authority of its certificate, in PEM form. */
+  authority: string;
+  /** May search and write. */
+  bindDn: string;
+  bindPassword: string;
+  /** Carries out changes in LDIF. */
+  change(ldif: string): void;
+  stop(): Promise<void>;
+}
+
+export const BASE = "dc=example,dc=org";
+
+/** Starts one with these people and groups, each group with the uids of its members; all passwords are `pass-<uid>`. */
+export async function startDirectoryPeer(
+  people: Readonly<Record<string, string>>,
+  groups: Readonly<Record<string, readonly string[]>>,
+): Promise<DirectoryPeer> {
+  const folder = makeTempDir();
+  const [port, securePort] = [await freePort(), await freePort()];
+  makeCertificate(folder);
+  mkdirSync(join(folder, "data"));
+  const bindDn = `cn=admin,${BASE}`;
+  const bindPassword = "what only the appliance knows";
+  writeFileSync(join(folder, "slapd.conf"), settings(folder, bindDn, bindPassword));
+  writeFileSync(join(folder, "first.ldif"), firstEntries(people, groups));
+  execFileSync("slapadd", ["-f", join(folder, "slapd.conf"), "-l", join(folder, "first.ldif")], { stdio: "pipe" });
+  const urls = { url: `ldap://127.0.0.1:${port}`, secureUrl: `ldaps://127.0.0.1:${securePort}` };
+  const listens = `${urls.url}/ ${urls.secureUrl}/`;
+  const slapd = spawn("slapd", ["-f", join(folder, "slapd.conf"), "-h", listens, "-d", "0"], { stdio: "ignore" });
+  await reachable(port, slapd);
+  return {
+    ...urls,
+    ...{ bindDn, bindPassword, authority: readFileSync(join(folder, "cert.pem"), "utf8") },
+    change(ldif) {
+      writeFileSync(join(folder, "password"), bindPassword, { mode: 0o600 });
+      const file = join(folder, "change.ldif");
+      writeFileSync(file, ldif);
+      const given = ["-x", "-H", urls.url, "-D", bindDn, "-y", join(folder, "password"), "-f", file];
+      execFileSync("ldapmodify", given, { stdio: "pipe" });
+    },
+    stop: () =>
+      new Promise((done) => {
+        if (slapd.exitCode !== null) return done();
+        slapd.once("exit", () => done());
+        slapd.kill();
+      }),
+  };
+}
+
+function settings(folder: string, bindDn: string, bindPassword: string): string {
+  const modules = "/usr/lib/ldap";
+  return [
+    ...["core", "cosine", "inetorgperson"].map((name) => `include /etc/ldap/schema/${name}.schema`),
+    "attributetype ( 1.2.840.113556.1.4.8 NAME 'userAccountControl' SYNTAX '1.3.6.1.4.1.1466.115.121.1.27' SINGLE-VALUE )",
+    "objectclass ( 1.3.6.1.4.1.99999.1 NAME 'switchable' SUP top AUXILIARY MAY userAccountControl )",
+    ...(existsSync(join(modules, "back_mdb.la")) ? [`modulepath ${modules}`, "moduleload back_mdb"] : []),
+    `pidfile ${join(folder, "slapd.pid")}`,
+    `TLSCertificateFile ${join(folder, "cert.pem")}`,
+    `TLSCertificateKeyFile ${join(folder, "key.pem")}`,
+    // Who names nobody may not look around.
+    "access to * by anonymous auth by users read",
+    "database mdb",
+    `suffix "${BASE}"`,
+    `rootdn "${bindDn}"`,
+    `rootpw "${bindPassword}"`,
+    `directory ${join(folder, "data")}`,
+    "index objectClass eq",
+    "",
+  ].join("\n");
+}
+
+function firstEntries(
+  people: Readonly<Record<string, string>>,
+  groups: Readonly<Record<string, readonly string[]>>,
+): string {
+  const units = ["people", "groups"].map((ou) => `dn: ou=${ou},${BASE}\nobjectClass: organizationalUnit\nou: ${ou}`);
+  return [
+    `dn: ${BASE}\nobjectClass: dcObject\nobjectClass: organization\no: Example\ndc: example`,
+    ...units,
+    ...Object.entries(people).map(([uid, name]) => personEntry(uid, name)),
+    ...Object.entries(groups).map(([cn, uids]) =>
+      [`dn: cn=${cn},ou=groups,${BASE}`, "objectClass: groupOfNames", `cn: ${cn}`, ...uids.map(memberLine)].join("\n"),
+    ),
+  ]
+    .map((entry) => `${entry}\n\n`)
+    .join("");
+}
+
+function personEntry(uid: string, name: string): string {
+  const values = [`uid: ${uid}`, `cn: ${name}`, `sn: ${name}`, `mail: ${uid}@example.org`, `userPassword: pass-${uid}`];
+  return [`dn: uid=${uid},ou=people,${BASE}`, "objectClass: inetOrgPerson", ...values].join("\n");
+}
+
+/** The line of a group that names a person. */
+export function memberLine(uid: string): string {
+  return `member: uid=${uid},ou=people,${BASE}`;
+}
+
+function makeCertificate(folder: string): void {
+  const files = ["-keyout", join(folder, "key.pem"), "-out", join(folder, "cert.pem")];
+  const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"];
+  const names = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"];
+  execFileSync("openssl", ["req", "-x509", ...kind, ...files, ...names], { stdio: "pipe" });
+}
+
+function freePort(): Promise<number> {
+  return new Promise((done) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => done(port));
+    });
+  });
+}
+
+/** Resolves once the port answers; rejects when the program ended. */
+function reachable(port: number, program: ChildProcess): Promise<void> {
+  return new Promise((done, fail) => {
+    const ended = (): void => fail(new Error("slapd ended at once."));
+    program.once("exit", ended);
+    const ask = (): void => {
+      const socket = connect(port, "127.0.0.1");
+      socket.once("connect", () => {
+        socket.destroy();
+        program.off("exit", ended);
+        done();
+      });
+      socket.once("error", () => program.exitCode === null && setTimeout(ask, 20));
+    };
+    ask();
+  });
+}
