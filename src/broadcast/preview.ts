@@ -1,6 +1,7 @@
 import { type Clock, nextTurn } from "../base/clock.ts";
 import type { Reader } from "../store/store.ts";
 import type { NotificationRow } from "./compose.ts";
+import { countLevels, readCounts } from "./counts.ts";
 import { type ForeseenDevice, foreseeDevices, troublesOfProviders } from "./planning.ts";
 import { prepareSound } from "./programme.ts";
 import { eachUser, endpointKey } from "./recipients.ts";
@@ -35,8 +36,9 @@ export type PreviewNeeds = Pick<
 /** Rows looked at in one turn: some 2 ms. */
 const PIECE = 500;
 const MOST_NAMED = 100;
-/** Broadcasts of the past that the expectation is made of. own choice */
-const PAST = 20;
+/** Broadcasts of the past that are looked at, and how many of them, the nearest by their devices, are the measure. own choice */
+const PAST = 50;
+const NEAREST = 5;
 
 /** Foresees a message with the code that sends one, in slices, and keeps what it found with its row. */
 export async function writePreview(row: NotificationRow, needs: PreviewNeeds): Promise<void> {
@@ -45,7 +47,10 @@ export async function writePreview(row: NotificationRow, needs: PreviewNeeds): P
   await foreseeGroups(row, preview, needs);
   const { programme } = await prepareSound(row, needs);
   preview.soundSeconds = Math.round((programme?.durationMs ?? 0) / 100) / 10;
-  preview.expectedSeconds = expectedSeconds(needs.store, preview.soundSeconds);
+  preview.expectedSeconds = expectedSeconds(needs.store, {
+    soundSeconds: preview.soundSeconds,
+    devices: sum(Object.values(preview.devices)),
+  });
   await needs.store.write((tx) => {
     tx.run(
       "INSERT OR REPLACE INTO broadcast_previews (notification, found) SELECT pk, ? FROM notifications WHERE id = ?",
@@ -119,24 +124,48 @@ export function foreseenAndFact(
 ): { expectedSeconds: number | null; tookSeconds: number | null } {
   const { pk, createdAt, settledAt, abortedAt, retriedAt, programmeMs } = row;
   const isWhole = settledAt !== null && abortedAt === null && retriedAt === null;
+  const counts = readCounts(reader, [pk]);
+  countLevels(reader, counts);
+  const levels = [...(counts.get(pk) ?? [])].filter(([name]) => name.startsWith("level:"));
+  const sent = {
+    soundSeconds: Math.round((programmeMs ?? 0) / 100) / 10,
+    devices: sum(levels.map(([, n]) => n)),
+    before: pk,
+  };
   return {
-    expectedSeconds: expectedSeconds(reader, Math.round((programmeMs ?? 0) / 100) / 10, pk),
+    expectedSeconds: expectedSeconds(reader, sent),
     tookSeconds: isWhole ? Math.round((settledAt - createdAt) / 100) / 10 : null,
   };
 }
 
-/** The middle of what past broadcasts took beyond their sound, plus the sound of this one; `before` is the key of the next. */
-function expectedSeconds(reader: Reader, soundSeconds: number, before = Number.MAX_SAFE_INTEGER): number | null {
-  const past = reader.all<{ ms: number }>(
-    `SELECT settled_at - created_at - coalesce(programme_ms, 0) AS ms FROM notifications
+/**
+ * The middle of what the broadcasts to about as many devices took beyond their sound, plus the sound of this one; those
+ * after the key `before` are not looked at.
+ */
+function expectedSeconds(
+  reader: Reader,
+  sent: { soundSeconds: number; devices: number; before?: number },
+): number | null {
+  const past = reader.all<{ ms: number; devices: number }>(
+    `SELECT settled_at - created_at - coalesce(programme_ms, 0) AS ms,
+       (SELECT coalesce(sum(n), 0) FROM broadcast_counts
+        WHERE notification = notifications.pk AND name LIKE 'level:%') AS devices
+     FROM notifications
      WHERE stage = 'settled' AND settled_at IS NOT NULL AND aborted_at IS NULL AND retried_at IS NULL AND pk < ?
      ORDER BY pk DESC LIMIT ?`,
-    before,
+    sent.before ?? Number.MAX_SAFE_INTEGER,
     PAST,
   );
-  const sorted = past.map(({ ms }) => Math.max(0, ms)).sort((a, b) => a - b);
+  // Ten devices beside a hundred are as far apart as a hundred beside a thousand.
+  const distance = (devices: number): number => Math.abs(Math.log((devices + 1) / (sent.devices + 1)));
+  const nearest = past.sort((a, b) => distance(a.devices) - distance(b.devices)).slice(0, NEAREST);
+  const sorted = nearest.map(({ ms }) => Math.max(0, ms)).sort((a, b) => a - b);
   const middle = sorted[Math.floor(sorted.length / 2)];
-  return middle === undefined ? null : Math.round(middle / 100 + soundSeconds * 10) / 10;
+  return middle === undefined ? null : Math.round(middle / 100 + sent.soundSeconds * 10) / 10;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
 }
 
 function turn(clock: Clock): Promise<void> {

@@ -15,6 +15,13 @@ const SIZES = [
 const LATENCY = "lognormal:60:5:2000";
 const REGISTER_AT_ONCE = 32;
 const REPETITIONS = 10;
+/** Sizes of the groups whose times are foretold. */
+const PARTS = [10, 100, 1_000];
+
+interface Foretold {
+  expectedSeconds: number;
+  tookSeconds: number;
+}
 
 /** Row 8: from the POST until 99 % of the phones are proven to play, through the whole pipeline. */
 export const broadcastToManyPhones: Row = {
@@ -23,15 +30,27 @@ export const broadcastToManyPhones: Row = {
   async measure(say) {
     const figures: Figure[] = [];
     for (const { phones, goalMs } of SIZES) {
-      const times = await measureSize(phones, (text) => say(`${phones} phones: ${text}`));
+      const { times, foretold } = await measureSize(phones, (text) => say(`${phones} phones: ${text}`));
       const what = `${phones.toLocaleString("en")} phones answering in ${LATENCY} ms, 99 % playing`;
       figures.push(atMost({ what, ours: median(times), limit: goalMs, against: "fixed", unit: "ms" }, 1));
+      if (foretold.length > 0) figures.push(errorOf(foretold));
     }
     return figures;
   },
 };
 
-async function measureSize(phones: number, say: (text: string) => void): Promise<number[]> {
+/** How far what was foretold was from what came, both in s from the send to the last word of a device. */
+function errorOf(foretold: readonly Foretold[]): Figure {
+  const ours = median(foretold.map(({ expectedSeconds, tookSeconds }) => Math.abs(expectedSeconds - tookSeconds)));
+  const what = `how long sends to ${PARTS.join(", ")} phones in turn were foretold to take: error`;
+  const limit = median(foretold.map(({ tookSeconds }) => tookSeconds));
+  return atMost({ what, ours, limit, against: "what they took", unit: "s" }, 0.25);
+}
+
+async function measureSize(
+  phones: number,
+  say: (text: string) => void,
+): Promise<{ times: number[]; foretold: Foretold[] }> {
   const folder = mkdtempSync(join(tmpdir(), "carillon-bench-"));
   const settings = join(folder, "carillon.yaml");
   writeFileSync(
@@ -54,7 +73,8 @@ async function measureSize(phones: number, say: (text: string) => void): Promise
       times.push(await broadcast(api, String(group.id), phones, say));
       say(`round ${round + 1} of ${ROUNDS}: ${Math.round(times[round] as number)} ms`);
     }
-    return times;
+    const foretold = phones === PARTS.at(-1) ? await foretell(api, say) : [];
+    return { times, foretold };
   } finally {
     await daemon.end("SIGTERM");
     await campus.end("SIGTERM");
@@ -94,6 +114,27 @@ async function broadcast(
   const silent = playing.filter((ms) => ms === Number.POSITIVE_INFINITY).length;
   if (silent > 0) say(`${silent} of ${phones} phones never proved to play`);
   return percentile(playing, 99);
+}
+
+/** Sends to groups of all sizes in turn; what was foretold of each, once each size had been sent to. */
+async function foretell(api: Api, say: (text: string) => void): Promise<Foretold[]> {
+  const { data } = await api("GET", "devices?limit=1000");
+  const ids = (data as { id: string }[]).map(({ id }) => id);
+  const results: Foretold[] = [];
+  for (let round = 0; round <= ROUNDS; round++) {
+    for (const size of PARTS) {
+      const message = { subject: "Bench", body: "A message to some", alertTone: "chime" };
+      const { id } = await api("POST", "notifications", { ...message, additionalDeviceIds: ids.slice(0, size) });
+      for (let took = null; took === null; ) {
+        await pause(500);
+        const seconds = (await api("GET", `notifications/${id}/progress`)) as unknown as Foretold;
+        took = seconds.tookSeconds;
+        if (took !== null && round > 0) results.push(seconds);
+      }
+    }
+    say(`foretold round ${round} of ${ROUNDS}`);
+  }
+  return results;
 }
 
 async function register(api: Api, made: Initialised, campus: RunningCampus): Promise<void> {

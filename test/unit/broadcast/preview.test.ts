@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { NotificationRow } from "../../../src/broadcast/compose.ts";
+import { keepLevels } from "../../../src/broadcast/counts.ts";
 import { notificationBehaviour } from "../../../src/broadcast/notification-behaviour.ts";
 import { foreseenAndFact } from "../../../src/broadcast/preview.ts";
 import deliveries from "../../../src/resources/broadcasts/deliveries.ts";
@@ -109,5 +110,34 @@ describe("a draft", () => {
     ]);
     const row = await fixture.send({ subject: "x", draft: true, deviceGroupIds: [group], alertTone: "tone" });
     expect(preview(row)).toMatchObject({ progress: { preview: { soundSeconds: 1.5, expectedSeconds: 5.5 } } });
+  });
+
+  it("expects what those to about as many devices took", async () => {
+    for (const n of [1, 2, 3, 4]) await fixture.phone(`SEP00112233445${n}`);
+    const one = await fixture.group("Of one", ["SEP001122334451"]);
+    const four = await fixture.group(
+      "Of four",
+      [1, 2, 3, 4].map((n) => `SEP00112233445${n}`),
+    );
+    const took = async (group: string, seconds: number, devices: number): Promise<void> => {
+      const past = await fixture.send({ subject: "x", deviceGroupIds: [group] });
+      await fixture.store.write((tx) => {
+        tx.run(
+          "UPDATE notifications SET stage = 'settled', settled_at = created_at + ? WHERE id = ?",
+          seconds * 1_000,
+          past.id,
+        );
+        const pk = fixture.store.get(notifications, past.id)?.pk as number;
+        keepLevels(tx, pk, { playing: devices });
+      });
+    };
+    for (const seconds of [2, 2, 2, 2, 2]) await took(one, seconds, 1);
+    for (const seconds of [9, 9, 9, 9, 9]) await took(four, seconds, 100);
+    const expected = async (group: string) =>
+      preview(await fixture.send({ subject: "x", draft: true, deviceGroupIds: [group] }));
+    expect(await expected(one)).toMatchObject({ progress: { preview: { expectedSeconds: 2 } } });
+    expect(await expected(four)).toMatchObject({ progress: { preview: { expectedSeconds: 2 } } });
+    for (const seconds of [5, 5, 5, 5, 5]) await took(four, seconds, 4);
+    expect(await expected(four)).toMatchObject({ progress: { preview: { expectedSeconds: 5 } } });
   });
 });
