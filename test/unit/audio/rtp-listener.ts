@@ -21,6 +21,9 @@ export interface RtpListener {
   close(): void;
 }
 
+/** The time by which arrivals are noted. */
+export const monotonicMs = (): number => Number(process.hrtime.bigint()) / 1e6;
+
 /**
  * Joins a group of the caller's own: `number` tells groups of one test process apart, its id those of others, since
  * multicast on the loopback interface is heard by every process of the machine.
@@ -57,7 +60,7 @@ function parse(datagram: Buffer): Arrival {
   const [first = 0, second = 0] = datagram;
   if (first !== 0x80) throw new RangeError(`not a plain RTP header: ${first}`);
   return {
-    at: Number(process.hrtime.bigint()) / 1e6,
+    at: monotonicMs(),
     payloadType: second & 0x7f,
     marker: second >= 0x80,
     sequence: datagram.readUInt16BE(2),

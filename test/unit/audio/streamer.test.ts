@@ -9,7 +9,7 @@ import { BugError, UpstreamError } from "../../../src/base/errors.ts";
 import { silentLog } from "../../../src/base/log.ts";
 import { createRtpOpener } from "../../../src/base/secure-rtp.ts";
 import { workerEntry } from "../../../src/base/worker-entry.ts";
-import { listenRtp, type RtpListener } from "./rtp-listener.ts";
+import { listenRtp, monotonicMs, type RtpListener } from "./rtp-listener.ts";
 
 const SOURCES = new URL("../../../src/audio/streamer.ts", import.meta.url).href;
 
@@ -118,15 +118,17 @@ describe("Streamer", () => {
     await allEnded(2);
     const apart = a.map((arrival, n) => Math.abs(arrival.at - (b[n]?.at ?? 0))).sort((x, y) => x - y);
     expect(apart[25]).toBeLessThan(10);
-    // The schedule is absolute: whatever happened in between, no packet is early and the whole does not stretch.
-    const span = (a[49]?.at ?? 0) - (a[0]?.at ?? 0);
-    expect(Math.abs(span - 49 * 20)).toBeLessThan(200);
+    // The schedule is absolute: whatever happened in between, no packet is early and the whole does not stretch. What
+    // holds the machine up makes packets late, never early, so the quickest of each half tell the grid.
+    const quickest = (from: number): number =>
+      Math.min(...a.slice(from, from + 25).map((arrival, n) => arrival.at - 20 * (from + n)));
+    expect(Math.abs(quickest(25) - quickest(0))).toBeLessThan(100);
     for (const event of started) expect(event.firstPacketAt).toBeGreaterThanOrEqual(t0 - 2);
   });
 
   it("lets a latecomer join live: same frame, sequence and timestamp at the same moment, no marker", async () => {
     const [one, two] = [await newListener(), await newListener()];
-    const payload = frames(60);
+    const payload = frames(150);
     const spec = specFor(one, { payload });
     await streamer.open(spec);
     const t0 = Date.now() + 10;
@@ -135,12 +137,12 @@ describe("Streamer", () => {
     const place = resumeStream(specFor(two, { payload }), t0, Date.now());
     await streamer.open(place?.spec as StreamSpec);
     streamer.startGroup([specFor(two).streamId], place?.t0Ms as number);
-    const [a, b] = [await one.heard(60), await two.heard(20)];
-    await allEnded(2);
-    const [first] = b;
+    const [first] = await two.heard(1);
     const offset = first?.payload[0] ?? 0;
     expect(offset).toBeGreaterThan(10);
-    expect(b).toHaveLength(60 - offset);
+    const [a, b] = [await one.heard(150), await two.heard(150 - offset)];
+    await allEnded(2);
+    expect(b).toHaveLength(150 - offset);
     const twin = a[offset];
     expect({ ...first, at: 0 }).toEqual({ ...twin, at: 0 });
     expect(first?.marker).toBe(false);
@@ -208,12 +210,16 @@ describe("Streamer", () => {
     const secrecy = { suite: "AES_CM_128_HMAC_SHA1_80", key: "A".repeat(40) } as const;
     let ssrc = 1;
     while (rtpOrigin(ssrc).sequence < 65_440 || rtpOrigin(ssrc).sequence > 65_500) ssrc++;
-    const spec = specFor(listener, { payload: frames(100), ssrc, secrecy });
+    const spec = specFor(listener, { payload: frames(200), ssrc, secrecy });
     await streamer.open(spec);
+    const t0 = monotonicMs();
     streamer.startGroup([spec.streamId], Date.now());
     await listener.heard(5);
     await workers[0]?.terminate();
     const [end] = await allEnded(1);
+    // The last packet may come in after the word of the end.
+    const last = (rtpOrigin(ssrc).sequence + 199) % 65_536;
+    while (listener.arrivals.at(-1)?.sequence !== last) await listener.heard(listener.arrivals.length + 1);
     expect(workers).toHaveLength(2);
     expect(end).toMatchObject({ reason: "finished", firstPacketAt: started[0]?.firstPacketAt });
     expect(started).toHaveLength(1);
@@ -228,11 +234,11 @@ describe("Streamer", () => {
       if (place === undefined) throw new Error("a packet can't be opened");
       expect((arrival.sequence - (first?.sequence ?? 0) + 65_536) % 65_536).toBe(place);
       // On the old grid: late where the machine is slow, never early.
-      expect(arrival.at - (first?.at ?? 0) - 20 * place).toBeGreaterThan(-100);
+      expect(arrival.at - t0 - 20 * place).toBeGreaterThan(-10);
     }
-    expect(arrivals.at(-1)?.payload[0]).toBe(99);
+    expect(arrivals.at(-1)?.payload[0]).toBe(199);
     expect(new Set(arrivals.map((arrival) => arrival.sequence)).size).toBe(arrivals.length);
-    expect(arrivals.length).toBeLessThan(100);
+    expect(arrivals.length).toBeLessThan(200);
   });
 
   it("gives up streams after five failures, and tries again with the next stream", async () => {
