@@ -26,7 +26,10 @@ const REMOVALS_FROM = 3000;
 const WAITING_FROM = 1000;
 /** All that is put stands at most here, but for the last try: a resync sweeps before what comes after. */
 const WAITED = REMOVALS_FROM - WAITING_FROM;
-/** What still waits is tried once more after the removals, which may have freed its name. */
+/**
+ * What still waits is tried once more after the removals, which may have freed its name; then the removals that still
+ * wait, as a row may have come that does not refer to them any more.
+ */
 const LAST = 4000;
 /** So often a row may wait for one that it refers to; then it is refused. */
 const MOST_WAITS = 10;
@@ -190,7 +193,7 @@ function* applyStaged(row: Staged, link: LinkState, types: ReplicatedTypes, tall
   if ((applied === "wait" || isForNow(row)) && row.waits < MOST_WAITS) {
     yield* put(STAGE, {
       ...row,
-      rank: row.waits === MOST_WAITS - 1 ? LAST : WAITING_FROM + row.waits,
+      rank: row.waits === MOST_WAITS - 1 ? LAST + gone : WAITING_FROM + row.waits,
       waits: row.waits + 1,
     });
     return;
@@ -224,9 +227,8 @@ function* sweep(link: LinkState, limits: Limits, tallies: { of: Tallies }): Work
       yield* put(BASE, { ...row, gen: link.gen + 1 });
       continue;
     }
-    const applied = yield* showBase(type, id, null);
-    yield* parkUnlessDone({ type, id, seq, body: null }, applied);
-    tallies.of = counted(tallies.of, type, applied === "done" ? "deleted" : "refused");
+    if ((yield* showBase(type, id, null)) === "done") tallies.of = counted(tallies.of, type, "deleted");
+    else yield* put(STAGE, { type, id, seq, gone: 1, body: null, rank: LAST + 1, waits: MOST_WAITS });
     yield* drop(BASE, type, id);
   }
   return left.length;

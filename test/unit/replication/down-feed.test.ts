@@ -52,6 +52,27 @@ describe("rows of the cloud", () => {
     ]);
   });
 
+  it("go, in a resync, though what refers to them goes after them", () => {
+    const site = createMemoryStore(CATALOGUE);
+    const mark = { decided: 0, results: [] };
+    const person: DownRow = ["p", "people", "person", 1, { id: "person", note: "" }];
+    const list: DownRow = ["p", "lists", "list", 2, { id: "list", note: "", roomId: null, personIds: ["person"] }];
+    const before = [person, list];
+    site.perform(() => prepareLink("site-a", TYPES.fingerprint));
+    site.perform(() => receivePage({ t: "rows", feed: "down.bulk", from: 0, to: 2, rows: before, mark }, TYPES));
+    while (!site.perform(() => applySlice(JOURNAL, SLICES)));
+
+    // That the list is gone is told with the mark, so the sweep leaves it; the person is not in the snapshot at all.
+    site.perform(() => beginSnapshot({ h0: 3, after: null }, JOURNAL));
+    site.perform(() => receiveSnapPage({ t: "snap", h0: 3, from: null, after: null, rows: [], end: true }, TYPES));
+    const gone: DownRow = ["d", "lists", "list", 4];
+    site.perform(() => receivePage({ t: "rows", feed: "down.bulk", from: 3, to: 4, rows: [gone], mark }, TYPES));
+    while (!site.perform(() => applySlice(JOURNAL, SLICES)));
+
+    expect(site.perform(() => scan(PARKED))).toEqual([]);
+    expect([...site.rows.keys()].filter((key) => /^(people|lists)/.test(key))).toEqual([]);
+  });
+
   it("are refused when results of own edits are missing before them", () => {
     const site = createMemoryStore(CATALOGUE);
     site.perform(() => prepareLink("site-a", TYPES.fingerprint));
