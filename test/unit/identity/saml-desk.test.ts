@@ -14,11 +14,13 @@ const metadata = { what: "metadata", parties } as const;
 it("begins a thread anew when the one before ended unasked", async () => {
   const spawned: Worker[] = [];
   const script = `const { parentPort: port } = require("node:worker_threads");
-    port.on("message", ({ what }) => { port.postMessage({ text: what }); setImmediate(() => { throw new Error("late"); }); });`;
+    port.on("message", ({ what }) => { if (what === "fail") throw new Error("late"); port.postMessage({ text: what }); });`;
   const spawn = () => spawned[spawned.push(new Worker(script, { eval: true })) - 1] as Worker;
   const desk = createSamlDesk(createFakeClock(), spawn);
   expect(await desk.text(metadata)).toBe("metadata");
-  await new Promise((resolve) => spawned[0]?.once("exit", resolve));
+  const gone = new Promise((resolve) => spawned[0]?.once("exit", resolve));
+  spawned[0]?.postMessage({ what: "fail" });
+  await gone;
   expect(await desk.text(metadata)).toBe("metadata");
   expect(spawned).toHaveLength(2);
   await desk.close();
