@@ -1,4 +1,3 @@
-import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { createConnection } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect } from "vitest";
@@ -6,6 +5,7 @@ import { type CertificateAndKey, issueCertificate, makeAuthority } from "../../s
 import { type Baresip, startBaresip } from "../support/baresip.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { decodeWithFfmpeg } from "../support/ffmpeg-listener.ts";
+import { freePort } from "../support/free-port.ts";
 import { findSound } from "../support/hearing.ts";
 import { knownRecording } from "../support/known-broadcast.ts";
 import { peer } from "../support/peers.ts";
@@ -14,7 +14,7 @@ type Row = Record<string, unknown> & { id: string };
 
 const LEAST_CORRELATION = 0.99;
 const HANG_UP = "b";
-const PATIENCE = { timeout: 30_000, interval: 100 };
+const PATIENCE = { timeout: 90_000, interval: 100 };
 
 describe("a message by SIP", () => {
   let daemon: TestDaemon;
@@ -70,48 +70,43 @@ describe("a message by SIP", () => {
       const heard = await decodeWithFfmpeg(device.heard());
       expect(findSound(heard, programme).correlation).toBeGreaterThan(LEAST_CORRELATION);
     },
-    90_000,
   );
 
-  peer("baresip").it(
-    "is spoken, encrypted, to whoever picks up a telephone, and answered by a key",
-    async () => {
-      const { call } = daemon;
-      const port = await freePort();
-      const { certificate, key } = await issueCertificate(authority, ["127.0.0.1"], Date.now());
-      device = await startBaresip(
-        "<sip:+4930123456@127.0.0.1>;regint=0;mediaenc=srtp-mand;answermode=auto;audio_codecs=PCMU",
-        { port, modules: ["srtp"], certificate: certificate + key },
-      );
-      await configure(daemon, "phone-call", {
-        ...{ trunk: `sip:127.0.0.1:${port + 1};transport=tls`, certificateAuthority: authority.certificate },
-        ...{ port: 0, address: "127.0.0.1", srtp: "require" },
-      });
-      const userId = (await call<Row>("POST", "/users", { name: "Fay", email: "fay@example.org" })).body.id;
-      const phone = { type: "phone-call", deviceIdentifier: "+49 30 123456" };
-      expect((await call("POST", `/users/${userId}/devices`, phone)).status).toBe(200);
-      const question = { name: "Roll call", options: ["I am safe", "I need help"] };
-      const form = new FormData();
-      form.set("subject", "Roll call");
-      form.append("userIds[]", userId);
-      form.set("confirmationRequestId", (await call<Row>("POST", "/confirmation-requests", question)).body.id);
-      form.set("audio", new Blob([new Uint8Array(knownRecording())], { type: "audio/wav" }), "known.wav");
-      const { id } = (await call<Row>("POST", "/notifications", form)).body;
-      const ledger = async () => (await call<{ data: Row[] }>("GET", `/notifications/${id}/devices`)).body.data;
-      await expect.poll(ledger, PATIENCE).toMatchObject([{ level: "playing" }]);
-      device.press("2");
-      await expect.poll(ledger, PATIENCE).toMatchObject([{ level: "confirmed", endedAt: expect.any(String) }]);
-      const { data } = (await call<{ data: Row[] }>("GET", `/notifications/${id}/recipients`)).body;
-      expect(data).toMatchObject([{ name: "Fay", confirmationResponse: "I need help" }]);
-      device.press(HANG_UP);
-      await device.hungUp();
-      const heard = await decodeWithFfmpeg(device.heard());
-      // The rest was cut off by the key.
-      const beginning = (await decodeWithFfmpeg(knownRecording())).subarray(0, 8_000);
-      expect(findSound(heard, beginning).correlation).toBeGreaterThan(LEAST_CORRELATION);
-    },
-    90_000,
-  );
+  peer("baresip").it("is spoken, encrypted, to whoever picks up a telephone, and answered by a key", async () => {
+    const { call } = daemon;
+    const port = await freePort();
+    const { certificate, key } = await issueCertificate(authority, ["127.0.0.1"], Date.now());
+    device = await startBaresip(
+      "<sip:+4930123456@127.0.0.1>;regint=0;mediaenc=srtp-mand;answermode=auto;audio_codecs=PCMU",
+      { port, modules: ["srtp"], certificate: certificate + key },
+    );
+    await configure(daemon, "phone-call", {
+      ...{ trunk: `sip:127.0.0.1:${port + 1};transport=tls`, certificateAuthority: authority.certificate },
+      ...{ port: 0, address: "127.0.0.1", srtp: "require" },
+    });
+    const userId = (await call<Row>("POST", "/users", { name: "Fay", email: "fay@example.org" })).body.id;
+    const phone = { type: "phone-call", deviceIdentifier: "+49 30 123456" };
+    expect((await call("POST", `/users/${userId}/devices`, phone)).status).toBe(200);
+    const question = { name: "Roll call", options: ["I am safe", "I need help"] };
+    const form = new FormData();
+    form.set("subject", "Roll call");
+    form.append("userIds[]", userId);
+    form.set("confirmationRequestId", (await call<Row>("POST", "/confirmation-requests", question)).body.id);
+    form.set("audio", new Blob([new Uint8Array(knownRecording())], { type: "audio/wav" }), "known.wav");
+    const { id } = (await call<Row>("POST", "/notifications", form)).body;
+    const ledger = async () => (await call<{ data: Row[] }>("GET", `/notifications/${id}/devices`)).body.data;
+    await expect.poll(ledger, PATIENCE).toMatchObject([{ level: "playing" }]);
+    device.press("2");
+    await expect.poll(ledger, PATIENCE).toMatchObject([{ level: "confirmed", endedAt: expect.any(String) }]);
+    const { data } = (await call<{ data: Row[] }>("GET", `/notifications/${id}/recipients`)).body;
+    expect(data).toMatchObject([{ name: "Fay", confirmationResponse: "I need help" }]);
+    device.press(HANG_UP);
+    await device.hungUp();
+    const heard = await decodeWithFfmpeg(device.heard());
+    // The rest was cut off by the key.
+    const beginning = (await decodeWithFfmpeg(knownRecording())).subarray(0, 8_000);
+    expect(findSound(heard, beginning).correlation).toBeGreaterThan(LEAST_CORRELATION);
+  });
 });
 
 async function configure({ call }: TestDaemon, plugin: string, config: object): Promise<void> {
@@ -129,12 +124,4 @@ async function listens(port: number): Promise<boolean> {
       () => false,
     )
     .finally(() => socket.destroy());
-}
-
-async function freePort(): Promise<number> {
-  const socket = createSocket("udp4").bind(0, "127.0.0.1");
-  await once(socket, "listening");
-  const { port } = socket.address();
-  await new Promise<void>((resolve) => socket.close(resolve));
-  return port;
 }

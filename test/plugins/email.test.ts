@@ -7,9 +7,9 @@ import plugin from "../../plugins/email/index.ts";
 import { isAddress } from "../../plugins/email/mail.ts";
 import { issueCertificate, makeAuthority } from "../../src/operations/make-certificate.ts";
 import type { DeliveryItem } from "../../src/plugin-api/index.ts";
+import { freePort } from "../support/free-port.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { itemOf } from "./appliance.ts";
-import { freePort } from "./free-port.ts";
 import { type AnswerCall, type HostCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
 import { type MailServerRules, openMailServer, type TestMailServer } from "./mail-server.ts";
 

@@ -3,7 +3,7 @@ import { createTransport, type SendMailOptions } from "nodemailer";
 import { afterEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/mail-input/index.ts";
 import type { TriggerInput } from "../../src/plugin-api/index.ts";
-import { freePort } from "./free-port.ts";
+import { freePort } from "../support/free-port.ts";
 import { type AnswerCall, type InlinePlugin, runInline } from "./inline-plugin.ts";
 
 const TOKEN = "correct-horse-battery";

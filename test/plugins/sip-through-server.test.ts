@@ -9,10 +9,10 @@ import { createPluginConfig } from "../../src/extensions/plugin-config.ts";
 import type { AudioTarget } from "../../src/plugin-api/index.ts";
 import { type Baresip, startBaresip } from "../support/baresip.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
+import { freePort } from "../support/free-port.ts";
 import { type Kamailio, startKamailio } from "../support/kamailio.ts";
 import { peer } from "../support/peers.ts";
 import { itemOf } from "./appliance.ts";
-import { freePort } from "./free-port.ts";
 import { runInline } from "./inline-plugin.ts";
 
 const PASSWORD = "s3cret-of-all";

@@ -1,7 +1,8 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { type AddressInfo, connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { join } from "node:path";
+import { freePort } from "./free-port.ts";
 import { makeTempDir } from "./temp-dir.ts";
 
 /** A directory on loopback: people below ou=people, groups below ou=groups. */
@@ -111,15 +112,6 @@ function makeCertificate(folder: string): void {
   const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"];
   const names = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"];
   execFileSync("openssl", ["req", "-x509", ...kind, ...files, ...names], { stdio: "pipe" });
-}
-
-function freePort(): Promise<number> {
-  return new Promise((done) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => done(port));
-    });
-  });
 }
 
 /** Resolves once the port answers; rejects when the program ended. */

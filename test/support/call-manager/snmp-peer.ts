@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "../free-port.ts";
 import type { KnownCluster } from "./known-cluster.ts";
 
 /** An SNMP version 3 user of the agents. */
@@ -101,7 +101,7 @@ export async function startSnmpPeer(cluster: KnownCluster, users: readonly SnmpU
   const folder = mkdtempSync(join(tmpdir(), "carillon-cluster-"));
   const script = join(folder, "pass-persist.cjs");
   writeFileSync(script, PASS_PERSIST);
-  const port = await freePort(nodes);
+  const port = await freePort();
   let state = 0;
   const refresh = (): void => {
     state += 1;
@@ -162,12 +162,4 @@ function startAgent(
     env: { ...process.env, SNMP_PERSISTENT_DIR: own, MIBS: "" },
     stdio: ["ignore", "ignore", "pipe"],
   });
-}
-
-async function freePort(nodes: readonly string[]): Promise<number> {
-  const socket = createSocket("udp4");
-  await new Promise<void>((resolve) => socket.bind(0, nodes[0], resolve));
-  const { port } = socket.address();
-  await new Promise<void>((resolve) => socket.close(resolve));
-  return port;
 }

@@ -17,6 +17,7 @@ import {
 } from "../../../src/operations/certificates.ts";
 import { issueCertificate, makeAuthority } from "../../../src/operations/make-certificate.ts";
 import { defaultSettings } from "../../../src/settings/schema.ts";
+import { freePort } from "../../support/free-port.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 
 const DAY = 86_400_000;
@@ -81,15 +82,6 @@ describe("serving with TLS", () => {
     serving.open((_request, response) => response.end("open"));
   });
   afterAll(() => serving.stop());
-
-  async function freePort(): Promise<number> {
-    const { createServer } = await import("node:net");
-    const probe = createServer().listen(0, "127.0.0.1");
-    await new Promise((done) => probe.once("listening", done));
-    const { port } = probe.address() as { port: number };
-    await new Promise((done) => probe.close(done));
-    return port;
-  }
 
   const fetchSecurely = (ca: string) =>
     new Promise<{ text: string; strict: string | undefined }>((resolve, reject) => {

@@ -1,5 +1,4 @@
 import { EventEmitter, once } from "node:events";
-import { createServer, type Server } from "node:net";
 import { afterEach, beforeAll, expect, it } from "vitest";
 import { systemClock } from "../../../src/base/clock.ts";
 import { silentLog } from "../../../src/base/log.ts";
@@ -11,6 +10,7 @@ import {
   issueEndpointCertificate,
   requestCertificate,
 } from "../../../src/replication/identity/endpoint-certificate.ts";
+import { freePort } from "../../support/free-port.ts";
 
 const NAMES = [1, 2, 3].map((number) => `0199b1c2-0000-7000-8000-00000000000${number}`) as [string, string, string];
 let authority: CertificateAndKey;
@@ -33,14 +33,6 @@ async function identityOf(endpoint: string, by = authority) {
   const certificate = await issueEndpointCertificate(by, request, endpoint, Date.now());
   const facts = endpointFacts(certificate) as EndpointFacts;
   return { key, certificate, authority: by.certificate, facts };
-}
-
-async function freePort(): Promise<number> {
-  const server: Server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 interface Wanted {
