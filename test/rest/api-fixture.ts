@@ -20,7 +20,7 @@ import { createAreas } from "../../src/areas/areas.ts";
 import { AREA_TABLES } from "../../src/areas/room-tables.ts";
 import { createSpeechEngine } from "../../src/audio/speech-engine.ts";
 import { createAddressPolicy } from "../../src/base/address-policy.ts";
-import { systemClock } from "../../src/base/clock.ts";
+import { type Clock, systemClock } from "../../src/base/clock.ts";
 import { createEvents } from "../../src/base/events.ts";
 import { createLog, type Log } from "../../src/base/log.ts";
 import { BELL_TABLES } from "../../src/bells/room-tables.ts";
@@ -104,6 +104,12 @@ export interface ApiFixture {
   close(): Promise<void>;
 }
 
+/**
+ * The clock of the machine by which no time passes between two requests: whoever has to wait for a second still has to,
+ * however slow the machine is, and what was used up does not come back. For tests of such limits.
+ */
+export const STANDING_CLOCK: Clock = { ...systemClock, monotonicMs: () => 0 };
+
 /** Opens the API on the data in `dataDir`, which may be there already. */
 export async function openApi(
   dataDir: string,
@@ -118,6 +124,8 @@ export async function openApi(
     schedule?: Schedule;
     /** Where webhooks may lead that is refused otherwise. */
     allowedTargets?: readonly string[];
+    /** That of the machine unless given. */
+    clock?: Clock;
   } = {},
 ): Promise<ApiFixture> {
   const lines: string[] = [];
@@ -125,7 +133,7 @@ export async function openApi(
   const fail = (error: unknown): never => {
     throw error;
   };
-  const clock = systemClock;
+  const clock = options.clock ?? systemClock;
   const events = createEvents(fail);
   const declarations = await loadDeclarations([
     OWN_DECLARATIONS,

@@ -2,14 +2,14 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hashPassword } from "../../src/access/passwords.ts";
 import users from "../../src/resources/people/users.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
-import { type ApiFixture, openApi, type Received, type Sending } from "./api-fixture.ts";
+import { type ApiFixture, openApi, type Received, type Sending, STANDING_CLOCK } from "./api-fixture.ts";
 
 const PASSWORD = "correct horse battery";
 
 let api: ApiFixture;
 let origin: string;
 beforeAll(async () => {
-  api = await openApi(makeTempDir());
+  api = await openApi(makeTempDir(), { clock: STANDING_CLOCK });
   origin = new URL(api.base).origin;
   const passwordHash = await hashPassword(PASSWORD);
   await api.store.update(users, api.adminId, {}, api.system, { passwordHash });

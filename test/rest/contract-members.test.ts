@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { eventually } from "../support/patience.ts";
 
 let daemon: TestDaemon;
 const ids: Record<string, string> = {};
@@ -209,11 +210,9 @@ async function makeOneOfEach(): Promise<void> {
     filters: [{ attribute: "Name", comparison: "EQUALS", value: "SEP" }],
     additionIds: ["SEP001122334455"],
   });
-  for (let tries = 0; !ids.recipient && tries < 200; tries++) {
-    const { body } = await daemon.call<{ data: { id: string }[] }>(
-      "GET",
-      `/notifications/${ids.notification}/recipients`,
-    );
-    if (body.data[0]) ids.recipient = body.data[0].id;
-  }
+  const recipients = `/notifications/${ids.notification}/recipients`;
+  await eventually(async () => {
+    ids.recipient = (await daemon.call<{ data: { id: string }[] }>("GET", recipients)).body.data[0]?.id ?? "";
+    return ids.recipient !== "";
+  });
 }

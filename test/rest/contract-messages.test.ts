@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CUSTOMIZABLE_FIELDS } from "../../src/resources/messages/customisation.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { eventually } from "../support/patience.ts";
 import { type Body, createContractCaller } from "./contract-caller.ts";
 import { PNG, wavOf } from "./uploads.ts";
 
@@ -23,16 +24,8 @@ beforeAll(async () => {
 afterAll(() => daemon.stop());
 
 /** Looks again until `seen` is content; the pipeline works beside the requests. */
-async function eventually(path: string, seen: (body: Body) => void): Promise<void> {
-  for (let tries = 0; ; tries++) {
-    const { body } = await call("GET", path);
-    try {
-      return seen(body);
-    } catch (error) {
-      if (tries >= 400) throw error;
-    }
-  }
-}
+const shows = (path: string, seen: (body: Body) => void): Promise<void> =>
+  eventually(async () => seen((await call("GET", path)).body));
 
 function form(members: Record<string, string | Blob>): FormData {
   const data = new FormData();
@@ -197,7 +190,7 @@ const TEMPLATES: readonly Row[] = [
       for (const lookupValue of [zone.id, "zone:gym"]) {
         const sent = await made("/notifications", send(lookupValue));
         expect(sent.additionalDeviceIds).toEqual([zone.id]);
-        await eventually(`/notifications/${sent.id}/devices`, ({ data }) =>
+        await shows(`/notifications/${sent.id}/devices`, ({ data }) =>
           expect(data.map(({ deviceIdentifier }) => deviceIdentifier)).toEqual(["zone:gym"]),
         );
       }
@@ -299,7 +292,7 @@ const NOTIFICATIONS: readonly Row[] = [
         confirmationRequestId: request.id,
       });
       const at = `/notifications/${id}`;
-      await eventually(at, (body) => expect(body.recipientCount).toBe(3));
+      await shows(at, (body) => expect(body.recipientCount).toBe(3));
       expect((await call("GET", at)).body).toMatchObject({ confirmationResults: { Yes: 0, No: 0 }, readCount: 0 });
       const answer = (who: number, option: string) =>
         call(
@@ -319,7 +312,7 @@ const NOTIFICATIONS: readonly Row[] = [
       expect((await answer(0, "Maybe")).status).toBe(400);
       const read = { type: "set-read-status", details: { readStatus: "read" } };
       await call("POST", `/users/${people[0]?.id}/notifications/${id}/activities`, read, people[0]?.token);
-      await eventually(at, (body) =>
+      await shows(at, (body) =>
         expect(body).toMatchObject({ confirmationResults: { Yes: 1, No: 2 }, readCount: expect.any(Number) }),
       );
       const { data } = (await call("GET", `${at}/recipients?confirmationResponse=Yes`)).body;
@@ -384,7 +377,7 @@ const NOTIFICATIONS: readonly Row[] = [
     "activities name their endpoint with includeEndpointName",
     async () => {
       const { id } = await made("/notifications", { subject: "s", userIds: [people[0]?.id] });
-      await eventually(`/notifications/${id}/activities?includeEndpointName=true`, (body) => {
+      await shows(`/notifications/${id}/activities?includeEndpointName=true`, (body) => {
         expect(body.total).toBeGreaterThan(0);
         for (const row of body.data) expect(row).toHaveProperty("endpointName");
       });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { extensionIdOf } from "../../src/extensions/extension-rows.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { eventually } from "../support/patience.ts";
 
 const SECRET = "0123456789abcdef";
 const SOURCES = {
@@ -26,14 +27,9 @@ beforeAll(async () => {
   messageTemplateId = (await daemon.call<Listed>("POST", "/message-templates", template)).body.id;
   const extension = { disabled: false, config: SOURCES };
   expect((await daemon.call("PUT", `/extensions/${extensionIdOf("http-input")}`, extension)).status).toBe(200);
-  await until(async () => (await tell("Door 1", "ready")) === 202);
+  await eventually(async () => (await tell("Door 1", "ready")) === 202);
 });
 afterAll(() => daemon.stop());
-
-/** Asks until it is so. */
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  for (let turns = 0; !(await isSo()); turns++) if (turns > 500) throw new Error("it does not come to that");
-}
 
 /** The status that a source's request is answered with. */
 async function tell(source: string, said: unknown, secret = SECRET): Promise<number> {
@@ -54,7 +50,7 @@ async function listed(path: string, base = "/api/v1"): Promise<Listed[]> {
 
 /** The newest input once it was handled. */
 async function handled(): Promise<Listed> {
-  await until(async () => (await listed("/inputs?outcome=waiting")).length === 0);
+  await expect.poll(() => listed("/inputs?outcome=waiting")).toEqual([]);
   return (await listed("/inputs?sort=-createdAt&limit=1"))[0] as Listed;
 }
 
@@ -124,7 +120,7 @@ it.each([
   const headers = { authorization: `Bearer ${daemon.first.token}`, "content-type": "text/tab-separated-values" };
   expect((await fetch(body.url, { method: "PUT", headers, body: table })).status).toBe(200);
   let status = "";
-  await until(async () => {
+  await eventually(async () => {
     status = (await daemon.call<{ status: string }>("GET", `/bulk-uploads/${body.id}`)).body.status;
     return status === "COMPLETE" || status === "ERROR";
   });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import userTokens from "../../src/resources/people/user-tokens.ts";
 import users from "../../src/resources/people/users.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
-import { type ApiFixture, openApi } from "./api-fixture.ts";
+import { type ApiFixture, openApi, STANDING_CLOCK } from "./api-fixture.ts";
 import {
   allow,
   authorizeParameters,
@@ -23,7 +23,7 @@ let annId: string;
 let app: MadeApplication;
 let parameters: Record<string, string>;
 beforeAll(async () => {
-  api = await openApi(makeTempDir());
+  api = await openApi(makeTempDir(), { clock: STANDING_CLOCK });
   annId = await makePerson(api, ANN);
   app = await makeApplication(api, { name: "Wall <clock> & Co" });
   parameters = authorizeParameters(app, newProof(), { scope: "urn:service:message-templates:write offline_access" });

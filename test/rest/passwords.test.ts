@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import userTokens from "../../src/resources/people/user-tokens.ts";
 import users from "../../src/resources/people/users.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
-import { type ApiFixture, openApi, type Received } from "./api-fixture.ts";
+import { type ApiFixture, openApi, type Received, STANDING_CLOCK } from "./api-fixture.ts";
 import { makePerson, PASSWORD } from "./oauth-scene.ts";
 
 const NEXT = "staple battery horse";
@@ -12,7 +12,7 @@ let serial = 0;
 let email: string;
 let id: string;
 beforeAll(async () => {
-  api = await openApi(makeTempDir());
+  api = await openApi(makeTempDir(), { clock: STANDING_CLOCK });
 });
 beforeEach(async () => {
   serial += 1;

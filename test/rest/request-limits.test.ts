@@ -5,7 +5,7 @@ import { createRateLimit } from "../../src/rest/rate-limit.ts";
 import { defaultSettings } from "../../src/settings/schema.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
-import { type ApiFixture, openApi } from "./api-fixture.ts";
+import { type ApiFixture, openApi, STANDING_CLOCK } from "./api-fixture.ts";
 import { expectError } from "./resource-suite.ts";
 
 const ORIGIN = "https://intranet.example.org";
@@ -14,7 +14,7 @@ beforeAll(async () => {
   const settings = defaultSettings();
   settings.api.origins = [ORIGIN];
   settings.api.requestsPerMinute = { token: 15, address: 5 };
-  api = await openApi(makeTempDir(), { needs: { settings } });
+  api = await openApi(makeTempDir(), { clock: STANDING_CLOCK, needs: { settings } });
 });
 afterAll(() => api.close());
 
@@ -30,7 +30,7 @@ describe("requests beyond the limit", () => {
   });
 
   it("of an address are those without a good token", async () => {
-    // Ten are free at once; some were used by what made the scene, one comes back every 12 s.
+    // Ten are free at once; some were used by what made the scene.
     const ask = async (at: number) => await api.call("GET", "/users", { token: at % 2 ? null : `wrong-${at}` });
     for (let at = 0; at < 5; at++) expectError(await ask(at), 401, "unauthorized");
     for (let at = 5; (await ask(at)).status !== 429; at++) expect(at).toBeLessThan(15);

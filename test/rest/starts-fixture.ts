@@ -8,7 +8,7 @@ import extensions from "../../src/resources/devices/extensions.ts";
 import { ONPREM_EXTENSION_ID } from "../../src/resources/devices/onprem.ts";
 import type { Settings } from "../../src/settings/schema.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
-import { type ApiFixture, openApi, type Received } from "./api-fixture.ts";
+import { type ApiFixture, openApi, type Received, STANDING_CLOCK } from "./api-fixture.ts";
 
 /** The API of an appliance that accepts messages and sends nothing. */
 export interface StartsFixture {
@@ -23,7 +23,10 @@ export async function openStarts(settings?: Settings): Promise<StartsFixture> {
   const broadcaster = {
     sendTogether: (messages, by, belong) => acceptTogether(messages, by, belong, acceptNeeds),
   } as Partial<Broadcaster> as Broadcaster;
-  const api = await openApi(makeTempDir(), { needs: { broadcaster, ...(settings ? { settings } : {}) } });
+  const api = await openApi(makeTempDir(), {
+    clock: STANDING_CLOCK,
+    needs: { broadcaster, ...(settings ? { settings } : {}) },
+  });
   const { store, system } = api;
   await store.create(extensions, { name: "Own", type: "endpoint-proxy" }, system, { id: ONPREM_EXTENSION_ID });
   const { id: endpointId } = await store.create(endpoints, { name: "A", extensionId: ONPREM_EXTENSION_ID }, system);
