@@ -23,7 +23,7 @@ describe(`a broadcast to ${PHONES} phones`, () => {
   beforeAll(async () => {
     scene = await openScene({ phones: PHONES, zones: 0, offline: OFFLINE }, 1_500);
     browser = await startBrowser();
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await browser?.close();
@@ -56,25 +56,27 @@ describe(`a broadcast to ${PHONES} phones`, () => {
     expect(failed.length).toBeGreaterThanOrEqual(OFFLINE);
     await page.getByRole("button", { name: new RegExp(`${failed.length} ?Failed`) }).click();
     await page.waitForSelector(`text=${failed.length} entries`);
-    const shown = await page.locator("[role=row] [role=cell]:nth-child(4)").allTextContents();
     const known = new Set(failed.map(({ reason }) => reason));
-    expect(shown.length).toBeGreaterThan(5);
-    expect(shown.filter((words) => !known.has(words))).toEqual([]);
+    const areReasons = async (): Promise<boolean> => {
+      const shown = await page.locator("[role=row] [role=cell]:nth-child(4)").allTextContents();
+      return shown.length > 5 && shown.every((words) => known.has(words));
+    };
+    await expect.poll(areReasons).toBe(true);
     expect(faults).toEqual([]);
-  }, 90_000);
+  });
 
   it("is stopped with one click while phones are still being called", async () => {
     const { page, open } = await openConsole(browser, scene.url());
     await open("/");
-    const id = await scene.send("Long speech", 60);
-    await expect.poll(async () => (await scene.ledger(id)).length, { timeout: 20_000 }).toBe(PHONES);
+    const id = await scene.send("Long speech", 240);
+    await expect.poll(async () => (await scene.ledger(id)).length).toBe(PHONES);
     await page.getByRole("button", { name: "Stop Long speech" }).first().click();
     await page.waitForSelector("text=Stopped: Long speech");
     await page.waitForSelector(".strip", { state: "detached" });
     const lines = await scene.settled(id);
     expect(lines).toHaveLength(PHONES);
     expect(lines.filter(({ endedAt }) => endedAt === null)).toEqual([]);
-  }, 60_000);
+  });
 });
 
 describe(`the ledger of ${DELIVERIES} deliveries`, () => {
@@ -113,5 +115,5 @@ describe(`the ledger of ${DELIVERIES} deliveries`, () => {
     const lines = (await (await download.createReadStream()).toArray()).join("").trim().split("\r\n");
     expect(lines).toHaveLength(DELIVERIES + 1);
     expect(faults).toEqual([]);
-  }, 60_000);
+  });
 });

@@ -31,7 +31,24 @@ const AXE_RULES = {
 };
 
 /** A page that asks without end is a fault. */
-const MOST_LOOKS = 1_000;
+const MOST_LOOKS = 3_000;
+
+/** How long the browser may take to start, to open a page, or to show what a test waits for. */
+const PATIENCE_MS = 90_000;
+
+/** How a window is opened. */
+export interface ConsoleOptions extends BrowserContextOptions {
+  /**
+   * What the console shows for eight or ten seconds, such as a message or the time to take something back, goes as soon as
+   * it does for people. Unless given it stays for minutes: under load a test may look late.
+   */
+  hasty?: boolean;
+}
+
+const LASTING = `(() => {
+  const wait = globalThis.setTimeout;
+  globalThis.setTimeout = (work, ms, ...more) => wait(work, ms === 8_000 || ms === 10_000 ? 30 * ms : ms, ...more);
+})()`;
 
 /** Until what has come is drawn, and what that asks for has been asked for. */
 const TWO_FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))";
@@ -59,18 +76,21 @@ const WINDOWLESS = "/usr/bin/chromium-headless-shell";
  */
 export async function startBrowser(args: readonly string[] = [], whole = false): Promise<Browser> {
   const executablePath = existsSync(WINDOWLESS) && !whole ? WINDOWLESS : WHOLE;
-  return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", ...args] });
+  const launched = { executablePath, args: ["--no-sandbox", "--disable-gpu", ...args], timeout: PATIENCE_MS };
+  return chromium.launch(launched);
 }
 
 /** A browser window of its own, 1280 px wide unless told, in which nothing moves without need. */
 export async function newConsolePage(
   browser: Browser,
   url: string,
-  options: BrowserContextOptions = {},
+  { hasty = false, ...options }: ConsoleOptions = {},
 ): Promise<ConsolePage> {
   const usual = { viewport: WINDOW_SIZE, locale: "en-US", reducedMotion: "reduce" } as const;
   const context = await browser.newContext({ ...usual, ...options });
   windows.add(context);
+  context.setDefaultTimeout(PATIENCE_MS);
+  if (!hasty) await context.addInitScript(LASTING);
   const page = await context.newPage();
   const faults: string[] = [];
   page.on("pageerror", (error) => faults.push(error.message));
@@ -78,7 +98,16 @@ export async function newConsolePage(
     if (["error", "warning"].includes(message.type())) faults.push(message.text());
   });
   const underWay = new Set<Request>();
-  page.on("request", (request) => void underWay.add(request));
+  // What a page had asked for is not always told to have ended once another page has taken its place.
+  let isLeaving = false;
+  page.on("request", (request) => {
+    underWay.add(request);
+    isLeaving ||= request.isNavigationRequest();
+  });
+  page.on("framenavigated", () => {
+    if (isLeaving) underWay.clear();
+    isLeaving = false;
+  });
   page.on("requestfinished", (request) => void underWay.delete(request));
   page.on("requestfailed", (request) => void underWay.delete(request));
   const atRest = async (): Promise<void> => {
@@ -94,8 +123,6 @@ export async function newConsolePage(
     faults,
     atRest,
     async open(path) {
-      // What the page before had asked for is not told to have ended.
-      underWay.clear();
       await page.goto(`${url}${path}`);
       await page.waitForSelector("h1");
       await atRest();

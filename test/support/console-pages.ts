@@ -1,5 +1,5 @@
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
-import { type ConsolePage, newConsolePage } from "./browser.ts";
+import type { Browser, BrowserContext, Locator, Page } from "playwright-core";
+import { type ConsoleOptions, type ConsolePage, newConsolePage } from "./browser.ts";
 import { TEST_ADMIN } from "./daemon.ts";
 
 /** Every address of the console that is a page of its own, and sheets that are as large as one. */
@@ -56,7 +56,7 @@ const sessions = new Map<string, Awaited<ReturnType<BrowserContext["storageState
 export async function openConsole(
   browser: Browser,
   url: string,
-  options?: BrowserContextOptions,
+  options?: ConsoleOptions,
   who: { email: string; password: string } = TEST_ADMIN,
 ): Promise<ConsolePage> {
   const key = `${url} ${who.email}`;
@@ -67,6 +67,11 @@ export async function openConsole(
     sessions.set(key, await console.page.context().storageState());
   }
   return console;
+}
+
+/** Forgets who has logged in where. */
+export function forgetSessions(): void {
+  sessions.clear();
 }
 
 /** Logs in at the console's door. */
@@ -91,4 +96,28 @@ export async function scrollList(page: Page, share: number): Promise<void> {
 /** Where the page's list stands, in px. */
 export async function listPlace(page: Page): Promise<number> {
   return page.evaluate<number>('document.querySelector(".table").scrollTop');
+}
+
+/** Presses until what that starts is seen: what a machine under load makes of a press of so many ms nobody knows. */
+export async function holdUntil(target: Locator, seen: () => Promise<unknown>): Promise<void> {
+  const { mouse } = target.page();
+  await target.hover();
+  await mouse.down();
+  await seen();
+  await mouse.up();
+}
+
+/** Drags something, once it stands still, from a place within it by so many px. */
+export async function dragBy(
+  target: Locator,
+  from: { x: number; y: number },
+  by: { x: number; y: number },
+): Promise<void> {
+  const { mouse } = target.page();
+  await target.hover({ position: from });
+  const box = await target.boundingBox();
+  if (!box) throw new Error("It is gone.");
+  await mouse.down();
+  await mouse.move(box.x + from.x + by.x, box.y + from.y + by.y, { steps: 5 });
+  await mouse.up();
 }

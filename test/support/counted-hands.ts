@@ -1,12 +1,13 @@
 import type { Locator, Page } from "playwright-core";
+import { holdUntil } from "./console-pages.ts";
 
 /** Somebody at the console whose clicks and keystrokes are counted. */
 export interface CountedHands {
   readonly clicks: number;
   readonly keys: number;
   click(target: Locator): Promise<void>;
-  /** A press that stays for so long; counts as a click. */
-  hold(target: Locator, ms: number): Promise<void>;
+  /** A press that stays until what it starts is seen; counts as a click. */
+  hold(target: Locator, seen: () => Promise<unknown>): Promise<void>;
   /** Types where the focus is. */
   type(text: string): Promise<void>;
   /** One key, such as `Tab` or `Control+k`. */
@@ -28,9 +29,9 @@ export function countedHands(page: Page): CountedHands {
       clicks++;
       await target.click();
     },
-    async hold(target, ms) {
+    async hold(target, seen) {
       clicks++;
-      await target.click({ delay: ms });
+      await holdUntil(target, seen);
     },
     async type(text) {
       keys += text.length;

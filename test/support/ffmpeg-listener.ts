@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { afterAll } from "vitest";
 import { makeTempDir } from "./temp-dir.ts";
 
 /** What to listen to; `payloadType` 0 is G.711 µ-law. */
@@ -26,10 +25,10 @@ export interface FfmpegListener {
 const RATE_HZ = 8000;
 const running = new Set<() => void>();
 
-// Each test file loads this module anew; a test that failed leaves no ffmpeg behind.
-afterAll(() => {
+/** Ends all that are still there, as a test that failed leaves them; after each test file, since files share this module. */
+export function endListeners(): void {
   for (const kill of running) kill();
-});
+}
 
 /**
  * Lets a real ffmpeg listen, told by SDP alone, as any foreign receiver is. Resolves when it has joined the group, so

@@ -29,12 +29,13 @@ export async function sweepPages(browser: Browser, url: string, swept: readonly 
 }
 
 /** Colours depend on the scheme alone, everything else on the width alone, so that no rule is tried twice in one look. */
-async function faultsOf({ page, axe }: ConsolePage, where: string): Promise<string[]> {
+async function faultsOf({ page, axe, atRest }: ConsolePage, where: string): Promise<string[]> {
   const inLight = await axe();
   await page.emulateMedia({ colorScheme: "dark" });
   const inDark = await axe("colours");
   await page.emulateMedia({ colorScheme: "light" });
   await page.setViewportSize(PHONE_SIZE);
+  await atRest();
   const onPhone = await axe("others");
   // A sheet lies above the page, so its own body is what must not be wider than the window.
   const parts = "[document.documentElement, ...document.querySelectorAll('[role=dialog], main')]";
