@@ -1,10 +1,11 @@
+import { UpstreamError } from "../../src/base/errors.ts";
 import type { Frame, Limits, Wire } from "../../src/replication/frames.ts";
 import { createHub, type Hub } from "../../src/replication/hub/hub.ts";
 import type { ReplicatedTypes } from "../../src/replication/replicated-types.ts";
 import { adoptRestored } from "../../src/replication/restored.ts";
 import type { Dice } from "./dice.ts";
 import type { Figures } from "./figures.ts";
-import { createMachine, type Disk, type Machine } from "./machine.ts";
+import { createMachine, type DatabaseNode, type Disk, type Life, type Machine } from "./machine.ts";
 import type { MemoryBlobs } from "./memory-blobs.ts";
 import type { End } from "./network.ts";
 import type { Oracle } from "./oracle.ts";
@@ -32,19 +33,35 @@ export interface CloudMachine {
   readonly machine: Machine;
   readonly blobs: MemoryBlobs;
   hub: Hub | null;
+  /** What serves it, where its rows are in a database that other nodes may serve, too. */
+  readonly node: DatabaseNode | null;
   /** The cloud's end of a new connection, null while it is down. */
   accept(wire: Wire, name: string): End | null;
   boot(): Promise<void>;
+  /** It does not reach its database for so long, ms, and another node takes its place. */
+  cutOff(forMs: number): void;
+  /** Nobody is cut off any more. */
+  heal(): void;
   backUp(): void;
   restore(): void;
   liveRows: Oracle["liveRows"];
 }
 
+/** A node whose network swallows everything is found out by its database after so long. */
+const SILENT_MS = 6_000;
+/** One that reaches it again finds out well within this that it does not act any more. */
+const STANDS_BY_MS = 30_000;
+/** How often the product looks whether its database is heard. */
+const LOOK_EVERY_MS = 1_000;
+
 /** Makes a cloud that is switched off. */
 export function createCloudMachine(needs: CloudMachineNeeds): CloudMachine {
   const { time, dice, types, limits, oracle, figures, violated } = needs;
+  /** Those that were cut off, until they end. */
+  const alone = new Set<() => void>();
   const backups: { disk: Disk; timeline: ReturnType<Oracle["timeline"]> }[] = [];
   let mustAdopt = false;
+  let node: DatabaseNode | null = null;
   const machine = createMachine({
     time,
     dice,
@@ -56,9 +73,28 @@ export function createCloudMachine(needs: CloudMachineNeeds): CloudMachine {
       needs.crashed();
       cloud.hub?.stop();
       cloud.hub = null;
-      time.in(100 + dice.roll() * 3_000, () => void cloud.boot().catch(violated));
+      bootIn(100 + dice.roll() * 3_000);
     },
   });
+  const bootIn = (ms: number): void => void time.in(ms, () => void cloud.boot().catch(violated));
+
+  async function begin({ store, clock }: Life): Promise<Hub> {
+    if (mustAdopt) await store.transact(() => adoptRestored({ types, about: {}, now: clock.now(), newId: dice.id }));
+    mustAdopt = false;
+    const hub = createHub({
+      ...{ store, clock, types, limits, blobs: needs.blobs, newId: dice.id, onFault: violated },
+      onBadPeer() {},
+    });
+    await hub.start();
+    return hub;
+  }
+
+  /** As the product does it around a hub: who is not heard of ends its links, whose place another one took ends. */
+  function attend(life: Life, serving: DatabaseNode): void {
+    node = serving;
+    life.clock.every(LOOK_EVERY_MS, () => serving.isHeard() || needs.crashed());
+    void serving.lost.then(() => machine.life === life && machine.crash());
+  }
 
   const cloud: CloudMachine = {
     machine,
@@ -66,20 +102,26 @@ export function createCloudMachine(needs: CloudMachineNeeds): CloudMachine {
     hub: null,
     async boot() {
       if (machine.life) return;
-      const { store, clock } = machine.boot();
-      if (mustAdopt) await store.transact(() => adoptRestored({ types, about: {}, now: clock.now(), newId: dice.id }));
-      mustAdopt = false;
-      const hub = createHub({
-        ...{ store, clock, types, limits, blobs: needs.blobs, newId: dice.id, onFault: violated },
-        onBadPeer() {},
-      });
-      await hub.start();
-      cloud.hub = hub;
+      const life = machine.boot();
+      node = null;
+      try {
+        const hub = await begin(life);
+        const serving = await life.disk.node;
+        if (serving) attend(life, serving);
+        cloud.hub = hub;
+      } catch (error) {
+        if (!(error instanceof UpstreamError)) throw error;
+        // As with the product, somebody starts it again.
+        if (machine.life === life) machine.crash();
+      }
+    },
+    get node() {
+      return cloud.hub && node;
     },
     accept(wire, name) {
       const { hub } = cloud;
       const { life } = machine;
-      if (!hub || !life) return null;
+      if (!hub || !life || node?.isHeard() === false) return null;
       const session = hub.connected(wire, name);
       return {
         frame(frame) {
@@ -92,6 +134,32 @@ export function createCloudMachine(needs: CloudMachineNeeds): CloudMachine {
         closed: () => life.isAlive && session.closed(),
       };
     },
+    cutOff(forMs) {
+      const { hub } = cloud;
+      const { life } = machine;
+      if (!hub || !life || !node) return;
+      figures.takeovers += 1;
+      const cut = node;
+      const end = (): void => {
+        if (!alone.delete(end)) return;
+        life.isAlive = false;
+        life.disk.killed?.();
+        hub.stop();
+        needs.crashed();
+      };
+      alone.add(end);
+      cut.breakAll(false);
+      machine.leave();
+      cloud.hub = null;
+      void cut.lost.then(end);
+      time.in(forMs, () => life.isAlive && cut.breakAll(true));
+      time.in(forMs + STANDS_BY_MS, end);
+      bootIn(SILENT_MS + dice.roll() * 3_000);
+    },
+    heal() {
+      machine.crashIn = null;
+      for (const end of alone) end();
+    },
     backUp() {
       if (mustAdopt || !cloud.hub) return;
       backups.push({ disk: machine.disk.copy(), timeline: oracle.timeline() });
@@ -101,6 +169,8 @@ export function createCloudMachine(needs: CloudMachineNeeds): CloudMachine {
       const backup = backups.length > 0 ? dice.pick(backups) : null;
       if (!backup) return;
       figures.cloudRestores += 1;
+      // Nobody serves it meanwhile.
+      cloud.heal();
       machine.crash();
       machine.disk.close();
       machine.disk = backup.disk.copy();

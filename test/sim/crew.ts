@@ -2,11 +2,14 @@ import { Worker } from "node:worker_threads";
 import { workerEntry } from "../../src/base/worker-entry.ts";
 import { type Figures, noFigures } from "./figures.ts";
 
+/** Where a run lies: in memory, on files, or with the cloud's rows in the PostgreSQL at that address. */
+export type Place = "memory" | "sqlite" | { postgres: string };
+
 /** One seed to run. `planted` is a module with a bug in it, in whose place the product's own stands when it is null. */
 export interface Task {
   seed: number;
   steps: number;
-  isOnDisk: boolean;
+  place: Place;
   planted: string | null;
 }
 

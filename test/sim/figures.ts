@@ -21,6 +21,13 @@ export interface Figures {
   files: number;
   marks: number;
   onDisk: number;
+  onPostgres: number;
+  /** Connections to the database that broke. */
+  broken: number;
+  /** Nodes that were cut off from it, and another one took their place. */
+  takeovers: number;
+  /** What was refused since the database could not be reached, or with an unknown outcome. */
+  refused: number;
 }
 
 /** Nothing happened. */
@@ -47,6 +54,10 @@ export function noFigures(): Figures {
     files: 0,
     marks: 0,
     onDisk: 0,
+    onPostgres: 0,
+    broken: 0,
+    takeovers: 0,
+    refused: 0,
   };
 }
 

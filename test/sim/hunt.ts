@@ -1,6 +1,7 @@
 import { FAILOVER_BUGS } from "../faults/failover-bugs.ts";
-import type { Crew } from "./crew.ts";
+import type { Crew, Place } from "./crew.ts";
 import { PLANTED_BUGS, type PlantedBug } from "./planted-bugs.ts";
+import { POSTGRES_BUGS } from "./postgres-bugs.ts";
 import { plant } from "./with-bug.ts";
 
 /** What a hunt for planted bugs came to. */
@@ -21,25 +22,42 @@ interface Found {
   how: string;
 }
 
+/** The seeds that may be run for each bug, and where a PostgreSQL is, for those that need one. */
+export interface HuntedSeeds {
+  first: number;
+  seeds: number;
+  steps: number;
+  postgres: string | null;
+}
+
 interface Planted {
   bug: PlantedBug;
   /** The module in which it is found. */
   entry: string;
 }
 
+/** Where those bugs are found that live in what keeps a cloud's rows in PostgreSQL. */
+const ON_POSTGRES = "test/sim/postgres-run.ts";
+
 /** The planted bugs of this name, or all of them; those of the failover are found around bells. */
 export function bugsNamed(name: string): Planted[] {
   const all = [
     ...PLANTED_BUGS.map((bug) => ({ bug, entry: "test/sim/world.ts" })),
+    ...POSTGRES_BUGS.map((bug) => ({ bug, entry: ON_POSTGRES })),
     ...FAILOVER_BUGS.map((bug) => ({ bug, entry: "test/faults/failover.ts" })),
   ];
   return all.filter(({ bug }) => name === "all" || bug.name === name);
 }
 
+/** Whether one of them shows itself with a real database alone. */
+export function needPostgres(bugs: readonly Planted[]): boolean {
+  return bugs.some(({ entry }) => entry === ON_POSTGRES);
+}
+
 /** Plants each bug in turn and runs seeds, at most `seeds` of them, until one breaks a promise; ends with a table. */
 export async function huntBugs(
   bugs: readonly Planted[],
-  run: { first: number; seeds: number; steps: number },
+  run: HuntedSeeds,
   crew: Crew,
   say: (progress: string) => void,
 ): Promise<Hunt> {
@@ -58,13 +76,14 @@ export async function huntBugs(
 
 async function huntOne(
   { bug, entry }: Planted,
-  { first, seeds, steps }: { first: number; seeds: number; steps: number },
+  { first, seeds, steps, postgres }: HuntedSeeds,
   crew: Crew,
 ): Promise<Found> {
   const { name, equivalent } = bug;
   if (equivalent) return { name, seeds: null, how: `no different: ${equivalent}` };
   const { module, remove } = await plant(bug, process.cwd(), entry);
-  const of = { steps, isOnDisk: false, planted: module };
+  const place: Place = entry === ON_POSTGRES && postgres ? { postgres } : "memory";
+  const of = { steps, place, planted: module };
   const tasks = Array.from({ length: seeds }, (_, at) => ({ ...of, seed: first + at }));
   let found: Found = { name, seeds: null, how: "NOT CAUGHT" };
   await crew.inOrder(tasks, ({ seed }, { violation }) => {

@@ -9,12 +9,38 @@ export interface Performed {
   answer: unknown;
 }
 
+/** When a connection to a database breaks: a COMMIT does not arrive, or the word that it was done does not. */
+export type CutAt = "before-commit" | "after-commit";
+
+/** A process that serves what lies in a database across a network, as one of several that may. */
+export interface DatabaseNode {
+  /** Resolves when another one acts in its place. */
+  readonly lost: Promise<void>;
+  /** False when the database was not heard of for so long that another one may act. */
+  isHeard(): boolean;
+  /** Forgets rows that are gone, but so many. */
+  forgetGone(kept: number): Promise<void>;
+  /** The connection that says COMMIT next breaks then, of which `broke` is told. */
+  cutAt(when: CutAt, broke: () => void): void;
+  /** All its connections break; with `isLet` false, it makes none any more. */
+  breakAll(isLet: boolean): void;
+}
+
 /** The disk of a machine: what is committed stays, whatever happens to the process. */
 export interface Disk {
-  /** Performs work at once or soon, noting all that it does; resolves once it is durable. */
-  transact<T>(work: () => Work<T>, performed?: Performed[]): Promise<T>;
+  /**
+   * Performs work at once or soon; resolves once it is durable. Whatever it did is told as soon as no power cut takes it
+   * back, whether the process lives to hear of it or not.
+   */
+  transact<T>(work: () => Work<T>, committed?: (performed: readonly Performed[]) => void): Promise<T>;
+  /** Reads as the process does, where that is not at once. */
+  read?<T>(work: () => Work<T>): Promise<T>;
   /** Reads without any delay, for whoever watches. */
   peek<T>(work: () => Work<T>): T;
+  /** The process that has it open, once it may write, where others may, too. */
+  readonly node?: Promise<DatabaseNode>;
+  /** The process ended, and whatever it had open with it. */
+  killed?(): void;
   /** What a new process finds after the one before was killed. */
   reopened(clock: Clock): Disk;
   /** A backup as it is now. */
@@ -25,6 +51,7 @@ export interface Disk {
 /** One life of a process. */
 export interface Life {
   isAlive: boolean;
+  disk: Disk;
   clock: Clock;
   store: WorkStore;
 }
@@ -39,6 +66,8 @@ export interface Machine {
   crashIn: number | null;
   /** Begins a life. */
   boot(): Life;
+  /** The process goes on elsewhere, and another one may begin on the disk. */
+  leave(): void;
   crash(): void;
 }
 
@@ -64,9 +93,11 @@ export function createMachine({ time, dice, disk, fault, committed, crashed }: M
     boot() {
       const life: Life = {
         isAlive: true,
+        disk: machine.disk,
         clock: clockOf(time, machine.fault, () => life.isAlive),
         store: { transact, read },
       };
+      life.disk = machine.disk.reopened(life.clock);
       let free = 0;
       function transact<T>(work: () => Work<T>): Promise<T> {
         return new Promise((resolve, reject) => {
@@ -79,8 +110,10 @@ export function createMachine({ time, dice, disk, fault, committed, crashed }: M
         return new Promise((resolve, reject) => {
           time.in(dice.roll(), () => {
             if (!life.isAlive) return;
+            const { disk } = life;
+            if (disk.read) return void disk.read(work).then((value) => life.isAlive && resolve(value), reject);
             try {
-              resolve(machine.disk.peek(work));
+              resolve(disk.peek(work));
             } catch (error) {
               reject(error);
             }
@@ -90,25 +123,28 @@ export function createMachine({ time, dice, disk, fault, committed, crashed }: M
       async function commit<T>(work: () => Work<T>): Promise<T> {
         const never = new Promise<T>(() => {});
         if (!life.isAlive) return never;
-        const isLast = machine.crashIn !== null && --machine.crashIn <= 0;
+        const isLast = machine.life === life && machine.crashIn !== null && --machine.crashIn <= 0;
         if (isLast && dice.happens(0.5)) {
           machine.crash();
           return never;
         }
-        const performed: Performed[] = [];
-        const value = await machine.disk.transact(work, performed);
-        committed(performed);
-        if (isLast) machine.crash();
+        const value = await life.disk.transact(work, committed);
+        if (isLast && machine.life === life) machine.crash();
         return life.isAlive ? value : never;
       }
-      machine.disk = machine.disk.reopened(life.clock);
+      machine.disk = life.disk;
       machine.life = life;
       return life;
+    },
+    leave() {
+      machine.crashIn = null;
+      machine.life = null;
     },
     crash() {
       machine.crashIn = null;
       if (!machine.life) return;
       machine.life.isAlive = false;
+      machine.disk.killed?.();
       machine.life = null;
       machine.crashes += 1;
       crashed();

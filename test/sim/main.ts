@@ -2,8 +2,11 @@
  * `npm run sim -- [--seeds N] [--first S] [--steps N] [--workers N]`: runs N seeds (2000) from S (1) with N steps (1200)
  * each, on all cores or with fewer workers: two appliances and a cloud under cuts, crashes, restores and wrong clocks. One
  * in ten lies on real SQLite files. A seed that breaks a promise is told at once, and the others run on.
+ * `--store postgres`: the cloud's rows of every seed lie in a real PostgreSQL of its own (Debian's `postgresql`), and three
+ * machines take turns at serving them: they are killed within commits too, lose their copies, and connections break at a
+ * COMMIT. `--store sqlite` and `--store memory` likewise.
  * `--bug NAME` plants a bug instead, `--bug all` each in turn, and ends with a table of what caught it and after how many
- * seeds: the exit code is 0 when each was caught within the seeds.
+ * seeds: the exit code is 0 when each was caught within the seeds. Some need PostgreSQL.
  * `--catch-up` instead: an appliance on real files comes back after three days and 100,000 changes to 10,000 rows, and
  * backups of a day before are restored on either side.
  * `--all`: the seeds, then all bugs (2000 seeds each at most), then the catch-up.
@@ -11,10 +14,11 @@
  */
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
+import { startPostgres } from "../support/postgres.ts";
 import { comeBack } from "./come-back.ts";
-import { createCrew, type Task } from "./crew.ts";
+import { createCrew, type Place, type Task } from "./crew.ts";
 import { addFigures, noFigures } from "./figures.ts";
-import { bugsNamed, type Hunt, huntBugs } from "./hunt.ts";
+import { bugsNamed, type Hunt, huntBugs, needPostgres } from "./hunt.ts";
 
 const { values } = parseArgs({
   options: {
@@ -22,6 +26,7 @@ const { values } = parseArgs({
     first: { type: "string", default: "1" },
     steps: { type: "string", default: "1200" },
     workers: { type: "string", default: String(availableParallelism()) },
+    store: { type: "string" },
     bug: { type: "string" },
     "catch-up": { type: "boolean", default: false },
     all: { type: "boolean", default: false },
@@ -32,23 +37,42 @@ const [seeds, first, steps, workers] = numbers as [number, number, number, numbe
 const bugs = bugsNamed(values.all ? "all" : (values.bug ?? ""));
 if (
   !numbers.every((number) => Number.isInteger(number) && number > 0) ||
-  (values.bug !== undefined && bugs.length === 0)
+  (values.bug !== undefined && bugs.length === 0) ||
+  !["memory", "sqlite", "postgres", undefined].includes(values.store)
 ) {
   process.stderr.write(
-    "Usage: npm run sim -- [--seeds N] [--first S] [--steps N] [--workers N] [--bug NAME|all | --catch-up | --all]\n",
+    "Usage: npm run sim -- [--seeds N] [--first S] [--steps N] [--workers N] [--store memory|sqlite|postgres] [--bug NAME|all | --catch-up | --all]\n",
   );
   process.exit(2);
 }
 const MOST_BUG_SEEDS = 2_000;
 const say = (progress: string): void => void process.stderr.write(`${progress}\n`);
+const server = values.store === "postgres" || needPostgres(bugs) ? await postgresOrEnd() : null;
 const crew = createCrew(workers);
 const isKept = await (values.all ? runAll() : values["catch-up"] ? runCatchUp() : values.bug ? hunt() : runSeeds());
 await crew.close();
+await server?.stop();
 process.exitCode = isKept ? 0 : 1;
+
+async function postgresOrEnd(): ReturnType<typeof startPostgres> {
+  try {
+    return await startPostgres();
+  } catch (error) {
+    // It says what to install.
+    say((error as Error).message);
+    process.exit(2);
+  }
+}
+
+function placeOf(seed: number): Place {
+  if (values.store === "postgres") return { postgres: server?.url ?? "" };
+  if (values.store === "memory" || values.store === "sqlite") return values.store;
+  return seed % 10 === 0 ? "sqlite" : "memory";
+}
 
 async function runAll(): Promise<boolean> {
   const all = await figuresOfSeeds();
-  const found = await huntBugs(bugs, { first, steps, seeds: MOST_BUG_SEEDS }, crew, say);
+  const found = await huntBugs(bugs, { first, steps, seeds: MOST_BUG_SEEDS, postgres: server?.url ?? null }, crew, say);
   const back = await comeBack(say);
   const { missed, equivalent, bugs: planted, caught } = found;
   const isOver = { broken: back.broken.length, planted, caught, missed, equivalent };
@@ -75,7 +99,7 @@ async function figuresOfSeeds(): Promise<{ isKept: boolean; figures: object }> {
   let violations = 0;
   const tasks = Array.from({ length: seeds }, (_, at): Task => {
     const seed = first + at;
-    return { seed, steps, isOnDisk: seed % 10 === 0, planted: null };
+    return { seed, steps, place: placeOf(seed), planted: null };
   });
   await crew.inOrder(tasks, ({ seed }, { figures, violation }) => {
     addFigures(all, figures);
@@ -92,7 +116,7 @@ async function figuresOfSeeds(): Promise<{ isKept: boolean; figures: object }> {
 }
 
 async function hunt(): Promise<boolean> {
-  const found = await huntBugs(bugs, { first, seeds, steps }, crew, say);
+  const found = await huntBugs(bugs, { first, seeds, steps, postgres: server?.url ?? null }, crew, say);
   process.stdout.write(`${JSON.stringify(found)}\n`);
   return areAllCaught(found);
 }

@@ -6,6 +6,7 @@ import type { CloudMachine } from "./cloud-machine.ts";
 import { cloudWrite, storedFile } from "./cloud-writes.ts";
 import type { Dice } from "./dice.ts";
 import type { Figures } from "./figures.ts";
+import type { DatabaseNode } from "./machine.ts";
 import type { Network } from "./network.ts";
 import type { Issued } from "./oracle.ts";
 import { SCOPES } from "./shown-rows.ts";
@@ -24,12 +25,14 @@ export interface World {
   violated(error: unknown): void;
 }
 
+type Chance = readonly [weight: number, fn: () => unknown];
+
 /** Does one thing to the world: people write and send, machines and networks fail. */
 export function happen(world: World): void {
   const { dice, time, figures, cloud, lan } = world;
   const one = dice.pick(world.sites);
   const { site, network, backups } = one;
-  const chances: readonly (readonly [weight: number, fn: () => unknown])[] = [
+  const chances: readonly Chance[] = [
     [20, () => publish(world)],
     [7, () => edit(world, site)],
     [8, () => report(world, site)],
@@ -103,6 +106,7 @@ export function happen(world: World): void {
     [0.5, () => void cloud.hub?.setScopes(site.watched.name, dice.pick(SCOPES)).catch(world.violated)],
     [0.2, () => site.rot()],
     [0.5, () => cloud.hub?.compare()],
+    ...(cloud.node ? ofDatabase(world, cloud.node) : []),
   ];
   let left = dice.roll() * chances.reduce((sum, [weight]) => sum + weight, 0);
   const chosen = chances.find(([weight]) => {
@@ -110,6 +114,24 @@ export function happen(world: World): void {
     return left < 0;
   });
   chosen?.[1]();
+}
+
+/** What happens to a node and its database. */
+function ofDatabase({ dice, time, figures, cloud, violated }: World, node: DatabaseNode): readonly Chance[] {
+  /** It is not there for a while, sometimes for longer than the product asks what became of a commit. */
+  const away = (): void => {
+    figures.broken += 1;
+    node.breakAll(false);
+    time.in(dice.happens(0.8) ? 0 : dice.roll() * 45_000, () => node.breakAll(true));
+  };
+  return [
+    [2, () => time.in(dice.roll() * 20, () => cloud.machine.crash())],
+    [2, () => node.cutAt("before-commit", away)],
+    [2, () => node.cutAt("after-commit", away)],
+    [1, away],
+    [0.5, () => cloud.cutOff(dice.roll() * 30_000)],
+    [0.5, () => void node.forgetGone(dice.below(20)).catch(violated)],
+  ];
 }
 
 function publish({ dice, time, figures, cloud, violated }: World): void {

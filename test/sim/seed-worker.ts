@@ -1,12 +1,16 @@
 import { parentPort } from "node:worker_threads";
 import type { killAroundBells } from "../faults/failover.ts";
-import type { Came, Task } from "./crew.ts";
+import type { Came, Place, Task } from "./crew.ts";
 import { noFigures } from "./figures.ts";
+import { runOnPostgres } from "./postgres-run.ts";
 import { createSqliteDisks } from "./sqlite-disk.ts";
 import { type Run, runOnMemory, runSeed } from "./world.ts";
 
 /** A thread that runs seeds, of the product as it is or with a bug in it. */
-type Planted = { runOnMemory: typeof runOnMemory } | { killAroundBells: typeof killAroundBells };
+type Planted =
+  | { runOnMemory: typeof runOnMemory }
+  | { runOnPostgres: typeof runOnPostgres }
+  | { killAroundBells: typeof killAroundBells };
 
 /** Bells of one world of appliances that cover for each other. */
 const BELLS = 50;
@@ -22,9 +26,17 @@ async function onDisk(seed: number, steps: number): Promise<Run> {
   }
 }
 
-async function run({ seed, steps, isOnDisk, planted }: Task): Promise<Came> {
-  if (planted === null) return await (isOnDisk ? onDisk(seed, steps) : runOnMemory(seed, steps));
+function runIn(place: Place, seed: number, steps: number): Promise<Run> {
+  if (place === "memory") return runOnMemory(seed, steps);
+  return place === "sqlite" ? onDisk(seed, steps) : runOnPostgres(seed, steps, place.postgres);
+}
+
+async function run({ seed, steps, place, planted }: Task): Promise<Came> {
+  if (planted === null) return await runIn(place, seed, steps);
   const bugged = (await import(planted)) as Planted;
+  if (typeof place === "object" && "runOnPostgres" in bugged)
+    return await bugged.runOnPostgres(seed, steps, place.postgres);
+  if ("runOnPostgres" in bugged) throw new Error("It needs PostgreSQL.");
   if ("runOnMemory" in bugged) return await bugged.runOnMemory(seed, steps);
   const { broken } = await bugged.killAroundBells(BELLS, seed);
   return { figures: noFigures(), violation: broken[0] ?? null };

@@ -1,17 +1,22 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FAILOVER_BUGS } from "../faults/failover-bugs.ts";
+import { peer } from "../support/peers.ts";
+import { startPostgres, type TestPostgres } from "../support/postgres.ts";
 import { catchUp } from "./catch-up.ts";
-import { noFigures } from "./figures.ts";
+import { addFigures, noFigures } from "./figures.ts";
 import { createMemoryDisk } from "./memory-disk.ts";
 import { restoreOldBackup } from "./old-backup.ts";
 import { PLANTED_BUGS, type PlantedBug } from "./planted-bugs.ts";
+import { POSTGRES_BUGS } from "./postgres-bugs.ts";
+import { runOnPostgres } from "./postgres-run.ts";
 import { CATALOGUE } from "./resources.ts";
 import { createSqliteDisks } from "./sqlite-disk.ts";
-import { simulationWith } from "./with-bug.ts";
+import { moduleWith, simulationWith } from "./with-bug.ts";
 import { runOnMemory, runSeed } from "./world.ts";
 
+const postgres = peer("pg_ctlcluster");
 const ROOT = new URL("../../", import.meta.url).pathname;
 
 describe("the simulation", () => {
@@ -67,7 +72,7 @@ describe("the simulation", () => {
   );
 
   it("has bugs to plant whose places are still there", () => {
-    for (const { name, file, changes } of [...PLANTED_BUGS, ...FAILOVER_BUGS]) {
+    for (const { name, file, changes } of [...PLANTED_BUGS, ...POSTGRES_BUGS, ...FAILOVER_BUGS]) {
       const text = readFileSync(join(ROOT, "src/replication", file), "utf8");
       for (const [found] of changes) expect({ name, times: text.split(found).length - 1 }).toEqual({ name, times: 1 });
     }
@@ -80,4 +85,54 @@ describe("the simulation", () => {
     for (const seed of [1, 2, 3, 4]) found.push((await runPlanted(seed, 200)).violation);
     expect(found).toContainEqual(expect.stringMatching(/^I2: /));
   });
+});
+
+postgres.describe("the simulation with the cloud's rows in PostgreSQL", () => {
+  let server: TestPostgres;
+  beforeAll(async () => {
+    server = await startPostgres();
+  }, 120_000);
+  afterAll(() => server?.stop());
+
+  postgres.it(
+    "finds no broken promise in some seeds, in which nodes die, lose their database and take each other's place",
+    async () => {
+      const all = noFigures();
+      for (const seed of [1, 7]) {
+        const { violation, figures } = await runOnPostgres(seed, 150, server.url);
+        expect({ seed, violation }).toEqual({ seed, violation: null });
+        addFigures(all, figures);
+      }
+      for (const what of ["crashes", "broken", "marks"] as const)
+        expect({ what, times: all[what] }).not.toEqual({ what, times: 0 });
+    },
+    300_000,
+  );
+
+  postgres.it(
+    "runs a seed the same way each time, however long the database takes",
+    async () => {
+      const [one, again] = [await runOnPostgres(5, 40, server.url), await runOnPostgres(5, 40, server.url)];
+      expect(again).toEqual(one);
+      expect((await runOnPostgres(6, 40, server.url)).trace).not.toBe(one.trace);
+    },
+    300_000,
+  );
+
+  postgres.it(
+    "finds a planted bug of what keeps the rows there",
+    async () => {
+      const planted = POSTGRES_BUGS.find(({ name }) => name === "broken-commit-taken-for-kept") as PlantedBug;
+      const bugged = await moduleWith<{ runOnPostgres: typeof runOnPostgres }>(
+        planted,
+        ROOT,
+        "test/sim/postgres-run.ts",
+      );
+      let found: string | null = null;
+      for (let seed = 1; seed <= 4 && found === null; seed += 1)
+        found = (await bugged.runOnPostgres(seed, 200, server.url)).violation;
+      expect(found).toBe("what was answered is not in the database");
+    },
+    300_000,
+  );
 });

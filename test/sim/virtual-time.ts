@@ -7,6 +7,8 @@ export interface VirtualTime {
   in(delayMs: number, fn: () => void): Timer;
   /** Runs what is due up to `until`, each followed by all that it set off. */
   run(until: number): Promise<void>;
+  /** Stands still until the function that is returned is called: something real is under way. */
+  hold(): () => void;
   /** How many things were run. */
   readonly ran: number;
 }
@@ -33,6 +35,8 @@ export function createVirtualTime(): VirtualTime {
   let now = START;
   let made = 0;
   let ran = 0;
+  let held = 0;
+  let goOn = (): void => undefined;
 
   const isBefore = (a: Entry, b: Entry): boolean => a.time < b.time || (a.time === b.time && a.order < b.order);
   const swap = (a: number, b: number): void => {
@@ -65,6 +69,17 @@ export function createVirtualTime(): VirtualTime {
     }
   }
 
+  /** What was set off by promises, all of which is done before the next tick, happens at the same moment. */
+  async function settle(): Promise<void> {
+    await new Promise(process.nextTick);
+    while (held > 0) {
+      await new Promise<void>((resolve) => {
+        goOn = resolve;
+      });
+      await new Promise(process.nextTick);
+    }
+  }
+
   const at = (time: number, fn: () => void): Timer => {
     const entry = { time: Math.max(time, now), order: made++, fn, live: true };
     push(entry);
@@ -79,15 +94,24 @@ export function createVirtualTime(): VirtualTime {
     now: () => now,
     at,
     in: (delayMs, fn) => at(now + delayMs, fn),
+    hold() {
+      held += 1;
+      let isOver = false;
+      return () => {
+        if (!isOver) held -= 1;
+        isOver = true;
+        if (held === 0) goOn();
+      };
+    },
     async run(until) {
+      if (held > 0) await settle();
       for (let next = heap[0]; next && next.time <= until; next = heap[0]) {
         pop();
         if (!next.live) continue;
         now = next.time;
         ran += 1;
         next.fn();
-        // What was set off by promises, all of which is done before the next tick, happens at the same moment.
-        await new Promise(process.nextTick);
+        await settle();
       }
       now = Math.max(now, until);
     },

@@ -1,9 +1,10 @@
+import { UpstreamError } from "../../src/base/errors.ts";
 import type { FileName, Limits } from "../../src/replication/frames.ts";
 import { replicatedTypes } from "../../src/replication/replicated-types.ts";
 import { filesIn, HUB_FILES, SITE_FILES } from "../../src/replication/wanted-files.ts";
 import { productIds, scan, shownRow } from "../../src/replication/work.ts";
 import { type CloudMachine, createCloudMachine } from "./cloud-machine.ts";
-import { createDice } from "./dice.ts";
+import { createDice, type Dice } from "./dice.ts";
 import { type Figures, noFigures } from "./figures.ts";
 import type { Disk } from "./machine.ts";
 import { createMemoryBlobs, nameOf } from "./memory-blobs.ts";
@@ -13,7 +14,7 @@ import { createNetwork, type Network } from "./network.ts";
 import { createOracle, Violation } from "./oracle.ts";
 import { CATALOGUE } from "./resources.ts";
 import { createSiteMachine, type SiteMachine } from "./site-machine.ts";
-import { createVirtualTime } from "./virtual-time.ts";
+import { createVirtualTime, type VirtualTime } from "./virtual-time.ts";
 
 /** What came of a run. `trace` is the same for the same seed. */
 export interface Run {
@@ -35,8 +36,20 @@ const SMALL: Limits = {
 /** After all faults are over: long enough for every command to be over, too. */
 const HEALING_MS = 150_000;
 
+/** What the cloud's disk is made of. */
+export interface CloudDiskNeeds {
+  time: VirtualTime;
+  dice: Dice;
+  violated(error: unknown): void;
+}
+
 /** Runs one seed: two appliances and a cloud, and `steps` things that happen to them. */
-export async function runSeed(seed: number, steps: number, makeDisk: () => Disk): Promise<Run> {
+export async function runSeed(
+  seed: number,
+  steps: number,
+  makeDisk: () => Disk,
+  makeCloudDisk: (needs: CloudDiskNeeds) => Disk = makeDisk,
+): Promise<Run> {
   const dice = createDice(seed);
   const time = createVirtualTime();
   const types = replicatedTypes(CATALOGUE);
@@ -46,7 +59,9 @@ export async function runSeed(seed: number, steps: number, makeDisk: () => Disk)
     for (const char of `${what}@${time.now()}`) run.trace = (Math.imul(run.trace, 31) + char.charCodeAt(0)) >>> 0;
   };
   const violated = (error: unknown): void => {
-    if (error instanceof Violation) run.violation ??= error.message;
+    // Whoever wrote was told; a database across a network may be away.
+    if (error instanceof UpstreamError && makeCloudDisk !== makeDisk) figures.refused += 1;
+    else if (error instanceof Violation) run.violation ??= error.message;
     else run.violation ??= error instanceof Error ? String(error.stack) : String(error);
   };
   const oracle = createOracle(time.now, violated);
@@ -58,7 +73,7 @@ export async function runSeed(seed: number, steps: number, makeDisk: () => Disk)
   const cloud = createCloudMachine({
     ...shared,
     blobs: createMemoryBlobs(),
-    disk: makeDisk(),
+    disk: makeCloudDisk({ time, dice, violated }),
     came,
     crashed: () => all.forEach(cut),
   });
@@ -148,7 +163,7 @@ export function runOnMemory(seed: number, steps: number): Promise<Run> {
 async function heal(world: World): Promise<void> {
   const { time, cloud, sites, lan } = world;
   lan.isUp = true;
-  cloud.machine.crashIn = null;
+  cloud.heal();
   for (const { site, network } of sites) {
     site.machine.crashIn = null;
     network.heal();

@@ -1,4 +1,5 @@
 import { userInfo } from "node:os";
+import type { Duplex } from "node:stream";
 import type { Clock } from "../../../base/clock.ts";
 import { UpstreamError } from "../../../base/errors.ts";
 import type { SharedLog } from "../../../store/shared-log.ts";
@@ -20,6 +21,8 @@ export interface OrganisationNeeds {
   filesDir: string;
   version: string;
   clock: Clock;
+  /** Makes the driver's way to the server; a socket of its own unless given. */
+  stream?(): Duplex;
   onFault(error: unknown): void;
 }
 
@@ -59,8 +62,9 @@ const HINT_MS = 50;
 export async function openOrganisation(needs: OrganisationNeeds): Promise<Organisation> {
   const { clock } = needs;
   const config = { connectionString: withUser(needs.url), application_name: `carillon ${needs.node}`.slice(0, 63) };
+  const { stream } = needs;
   const listeners = new Set<() => void>();
-  const common = { config, clock, onFault: needs.onFault };
+  const common = { config: stream ? { ...config, stream } : config, clock, onFault: needs.onFault };
   let isThere: string | null = null;
   const reader = await openConnection({
     ...common,

@@ -1,0 +1,25 @@
+import type { PlantedBug } from "./planted-bugs.ts";
+
+/** What must be caught where the cloud's rows are in PostgreSQL: bugs of the nodes that keep them there. */
+export const POSTGRES_BUGS: readonly PlantedBug[] = [
+  {
+    name: "answered-before-the-database-has-it",
+    file: "../store/write-queue.ts",
+    changes: [
+      [
+        "        await turn.keep();\n        this.#commit.run();\n",
+        "        this.#commit.run();\n        this.#groupDone(jobs.splice(0));\n        await turn.keep();\n",
+      ],
+    ],
+  },
+  {
+    name: "broken-commit-taken-for-kept",
+    file: "hub/postgres/row-log.ts",
+    changes: [["if (head && Number(head.seq) <= base) throw cause;", "if (head && Number(head.seq) <= base) return;"]],
+  },
+  {
+    name: "changed-rows-not-stored",
+    file: "hub/postgres/row-log.ts",
+    changes: [["DO UPDATE SET seq = excluded.seq, image = excluded.image", "DO NOTHING"]],
+  },
+];

@@ -1,0 +1,238 @@
+import { rmSync } from "node:fs";
+import { type Clock, sleep } from "../../src/base/clock.ts";
+import { UpstreamError } from "../../src/base/errors.ts";
+import { type Organisation, openOrganisation } from "../../src/replication/hub/postgres/organisation.ts";
+import type { Work } from "../../src/replication/work.ts";
+import type { SharedLog } from "../../src/store/shared-log.ts";
+import type { Dice } from "./dice.ts";
+import type { Disk, Performed } from "./machine.ts";
+import { Violation } from "./oracle.ts";
+import { createPostgresWires } from "./postgres-wire.ts";
+import type { SimDatabase } from "./sim-database.ts";
+import { noted } from "./sqlite-disk.ts";
+import type { SqliteFiles, SqliteFolder } from "./sqlite-files.ts";
+import type { VirtualTime } from "./virtual-time.ts";
+
+/** What the disks of a run share. */
+export interface PostgresDiskNeeds {
+  database: SimDatabase;
+  files: SqliteFiles;
+  time: VirtualTime;
+  dice: Dice;
+  violated(error: unknown): void;
+}
+
+/** An organisation in the database, and the folders of its machines as their last processes left them. */
+interface Cluster {
+  organisation: string;
+  /** It is a backup that was brought back, of which nobody was told. */
+  isRestored: boolean;
+  copies: Copy[];
+  /** Who was the last to begin to act. */
+  acting: object | null;
+  /** Machines with a process on them. */
+  busy: Set<number>;
+}
+
+interface Copy {
+  folder: string;
+  /** Of which of the organisation's histories it is. */
+  history: string;
+}
+
+/** A process that acts. */
+interface Life extends SqliteFolder {
+  organisation: Organisation;
+  copy: Copy;
+}
+
+const MACHINES = [0, 1, 2];
+/** A statement across a network takes up to so long, and now and then far longer. */
+const [STATEMENT_MS, SLOW_MS] = [2, 500];
+const REMOTE = { version: "1.0.0", filesDir: "/nonexistent" } as const;
+
+/** The disk of a cloud that keeps an organisation's rows in PostgreSQL, one that no process uses yet. */
+export function createPostgresDisk(needs: PostgresDiskNeeds): Disk {
+  return unused(needs, { organisation: needs.database.name(), isRestored: false, copies: [], ...idle() });
+}
+
+const idle = () => ({ acting: null, busy: new Set<number>() });
+
+function unused(needs: PostgresDiskNeeds, cluster: Cluster): Disk {
+  const nobody = (): never => {
+    throw new Error("No process has it open.");
+  };
+  return {
+    transact: nobody,
+    peek: nobody,
+    reopened: (clock) => inUse(needs, cluster, clock),
+    copy: () => unused(needs, copyOf(needs, cluster)),
+    close: () => remove(needs, cluster),
+  };
+}
+
+function copyOf({ database }: PostgresDiskNeeds, { organisation }: Cluster): Cluster {
+  return { organisation: database.copy(organisation), isRestored: true, copies: [], ...idle() };
+}
+
+function remove({ database }: PostgresDiskNeeds, { organisation, copies }: Cluster): void {
+  for (const copy of Object.values(copies)) rmSync(copy.folder, { recursive: true, force: true });
+  database.remove(organisation);
+}
+
+/** One process: which of the machines it is on, and whether there is something of an earlier one there, is thrown. */
+function inUse(needs: PostgresDiskNeeds, cluster: Cluster, clock: Clock): Disk {
+  const { database, files, dice, time } = needs;
+  const machine = dice.pick(MACHINES.filter((each) => !cluster.busy.has(each)));
+  cluster.busy.add(machine);
+  const isEmptied = dice.happens(0.2);
+  const end = new AbortController();
+  const self = {};
+  let life: Life | null = null;
+  /** What the transaction that is open did, job by job. */
+  let group: (() => void)[] = [];
+  const wires = createPostgresWires({
+    hold: time.hold,
+    gone: database.gone,
+    committed() {
+      const told = group.splice(0);
+      if (told.length > 0 && cluster.acting !== self)
+        needs.violated(new Violation("fencing: who does not act any more committed"));
+      for (const tell of told) tell();
+    },
+  });
+  const onFatal = (error: unknown): void => void (end.signal.aborted || needs.violated(error));
+  const pass = (): Promise<void> =>
+    sleep(clock, dice.roll() * (dice.happens(0.02) ? SLOW_MS : STATEMENT_MS), end.signal);
+
+  /** Each statement takes a time that is thrown, and then the real one, in which time stands still. */
+  const slow = (log: SharedLog): SharedLog => ({
+    ...log,
+    async begin(after) {
+      await pass();
+      group = [];
+      const turn = await log.begin(after);
+      return {
+        ...turn,
+        async publish(rows) {
+          await pass();
+          const at = await turn.publish(rows);
+          await pass();
+          return at;
+        },
+      };
+    },
+  });
+
+  async function opened(): Promise<Life> {
+    const node = `${machine} of ${cluster.organisation}`;
+    const done = time.hold();
+    let failed: (error: unknown) => void = () => undefined;
+    const of = { url: database.url, name: cluster.organisation, node, clock, ...REMOTE };
+    const organisation = await Promise.race([
+      openOrganisation({ ...of, onFault: (error) => failed(error), stream: wires.make }),
+      new Promise<never>((_, reject) => {
+        failed = reject;
+      }),
+    ]).finally(() => setImmediate(done));
+    await organisation.acting.begin(end.signal);
+    cluster.acting = self;
+    if (cluster.isRestored) await organisation.acting.beginHistory();
+    cluster.isRestored = false;
+    const copy = await copyFor(organisation);
+    end.signal.throwIfAborted();
+    const folder = files.open(copy.folder, clock, onFatal, slow(organisation.log));
+    life = { ...folder, organisation, copy };
+    await folder.store.shared?.catchUp();
+    return life;
+  }
+
+  /** What lies on the machine, unless that can't be brought up to date. */
+  async function copyFor(organisation: Organisation): Promise<Copy> {
+    const { seq, floor, history } = await organisation.head();
+    const kept = cluster.copies[machine];
+    const folder = files.imageOf(kept?.folder ?? files.empty);
+    if (!kept) return { folder, history };
+    const opened = files.open(folder, clock, onFatal, organisation.log);
+    const at = opened.store.shared?.at() ?? 0;
+    const isOf = kept.history === history;
+    if (isOf && at > seq) needs.violated(new Violation(`the database is at ${seq}, a copy at ${at}`));
+    const image = isOf && at >= floor && !isEmptied ? files.imageOf(folder) : files.imageOf(files.empty);
+    files.abandon(folder, opened);
+    return { folder: image, history };
+  }
+
+  const starting = opened();
+  starting.catch(() => undefined);
+
+  /** What a process that has ended had begun is told to nobody. */
+  async function unlessKilled<T>(job: Promise<T>): Promise<T> {
+    const never = new Promise<never>(() => undefined);
+    return job.then(
+      (value) => (end.signal.aborted ? never : value),
+      (error) => (end.signal.aborted ? never : Promise.reject(error)),
+    );
+  }
+
+  /** Work whose answer is none before the database has what it wrote. */
+  async function transact<T>(job: () => Work<T>, committed?: (performed: readonly Performed[]) => void): Promise<T> {
+    const { work } = await starting;
+    let performed: Performed[] = [];
+    let isTold = false;
+    const value = await work.transact(function* () {
+      performed = [];
+      const found = yield* noted(job(), performed);
+      group.push(() => {
+        isTold = true;
+        committed?.(performed);
+      });
+      return found;
+    });
+    if (!isTold && performed.some(({ statement }) => statement.do === "put") && !end.signal.aborted)
+      needs.violated(new Violation("what was answered is not in the database"));
+    return value;
+  }
+
+  function killed(): void {
+    if (end.signal.aborted) return;
+    end.abort(new UpstreamError("starting", "The process is gone."));
+    cluster.busy.delete(machine);
+    wires.breakAll(false);
+    if (!life) return;
+    const { copy, organisation } = life;
+    const before = cluster.copies[machine];
+    if (before) rmSync(before.folder, { recursive: true, force: true });
+    cluster.copies[machine] = { folder: files.imageOf(copy.folder), history: copy.history };
+    files.abandon(copy.folder, life);
+    void organisation.close();
+  }
+
+  const node = starting.then(({ organisation }) => ({
+    lost: organisation.acting.lost(),
+    isHeard: organisation.log.isHeard,
+    forgetGone: organisation.forgetGone,
+    cutAt: wires.cutAt,
+    breakAll: wires.breakAll,
+  }));
+  // Whoever waits for what it does hears of it.
+  node.catch(() => undefined);
+  return {
+    node,
+    transact: (job, committed) => unlessKilled(transact(job, committed)),
+    read: (job) => unlessKilled(starting.then(({ work }) => work.read(job))),
+    peek(job) {
+      if (!life) throw new Error("It is not open yet.");
+      return life.work.peek(job);
+    },
+    killed,
+    reopened(next) {
+      killed();
+      return inUse(needs, cluster, next);
+    },
+    copy: () => unused(needs, copyOf(needs, cluster)),
+    close() {
+      killed();
+      remove(needs, cluster);
+    },
+  };
+}
