@@ -2,6 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Events } from "../base/events.ts";
 import { newId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
+import { ALONE } from "../devices/activation-groups.ts";
 import type { HealthReason, HealthSource } from "../health/health.ts";
 import { createCoverGroups } from "../replication/failover/cover-groups.ts";
 import { createFailover, type Failover } from "../replication/failover/failover.ts";
@@ -35,9 +36,11 @@ export interface CoveringNeeds {
 }
 
 /** How this appliance and its neighbours cover for each other. */
-export interface Covering extends Pick<Failover, "status" | "isReachable" | "hasContact" | "holderOf"> {
+export interface Covering extends Pick<Failover, "status" | "isReachable" | "hasContact" | "shareOut"> {
   /** Whose turn a held message is. */
   turn(notificationId: string, at: number): "go" | "wait" | "stand-down";
+  /** True for a held message that is ready and would be shared out among appliances otherwise now. */
+  isStale(notificationId: string): boolean;
   /** Whose turn it is to sound a message at devices of a group that were left to another appliance. */
   standInTurn(notificationId: string, at: number, groupId: string): "go" | "wait" | "stand-down";
   /** What the link has to do with it. */
@@ -106,13 +109,19 @@ export function createCovering(needs: CoveringNeeds): Covering {
     status: failover.status,
     isReachable: failover.isReachable,
     hasContact: failover.hasContact,
-    holderOf: failover.holderOf,
+    shareOut: failover.shareOut,
     standInTurn: (notificationId, at, groupId) => failover.turn(notificationId, at, [groupId], groupId),
     turn(notificationId, at) {
       if (groups.all().length === 0) return "go";
       if (!isSharedOut(notificationId, store)) return "wait";
       const covers = coversOf(notificationId, store);
       return covers.length === 0 ? "go" : failover.turn(notificationId, at, covers);
+    },
+    isStale(id) {
+      if (groups.all().length === 0 || stageOf(id, store) !== "deliver") return false;
+      if (!failover.isStale(id, coversOf(id, store), isAlsoAlone(id, store))) return false;
+      // What an earlier run stands in for would be sounded by both.
+      return store.one("SELECT 1 FROM broadcast_stand_ins WHERE ring = ?", id) === null;
     },
     circle: {
       // Who acts has the lease; who hears nobody act asks who has it.
@@ -144,15 +153,23 @@ export function createCovering(needs: CoveringNeeds): Covering {
 
 /** It is known which devices it goes to here; before that, others may sound it as well. */
 function isSharedOut(notificationId: string, reader: Reader): boolean {
-  const row = reader.one<{ stage: string | null }>("SELECT stage FROM notifications WHERE id = ?", notificationId);
-  return row?.stage !== "resolve" && row?.stage !== "partition";
+  const stage = stageOf(notificationId, reader);
+  return stage !== "resolve" && stage !== "partition";
+}
+
+function stageOf(notificationId: string, reader: Reader): string | null {
+  const sql = "SELECT stage FROM notifications WHERE id = ?";
+  return reader.one<{ stage: string | null }>(sql, notificationId)?.stage ?? null;
+}
+
+function isAlsoAlone(notificationId: string, reader: Reader): boolean {
+  const sql = "SELECT 1 FROM broadcast_covered WHERE notification = ? AND cover = ?";
+  return reader.one(sql, notificationId, ALONE) !== null;
 }
 
 function coversOf(notificationId: string, reader: Reader): string[] {
-  const rows = reader.all<{ cover: string }>(
-    "SELECT cover FROM broadcast_covered WHERE notification = ?",
-    notificationId,
-  );
+  const sql = "SELECT cover FROM broadcast_covered WHERE notification = ? AND cover <> ?";
+  const rows = reader.all<{ cover: string }>(sql, notificationId, ALONE);
   return rows.map(({ cover }) => cover);
 }
 

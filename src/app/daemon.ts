@@ -210,13 +210,13 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const siteClock = () => ({ timeZone: zoneFor(store, null), synchronised: measurements.last.clockSynchronised });
   const endpoint = { ownId: endpointId, health, failover: covering.status, buildInfo, clock: siteClock };
   const speech = createSpeech({ store, engine: createSpeechEngine(clock), by: access.systemBy("speech") });
-  const { holderOf } = covering;
+  const { shareOut } = covering;
   const { hub } = linking;
   // A cloud hears no beats: whose link stands can act.
   const isReachable = hub
     ? (id: string): boolean => id === endpointId() || hub.connected().includes(id)
     : covering.isReachable;
-  const registry = createRegistry({ store, clock, events, log, isReachable, ownId: endpointId, holderOf });
+  const registry = createRegistry({ store, clock, events, log, isReachable, ownId: endpointId, shareOut });
   end("registry", registry.stop);
   // Set below: no plugin runs before they are made.
   let inputs: Inputs;
@@ -275,8 +275,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
     broadcaster,
     by: bellsBy,
     endpointId,
-    turn: covering.turn,
-    standInTurn: covering.standInTurn,
+    ...{ turn: covering.turn, isStale: covering.isStale, standInTurn: covering.standInTurn },
   });
   end("failover", covering.stop);
   await covering.start();

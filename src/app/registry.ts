@@ -27,8 +27,8 @@ export interface RegistryNeeds {
   isReachable(endpointId: string): boolean;
   /** This appliance. */
   ownId(): string;
-  /** Id of the appliance that acts for an activation group or a pair now. */
-  holderOf(groupId: string): string;
+  /** Who acts for an activation group or a pair now, as `ActivationNeeds` says. */
+  shareOut(messageId: string, groupId: string): { holder: string; like: string };
 }
 
 /** Makes it; nothing is read before somebody asks. */

@@ -30,7 +30,7 @@ export interface PlanNeeds {
 }
 
 /** What the bells are made of. */
-export interface BellNeeds extends PlanNeeds, Pick<RingPortNeeds, "turn" | "standInTurn"> {
+export interface BellNeeds extends PlanNeeds, Pick<RingPortNeeds, "turn" | "isStale" | "standInTurn"> {
   log: Log;
   planner: Planner;
   broadcaster: Broadcaster;

@@ -156,6 +156,11 @@ export function startRings(tx: Transaction, rings: readonly RingRow[], now: numb
   return moveOn(tx, rings, "started", sql, [now]);
 }
 
+/** A ring that waits for its moment is to be made ready anew. */
+export function returnRing(tx: Transaction, pk: number): void {
+  tx.run("UPDATE bell_rings SET state = 'planned' WHERE pk = ? AND state = 'prepared'", pk);
+}
+
 const THESE = "WHERE state = ? AND pk IN (SELECT value FROM json_each(?))";
 
 function moveOn(

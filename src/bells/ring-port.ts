@@ -4,6 +4,7 @@ import { derivedId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { Broadcaster, SendOptions } from "../broadcast/broadcaster.ts";
 import { sendingProfileOf } from "../broadcast/sending-profile.ts";
+import { ALONE } from "../devices/activation-groups.ts";
 import type { RingListEntry } from "../resources/bells/bell-parts.ts";
 import bellSchedules from "../resources/bells/bell-schedules.ts";
 import ringLists from "../resources/bells/ring-lists.ts";
@@ -28,7 +29,9 @@ export interface RingPortNeeds {
   endpointId(): string;
   /** Whose turn a message is that other appliances may have as well, at `at` (epoch ms); this one's unless given. */
   turn?(notificationId: string, at: number): "go" | "wait" | "stand-down";
-  /** The same for a group whose devices another appliance was to ring. */
+  /** True when a message would be shared out among appliances otherwise now than it was; never unless given. */
+  isStale?(notificationId: string): boolean;
+  /** As `turn` for a group whose devices another appliance was to ring. */
   standInTurn?(ringId: string, at: number, groupId: string): "go" | "wait" | "stand-down";
   /** Ends with the appliance. */
   signal: AbortSignal;
@@ -42,6 +45,9 @@ interface Content {
   domainId: string | null;
 }
 
+/** Then it rings as it is shared out: twice rather than never. own choice */
+const MOST_ANEW = 3;
+
 /** Records of single rings up to this many at once, else one record of all. own choice */
 const MOST_TOLD = 20;
 
@@ -53,8 +59,18 @@ export function createRingPort(needs: RingPortNeeds): RingPort {
   const { store, broadcaster, log, by } = needs;
   const messageOf = (ring: RingRow) => store.get(notifications, ring.id);
   const standIns = standInsFor(needs);
+  /** What nobody else sounds is sounded by a message of its own when others sounded the rest. */
+  const aloneIn = (id: string): string[] => (store.one(COVERS_ALONE, id, ALONE) ? [ALONE] : []);
   /** Rings that others sound: what was left to them is watched on. */
   const others = new Set<string>();
+  /** How often rings were shared out anew. */
+  const anew = new Map<string, number>();
+  const mayBeMadeAnew = ({ id, asked }: RingRow): boolean => {
+    const times = anew.get(id) ?? 0;
+    if (asked !== 0 || times >= MOST_ANEW || standIns?.hasStoodIn(id)) return false;
+    anew.set(id, times + 1);
+    return true;
+  };
   return {
     async prepare(ring) {
       const known = messageOf(ring);
@@ -74,10 +90,12 @@ export function createRingPort(needs: RingPortNeeds): RingPort {
     turn(ring) {
       const { id, kind, at } = ring;
       if (kind === "clearing") return "go";
+      if (needs.isStale?.(id) && mayBeMadeAnew(ring)) return "anew";
       standIns?.watch(ring);
       const turn = needs.turn?.(id, at) ?? "go";
       if (turn !== "stand-down") return turn;
       others.add(id);
+      standIns?.add(ring, aloneIn(id));
       return { standDown: "Another appliance rang it." };
     },
     arm(rings) {
@@ -107,6 +125,8 @@ export function createRingPort(needs: RingPortNeeds): RingPort {
     recordMissed: (tx, rings, cause) => recordMissed(tx, rings, cause, needs),
   };
 }
+
+const COVERS_ALONE = "SELECT 1 FROM broadcast_covered WHERE notification = ? AND cover = ?";
 
 /** Without those that an earlier run stood in for, which is taken up by itself. */
 const LEFT = `SELECT cover FROM broadcast_left WHERE notification = ?

@@ -22,6 +22,10 @@ export interface StandInNeeds {
 export interface StandIns {
   /** Watches a ring that is about to sound; may be called again. */
   watch(ring: RingRow): void;
+  /** Watches a ring at some groups' devices as well. */
+  add(ring: RingRow, groupIds: readonly string[]): void;
+  /** Something was sounded, or is about to be, in the place of others for this ring. */
+  hasStoodIn(ringId: string): boolean;
   /** The ring does not ring after all: what was sent for it is ended. */
   forget(ringId: string): Promise<void>;
   stop(): void;
@@ -32,6 +36,7 @@ interface Watched {
   /** Groups of which nobody is known to sound it. */
   open: Set<string>;
   sent: string[];
+  hasStoodIn: boolean;
 }
 
 /** own choice: the ticker asks whose turn it is as often */
@@ -48,6 +53,7 @@ export function createStandIns(needs: StandInNeeds): StandIns {
 
   const standIn = async (each: Watched, groupIds: readonly string[]): Promise<void> => {
     const { ring, open, sent } = each;
+    each.hasStoodIn = true;
     for (const id of groupIds) open.delete(id);
     try {
       const id = await needs.send(ring, groupIds);
@@ -87,14 +93,20 @@ export function createStandIns(needs: StandInNeeds): StandIns {
     timer = watched.size === 0 ? null : clock.after(LOOK_EVERY_MS, look);
   };
 
+  const add = (ring: RingRow, groupIds: readonly string[]): void => {
+    if (groupIds.length === 0) return;
+    const each = watched.get(ring.id) ?? { ring, open: new Set(), sent: [], hasStoodIn: false };
+    for (const id of groupIds) each.open.add(id);
+    watched.set(ring.id, each);
+    if (timer === null) expect();
+  };
+
   return {
     watch(ring) {
-      if (watched.has(ring.id)) return;
-      const open = new Set(needs.left(ring));
-      if (open.size === 0) return;
-      watched.set(ring.id, { ring, open, sent: [] });
-      if (timer === null) expect();
+      if (!watched.has(ring.id)) add(ring, needs.left(ring));
     },
+    add,
+    hasStoodIn: (ringId) => watched.get(ringId)?.hasStoodIn === true,
     async forget(ringId) {
       const each = watched.get(ringId);
       watched.delete(ringId);

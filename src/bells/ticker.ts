@@ -14,6 +14,7 @@ import {
   nextRings,
   type OpenState,
   type RingRow,
+  returnRing,
   reviveMissed,
   ringsByKey,
   startedRings,
@@ -26,10 +27,11 @@ export interface RingPort {
   /** Reads what is to be rung and stores its message, which waits. Answers null, or in words why there is nothing to ring. */
   prepare(ring: RingRow): Promise<string | null>;
   /**
-   * Whether it is this appliance's turn to ring, asked before devices are asked and before it sounds: `wait` may become either of
-   * the others, `stand-down` says in words who rings instead. Always this appliance's unless given.
+   * Whether it is this appliance's turn to ring, asked before devices are asked and before it sounds: `wait` may become any of
+   * the others, `anew` means that other devices fall to it than when it was made ready (said of rings alone for which no device
+   * was asked), `stand-down` says in words who rings instead. Always this appliance's unless given.
    */
-  turn?(ring: RingRow): "go" | "wait" | { standDown: string };
+  turn?(ring: RingRow): "go" | "wait" | "anew" | { standDown: string };
   /** Devices are asked now. */
   arm(rings: readonly RingRow[]): void;
   /** The first packet leaves at the ring's instant, or at once when that is over. */
@@ -203,6 +205,7 @@ export function createTicker(needs: TickerNeeds): Ticker {
       const turn = port.turn(ring);
       if (turn === "go") ready.push(ring);
       else if (turn === "wait") resting.set(ring.pk, clock.monotonicMs() + TURN_AGAIN_MS);
+      else if (turn === "anew") await makeAnew(ring);
       else {
         await takeBack(ring);
         await store.write((tx) => endSilent(tx, [ring.pk], "skipped", { note: turn.standDown }));
@@ -210,6 +213,13 @@ export function createTicker(needs: TickerNeeds): Ticker {
       }
     }
     return ready;
+  };
+
+  /** What an end in between leaves is found as it was made ready before. */
+  const makeAnew = async (ring: RingRow): Promise<void> => {
+    await store.write((tx) => returnRing(tx, ring.pk));
+    await takeBack(ring);
+    forget([ring]);
   };
 
   const prepare = async (found: readonly RingRow[]): Promise<void> => {

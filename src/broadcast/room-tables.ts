@@ -11,7 +11,7 @@ const TARGETS: RoomTable = {
   ) STRICT, WITHOUT ROWID`,
 };
 
-/** Groups, by id, of the devices of a message that is held back which other appliances could sound as well. */
+/** Groups, by id, of the devices of a message that is held back which other appliances could sound as well, and `ALONE`. */
 const COVERED: RoomTable = {
   name: "broadcast_covered",
   sql: `CREATE TABLE IF NOT EXISTS broadcast_covered (

@@ -5,6 +5,9 @@ import { countedDevices, type DeviceCounts } from "./group-counts.ts";
 import type { GroupNeeds } from "./group-scan.ts";
 import type { GroupSets, Memberships } from "./memberships.ts";
 
+/** Stands among groups for the devices that no other appliance may activate. */
+export const ALONE = "";
+
 /** What activations are made of. */
 export interface ActivationNeeds extends GroupNeeds {
   /** Which devices the activation groups describe. */
@@ -13,8 +16,11 @@ export interface ActivationNeeds extends GroupNeeds {
   isReachable(endpointId: string): boolean;
   /** This appliance. */
   ownId(): string;
-  /** Id of the appliance that acts for a group, or for a pair, now; this one's for one that has no other. */
-  holderOf(groupId: string): string;
+  /**
+   * Shares a message out at a group, or at a pair: the id of the appliance that acts for it now, and a word that is equal for
+   * groups in which all is alike: this appliance's own id for those for which it acts and of which nobody else sounded it.
+   */
+  shareOut(messageId: string, groupId: string): { holder: string; like: string };
 }
 
 /** One of the appliances that may activate a device. */
@@ -56,13 +62,13 @@ export interface Activations {
   candidates(devices: readonly number[]): Promise<Map<number, readonly string[]>>;
   /**
    * Which of some devices, by internal key, this appliance takes on. A message that it alone has goes to all that it may
-   * activate. One that all have (`isShared`) goes to those for which it acts; where it acts for none, to those that one other
-   * acts for, should its turn come. `covered`: ids of the groups and pairs that the message's devices are in here, where others
-   * may activate them as well. `left`: ids of those whose devices others alone take on, which this one may activate as well.
-   * `elsewhere` as above.
+   * activate. One that all have (`sharedId`: its id) goes to those for which it acts; where it acts for none, to those of groups
+   * in which all is alike, should its turn come. `covered`: ids of the groups and pairs that the message's devices are in here,
+   * where others may activate them as well, and `ALONE`. `left`: ids of those whose devices others alone take on, which this one
+   * may activate as well. `elsewhere` as above.
    */
-  share(devices: readonly number[], isShared: boolean): Promise<Share>;
-  /** Those of some devices, by internal key, that are in one of these groups or pairs. */
+  share(devices: readonly number[], sharedId: string | null): Promise<Share>;
+  /** Those of some devices, by internal key, that are in one of these groups or pairs; with `ALONE` those of this appliance alone. */
   within(devices: readonly number[], groupIds: readonly string[]): Promise<number[]>;
   /**
    * Internal keys, ascending, of the devices that are in a group that `chosen` means; with `anyRank` of all that such a
@@ -136,6 +142,11 @@ export function createActivations(needs: ActivationNeeds): Activations {
 
   const isMember = ({ candidates }: Ranked): boolean =>
     candidates.some(({ endpointId }) => endpointId === needs.ownId());
+  /** The group or pair by which others may activate a device as well as this appliance; null for what is not for this one. */
+  const coverOf = ({ group, endpoint }: Placed, own: number): string | null => {
+    if (group ? !isMember(group) : endpoint !== own) return null;
+    return group && group.candidates.length > 1 ? group.id : ALONE;
+  };
   const actingFor = ({ endpoint, group }: Placed): number => (group ? (chosenOf(group)?.pk ?? 0) : endpoint);
 
   return {
@@ -163,35 +174,38 @@ export function createActivations(needs: ActivationNeeds): Activations {
       });
       return found;
     },
-    async share(devices, isShared) {
+    async share(devices, sharedId) {
       const [own, ownId] = [ownKey(needs), needs.ownId()];
-      const placed: (Placed & { holder: string | null })[] = [];
-      await eachPlaced(devices, (device) => {
-        const { group, endpoint } = device;
-        const isAlone = !group || group.candidates.length < 2;
-        const takes = group ? isMember(group) : endpoint === own;
-        const holder = isAlone || !isShared ? ownId : needs.holderOf(group.id);
-        placed.push({ ...device, holder: takes ? holder : null });
-      });
+      const ownShare = { holder: ownId, like: ownId };
+      const shares = new Map<string, typeof ownShare>();
+      const shareOf = (device: Placed): typeof ownShare | null => {
+        const cover = coverOf(device, own);
+        if (cover === null || sharedId === null) return cover === null ? null : ownShare;
+        const share = shares.get(cover) ?? (cover === ALONE ? ownShare : needs.shareOut(sharedId, cover));
+        shares.set(cover, share);
+        return share;
+      };
+      const placed: (Placed & { share: typeof ownShare | null })[] = [];
+      await eachPlaced(devices, (device) => void placed.push({ ...device, share: shareOf(device) }));
       // What others act for is stood in for by messages of their own, not by a part of one that sounds already.
-      const holders = placed.flatMap(({ holder }) => holder ?? []);
-      const taken = holders.includes(ownId) ? ownId : holders[0];
+      const taken = takenOf(
+        placed.flatMap(({ share }) => share?.like ?? []),
+        ownId,
+      );
       const elsewhere: [number, number][] = [];
-      const [covered, left] = [new Set<string>(), new Set<string>()];
-      for (const { holder, group, ...device } of placed) {
-        const isOurs = holder !== null && holder === taken;
-        const isLeft = holder !== null && !isOurs;
-        const acting = isOurs ? own : isLeft ? keyOf(holder, group) : actingFor({ ...device, group });
+      for (const { share, ...device } of placed) {
+        const acting = !share ? actingFor(device) : share.like === taken ? own : keyOf(share.holder, device.group);
         if (acting !== device.endpoint) elsewhere.push([device.pk, acting]);
-        if (isShared && group && group.candidates.length > 1 && (isOurs || isLeft))
-          (isOurs ? covered : left).add(group.id);
       }
-      return { elsewhere, covered: [...covered], left: [...left] };
+      const idsWhere = (isOurs: boolean): string[] =>
+        [...shares].flatMap(([id, { like }]) => ((like === taken) === isOurs ? [id] : []));
+      return { elsewhere, covered: idsWhere(true), left: idsWhere(false) };
     },
     async within(devices, groupIds) {
+      const own = ownKey(needs);
       const found: number[] = [];
-      await eachPlaced(devices, ({ pk, group }) => {
-        if (group && groupIds.includes(group.id)) found.push(pk);
+      await eachPlaced(devices, (device) => {
+        if (groupIds.includes(coverOf(device, own) ?? "none")) found.push(device.pk);
       });
       return found;
     },
@@ -210,6 +224,11 @@ export function createActivations(needs: ActivationNeeds): Activations {
       });
     },
   };
+}
+
+/** Which of these likenesses an appliance takes on together: what is its own turn, else the first. */
+export function takenOf(likes: readonly string[], ownId: string): string | undefined {
+  return likes.includes(ownId) ? ownId : likes[0];
 }
 
 /** How many devices are in each group: each device is counted in the first one that describes it. */

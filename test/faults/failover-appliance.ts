@@ -10,6 +10,7 @@ import { BELL_TABLES } from "../../src/bells/room-tables.ts";
 import { createStandIns } from "../../src/bells/stand-ins.ts";
 import { createTicker, type RingPort, type Ticker } from "../../src/bells/ticker.ts";
 import { createZones } from "../../src/bells/zones.ts";
+import { takenOf } from "../../src/devices/activation-groups.ts";
 import type { Beat } from "../../src/replication/failover/beats.ts";
 import type { CoverGroup } from "../../src/replication/failover/circle.ts";
 import { createFailover, type Failover } from "../../src/replication/failover/failover.ts";
@@ -23,7 +24,7 @@ export interface Sounding {
   ring: string;
   at: number;
   appliance: string;
-  /** To whose devices it went. */
+  /** To whose devices it went: ids of groups, and the appliance's own for devices that it alone has. */
   groups: readonly string[];
   /** True time of the first packet, and that at which it fell silent. */
   from: number;
@@ -39,6 +40,8 @@ export interface ApplianceNeeds {
   dataDir: string;
   skewMs: number;
   groups: readonly CoverGroup[];
+  /** Each bell goes to devices, too, that only this appliance has. */
+  hasOwnDevices: boolean;
   /** Local times of the bells, of one day, in UTC. */
   bells: readonly string[];
   soundMs(): number;
@@ -65,11 +68,18 @@ export interface Appliance {
   close(): Promise<void>;
 }
 
+interface Message {
+  begun: boolean;
+  covers: string[];
+  left: string[];
+  isAlsoAlone: boolean;
+}
+
 /** Makes it, not running. */
 export function makeAppliance(needs: ApplianceNeeds): Appliance {
   const { id, time, groups } = needs;
   /** What lies on the disk beside the database: messages, whether their sound began, and how they were shared out. */
-  const messages = new Map<string, { begun: boolean; covers: string[]; left: string[] }>();
+  const messages = new Map<string, Message>();
   const playing = new Map<string, Sounding>();
   let life: { clock: Clock; failover: Failover; ticker: Ticker; end(): void } | null = null;
   let frozen: { held: (() => void)[] } | null = null;
@@ -105,13 +115,17 @@ export function makeAppliance(needs: ApplianceNeeds): Appliance {
     });
     return {
       async prepare(ring) {
-        messages.set(ring.id, { begun: false, ...shareOut(failover) });
+        if (!messages.has(ring.id)) messages.set(ring.id, { begun: false, ...shareOut(ring, failover) });
         return null;
       },
       turn(ring) {
+        const { covers = [], isAlsoAlone = false } = messages.get(ring.id) ?? {};
+        const isUntouched = ring.asked === 0 && !standIns.hasStoodIn(ring.id);
+        if (isUntouched && failover.isStale(ring.id, covers, isAlsoAlone)) return "anew";
         standIns.watch(ring);
-        const turn = failover.turn(ring.id, ring.at, messages.get(ring.id)?.covers ?? []);
+        const turn = failover.turn(ring.id, ring.at, covers);
         if (turn !== "stand-down") return turn;
+        if (isAlsoAlone) standIns.add(ring, [id]);
         others.add(ring.id);
         return { standDown: "Another appliance rang it." };
       },
@@ -122,11 +136,12 @@ export function makeAppliance(needs: ApplianceNeeds): Appliance {
         for (const ring of rings) {
           const joined = (armedAt.get(ring.id) ?? clock.now()) + needs.joinMs();
           const first = Math.max(ring.at, joined, clock.now() + 10);
-          const { covers = [], left = [] } = messages.get(ring.id) ?? {};
-          messages.set(ring.id, { begun: true, covers, left });
-          const whole = [{ id: ring.id, part: null, groups: covers }];
+          const message = messages.get(ring.id) as Message;
+          message.begun = true;
+          const whole = [{ id: ring.id, part: null, groups: message.covers }];
           failover.began(whole, first);
-          clock.after(first - clock.now(), () => sound(ring, whole, covers, clock, failover));
+          const devices = message.isAlsoAlone ? [...message.covers, id] : message.covers;
+          clock.after(first - clock.now(), () => sound(ring, whole, devices, clock, failover));
         }
       },
       async withdraw(ring) {
@@ -139,11 +154,13 @@ export function makeAppliance(needs: ApplianceNeeds): Appliance {
   }
 
   /** As the product shares a ring's devices out. */
-  function shareOut(failover: Failover): { covers: string[]; left: string[] } {
-    const holders = groups.map((group) => failover.holderOf(group.id));
-    const taken = holders.includes(id) ? id : holders[0];
-    const ids = groups.map((group) => group.id);
-    return { covers: ids.filter((_, at) => holders[at] === taken), left: ids.filter((_, at) => holders[at] !== taken) };
+  function shareOut(ring: RingRow, failover: Failover): Omit<Message, "begun"> {
+    const shares = groups.map((group) => ({ id: group.id, like: failover.shareOut(ring.id, group.id).like }));
+    const likes = shares.map(({ like }) => like);
+    const taken = takenOf(needs.hasOwnDevices ? [id, ...likes] : likes, id);
+    const idsWhere = (isOurs: boolean): string[] =>
+      shares.flatMap((share) => ((share.like === taken) === isOurs ? [share.id] : []));
+    return { covers: idsWhere(true), left: idsWhere(false), isAlsoAlone: needs.hasOwnDevices };
   }
 
   function sound(
@@ -183,7 +200,7 @@ export function makeAppliance(needs: ApplianceNeeds): Appliance {
       send: needs.send,
       heardElsewhere: () => undefined,
       hasBegun({ id: ring, groups: theirs }) {
-        const { begun, covers } = messages.get(ring) ?? { begun: false, covers: [] };
+        const { begun = false, covers = [] } = messages.get(ring) ?? {};
         return begun && (theirs === null || covers.some((cover) => theirs.has(cover)));
       },
       doubled: needs.doubled,

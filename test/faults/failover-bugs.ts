@@ -65,6 +65,23 @@ export const FAILOVER_BUGS: readonly PlantedBug[] = [
     ],
   },
   {
+    name: "a-share-is-not-made-anew",
+    file: "failover/failover.ts",
+    changes: [
+      ["return new Set(isAlsoAlone ? [...likes, ownId] : likes).size > 1;", "return isAlsoAlone && likes.length < 0;"],
+    ],
+  },
+  {
+    name: "what-others-sounded-makes-no-difference",
+    file: "failover/turns.ts",
+    changes: [['like: [place, ...peers.sort()].join(" ") };', "like: place };"]],
+  },
+  {
+    name: "roles-go-back-while-a-bell-is-shared-out",
+    file: "failover/failover.ts",
+    changes: [["turns.expect(id);", ""]],
+  },
+  {
     name: "roles-go-back-at-once",
     file: "failover/circle.ts",
     changes: [["const STABLE_MS = 60_000;", "const STABLE_MS = 0;"]],
@@ -86,8 +103,8 @@ export async function huntFailoverBugs(
       process.cwd(),
       "test/faults/failover.ts",
     );
-    const { broken } = await planted.killAroundBells(kills, seed);
-    say(`${bug.name}: ${broken[0] ?? "not caught"}`);
+    const { broken, kills: done } = await planted.killAroundBells(kills, seed, true);
+    say(`${bug.name}: ${broken[0] ?? "not caught"} (within ${done} kills)`);
     if (broken.length === 0) missed.push(bug.name);
   }
   return { bugs: bugs.length, missed };

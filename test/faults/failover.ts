@@ -23,23 +23,27 @@ export interface FailoverFigures {
   takeovers: number;
   takeoverP50Ms: number;
   takeoverMaxMs: number;
-  /** Most changes of who acts within a minute. */
+  /** Most changes of who acts within a minute in which an appliance ends and starts over and over. */
   roleChangesPerMinute: number;
   broken: string[];
 }
 
-/** Between two bells: long enough for the killed one to come back and take its role again. */
-const EVERY_MS = 150_000;
-const BELLS_PER_WORLD = 50;
+/** Between two bells: so long that the killed one comes back, and at times takes its role again just before the next. */
+const EVERY_MS = { least: 115_000, most: 200_000 };
+const BELLS_PER_WORLD = 25;
+/** What there is of a bell's sound is judged after so long. */
+const OVER_MS = 60_000;
+/** By how much clocks differ from the truth: in most worlds, and in every third. */
+const SKEW_MS = { usual: 40, large: 300 };
 const TAKEOVER_MS = 5_000;
-/** Most changes within a minute, whatever flaps. */
-const ROLE_CHANGES = 2;
+/** Most changes of who acts for a group within a minute: whatever flaps, and where a kill follows on what healed. */
+const ROLE_CHANGES = { flapping: 2, killed: 3 };
 /** Devices that are asked late join within this. */
 const JOIN_MS = 700;
 /** Who stands still for less is not taken for dead. */
 const GOES_ON_MS = 4_000;
-/** A start is committed so long before its sound, by clocks that differ. */
-const STARTING_MS = 110;
+/** A start is committed so long before its sound, by clocks that do not differ. */
+const STARTING_MS = 70;
 /** A packet is out before others hear of it. */
 const TOLD_MS = 50;
 
@@ -48,6 +52,8 @@ interface Mishap {
   at: number;
   killedAt: number;
   kind: "kill" | "freeze";
+  /** Who acts for this group is the victim. */
+  group: string;
   victim: string;
   /** How long the victim is away. */
   awayMs: number;
@@ -57,13 +63,14 @@ interface Mishap {
 /**
  * Kills (at times: freezes) the appliance that acts around the minute of a bell, `kills` times, in virtual time, with the
  * ticker and the failover that the daemon runs; in one of ten the network between the appliances is cut as well.
+ * `untilBroken`: after a promise was broken it goes no further.
  */
-export async function killAroundBells(kills: number, seed: number): Promise<FailoverFigures> {
+export async function killAroundBells(kills: number, seed: number, untilBroken = false): Promise<FailoverFigures> {
   const figures = noFigures();
   const waits: number[] = [];
-  for (let done = 0; done < kills; done += BELLS_PER_WORLD) {
+  for (let done = 0; done < kills && !(untilBroken && figures.broken.length > 0); done += BELLS_PER_WORLD) {
     const rounds = Math.min(BELLS_PER_WORLD, kills - done);
-    await runWorld(rounds, createDice(seed + done), figures, waits);
+    await runWorld({ rounds, number: done / BELLS_PER_WORLD, dice: createDice(seed + done), figures, waits });
   }
   waits.sort((a, b) => a - b);
   figures.takeoverP50Ms = Math.round(waits[waits.length >> 1] ?? 0);
@@ -77,23 +84,48 @@ function noFigures(): FailoverFigures {
   return { kills: 0, bells: 0, missed: 0, ...doubled, ...takeover, broken: [] };
 }
 
-async function runWorld(rounds: number, dice: Dice, figures: FailoverFigures, waits: number[]): Promise<void> {
+/** Groups of two worlds: what one activates, what two share out, what three share out in different orders. */
+const ORDERS: readonly Readonly<Record<string, readonly string[]>>[] = [
+  { g: ["a", "b"], h: ["b", "a"] },
+  { g: ["a", "b", "c"], h: ["a", "c", "b"] },
+  { g: ["a", "b", "c"] },
+  { g: ["a", "b"], h: ["b", "a"], k: ["a", "b"] },
+  { g: ["a", "b", "c"], h: ["b", "a", "c"], k: ["c", "b", "a"] },
+  { g: ["a", "b"] },
+  { g: ["a", "b", "c"], h: ["b", "c", "a"] },
+];
+
+interface World {
+  rounds: number;
+  number: number;
+  dice: Dice;
+  figures: FailoverFigures;
+  waits: number[];
+}
+
+async function runWorld({ rounds, number, dice, figures, waits }: World): Promise<void> {
   const time = createVirtualTime();
   const dataDir = mkdtempSync(join(tmpdir(), "carillon-failover-"));
   const start = time.now();
-  const bells = Array.from({ length: rounds }, (_, round) => start + (round + 1) * EVERY_MS);
+  const bells: number[] = [];
+  for (let at = start, round = 0; round < rounds; round++) {
+    // Bells are written to the second.
+    at += 1_000 * Math.round(between(dice, EVERY_MS.least, EVERY_MS.most) / 1_000);
+    bells.push(at);
+  }
   const soundings: Sounding[] = [];
   const noticed = new Set<string>();
   const cut: { from: number; to: number }[] = [];
-  const members = dice.happens(0.5) ? ["a", "b", "c"] : ["a", "b"];
-  const isSplit = dice.happens(0.5);
-  const groups: CoverGroup[] = [{ id: "g", members, timeoutMs: 3_000 }];
-  // Each bell goes to devices of both: the first two share it out.
-  if (isSplit) groups.push({ id: "h", members: ["b", "a", ...members.slice(2)], timeoutMs: 3_000 });
+  // Each bell goes to devices of all groups: who acts for them share it out.
+  const orders = Object.entries(ORDERS[number % ORDERS.length] as (typeof ORDERS)[number]);
+  const groups: CoverGroup[] = orders.map(([id, members]) => ({ id, members, timeoutMs: 3_000 }));
+  const members = [...(groups[0] as CoverGroup).members];
+  const hasOwnDevices = number % 4 === 3;
+  const skewMs = number % 3 === 1 ? SKEW_MS.large : SKEW_MS.usual;
   const appliances = members.map((id) => {
     mkdirSync(join(dataDir, id));
     return makeAppliance({
-      ...{ id, time, dataDir, groups, skewMs: between(dice, -40, 40) },
+      ...{ id, time, dataDir, groups, hasOwnDevices, skewMs: between(dice, -skewMs, skewMs) },
       bells: bells.map((at) => new Date(at).toISOString().slice(11, 19)),
       soundMs: () => between(dice, 2_000, 15_000),
       joinMs: () => between(dice, 100, JOIN_MS),
@@ -113,24 +145,31 @@ async function runWorld(rounds: number, dice: Dice, figures: FailoverFigures, wa
   const mishaps: Mishap[] = [];
   try {
     for (const at of bells) {
-      const mishap = plan(at, dice, isSplit);
+      const mishap = plan(at, dice, groups);
       if (mishap.partition) cut.push(mishap.partition);
       mishaps.push(mishap);
       await time.run(mishap.killedAt);
       await strike(mishap, appliances, time);
-      await time.run(at + EVERY_MS / 2);
+      await time.run(at + OVER_MS);
     }
-    await time.run(time.now() + EVERY_MS);
+    await time.run(time.now() + EVERY_MS.most);
+    const killed = Math.max(...changes.map((each) => each.takeMostPerMinute()));
     await flap(appliances[0] as Appliance, time);
+    const flapping = Math.max(...changes.map((each) => each.takeMostPerMinute()));
     for (const mishap of mishaps) {
       for (const { id, members } of groups) {
         const heard = soundings.filter((sounding) => sounding.at === mishap.at && sounding.groups.includes(id));
-        judge(mishap, { heard, group: id, noticed, figures, waits, first: members[0] as string });
+        judge(mishap, { heard, group: id, noticed, figures, waits, skewMs, first: members[0] as string });
+      }
+      for (const id of hasOwnDevices ? members : []) {
+        const heard = soundings.filter((sounding) => sounding.at === mishap.at && sounding.groups.includes(id));
+        if (id !== mishap.victim && heard.length !== 1)
+          figures.broken.push(`${heard.length} times at the own devices of ${id}: ${wordsOf(mishap)}`);
       }
     }
-    const most = Math.max(...changes.map((each) => each.mostPerMinute()));
-    if (most > ROLE_CHANGES) figures.broken.push(`${most} changes of roles in a minute`);
-    figures.roleChangesPerMinute = Math.max(figures.roleChangesPerMinute, most);
+    if (killed > ROLE_CHANGES.killed) figures.broken.push(`${killed} changes of roles in a minute`);
+    if (flapping > ROLE_CHANGES.flapping) figures.broken.push(`${flapping} changes of roles in a minute of flapping`);
+    figures.roleChangesPerMinute = Math.max(figures.roleChangesPerMinute, flapping);
   } finally {
     for (const each of changes) each.stop();
     for (const appliance of appliances) appliance.kill();
@@ -141,9 +180,10 @@ async function runWorld(rounds: number, dice: Dice, figures: FailoverFigures, wa
   }
 }
 
-function plan(at: number, dice: Dice, isSplit: boolean): Mishap {
+function plan(at: number, dice: Dice, groups: readonly CoverGroup[]): Mishap {
   // Rings are shared out half a minute ahead.
-  const early = isSplit ? -35_000 : -10_000;
+  const early = groups.length > 1 ? -35_000 : -10_000;
+  const group = groups[dice.below(groups.length)] as CoverGroup;
   const killedAt = at + (dice.happens(0.5) ? between(dice, -3_000, 4_000) : between(dice, early, 15_000));
   const from = at - between(dice, 0, 10_000);
   const partition = dice.happens(0.1) ? { from, to: from + between(dice, 5_000, 40_000) } : null;
@@ -151,7 +191,7 @@ function plan(at: number, dice: Dice, isSplit: boolean): Mishap {
     at,
     killedAt,
     kind: dice.happens(0.2) ? "freeze" : "kill",
-    victim: "",
+    ...{ group: group.id, victim: "" },
     awayMs: between(dice, 700, 30_000),
     partition,
   };
@@ -159,7 +199,7 @@ function plan(at: number, dice: Dice, isSplit: boolean): Mishap {
 
 /** Ends or stops the one that acts; it is back after a while, at times during the bell. */
 async function strike(mishap: Mishap, appliances: readonly Appliance[], time: VirtualTime): Promise<void> {
-  const first = appliances.find((each) => each.failover()?.isActive("g")) ?? (appliances[0] as Appliance);
+  const first = appliances.find((each) => each.failover()?.isActive(mishap.group)) ?? (appliances[0] as Appliance);
   mishap.victim = first.id;
   if (mishap.kind === "kill") {
     first.kill();
@@ -187,12 +227,19 @@ interface Judged {
   noticed: ReadonlySet<string>;
   figures: FailoverFigures;
   waits: number[];
+  skewMs: number;
   first: string;
 }
 
-function judge(mishap: Mishap, { heard, group, noticed, figures, waits, first }: Judged): void {
-  const { at, killedAt, kind, victim, partition } = mishap;
-  const told = `${kind} of ${victim} ${killedAt - at} ms after the bell of ${new Date(at).toISOString()} at ${group}`;
+function wordsOf({ at, killedAt, kind, victim, awayMs, partition }: Mishap): string {
+  const bell = `the bell of ${new Date(at).toISOString()}`;
+  const apart = partition ? `, cut apart from ${partition.from - at} to ${partition.to - at} ms` : "";
+  return `${kind} of ${victim} ${killedAt - at} ms after ${bell}, for ${awayMs} ms${apart}`;
+}
+
+function judge(mishap: Mishap, { heard, group, noticed, figures, waits, skewMs, first }: Judged): void {
+  const { at, killedAt, kind, partition } = mishap;
+  const told = `${wordsOf(mishap)}, at ${group}`;
   heard.sort((a, b) => a.from - b.from);
   figures.bells += 1;
   figures.kills += 1;
@@ -218,7 +265,7 @@ function judge(mishap: Mishap, { heard, group, noticed, figures, waits, first }:
   const isCutApart = partition !== null && partition.from < (again[0] as Sounding).from && partition.to > at - 5_000;
   if (one.cut && one.to >= one.from) figures.doubledAfterFirstPacket += 1;
   else if (isCutApart) figures.doubledInPartition += 1;
-  else if (kind === "freeze" && Math.abs(killedAt - at) <= STARTING_MS) figures.doubledAtStandstill += 1;
+  else if (kind === "freeze" && Math.abs(killedAt - at) <= STARTING_MS + skewMs) figures.doubledAtStandstill += 1;
   else if ((again[0] as Sounding).from - one.from > TOLD_MS) figures.broken.push(`doubled for no reason: ${told}`);
   else figures.doubledAfterFirstPacket += 1;
 }
@@ -229,7 +276,7 @@ function isCut(cuts: readonly { from: number; to: number }[], now: number): bool
 
 /** Counts how often it changes who acts, by the word of those that run. */
 function watchRoles(appliances: readonly Appliance[], group: CoverGroup, time: VirtualTime) {
-  const changes: number[] = [];
+  let changes: number[] = [];
   let before = "";
   let watching = true;
   const look = (): void => {
@@ -247,8 +294,12 @@ function watchRoles(appliances: readonly Appliance[], group: CoverGroup, time: V
   };
   time.in(1_000, look);
   return {
-    mostPerMinute: () =>
-      Math.max(0, ...changes.map((at) => changes.filter((other) => other >= at && other < at + 60_000).length)),
+    /** Of those since it was asked before. */
+    takeMostPerMinute() {
+      const since = changes;
+      changes = [];
+      return Math.max(0, ...since.map((at) => since.filter((other) => other >= at && other < at + 60_000).length));
+    },
     stop() {
       watching = false;
     },

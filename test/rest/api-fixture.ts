@@ -242,7 +242,7 @@ export async function openApi(
   await bulkUploads.start();
   const isReachable = (): boolean => false;
   const { memberships, activations } = createRegistry({
-    ...{ store, clock, events, log, isReachable, ownId: () => "", holderOf: () => "" },
+    ...{ store, clock, events, log, isReachable, ownId: () => "", shareOut: () => ({ holder: "", like: "" }) },
   });
   let origin = "http://localhost";
   const identity = createIdentity({

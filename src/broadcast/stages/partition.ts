@@ -28,7 +28,7 @@ export const partition: Stage = {
       const theirs = await activations.within(devices, ids);
       return standIn(row.pk, notificationId, { devices, theirs }, needs);
     }
-    const share = await activations.share(devices, row.heldUntil !== null);
+    const share = await activations.share(devices, row.heldUntil === null ? null : row.id);
     const { elsewhere } = share;
     const finish = (tx: Transaction): void => {
       for (const cover of share.covered) {

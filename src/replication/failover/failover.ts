@@ -2,7 +2,7 @@ import type { Clock, Timer } from "../../base/clock.ts";
 import type { FailoverStatus } from "../../health/failover-status.ts";
 import { BEAT_EVERY_MS, type Beat } from "./beats.ts";
 import { type CoverGroup, createCircle, type Neighbour } from "./circle.ts";
-import { createTurns, type Heard, type Sounding, type Turn } from "./turns.ts";
+import { createTurns, type Heard, type Outlook, type Sounding, type Turn } from "./turns.ts";
 
 /** What covering for each other needs. */
 export interface FailoverNeeds {
@@ -44,6 +44,13 @@ export interface Failover {
    * other member are passed over. `part`: it goes to that group alone, in the place of another appliance.
    */
   turn(id: string, at: number, groupIds: readonly string[], part?: string | null): Turn;
+  /** Who is to sound a message at a group's devices; asked when it is shared out: roles are not given back until it sounded. */
+  shareOut(id: string, groupId: string): Outlook;
+  /**
+   * Whether a message that goes to devices of some groups here would be shared out otherwise now: not all is alike any more.
+   * `isAlsoAlone`: it goes to devices, too, that nobody else could sound it at.
+   */
+  isStale(id: string, groupIds: readonly string[], isAlsoAlone: boolean): boolean;
   /** The first packet of messages leaves at `at` (epoch ms). */
   began(soundings: readonly Sounding[], at: number): void;
   /** They have sounded to their end, or are silenced. */
@@ -134,6 +141,18 @@ export function createFailover(needs: FailoverNeeds): Failover {
     turn(id, at, groupIds, part = null) {
       if (clock.monotonicMs() - lookedAt >= FRESH_MS) look();
       return turns.turn({ id, at, groups: groupsOf(groupIds), part });
+    },
+    shareOut(id, groupId) {
+      const [group] = groupsOf([groupId]);
+      if (!group) return { holder: ownId, like: ownId };
+      turns.expect(id);
+      return turns.outlook(id, group);
+    },
+    isStale(id, groupIds, isAlsoAlone) {
+      if (clock.monotonicMs() - lookedAt >= FRESH_MS) look();
+      if (!circle.isSettled()) return false;
+      const likes = groupsOf(groupIds).map((group) => turns.outlook(id, group).like);
+      return new Set(isAlsoAlone ? [...likes, ownId] : likes).size > 1;
     },
     began(soundings, at) {
       // Others stand down by it, so that it is told once it is true.

@@ -30,6 +30,14 @@ export interface Heard {
   groups: ReadonlySet<string> | null;
 }
 
+/** Who is to sound a message at a group's devices, as things are. */
+export interface Outlook {
+  /** Id of the appliance that sounded it, else of the one that comes first. */
+  holder: string;
+  /** Equal for groups in which all is alike for this appliance: whose turn it is at one, it is at the other. */
+  like: string;
+}
+
 /** What turns need. */
 export interface TurnNeeds {
   ownId: string;
@@ -46,6 +54,10 @@ export interface TurnNeeds {
 /** Whose turn it is to sound what several appliances have: once if it can be, twice rather than never. */
 export interface Turns {
   turn(due: Due): Turn;
+  /** Who is to sound a message at a group's devices. */
+  outlook(id: string, group: CoverGroup): Outlook;
+  /** A message was shared out, now or anew: it waits for its moment. */
+  expect(id: string): void;
   /** Takes what a neighbour says. Answers what is new as sounding or over. */
   heard(beat: Beat): Heard[];
   /** The first packet is out here. */
@@ -66,6 +78,8 @@ const BACK_MS = 1_000;
 const FOUND_MS = 6_000;
 /** A message is of no use so long after its time. @source replication.md 5 */
 const USEFUL_MS = 30_000;
+/** What was not asked about for so long does not wait any more. own choice: longer than from the sharing out to a ring's end */
+const WAITS_MS = 60_000;
 /** Others are told of what sounded for so long. */
 const REMEMBERED_MS = 180_000;
 /** So many groups are named in a beat at most; of what would exceed it is said that it goes to all. own choice: half of what a neighbour reads as one line */
@@ -102,7 +116,7 @@ export function createTurns(needs: TurnNeeds): Turns {
   const forgetOld = (): void => {
     const before = clock.monotonicMs() - REMEMBERED_MS;
     for (const [id, { seenAt }] of waiting) {
-      if (seenAt >= before) continue;
+      if (seenAt >= clock.monotonicMs() - WAITS_MS) continue;
       waiting.delete(id);
       decided.delete(id);
     }
@@ -120,14 +134,14 @@ export function createTurns(needs: TurnNeeds): Turns {
     return "stand-down";
   };
 
+  /** Who sounded it at a group's devices. */
+  const saidFor = (id: string, groupId: string): [string, Evidence][] =>
+    [...(evidence.get(id) ?? [])].filter(([, { groups }]) => groups === null || groups.has(groupId));
+
   /** Who sounded it at all the devices that it goes to here; what somebody sounded at some of them alone is not enough. */
   const heardFor = (id: string, groups: readonly CoverGroup[]): [string, Evidence][] => {
-    const goesTo = (id_: string, covers: Evidence["groups"]): boolean => covers === null || covers.has(id_);
-    const said = [...(evidence.get(id) ?? new Map<string, Evidence>())].filter(([, { groups: covers }]) =>
-      groups.some((group) => goesTo(group.id, covers)),
-    );
-    const isWhole = groups.every((group) => said.some(([, { groups: covers }]) => goesTo(group.id, covers)));
-    return isWhole ? said : [];
+    const said = groups.map((group) => saidFor(id, group.id));
+    return said.every((each) => each.length > 0) ? [...new Map(said.flat())] : [];
   };
 
   /** Place of this appliance among those that may act for a group, without some. */
@@ -209,6 +223,16 @@ export function createTurns(needs: TurnNeeds): Turns {
 
   return {
     turn,
+    outlook(id, group) {
+      const order = circle.order(group);
+      const peers = saidFor(id, group.id).map(([peer]) => peer);
+      const place = order[0] === ownId ? ownId : order.join();
+      return { holder: peers[0] ?? order[0] ?? ownId, like: [place, ...peers.sort()].join(" ") };
+    },
+    expect(id) {
+      decided.delete(id);
+      waiting.set(id, { seenAt: clock.monotonicMs(), latest: Number.POSITIVE_INFINITY, isLast: false });
+    },
     heard({ endpoint, boot, sounding: starts, over: ends, covers }) {
       forgetOld();
       const now = clock.monotonicMs();

@@ -87,14 +87,18 @@ async function until(isSo: () => boolean): Promise<void> {
 it("the first of a group acts; the second is ready, says so, and acts within 5 s of the first one's end", async () => {
   const [first, second] = all as [Covering, Covering];
   const [one, two] = ids as [string, string];
-  await until(() => first.hasContact() && second.hasContact() && first.holderOf(group) === one);
+  await until(() => first.hasContact() && second.hasContact() && first.shareOut(RING, group).holder === one);
   await until(() => second.status(one).activationGroupIds.length === 1);
   expect(first.status(one)).toMatchObject({
     ...{ role: "primary", state: "active", partnerEndpointId: two, activationGroupIds: [group], mode: "lan" },
     peers: [two],
   });
   expect(second.status(two)).toMatchObject({ role: "backup", state: "standby", activationGroupIds: [], peers: [one] });
-  expect([first.isReachable(two), second.holderOf(group) === two, second.source()]).toEqual([true, false, []]);
+  expect([first.isReachable(two), second.shareOut(RING, group).holder === two, second.source()]).toEqual([
+    true,
+    false,
+    [],
+  ]);
 
   await first.stop();
   const { state } = second.status(one);

@@ -5,6 +5,7 @@ import type { RingRow } from "../../../src/bells/ring-book.ts";
 import { createRingPort, type RingPortNeeds } from "../../../src/bells/ring-port.ts";
 import type { RingPort } from "../../../src/bells/ticker.ts";
 import type { Broadcaster, SendOptions } from "../../../src/broadcast/broadcaster.ts";
+import { ALONE } from "../../../src/devices/activation-groups.ts";
 import bellSchedules from "../../../src/resources/bells/bell-schedules.ts";
 import ringLists from "../../../src/resources/bells/ring-lists.ts";
 import notifications from "../../../src/resources/broadcasts/notifications.ts";
@@ -110,6 +111,41 @@ it("a ring is sounded at devices that were left to another appliance when it is 
   // The schedule was written in the last moment.
   await shared.withdraw(due);
   expect(told.slice(2)).toEqual([`abort ${id}`, `discard ${due.id}`]);
+});
+
+it("a ring that would be shared out otherwise now is made ready anew, a few times, while no device was asked and nobody stood in", async () => {
+  const { clock, store } = fixture;
+  const shared = createRingPort({ ...portNeeds, isStale: () => true, standInTurn: () => "go" });
+  const due = ring({ state: "prepared" });
+  expect(shared.turn?.({ ...due, asked: 1 })).toBe("go");
+  expect([1, 2, 3, 4].map(() => shared.turn?.(due))).toEqual(["anew", "anew", "anew", "go"]);
+  const stood = ring({ state: "prepared" });
+  const watching = createRingPort({ ...portNeeds, isStale: () => told.length > 0, standInTurn: () => "go" });
+  await watching.prepare(stood);
+  const left = "INSERT INTO broadcast_left (notification, cover) VALUES (?, 'gone')";
+  await store.write((tx) => void tx.run(left, stood.id));
+  expect(watching.turn?.(stood)).toBe("go");
+  await clock.advance(100);
+  await expect.poll(() => told.length, { timeout: 10_000 }).toBe(2);
+  expect(watching.turn?.(stood)).toBe("go");
+});
+
+it("what nobody else has is sounded by a message of its own where another appliance sounded the rest", async () => {
+  const { clock, store } = fixture;
+  const shared = createRingPort({ ...portNeeds, turn: () => "stand-down", standInTurn: () => "go" });
+  const due = ring({ state: "armed", asked: 1 });
+  await shared.prepare(due);
+  for (const cover of ["g", ALONE]) {
+    const sql = "INSERT INTO broadcast_covered (notification, cover) VALUES (?, ?)";
+    await store.write((tx) => void tx.run(sql, due.id, cover));
+  }
+  expect(shared.turn?.(due)).toEqual({ standDown: "Another appliance rang it." });
+  await shared.withdraw(due);
+  await clock.advance(100);
+  const id = derivedId(due.id, "stand-in", ALONE);
+  await expect
+    .poll(() => told, { timeout: 10_000 })
+    .toEqual([`abort ${due.id}`, `release ${id}`, `begin ${id} ${due.at}`]);
 });
 
 it("what could not be sent in another appliance's place is tried again, and nobody is told by it", async () => {

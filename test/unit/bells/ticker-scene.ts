@@ -31,6 +31,8 @@ export interface TickerScene {
   /** Local times of rings that can't be made ready, and of those that can't be taken away. */
   broken: Set<string>;
   stuck: Set<string>;
+  /** Local times of rings that are to be made ready anew, once. */
+  stale: Set<string>;
   /** As the write of a schedule does. */
   written(): Promise<void>;
   /** Ends the ticker without a word, waits, and starts another on the same data. */
@@ -57,7 +59,7 @@ export async function openTicker(times: readonly string[], start?: number): Prom
   const zones = createZones();
   const scene = {
     ...{ store, clock, told: [], missed: [], begun: new Set<string>(), exceptions: [] },
-    ...{ broken: new Set<string>(), stuck: new Set<string>() },
+    ...{ broken: new Set<string>(), stuck: new Set<string>(), stale: new Set<string>() },
     schedule: {
       ...{ id: "s", timeZone: "UTC", startDate: "2026-01-01", endDate: "2026-12-31", numWeeks: 1 },
       entries: [0, 1, 2, 3, 4, 5, 6].map((entryNum) => ({ entryNum, ringListId: "l" })),
@@ -72,6 +74,7 @@ export async function openTicker(times: readonly string[], start?: number): Prom
       if (scene.broken.has(ring.localTime)) throw new Error("it can't be made ready");
       return ring.entryId?.endsWith("!") ? "nothing there" : null;
     },
+    turn: (ring) => (scene.stale.delete(ring.localTime) ? "anew" : "go"),
     arm: (rings) => rings.forEach(tell("arm")),
     begin(rings) {
       for (const ring of rings) {

@@ -19,6 +19,13 @@ describe("a ring", () => {
     expect(scene.states().slice(0, 2)).toEqual(["08:01:00 rung", "08:02:00 planned"]);
   });
 
+  it("of which other devices fall to this appliance than when it was prepared is taken back, prepared anew and begun", async () => {
+    scene = await openTicker(["08:01:00"]);
+    scene.stale.add("08:01:00");
+    await scene.clock.advance(61_500);
+    expect(scene.told.map((line) => line.split(" ")[0])).toEqual(["prepare", "withdraw", "prepare", "arm", "begin"]);
+  });
+
   it("with nothing to send is skipped and written down", async () => {
     scene = await openTicker(["08:01:00", "08:02:00"]);
     scene.ringLists = [{ id: "l", entries: [entryAt("08:01:00", "gone!"), entryAt("08:02:00")] }];

@@ -136,7 +136,7 @@ export async function openBroadcasts(
       log: silentLog,
       isReachable: (id) => id === endpointId,
       ownId: () => endpointId,
-      holderOf: () => endpointId,
+      shareOut: () => ({ holder: endpointId, like: endpointId }),
     }),
     audio: { prepare: prepareInline },
     addresses: smallPool(clock),

@@ -4,6 +4,7 @@ import { createRegistry, type Registry } from "../../../src/app/registry.ts";
 import { systemClock } from "../../../src/base/clock.ts";
 import { createEvents } from "../../../src/base/events.ts";
 import { silentLog } from "../../../src/base/log.ts";
+import { ALONE } from "../../../src/devices/activation-groups.ts";
 import { compileStoredGroups, scanDevices } from "../../../src/devices/group-scan.ts";
 import activationGroups from "../../../src/resources/devices/activation-groups.ts";
 import deviceGroups from "../../../src/resources/devices/device-groups.ts";
@@ -36,7 +37,10 @@ beforeAll(async () => {
   registry = createRegistry({
     ...{ store, clock: systemClock, events, log: silentLog, isReachable },
     ownId: () => place.endpointId,
-    holderOf: (group) => (acting.has(group) ? place.endpointId : other),
+    shareOut(_id, group) {
+      const holder = acting.has(group) ? place.endpointId : other;
+      return { holder, like: holder };
+    },
   });
   const extensionId = (await store.create(extensions, { name: "onprem" }, everybody)).id;
   place = { extensionId, endpointId: (await store.create(endpoints, { extensionId, name: "A" }, everybody)).id };
@@ -153,22 +157,23 @@ describe("activation groups", () => {
     // What this appliance alone has, it takes to all that it may activate.
     expect(await registry.activations.elsewhere(all)).toEqual([[blue.pk, there]]);
     const { share } = registry.activations;
-    expect(await share(all, false)).toEqual({ elsewhere: [[blue.pk, there]], covered: [], left: [] });
+    expect(await share(all, null)).toEqual({ elsewhere: [[blue.pk, there]], covered: [], left: [] });
     // What all have sounds here for those that no group describes; the others are acted for there.
     const split = [
       [red.pk, there],
       [blue.pk, there],
     ];
-    expect(await share(all, true)).toEqual({ elsewhere: split, covered: [], left: [first] });
+    expect(await share(all, "bell")).toEqual({ elsewhere: split, covered: [ALONE], left: [first] });
     expect(await registry.activations.within(all, [first])).toEqual([red.pk]);
+    expect(await registry.activations.within(all, [ALONE])).toEqual([free.pk]);
     // Where all of it is another's turn, it is ready here as well.
-    expect(await share([red.pk], true)).toEqual({ elsewhere: [], covered: [first], left: [] });
+    expect(await share([red.pk], "bell")).toEqual({ elsewhere: [], covered: [first], left: [] });
     acting.add(first);
-    expect(await share(all, true)).toEqual({ elsewhere: [[blue.pk, there]], covered: [first], left: [] });
+    expect(await share(all, "bell")).toEqual({ elsewhere: [[blue.pk, there]], covered: [first, ALONE], left: [] });
     const pairing = { primaryEndpointId: place.endpointId, backupEndpointId: other, name: "Both", timeout: 5 };
     const pair = (await store.create(failoverPairs, pairing, everybody)).id;
     acting.clear();
-    expect(await share([free.pk], true)).toEqual({ elsewhere: [], covered: [pair], left: [] });
+    expect(await share([free.pk], "bell")).toEqual({ elsewhere: [], covered: [pair], left: [] });
     await store.update(devices, red.id, { attributes: { Colour: "green" } }, everybody);
     expect(await registry.activations.of(red)).toMatchObject({ activationGroupId: null });
     const counts = registry.activationCounts.of([first, second]);

@@ -70,6 +70,27 @@ describe("a bell that appliances share out by groups", () => {
     expect(turns.told()).toMatchObject({ sounding: [], over: ["bell"] });
   });
 
+  it("is alike at groups whose turn comes together, until one of them was sounded elsewhere", () => {
+    const { turns } = turnsOf(["east", "west"], 60_000);
+    const shared = (id: string) => turns.outlook("bell", { ...GROUP, id });
+    expect([shared("g"), shared("h")]).toEqual(Array(2).fill({ holder: "east", like: "east" }));
+    turns.heard({ ...beat, sounding: ["bell"], over: [], covers: { bell: ["h"] } });
+    expect(shared("g")).toEqual({ holder: "east", like: "east" });
+    expect(shared("h")).toMatchObject({ holder: "west" });
+    expect(shared("h").like).not.toBe("east");
+    const { turns: second } = turnsOf(["west", "east"], 60_000);
+    expect(second.outlook("bell", GROUP)).toEqual({ holder: "west", like: "west,east" });
+  });
+
+  it("keeps roles where they are from the sharing out on, for a minute at most", async () => {
+    const { clock, turns } = turnsOf(["east", "west"], 60_000);
+    turns.expect("bell");
+    expect([turns.isBusy(), turns.told().armed]).toEqual([true, 1]);
+    // What was taken away is not asked about any more.
+    await clock.advance(61_000);
+    expect([turns.told().armed, turns.isBusy()]).toEqual([0, false]);
+  });
+
   it("names groups as far as a beat has room, of what ended a while ago none", async () => {
     const { clock, turns } = turnsOf(["east", "west"], 60_000);
     const groups = (n: number): string[] => Array.from({ length: n }, (_, at) => `g${at}`);
