@@ -35,6 +35,8 @@ export interface CloudMachine {
   hub: Hub | null;
   /** What serves it, where its rows are in a database that other nodes may serve, too. */
   readonly node: DatabaseNode | null;
+  /** Whether it lets anybody in. */
+  readonly isOpen: boolean;
   /** The cloud's end of a new connection, null while it is down. */
   accept(wire: Wire, name: string): End | null;
   boot(): Promise<void>;
@@ -115,13 +117,16 @@ export function createCloudMachine(needs: CloudMachineNeeds): CloudMachine {
         if (machine.life === life) machine.crash();
       }
     },
+    get isOpen() {
+      return cloud.hub !== null && node?.isHeard() !== false;
+    },
     get node() {
       return cloud.hub && node;
     },
     accept(wire, name) {
       const { hub } = cloud;
       const { life } = machine;
-      if (!hub || !life || node?.isHeard() === false) return null;
+      if (!hub || !life) return null;
       const session = hub.connected(wire, name);
       return {
         frame(frame) {

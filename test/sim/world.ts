@@ -79,7 +79,7 @@ export async function runSeed(
   });
   const dial = (site: SiteMachine): void => {
     const network = networks.get(site) as Network;
-    if (!network.isUp || !cloud.hub) return;
+    if (!network.isUp || !cloud.isOpen) return;
     network.connect((own, other) => {
       const end = cloud.accept(other, site.watched.name);
       site.attach(own);
