@@ -74,6 +74,7 @@ import { followOwnEndpoint } from "./own-endpoint.ts";
 import { createRegistry } from "./registry.ts";
 import { ROOM_TABLES } from "./room-tables.ts";
 import { startServing } from "./secure-server.ts";
+import type { CallerAt } from "./server.ts";
 import { ownAddresses, startSound } from "./sound.ts";
 import { ownVersion } from "./version.ts";
 import { startWatch } from "./watch.ts";
@@ -94,6 +95,8 @@ export interface DaemonOptions {
   onFatal: (error: unknown) => void;
   /** It is the cloud of an organisation, to which appliances are linked. */
   isHub?: boolean;
+  /** Who comes from a port of this machine, where a front hands callers on. */
+  callerAt?: CallerAt;
   /** Where the other nodes of the cloud have the same rows from. */
   shared?: SharedLog;
   /** Somebody ordered a restart: the daemon must be stopped and started again. */
@@ -159,7 +162,8 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const { store, access, catalogue } = data;
   if (!isSetUp(store)) throw notSetUp(dataDir);
 
-  const server = await startServing({ dataDir, address, settings, clock, log, isHub: options.isHub === true });
+  const { isHub = false, callerAt } = options;
+  const server = await startServing({ dataDir, address, settings, clock, log, isHub, ...(callerAt && { callerAt }) });
   end("server that was never opened", server.stop);
   const measurements = createMeasurements({ store, clock, log, machine: thisMachine(), dataDir });
   const own = followOwnEndpoint(store, events);

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import type { RequestListener } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { hostname } from "node:os";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
@@ -13,7 +13,7 @@ import {
 } from "../operations/certificates.ts";
 import { formatListen, type ListenAddress, parseListen } from "../settings/addresses.ts";
 import type { Settings } from "../settings/schema.ts";
-import { type MainServer, MOST_AT_HUB, type ShownCertificate, startServer } from "./server.ts";
+import { type CallerAt, type MainServer, MOST_AT_HUB, type ShownCertificate, startServer } from "./server.ts";
 import { ownAddresses } from "./sound.ts";
 
 /** What the servers are started with. */
@@ -26,6 +26,8 @@ export interface ServingNeeds {
   log: Log;
   /** It is the cloud of an organisation: its appliances show certificates of the own authority, and there are many of them. */
   isHub?: boolean;
+  /** See `startServer`. */
+  callerAt?: CallerAt;
 }
 
 /** The server of the API, and what belongs to its certificate. */
@@ -45,20 +47,20 @@ export async function startServing(needs: ServingNeeds): Promise<Serving> {
   const most = needs.isHub ? MOST_AT_HUB : undefined;
   const secureAddress = settings.tls.listen === null ? null : parseListen(settings.tls.listen);
   if (!secureAddress) {
-    const server = await startServer(address, clock, null, most);
+    const server = await startServer(address, clock, null, most, needs.callerAt);
     return { ...server, source: () => [], reload: async () => undefined };
   }
   const names = namesOf(settings, [address, secureAddress]);
   await prepareCertificate(dataDir, names, clock.now());
   const callers = needs.isHub ? { callers: (await prepareAuthority(dataDir, clock.now())).certificate } : {};
   const shown = (): ShownCertificate => ({ ...shownOf(dataDir), ...callers });
-  const server = await startServer(secureAddress, clock, shown(), most);
+  const server = await startServer(secureAddress, clock, shown(), most, needs.callerAt);
   const plain = await startServer(address, clock).catch(async (error: unknown) => {
     await server.stop();
     throw error;
   });
   const port = Number(new URL(server.url).port || 443);
-  plain.open(sendOn(port, dataDir));
+  plain.open((request, response) => sendOn(request, response, { port, dataDir }));
   const reload = async (): Promise<void> => server.showCertificate(shown());
   const renewing = clock.every(DAY_MS, () => {
     prepareCertificate(dataDir, names, clock.now())
@@ -89,28 +91,32 @@ function namesOf({ api }: ServingNeeds["settings"], addresses: readonly ListenAd
   return [...new Set(all.map((name) => name.toLowerCase()))];
 }
 
-/** Nothing is answered without TLS but where to go. @source decisions.md 2 for 426 */
-function sendOn(port: number, dataDir: string): RequestListener {
-  return (request, response) => {
-    const { method = "", url = "/", headers } = request;
-    if (url === AUTHORITY_URL && existsSync(authorityPath(dataDir))) {
-      response.writeHead(200, { "Content-Type": "application/x-x509-ca-cert" });
-      return response.end(readFileSync(authorityPath(dataDir)));
-    }
-    const host = hostOf(headers.host);
-    if (host !== null && (method === "GET" || method === "HEAD")) {
-      const authority = formatListen({ host, port }).replace(/:443$/, "");
-      response.writeHead(308, { Location: `https://${authority}${url.startsWith("/") ? url : "/"}` });
-      return response.end();
-    }
-    const body = JSON.stringify({ status: 426, type: "upgrade-required", message: `Use https, at port ${port}.` });
-    response.writeHead(426, { "Content-Type": "application/json", Upgrade: "TLS/1.2", Connection: "close" });
-    return response.end(body);
-  };
+/** Nothing is answered without TLS but where to go, at which port, and that folder's authority. @source decisions.md 2 for 426 */
+export function sendOn(
+  request: IncomingMessage,
+  response: ServerResponse,
+  to: { port: number; dataDir: string },
+): void {
+  const { method = "", url = "/", headers } = request;
+  if (url === AUTHORITY_URL && existsSync(authorityPath(to.dataDir))) {
+    response.writeHead(200, { "Content-Type": "application/x-x509-ca-cert" });
+    response.end(readFileSync(authorityPath(to.dataDir)));
+    return;
+  }
+  const host = hostOf(headers.host);
+  if (host !== null && (method === "GET" || method === "HEAD")) {
+    const authority = formatListen({ host, port: to.port }).replace(/:443$/, "");
+    response.writeHead(308, { Location: `https://${authority}${url.startsWith("/") ? url : "/"}` });
+    response.end();
+    return;
+  }
+  const body = JSON.stringify({ status: 426, type: "upgrade-required", message: `Use https, at port ${to.port}.` });
+  response.writeHead(426, { "Content-Type": "application/json", Upgrade: "TLS/1.2", Connection: "close" });
+  response.end(body);
 }
 
-/** The host of a Host header, without brackets; null for what is none. */
-function hostOf(header: string | undefined): string | null {
+/** The host of a Host header, in lower case, without brackets; null for what is none. */
+export function hostOf(header: string | undefined): string | null {
   if (!header || !URL.canParse(`http://${header}/`)) return null;
   const { hostname: name, pathname, username } = new URL(`http://${header}/`);
   return pathname === "/" && username === "" ? name.replace(/^\[|\]$/g, "") : null;

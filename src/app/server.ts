@@ -1,6 +1,6 @@
 import { createServer, IncomingMessage, type RequestListener, type Server } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { Clock } from "../base/clock.ts";
 import { answerBroken } from "../rest/broken-request.ts";
 import type { UpgradeListener } from "../rest/upgrade.ts";
@@ -44,6 +44,9 @@ export interface ShownCertificate {
   callers?: string;
 }
 
+/** Who really comes from a port of this machine; undefined for whoever comes by itself. */
+export type CallerAt = (port: number) => string | undefined;
+
 /** TLS 1.2 with forward secrecy and authenticated encryption, and 1.3. @source RFC 9325 4.2 */
 const MODERN = {
   minVersion: "TLSv1.2",
@@ -74,13 +77,15 @@ class Request extends IncomingMessage {
 
 /**
  * Takes the address at once, so that a taken one is known before anything else is done; speaks TLS where a certificate is
- * given. More than `most` connections at once are refused. Rejects with Node's error.
+ * given. More than `most` connections at once are refused. Where a front hands callers on, `callerAt` says whose address
+ * each connection is to have. Rejects with Node's error.
  */
 export function startServer(
   { host, port }: ListenAddress,
   clock: Clock,
   shown: ShownCertificate | null = null,
   most = MOST_CONNECTIONS,
+  callerAt?: CallerAt,
 ): Promise<MainServer> {
   let listener: RequestListener = answerStarting;
   let strict = shown?.strict === true;
@@ -92,6 +97,8 @@ export function startServer(
   const server = secure ?? createServer(LIMITS, begin);
   // Whoever breaks off while greeting, or speaks no TLS, concerns nobody.
   secure?.on("tlsClientError", () => undefined);
+  if (callerAt)
+    server.prependListener(secure ? "secureConnection" : "connection", (socket) => rename(socket, callerAt));
   server.on("clientError", answerBroken);
   server.maxConnections = most;
   server.setTimeout(IDLE_MS);
@@ -151,8 +158,14 @@ function spread(clock: Clock, begin: RequestListener): RequestListener {
   };
 }
 
+function rename(socket: Socket, callerAt: CallerAt): void {
+  const { remoteAddress: own, remotePort } = socket;
+  const get = (): string | undefined => (remotePort === undefined ? undefined : callerAt(remotePort)) ?? own;
+  Object.defineProperty(socket, "remoteAddress", { get });
+}
+
 /** An address for one that stands for all addresses. */
-function reachable(host: string): string {
+export function reachable(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   return host === "::" ? "::1" : host;
 }

@@ -1,6 +1,9 @@
 import type { Command } from "commander";
+import { sendOrder } from "../app/control-socket.ts";
+import type { FrontReport } from "../app/front/front.ts";
 import { systemClock } from "../base/clock.ts";
-import { CallerError } from "../base/errors.ts";
+import { CallerError, UpstreamError } from "../base/errors.ts";
+import type { Hosts } from "../replication/hub/postgres/hosts.ts";
 import type { OverviewAppliance, OverviewNode, OverviewOrganisation } from "../replication/hub/postgres/overview.ts";
 import { requireDatabaseUrl } from "./database-url.ts";
 import type { Terminal } from "./terminal.ts";
@@ -8,12 +11,23 @@ import type { Terminal } from "./terminal.ts";
 /** Their cloud notes each minute that appliances are there. */
 const THERE_WITHIN_MS = 150_000;
 
-/** `carillon hub-organisations`: whose clouds share a database, with their nodes and appliances. */
+interface ListOptions {
+  database?: string;
+  data?: string;
+  appliances?: true;
+  json?: true;
+}
+
+const DATABASE = ["--database <url>", "postgres://USER@HOST:PORT/DATABASE; no password in it"] as const;
+
+/** `carillon hub-organisations`: whose clouds share a database, with their hosts, nodes and appliances. */
 export function addHubOrganisations(program: Command, terminal: Terminal): void {
-  program
+  const organisations = program
     .command("hub-organisations")
     .description("Say which organisations share a database, which nodes they have, and how their appliances are.")
-    .option("--database <url>", "postgres://USER@HOST:PORT/DATABASE; no password in it")
+    .enablePositionalOptions()
+    .option(...DATABASE)
+    .option("--data <dir>", "that of `hub --all-organisations` on this machine: how each one's process is")
     .option("--appliances", "each appliance on a line of its own")
     .option("--json", "print one line of JSON")
     .addHelpText(
@@ -21,29 +35,90 @@ export function addHubOrganisations(program: Command, terminal: Terminal): void 
       "\nExample:\n  carillon hub-organisations --database postgres://carillon@db.example.org/carillon --appliances\n\n" +
         "Nothing is written. The password comes by PGPASSWORD or PGPASSFILE, or the whole URL by CARILLON_DATABASE.",
     )
-    .action(async ({ database, appliances, json }: { database?: string; appliances?: true; json?: true }) => {
-      const url = database ?? terminal.env.CARILLON_DATABASE ?? "";
-      if (url === "") throw new CallerError("required", "Name the database by --database or CARILLON_DATABASE.");
-      requireDatabaseUrl(url, database);
-      // Its driver is loaded where it is used alone.
-      const { overviewOf } = await import("../replication/hub/postgres/overview.ts");
-      const all = await overviewOf(url, systemClock);
-      if (json) return terminal.out(JSON.stringify(all));
-      const now = systemClock.now();
-      for (const line of all.flatMap((one) => linesOf(one, appliances === true, now))) terminal.out(line);
+    .action((options: ListOptions) => list(options, terminal));
+  organisations
+    .command("add <name>")
+    .description(
+      "Give an organisation a host name, by which `hub --all-organisations` serves it; make it if it is new.",
+    )
+    .requiredOption("--host <name>", "such as district-a.example.org; takes the place of an earlier one")
+    .option(...DATABASE)
+    .addHelpText("after", "\nExample:\n  carillon hub-organisations add district-a --host district-a.example.org")
+    .action(async (name: string, { host, database }: { host: string; database?: string }) => {
+      await withHosts(urlOf(database, terminal), (hosts) => hosts.name(name, host));
+      terminal.out(`${host} leads to ${name}.`);
+    });
+  organisations
+    .command("release <name>")
+    .description("Take an organisation's host name away: it is not served any more, and all its rows stay.")
+    .option(...DATABASE)
+    .addHelpText("after", "\nExample:\n  carillon hub-organisations release district-a")
+    .action(async (name: string, { database }: { database?: string }) => {
+      await withHosts(urlOf(database, terminal), (hosts) => hosts.release(name));
+      terminal.out(`No host name leads to ${name}.`);
     });
 }
 
-function linesOf(one: OverviewOrganisation, withAppliances: boolean, now: number): string[] {
+function urlOf(database: string | undefined, terminal: Terminal): string {
+  const url = database ?? terminal.env.CARILLON_DATABASE ?? "";
+  if (url === "") throw new CallerError("required", "Name the database by --database or CARILLON_DATABASE.");
+  requireDatabaseUrl(url, database);
+  return url;
+}
+
+async function withHosts(url: string, use: (hosts: Hosts) => Promise<void>): Promise<void> {
+  const { openHosts } = await import("../replication/hub/postgres/hosts.ts");
+  const hosts = await openHosts(url, systemClock);
+  try {
+    await use(hosts);
+  } finally {
+    await hosts.close();
+  }
+}
+
+async function list({ database, data, appliances, json }: ListOptions, terminal: Terminal): Promise<void> {
+  const url = urlOf(database, terminal);
+  // Its driver is loaded where it is used alone.
+  const { overviewOf } = await import("../replication/hub/postgres/overview.ts");
+  const processes = data === undefined ? null : await processesIn(data);
+  const all = (await overviewOf(url, systemClock)).map((one) => ({
+    ...one,
+    ...(processes && { process: processes.find(({ name }) => name === one.name) ?? null }),
+  }));
+  if (json) return terminal.out(JSON.stringify(all));
+  const now = systemClock.now();
+  for (const line of all.flatMap((one) => linesOf(one, appliances === true, now))) terminal.out(line);
+}
+
+/** Throws UpstreamError where nobody serves them. */
+async function processesIn(dataDir: string): Promise<FrontReport[]> {
+  const answered = await sendOrder(dataDir, { order: "organisations", args: {} });
+  if (answered) return answered.result as FrontReport[];
+  const message = `Nobody serves the organisations in ${dataDir}. Start it: carillon hub --all-organisations --data ${dataDir} …`;
+  throw new UpstreamError("starting", message, { dataDir });
+}
+
+type Listed = OverviewOrganisation & { process?: FrontReport | null };
+
+function linesOf(one: Listed, withAppliances: boolean, now: number): string[] {
   const there = one.appliances.filter(({ heardAt }) => now - heardAt <= THERE_WITHIN_MS);
   const behind = Math.max(0, ...one.appliances.map((each) => each.behind ?? 0));
   const versions = [...new Set(one.appliances.map(({ version }) => version ?? "?"))].sort();
   const nodes = one.nodes.length === 0 ? "no node runs" : one.nodes.map(nodeWords).join(", ");
   return [
-    `${one.name}  ${nodes}`,
+    `${one.name}  ${one.host ?? "no host name"}  ${nodes}`,
+    ...(one.process === undefined ? [] : [`  process     ${processWords(one.process)}`]),
     `  appliances  ${one.appliances.length}, ${there.length} there; behind by ${behind} at most; ${versions.join(" ") || "-"}`,
     ...(withAppliances ? one.appliances.map((each) => `  ${applianceWords(each, now)}`) : []),
   ];
+}
+
+function processWords(report: FrontReport | null): string {
+  if (!report) return "none here";
+  const { state, since, pid, restarts, reason, connections, links } = report;
+  const ended = reason === null ? "" : `; started again ${restarts} times, last ${reason}`;
+  const at = `${state} since ${new Date(since).toISOString()}${pid === null ? "" : ` (${pid})`}`;
+  return `${at}, ${links ?? "?"} links up, ${connections} connections${ended}`;
 }
 
 function nodeWords({ name, acts }: OverviewNode): string {

@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { startDaemon } from "../app/daemon.ts";
 import { prepareFirstRun, readSetupCode } from "../app/first-run.ts";
+import { listenToFront, settingsBehind } from "../app/front/behind.ts";
 import type { HubNode, HubNodeOptions } from "../app/hub-node.ts";
 import { systemClock } from "../base/clock.ts";
 import { CallerError } from "../base/errors.ts";
@@ -14,6 +15,7 @@ import { parseListen } from "../settings/addresses.ts";
 import type { Settings } from "../settings/schema.ts";
 import { requireDatabaseUrl } from "./database-url.ts";
 import { EXIT } from "./exit-codes.ts";
+import { requireNoOne, serveAllOrganisations } from "./hub-front.ts";
 import { readSettings } from "./settings.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -27,6 +29,9 @@ interface HubOptions extends ServeOptions {
   database?: string;
   organisation?: string;
   restored?: true;
+  allOrganisations?: true;
+  /** The URL by which the front that started this process is reached for it. */
+  front?: string;
 }
 
 /** The database that a cloud shares with its other nodes. */
@@ -70,6 +75,8 @@ export function addHub(program: Command, terminal: Terminal, finish: (exitCode: 
     .option("--config <file>", "settings file (YAML)")
     .option("--database <url>", "postgres://USER@HOST:PORT/DATABASE that several nodes share; no password in it")
     .option("--organisation <name>", "which of the organisations that share the database")
+    .option("--all-organisations", "a process for each organisation that has a host name, all at one address")
+    .addOption(new Option("--front <url>").hideHelp())
     .option("--restored", "the database was brought back from a backup, no other node runs: appliances compare all")
     .addHelpText(
       "after",
@@ -79,28 +86,44 @@ export function addHub(program: Command, terminal: Terminal, finish: (exitCode: 
         "With a database, several nodes keep one organisation: one acts, each other keeps a copy, says so in a line\n" +
         '{"event":"standby","pid":…}, and acts as soon as the first one is gone. Each has a folder of its own; further ones\n' +
         "begin with a copy of the first one's file secret-key. The password comes by PGPASSWORD or PGPASSFILE, or the whole\n" +
-        "URL by CARILLON_DATABASE. Put one name or address in front of the nodes: only the one that acts listens.",
+        "URL by CARILLON_DATABASE. Put one name or address in front of the nodes: only the one that acts listens.\n\n" +
+        "With --all-organisations, --data holds a folder for each, and host names come by `carillon hub-organisations add`.",
     )
     .action(async (options: HubOptions) => finish(await serveAgain(options, terminal, true)));
 }
 
 /** Serves, and serves again whenever a restart was ordered; gives the exit code. */
 async function serveAgain(options: HubOptions, terminal: Terminal, isHub: boolean): Promise<number> {
+  const callerAt = options.front === undefined ? undefined : listenToFront(process);
   const { data, listen, config } = options;
   if (listen !== undefined && parseListen(listen) === null)
     throw new CallerError("invalid-value", "--listen is HOST:PORT, such as 127.0.0.1:8080 or [::]:8080.");
   const settings = await readSettings(terminal, config);
   if (typeof settings === "number") return settings;
-  const above = (read: Settings): Settings => ({ ...read, listen: listen ?? read.listen });
+  const { allOrganisations, front } = options;
+  const above = (read: Settings): Settings =>
+    front === undefined ? { ...read, listen: listen ?? read.listen } : settingsBehind(read, front, data);
   const file = config === undefined ? null : fileAt(resolve(config), above);
+  if (allOrganisations) requireNoOne(options);
   let shared = isHub ? databaseOf(options, settings, terminal) : null;
-  let exitCode = await serve(data, above(settings), file, terminal, isHub, shared);
+  if (allOrganisations) return serveAll(options, above(settings), shared, terminal);
+  let exitCode = await serve(data, above(settings), file, terminal, isHub, shared, callerAt);
   // Nobody else starts it again: systemd says by this word that it does.
   while (exitCode === EXIT.restart && terminal.env.NOTIFY_SOCKET === undefined) {
     shared = shared && { ...shared, isRestored: false };
-    exitCode = await serve(data, (await file?.read()) ?? above(settings), file, terminal, isHub, shared);
+    exitCode = await serve(data, (await file?.read()) ?? above(settings), file, terminal, isHub, shared, callerAt);
   }
   return exitCode;
+}
+
+function serveAll(
+  { data: dataDir, config }: HubOptions,
+  settings: Settings,
+  shared: SharedDatabase | null,
+  terminal: Terminal,
+): Promise<number> {
+  if (!shared) throw new CallerError("required", "--all-organisations are those of a database: name it by --database.");
+  return serveAllOrganisations({ dataDir, url: shared.url, settings, config }, terminal);
 }
 
 /** The database that the command line, the environment or the settings name; null for none. Throws CallerError. */
@@ -134,6 +157,7 @@ async function serve(
   terminal: Terminal,
   isHub: boolean,
   shared: SharedDatabase | null,
+  callerAt: ReturnType<typeof listenToFront> | undefined,
 ): Promise<number> {
   const lines = toStderrAnd(() => files, terminal.errIsTerminal ? (line) => `${readable(line)}\n` : (line) => line);
   process.once("exit", lines.flush);
@@ -173,6 +197,7 @@ async function serve(
         ...{ dataDir, listen: settings.listen, settings, log, isHub, onFatal },
         onRestart: () => end("restart"),
         ...(node && { shared: node.log }),
+        ...(callerAt && { callerAt }),
         ...(settingsFile && { settingsFile }),
       }),
     ]);

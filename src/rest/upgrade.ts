@@ -59,7 +59,7 @@ export function createUpgrade({ access, settings, follow, speak, link }: Upgrade
       }
       follow(request, socket, head, { principal, since: sinceOf(query), domainId });
     } catch (error) {
-      refuse(socket, error);
+      refuseUpgrade(socket, error);
     }
   };
 }
@@ -86,7 +86,8 @@ function sinceOf(query: Query): number | null {
   return Number(text);
 }
 
-function refuse(socket: Duplex, error: unknown): void {
+/** Answers in the API's error form somebody who wants to leave HTTP, and ends the connection. */
+export function refuseUpgrade(socket: Duplex, error: unknown): void {
   const { status, headers, body } = answerOf(error, newId());
   const text = JSON.stringify(body);
   const all = { "Content-Type": "application/json; charset=utf-8", Connection: "close", ...headers };

@@ -15,6 +15,9 @@ const COMMANDS = [
   "init",
   "serve",
   "hub",
+  "hub-organisations",
+  "hub-organisations add",
+  "hub-organisations release",
   "token",
   "token create",
   "token list",
@@ -100,6 +103,8 @@ describe("hub", () => {
     [["--database", "postgres://carillon@db/carillon?password=secret"], {}, "--database holds a password"],
     [[], { CARILLON_DATABASE: "nonsense" }, "CARILLON_DATABASE is postgres://"],
     [["--restored"], {}, "--organisation and --restored are about a database"],
+    [["--all-organisations"], {}, "--all-organisations are those of a database"],
+    [["--all-organisations", "--organisation", "a"], {}, "--organisation and --restored are about one organisation"],
   ])("begins nothing with %j %j", async (more, env, words) => {
     const { exitCode, err } = await runCommand(["hub", "--data", join(makeTempDir(), "none"), ...more], env);
     expect([exitCode, err.join("\n")]).toEqual([EXIT.usage, expect.stringContaining(words)]);

@@ -8,6 +8,7 @@ import { systemClock } from "../../../src/base/clock.ts";
 import { createEvents } from "../../../src/base/events.ts";
 import { silentLog } from "../../../src/base/log.ts";
 import { HUB_COLLECTIONS } from "../../../src/replication/collections.ts";
+import { openHosts } from "../../../src/replication/hub/postgres/hosts.ts";
 import { type Organisation, openOrganisation } from "../../../src/replication/hub/postgres/organisation.ts";
 import { overviewOf } from "../../../src/replication/hub/postgres/overview.ts";
 import { head, prepareHub, publish } from "../../../src/replication/hub/publish.ts";
@@ -119,15 +120,37 @@ postgres.describe("a cloud's rows on PostgreSQL", () => {
     await one.store.write((tx) => {
       tx.run(`INSERT INTO ${PRESENCES.name} (endpoint, version, "since", heardAt) VALUES ('site', '1.0.0', 1, 2)`);
     });
+    const hosts = await openHosts(server.url, systemClock);
+    await hosts.name(name, `North-${number}.example.org.`);
     const found = (await overviewOf(server.url, systemClock)).find((each) => each.name === name);
     expect(found).toEqual({
-      ...{ name, version: "1.0.0" },
+      ...{ name, host: `north-${number}.example.org`, version: "1.0.0" },
       nodes: [
         { name: "one", acts: true },
         { name: "other", acts: false },
       ],
       appliances: [{ endpointId: "site", name: null, version: "1.0.0", heardAt: 2, health: null, behind: 1 }],
     });
+    await hosts.close();
+  });
+
+  postgres.it("have host names, each of one organisation", async () => {
+    const hosts = await openHosts(server.url, systemClock);
+    const own = async () => (await hosts.all()).filter((each) => each.name.startsWith(name));
+    await hosts.name(name, "first.example.org");
+    await hosts.name(name, "second.example.org");
+    expect(await own()).toEqual([{ name, host: "second.example.org" }]);
+    await expect(hosts.name(`${name} b`, "second.example.org")).rejects.toThrow("leads to another organisation");
+    for (const host of ["", "10.0.0.1", "a b", "-a.example.org", "a..org", "a/b"])
+      await expect(hosts.name(`${name} b`, host)).rejects.toThrow("is no host name");
+    await expect(hosts.name("", "third.example.org")).rejects.toThrow("1 to 100 characters");
+    // Who was refused was not begun either.
+    const known = (await overviewOf(server.url, systemClock)).map((each) => each.name);
+    expect(known.filter((each) => each.startsWith(name))).toEqual([name]);
+    await hosts.release(name);
+    expect(await own()).toEqual([]);
+    await expect(hosts.release(name)).rejects.toThrow("No host name leads to");
+    await hosts.close();
   });
 
   postgres.it(

@@ -111,10 +111,15 @@ export function withUser(url: string): string {
 }
 
 async function prepare(writer: Connection, name: string): Promise<number> {
-  await writer.query(`BEGIN; SELECT pg_advisory_xact_lock(${MAKING_TABLES}); ${TABLES} COMMIT`);
+  await makeTables(writer);
   await writer.query("INSERT INTO carillon_organisations (name) VALUES ($1) ON CONFLICT DO NOTHING", [name]);
   const [found] = await writer.query<{ id: number }>("SELECT id FROM carillon_organisations WHERE name = $1", [name]);
   return Number(found?.id);
+}
+
+/** Makes what is missing of the tables. */
+export async function makeTables(connection: Connection): Promise<void> {
+  await connection.query(`BEGIN; SELECT pg_advisory_xact_lock(${MAKING_TABLES}); ${TABLES} COMMIT`);
 }
 
 function hintBy(connection: Connection, clock: Clock): () => void {

@@ -1,7 +1,7 @@
 import type { Clock } from "../../../base/clock.ts";
 import { PRESENCES } from "../../link/presence.ts";
 import { HEAD, LINKS } from "../tables.ts";
-import { openConnection } from "./connection.ts";
+import { type Connection, openConnection } from "./connection.ts";
 import { withUser } from "./organisation.ts";
 import { ACTING, NODES } from "./tables.ts";
 
@@ -26,6 +26,8 @@ export interface OverviewNode {
 /** One organisation of a database. */
 export interface OverviewOrganisation {
   name: string;
+  /** The host name that leads to it; null for none. */
+  host: string | null;
   /** The Carillon that wrote last; null before the first. */
   version: string | null;
   nodes: OverviewNode[];
@@ -51,6 +53,7 @@ export async function overviewOf(url: string, clock: Pick<Clock, "after">): Prom
     const all = await connection.query<{ id: number; name: string; version: string | null }>(
       "SELECT id, name, version FROM carillon_organisations ORDER BY name",
     );
+    const hosts = await hostsOf(connection);
     const rows = async (tab: string) => {
       const sql = "SELECT organisation, image FROM carillon_rows WHERE tab = $1 AND image IS NOT NULL";
       return groupOf(await connection.query<Image>(sql, [tab]));
@@ -63,11 +66,27 @@ export async function overviewOf(url: string, clock: Pick<Clock, "after">): Prom
       endpoints: await rows("endpoints"),
     };
     return all.map(({ id, name, version }) => ({
-      ...{ name, version, nodes: nodesOf(nodes, id), appliances: appliancesOf(tables, id) },
+      ...{
+        name,
+        host: hosts.get(id) ?? null,
+        version,
+        nodes: nodesOf(nodes, id),
+        appliances: appliancesOf(tables, id),
+      },
     }));
   } finally {
     await connection.close();
   }
+}
+
+/** A database that no Carillon of this version wrote to has no table of them. */
+async function hostsOf(connection: Connection): Promise<ReadonlyMap<number, string>> {
+  const [known] = await connection.query<{ is: boolean }>("SELECT to_regclass('carillon_hosts') IS NOT NULL AS is");
+  if (!known?.is) return new Map();
+  const rows = await connection.query<{ organisation: number; host: string }>(
+    "SELECT organisation, host FROM carillon_hosts",
+  );
+  return new Map(rows.map(({ organisation, host }) => [organisation, host]));
 }
 
 interface NodeRow {

@@ -18,7 +18,9 @@ CREATE TABLE IF NOT EXISTS carillon_files (
   part integer NOT NULL, parts integer NOT NULL, bytes bytea NOT NULL, PRIMARY KEY (organisation, sha256, part));
 CREATE TABLE IF NOT EXISTS carillon_agreed (
   organisation integer NOT NULL REFERENCES carillon_organisations(id) ON DELETE CASCADE, name text NOT NULL,
-  value text NOT NULL, PRIMARY KEY (organisation, name));`;
+  value text NOT NULL, PRIMARY KEY (organisation, name));
+CREATE TABLE IF NOT EXISTS carillon_hosts (
+  host text PRIMARY KEY, organisation integer NOT NULL UNIQUE REFERENCES carillon_organisations(id) ON DELETE CASCADE);`;
 
 /** Two nodes that begin at once would both make the tables. own choice of number */
 export const MAKING_TABLES = 7_212_015;

@@ -1,0 +1,143 @@
+import { Agent, type ClientRequestArgs, type IncomingMessage, request, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { CallerError, UpstreamError } from "../../base/errors.ts";
+import { newId } from "../../base/ids.ts";
+import { answerOf } from "../../rest/error-answer.ts";
+import { refuseUpgrade, type UpgradeListener } from "../../rest/upgrade.ts";
+import { hostOf } from "../secure-server.ts";
+import type { Keeper } from "./keeper.ts";
+import { join, openWay } from "./way.ts";
+
+/** Whose process answers to a host name; null for nobody's. */
+export type FindKeeper = (host: string | null) => Keeper | null;
+
+/** Hands each request on by its Host header. */
+export interface HostFront {
+  request(request: IncomingMessage, response: ServerResponse): void;
+  upgrade: UpgradeListener;
+  /** Whose request it is; for nobody's it is answered, and null. */
+  keeperOf(request: IncomingMessage, response: ServerResponse): Keeper | null;
+}
+
+/** About the connection between two neighbours alone. @source RFC 9110 7.6.1 */
+const OF_THE_CONNECTION = new Set(["connection", "keep-alive", "proxy-connection", "upgrade"]);
+/** A process closes what is not used for 65 s: nothing is said into a connection that it is about to close. */
+const UNUSED_MS = 30_000;
+
+const unknown = (): CallerError => new CallerError("wrong-host", "No organisation goes by that name here.");
+const notThere = (): UpstreamError => new UpstreamError("starting", "The organisation's server is starting.");
+const brokenOff = (): UpstreamError => new UpstreamError("upstream", "The organisation's server broke off.");
+
+/** Makes it. */
+export function createHostFront(find: FindKeeper): HostFront {
+  /** Each caller's connection has ways of its own, so that what two of them say is never on one. */
+  const agents = new WeakMap<Socket, Map<Keeper, Agent>>();
+
+  function agentOf(caller: Socket, keeper: Keeper): Agent {
+    const own = agents.get(caller) ?? new Map<Keeper, Agent>();
+    if (!agents.has(caller)) {
+      agents.set(caller, own);
+      caller.once("close", () => {
+        for (const agent of own.values()) agent.destroy();
+      });
+    }
+    const agent = own.get(keeper) ?? new WayAgent(keeper, caller.remoteAddress ?? "");
+    own.set(keeper, agent);
+    return agent;
+  }
+
+  function keeperOf(incoming: IncomingMessage, response: ServerResponse): Keeper | null {
+    const keeper = find(hostOf(incoming.headers.host));
+    if (!keeper) refuse(response, unknown());
+    return keeper;
+  }
+
+  return {
+    keeperOf,
+    request(incoming, response) {
+      const keeper = keeperOf(incoming, response);
+      if (!keeper) return;
+      if (!keeper.target()) return refuse(response, notThere());
+      handOn(incoming, response, agentOf(incoming.socket, keeper));
+    },
+    upgrade(incoming, socket, head) {
+      socket.on("error", () => socket.destroy());
+      const keeper = find(hostOf(incoming.headers.host));
+      if (!keeper) return refuseUpgrade(socket, unknown());
+      openWay(keeper, incoming.socket.remoteAddress ?? "").then(
+        (way) => {
+          way.write(headOf(incoming));
+          way.write(head);
+          join(socket as Socket, way);
+        },
+        () => refuseUpgrade(socket, notThere()),
+      );
+    },
+  };
+}
+
+/** Connections to one organisation for one caller. */
+class WayAgent extends Agent {
+  readonly #keeper: Keeper;
+  readonly #caller: string;
+
+  constructor(keeper: Keeper, caller: string) {
+    super({ keepAlive: true, maxSockets: 1, timeout: UNUSED_MS });
+    this.#keeper = keeper;
+    this.#caller = caller;
+  }
+
+  override createConnection(
+    _options: ClientRequestArgs,
+    done?: (error: Error | null, socket: Duplex) => void,
+  ): undefined {
+    openWay(this.#keeper, this.#caller).then(
+      (socket) => done?.(null, socket),
+      (error: Error) => done?.(error, undefined as unknown as Duplex),
+    );
+  }
+}
+
+function handOn(incoming: IncomingMessage, response: ServerResponse, agent: Agent): void {
+  const { method, url } = incoming;
+  const headers = handedOn(incoming.rawHeaders);
+  const onwards = request({ agent, method, path: url, headers, setHost: false, host: "127.0.0.1" });
+  onwards.on("error", (error) => {
+    incoming.unpipe(onwards);
+    if (response.headersSent) response.destroy();
+    else refuse(response, (error as { type?: string }).type === "starting" ? notThere() : brokenOff());
+  });
+  onwards.on("response", (answer) => {
+    response.writeHead(answer.statusCode as number, answer.statusMessage, handedOn(answer.rawHeaders));
+    // At once: events are waited for.
+    response.flushHeaders();
+    answer.on("error", () => response.destroy());
+    answer.pipe(response);
+  });
+  response.once("close", () => {
+    if (!response.writableFinished) onwards.destroy();
+  });
+  incoming.on("error", () => onwards.destroy());
+  incoming.pipe(onwards);
+}
+
+/** Name after name and value, but for those of the connection and those that it names. */
+function handedOn(raw: readonly string[]): string[] {
+  const pairs = raw.flatMap((name, at) => (at % 2 === 0 ? [[name, raw[at + 1] ?? ""] as const] : []));
+  const named = pairs.filter(([name]) => name.toLowerCase() === "connection").flatMap(([, value]) => value.split(","));
+  const left = new Set([...OF_THE_CONNECTION, ...named.map((name) => name.trim().toLowerCase())]);
+  return pairs.filter(([name]) => !left.has(name.toLowerCase())).flat();
+}
+
+function headOf({ method, url, rawHeaders }: IncomingMessage): Buffer {
+  const pairs = rawHeaders.map((each, at) => (at % 2 === 0 ? `${each}: ` : `${each}\r\n`));
+  return Buffer.from(`${method} ${url} HTTP/1.1\r\n${pairs.join("")}\r\n`, "latin1");
+}
+
+function refuse(response: ServerResponse, error: unknown): void {
+  const { status, headers, body } = answerOf(error, newId());
+  // What is left of the request goes nowhere.
+  const about = { "Content-Type": "application/json; charset=utf-8", Connection: "close", ...headers };
+  response.writeHead(status, about).end(JSON.stringify(body));
+}

@@ -1,0 +1,91 @@
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import type { Clock } from "../../base/clock.ts";
+import { formatListen, type ListenAddress } from "../../settings/addresses.ts";
+import { reachable } from "../server.ts";
+import { type Greeting, readGreeting } from "./client-hello.ts";
+import type { FindKeeper } from "./host-front.ts";
+import { join, openWay } from "./way.ts";
+
+/** Hands each TLS connection on by the name that it asks for, as it is: keys and certificates are the organisation's. */
+export interface NameFront {
+  readonly port: number;
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** A caller says so much at once. */
+const GREETED_WITHIN_MS = 5_000;
+/** @source RFC 8446 6.2 */
+const ALERTS = { unrecognizedName: 112, internalError: 80 } as const;
+
+/** Takes the address. Rejects with Node's error. */
+export function startNameFront(
+  { host, port }: ListenAddress,
+  find: FindKeeper,
+  most: number,
+  clock: Clock,
+): Promise<NameFront> {
+  const open = new Set<Socket>();
+
+  async function greet(socket: Socket): Promise<void> {
+    open.add(socket);
+    socket.once("close", () => open.delete(socket));
+    socket.on("error", () => socket.destroy());
+    const { greeting, bytes } = await greetingOf(socket, clock);
+    if (typeof greeting === "string") return void socket.destroy();
+    const keeper = greeting.serverName === null ? null : find(greeting.serverName);
+    if (!keeper) return alert(socket, ALERTS.unrecognizedName);
+    try {
+      const way = await openWay(keeper, socket.remoteAddress ?? "");
+      if (socket.destroyed) return void way.destroy();
+      way.write(bytes);
+      join(socket, way);
+    } catch {
+      alert(socket, ALERTS.internalError);
+    }
+  }
+
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => void greet(socket));
+  server.maxConnections = most;
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host, port }, () => {
+      const { port: taken } = server.address() as AddressInfo;
+      resolve({
+        port: taken,
+        url: `https://${formatListen({ host: reachable(host), port: taken })}`,
+        stop: () =>
+          new Promise((stopped) => {
+            server.close(() => stopped());
+            for (const socket of open) socket.destroy();
+          }),
+      });
+    });
+  });
+}
+
+/** What it begins with, and all that came; nothing more is read. "none" also for whoever takes too long or goes. */
+function greetingOf(socket: Socket, clock: Clock): Promise<{ greeting: Greeting; bytes: Buffer }> {
+  return new Promise((resolve) => {
+    let bytes = Buffer.alloc(0);
+    const end = (greeting: Greeting): void => {
+      patience.cancel();
+      socket.off("data", hear).off("end", none).off("close", none).pause();
+      resolve({ greeting, bytes });
+    };
+    const none = (): void => end("none");
+    const hear = (part: Buffer): void => {
+      bytes = Buffer.concat([bytes, part]);
+      const greeting = readGreeting(bytes);
+      if (greeting !== "more") end(greeting);
+    };
+    const patience = clock.after(GREETED_WITHIN_MS, none, { background: true });
+    socket.on("data", hear).once("end", none).once("close", none);
+  });
+}
+
+/** Says plainly, in the words of TLS, why there is nobody. */
+function alert(socket: Socket, description: number): void {
+  const fatal = 2;
+  socket.end(Buffer.from([21, 3, 3, 0, 2, fatal, description]), () => socket.destroySoon());
+}

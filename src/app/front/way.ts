@@ -1,0 +1,42 @@
+import { connect, type Socket } from "node:net";
+import { pipeline } from "node:stream";
+import { UpstreamError } from "../../base/errors.ts";
+import { MOST_AT_HUB } from "../server.ts";
+import type { Keeper } from "./keeper.ts";
+
+/**
+ * A connection to an organisation's process, which knows that it is `caller`'s. Rejects with UpstreamError while there is
+ * nobody to connect to.
+ */
+export async function openWay(keeper: Keeper, caller: string): Promise<Socket> {
+  const found = keeper.target();
+  if (!found) throw new UpstreamError("starting", "The organisation's process is not there.");
+  // Nobody takes the connections of other organisations.
+  if (keeper.connections >= MOST_AT_HUB) throw new UpstreamError("starting", "The organisation has too many callers.");
+  const { at, process } = found;
+  const socket = connect({ ...at, allowHalfOpen: true, noDelay: true });
+  keeper.connections += 1;
+  let port: number | null = null;
+  socket.once("close", () => {
+    keeper.connections -= 1;
+    if (port !== null) process.gone(port);
+  });
+  await new Promise<void>((resolve, reject) => {
+    socket.on("error", (error) => reject(new UpstreamError("starting", "The organisation is not there.", {}, error)));
+    socket.once("connect", resolve);
+  });
+  port = socket.localPort as number;
+  try {
+    await process.announce(port, caller);
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+  return socket;
+}
+
+/** Hands on whatever either of the two says, until both have ended or one has broken. */
+export function join(one: Socket, other: Socket): void {
+  pipeline(one, other, () => undefined);
+  pipeline(other, one, () => undefined);
+}

@@ -1,0 +1,80 @@
+import type { Clock } from "../../../base/clock.ts";
+import { CallerError, ConflictError } from "../../../base/errors.ts";
+import { openConnection } from "./connection.ts";
+import { makeTables, withUser } from "./organisation.ts";
+
+/** An organisation, and the host name by which callers reach it. */
+export interface HostedOrganisation {
+  name: string;
+  /** In lower case. */
+  host: string;
+}
+
+/** Which host names lead to which organisations of a database. All throw UpstreamError where it is not there. */
+export interface Hosts {
+  /** Those that have a host name, by name. */
+  all(): Promise<HostedOrganisation[]>;
+  /** Makes the organisation where there is none of that name; another host name takes the place of its earlier one. */
+  name(organisation: string, host: string): Promise<void>;
+  /** Takes the host name away; all rows stay. Throws CallerError for an organisation without one. */
+  release(organisation: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+const WAIT_MS = 8_000;
+/** @source RFC 1123 2.1: letters, digits and hyphens; the last part is no number, or it would be an address */
+const HOST = /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*(?!\d+$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+/** Its folder is named like it. */
+const LONGEST_NAME = 100;
+
+/** Connects, and makes the tables where there are none. Throws UpstreamError where the database can't be reached. */
+export async function openHosts(
+  url: string,
+  clock: Pick<Clock, "after">,
+  onFault: (error: unknown) => void = () => undefined,
+): Promise<Hosts> {
+  const config = { connectionString: withUser(url), application_name: "carillon front" };
+  const connection = await openConnection({ config, clock, onFault });
+  try {
+    await connection.ready(WAIT_MS);
+    await makeTables(connection);
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+  return {
+    all: () =>
+      connection.query<{ name: string; host: string }>(
+        "SELECT o.name, h.host FROM carillon_hosts h JOIN carillon_organisations o ON o.id = h.organisation ORDER BY o.name",
+      ),
+    async name(organisation, given) {
+      const host = given.toLowerCase().replace(/\.$/, "");
+      if (!HOST.test(host)) throw new CallerError("invalid-value", `${JSON.stringify(given)} is no host name.`);
+      requireName(organisation);
+      // Both or nothing.
+      const sql = `WITH made AS (INSERT INTO carillon_organisations (name) VALUES ($1)
+          ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING id)
+        INSERT INTO carillon_hosts (host, organisation) SELECT $2, id FROM made
+          ON CONFLICT (organisation) DO UPDATE SET host = excluded.host`;
+      try {
+        await connection.query(sql, [organisation, host]);
+      } catch (error) {
+        // @source PostgreSQL 15, Appendix A: unique_violation
+        if ((error as { code?: string }).code !== "23505") throw error;
+        throw new ConflictError(`${host} leads to another organisation.`, "host");
+      }
+    },
+    async release(organisation) {
+      const sql =
+        "DELETE FROM carillon_hosts USING carillon_organisations o WHERE o.id = organisation AND o.name = $1 RETURNING host";
+      const gone = await connection.query(sql, [organisation]);
+      if (gone.length === 0) throw new CallerError("not-found", `No host name leads to "${organisation}".`);
+    },
+    close: () => connection.close(),
+  };
+}
+
+function requireName(name: string): void {
+  if (name.length > 0 && name.length <= LONGEST_NAME && name.trim() === name && !/\p{Cc}/u.test(name)) return;
+  throw new CallerError("invalid-value", `An organisation's name has 1 to ${LONGEST_NAME} characters.`);
+}

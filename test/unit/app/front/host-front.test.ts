@@ -1,0 +1,135 @@
+import { once } from "node:events";
+import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, type RequestOptions, request } from "node:http";
+import type { Socket } from "node:net";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createHostFront } from "../../../../src/app/front/host-front.ts";
+import type { Keeper } from "../../../../src/app/front/keeper.ts";
+import { type MainServer, startServer } from "../../../../src/app/server.ts";
+import { systemClock } from "../../../../src/base/clock.ts";
+
+const OWN = { host: "127.0.0.1", port: 0 };
+
+/** An organisation's server, which knows who comes from a port as its process does. */
+async function organisation(name: string) {
+  const callers = new Map<number, string>();
+  const server = await startServer(OWN, systemClock, null, 100, (port) => callers.get(port));
+  const process = {
+    pid: 1,
+    announce: async (port: number, address: string) => void callers.set(port, address),
+    gone: (port: number) => void callers.delete(port),
+    stop: () => undefined,
+  };
+  let at: { host: string; port: number } | null = { host: OWN.host, port: Number(new URL(server.url).port) };
+  const keeper = { name, host: `${name}.test`, connections: 0, target: () => at && { at, process } } as Keeper;
+  const away = (): void => {
+    at = null;
+  };
+  return { name, server, keeper, callers, away };
+}
+
+type Organisation = Awaited<ReturnType<typeof organisation>>;
+
+describe("the front by host names", () => {
+  let all: Organisation[];
+  let front: MainServer;
+  const agent = new HttpAgent({ keepAlive: true, maxSockets: 1 });
+  beforeEach(async () => {
+    all = [await organisation("north"), await organisation("south")];
+    front = await startServer(OWN, systemClock);
+    const host = createHostFront((name) => all.find(({ keeper }) => keeper.host === name)?.keeper ?? null);
+    front.open(host.request, host.upgrade);
+  });
+  afterEach(async () => {
+    agent.destroy();
+    for (const { stop } of [front, ...all.map(({ server }) => server)]) await stop();
+  });
+
+  const ask = (host: string, more: RequestOptions = {}): ClientRequest =>
+    request(front.url, { agent, localAddress: "127.0.0.2", ...more, headers: { host, ...more.headers } });
+
+  async function answerTo(asking: ClientRequest): Promise<{ status: number | undefined; text: string }> {
+    const [response] = (await once(asking, "response")) as [IncomingMessage];
+    return { status: response.statusCode, text: Buffer.concat(await response.toArray()).toString() };
+  }
+
+  it("hands each request on by its own name, also those of one connection, with the caller's address", async () => {
+    for (const { name, server } of all) {
+      server.open(async (incoming, response) => {
+        const body = Buffer.concat(await incoming.toArray()).toString();
+        const { remoteAddress } = incoming.socket;
+        response.end([name, incoming.method, incoming.url, incoming.headers.host, remoteAddress, body].join(" "));
+      });
+    }
+    for (const host of ["north.test", "south.test:8080", "North.test", "south.test"]) {
+      const asking = ask(host, { method: "PUT", path: "/a?b=%20" });
+      asking.end("what is said");
+      const name = host.slice(0, 5).toLowerCase();
+      const text = `${name} PUT /a?b=%20 ${host} 127.0.0.2 what is said`;
+      expect(await answerTo(asking)).toEqual({ status: 200, text });
+    }
+    // One caller, one connection to each.
+    expect(all.map(({ keeper, callers }) => [keeper.connections, callers.size])).toEqual([
+      [1, 1],
+      [1, 1],
+    ]);
+  });
+
+  it("gives on what is said before the answer has ended", async () => {
+    let end = (): void => undefined;
+    all[0]?.server.open((_incoming, response) => {
+      response.writeHead(200);
+      response.flushHeaders();
+      end = () => response.end("last");
+      response.write("first");
+    });
+    const asking = ask("north.test");
+    asking.end();
+    const [response] = (await once(asking, "response")) as [IncomingMessage];
+    expect(String((await once(response, "data"))[0])).toBe("first");
+    end();
+    expect(String((await once(response, "data"))[0])).toBe("last");
+  });
+
+  it("hands on what leaves HTTP, in both directions", async () => {
+    all[1]?.server.open(
+      () => undefined,
+      (incoming, socket) => {
+        socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+        socket.write(`${incoming.socket.remoteAddress} `);
+        socket.on("data", (said) => socket.end(`heard ${said}`));
+      },
+    );
+    const asking = ask("south.test", { headers: { connection: "Upgrade", upgrade: "websocket" } });
+    asking.end();
+    const [, socket, head] = (await once(asking, "upgrade")) as [IncomingMessage, Socket, Buffer];
+    socket.write("you");
+    let text = head.toString();
+    for await (const part of socket) text += part;
+    expect(text).toBe("127.0.0.2 heard you");
+  });
+
+  it.each([{}, { connection: "Upgrade", upgrade: "websocket" }])(
+    "refuses other names and who is away %j",
+    async (headers) => {
+      all[1]?.away();
+      for (const [host, status, type] of [
+        ["east.test", 421, "wrong-host"],
+        ["", 421, "wrong-host"],
+        ["south.test", 503, "starting"],
+      ] as const) {
+        const asking = ask(host, { headers });
+        asking.end();
+        const { text, ...answer } = await answerTo(asking);
+        expect([answer.status, JSON.parse(text).type]).toEqual([status, type]);
+      }
+    },
+  );
+
+  it("says that an organisation's server broke off", async () => {
+    all[0]?.server.open((incoming) => incoming.socket.destroy());
+    const asking = ask("north.test");
+    asking.end();
+    const { status, text } = await answerTo(asking);
+    expect([status, JSON.parse(text).type]).toEqual([502, "upstream"]);
+  });
+});
