@@ -2,16 +2,13 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { type ApiBody, type ApiClient, createApiClient } from "../../src/cli/api-client.ts";
 import { startBrowser } from "../support/browser.ts";
-import { openConsole } from "../support/console-pages.ts";
+import { holdUntil, openConsole } from "../support/console-pages.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { sweepPages } from "../support/page-sweep.ts";
 import { peer } from "../support/peers.ts";
 import { LOCKDOWN_PIN, makeLoadSource, makeSituations, zoneTable } from "../support/situations.ts";
 
 const { describe, it } = peer("chromium");
-
-/** How long a live start is held, with time to spare. */
-const HELD_MS = 1_900;
 
 describe("scenarios, incidents and tables in the console", () => {
   let daemon: TestDaemon;
@@ -40,7 +37,6 @@ describe("scenarios, incidents and tables in the console", () => {
 
   const opened = async (path: string) => {
     const console = await openConsole(browser, daemon.url);
-    console.page.setDefaultTimeout(15_000);
     await console.open(path);
     return console;
   };
@@ -62,7 +58,7 @@ describe("scenarios, incidents and tables in the console", () => {
     const question = page.getByRole("group", { name: "Question 1" });
     await question.getByRole("textbox", { name: "Question" }).fill("Which door?");
     await question.getByRole("textbox", { name: "Answers" }).fill("North\nSouth");
-    expect(await question.getByRole("textbox", { name: "Name in texts" }).inputValue()).toBe("which_door");
+    await expect.poll(() => question.getByRole("textbox", { name: "Name in texts" }).inputValue()).toBe("which_door");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Saved.").waitFor();
     await page.getByRole("button", { name: "Water is off" }).click();
@@ -73,7 +69,7 @@ describe("scenarios, incidents and tables in the console", () => {
     await page.getByText("1 device: Hall").waitFor();
     expect((await api.get<{ total: number }>("/notifications?draft=false")).total).toBe(sent);
     expect(faults).toEqual([]);
-  }, 60_000);
+  });
 
   it("starts a scenario live from the wall, by its PIN and held, and leads back to the tiles", async () => {
     const { page, axe, faults } = await opened("/launch");
@@ -84,11 +80,9 @@ describe("scenarios, incidents and tables in the console", () => {
     expect(await axe()).toEqual([]);
     await page.getByRole("radio", { name: "Gym" }).check();
     for (const digit of "1111") await page.getByRole("button", { name: digit, exact: true }).click();
-    await start.click({ delay: HELD_MS });
-    await page.getByText(/PIN does not fit/).waitFor();
+    await holdUntil(start, () => page.getByText(/PIN does not fit/).waitFor());
     for (const digit of LOCKDOWN_PIN) await page.getByRole("button", { name: digit, exact: true }).click();
-    await start.click({ delay: HELD_MS });
-    await page.getByText("Lockdown is under way").waitFor();
+    await holdUntil(start, () => page.getByText("Lockdown is under way").waitFor());
     await page.getByText("Lockdown: Gym").first().waitFor();
     await page.getByText("Stay away from windows.").waitFor();
     await page.getByRole("button", { name: "Back to all tiles" }).first().click();
@@ -98,7 +92,7 @@ describe("scenarios, incidents and tables in the console", () => {
     );
     expect(started.data[0]).toMatchObject({ drill: false, scenarioId: ids.lockdown });
     expect(faults.filter((fault) => !fault.includes("400"))).toEqual([]);
-  }, 30_000);
+  });
 
   it("shows an incident as it goes on, marked as a drill, up to its end", async () => {
     const { page, axe, faults } = await opened(`/incidents/${ids.incident}`);
@@ -115,7 +109,7 @@ describe("scenarios, incidents and tables in the console", () => {
     await page.getByRole("dialog").getByRole("button", { name: "End the incident" }).click();
     await page.locator("header").getByText("Over").waitFor();
     expect(faults).toEqual([]);
-  }, 60_000);
+  });
 
   it("accounts for people, in a drill, by what the plan says of them", async () => {
     const post = (path: string, body: ApiBody) => api.post<{ id: string }>(path, body);
@@ -140,7 +134,7 @@ describe("scenarios, incidents and tables in the console", () => {
     expect(said.data).toMatchObject([{ name: "Mia Marsh", status: "Safe", location: "Yard" }, { status: null }]);
     ids.rollCall = incident.id;
     expect(faults).toEqual([]);
-  }, 60_000);
+  });
 
   it("tells another program of starts, and changes where a zone listens", async () => {
     const { page, open, faults } = await opened(`/scenarios?open=${ids.fire}`);
@@ -161,7 +155,7 @@ describe("scenarios, incidents and tables in the console", () => {
     const { data } = await api.get<{ data: object[] }>("/devices?deviceIdentifier=zone:hall");
     expect(data).toMatchObject([{ attributes: { Port: "5006", Codec: "PCMU", TTL: "1" } }]);
     expect(faults.filter((fault) => !fault.includes("400"))).toEqual([]);
-  }, 60_000);
+  });
 
   it("has no fault that axe, the browser or the policy knows where something is kept", async () => {
     const swept = [
@@ -170,7 +164,7 @@ describe("scenarios, incidents and tables in the console", () => {
       { path: `/devices?open=${ids.hall}`, tabs: ["Change"] },
     ];
     expect(await sweepPages(browser, daemon.url, swept)).toEqual([]);
-  }, 60_000);
+  });
 
   it("tries a table of zones, tells which line does not fit, and makes the rows of a good one", async () => {
     const { page, faults, open } = await opened("/bulk-uploads?open=new");
@@ -190,7 +184,7 @@ describe("scenarios, incidents and tables in the console", () => {
     await page.getByText("3 rows were made.").waitFor();
     expect((await api.get<{ total: number }>("/devices?q=row")).total).toBe(3);
     expect(faults).toEqual([]);
-  }, 60_000);
+  });
 
   it("stops a load that would remove too many, and asks before it does", async () => {
     const id = await makeLoadSource(api);
@@ -202,5 +196,5 @@ describe("scenarios, incidents and tables in the console", () => {
     await page.getByText("People removed").waitFor();
     expect((await api.get<{ total: number }>("/users?q=Person")).total).toBe(8);
     expect(faults).toEqual([]);
-  }, 60_000);
+  });
 });
