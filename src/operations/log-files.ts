@@ -1,6 +1,17 @@
-import { mkdirSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  write,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
-import { type DestinationStream, pino } from "pino";
+import type { DestinationStream } from "pino";
 
 /** A file of the log takes so much before the next one is begun, and so many are kept. own choice: 60 MiB in all */
 const MOST_BYTES = 10 * 1_048_576;
@@ -25,21 +36,15 @@ export function openLogFiles(dataDir: string, mostBytes = MOST_BYTES): LogFiles 
   const paths = logPaths(dataDir);
   const [current = ""] = paths;
   mkdirSync(join(dataDir, "logs"), { recursive: true, mode: 0o700 });
-  // Opened at once: a process that ends while a file is still being opened ends with a fault.
-  const open = (): ReturnType<typeof pino.destination> => {
-    const made = pino.destination({ dest: openSync(current, "a", 0o600), sync: false, minLength: 0 });
-    made.on("error", () => undefined);
-    return made;
-  };
   let bytes = sizeOf(current);
-  let stream: ReturnType<typeof open> | null = null;
+  let stream: LineWriter | null = null;
   const turn = (): void => {
     stream?.end();
     stream = null;
     for (const [age, path] of [...paths.entries()].reverse()) {
       const next = paths[age + 1];
       if (next === undefined) rmSync(path, { force: true });
-      else if (sizeOf(path) > 0) renameSync(path, next);
+      else if (existsSync(path)) renameSync(path, next);
     }
     bytes = 0;
   };
@@ -48,7 +53,7 @@ export function openLogFiles(dataDir: string, mostBytes = MOST_BYTES): LogFiles 
       try {
         if (bytes > mostBytes) turn();
         bytes += line.length;
-        stream ??= open();
+        stream ??= openLines(current);
         stream.write(line);
       } catch {
         // A full or broken disk: stderr has the line all the same.
@@ -58,6 +63,7 @@ export function openLogFiles(dataDir: string, mostBytes = MOST_BYTES): LogFiles 
       try {
         stream?.flushSync();
         stream?.end();
+        stream = null;
       } catch {
         // As above.
       }
@@ -67,4 +73,58 @@ export function openLogFiles(dataDir: string, mostBytes = MOST_BYTES): LogFiles 
 
 function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+interface LineWriter {
+  write(line: string): void;
+  /** Writes at once what is still waiting, after what is being written. */
+  flushSync(): void;
+  /** Closes the file as soon as all is written. */
+  end(): void;
+}
+
+/** How long the end waits for a write that the disk has not taken yet, ms. own choice */
+const LONGEST_WRITE_MS = 1_000;
+const LOOK_MS = 2;
+
+/** Adds lines to a file in the background, one write after the other, and so in their order. */
+function openLines(path: string): LineWriter {
+  // Opened at once: a process that ends while a file is still being opened ends with a fault.
+  const file = openSync(path, "a", 0o600);
+  let waiting = "";
+  /** The size of the file once what is being written is there; null while nothing is. */
+  let due: number | null = null;
+  let hasEnded = false;
+  const next = (): void => {
+    due = null;
+    if (waiting === "") {
+      if (hasEnded) closeSync(file);
+      return;
+    }
+    const bytes = Buffer.from(waiting);
+    waiting = "";
+    due = fstatSync(file).size + bytes.length;
+    // What a full or broken disk does not take is lost.
+    write(file, bytes, next);
+  };
+  return {
+    write(line) {
+      waiting += line;
+      if (due === null) next();
+    },
+    flushSync() {
+      // The other thread's write needs no turn of the loop to come to its end: lines that overtook it would stand before it.
+      const cell = new Int32Array(new SharedArrayBuffer(4));
+      for (let ms = 0; due !== null && fstatSync(file).size < due && ms < LONGEST_WRITE_MS; ms += LOOK_MS) {
+        Atomics.wait(cell, 0, 0, LOOK_MS);
+      }
+      const rest = waiting;
+      waiting = "";
+      if (rest !== "") writeSync(file, rest);
+    },
+    end() {
+      hasEnded = true;
+      if (due === null) next();
+    },
+  };
 }

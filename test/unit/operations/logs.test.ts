@@ -1,6 +1,8 @@
+import { pbkdf2 } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { extract } from "tar";
 import { describe, expect, it } from "vitest";
 import { createLog } from "../../../src/base/log.ts";
@@ -49,6 +51,19 @@ describe("the log in files", () => {
     expect(readable(warnings[1] as string)).toMatch(/^\d{4}-\d\d-\d\d [\d:.]{12} warn {2}line 7\.4 {2}\{"run":7\}$/);
     const steering = readable(JSON.stringify({ level: 40, msg: "a\u001b[2J", name: "b\u009b2J" }));
     expect(steering).toBe(String.raw` warn  a\u001b[2J  {"name":"b\u009b2J"}`);
+  });
+
+  it("stands in its order when it is closed while other threads are busy", async () => {
+    const dataDir = makeTempDir();
+    const files = openLogFiles(dataDir);
+    const log = createLog({ stream: files });
+    // As many as threads write in the background, unless the environment says otherwise.
+    const busy = Array.from({ length: 4 }, () => promisify(pbkdf2)("x", "y", 20_000, 32, "sha256"));
+    for (let line = 0; line < 3; line++) log.info({}, `line ${line}`);
+    files.close();
+    const tail = await tailOfLog(dataDir, 9);
+    expect(tail.map((line) => JSON.parse(line).msg)).toEqual(["line 0", "line 1", "line 2"]);
+    await Promise.all(busy);
   });
 
   it("is collected without secrets", async () => {
