@@ -93,7 +93,7 @@ describe("apple-push", () => {
   it("has no more messages under way than the service takes, and opens another connection after a minute's rest", async () => {
     const clock = createFakeClock(Date.now());
     const { service, push } = await open(undefined, {}, { takes: 1, clock });
-    const sent = (count: number) => expect.poll(() => service.sent.length, { timeout: 20_000 }).toBe(count);
+    const sent = (count: number) => expect.poll(() => service.sent.length, { timeout: 90_000 }).toBe(count);
     push.deliver(...[1, 2, 3, 4, 5, 6].map((id) => pushTo(id)));
     await sent(6);
     expect(service.connections()).toBe(1);

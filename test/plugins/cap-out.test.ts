@@ -166,7 +166,7 @@ describe("cap-out", () => {
     cap.deliver(alertTo(1));
     cap.event("notification.stopped", { notificationId: FIRST, reason: "aborted" });
     const titles = async (): Promise<string[]> => read(textOf(await get(cap, "rss"))).all("//item/title");
-    await expect.poll(titles, { timeout: 10_000 }).toEqual(["[Cancelled] Test", "Test"]);
+    await expect.poll(titles, { timeout: 90_000 }).toEqual(["[Cancelled] Test", "Test"]);
   });
 
   it("lets only those read who show the token, tells what has not changed, and knows no other feed", async () => {

@@ -197,17 +197,17 @@ describe("devices that a template describes", () => {
     const scroll = { speed: 12, durationMs: 1_500, repetitions: 3 };
     const at = { Url: device.url, Template: "led" };
     running.deliver(item("http:led", at, { text, audio: null, profile: { ...profile, scroll } }));
-    await expect.poll(device.lines, { timeout: 10_000 }).toEqual(["POST /show", "DELETE /show"]);
+    await expect.poll(device.lines, { timeout: 90_000 }).toEqual(["POST /show", "DELETE /show"]);
     const told = { words: text.short, for: 0.02, speed: 12, scroll: 1.5, times: 3 };
     expect(JSON.parse(device.asked[0]?.body ?? "")).toEqual({ ...told, text: "Fire - Leave now" });
     // One that plays a message of sound alone gets no words.
     const heard = { ...at, RtpPort: "6000" };
     running.deliver(item("http:led", heard, { text, profile: { ...PLAIN_PROFILE, showsText: false } }));
-    await expect.poll(() => device.asked.length, { timeout: 10_000 }).toBe(3);
+    await expect.poll(() => device.asked.length, { timeout: 90_000 }).toBe(3);
     expect(JSON.parse(device.asked[2]?.body ?? "")).toMatchObject({ text: "", words: "", for: 0, speed: 0, times: 0 });
     // Where the sound could not be made, the words are all there is.
     running.deliver(item("http:led", heard, { text, audio: null, profile: { ...PLAIN_PROFILE, showsText: false } }));
-    await expect.poll(() => device.asked.length, { timeout: 10_000 }).toBe(4);
+    await expect.poll(() => device.asked.length, { timeout: 90_000 }).toBe(4);
     expect(JSON.parse(device.asked[3]?.body ?? "")).toMatchObject({ words: text.short });
   });
 

@@ -77,11 +77,11 @@ describe("pushes of others", () => {
     for (let n = 0; n < 600; n++) void stuck.ask({ ...QUERY, devicename: `SEP${n}` });
     await Promise.resolve();
     expect(await stuck.ask(QUERY)).toBe("UN-AUTHORIZED");
-    const began = performance.now();
+    const began = process.cpuUsage();
     for (let n = 0; n < 1_000; n++)
       expect(
         authentication.respond(request({ UserID: "bell", Password: "pass", devicename: `SEP${n}` })),
       ).toMatchObject({ body: "AUTHORIZED" });
-    expect(performance.now() - began).toBeLessThan(1_000);
+    expect(process.cpuUsage(began).user / 1_000).toBeLessThan(3_000);
   });
 });

@@ -48,7 +48,7 @@ describe("a call to a telephone", () => {
   const said = (calls: InlinePlugin): string[] =>
     calls.calls.flatMap(({ method, args }) => (method === "voice.say" ? [wordsOf(args[1] as VoicePart[])] : []));
   const untilSaid = async (calls: InlinePlugin, count: number): Promise<void> => {
-    await expect.poll(() => said(calls).length, { timeout: 10_000, interval: 5 }).toBeGreaterThanOrEqual(count);
+    await expect.poll(() => said(calls).length, { timeout: 90_000, interval: 5 }).toBeGreaterThanOrEqual(count);
   };
 
   it("says who calls, the message and the keys, and takes an answer by a key at any time", async () => {
@@ -183,7 +183,7 @@ describe("a call to a telephone", () => {
     calls.deliver(itemFor({}, 1), itemFor({}, 2));
     await untilSaid(calls, 1);
     calls.stop("aborted", 2, 1);
-    await expect.poll(() => phone.asked, { timeout: 10_000 }).toContain("BYE");
+    await expect.poll(() => phone.asked, { timeout: 90_000 }).toContain("BYE");
     expect(phone.asked.filter((method) => method === "INVITE")).toHaveLength(1);
     expect(calls.levels(2)).toEqual([]);
   });
@@ -215,7 +215,7 @@ describe("a call to a telephone", () => {
     await calls.said(({ state }) => state === "ok");
     expect(places).toEqual([expect.stringMatching(/^sip:school@127\.0\.0\.1:\d+$/)]);
     await calls.close();
-    await expect.poll(() => places, { timeout: 10_000 }).toEqual([expect.any(String), null]);
+    await expect.poll(() => places, { timeout: 90_000 }).toEqual([expect.any(String), null]);
   });
 
   it.each([

@@ -74,7 +74,7 @@ describe("messages of SIP", () => {
   });
 
   it("are read in a moment, or not at all, whatever is in them", () => {
-    const begin = process.hrtime.bigint();
+    const begin = process.cpuUsage();
     for (const sign of ['"', "<", ";", ",", " ", "\t", "\\", "=", "a:", "\r\n "]) {
       const many = sign.repeat(Math.floor(15_000 / sign.length));
       readMessage(bytesOf(...HEAD, `Contact: ${many}`));
@@ -95,7 +95,7 @@ describe("messages of SIP", () => {
       if (message) writeMessage(message);
       readReports(bytes);
     }
-    expect(Number(process.hrtime.bigint() - begin) / 1e6).toBeLessThan(10_000);
+    expect(process.cpuUsage(begin).user / 1_000).toBeLessThan(10_000);
   });
 
   it("are cut out of a stream wherever it is torn, and the stream ends with what is none", () => {

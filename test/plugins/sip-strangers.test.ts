@@ -10,6 +10,9 @@ import { createServerTransactions } from "../../plugins/sip/agent/server-transac
 import { type Arrival, openTransports, type Transports } from "../../plugins/sip/agent/transports.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 
+/** For what a peer answers. */
+const PATIENCE = { timeout: 90_000 };
+
 const HOP = { protocol: "udp", host: "127.0.0.1", port: 5_060 } as const;
 
 function bytesOf(method: string, branch = "1"): Buffer {
@@ -86,7 +89,7 @@ describe("the sockets of SIP", () => {
       heard += bytes;
     });
     socket.write(Buffer.concat([Buffer.from("\r\n\r\n".repeat(2_000)), bytesOf("OPTIONS")]));
-    await vi.waitFor(() => expect(heard).toMatch(/done$/), { timeout: 10_000 });
+    await vi.waitFor(() => expect(heard).toMatch(/done$/), PATIENCE);
     expect(heard).toMatch(/^(\r\n){1,20}done$/);
   });
 
@@ -98,7 +101,7 @@ describe("the sockets of SIP", () => {
     });
     const mute = (await connect(at)).pause();
     mute.write(Buffer.concat(Array.from({ length: 60 }, () => bytesOf("OPTIONS"))));
-    await vi.waitFor(() => expect(count).toBe(60), { timeout: 10_000 });
+    await vi.waitFor(() => expect(count).toBe(60), PATIENCE);
     const gone = once(mute, "close");
     mute.resume();
     await gone;

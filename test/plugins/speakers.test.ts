@@ -43,7 +43,7 @@ async function startAgent(url: string, folder: string, changes: Partial<AgentNee
       joinSecret: JOIN_SECRET,
       state: await openStateFolder(join(folder, "state")),
     },
-    ...{ mac: MAC, name: "Gym", model: "test-agent", version: "1", port: 0, bufferMs: 300 },
+    ...{ mac: MAC, name: "Gym", model: "test-agent", version: "1", port: 0, bufferMs: 2_000 },
     open: choosePlayer(`exec:${program}`, null, ""),
     ...{ listen: null, machine: { bootId: null, isClockSet: async () => true } },
     log: (words) => void log.push(words),
