@@ -72,7 +72,7 @@ describe("10,000 guesses", () => {
       fixture.clock.tick(30_000);
       await logIn("ann", "10.9.9.9");
     },
-    60_000,
+    180_000,
   );
 
   it("at once, while others log in: they wait for less than a second", async () => {
@@ -81,7 +81,7 @@ describe("10,000 guesses", () => {
     expect(await timed(others)).toBeLessThan(1_000);
     const ends = await Promise.all(guesses);
     expect(ends.filter((end) => end === "verified").length).toBeLessThanOrEqual(20);
-  }, 60_000);
+  }, 180_000);
 
   it("at as many accounts from one address: few are looked at, and other addresses get in", async () => {
     let verified = 0;
@@ -91,7 +91,7 @@ describe("10,000 guesses", () => {
     }
     expect(verified).toBeLessThanOrEqual(40);
     await logIn("bob", "10.0.0.2");
-  }, 60_000);
+  }, 180_000);
 
   it("take as long for an unknown account as for a known one", async () => {
     const [known, unknown]: [number[], number[]] = [[], []];
@@ -104,5 +104,5 @@ describe("10,000 guesses", () => {
     // Hashing takes tens of ms; without it the answer would come in one.
     expect(Math.min(middle(known), middle(unknown))).toBeGreaterThan(5);
     expect(Math.abs(middle(known) - middle(unknown))).toBeLessThan(0.5 * middle(known));
-  }, 60_000);
+  }, 180_000);
 });

@@ -71,7 +71,7 @@ describe("AudioWorker", () => {
       Buffer.compare(expected ?? new Uint8Array(), CODECS.G722.createEncoder()(new Int16Array(wide?.length ?? 0))),
     ).not.toBe(0);
     await expect
-      .poll(() => Buffer.compare(expected ?? new Uint8Array(), wide as Uint8Array), { timeout: 10_000 })
+      .poll(() => Buffer.compare(expected ?? new Uint8Array(), wide as Uint8Array), { timeout: 90_000 })
       .toBe(0);
   });
 

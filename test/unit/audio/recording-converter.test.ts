@@ -63,9 +63,10 @@ it("without a program that reads it, it is refused in words", async () => {
 it("two are read at once, urgent ones before the others that wait", async () => {
   const place = makeTempDir();
   const program = join(place, "reader");
-  // The first two go on until the others wait; all note their turn.
-  const wait = `while [ ! -e ${place}/go ]; do sleep 0.02; done`;
-  writeFileSync(program, `#!/bin/sh\nfor last; do :; done\necho "\${last#file:}" >> ${place}/order\n${wait}\n`);
+  // All note their turn, and go on when they are let.
+  const name = `name="\${last#file:}"`;
+  const wait = `while [ ! -e ${place}/go ] && [ ! -e ${place}/go-$name ]; do sleep 0.02; done`;
+  writeFileSync(program, `#!/bin/sh\nfor last; do :; done\n${name}\necho "$name" >> ${place}/order\n${wait}\n`);
   chmodSync(program, 0o755);
   const converter = createRecordingConverter(systemClock, program);
   const reads = ["1", "2", "3", "4", "urgent"].map((name) =>
@@ -76,6 +77,9 @@ it("two are read at once, urgent ones before the others that wait", async () => 
   while (order().length < 2) await nextTurn(systemClock);
   for (let turn = 0; turn < 50; turn++) await nextTurn(systemClock);
   expect(order().sort()).toEqual(["1", "2"]);
+  // One alone: of two that begin at once, either may note its turn first.
+  writeFileSync(join(place, "go-1"), "");
+  while (order().length < 3) await nextTurn(systemClock);
   writeFileSync(join(place, "go"), "");
   await Promise.all(reads);
   expect(order().slice(2)[0]).toBe("urgent");

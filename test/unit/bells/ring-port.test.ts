@@ -100,7 +100,7 @@ it("a ring is sounded at devices that were left to another appliance when it is 
   Object.assign(turns, { gone: "go", there: "stand-down" });
   await clock.advance(100);
   const id = derivedId(due.id, "stand-in", "gone");
-  await expect.poll(() => told, { timeout: 10_000 }).toEqual([`release ${id}`, `begin ${id} ${due.at}`]);
+  await expect.poll(() => told, { timeout: 90_000 }).toEqual([`release ${id}`, `begin ${id} ${due.at}`]);
   expect(store.get(notifications, id)).toMatchObject({
     ...{ heldUntil: due.at, notificationSource: "bell-schedule", userIds: [], distributionListIds: [] },
     deviceGroupIds: messageOf(due)?.deviceGroupIds,
@@ -164,7 +164,7 @@ it("what could not be sent in another appliance's place is tried again, and nobo
   fault = null;
   const id = derivedId(due.id, "stand-in", "gone");
   await expect
-    .poll(() => clock.advance(100).then(() => told), { timeout: 10_000 })
+    .poll(() => clock.advance(100).then(() => told), { timeout: 90_000 })
     .toEqual([`release ${id}`, `begin ${id} ${due.at}`]);
   expect(store.get(notifications, derivedId(forPeople.id, "stand-in", "gone"))).toBeNull();
   // After a restart it is taken up by itself.

@@ -80,7 +80,7 @@ it("hands on what is spoken, tells how it stands and closes at the end", async (
   pcm.writeInt16LE(-32_768, 2);
   socket.send(pcm);
   socket.send(JSON.stringify({ finished: true }));
-  await expect.poll(() => finished, { timeout: 10_000, interval: 5 }).toBe(1);
+  await expect.poll(() => finished, { timeout: 90_000, interval: 5 }).toBe(1);
   expect([...(heard[0] ?? [])]).toEqual([0.5, -1, 0]);
   tell({ state: "over", notificationId: "n1", reason: "finished" });
   expect(await next()).toMatchObject({ state: "over", reason: "finished" });
@@ -92,7 +92,7 @@ it("who goes away without a word has finished", async () => {
   socket.send(opening(SPOKEN));
   await next();
   socket.terminate();
-  await expect.poll(() => finished, { timeout: 10_000, interval: 5 }).toBe(1);
+  await expect.poll(() => finished, { timeout: 90_000, interval: 5 }).toBe(1);
 });
 
 it.each([

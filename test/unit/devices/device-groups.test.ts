@@ -131,9 +131,9 @@ describe("patterns", () => {
   it("stay quick where a backtracking engine would hang", () => {
     const evil = device(9, "SEP9", "phones", { Note: `${"a".repeat(255)}!` });
     const group = compileGroups(new Map([["g", readGroup(one(is("Note", "MATCHES_REGEX", "^(a+)+$")))]])).get("g");
-    const before = performance.now();
+    const before = process.cpuUsage();
     expect(group?.contains(evil)).toBe(false);
-    expect(performance.now() - before).toBeLessThan(200);
+    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(2_000);
   });
 });
 

@@ -69,7 +69,7 @@ afterAll(() => fixture.close());
 
 const issued = (): IssuedCommand[] => cloud.perform(() => scan(COMMANDS));
 const at = (endpoint: string): IssuedCommand | undefined => issued().find((each) => each.endpoint === endpoint);
-const until = (fits: () => void): Promise<void> => vi.waitFor(fits, { timeout: 20_000, interval: 2 });
+const until = (fits: () => void): Promise<void> => vi.waitFor(fits, { timeout: 90_000, interval: 2 });
 
 /** Sends a message to the zone and hands its delivery to the channel; gives the command's id. */
 async function send(isUrgent: boolean): Promise<string> {

@@ -156,7 +156,7 @@ function otherAppliance(url: string, { token, key }: { token: string; key: strin
   };
 }
 
-const until = (fits: () => void): Promise<void> => vi.waitFor(fits, { timeout: 20_000, interval: 3 });
+const until = (fits: () => void): Promise<void> => vi.waitFor(fits, { timeout: 90_000, interval: 3 });
 
 it("a client that was written from the description alone gets rows, marks and commands, and tells what became of them", async () => {
   const row = (at: number) => ({ type: "people", id: `p${at}`, body: { id: `p${at}`, note: "" }, scope: null, at: 0 });
