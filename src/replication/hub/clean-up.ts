@@ -1,5 +1,5 @@
 import { drop, put, scan, type Work, type WorkStore } from "../work.ts";
-import { expireUnsent } from "./commands.ts";
+import { type Concluded, expireUnsent } from "./commands.ts";
 import { head } from "./publish.ts";
 import { COMMANDS, DECIDED, HEAD, LINKS, ROWS, type SiteLink } from "./tables.ts";
 import { retryWaiting } from "./up-feed.ts";
@@ -30,25 +30,32 @@ export function* forgetTombstones(now: number, keptMs = TOMBSTONE_MS, limit = 50
 /** Links that are looked after in one transaction. own choice: with what is open for each, some ms */
 const LINKS_AT_ONCE = 10;
 
-/** Does all that is to be done now and then, a little of each, and others write in between. */
-export async function tidy(store: Pick<WorkStore, "transact">, now: number): Promise<void> {
+/** Does all that is to be done now and then, a little of each, and others write in between; `lost` hears of expired commands. */
+export async function tidy(
+  store: Pick<WorkStore, "transact">,
+  now: number,
+  lost: (commands: readonly Concluded[]) => void,
+): Promise<void> {
   await store.transact(() => forgetTombstones(now));
   let after: string | null = "";
   while (after !== null) {
     const from: string = after;
-    after = await store.transact(() => tidyLinks(now, from));
+    const tidied = await store.transact(() => tidyLinks(now, from));
+    after = tidied.after;
+    lost(tidied.lost);
   }
   await store.transact(() => retryWaiting(now));
 }
 
-/** Looks after the next links; returns the last one, or null when there are no more. */
-function* tidyLinks(now: number, after: string): Work<string | null> {
+/** Looks after the next links; `after` is the last one, or null when there are no more. */
+function* tidyLinks(now: number, after: string): Work<{ after: string | null; lost: Concluded[] }> {
   const links = yield* scan(LINKS, { after, limit: LINKS_AT_ONCE });
+  const lost: Concluded[] = [];
   for (const link of links) {
-    yield* expireUnsent(link.endpoint, now);
+    lost.push(...(yield* expireUnsent(link.endpoint, now)));
     yield* forgetSettled(link, now);
   }
-  return links.length < LINKS_AT_ONCE ? null : (links.at(-1)?.endpoint ?? null);
+  return { after: links.length < LINKS_AT_ONCE ? null : (links.at(-1)?.endpoint ?? null), lost };
 }
 
 /** Commands and decisions are remembered this long. @source replication.md 3: outcome known, then 30 days */

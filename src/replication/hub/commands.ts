@@ -48,8 +48,16 @@ export function* passOn({ from, ref, to, command, cancel, hasEnded }: PassedOn, 
   return true;
 }
 
-function* conclude(issued: IssuedCommand, outcome: Outcome): Work<void> {
+/** What the cloud itself found out of a command that an appliance did not tell of. */
+export interface Concluded {
+  endpoint: string;
+  cid: string;
+  outcome: Outcome;
+}
+
+function* conclude(issued: IssuedCommand, outcome: Outcome): Work<Concluded> {
   yield* put(COMMANDS, { ...issued, open: 0, outcome, saidBy: "hub" });
+  return { endpoint: issued.endpoint, cid: issued.cid, outcome };
 }
 
 /** Commands that are noted as sent in one transaction. own choice */
@@ -57,20 +65,22 @@ const AT_ONCE = 16;
 
 /**
  * The next commands to send after `after`, and where to go on; noted as sent before they are. One whose time is over is
- * never sent: what certainly did not arrive is expired. `more` when there may be others after them.
+ * never sent: what certainly did not arrive is expired. `more` when there may be others after them; `lost` are those that
+ * never will be sent.
  */
 export function* nextCommands(
   endpoint: string,
   { after, inc, cmdHw, now }: { after: number; inc: number; cmdHw: number; now: number },
-): Work<{ frames: CommandFrame[]; after: number; more: boolean }> {
+): Work<{ frames: CommandFrame[]; after: number; more: boolean; lost: Concluded[] }> {
   const open = yield* scan(COMMANDS, { by: "open", where: [endpoint, 1], after, limit: AT_ONCE });
   const frames: CommandFrame[] = [];
+  const lost: Concluded[] = [];
   for (const issued of open) {
     const { cseq, command, sentInc } = issued;
     // It has arrived, and what becomes of it will be told.
     if (sentInc === inc && cseq <= cmdHw) continue;
     if (command.notAfter < now) {
-      yield* conclude(issued, sentInc === null || sentInc === inc ? "expired" : "unknown");
+      lost.push(yield* conclude(issued, sentInc === null || sentInc === inc ? "expired" : "unknown"));
       continue;
     }
     if (command.kind === "broadcast" && (yield* isDoneElsewhere(issued))) {
@@ -80,7 +90,7 @@ export function* nextCommands(
     yield* put(COMMANDS, { ...issued, sentInc: inc });
     frames.push({ t: "cmd", cseq, command });
   }
-  return { frames, after: open.at(-1)?.cseq ?? after, more: open.length === AT_ONCE };
+  return { frames, after: open.at(-1)?.cseq ?? after, more: open.length === AT_ONCE, lost };
 }
 
 /** Another appliance says that it has carried the same command out. */
@@ -93,19 +103,23 @@ function* isDoneElsewhere({ cid, endpoint }: IssuedCommand): Work<boolean> {
  * An appliance came back as an older copy of itself, which may not remember what it carried out: an announcement is not
  * repeated for that, an emergency is.
  */
-export function* settleLostInbox(endpoint: string, inc: number): Work<void> {
+export function* settleLostInbox(endpoint: string, inc: number): Work<Concluded[]> {
+  const lost: Concluded[] = [];
   for (const issued of yield* scan(COMMANDS, { by: "open", where: [endpoint, 1] })) {
     const { sentInc, command } = issued;
     if (sentInc === null || sentInc >= inc || command.class === "emergency" || command.kind === "cancel") continue;
-    yield* conclude(issued, "unknown");
+    lost.push(yield* conclude(issued, "unknown"));
   }
+  return lost;
 }
 
 /** Expires what was never sent to an appliance and is too late by now; for those that don't connect. */
-export function* expireUnsent(endpoint: string, now: number): Work<void> {
+export function* expireUnsent(endpoint: string, now: number): Work<Concluded[]> {
+  const lost: Concluded[] = [];
   for (const issued of yield* scan(COMMANDS, { by: "open", where: [endpoint, 1] })) {
-    if (issued.sentInc === null && issued.command.notAfter < now) yield* conclude(issued, "expired");
+    if (issued.sentInc === null && issued.command.notAfter < now) lost.push(yield* conclude(issued, "expired"));
   }
+  return lost;
 }
 
 /** Takes what an appliance says of a command. Returns the other appliances that still wait to hear of it. */

@@ -4,7 +4,7 @@ import type { Command, Limits, Outcome, Wire } from "../frames.ts";
 import type { ReplicatedTypes } from "../replicated-types.ts";
 import type { Applied, Body, WorkStore } from "../work.ts";
 import { tidy } from "./clean-up.ts";
-import { issue, issueCancel, outcomesOf, type PassedOn, passOn } from "./commands.ts";
+import { type Concluded, issue, issueCancel, outcomesOf, type PassedOn, passOn } from "./commands.ts";
 import { type Publication, prepareHub, publish } from "./publish.ts";
 import { createSession, type Session } from "./session.ts";
 import { setScopes } from "./welcome.ts";
@@ -21,7 +21,7 @@ export interface HubNeeds {
   isInGroup?(endpoint: string, group: string): boolean;
   /** An appliance sent what is no frame, or a file that is not what its name says. */
   onBadPeer(endpoint: string | null, reason: string): void;
-  /** An appliance says what became of a command, with what it tells of it; a hint. */
+  /** An appliance says what became of a command, with what it tells of it, or the cloud found out by itself; a hint. */
   onOutcome?(endpoint: string, cid: string, told: Body): void;
   onFault(error: unknown): void;
 }
@@ -75,7 +75,10 @@ export function createHub(needs: HubNeeds): Hub {
   async function look(): Promise<void> {
     if (isLooking) return;
     isLooking = true;
-    await tidy(store, clock.now()).finally(() => {
+    const lost = (commands: readonly Concluded[]): void => {
+      for (const { endpoint, cid, outcome } of commands) needs.onOutcome?.(endpoint, cid, { outcome });
+    };
+    await tidy(store, clock.now(), lost).finally(() => {
       isLooking = false;
     });
     // What another node wrote, and what was written just before this one was told.

@@ -9,7 +9,7 @@ import { createSendWindow, type SendWindow } from "../send-window.ts";
 import { createTurnQueue } from "../turn-queue.ts";
 import { HUB_FILES } from "../wanted-files.ts";
 import type { Body, WorkStore } from "../work.ts";
-import { nextCommands } from "./commands.ts";
+import { type Concluded, nextCommands } from "./commands.ts";
 import { readPage, readSnapPage } from "./down-feed.ts";
 import { renewLeases } from "./leases.ts";
 import { repairRows } from "./repair.ts";
@@ -37,7 +37,7 @@ export interface SessionNeeds {
   /** What arrived is no frame; the connection is closed with this reason. */
   onBadFrame(endpoint: string | null, reason: string): void;
   onBadFile(endpoint: string, sha256: string): void;
-  /** An appliance says what became of a command; a hint. */
+  /** An appliance says what became of a command, or the cloud found out by itself; a hint. */
   onOutcome(endpoint: string, cid: string, told: Body): void;
   onFault(error: unknown): void;
 }
@@ -98,6 +98,7 @@ export function createSession(needs: SessionNeeds): Session {
       return close("refused", "It is another endpoint.");
     const admitted = await store.transact(() => admit(hello, clock.now(), limits.credit));
     send(admitted.welcome);
+    tellLost(admitted.lost);
     // An older copy of the appliance finds out by the welcome, and comes again.
     if (!admitted.isCurrent) return;
     admission = admitted;
@@ -151,11 +152,16 @@ export function createSession(needs: SessionNeeds): Session {
       due.commands = false;
       const { cursor, welcome, cmdHw } = admission;
       const at = { after: lastCommand, inc: welcome.inc, cmdHw, now: clock.now() };
-      const { frames, after, more } = await store.transact(() => nextCommands(cursor.endpoint, at), "emergency");
+      const { frames, after, more, lost } = await store.transact(() => nextCommands(cursor.endpoint, at), "emergency");
       lastCommand = after;
       if (more) due.commands = true;
       for (const frame of frames) send(frame);
+      tellLost(lost);
     }
+  }
+
+  function tellLost(lost: readonly Concluded[]): void {
+    for (const { endpoint, cid, outcome } of lost) needs.onOutcome(endpoint, cid, { outcome });
   }
 
   async function onUp(page: UpPage): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Credit, Hello, Welcome } from "../frames.ts";
 import { get, put, type Work } from "../work.ts";
-import { settleLostInbox } from "./commands.ts";
+import { type Concluded, settleLostInbox } from "./commands.ts";
 import { type Cursor, snapshotFor } from "./down-feed.ts";
 import { head } from "./publish.ts";
 import { ADOPTIONS, LINKS, type SiteLink } from "./tables.ts";
@@ -13,6 +13,8 @@ export interface Admission {
   isCurrent: boolean;
   /** Newest command that arrived, in this epoch and incarnation. */
   cmdHw: number;
+  /** Commands of which an older copy of the appliance can't say what became of them. */
+  lost: Concluded[];
 }
 
 function newLink(endpoint: string): SiteLink {
@@ -26,7 +28,7 @@ export function* admit(hello: Hello, now: number, credit: Credit): Work<Admissio
   const isNewer = hello.inc > found.inc;
   const feeds = isNewer ? { inc: hello.inc, bulkHw: 0, bulkTail: null, hotHw: 0, hotTail: null } : {};
   const link = { ...found, ...feeds, sess: found.sess + 1, applied: hello.applied, seen: now };
-  if (isNewer && found.inc > 0) yield* settleLostInbox(hello.endpoint, hello.inc);
+  const lost = isNewer && found.inc > 0 ? yield* settleLostInbox(hello.endpoint, hello.inc) : [];
   yield* boundAdoption(hello.endpoint, hello.oseq.hot, isNewer);
   const epoch = yield* epochOf(link);
   const snap = yield* snapshotFor(link, { ...hello, isSame: hello.epoch === epoch }, now);
@@ -49,6 +51,7 @@ export function* admit(hello: Hello, now: number, credit: Credit): Work<Admissio
     },
     isCurrent: hello.inc === inc,
     cmdHw: hello.epoch === epoch ? hello.cmdHw : 0,
+    lost,
   };
 }
 

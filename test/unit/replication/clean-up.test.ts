@@ -34,10 +34,16 @@ it("what was sent to no appliance in time is expired for all of them, in several
       return cloud.perform(work);
     },
   };
-  await tidy(store, START);
+  const lost: string[] = [];
+  const told: Parameters<typeof tidy>[2] = (found) => {
+    for (const { endpoint, cid, outcome } of found) lost.push(`${endpoint} ${cid} ${outcome}`);
+  };
+  await tidy(store, START, told);
   expect(Object.values(cloud.perform(() => outcomesOf("c")))).toEqual(ENDPOINTS.map(() => null));
   transactions = 0;
-  await tidy(store, START + 1);
+  await tidy(store, START + 1, told);
+  await tidy(store, START + 2, told);
   expect(cloud.perform(() => outcomesOf("c"))).toEqual(Object.fromEntries(ENDPOINTS.map((each) => [each, "expired"])));
+  expect(lost).toEqual(ENDPOINTS.map((each) => `${each} c expired`));
   expect(transactions).toBeGreaterThan(3);
 });
