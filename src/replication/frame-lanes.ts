@@ -3,8 +3,11 @@ import type { Talk } from "./talk.ts";
 
 /** A socket as the lanes need it. */
 export interface Socket<T> {
-  /** Sends a frame; `done` is called once the next one may follow (the frame left the process). */
-  transmit(frame: T, done: () => void): void;
+  /**
+   * Sends a frame; `done` is called once any other may follow (the frame left the process). Where that is to wait for
+   * more, `left` is called before it, once what is urgent may follow.
+   */
+  transmit(frame: T, done: () => void, left: () => void): void;
   close(code: string): void;
 }
 
@@ -28,16 +31,28 @@ export function createFrameLanes<T extends Frame | Talk = Frame>(
   const bulk: T[] = [];
   let isBusy = false;
   let isOpen = true;
+  /** Frames after which none may follow yet but an urgent one. */
+  let underWay = 0;
 
   function next(): void {
     if (isBusy || !isOpen) return;
-    const frame = hot.shift() ?? talk.shift() ?? bulk.shift();
+    const frame = hot.shift() ?? (underWay > 0 ? undefined : (talk.shift() ?? bulk.shift()));
     if (!frame) return;
     isBusy = true;
-    socket.transmit(frame, () => {
+    underWay += 1;
+    let isLeaving = true;
+    const left = (): void => {
+      if (!isLeaving) return;
+      isLeaving = false;
       isBusy = false;
       next();
-    });
+    };
+    const done = (): void => {
+      underWay -= 1;
+      if (isLeaving) left();
+      else next();
+    };
+    socket.transmit(frame, done, left);
   }
 
   return {

@@ -3,7 +3,7 @@ import type { Clock } from "../../base/clock.ts";
 import { createFrameLanes } from "../frame-lanes.ts";
 import type { Frame, Wire } from "../frames.ts";
 import type { Talk } from "../talk.ts";
-import { DICTIONARY_NAME, pack, unpack } from "./packing.ts";
+import { DICTIONARY_NAME, pack, unpack, unpackAtOnce } from "./packing.ts";
 
 /** Names the version of what is spoken; the highest that both sides know is chosen. @source replication.md 6 */
 const LINK_PROTOCOL = "carillon.1";
@@ -29,7 +29,7 @@ const SLOW_MS = 20;
 const PACKED_FROM = 512;
 /** Characters after which it is looked how long the way is. own choice: at 10 Mbit/s a quarter of a second */
 const LOOK_EVERY = 256 * 1024;
-/** Frames of this length hold up others on a slow link. own choice */
+/** What is sent holds up others on a slow link once it has this length, in one frame or in several. own choice */
 const LONG = 8 * 1024;
 
 /** What comes of a socket. */
@@ -50,14 +50,17 @@ export type WireClock = Pick<Clock, "monotonicMs" | "every" | "after">;
 
 /**
  * Makes a wire of an open socket. A side that says nothing for 2¼ beats is cut off; both say something every beat.
- * WebSocket's own deflate is off: it costs 230 KB for each connection. On a slow link long frames are packed, and the next
- * one waits until the other side has the one before, so that nothing urgent queues behind them in the system's buffers.
+ * WebSocket's own deflate is off: it costs 230 KB for each connection. On a slow link long frames are packed, and after 8 KiB
+ * the next one waits until the other side has those before, so that nothing urgent queues behind them in the system's
+ * buffers; what is urgent itself waits for nobody.
  */
 export function createSocketWire(socket: WebSocket, clock: WireClock, ends: WireEnds, beatMs = BEAT_MS): LinkWire {
   let heardAt = clock.monotonicMs();
   let isEnded = false;
   let wayMs = 0;
   let sinceLook = 0;
+  /** Bytes sent on a slow link of which it is not known that they arrived. */
+  let unsure = 0;
   /** Those who wait to know that all that was sent before has arrived, by the ping that asks. */
   const asked = new Map<string, () => void>();
   let pings = 0;
@@ -102,16 +105,21 @@ export function createSocketWire(socket: WebSocket, clock: WireClock, ends: Wire
   }
 
   /** `done` is called once the bytes left the process, on a slow link once they arrived: what is before an alert could not be overtaken. */
-  async function transmit(frame: Frame | Talk, done: () => void): Promise<void> {
+  async function transmit(frame: Frame | Talk, done: () => void, left: () => void): Promise<void> {
     const text = JSON.stringify(frame);
     const isSlow = wayMs > SLOW_MS;
     const data = mayPack && isSlow && text.length > PACKED_FROM ? await pack(text) : text;
     if (socket.readyState !== socket.OPEN) return;
     sinceLook += data.length;
+    unsure = isSlow ? unsure + data.length : 0;
     socket.send(data, () => {
-      if (isSlow && data.length > LONG) return look(done);
-      if (sinceLook > LOOK_EVERY) look();
-      done();
+      if (unsure <= LONG) {
+        if (sinceLook > LOOK_EVERY) look();
+        return done();
+      }
+      unsure = 0;
+      look(done);
+      left();
     });
   }
 
@@ -125,7 +133,7 @@ export function createSocketWire(socket: WebSocket, clock: WireClock, ends: Wire
   socket.on("close", (code, reason) => end(reason.toString() || String(code), false));
   look();
   const lanes = createFrameLanes<Frame | Talk>({
-    transmit: (frame, done) => void transmit(frame, done).catch((error: Error) => end(error.message, true)),
+    transmit: (frame, ...then) => void transmit(frame, ...then).catch((error: Error) => end(error.message, true)),
     close(code) {
       socket.close(OURS, code);
       clock.after(AGREE_MS, () => socket.terminate(), { background: true });
@@ -134,15 +142,15 @@ export function createSocketWire(socket: WebSocket, clock: WireClock, ends: Wire
   return { ...lanes, say: lanes.send };
 }
 
-/** Hands on what comes in its order, though some of it is unpacked first. */
+/**
+ * Hands on what comes in its order, though some of it is unpacked first: at once, for whatever takes a turn of its own before
+ * it is handed on waits in each of them for all else that has turns, and an alert behind twenty pages for twenty times that.
+ */
 function createInbound(frame: (value: unknown) => void, failed: (error: Error) => void) {
   let waiting = 0;
   let last = Promise.resolve();
-  return (data: Buffer, isBinary: boolean): void => {
-    if (!isBinary && waiting === 0) {
-      frame(parsed(data.toString()));
-      return;
-    }
+
+  function later(data: Buffer, isBinary: boolean): void {
     waiting += 1;
     last = last
       .then(async () => {
@@ -151,7 +159,23 @@ function createInbound(frame: (value: unknown) => void, failed: (error: Error) =
         frame(parsed(text));
       })
       .catch(failed);
+  }
+
+  return (data: Buffer, isBinary: boolean): void => {
+    const text = waiting === 0 ? readAtOnce(data, isBinary) : null;
+    if (text instanceof Error) failed(text);
+    else if (text !== null) frame(parsed(text));
+    else later(data, isBinary);
   };
+}
+
+/** Null for what is too long for that. */
+function readAtOnce(data: Buffer, isBinary: boolean): string | Error | null {
+  try {
+    return isBinary ? unpackAtOnce(data) : data.toString();
+  } catch (error) {
+    return error as Error;
+  }
 }
 
 function parsed(text: string): unknown {
