@@ -10,8 +10,14 @@ export interface Letterhead {
 }
 
 const WORDS = {
-  en: { drill: "This is a drill.", answer: "Your answer:", image: "Picture of the message", sentBy: "Sent by" },
-  de: { drill: "Dies ist eine Übung.", answer: "Ihre Antwort:", image: "Bild der Nachricht", sentBy: "Gesendet von" },
+  en: {
+    ...{ drill: "This is a drill.", answer: "Your answer:", image: "Picture of the message", sentBy: "Sent by" },
+    decline: "No more messages of this kind",
+  },
+  de: {
+    ...{ drill: "Dies ist eine Übung.", answer: "Ihre Antwort:", image: "Bild der Nachricht", sentBy: "Gesendet von" },
+    decline: "Keine weiteren Nachrichten dieser Art",
+  },
 } as const;
 
 const PICTURE = "picture";
@@ -57,6 +63,7 @@ function textOf({ text, drill, recipient }: DeliveryItem, { language, fromName }
     text.subject,
     ...(text.body === "" ? [] : [text.body]),
     ...(answers ? [`${words.answer} ${answers.options.join(" / ")}\n${answers.url}`] : []),
+    ...(recipient?.declineUrl ? [`${words.decline}:\n${recipient.declineUrl}`] : []),
     `-- \n${words.sentBy} ${fromName}`,
   ].join("\n\n");
 }
@@ -76,13 +83,17 @@ function htmlOf({ text, drill, imagePath, recipient }: DeliveryItem, { language,
       .map((piece) => (piece === "" ? "" : `<p>${escaped(piece).replaceAll("\n", "<br>")}</p>`)),
     imagePath === null ? "" : `<p><img src="cid:${PICTURE}" alt="${words.image}" style="max-width:100%"></p>`,
     answers ? `<p>${words.answer}</p><p>${buttons.join(" ")}</p>` : "",
-    `<p style="color:#50586b;font-size:13px">${words.sentBy} ${escaped(fromName)}</p>`,
+    `<p style="${FOOT}">${words.sentBy} ${escaped(fromName)}</p>`,
+    recipient?.declineUrl
+      ? `<p style="${FOOT}"><a href="${escaped(recipient.declineUrl)}" style="color:#50586b">${words.decline}</a></p>`
+      : "",
   ];
   return `<!doctype html><html lang="${language}"><head><meta charset="utf-8"><title>${escaped(text.subject)}</title></head><body style="font:16px/1.5 sans-serif">${parts.join("")}</body></html>`;
 }
 
 const BUTTON =
   "display:inline-block;margin:0 8px 8px 0;padding:12px 20px;border-radius:8px;background:#24408e;color:#ffffff;text-decoration:none";
+const FOOT = "color:#50586b;font-size:13px";
 const DRILL = "padding:8px 12px;background:#ffd84d;color:#1b2030;font-weight:bold";
 
 const ESCAPES: Readonly<Record<string, string>> = {

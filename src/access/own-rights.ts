@@ -5,7 +5,7 @@ import type { Grant } from "./grants.ts";
  * permissions; answer own notifications; manage own devices; read and end the session. @source decisions.md 3
  *
  * own choice: own tokens, security groups, domains and all permissions can be read too, own tokens revoked, the own
- * password and profile changed, and lists joined and left that are open to it.
+ * password and profile changed, lists joined and left that are open to it, and messages declined that can be.
  */
 export function ownRights(userId: string): Grant[] {
   const own = `/users/${userId}`;
@@ -27,6 +27,8 @@ export function ownRights(userId: string): Grant[] {
     { verb: "get", spec: `${own}/all-permission-sets` },
     { verb: "get", spec: `${own}/subscribable-distribution-lists/*` },
     { verb: "put", spec: `${own}/subscribable-distribution-lists/*` },
+    ...readAndDelete(`${own}/opt-outs/*`),
+    { verb: "post", spec: `${own}/opt-outs` },
     ...readAndDelete(`${own}/devices/*`),
     { verb: "post", spec: `${own}/devices` },
     { verb: "put", spec: `${own}/devices/*` },

@@ -21,6 +21,7 @@ import {
 } from "../broadcast/confirmation-behaviour.ts";
 import { distributionListBehaviour, subscriptionBehaviour } from "../broadcast/list-behaviour.ts";
 import { notificationBehaviour } from "../broadcast/notification-behaviour.ts";
+import { optOutBehaviour } from "../broadcast/opt-outs.ts";
 import { notificationProfileBehaviour } from "../broadcast/profile-behaviour.ts";
 import { activityBehaviour, deliveryBehaviour, recipientBehaviour } from "../broadcast/recipient-behaviour.ts";
 import { templateBehaviour } from "../broadcast/template-behaviour.ts";
@@ -89,6 +90,7 @@ import distributionListScimGroups from "../resources/lists/distribution-list-sci
 import distributionLists from "../resources/lists/distribution-lists.ts";
 import loadDefinitions from "../resources/loads/load-definitions.ts";
 import messageTemplates from "../resources/messages/message-templates.ts";
+import optOuts from "../resources/messages/opt-outs.ts";
 import triggers from "../resources/outbound/triggers.ts";
 import subscriptions from "../resources/people/subscriptions.ts";
 import userDevices from "../resources/people/user-devices.ts";
@@ -181,6 +183,7 @@ export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour>
     bind(scenarios, scenarioBehaviour(needs.reportsSite)),
     bind(scenarioNotifications, scenarioNotificationBehaviour),
     bind(messageTemplates, templateBehaviour(files)),
+    bind(optOuts, optOutBehaviour),
     bind(notifications, startingIncidents(notificationBehaviour)),
     bind(brandings, brandingBehaviour),
     bind(notificationProfiles, notificationProfileBehaviour(plugins.profileSchema)),

@@ -21,6 +21,7 @@ import { createYearCheck } from "../bells/year-check.ts";
 import { createAnswerLinks } from "../broadcast/answer-links.ts";
 import { createCampaigns } from "../broadcast/campaigns.ts";
 import { createCanary } from "../broadcast/canary.ts";
+import { createDeclineLinks } from "../broadcast/opt-outs.ts";
 import { createSpeech } from "../broadcast/speech.ts";
 import { createTextReplies, type TakeTextMessage } from "../broadcast/text-replies.ts";
 import { missingPasswords } from "../call-manager/missing-passwords.ts";
@@ -307,6 +308,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   end("oauth", oauth.close);
   const firstRun = createFirstRun({ dataDir, store, access, clock, signIn });
   const answerLinks = createAnswerLinks({ store, broadcaster });
+  const declineLinks = createDeclineLinks({ store, clock, by: access.systemBy("opt-outs") });
   const areas = createAreas({ store, clock, events, log, broadcaster, by: access.systemBy("areas") });
   end("areas", areas.stop);
   areas.start();
@@ -363,6 +365,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
       eventStream,
       campaigns,
       answerLinks,
+      declineLinks,
       areas,
       bells,
       baseUrl,

@@ -10,6 +10,7 @@ import { answerLink } from "./answer-links.ts";
 import type { Delivery } from "./delivery.ts";
 import { createDispatcher, type Dispatcher } from "./dispatcher.ts";
 import type { LiveBroadcast } from "./live-broadcast.ts";
+import { declineLink, MAY_DECLINE } from "./opt-outs.ts";
 import type { Outcome, Providers } from "./providers.ts";
 import { addressOf, type SoundAddress, type SoundTarget } from "./sound.ts";
 import { holdsByModel } from "./start-delays.ts";
@@ -161,10 +162,12 @@ function makeItems(batch: readonly Delivery[], { store, baseUrl }: DeskNeeds): (
     recipientId,
     recipientName,
     options,
+    mayDecline,
   }: UserDeviceRow): NonNullable<DeliveryItem["recipient"]> => ({
     id: recipientId,
     name: recipientName,
     answers: options === null ? null : { options: JSON.parse(options), url: answerLink(recipientId, baseUrl(), store) },
+    ...(mayDecline ? { declineUrl: declineLink(recipientId, baseUrl(), store) } : {}),
   });
   const holds = holdsByModel(store);
   return batch.map((delivery) => {
@@ -196,16 +199,19 @@ interface UserDeviceRow extends DeviceRow {
   recipientName: string | null;
   /** JSON list; null when the message asks for no answer. */
   options: string | null;
+  /** 1 where further messages like this one can be declined. */
+  mayDecline: number;
 }
 
 const DEVICES = `SELECT d.pk AS key, d.id, d.device_identifier AS deviceIdentifier, d.attributes
   FROM json_each(?) asked JOIN devices d ON d.pk = asked.value`;
 const USER_DEVICES = `SELECT l.pk AS key, d.id, coalesce(d.device_identifier, '') AS deviceIdentifier,
     json_object('Type', d.type, 'ClientIdentifier', coalesce(d.client_identifier, '')) AS attributes,
-    r.id AS recipientId, r.name AS recipientName, c.options
+    r.id AS recipientId, r.name AS recipientName, c.options, ${MAY_DECLINE} AS mayDecline
   FROM json_each(?) asked JOIN deliveries l ON l.pk = asked.value JOIN user_devices d ON d.pk = l.user_device_pk
     JOIN notification_recipients r ON r.notification_pk = l.notification_pk AND r.user_pk = d.user_pk
     JOIN notifications n ON n.pk = l.notification_pk
+    LEFT JOIN message_templates t ON t.pk = n.message_template_pk
     LEFT JOIN confirmation_requests c ON c.pk = n.confirmation_request_pk`;
 /** A group of another system stands as a device: its name, and what its properties say of where it is found. */
 const GROUPS = `SELECT l.pk AS key, g.id, g.name AS deviceIdentifier, coalesce(g.properties, '{}') AS attributes

@@ -2,6 +2,7 @@ import { notFound } from "../base/errors.ts";
 import type notifications from "../resources/broadcasts/notifications.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { PresentContext, Reader } from "../store/store.ts";
+import { MAY_DECLINE } from "./opt-outs.ts";
 
 /** Throws not-found for whoever is no recipient of a notification or has hidden it. */
 export function requireOwn(reader: Reader, userId: string, notificationId: string): void {
@@ -19,10 +20,12 @@ interface OwnLine {
   confirmation_response_timestamp: number | null;
   dynamic_reply: string | null;
   read_timestamp: number | null;
+  may_decline: number;
+  opt_out: string | null;
 }
 
 /**
- * What notifications seen at `users/{userId}/notifications` show beside the rest: that user's answer and reading, API
+ * What notifications seen at `users/{userId}/notifications` show beside the rest: that user's answer, reading and declining, API
  * form, in the rows' order; empty objects at other paths. One query per page.
  */
 export function presentOwn(
@@ -31,8 +34,11 @@ export function presentOwn(
 ): Record<string, unknown>[] {
   if (params.userId === undefined) return rows.map(() => ({}));
   const lines = reader.all<OwnLine & Record<string, string | number | null>>(
-    `SELECT r.notification_pk, r.confirmation_response, r.confirmation_response_timestamp, r.dynamic_reply, r.read_timestamp
-     FROM notification_recipients r
+    `SELECT r.notification_pk, r.confirmation_response, r.confirmation_response_timestamp, r.dynamic_reply, r.read_timestamp,
+       ${MAY_DECLINE} AS may_decline, o.id AS opt_out
+     FROM notification_recipients r JOIN notifications n ON n.pk = r.notification_pk
+       LEFT JOIN message_templates t ON t.pk = n.message_template_pk
+       LEFT JOIN opt_outs o ON o.user_pk = r.user_pk AND o.message_template_pk = t.pk
      WHERE r.user_pk = (SELECT pk FROM users WHERE id = ?) AND r.notification_pk IN (SELECT value FROM json_each(?))`,
     params.userId,
     JSON.stringify(rows.map((row) => row.pk)),
@@ -46,6 +52,8 @@ function ownMembers(line: OwnLine | undefined): Record<string, unknown> {
     confirmationResponse: line?.confirmation_response ?? null,
     confirmationResponseTimestamp: isoTime(line?.confirmation_response_timestamp),
     dynamicReplyText: line?.dynamic_reply ?? null,
+    declinable: line?.may_decline === 1,
+    optOutId: line?.opt_out ?? null,
     readTimestamp: isoTime(line?.read_timestamp),
   };
 }

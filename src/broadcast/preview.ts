@@ -2,6 +2,7 @@ import { type Clock, nextTurn } from "../base/clock.ts";
 import type { Reader } from "../store/store.ts";
 import type { NotificationRow } from "./compose.ts";
 import { countLevels, readCounts } from "./counts.ts";
+import { DECLINED, declinedTemplate, declinersAmong } from "./opt-outs.ts";
 import { type ForeseenDevice, foreseeDevices, troublesOfProviders } from "./planning.ts";
 import { prepareSound } from "./programme.ts";
 import { eachUser, endpointKey } from "./recipients.ts";
@@ -74,16 +75,32 @@ function emptyPreview(): Preview {
 }
 
 async function foreseeUsers(row: NotificationRow, preview: Preview, { store, clock }: PreviewNeeds): Promise<void> {
+  const template = declinedTemplate(store, row);
   for (const users of eachUser(store, row.pk, clock.now(), PIECE)) {
-    preview.recipientCount += users.length;
-    const lines = store.all<{ type: string; n: number }>(
-      `SELECT type, count(*) AS n FROM user_devices
-       WHERE user_pk IN (SELECT value FROM json_each(?)) AND disabled IS NOT 1 GROUP BY type`,
-      JSON.stringify(users),
-    );
-    for (const { type, n } of lines) preview.userDevices[type] = (preview.userDevices[type] ?? 0) + n;
+    const declined = template === null ? new Set<number>() : declinersAmong(store, template, users);
+    const reached = users.filter((pk) => !declined.has(pk));
+    preview.recipientCount += reached.length;
+    for (const { type, n } of userDevicesOf(reached, store)) {
+      preview.userDevices[type] = (preview.userDevices[type] ?? 0) + n;
+    }
+    for (const { n } of userDevicesOf([...declined], store)) addNotReached(preview, DECLINED, n);
     await turn(clock);
   }
+}
+
+function userDevicesOf(users: readonly number[], reader: Reader): { type: string; n: number }[] {
+  if (users.length === 0) return [];
+  return reader.all<{ type: string; n: number }>(
+    `SELECT type, count(*) AS n FROM user_devices
+     WHERE user_pk IN (SELECT value FROM json_each(?)) AND disabled IS NOT 1 GROUP BY type`,
+    JSON.stringify(users),
+  );
+}
+
+function addNotReached(preview: Preview, reason: string, count: number): void {
+  const known = preview.notReached.find((each) => each.reason === reason);
+  if (known) known.count += count;
+  else preview.notReached.push({ reason, count });
 }
 
 async function foreseeGroups(row: NotificationRow, preview: Preview, needs: PreviewNeeds): Promise<void> {
@@ -101,9 +118,7 @@ async function foreseeGroups(row: NotificationRow, preview: Preview, needs: Prev
 
 function tell({ id, name, type, words, doubt, busy }: ForeseenDevice, preview: Preview): void {
   if (words !== null) {
-    const known = preview.notReached.find(({ reason }) => reason === words);
-    if (known) known.count++;
-    else preview.notReached.push({ reason: words, count: 1 });
+    addNotReached(preview, words, 1);
     return;
   }
   preview.devices[type] = (preview.devices[type] ?? 0) + 1;

@@ -1,6 +1,7 @@
 import type { Reader, SqlValue, Transaction } from "../store/store.ts";
 import type { NotificationRow } from "./compose.ts";
 import { addToCount } from "./counts.ts";
+import { declinedTemplate, HAS_DECLINED } from "./opt-outs.ts";
 import { type Lane, writeInSlices } from "./slices.ts";
 import type { StageNeeds } from "./stage.ts";
 
@@ -136,7 +137,8 @@ export function hasFewUsers(reader: Reader, notificationPk: number, most: number
 
 /**
  * Writes the distinct users a message is for as its recipients, in slices, `last` with the last of them; again, it adds
- * only who is missing.
+ * only who is missing. Whoever has declined its template stands among them as such, and not in the own list; who got it
+ * is counted without them.
  * own choice: a locked account is still warned, since its lock refuses log-in and nothing else.
  */
 export async function writeRecipients(
@@ -167,17 +169,19 @@ export async function writeRecipients(
 
 function insertRange(tx: Transaction, range: UserRange, notification: number, endpoint: number, now: number): void {
   const { sql, params } = usersIn(range, notification, now);
-  const { changes } = tx.run(
-    `INSERT OR IGNORE INTO notification_recipients
-       (id, created_at, updated_at, notification_pk, user_pk, endpoint_pk, name, email, type, read)
-     SELECT uuid7(), ?, ?, ?, u.pk, ?, u.name, u.email, u.type, 0 ${sql}`,
-    now,
-    now,
-    notification,
-    endpoint,
-    ...params,
-  );
-  addToCount(tx, notification, "recipients", changes);
+  const template = declinedTemplate(tx, { pk: notification });
+  const insert = (declined: 0 | 1): number => {
+    const [which, asked] = template === null ? ["", []] : [`AND ${declined ? "" : "NOT"} ${HAS_DECLINED}`, [template]];
+    return tx.run(
+      `INSERT OR IGNORE INTO notification_recipients
+         (id, created_at, updated_at, notification_pk, user_pk, endpoint_pk, name, email, type, read, declined, hidden_at)
+       SELECT uuid7(), ?, ?, ?, u.pk, ?, u.name, u.email, u.type, 0, ?, ? ${sql} ${which}`,
+      ...[now, now, notification, endpoint, declined, declined ? now : null],
+      ...[...params, ...asked],
+    ).changes;
+  };
+  addToCount(tx, notification, "recipients", insert(0));
+  if (template !== null) insert(1);
 }
 
 /** Internal key of an appliance; 0, which is nobody's, when it has no row. */

@@ -1,7 +1,7 @@
 import type { Store } from "../store/store.ts";
 
 /** What links of messages are for. */
-type LinkKind = "answer" | "leave";
+type LinkKind = "answer" | "decline" | "leave";
 
 /** A text for a link that only this appliance can make, and that says to nobody else what it is for; hexadecimal. */
 export function sealLink(kind: LinkKind, id: string, { secrets }: Pick<Store, "secrets">): string {

@@ -116,6 +116,8 @@ export interface DeliveryItem {
     name: string | null;
     /** What the message asks, and the page on which this recipient answers; null when it asks nothing. */
     answers: { options: readonly string[]; url: string } | null;
+    /** The page on which this recipient declines further messages of its kind; absent where that can't be. */
+    declineUrl?: string;
   };
 }
 

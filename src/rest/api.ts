@@ -34,7 +34,7 @@ export interface Api {
 const VERSION_BASE = "/api/v1";
 const PLUGINS = "/x/";
 /** Pages of campaigns and answers, and what watching programs ask for, which lie in the API as well. */
-const SHORT = /^\/(?:(?:join|leave|answer)\/|(?:health|metrics)(?:\?|$))/;
+const SHORT = /^\/(?:(?:join|leave|answer|decline)\/|(?:health|metrics)(?:\?|$))/;
 
 /** What is asked before the API, and what lies beside it. */
 interface Pages {

@@ -3,6 +3,9 @@ import { filled } from "./authorize-words.ts";
 import type { CampaignWords } from "./campaign-words.ts";
 import { html, type Markup, plainPage, raw } from "./plain-page.ts";
 
+/** What every page has to know of its words. */
+type PageWords = Pick<CampaignWords, "language">;
+
 /** What somebody typed into the form. */
 export interface TypedPerson {
   name: string;
@@ -28,18 +31,22 @@ export function joinPage(
   );
 }
 
-/** Asks whether to leave a list: programs that only look at links must not take anybody off. */
+/** Asks whether to leave a list. */
 export function leavePage(words: CampaignWords, list: string): Answer {
-  const content = html`<p>${words.leaveText}</p><form method="post"><button>${words.leave}</button></form>`;
-  return page(words, 200, filled(words.leaveTitle, { list }), content);
+  return askingPage(words, filled(words.leaveTitle, { list }), words.leaveText, words.leave);
+}
+
+/** Asks one thing, which only a press on the button does: programs that only look at links must not do it for anybody. */
+export function askingPage(words: PageWords, title: string, text: string, press: string): Answer {
+  return page(words, 200, title, html`<p>${text}</p><form method="post"><button>${press}</button></form>`);
 }
 
 /** Says one thing. */
-export function tellingPage(words: CampaignWords, title: string, text: string, status = 200): Answer {
+export function tellingPage(words: PageWords, title: string, text: string, status = 200): Answer {
   return page(words, status, title, html`<p role="${status < 400 ? "status" : "alert"}">${text}</p>`);
 }
 
-function page({ language }: CampaignWords, status: number, title: string, content: Markup): Answer {
+function page({ language }: PageWords, status: number, title: string, content: Markup): Answer {
   const full = html`<h1>${title}</h1>${content}`;
   return plainPage({ language, status, title, content: full, formTargets: "'self'", vary: "Accept-Language" });
 }

@@ -12,6 +12,7 @@ import type { BellTimes } from "../bells/timetables.ts";
 import type { AnswerLinks } from "../broadcast/answer-links.ts";
 import type { Broadcaster } from "../broadcast/broadcaster.ts";
 import type { Campaigns } from "../broadcast/campaigns.ts";
+import type { DeclineLinks } from "../broadcast/opt-outs.ts";
 import type { SchemaOf } from "../broadcast/profile-settings.ts";
 import type { Speech } from "../broadcast/speech.ts";
 import type { PhoneCache } from "../call-manager/phone-cache.ts";
@@ -91,6 +92,7 @@ export interface ApiNeeds {
   activations: Activations;
   quietTests: Pick<QuietTests, "test">;
   answerLinks: AnswerLinks;
+  declineLinks: DeclineLinks;
   campaigns: Campaigns;
   bulkUploads: BulkUploads;
   loaders: Loaders;

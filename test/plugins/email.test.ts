@@ -64,7 +64,9 @@ describe("e-mail", () => {
     const imagePath = join(makeTempDir(), "plan.png");
     writeFileSync(imagePath, Buffer.from("89504e470d0a1a0a", "hex"));
     const answers = { options: ["I am safe", '<b>"Help"</b>'], url: "https://bells.example.org/answer/0a1b" };
-    const recipient = { id: "0198f3a0-0000-7000-8000-0000000000aa", name: 'Ada "Countess" Byron, PhD', answers };
+    const declineUrl = "https://bells.example.org/decline/0c1d";
+    const named = { id: "0198f3a0-0000-7000-8000-0000000000aa", name: 'Ada "Countess" Byron, PhD' };
+    const recipient = { ...named, answers, declineUrl };
     const text = {
       subject: "Fire <drill>\r\nBcc: all@example.org",
       body: "Leave & wait.\n\nThen <come> back.",
@@ -81,6 +83,8 @@ describe("e-mail", () => {
     expect(mail?.subject).toContain("Fire <drill>");
     expect(mail?.text).toContain("This is a drill.");
     expect(mail?.text).toContain('I am safe / <b>"Help"</b>\nhttps://bells.example.org/answer/0a1b');
+    expect(mail?.text).toContain(`No more messages of this kind:\n${declineUrl}`);
+    expect(mail?.html).toContain(`<a href="${declineUrl}"`);
     expect(mail?.html).toContain("<p>Leave &amp; wait.</p><p>Then &lt;come&gt; back.</p>");
     expect(mail?.html).toContain("&lt;b&gt;&quot;Help&quot;&lt;/b&gt;");
     expect(mail?.attachments).toMatchObject([{ contentId: "<picture>", disposition: "inline", mimeType: "image/png" }]);

@@ -28,6 +28,7 @@ import { createBellTimes } from "../../src/bells/timetables.ts";
 import { createAnswerLinks } from "../../src/broadcast/answer-links.ts";
 import type { Broadcaster } from "../../src/broadcast/broadcaster.ts";
 import { createCampaigns } from "../../src/broadcast/campaigns.ts";
+import { createDeclineLinks } from "../../src/broadcast/opt-outs.ts";
 import { BROADCAST_TABLES } from "../../src/broadcast/room-tables.ts";
 import { createSpeech } from "../../src/broadcast/speech.ts";
 import { createGathering } from "../../src/call-manager/gathering.ts";
@@ -271,6 +272,7 @@ export async function openApi(
     eventStream: telling.eventStream,
     campaigns,
     answerLinks: createAnswerLinks({ store, broadcaster }),
+    declineLinks: createDeclineLinks({ store, clock, by: system }),
     bulkUploads,
     loaders,
     phoneCache,

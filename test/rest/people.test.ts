@@ -23,6 +23,7 @@ describe("a fresh user", () => {
     ["GET", `/users/${id}/subscriptions`],
     ["GET", `/users/${id}/user-permissions`],
     ["GET", `/users/${id}/devices`],
+    ["GET", `/users/${id}/opt-outs`],
     ["GET", `/users/${id}/tokens`],
     ["GET", `/users/${id}/security-groups`],
   ];

@@ -46,6 +46,7 @@ import { notificationStartActions } from "./notification-starts.ts";
 import { notificationActions } from "./notifications.ts";
 import { oauthActions } from "./oauth.ts";
 import { onPremisesMessageActions } from "./on-premises-messages.ts";
+import { optOutActions } from "./opt-outs.ts";
 import { passwordActions } from "./passwords.ts";
 import { permissionActions } from "./permissions.ts";
 import { placeActions } from "./places.ts";
@@ -78,6 +79,7 @@ const FIXED: readonly Action[] = [
   ...schemaActions,
   ...userTokenActions,
   ...permissionActions,
+  ...optOutActions,
   ...notificationActions,
   ...onPremisesMessageActions,
   ...notificationAudioActions,

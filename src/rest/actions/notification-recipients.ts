@@ -7,7 +7,9 @@ import { idTexts, singleText } from "../query.ts";
 
 const ABOUT_RECIPIENTS = {
   areaOfInterestId: uuid("Area that they are inside of now."),
-  confirmableOnly: boolean("Those who can answer: all where answers were asked for, else nobody."),
+  confirmableOnly: boolean(
+    "Those who can answer: all who have not declined where answers were asked for, else nobody.",
+  ),
   includeDefunct: boolean("own choice: false leaves out those whose account was deleted since.", { default: true }),
 };
 
@@ -23,6 +25,7 @@ export const notificationRecipientActions: readonly Action[] = [
       const { params, query } = request;
       const notification = visibleRow(request, notifications, params.notificationId ?? "");
       const filters: Filter[] = query.includeDefunct === false ? [{ field: "userId", op: "set", value: true }] : [];
+      if (query.confirmableOnly === true) filters.push({ field: "declined", op: "eq", value: false });
       return request.list(notificationRecipients, {
         within: { notificationId: notification.id },
         filters,

@@ -36,6 +36,8 @@ export const ROUTES = {
   "alert-tones/{alertTone}/audio": { resource: "message-templates", methods: ["get"] },
   "message-templates": { resource: "message-templates", methods: ["get", "post"] },
   "message-templates/{messageTemplateId}": { resource: "message-templates", methods: ["get", "put", "delete"] },
+  "message-templates/{messageTemplateId}/opt-outs": { resource: "opt-outs", methods: ["get"] },
+  "message-templates/{messageTemplateId}/opt-outs/{optOutId}": { resource: "opt-outs", methods: ["delete"] },
   "confirmation-requests": { resource: "confirmation-requests", methods: ["get", "post"] },
   "confirmation-requests/{confirmationRequestId}": {
     resource: "confirmation-requests",

@@ -168,6 +168,9 @@ export type ListRow = RowOf<"DistributionList">;
 /** A message made ready. */
 export type TemplateRow = RowOf<"MessageTemplate">;
 
+/** Somebody who has declined the messages of a template. */
+export type OptOutRow = RowOf<"OptOut", "user">;
+
 /** Answers to choose from. */
 export type ConfirmationRow = RowOf<"ConfirmationRequest">;
 

@@ -1,10 +1,10 @@
 import { CallerError } from "../../../base/errors.ts";
 import { browserClock } from "../browser-clock.ts";
 import { createAlertSound } from "./alert-sound.ts";
-import { createInboxClient, type OwnDevice, type OwnMessage, type Person } from "./api/client.ts";
+import { createInboxClient, type OwnDevice, type OwnMessage, type OwnOptOut, type Person } from "./api/client.ts";
 import { invitationIn, openDoor } from "./door.ts";
 import { element } from "./element.ts";
-import { messageCard } from "./message-card.ts";
+import { messageCard, pressButton } from "./message-card.ts";
 import {
   browserName,
   type DeviceNeeds,
@@ -31,6 +31,8 @@ const { t } = words;
 const client = createInboxClient((address, init) => fetch(address, init));
 const place = document.getElementById("inbox") as HTMLElement;
 const list = element("section", { "aria-label": t("title"), "aria-live": "polite" });
+/** What was declined, while there is something. */
+const declined = element("div");
 const trouble = element("p", { role: "status", class: "bad" });
 
 /** Shows the page to whoever has logged in, and asks who that is before. */
@@ -64,6 +66,7 @@ async function show(person: Person): Promise<void> {
     element("h1", {}, t("title")),
     trouble,
     list,
+    declined,
     device,
     element(
       "p",
@@ -90,15 +93,28 @@ function follow({ userId }: Person, sound: ReturnType<typeof createAlertSound>):
       messageCard(message, {
         ...{ words, image: client.imageOf(userId, message.id), now: browserClock.now() },
         answer: (option) => client.answer(userId, message.id, option).then(ask),
+        decline: () => client.decline(userId, message.id).then(ask),
       }),
     );
     list.replaceChildren(...(cards.length > 0 ? cards : [element("p", { class: "soft" }, t("none"))]));
     document.getElementById(`m-${location.hash.slice(1)}`)?.scrollIntoView();
   };
+  const drawDeclined = (optOuts: readonly OwnOptOut[]): void => {
+    const takeBack = async (id: string): Promise<void> => {
+      await client.takeBack(userId, id);
+      drawn = "";
+      await ask();
+    };
+    declined.replaceChildren(...declinedCard(optOuts, takeBack));
+  };
   const ask = async (): Promise<void> => {
     const messages = await client.messages(userId);
     const state = JSON.stringify(messages);
-    if (state !== drawn) draw(messages);
+    if (state !== drawn) {
+      draw(messages);
+      // What was declined changes with what the messages say of it.
+      drawDeclined(await client.optOuts(userId));
+    }
     drawn = state;
     for (const message of messages) if (!known.has(message.id)) hear(message);
     if (document.visibilityState !== "visible") return;
@@ -123,6 +139,24 @@ function follow({ userId }: Person, sound: ReturnType<typeof createAlertSound>):
       )
       .finally(() => (isAsking = false));
   };
+}
+
+/** What was declined, with the way back; nothing where nothing was. */
+function declinedCard(optOuts: readonly OwnOptOut[], takeBack: (id: string) => Promise<void>): HTMLElement[] {
+  const held = optOuts.filter(({ holds }) => holds);
+  if (held.length === 0) return [];
+  const fault = element("p", { role: "alert", class: "bad" });
+  const lines = held.map(({ id, subject }) => {
+    const name = t("takeBackNamed", { subject: subject ?? "" });
+    return element(
+      "p",
+      {},
+      `${subject ?? ""} `,
+      pressButton(t("takeBack"), () => takeBack(id), { t, fault, name }),
+    );
+  });
+  const title = t("declinedTitle");
+  return [element("section", { class: "card", "aria-label": title }, element("h2", {}, title), ...lines, fault)];
 }
 
 async function showDevice(

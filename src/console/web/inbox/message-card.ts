@@ -11,10 +11,13 @@ export interface CardNeeds {
   now: number;
   /** Takes an answer. */
   answer(option: string): Promise<void>;
+  /** Declines further messages like it. */
+  decline(): Promise<void>;
 }
 
 /** Draws one message with its answers; nothing of it is read as markup. */
-export function messageCard(message: OwnMessage, { words, image, now, answer }: CardNeeds): HTMLElement {
+export function messageCard(message: OwnMessage, needs: CardNeeds): HTMLElement {
+  const { words, image, now, answer } = needs;
   const { t } = words;
   const isOver = message.abortedAt !== null || (message.expiresAt !== null && Date.parse(message.expiresAt) <= now);
   const isUrgent = message.priority === "critical" && !message.drill;
@@ -33,7 +36,32 @@ export function messageCard(message: OwnMessage, { words, image, now, answer }: 
     message.image > 0 ? element("img", { src: image, alt: message.imageAltText ?? "", loading: "lazy" }) : null,
     isOver ? element("p", { class: "soft" }, t("over")) : null,
     message.confirmationRequest ? answers(message, isOver, words, answer) : null,
+    message.declinable ? declining(message, needs) : null,
   );
+}
+
+function declining({ optOutId }: OwnMessage, { words: { t }, decline }: CardNeeds): HTMLElement {
+  if (optOutId !== null) return element("p", { class: "soft" }, t("declined"));
+  const fault = element("p", { role: "alert", class: "bad" });
+  return element("div", {}, pressButton(t("decline"), decline, { t, fault }), fault);
+}
+
+/** A quiet button; what goes wrong with its work is said in `fault`. */
+export function pressButton(
+  label: string,
+  work: () => Promise<void>,
+  { t, fault, name }: Pick<InboxWords, "t"> & { fault: HTMLElement; name?: string },
+): HTMLElement {
+  const press = (event: Event): void => {
+    const button = event.currentTarget as HTMLButtonElement;
+    button.disabled = true;
+    fault.textContent = "";
+    work().catch((error) => {
+      button.disabled = false;
+      fault.textContent = error instanceof CallerError ? t("refused", { why: error.message }) : t("unreachable");
+    });
+  };
+  return element("button", { type: "button", class: "plain", click: press, "aria-label": name ?? false }, label);
 }
 
 function answers(

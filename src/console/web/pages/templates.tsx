@@ -6,6 +6,7 @@ import { EMERGENCY_MARK } from "../emergency/emergency-mark.ts";
 import { ListPage } from "../list/list-page.tsx";
 import { RowSheet } from "../parts/row-sheet.tsx";
 import { useWords } from "../words/use-words.tsx";
+import { DeclinedBy } from "./declined-by.tsx";
 
 const ALL = { limit: 1_000, sort: "name" };
 
@@ -68,6 +69,7 @@ function TemplateSheet({ id, onClose }: { id: string; onClose: () => void }) {
           mark: { label: t("field.emergency"), path: EMERGENCY_MARK },
         },
         { name: "followUp" },
+        { name: "optOut", hint: t("templates.opt-out-hint") },
         {
           name: "cancelNotificationsType",
           hint: t("templates.cancels-hint"),
@@ -84,7 +86,9 @@ function TemplateSheet({ id, onClose }: { id: string; onClose: () => void }) {
         { name: "deviceGroupIdsCustomizable" },
         { name: "distributionListIdsCustomizable" },
       ]}
-    />
+    >
+      <DeclinedBy messageTemplateId={id} />
+    </RowSheet>
   );
 }
 

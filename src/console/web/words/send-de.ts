@@ -84,6 +84,12 @@ export const sendDe: Readonly<Record<keyof typeof sendEn, string>> = {
   "progress.devices": "Geräte",
   "progress.when": "Nach",
   "progress.foreseen": "Erwartet waren etwa {expected} s, gedauert hat es {took} s.",
+  "field.optOut": "Empfänger dürfen sie abbestellen",
+  "templates.opt-out-hint":
+    "Auf ihrer Nachrichtenseite oder über den Link einer Mail erhalten sie keine Nachrichten dieser Vorlage mehr, es sei denn eine kritische.",
+  "templates.declined": "{n} Person hat diese Nachrichten abbestellt|{n} Personen haben diese Nachrichten abbestellt",
+  "templates.declined-more": "und {n} weitere",
+  "templates.take-back": "Wieder senden",
   "templates.cancels-hint":
     "Was mit ihr gesendet wird, tritt an die Stelle laufender Nachrichten. Eine Übung beendet nur Übungen.",
   "field.cancelNotificationsType": "Beendet andere Nachrichten",

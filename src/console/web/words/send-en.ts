@@ -81,6 +81,12 @@ export const sendEn = {
   "progress.devices": "Devices",
   "progress.when": "After",
   "progress.foreseen": "About {expected} s were expected, it took {took} s.",
+  "field.optOut": "Recipients may decline it",
+  "templates.opt-out-hint":
+    "By their message page or the link of a mail they get no more messages of this template, unless one is critical.",
+  "templates.declined": "{n} person has declined these messages|{n} people have declined these messages",
+  "templates.declined-more": "and {n} more",
+  "templates.take-back": "Send them again",
   "templates.cancels-hint":
     "What is sent with it takes the place of messages that still go on. A drill calls off drills alone.",
   "field.cancelNotificationsType": "Calls other messages off",

@@ -26,6 +26,7 @@ export const thingsDe: Readonly<Record<keyof typeof thingsEn, string>> = {
   "thing.notification-profiles": "Nachrichtenprofile",
   "thing.deliveries": "Zustellungen an Geräte",
   "thing.message-templates": "Vorlagen",
+  "thing.opt-outs": "Abbestellungen von Vorlagen",
   "thing.attachments": "Anhänge von Vorlagen",
   "thing.confirmation-requests": "Rückfragen",
   "thing.escalation-rules": "Eskalationsregeln",

@@ -24,6 +24,7 @@ export const thingsEn = {
   "thing.notification-profiles": "message profiles",
   "thing.deliveries": "what devices got",
   "thing.message-templates": "templates",
+  "thing.opt-outs": "declined templates",
   "thing.attachments": "attachments of templates",
   "thing.confirmation-requests": "confirmation requests",
   "thing.escalation-rules": "escalation rules",

@@ -17,6 +17,19 @@ export interface OwnMessage {
   confirmationResponse: string | null;
   dynamicReplyText: string | null;
   readTimestamp: string | null;
+  /** Further messages of its kind can be declined. */
+  declinable: boolean;
+  /** Set once they were. */
+  optOutId: string | null;
+}
+
+/** Messages that the person has declined. */
+export interface OwnOptOut {
+  id: string;
+  /** First line of the one by which that was done. */
+  subject: string | null;
+  /** False while the appliance lets nobody decline them. */
+  holds: boolean;
 }
 
 /** A way to reach the person. */
@@ -58,6 +71,10 @@ export interface InboxClient {
   imageOf(userId: string, messageId: string): string;
   setRead(userId: string, messageId: string): Promise<void>;
   answer(userId: string, messageId: string, option: string): Promise<void>;
+  optOuts(userId: string): Promise<OwnOptOut[]>;
+  /** Declines further messages like this one. */
+  decline(userId: string, messageId: string): Promise<void>;
+  takeBack(userId: string, optOutId: string): Promise<void>;
   devices(userId: string): Promise<OwnDevice[]>;
   addDevice(userId: string, device: NewDevice): Promise<OwnDevice>;
   changeDevice(userId: string, deviceId: string, change: Partial<NewDevice> & { disabled: boolean }): Promise<void>;
@@ -106,6 +123,10 @@ export function createInboxClient(fetch: (address: string, init: RequestInit) =>
     imageOf: (userId, messageId) => `${own(userId)}/notifications/${messageId}/image`,
     setRead: (userId, messageId) => act(userId, messageId, "set-read-status", { readStatus: "read" }),
     answer: (userId, messageId, confirmationOption) => act(userId, messageId, "confirmation", { confirmationOption }),
+    optOuts: async (userId) =>
+      (await read<{ data: OwnOptOut[] }>(`${own(userId)}/opt-outs?sort=-createdAt&limit=${MOST_SHOWN}`)).data,
+    decline: async (userId, notificationId) => void (await ask("POST", `${own(userId)}/opt-outs`, { notificationId })),
+    takeBack: async (userId, optOutId) => void (await ask("DELETE", `${own(userId)}/opt-outs/${optOutId}`)),
     devices: async (userId) => (await read<{ data: OwnDevice[] }>(`${own(userId)}/devices?limit=100`)).data,
     addDevice: (userId, device) => ask("POST", `${own(userId)}/devices`, device) as Promise<OwnDevice>,
     changeDevice: async (userId, deviceId, change) =>
