@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/chat/index.ts";
 import type { DeliveryItem } from "../../src/plugin-api/index.ts";
 import { createFakeClock, FAKE_START } from "../support/fake-clock.ts";
+import { passUntil } from "../support/passing-time.ts";
 import { itemOf } from "./appliance.ts";
 import { type ChatAnswer, type ChatPost, openChatService, type TestChatService } from "./chat-service.ts";
 import { type InlineOptions, type InlinePlugin, runInline } from "./inline-plugin.ts";
@@ -63,16 +64,16 @@ describe("chat", () => {
     const chat = await run(`Busy=${service.url("/busy")}\nOther=${service.url("/other")}`, { clock });
     const untilMs = (ms: number) => ({ notAfter: FAKE_START + ms });
     chat.deliver(postTo(1, "Busy", {}, untilMs(60_000)));
-    while (service.posts.length < 1) await clock.advance(1);
+    await passUntil(clock, () => service.posts.length > 0);
     await clock.advance(50);
     chat.deliver(postTo(2, "Busy", {}, untilMs(20_000)), postTo(3, "Busy", {}, untilMs(60_000)), postTo(4, "Other"));
-    while (chat.levels(4).length === 0) await clock.advance(60);
+    await passUntil(clock, () => chat.levels(4).length > 0, 60);
     chat.stop("aborted", 3);
     expect(service.posts.map(({ path }) => path)).toEqual(["/busy", "/other"]);
     await clock.advance(29_000);
-    while (chat.levels(1).length === 0) await clock.advance(60);
+    await passUntil(clock, () => chat.levels(1).length > 0, 60);
     expect(service.posts.map(({ path }) => path)).toEqual(["/busy", "/other", "/busy"]);
-    while (chat.levels(2).length === 0) await clock.advance(60);
+    await passUntil(clock, () => chat.levels(2).length > 0, 60);
     expect([1, 2, 3, 4].map((each) => chat.levels(each))).toEqual([["accepted"], ["failed"], [], ["accepted"]]);
   });
 
@@ -81,9 +82,9 @@ describe("chat", () => {
     const service = await open(() => ({ status: 429, headers: { "retry-after": "30" } }));
     const chat = await run(`A=${service.url("/a")}\nB=${service.url("/b")}`, { clock });
     chat.deliver(postTo(1, "A", {}, { notAfter: FAKE_START + 20_000 }), postTo(2, "B"));
-    while (service.posts.length < 2 || chat.levels(1).length === 0) await clock.advance(60);
+    await passUntil(clock, () => service.posts.length === 2 && chat.levels(1).length > 0, 60);
     chat.stop("aborted", 2);
-    while (chat.levels(2).length === 0) await clock.advance(60);
+    await passUntil(clock, () => chat.levels(2).length > 0, 60);
     const [late] = chat.outcomes;
     expect(late).toMatchObject({
       deliveryId: 1,

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/ip-phones/index.ts";
 import { type AudioTarget, type DeliveryItem, PLAIN_PROFILE } from "../../src/plugin-api/index.ts";
 import { createFakeClock, type FakeClock } from "../support/fake-clock.ts";
+import { passUntil } from "../support/passing-time.ts";
 import { deliveryTo } from "./campus-fixture.ts";
 import { type InlinePlugin, runInline } from "./inline-plugin.ts";
 import { itemsAnswer, type Line, ok, type ScriptedPhone, startScriptedPhone } from "./scripted-phone.ts";
@@ -37,7 +38,7 @@ async function stage(...script: readonly Line[]): Promise<Stage> {
 
 /** Turns the clock a little, again and again, until there is a report. */
 async function outcomeOf({ phones, clock }: Stage) {
-  while (phones.outcomes.length === 0) await clock.advance(1);
+  await passUntil(clock, () => phones.outcomes.length > 0);
   return phones.outcomes.map(({ level, details }) => ({ level, ...details }));
 }
 

@@ -1,6 +1,5 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Covering, createCovering } from "../../../src/app/covering.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "../../../src/app/load-declarations.ts";
@@ -24,6 +23,7 @@ import { openStore } from "../../../src/store/open-store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { freePort } from "../../support/free-port.ts";
+import { passUntil } from "../../support/passing-time.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { everybody } from "../store/store-fixture.ts";
 
@@ -76,13 +76,7 @@ afterAll(async () => {
   await store.close();
 });
 
-/** Lets time pass until something is true, ten times as fast as it does: sockets take their own time. */
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) {
-    await clock.advance(10);
-    await pause(1);
-  }
-}
+const until = (isSo: () => boolean): Promise<void> => passUntil(clock, isSo);
 
 it("the first of a group acts; the second is ready, says so, and acts within 5 s of the first one's end", async () => {
   const [first, second] = all as [Covering, Covering];
