@@ -15,7 +15,7 @@ export interface Narrowing {
  */
 export const OWN_THINGS = "urn:service:own-things";
 /** What lies below a user that its devices need. */
-const FOR_DEVICES: ReadonlySet<string> = new Set(["notifications", "devices"]);
+const FOR_DEVICES: ReadonlySet<string> = new Set(["notifications", "devices", "opt-outs"]);
 
 const SCOPE = /^urn:service:([a-z0-9-]+):(read|write)$/;
 

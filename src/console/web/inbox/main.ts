@@ -110,13 +110,12 @@ function follow({ userId }: Person, sound: ReturnType<typeof createAlertSound>):
   const ask = async (): Promise<void> => {
     const messages = await client.messages(userId);
     const state = JSON.stringify(messages);
-    if (state !== drawn) {
-      draw(messages);
-      // What was declined changes with what the messages say of it.
-      drawDeclined(await client.optOuts(userId));
-    }
-    drawn = state;
+    const isNew = state !== drawn;
+    if (isNew) draw(messages);
     for (const message of messages) if (!known.has(message.id)) hear(message);
+    // What was declined changes with what the messages say of it.
+    if (isNew) drawDeclined(await client.optOuts(userId));
+    drawn = state;
     if (document.visibilityState !== "visible") return;
     for (const { id, readTimestamp } of messages) if (readTimestamp === null) await client.setRead(userId, id);
   };
