@@ -32,7 +32,7 @@ describe("a message by mail and text", () => {
   /** The ledger is written a moment after the fact. */
   const counted = async (id: string, numbers: object): Promise<void> => {
     const shown = async () => (await daemon.call("GET", `/notifications/${id}`)).body;
-    await expect.poll(shown, { timeout: 20_000 }).toMatchObject(numbers);
+    await expect.poll(shown, { timeout: 90_000 }).toMatchObject(numbers);
   };
 
   it("reaches a person, who answers by its link without an account", async () => {
@@ -113,7 +113,7 @@ describe("a message by mail and text", () => {
       const headers = { "content-type": "application/json", authorization: "Bearer t0ken" };
       return (await fetch(`${daemon.url}/x/sms/inbound`, { method: "POST", headers, body })).status;
     };
-    await expect.poll(bring, { timeout: 20_000 }).toBe(204);
+    await expect.poll(bring, { timeout: 90_000 }).toBe(204);
     const after = await daemon.call<{ data: Row[] }>("GET", recipients);
     expect(after.body.data).toMatchObject([{ confirmationResponse: "No" }]);
     await counted(notificationId, { smsSent: 1, smsReceived: 1, confirmationResults: { Yes: 0, No: 1 } });

@@ -1,14 +1,15 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, onTestFailed } from "vitest";
 import { listAll } from "../../src/cli/api-client.ts";
-import { type BroadcastScene, eventually, openScene } from "../support/broadcast-scene.ts";
+import { type BroadcastScene, openScene } from "../support/broadcast-scene.ts";
+import { eventually } from "../support/patience.ts";
 
 const PHONES = 12;
 const OFFLINE = 2;
 const ZONES = 2;
 const SECOND_MS = 1_000;
 /** Far enough ahead that phones are asked before the ring, as on any morning. */
-const AHEAD_MS = 8_000;
+const AHEAD_MS = 15_000;
 /** How far a machine that does other things too may be from the moment. */
 const SLACK_MS = 1_000;
 
@@ -86,7 +87,7 @@ describe("a bell", () => {
     expect(starts).toHaveLength(PHONES - OFFLINE + ZONES);
     console.log(`a bell was heard ${Math.min(...starts) - at} to ${Math.max(...starts) - at} ms after its moment`);
     expect(Math.max(...starts.map((start) => Math.abs(start - at)))).toBeLessThan(SLACK_MS);
-  }, 60_000);
+  }, 180_000);
 
   it("that was made ready and then taken out of its schedule is not heard, and nothing of it is left", async () => {
     const template = await make("/message-templates", { name: "Other bell", subject: "Break", alertTone: "bell" });
@@ -98,5 +99,5 @@ describe("a bell", () => {
     await pause(at + SLACK_MS - Date.now());
     const heard = (await sentBells()).filter(({ subject }) => subject === "Break");
     expect([heard, (await sentBells()).length]).toEqual([[], before]);
-  }, 60_000);
+  }, 180_000);
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFailed } from "vitest";
-import { type BroadcastScene, eventually, type LedgerLine, openScene } from "../support/broadcast-scene.ts";
+import { type BroadcastScene, type LedgerLine, openScene } from "../support/broadcast-scene.ts";
+import { eventually } from "../support/patience.ts";
 
 const PHONES = 60;
 const ZONES = 3;
@@ -9,7 +10,7 @@ const WHOLE = SECONDS * 50;
 let scene: BroadcastScene;
 beforeAll(async () => {
   scene = await openScene({ phones: PHONES, zones: ZONES }, 200);
-}, 60_000);
+}, 180_000);
 afterAll(() => scene.end());
 beforeEach(async () => {
   onTestFailed(() => console.error(scene.log()));
@@ -22,7 +23,7 @@ const levelsOf = (rows: readonly LedgerLine[]) =>
   [...new Set(rows.map(({ type, level }) => `${type} ${level}`))].sort();
 const at = (time: string | null | undefined): number => (time ? Date.parse(time) : Number.NaN);
 
-describe("an emergency during a routine message", { timeout: 90_000 }, () => {
+describe("an emergency during a routine message", { timeout: 180_000 }, () => {
   it("takes every phone and zone, and the rows of the routine message say so", async () => {
     const routine = await scene.send("Lunch", SECONDS);
     await allPlay(routine);
@@ -52,7 +53,7 @@ describe("an emergency during a routine message", { timeout: 90_000 }, () => {
   });
 });
 
-describe("a message that is aborted while it sounds", { timeout: 60_000 }, () => {
+describe("a message that is aborted while it sounds", { timeout: 180_000 }, () => {
   it("falls silent everywhere, and its rows end in words", async () => {
     const id = await scene.send("Never mind", SECONDS);
     await allPlay(id);

@@ -9,5 +9,5 @@ peer("faketime").it(
     expect(story?.broken).toEqual([]);
     expect(story?.rings).toHaveLength(2);
   },
-  60_000,
+  180_000,
 );

@@ -22,7 +22,7 @@ function startDemo(args: readonly string[]) {
   return { child, folder, lines, told, ended };
 }
 
-describe("the demo", { timeout: 90_000 }, () => {
+describe("the demo", { timeout: 180_000 }, () => {
   it("reaches every phone that is there and every zone, and shows it", async () => {
     const { folder, lines, told, ended } = startDemo(["--once"]);
     const [code] = await ended;

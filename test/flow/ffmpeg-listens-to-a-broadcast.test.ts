@@ -51,7 +51,7 @@ ffmpeg.describe("a broadcast that ffmpeg listens to", () => {
       await expectKnownBroadcast(heard, recording);
       expect(ledger).toMatchObject([{ deviceIdentifier: "zone:Hall", level: "sent", late: false }]);
     },
-    60_000,
+    180_000,
   );
 });
 

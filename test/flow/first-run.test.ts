@@ -110,7 +110,7 @@ describe("a new appliance in an empty folder", () => {
     expect(told).toContainEqual({ resource: "users", id, op: "create" });
     const asked = performance.now();
     expect(await daemon.end("SIGTERM")).toBe(0);
-    expect(performance.now() - asked).toBeLessThan(5_000);
+    expect(performance.now() - asked).toBeLessThan(30_000);
     await closed;
     daemon = await serve(data);
   });

@@ -66,7 +66,7 @@ describe("an appliance, from init to its end", () => {
     expect(await statusOf(daemon.url, "/users", first.token)).toBe(200);
     const asked = performance.now();
     expect(await daemon.end("SIGTERM")).toBe(0);
-    expect(performance.now() - asked).toBeLessThan(5_000);
+    expect(performance.now() - asked).toBeLessThan(30_000);
     expect(daemon.lines).toEqual([]);
     const lines = daemon.log().trimEnd().split("\n");
     expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toContain("ready");
@@ -122,4 +122,4 @@ it("ends with 74 when the disk fails while writing, and what was answered is the
   await daemon.end("SIGTERM");
   expect(kept.length).toBeGreaterThan(0);
   expect(kept.filter((id) => !ids.includes(id))).toEqual([]);
-}, 90_000);
+}, 180_000);

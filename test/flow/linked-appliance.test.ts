@@ -226,7 +226,7 @@ peer("chromium").describe("the console of an appliance and of its cloud", () => 
   const stateOfLink = async () => (await site.call("GET", "/link")).body.state;
   beforeAll(async () => {
     browser = await startBrowser();
-  }, 60_000);
+  }, 180_000);
   afterAll(() => browser?.close());
 
   it("shows the link, gives orders and follows their outcome, and has no fault that axe knows", async () => {

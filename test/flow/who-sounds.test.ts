@@ -13,8 +13,10 @@ import { makeTempDir } from "../support/temp-dir.ts";
 import { sampleBytes, wavFile } from "../support/wav-file.ts";
 
 /** Time to write everything, and to make the rings ready, also on a machine that does other things. */
-const AHEAD_MS = 5_000;
+const AHEAD_MS = 12_000;
 const SECOND_MS = 1_000;
+/** Less than the 3 s that a bell would go on for that is not cut short. */
+const NEAR_MS = 2_500;
 /** Far above what another pitch leaks. */
 const AUDIBLE = 0.02;
 const [BELL, OTHER_BELL, EMERGENCY, PAGE] = [440, 880, 1_250, 620];
@@ -123,7 +125,7 @@ peer("ffmpeg").it(
       await daemon.end("SIGTERM");
     }
   },
-  60_000,
+  180_000,
 );
 
 type Heard = ReturnType<SoundListener["heard"]>;
@@ -135,7 +137,7 @@ function messageTemplate(name: string, hz: number, seconds: number, more: Record
 }
 
 function expectNear(moments: readonly (number | undefined)[], at: number): void {
-  for (const moment of moments) expect(Math.abs((moment ?? 0) - at)).toBeLessThan(SECOND_MS);
+  for (const moment of moments) expect(Math.abs((moment ?? 0) - at)).toBeLessThan(NEAR_MS);
 }
 
 /** Rings all at one instant, today. */
