@@ -100,6 +100,31 @@ export function machineTimeUses(path: string, text: string): Finding[] {
   return found;
 }
 
+/** Waits of a test that a machine under load may miss: limits below `leastMs`, and looks at a page that do not wait at all. */
+export function hastyWaits(path: string, text: string, leastMs: number): Finding[] {
+  const source = parse(path, text);
+  const found: Finding[] = [];
+  visit(source, (node) => {
+    const what = ts.isCallExpression(node) ? hastyWait(node, leastMs) : null;
+    if (what) found.push({ line: lineOf(source, node), what });
+  });
+  return found;
+}
+
+function hastyWait({ expression, arguments: given }: ts.CallExpression, leastMs: number): string | null {
+  if (expression.getText() === "expect") return given[0]?.getText() === "page.url()" ? "page.url() once" : null;
+  if (!ts.isPropertyAccessExpression(expression)) return null;
+  const { text: name } = expression.name;
+  const isShort = (limit: ts.Node | undefined): boolean =>
+    limit !== undefined && ts.isNumericLiteral(limit) && Number(limit.text) < leastMs;
+  if (/^vi\.wait(For|Until)$/.test(expression.getText()) && given.length < 2) return `${name} for a second`;
+  if (/^setDefault(Navigation)?Timeout$/.test(name)) return isShort(given[0]) ? name : null;
+  if (!/^(poll|wait(For|Until).*)$/.test(name) || name === "waitForTimeout") return null;
+  const limits = given.flatMap((each) => (ts.isObjectLiteralExpression(each) ? [...each.properties] : []));
+  const isLimit = (each: ts.Node) => ts.isPropertyAssignment(each) && each.name.getText() === "timeout";
+  return limits.some((each) => isLimit(each) && isShort((each as ts.PropertyAssignment).initializer)) ? name : null;
+}
+
 const TIME_FUNCTIONS = new Set(["setTimeout", "setInterval", "setImmediate"]);
 const TIME_MEMBERS = new Set(["Date.now", "Math.random", "performance.now", "process.hrtime"]);
 const TIME_MODULES = /^node:(timers(\/promises)?|perf_hooks)$/;

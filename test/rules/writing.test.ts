@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { planted, readTree } from "./source-tree.ts";
 import {
+  hastyTests,
   longFiles,
   lostFiles,
   machineTime,
@@ -100,6 +101,35 @@ describe("time and chance", () => {
     const tree = { "src/base/clock.ts": text, "src/campus/a.ts": text, "src/audio/streamer-worker.ts": text };
     expect(machineTime(planted(tree))).toEqual([]);
     expect(machineTime(planted({ "src/a/a.ts": "new Date(clock.now()); x.setTimeout(1); // Date.now()" }))).toEqual([]);
+  });
+});
+
+describe("tests", () => {
+  it("wait as long as a machine under load may take", () => {
+    expect(hastyTests(code)).toEqual([]);
+  });
+
+  it.each([
+    "await vi.waitFor(() => expect(told).toBe(1));",
+    "const asked = () => vi.waitUntil(() => told);",
+    "await expect.poll(count, { timeout: 5_000 }).toBe(1);",
+    "await expect\n.poll(count, { interval: 5, timeout: 20_000 })\n.toBe(1);",
+    'await page.waitForSelector("h1", { timeout: 1_000 });',
+    "await row.waitFor({ timeout: 1_000 });",
+    "page.setDefaultTimeout(15_000);",
+    'expect(page.url()).toContain("x");',
+  ])("would be refused: %s", (text) => {
+    expect(hastyTests(planted({ "test/console/a.test.ts": text }))).toHaveLength(1);
+  });
+
+  it.each([
+    "await expect.poll(count).toBe(1);",
+    "await vi.waitFor(look, PATIENCE);",
+    "await page.waitForSelector('h1', { timeout: 90_000 });",
+    "await page.waitForURL(/x/);",
+    "const bell = { timeout: 45 };",
+  ])("may: %s", (text) => {
+    expect(hastyTests(planted({ "test/console/a.test.ts": text }))).toEqual([]);
   });
 });
 

@@ -3,6 +3,7 @@ import { EMPTY_NAMES, LONG_FILE_LINES, README_LINES, TIME_SOURCES, WORKER_ENTRY 
 import { type SourceTree, typescriptOf } from "./source-tree.ts";
 import {
   type Finding,
+  hastyWaits,
   machineTimeUses,
   moduleState,
   plainErrors,
@@ -31,6 +32,16 @@ export function missingDocs(tree: SourceTree): Violation[] {
 export function machineTime(tree: SourceTree): Violation[] {
   const product = new Map([...tree].filter(([path]) => !TIME_SOURCES.some((source) => source.test(path))));
   return findings(product, /^(src|plugins)\//, machineTimeUses, (what) => `${what}: take a Clock instead`);
+}
+
+/** Limits of time only end what hangs; this is the least that a test may set. */
+const LEAST_LIMIT_MS = 30_000;
+const TESTS = /^test\/(rest|console|support)\//;
+
+/** Tests wait for what is bound to happen as long as a machine under load may take. */
+export function hastyTests(tree: SourceTree): Violation[] {
+  const find = (path: string, text: string): Finding[] => hastyWaits(path, text, LEAST_LIMIT_MS);
+  return findings(tree, TESTS, find, (what) => `${what}: wait with \`expect.poll\`, \`eventually\` or \`waitForURL\``);
 }
 
 /** Faults are of the kinds of base/errors.ts. */
