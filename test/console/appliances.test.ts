@@ -37,7 +37,7 @@ describe("the cloud's appliances", () => {
     await packUpgrade(folder, maker.privateKey.export({ type: "pkcs8", format: "pem" }).toString(), file);
     await sendOrder(hub.dataDir, { order: "upgrade.offer", args: { file } });
     browser = await startBrowser();
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();
@@ -71,5 +71,5 @@ describe("the cloud's appliances", () => {
     await page.getByRole("button", { name: "Show all" }).press("Enter");
     await list.getByRole("button", { name: "Annex" }).waitFor();
     expect(faults).toEqual([]);
-  }, 60_000);
+  });
 });

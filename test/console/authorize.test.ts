@@ -92,7 +92,7 @@ describe("the authorize page, in a browser without scripts", () => {
     expect(await response.json()).toMatchObject({ token_type: "Bearer", refresh_token: expect.any(String) });
     // The wrong password is answered 401, which browsers write down.
     expect(faults.filter((fault) => !fault.includes("401"))).toEqual([]);
-  }, 120_000);
+  });
 
   it("asks no second time for the password, in German and on a phone, and leads back when it is denied", async () => {
     const phone: BrowserContextOptions = { locale: "de-DE", viewport: PHONE_SIZE, colorScheme: "dark" };
@@ -113,5 +113,5 @@ describe("the authorize page, in a browser without scripts", () => {
     await page.waitForURL(`${appUrl}/back**`);
     expect(new URL(page.url()).searchParams.get("error")).toBe("access_denied");
     expect(faults).toEqual([]);
-  }, 120_000);
+  });
 });

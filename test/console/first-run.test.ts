@@ -47,5 +47,5 @@ describe("the first run", () => {
     await page.waitForSelector("text=Finished");
     await page.waitForSelector("text=1 of 1 devices");
     expect(faults.filter((fault) => !fault.includes("401"))).toEqual([]);
-  }, 60_000);
+  });
 });

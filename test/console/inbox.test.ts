@@ -8,7 +8,6 @@ import { peer } from "../support/peers.ts";
 type Row = Record<string, unknown> & { id: string };
 
 const { describe, it } = peer("chromium");
-const PATIENCE = { timeout: 30_000 };
 
 describe("the page of recipients", () => {
   const ann = makeBrowser("/push/ann");
@@ -27,7 +26,7 @@ describe("the page of recipients", () => {
   const invite = async () =>
     (await daemon.call<{ code: string; url: string }>("POST", `/users/${userId}/invitations`)).body;
   const read = async (path: string) => (await daemon.call<Row>("GET", path)).body;
-  const shown = (path: string, members: object) => expect.poll(() => read(path), PATIENCE).toMatchObject(members);
+  const shown = (path: string, members: object) => expect.poll(() => read(path)).toMatchObject(members);
 
   beforeAll(async () => {
     [service, daemon, browser] = await Promise.all([
@@ -102,10 +101,11 @@ describe("the page of recipients", () => {
     const { url } = await invite();
     const { page, faults, axe, atRest } = await newConsolePage(browser, daemon.url, {
       viewport: { width: 380, height: 760 },
+      hasty: true,
     });
     await page.goto(url);
     await page.getByRole("heading", { name: "My messages" }).waitFor();
-    expect(page.url()).toBe(`${daemon.url}/inbox/`);
+    await page.waitForURL(`${daemon.url}/inbox/`);
     await page.evaluate("navigator.serviceWorker.ready.then(({ active }) => active.scriptURL)");
     const manifest = await page.request.get(
       await page
@@ -124,10 +124,10 @@ describe("the page of recipients", () => {
       .poll(async () => {
         await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
         return page.getByRole("article", { name: subject }).count();
-      }, PATIENCE)
+      })
       .toBe(1);
     const article = page.getByRole("article", { name: subject });
-    expect(await article.locator(".drill").textContent()).toBe("Drill");
+    await expect.poll(() => article.locator(".drill").textContent()).toBe("Drill");
     await atRest();
     expect(await axe()).toEqual([]);
     await article.getByRole("button", { name: "I need help" }).click();

@@ -89,7 +89,7 @@ describe("log-in by identity providers, in a browser", () => {
     await page.getByRole("button", { name: "Yes, sign me out" }).click();
     await page.getByRole("link", { name: "Log in with Campus" }).waitFor();
     expect(beside(faults, 401, 404)).toEqual([]);
-  }, 120_000);
+  });
 
   slapd.it(
     "takes the name and the password that a directory keeps",

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFailed } from "vitest";
-import { type BroadcastScene, eventually, type LedgerLine, openScene } from "../support/broadcast-scene.ts";
+import { type BroadcastScene, type LedgerLine, openScene } from "../support/broadcast-scene.ts";
 import type { CampusReport } from "../support/campus.ts";
+import { eventually } from "../support/patience.ts";
 
 const PHONES = 200;
 const ZONES = 4;

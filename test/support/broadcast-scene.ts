@@ -1,13 +1,12 @@
-import { once } from "node:events";
 import { copyFileSync, readdirSync, writeFileSync } from "node:fs";
-import type { AddressInfo } from "node:net";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { type ApiClient, createApiClient, listAll } from "../../src/cli/api-client.ts";
 import { registerDevices } from "../../src/cli/register-devices.ts";
 import { type CampusReport, startTestCampus, type TestCampus } from "./campus.ts";
+import { freePort } from "./free-port.ts";
+import { eventually } from "./patience.ts";
 import { initialise, serve } from "./product.ts";
 import { makeTempDir } from "./temp-dir.ts";
 import { sampleBytes, wavFile } from "./wav-file.ts";
@@ -69,8 +68,8 @@ export interface BroadcastScene {
   log(): string;
 }
 
-const LOOK_EVERY_MS = 100;
-const LONGEST_MS = 45_000;
+/** Time for what has been said already to be heard. */
+const ECHO_MS = 100;
 const ROWS = `SELECT device_identifier AS deviceIdentifier, type, level, accepted_at AS acceptedAt, playing_at AS playingAt
   FROM deliveries WHERE notification_pk = (SELECT pk FROM notifications WHERE id = ?)`;
 
@@ -123,7 +122,7 @@ export async function openScene(kinds: SceneKinds, slowestMs: number): Promise<B
     async kill(id) {
       await daemon.end("SIGKILL");
       // Phones still do what they were told before.
-      await pause(slowestMs + LOOK_EVERY_MS);
+      await pause(slowestMs + ECHO_MS);
       return readLeft(dataDir, id);
     },
     alter(sql, ...values) {
@@ -141,14 +140,6 @@ export async function openScene(kinds: SceneKinds, slowestMs: number): Promise<B
       await campus.end("SIGTERM");
     },
   };
-}
-
-/** Looks again and again until `holds`; throws when that takes longer than any broadcast here. */
-export async function eventually(holds: () => Promise<boolean>): Promise<void> {
-  for (let looks = 0; !(await holds()); looks++) {
-    if (looks * LOOK_EVERY_MS > LONGEST_MS) throw new Error(`it never came to this: ${holds}`);
-    await pause(LOOK_EVERY_MS);
-  }
 }
 
 async function groupOfAll(api: ApiClient): Promise<string> {
@@ -184,13 +175,4 @@ function sweep(seconds: number): Uint8Array<ArrayBuffer> {
     samples[i] = 0.3 * Math.sin(phase);
   }
   return new Uint8Array(wavFile({ rateHz: 8_000, channels: 1, bits: 16 }, sampleBytes(samples, 16)));
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

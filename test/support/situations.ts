@@ -1,5 +1,5 @@
 import type { ApiClient } from "../../src/cli/api-client.ts";
-import { eventually } from "./broadcast-scene.ts";
+import { eventually } from "./patience.ts";
 
 interface Row {
   id: string;
