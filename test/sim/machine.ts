@@ -41,6 +41,8 @@ export interface Disk {
   readonly node?: Promise<DatabaseNode>;
   /** The process ended, and whatever it had open with it. */
   killed?(): void;
+  /** A row that a process has otherwise than all others would, where they have copies of the same; null for none. */
+  differs?(): Promise<string | null>;
   /** What a new process finds after the one before was killed. */
   reopened(clock: Clock): Disk;
   /** A backup as it is now. */

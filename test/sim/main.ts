@@ -49,6 +49,15 @@ const MOST_BUG_SEEDS = 2_000;
 const say = (progress: string): void => void process.stderr.write(`${progress}\n`);
 const server = values.store === "postgres" || needPostgres(bugs) ? await postgresOrEnd() : null;
 const crew = createCrew(workers);
+for (const signal of ["SIGINT", "SIGTERM"] as const)
+  process.once(
+    signal,
+    () =>
+      void crew
+        .close()
+        .then(() => server?.stop())
+        .finally(() => process.exit(130)),
+  );
 const isKept = await (values.all ? runAll() : values["catch-up"] ? runCatchUp() : values.bug ? hunt() : runSeeds());
 await crew.close();
 await server?.stop();

@@ -129,7 +129,8 @@ function ofDatabase({ dice, time, figures, cloud, violated }: World, node: Datab
     [2, () => node.cutAt("before-commit", away)],
     [2, () => node.cutAt("after-commit", away)],
     [1, away],
-    [0.5, () => cloud.cutOff(dice.roll() * 30_000)],
+    // Often it is back when another node has just taken its place.
+    [1, () => cloud.cutOff(dice.happens(0.5) ? 6_000 + dice.roll() * 5_000 : dice.roll() * 30_000)],
     [0.5, () => void node.forgetGone(dice.below(20)).catch(violated)],
   ];
 }

@@ -22,4 +22,9 @@ export const POSTGRES_BUGS: readonly PlantedBug[] = [
     file: "hub/postgres/row-log.ts",
     changes: [["DO UPDATE SET seq = excluded.seq, image = excluded.image", "DO NOTHING"]],
   },
+  {
+    name: "gone-rows-stay-in-copies",
+    file: "../store/row-images.ts",
+    changes: [["if (image === null) table.drop.run(...parts);", "if (image === null) return;"]],
+  },
 ];

@@ -3,7 +3,7 @@ import { type Clock, sleep } from "../../src/base/clock.ts";
 import { UpstreamError } from "../../src/base/errors.ts";
 import { type Organisation, openOrganisation } from "../../src/replication/hub/postgres/organisation.ts";
 import type { Work } from "../../src/replication/work.ts";
-import type { SharedLog } from "../../src/store/shared-log.ts";
+import type { RowImage, SharedLog } from "../../src/store/shared-log.ts";
 import type { Dice } from "./dice.ts";
 import type { Disk, Performed } from "./machine.ts";
 import { Violation } from "./oracle.ts";
@@ -45,6 +45,9 @@ interface Life extends SqliteFolder {
   organisation: Organisation;
   copy: Copy;
 }
+
+/** Highest keys that were given are told when they grow, and may be behind in a copy whose rows are not. */
+const isShared = ({ table }: RowImage): boolean => table !== "sqlite_sequence";
 
 const MACHINES = [0, 1, 2];
 /** A statement across a network takes up to so long, and now and then far longer. */
@@ -101,6 +104,7 @@ function inUse(needs: PostgresDiskNeeds, cluster: Cluster, clock: Clock): Disk {
       for (const tell of told) tell();
     },
   });
+  let isWriting = false;
   const onFatal = (error: unknown): void => void (end.signal.aborted || needs.violated(error));
   const pass = (): Promise<void> =>
     sleep(clock, dice.roll() * (dice.happens(0.02) ? SLOW_MS : STATEMENT_MS), end.signal);
@@ -110,6 +114,7 @@ function inUse(needs: PostgresDiskNeeds, cluster: Cluster, clock: Clock): Disk {
     ...log,
     async begin(after) {
       await pass();
+      isWriting = true;
       group = [];
       const turn = await log.begin(after);
       return {
@@ -118,7 +123,12 @@ function inUse(needs: PostgresDiskNeeds, cluster: Cluster, clock: Clock): Disk {
           await pass();
           const at = await turn.publish(rows);
           await pass();
+          isWriting = false;
           return at;
+        },
+        release() {
+          isWriting = false;
+          return turn.release();
         },
       };
     },
@@ -223,6 +233,15 @@ function inUse(needs: PostgresDiskNeeds, cluster: Cluster, clock: Clock): Disk {
     peek(job) {
       if (!life) throw new Error("It is not open yet.");
       return life.work.peek(job);
+    },
+    async differs() {
+      const { store } = await starting;
+      // What is seen may yet be undone.
+      if (isWriting) return null;
+      const named = ({ table, key, image }: RowImage): string => `${table} ${key} ${image}`;
+      const there = new Set((await database.rows(cluster.organisation)).filter(isShared).map(named));
+      const here = new Set([...(store.shared?.all() ?? [])].flat().filter(isShared).map(named));
+      return [...here].find((row) => !there.has(row)) ?? [...there].find((row) => !here.has(row)) ?? null;
     },
     killed,
     reopened(next) {

@@ -1,4 +1,5 @@
 import pg from "pg";
+import type { RowImage } from "../../src/store/shared-log.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
 /** A real database in which a run keeps its cloud, and what is done to it from outside. */
@@ -10,6 +11,8 @@ export interface SimDatabase {
   copy(organisation: string): string;
   /** Begins to remove one. */
   remove(organisation: string): void;
+  /** The rows that it has of an organisation, in the order of their tables and keys. */
+  rows(organisation: string): Promise<RowImage[]>;
   /** Ends the server's side of a connection; resolves once it is gone. */
   gone(pid: number): Promise<void>;
 }
@@ -19,6 +22,9 @@ export interface RunOfDatabase {
   time: Pick<VirtualTime, "hold">;
   violated(error: unknown): void;
 }
+
+const ROWS = `SELECT json_agg(json_build_object('table', tab, 'key', key, 'image', image) ORDER BY tab, key) AS rows FROM carillon_rows
+  WHERE organisation = (SELECT id FROM carillon_organisations WHERE name = $1) AND image IS NOT NULL`;
 
 const COPY = `WITH made AS (
     INSERT INTO carillon_organisations (name, seq, floor, term, holder, version, last_write, history)
@@ -75,6 +81,7 @@ export async function openSimDatabase(
           return copied;
         },
         remove: (organisation) => void say("DELETE FROM carillon_organisations WHERE name = $1", [organisation]),
+        rows: async (organisation) => (await say<{ rows: RowImage[] | null }>(ROWS, [organisation]))?.rows ?? [],
         async gone(pid) {
           const done = time.hold();
           // It says so while there is such a process; its locks are free before it is gone.

@@ -114,6 +114,8 @@ export async function runSeed(
       (sum, { disk }) => sum + filesOn(disk),
       0,
     );
+    const differs = await cloud.machine.disk.differs?.();
+    if (differs) violated(new Violation(`a copy is not what the database has: ${differs}`));
     for (const what of await missingFiles(cloud, all)) violated(new Violation(what));
   }
   figures.marks = oracle.marks;
