@@ -72,16 +72,6 @@ export const FAILOVER_BUGS: readonly PlantedBug[] = [
     ],
   },
   {
-    name: "what-others-sounded-makes-no-difference",
-    file: "failover/turns.ts",
-    changes: [['like: [place, ...peers.sort()].join(" ") };', "like: place };"]],
-  },
-  {
-    name: "roles-go-back-while-a-bell-is-shared-out",
-    file: "failover/failover.ts",
-    changes: [["turns.expect(id);", ""]],
-  },
-  {
     name: "roles-go-back-at-once",
     file: "failover/circle.ts",
     changes: [["const STABLE_MS = 60_000;", "const STABLE_MS = 0;"]],

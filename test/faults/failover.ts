@@ -184,15 +184,17 @@ function plan(at: number, dice: Dice, groups: readonly CoverGroup[]): Mishap {
   // Rings are shared out half a minute ahead.
   const early = groups.length > 1 ? -35_000 : -10_000;
   const group = groups[dice.below(groups.length)] as CoverGroup;
-  const killedAt = at + (dice.happens(0.5) ? between(dice, -3_000, 4_000) : between(dice, early, 15_000));
+  // Who is back soon shares out anew what others have shared out without it.
+  const isSharing = groups.length > 1 && dice.happens(0.2);
+  const whenever = at + (dice.happens(0.5) ? between(dice, -3_000, 4_000) : between(dice, early, 15_000));
   const from = at - between(dice, 0, 10_000);
   const partition = dice.happens(0.1) ? { from, to: from + between(dice, 5_000, 40_000) } : null;
   return {
     at,
-    killedAt,
+    killedAt: isSharing ? at + between(dice, -35_000, -29_000) : whenever,
     kind: dice.happens(0.2) ? "freeze" : "kill",
     ...{ group: group.id, victim: "" },
-    awayMs: between(dice, 700, 30_000),
+    awayMs: between(dice, 700, isSharing ? 8_000 : 30_000),
     partition,
   };
 }
@@ -266,7 +268,9 @@ function judge(mishap: Mishap, { heard, group, noticed, figures, waits, skewMs, 
   if (one.cut && one.to >= one.from) figures.doubledAfterFirstPacket += 1;
   else if (isCutApart) figures.doubledInPartition += 1;
   else if (kind === "freeze" && Math.abs(killedAt - at) <= STARTING_MS + skewMs) figures.doubledAtStandstill += 1;
-  else if ((again[0] as Sounding).from - one.from > TOLD_MS) figures.broken.push(`doubled for no reason: ${told}`);
+  // Of those that take over, one may begin before it hears of the other; at the moment itself only one has the role.
+  else if ((again[0] as Sounding).from - one.from > TOLD_MS || one.from - at < JOIN_MS + skewMs)
+    figures.broken.push(`doubled for no reason: ${told}`);
   else figures.doubledAfterFirstPacket += 1;
 }
 
