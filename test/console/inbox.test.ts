@@ -139,6 +139,35 @@ describe("the page of recipients", () => {
     expect(faults).toEqual([]);
   });
 
+  it("lets a person decline messages of a template and take it back", async () => {
+    const messageTemplateId = await make("/message-templates", {
+      ...{ name: "Canteen", subject: "Canteen today", optOut: true, userIds: [userId] },
+    });
+    const [optOuts, first] = [`/message-templates/${messageTemplateId}/opt-outs`, { messageTemplateId }];
+    const id = await make("/notifications", first);
+    await shown(`/notifications/${id}/recipients`, { data: [{ declined: false }] });
+    const { url } = await invite();
+    const { page, faults, axe, atRest } = await newConsolePage(browser, daemon.url, {
+      viewport: { width: 380, height: 760 },
+    });
+    await page.goto(url);
+    const article = page.getByRole("article", { name: "Canteen today" });
+    await article.getByRole("button", { name: "No more messages of this kind" }).click();
+    await article.getByText("You receive no more messages of this kind.").waitFor();
+    await shown(optOuts, { total: 1, data: [{ userId, holds: true }] });
+    const second = await make("/notifications", first);
+    await shown(`/notifications/${second}/recipients`, { data: [{ declined: true }] });
+    const back = page.getByRole("button", { name: "Receive messages like Canteen today again" });
+    await back.waitFor();
+    await atRest();
+    expect(await axe()).toEqual([]);
+    await back.click();
+    await article.getByRole("button", { name: "No more messages of this kind" }).waitFor();
+    await back.waitFor({ state: "detached" });
+    await shown(optOuts, { total: 0 });
+    expect(faults).toEqual([]);
+  });
+
   /** A desktop that was invited is filled with a message, proves it, and is cleared when it is called off. */
   async function fillsDesktop(page: Page, axe: () => Promise<string[]>): Promise<void> {
     const { code } = await invite();
