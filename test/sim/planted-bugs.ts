@@ -110,7 +110,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "bulk-before-commands",
     file: "frame-lanes.ts",
     changes: [
-      ["const frame = hot.shift() ?? talk.shift() ?? bulk.shift();", "const frame = bulk.shift() ?? hot.shift();"],
+      [
+        "const frame = hot.shift() ?? (underWay > 0 ? undefined : (talk.shift() ?? bulk.shift()));",
+        "const frame = (underWay > 0 ? undefined : bulk.shift()) ?? hot.shift();",
+      ],
     ],
   },
   {
