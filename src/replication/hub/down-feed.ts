@@ -84,10 +84,13 @@ function* feedRows(after: number, limits: Limits): Work<{ read: FeedRow[]; bytes
 
 /**
  * The next page, null when there is nothing to say. A page that reaches the head of the feed, read in the same
- * transaction, is a mark: it holds every row that changed since it was sent before.
+ * transaction, is a mark: it holds every row that changed since it was sent before. Throws CallerError for a connection
+ * whose place was taken, and for one that stands below the floor by now.
  */
 export function* readPage(cursor: Cursor, limits: Limits): Work<Sized<DownPage> | null> {
-  const [{ seq }, link] = [yield* head(), yield* linkOf(cursor)];
+  const [{ seq, floor }, link] = [yield* head(), yield* linkOf(cursor)];
+  // It begins anew, and is given all rows.
+  if (cursor.at < floor) throw new CallerError("conflict", "Deletions that it was not told of are forgotten.");
   const { read, bytes, isAll: isMark } = yield* feedRows(cursor.at, limits);
   const decided = link.hotHw;
   const results = isMark ? yield* resultsOf(link, cursor.told, decided) : [];
