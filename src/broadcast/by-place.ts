@@ -33,7 +33,7 @@ const ROOMS = `SELECT z.pk, z.id AS zoneId, z.name, f.id AS floorId, f.name AS f
 const CALLED = `SELECT r.pk, r.id AS recipientId, u.id AS userId, coalesce(r.name, '') AS name,
     r.confirmation_response AS answer, r.confirmation_response_timestamp AS answeredAt, r.read, u.zone_pk AS zone
   FROM notification_recipients r INDEXED BY notification_recipients__notification_pk LEFT JOIN users u ON u.pk = r.user_pk
-  WHERE r.notification_pk = ? AND r.pk > ? AND r.declined = 0 ORDER BY r.pk LIMIT ${SLICE_ROWS}`;
+  WHERE r.notification_pk = ? AND r.pk > ? AND r.declined IS NOT 1 ORDER BY r.pk LIMIT ${SLICE_ROWS}`;
 
 const STANDING = `SELECT l.pk, d.id AS deviceId, coalesce(l.name, l.device_identifier) AS name, l.level, l.reason,
     d.zone_pk AS zone, d.attributes ->> 'Location' AS location

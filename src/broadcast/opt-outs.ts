@@ -8,15 +8,21 @@ import type { Behaviour, By, Reader, Store, Sync, Transaction } from "../store/s
 import type { NotificationRow } from "./compose.ts";
 import { openLink, sealLink } from "./sealed-links.ts";
 
-/** What the ledger says of the devices of whoever has declined. */
+/** What a preview says of the devices of whoever has declined. */
 export const DECLINED = "The recipient has declined messages of this template.";
 
 /**
  * True, in SQL, of a message `n` of a template `t` that its recipients may decline. own choice: never an emergency, nor the
- * drill of one, however the template is set; what the template says at the moment counts, so that it can be taken back. An
- * all-clear, which is made from no template, goes to all whom the message was for.
+ * drill of one, however the template is set; nor what continues an emergency, belongs to an incident or starts one, nor an
+ * all-clear. What the template says at the moment counts, so that it can be taken back.
  */
-export const MAY_DECLINE = "(t.opt_out IS 1 AND n.priority_level > 0)";
+export const MAY_DECLINE = `(t.opt_out IS 1 AND n.priority_level > 0 AND n.incident_pk IS NULL AND n.incident_plan_pk IS NULL
+  AND coalesce(n.alert_tone, '') NOT LIKE 'all-clear%'
+  AND NOT EXISTS (
+    WITH RECURSIVE before(pk) AS (
+      SELECT n.parent_notification_pk
+      UNION SELECT b.parent_notification_pk FROM before JOIN notifications b ON b.pk = before.pk
+    ) SELECT 1 FROM before JOIN notifications e ON e.pk = before.pk WHERE e.priority_level = 0))`;
 
 /** Internal key of the template whose decliners a message leaves out; null for a message that goes to everybody. */
 export function declinedTemplate(reader: Reader, { pk }: Pick<NotificationRow, "pk">): number | null {

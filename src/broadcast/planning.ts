@@ -1,6 +1,5 @@
 import type { Reader, Transaction } from "../store/store.ts";
 import type { NotificationRow } from "./compose.ts";
-import { DECLINED } from "./opt-outs.ts";
 import { NOT_REACHED } from "./proof.ts";
 import { type Providers, settingsOfProvider } from "./providers.ts";
 import { type Configured, effectiveSettingsOf } from "./sending-profile.ts";
@@ -207,14 +206,11 @@ export function reopenDeviceDeliveries(
   ).changes;
 }
 
-/** The same for devices of users; one that was switched off meanwhile, or whose owner had declined, is skipped in words. */
+/** The same for devices of users; one that was switched off meanwhile is skipped in words. */
 export function reopenUserDeliveries(tx: Transaction, row: NotificationRow, most: number, needs: ReopenNeeds): number {
   const seen = `SELECT l.pk AS row, c.provider AS carrier, NULL AS failed,
-      CASE WHEN r.declined = 1 THEN '${DECLINED}' WHEN d.disabled = 1 THEN 'The device was switched off.'
-        ELSE ${NO_CHANNEL} END AS skipped
-    FROM deliveries l JOIN user_devices d ON d.pk = l.user_device_pk
-    LEFT JOIN notification_recipients r ON r.notification_pk = l.notification_pk AND r.user_pk = d.user_pk
-    LEFT JOIN channels c ON c.type = ${SPELLINGS}
+      CASE WHEN d.disabled = 1 THEN 'The device was switched off.' ELSE ${NO_CHANNEL} END AS skipped
+    FROM deliveries l JOIN user_devices d ON d.pk = l.user_device_pk LEFT JOIN channels c ON c.type = ${SPELLINGS}
     WHERE l.pk IN (${ENDED_SHORT} AND user_device_pk IS NOT NULL LIMIT ?)`;
   const { providers, before } = needs;
   return reopen(tx, row, { seen, asked: [row.pk, before, most], channels: channelsOf(tx, providers, row), before });
@@ -242,7 +238,7 @@ export function reopenUnanswered(
     WHERE l.pk IN (SELECT o.pk FROM deliveries o JOIN notification_recipients r
         ON r.notification_pk = o.notification_pk AND r.user_pk = o.user_pk
       WHERE o.notification_pk = ? AND o.ended_at < ? AND o.user_device_pk > ? AND o.user_device_pk <= ?
-        AND r.confirmation_response IS NULL AND r.declined = 0)`;
+        AND r.confirmation_response IS NULL)`;
   const asked = [row.pk, before, after, last];
   reopen(tx, row, { seen, asked, channels: channelsOf(tx, providers, row), before });
   return { last, n };
@@ -282,7 +278,10 @@ const NO_CHANNEL =
 const NO_GROUP_CHANNEL =
   "CASE WHEN c.provider IS NULL THEN 'Nothing here serves groups of type ' || g.type || '.' ELSE c.words END";
 
-/** The rows for the devices of recipients: carried by the plugin that serves their type, skipped when there is none, or who has declined. */
+/**
+ * The rows for the devices of recipients: carried by the plugin that serves their type, skipped when there is none. own
+ * choice: none for those of who has declined, which nobody has missed and nothing is sent to again.
+ */
 export function insertUserDeliveries(
   tx: Transaction,
   row: NotificationRow,
@@ -293,10 +292,11 @@ export function insertUserDeliveries(
     `INSERT OR IGNORE INTO deliveries (${COLUMNS})
      WITH ${CHANNELS},
      seen AS (
-       SELECT d.*, c.provider AS carrier, iif(r.declined = 1, '${DECLINED}', ${NO_CHANNEL}) AS skipped
+       SELECT d.*, c.provider AS carrier, ${NO_CHANNEL} AS skipped
        FROM notification_recipients r JOIN user_devices d ON d.user_pk = r.user_pk
        LEFT JOIN channels c ON c.type = ${SPELLINGS}
-       WHERE r.notification_pk = ? AND r.user_pk > ? AND r.user_pk <= ? AND d.disabled IS NOT 1
+       WHERE r.notification_pk = ? AND r.user_pk > ? AND r.user_pk <= ? AND r.declined IS NOT 1
+         AND d.disabled IS NOT 1
      )
      SELECT uuid7(), ?, ?, ?, NULL, pk, user_pk, ?, device_identifier, coalesce(name, type), type, carrier,
        CASE WHEN skipped IS NOT NULL THEN 'skipped' ELSE 'planned' END,

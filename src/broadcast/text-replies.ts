@@ -96,7 +96,7 @@ function newestQuestion(phone: string, reader: Reader, now: number): Question | 
     `SELECT n.id AS notificationId, r.id AS recipient, c.options
      FROM notification_recipients r JOIN notifications n ON n.pk = r.notification_pk
        JOIN confirmation_requests c ON c.pk = n.confirmation_request_pk
-     WHERE r.user_pk IN (SELECT value FROM json_each(?)) AND n.created_at > ? AND r.declined = 0 ORDER BY n.created_at DESC, n.pk DESC, r.pk`,
+     WHERE r.user_pk IN (SELECT value FROM json_each(?)) AND n.created_at > ? AND r.declined IS NOT 1 ORDER BY n.created_at DESC, n.pk DESC, r.pk`,
     JSON.stringify(devicesOfNumber(reader, phone).map(({ userPk }) => userPk)),
     now - ASKED_WITHIN_MS,
   );

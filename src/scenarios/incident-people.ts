@@ -38,7 +38,7 @@ const DELIVERIES = `SELECT l.pk, l.name, l.type, l.device_identifier AS deviceId
 const PEOPLE = `SELECT r.pk, r.name, r.email, r.read_timestamp AS readAt, r.confirmation_response AS answer,
     r.confirmation_response_timestamp AS answeredAt, r.dynamic_reply AS reply
   FROM notification_recipients r INDEXED BY notification_recipients__notification_pk
-  WHERE r.notification_pk = ? AND r.pk > ? AND r.declined = 0 ORDER BY r.pk LIMIT ${SLICE_ROWS}`;
+  WHERE r.notification_pk = ? AND r.pk > ? AND r.declined IS NOT 1 ORDER BY r.pk LIMIT ${SLICE_ROWS}`;
 
 /** What became of a message on each device, in slices. */
 export function eachDelivery(reader: Reader, notificationPk: number): Generator<readonly DeliveryFacts[]> {
