@@ -40,7 +40,9 @@ beforeAll(async () => {
     read: true,
   };
   for (const notificationId of [fire, other]) {
-    await store.create(notificationRecipients, {}, system, { notificationId, userId: ann, name: FORMULA, ...answered });
+    const declined = notificationId === other;
+    const got = { notificationId, userId: ann, name: FORMULA, declined, ...answered };
+    await store.create(notificationRecipients, {}, system, got);
   }
   const said = { notificationId: fire, type: "info", userId: ann, details: { message: "-1 lost" } } as const;
   await store.create(notificationActivities, {}, system, said);
@@ -84,10 +86,13 @@ describe("reports", () => {
           read: true,
           answer: "Yes, now",
           answeredAt: "2026-03-01T08:00:00.000Z",
+          declined: false,
         },
       ],
     });
     expect(await column("notification-recipients", "", "subject")).toEqual(["Fire", "Other"]);
+    expect(await column("notification-recipients", "", "declined")).toEqual([false, true]);
+    expect((await csv("notification-recipients")).text).toMatch(/,answeredAt,declined\r\n.*,false\r\n.*,true\r\n$/);
     expect(await column("notification-recipients", `messageTemplateId=${template}`, "subject")).toEqual(["Fire"]);
     expect(await column("notification-recipients", `userId=${api.adminId}`, "subject")).toEqual([]);
     expect(await column("notification-recipients", "endTimestamp=2020-01-01", "subject")).toEqual([]);
@@ -148,7 +153,7 @@ describe("reports", () => {
     expect(headers.get("content-type")).toBe("text/csv; charset=utf-8");
     expect(headers.get("content-disposition")).toBe('attachment; filename="recipients-of-notifications.csv"');
     expect(text).toBe(
-      `notificationId,subject,sentAt,name,email,type,read,readAt,answer,answeredAt\r\n${fire},Fire,2026-03-01T00:00:00.000Z,"'=HYPERLINK(""http://x"",""y"")",,,true,,"Yes, now",2026-03-01T08:00:00.000Z\r\n`,
+      `notificationId,subject,sentAt,name,email,type,read,readAt,answer,answeredAt,declined\r\n${fire},Fire,2026-03-01T00:00:00.000Z,"'=HYPERLINK(""http://x"",""y"")",,,true,,"Yes, now",2026-03-01T08:00:00.000Z,false\r\n`,
     );
     expect((await csv("activity", "type=info")).text).toContain(",'-1 lost\r\n");
     expect((await csv("devices", "includeEndpointDevices=false")).text).toContain(",'+491701,");

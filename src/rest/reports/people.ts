@@ -15,8 +15,20 @@ const USER_TYPES = users.fields.type.values;
 export const recipientReport: Report = {
   id: derivedId("reports", "notification-recipients"),
   name: "Recipients of notifications",
-  description: "Who got which message, who read it and who answered what.",
-  columns: ["notificationId", "subject", "sentAt", "name", "email", "type", "read", "readAt", "answer", "answeredAt"],
+  description: "Who got which message, who had declined it, who read it and who answered what.",
+  columns: [
+    "notificationId",
+    "subject",
+    "sentAt",
+    "name",
+    "email",
+    "type",
+    "read",
+    "readAt",
+    "answer",
+    "answeredAt",
+    "declined",
+  ],
   query: {
     notificationId: uuid("Of this message."),
     messageTemplateId: uuid("Of messages made from this template."),
@@ -56,10 +68,11 @@ function recipientLines(reader: Reader, rows: readonly RecipientRow[]) {
   );
   const messages = new Map(found.map((message) => [message.id, message]));
   return rows.map((row) => {
-    const { notificationId, name, email, type, read } = row;
+    const { notificationId, name, email, type, read, declined } = row;
     const message = messages.get(notificationId);
-    const when = [isoText(row.readTimestamp), row.confirmationResponse, isoText(row.confirmationResponseTimestamp)];
-    return [notificationId, message?.subject ?? null, isoText(message?.at ?? null), name, email, type, read, ...when];
+    const answered = [row.confirmationResponse, isoText(row.confirmationResponseTimestamp)];
+    const what = [notificationId, message?.subject ?? null, isoText(message?.at ?? null)];
+    return [...what, name, email, type, read, isoText(row.readTimestamp), ...answered, declined];
   });
 }
 
