@@ -113,11 +113,12 @@ function follow({ userId }: Person, sound: ReturnType<typeof createAlertSound>):
     const isNew = state !== drawn;
     if (isNew) draw(messages);
     for (const message of messages) if (!known.has(message.id)) hear(message);
+    if (document.visibilityState === "visible") {
+      for (const { id, readTimestamp } of messages) if (readTimestamp === null) await client.setRead(userId, id);
+    }
     // What was declined changes with what the messages say of it.
     if (isNew) drawDeclined(await client.optOuts(userId));
     drawn = state;
-    if (document.visibilityState !== "visible") return;
-    for (const { id, readTimestamp } of messages) if (readTimestamp === null) await client.setRead(userId, id);
   };
   const hear = (message: OwnMessage): void => {
     known.add(message.id);
