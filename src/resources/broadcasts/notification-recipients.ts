@@ -23,10 +23,13 @@ export default defineResource({
     confirmationResponse: text("The recipient's last answer.", { readOnly: true, max: 140 }),
     confirmationResponseTimestamp: timestamp("When that answer was given.", { readOnly: true }),
     dynamicReply: text("What the recipient was told after answering.", { readOnly: true, max: 600 }),
-    declined: boolean("The recipient declines messages of its template: nothing was sent.", {
-      readOnly: true,
-      default: false,
-    }),
+    declined: boolean(
+      "The recipient declines messages of its template: nothing was sent, and none of the own devices is among the deliveries.",
+      {
+        readOnly: true,
+        default: false,
+      },
+    ),
     defunct: computed("The recipient's account was deleted since.", "boolean"),
     devicesSummary: computed(
       "Deliveries to the recipient's devices by level; given with includeDevicesSummary.",

@@ -67,7 +67,10 @@ export default defineResource({
     metadata: json("Free data of clients."),
     metadataCustomizable: customizable("metadata"),
     followUp: boolean("Offered only as the continuation of a notification sent before.", { default: false }),
-    optOut: boolean("Recipients may decline the message unless it is critical.", { default: false }),
+    optOut: boolean(
+      "Recipients may decline the message. own choice: not a critical one, what continues one, what belongs to an incident, or an all-clear.",
+      { default: false },
+    ),
     notificationProfileId: ref("Settings per channel that the message is sent with.", "notification-profiles", {
       embed: "notificationProfile",
     }),

@@ -86,7 +86,7 @@ export const sendDe: Readonly<Record<keyof typeof sendEn, string>> = {
   "progress.foreseen": "Erwartet waren etwa {expected} s, gedauert hat es {took} s.",
   "field.optOut": "Empfänger dürfen sie abbestellen",
   "templates.opt-out-hint":
-    "Auf ihrer Nachrichtenseite oder über den Link einer Mail erhalten sie keine Nachrichten dieser Vorlage mehr, es sei denn eine kritische.",
+    "Auf ihrer Nachrichtenseite oder über den Link einer Mail erhalten sie keine Nachrichten dieser Vorlage mehr, es sei denn eine kritische, deren Fortsetzung, eine zu einem Ereignis oder eine Entwarnung.",
   "templates.declined": "{n} Person hat diese Nachrichten abbestellt|{n} Personen haben diese Nachrichten abbestellt",
   "templates.declined-more": "und {n} weitere",
   "templates.take-back": "Wieder senden",

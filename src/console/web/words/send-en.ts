@@ -83,7 +83,7 @@ export const sendEn = {
   "progress.foreseen": "About {expected} s were expected, it took {took} s.",
   "field.optOut": "Recipients may decline it",
   "templates.opt-out-hint":
-    "By their message page or the link of a mail they get no more messages of this template, unless one is critical.",
+    "By their message page or the link of a mail they get no more messages of this template, unless one is critical, follows one that was, belongs to an incident or is an all-clear.",
   "templates.declined": "{n} person has declined these messages|{n} people have declined these messages",
   "templates.declined-more": "and {n} more",
   "templates.take-back": "Send them again",
