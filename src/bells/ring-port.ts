@@ -90,7 +90,11 @@ export function createRingPort(needs: RingPortNeeds): RingPort {
     turn(ring) {
       const { id, kind, at } = ring;
       if (kind === "clearing") return "go";
-      if (needs.isStale?.(id) && mayBeMadeAnew(ring)) return "anew";
+      if (needs.isStale?.(id) && mayBeMadeAnew(ring)) {
+        // Until it is shared out anew nobody may be stood in for: that would be called off with it, and not be watched any more.
+        void standIns?.forget(id);
+        return "anew";
+      }
       standIns?.watch(ring);
       const turn = needs.turn?.(id, at) ?? "go";
       if (turn !== "stand-down") return turn;

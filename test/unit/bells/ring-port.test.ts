@@ -130,6 +130,30 @@ it("a ring that would be shared out otherwise now is made ready anew, a few time
   expect(watching.turn?.(stood)).toBe("go");
 });
 
+it("nobody is stood in for by a ring that is being made ready anew", async () => {
+  const { clock, store } = fixture;
+  let isStale = false;
+  const turns: ("go" | "wait")[] = [];
+  const shared = createRingPort({
+    ...{ ...portNeeds, isStale: () => isStale },
+    standInTurn: () => {
+      turns.push(isStale ? "go" : "wait");
+      return turns.at(-1) as "go" | "wait";
+    },
+  });
+  const due = ring({ state: "prepared" });
+  await shared.prepare(due);
+  const left = "INSERT INTO broadcast_left (notification, cover) VALUES (?, 'gone')";
+  await store.write((tx) => void tx.run(left, due.id));
+  expect(shared.turn?.(due)).toBe("go");
+  await clock.advance(100);
+  expect(turns).toContain("wait");
+  isStale = true;
+  expect(shared.turn?.(due)).toBe("anew");
+  await clock.advance(1_000);
+  expect(turns).not.toContain("go");
+});
+
 it("what nobody else has is sounded by a message of its own where another appliance sounded the rest", async () => {
   const { clock, store } = fixture;
   const shared = createRingPort({ ...portNeeds, turn: () => "stand-down", standInTurn: () => "go" });
