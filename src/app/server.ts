@@ -160,7 +160,12 @@ function spread(clock: Clock, begin: RequestListener): RequestListener {
 
 function rename(socket: Socket, callerAt: CallerAt): void {
   const { remoteAddress: own, remotePort } = socket;
-  const get = (): string | undefined => (remotePort === undefined ? undefined : callerAt(remotePort)) ?? own;
+  // Once known it stays: the port may be somebody else's while a request of this one is still at work.
+  let known: string | undefined;
+  const get = (): string | undefined => {
+    if (known === undefined && remotePort !== undefined) known = callerAt(remotePort);
+    return known ?? own;
+  };
   Object.defineProperty(socket, "remoteAddress", { get });
 }
 

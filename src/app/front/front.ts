@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import { CallerError, UpstreamError } from "../../base/errors.ts";
@@ -129,9 +129,8 @@ export async function startFront(options: FrontOptions): Promise<Front> {
       isStopped = true;
       timer.cancel();
       watching?.cancel();
-      await listening.stop();
-      await looking;
-      await Promise.all([...keepers.values()].map((each) => each.stop()));
+      // At once: no process that was told to end as well, as by Ctrl-C, is begun anew, and answers under way get out.
+      await Promise.all([listening.stop(), looking, ...[...keepers.values()].map((each) => each.stop())]);
       await control.stop();
       await hosts.close();
     },
@@ -140,7 +139,7 @@ export async function startFront(options: FrontOptions): Promise<Front> {
 
 /** Throws UpstreamError for a folder of another kind, or one that a front uses. */
 async function requireOwnFolder(dataDir: string): Promise<void> {
-  if (existsSync(join(dataDir, "carillon.db")))
+  if (statSync(join(dataDir, "carillon.db"), { throwIfNoEntry: false })?.isFile())
     throw new UpstreamError("starting", `${dataDir} is the folder of one cloud: give an empty one.`, { dataDir });
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   if (await sendOrder(dataDir, { order: "organisations", args: {} }))

@@ -20,8 +20,10 @@ export interface HostFront {
   keeperOf(request: IncomingMessage, response: ServerResponse): Keeper | null;
 }
 
-/** About the connection between two neighbours alone. @source RFC 9110 7.6.1 */
-const OF_THE_CONNECTION = new Set(["connection", "keep-alive", "proxy-connection", "upgrade"]);
+/** About the connection between two neighbours alone; trailers are not handed on. @source RFC 9110 7.6.1 */
+const OF_THE_CONNECTION = ["connection", "keep-alive", "proxy-connection", "upgrade", "trailer"];
+/** Where a request goes and where it ends: whoever could have them left out could hide a second request in the first. */
+const ALWAYS = new Set(["host", "content-length", "transfer-encoding"]);
 /** A process closes what is not used for 65 s: nothing is said into a connection that it is about to close. */
 const UNUSED_MS = 30_000;
 
@@ -101,7 +103,7 @@ class WayAgent extends Agent {
 
 function handOn(incoming: IncomingMessage, response: ServerResponse, agent: Agent): void {
   const { method, url } = incoming;
-  const headers = handedOn(incoming.rawHeaders);
+  const headers = handedOn(incoming.rawHeaders, []);
   const onwards = request({ agent, method, path: url, headers, setHost: false, host: "127.0.0.1" });
   onwards.on("error", (error) => {
     incoming.unpipe(onwards);
@@ -109,7 +111,9 @@ function handOn(incoming: IncomingMessage, response: ServerResponse, agent: Agen
     else refuse(response, (error as { type?: string }).type === "starting" ? notThere() : brokenOff());
   });
   onwards.on("response", (answer) => {
-    response.writeHead(answer.statusCode as number, answer.statusMessage, handedOn(answer.rawHeaders));
+    // Whether it comes in chunks is between the two of each connection: HTTP/1.0 knows none.
+    const headers = handedOn(answer.rawHeaders, ["transfer-encoding"]);
+    response.writeHead(answer.statusCode as number, answer.statusMessage, headers);
     // At once: events are waited for.
     response.flushHeaders();
     answer.on("error", () => response.destroy());
@@ -122,11 +126,12 @@ function handOn(incoming: IncomingMessage, response: ServerResponse, agent: Agen
   incoming.pipe(onwards);
 }
 
-/** Name after name and value, but for those of the connection and those that it names. */
-function handedOn(raw: readonly string[]): string[] {
+/** Name after name and value, but for `dropped`, those of the connection and those that it names. */
+function handedOn(raw: readonly string[], dropped: readonly string[]): string[] {
   const pairs = raw.flatMap((name, at) => (at % 2 === 0 ? [[name, raw[at + 1] ?? ""] as const] : []));
   const named = pairs.filter(([name]) => name.toLowerCase() === "connection").flatMap(([, value]) => value.split(","));
-  const left = new Set([...OF_THE_CONNECTION, ...named.map((name) => name.trim().toLowerCase())]);
+  const asked = named.map((name) => name.trim().toLowerCase()).filter((name) => !ALWAYS.has(name));
+  const left = new Set([...OF_THE_CONNECTION, ...dropped, ...asked]);
   return pairs.filter(([name]) => !left.has(name.toLowerCase())).flat();
 }
 

@@ -10,9 +10,12 @@ import { join, openWay } from "./way.ts";
 export interface NameFront {
   readonly port: number;
   readonly url: string;
+  /** Refuses new connections; the others are cut off after 2 s, unless their organisation's server ended them before. */
   stop(): Promise<void>;
 }
 
+/** A server that ends lets requests under way go on for a second. */
+const GRACE_MS = 2_000;
 /** A caller says so much at once. */
 const GREETED_WITHIN_MS = 5_000;
 /** @source RFC 8446 6.2 */
@@ -56,8 +59,13 @@ export function startNameFront(
         url: `https://${formatListen({ host: reachable(host), port: taken })}`,
         stop: () =>
           new Promise((stopped) => {
-            server.close(() => stopped());
-            for (const socket of open) socket.destroy();
+            const cut = clock.after(GRACE_MS, () => {
+              for (const socket of open) socket.destroy();
+            });
+            server.close(() => {
+              cut.cancel();
+              stopped();
+            });
           }),
       });
     });

@@ -46,8 +46,11 @@ export interface OrganisationProcess {
 /** A daemon ends within 5 s. */
 const STOPPED_WITHIN_MS = 15_000;
 const ASK_EVERY_MS = 10_000;
-/** Whose event loop stands still for so long does not come back. own choice: far more than a slow machine takes */
-const SILENT_MS = 60_000;
+/**
+ * Whose event loop stands still for a minute does not come back; a start may rebuild large tables. Counted by what was asked,
+ * so that a front that stood still itself, as a paused machine does, blames nobody. own choice: far more than a slow machine takes
+ */
+const MOST_UNANSWERED = { running: 6, starting: 60 } as const;
 /** What a service manager says is meant for the front; and one key for all organisations would open each of them to all. */
 const OWN_ENV = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "CREDENTIALS_DIRECTORY"];
 
@@ -63,23 +66,29 @@ export function startOrganisation(needs: ProcessNeeds): OrganisationProcess {
   const waiting = new Map<number, { known(): void; failed(error: unknown): void }>();
   let lastWords = "";
   let stopping: Timer | null = null;
-  let heardAt = clock.monotonicMs();
+  let unanswered = 0;
+  let patience: number = MOST_UNANSWERED.starting;
   const say = (word: FrontWord): void => {
     if (child.connected) child.send(word, () => undefined);
   };
   const asking = clock.every(ASK_EVERY_MS, () => {
-    if (clock.monotonicMs() - heardAt > SILENT_MS) {
+    if (unanswered >= patience) {
       lastWords = "it did not answer any more";
       child.kill("SIGKILL");
-    } else say({ ping: 0 });
+      return;
+    }
+    unanswered += 1;
+    say({ ping: 0 });
   });
   child.on("message", (word: BehindWord) => {
-    heardAt = clock.monotonicMs();
+    unanswered = 0;
     if ("known" in word) waiting.get(word.known)?.known();
   });
   eachLine(child.stdout, (line) => {
     const target = targetIn(line);
-    if (target !== undefined) needs.onTurn(target);
+    if (target === undefined) return;
+    patience = MOST_UNANSWERED.running;
+    needs.onTurn(target);
   });
   eachLine(child.stderr, (line) => {
     if (!line.startsWith("{")) lastWords = line.replace(/^carillon: /, "");

@@ -35,8 +35,15 @@ export async function openWay(keeper: Keeper, caller: string): Promise<Socket> {
   return socket;
 }
 
-/** Hands on whatever either of the two says, until both have ended or one has broken. */
-export function join(one: Socket, other: Socket): void {
-  pipeline(one, other, () => undefined);
-  pipeline(other, one, () => undefined);
+/** Longer than an organisation's server keeps a connection on which nothing moves. */
+const IDLE_MS = 90_000;
+
+/**
+ * Hands on whatever `caller` and its way say, until both have ended or one has broken. A caller that neither ends nor reads
+ * any more, whose server has long gone, holds no place.
+ */
+export function join(caller: Socket, way: Socket): void {
+  caller.setTimeout(IDLE_MS, () => caller.destroy());
+  pipeline(caller, way, () => undefined);
+  pipeline(way, caller, () => undefined);
 }

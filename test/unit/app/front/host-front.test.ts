@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, type RequestOptions, request } from "node:http";
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createHostFront } from "../../../../src/app/front/host-front.ts";
 import type { Keeper } from "../../../../src/app/front/keeper.ts";
@@ -124,6 +124,38 @@ describe("the front by host names", () => {
       }
     },
   );
+
+  /** What comes back for these very bytes, until the connection ends. */
+  async function said(bytes: string): Promise<string> {
+    const socket = connect(Number(new URL(front.url).port), "127.0.0.1");
+    socket.write(bytes);
+    return Buffer.concat(await socket.toArray()).toString();
+  }
+
+  it.each(["content-length", "transfer-encoding, host"])("hides no second request behind %j", async (named) => {
+    const heard: string[] = [];
+    all[0]?.server.open(async (incoming, response) => {
+      const body = Buffer.concat(await incoming.toArray()).toString();
+      heard.push(`${incoming.url} ${incoming.headers.host} ${body}`);
+      response.end("heard");
+    });
+    const hidden = "GET /hidden HTTP/1.1\r\nHost: north.test\r\n\r\n";
+    const size = hidden.length;
+    const [framing, body] = named.startsWith("content")
+      ? [`Content-Length: ${size}`, hidden]
+      : ["Transfer-Encoding: chunked", `${size.toString(16)}\r\n${hidden}\r\n0\r\n\r\n`];
+    const last = "GET /last HTTP/1.1\r\nHost: north.test\r\nConnection: close\r\n\r\n";
+    await said(`GET /a HTTP/1.1\r\nHost: north.test\r\nConnection: ${named}\r\n${framing}\r\n\r\n${body}${last}`);
+    expect(heard).toEqual([`/a north.test ${hidden}`, "/last north.test "]);
+  });
+
+  it("bears trailers that are announced, and speaks HTTP/1.0 with whoever knows no other", async () => {
+    all[0]?.server.open((_incoming, response) => {
+      response.write("first ");
+      response.end("last");
+    });
+    expect(await said("GET / HTTP/1.0\r\nHost: north.test\r\nTrailer: x\r\n\r\n")).toMatch(/\r\n\r\nfirst last$/);
+  });
 
   it("says that an organisation's server broke off", async () => {
     all[0]?.server.open((incoming) => incoming.socket.destroy());
