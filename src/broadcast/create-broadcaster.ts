@@ -152,8 +152,11 @@ export function createBroadcaster(given: BroadcasterNeeds): Broadcaster {
     release: gates.release,
     begin: gates.begin,
     async discard(notificationId) {
+      const { audioGroup: group, audioPort: port } = store.get(notifications, notificationId) ?? {};
       await store.remove(notifications, notificationId, needs.by);
       gates.forget(notificationId);
+      // It is lent when the message is made ready, and nothing settles that any more.
+      if (group && port) needs.addresses.release({ group, port });
     },
     clearDevices: () => callOff(needs.providers, deliveriesShown(needs), "expired"),
     abort,

@@ -45,6 +45,34 @@ const line = (id: string) => scene.air.rows(id)[0];
 const begunAt = (id: string): (number | null)[] =>
   scene.air.streamer.streams.filter(({ spec }) => spec.streamId.startsWith(id)).map(({ t0Ms }) => t0Ms);
 
+it("a bell that is taken back and made ready anew goes through its stages once more, and leaves no address behind", async () => {
+  await scene.close();
+  scene = await openScene(["SEP001122334499"]);
+  const { fixture, air, everywhere } = scene;
+  const { addresses } = fixture.needs;
+  const { allocate, release } = addresses;
+  const lent: unknown[] = [];
+  const given: unknown[] = [];
+  addresses.allocate = (isEmergency) => {
+    const address = allocate(isEmergency);
+    lent.push(address);
+    return address;
+  };
+  addresses.release = (address) => {
+    given.push(address);
+    release(address);
+  };
+  const ring = await bell(30_000);
+  const input = { ...WORD, ...sounding(2_000), deviceGroupIds: [everywhere] };
+  const held = { ...ring, usefulMs: 30_000, description: "Every day" };
+  await air.broadcaster.discard(ring.id);
+  await air.broadcaster.send(input, fixture.by, { source: "bell-schedule", overrules: true, held });
+  await air.until(() => air.stage(ring.id) === "deliver");
+  await air.broadcaster.discard(ring.id);
+  expect(lent).toHaveLength(2);
+  expect(given).toEqual(lent);
+});
+
 describe("a bell whose zone is taken when it is armed", () => {
   it("sounds at its moment when the zone is free by then", async () => {
     const ring = await bell(3_000);
