@@ -25,7 +25,7 @@ export async function unpack(frame: Buffer, mostBytes: number): Promise<string> 
   return (await expand(packedIn(frame), { dictionary, maxOutputLength: mostBytes })).toString();
 }
 
-/** Longest text that is unpacked within a turn. own choice: some pages, below 1 ms */
+/** Longest text that is unpacked within a turn. own choice: some pages, some ms at most */
 const AT_ONCE_BYTES = 256 * 1024;
 
 /** As `unpack`, within this turn of the event loop; null for what is too long for that. Throws for what is no packed frame. */
