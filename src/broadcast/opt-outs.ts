@@ -83,7 +83,7 @@ function decline(
     throw new ConflictError("Messages like this one can't be declined.");
   }
   const [known] = tx.find(optOuts, { userId, messageTemplateId }, 1);
-  return known ?? tx.create(optOuts, {}, by, { userId, messageTemplateId, subject });
+  return known ?? tx.create(optOuts, { userId }, by, { messageTemplateId, subject });
 }
 
 /** What a link for declining is about, as its holder may see it. */

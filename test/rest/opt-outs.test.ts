@@ -67,6 +67,16 @@ describe("declining a template's messages", () => {
     expect((await as(ann, "GET", at(ann))).body.total).toBe(0);
   });
 
+  it("is the person's own wherever it acts", async () => {
+    const { id: hall } = (await api.call("POST", "/domains", { json: { name: "Hall" } })).body;
+    await api.call("POST", `/domains/${hall}/users`, { json: { id: ann.id } });
+    const headers = { "x-service-domain": hall };
+    const asked = { token: ann.token, headers };
+    const made = await api.call("POST", at(ann), { ...asked, json: { notificationId: message } });
+    expect([made.status, made.body]).toEqual([200, expect.objectContaining({ userId: ann.id })]);
+    expect((await api.call("DELETE", `${at(ann)}/${made.body.id}`, asked)).status).toBe(200);
+  });
+
   it("is for messages that somebody got and that let it", async () => {
     expectError(await decline(ben), 404, "not-found");
     expectError(await decline(ann, await sentTo([ann], 0)), 409, "conflict");
