@@ -101,8 +101,8 @@ describe("10,000 guesses", () => {
       unknown.push(await timed(() => guess("nobody", "10.0.0.1")));
     }
     const middle = (times: number[]) => times.sort((a, b) => a - b)[times.length >> 1] ?? 0;
-    // Hashing takes tens of ms; without it the answer would come in one.
-    expect(Math.min(middle(known), middle(unknown))).toBeGreaterThan(5);
+    // Hashing takes some ms or tens of them; without it the answer would come in less than one.
+    expect(Math.min(middle(known), middle(unknown))).toBeGreaterThan(2);
     expect(Math.abs(middle(known) - middle(unknown))).toBeLessThan(0.5 * middle(known));
   }, 180_000);
 });
