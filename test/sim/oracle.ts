@@ -98,8 +98,9 @@ function isRefusedAgain(statement: Statement, again: string | null): boolean {
   return again.startsWith(`${type}/${id}/`);
 }
 
-/** Before a sweep leaves a row, as a newer version of it waits. */
+/** Before a sweep leaves a row, as a newer version of it waits, or puts off that it goes, as something refers to it. */
 function isPassedOver(before: Performed | undefined): boolean {
+  if (before?.statement.do === "put") return before.statement.of.name === STAGE.name;
   return before?.statement.do === "get" && before.statement.of.name === STAGE.name && before.answer !== null;
 }
 
