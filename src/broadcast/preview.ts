@@ -1,4 +1,4 @@
-import { type Clock, nextTurn } from "../base/clock.ts";
+import { nextTurn } from "../base/clock.ts";
 import type { Reader } from "../store/store.ts";
 import type { NotificationRow } from "./compose.ts";
 import { countLevels, readCounts } from "./counts.ts";
@@ -84,7 +84,7 @@ async function foreseeUsers(row: NotificationRow, preview: Preview, { store, clo
       preview.userDevices[type] = (preview.userDevices[type] ?? 0) + n;
     }
     for (const { n } of userDevicesOf([...declined], store)) addNotReached(preview, DECLINED, n);
-    await turn(clock);
+    await nextTurn(clock);
   }
 }
 
@@ -112,7 +112,7 @@ async function foreseeGroups(row: NotificationRow, preview: Preview, needs: Prev
     const piece = pks.slice(at, at + PIECE);
     const elsewhere = await needs.activations.elsewhere(piece);
     for (const device of foreseeDevices(store, row, piece, { ours, troubles, elsewhere })) tell(device, preview);
-    await turn(clock);
+    await nextTurn(clock);
   }
 }
 
@@ -181,8 +181,4 @@ function expectedSeconds(
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, each) => total + each, 0);
-}
-
-function turn(clock: Clock): Promise<void> {
-  return nextTurn(clock);
 }

@@ -1,6 +1,4 @@
 import { spawn } from "node:child_process";
-import { createSocket } from "node:dgram";
-import { once } from "node:events";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { openAgent } from "../../plugins/sip/agent/agent.ts";
 import { createMediaPorts, type MediaPorts } from "../../plugins/sip/media/media-port.ts";
@@ -13,6 +11,7 @@ import { systemClock as clock } from "../../src/base/clock.ts";
 import { silentLog } from "../../src/base/log.ts";
 import { type DeliveryItem, PLAIN_PROFILE } from "../../src/plugin-api/index.ts";
 import { percentile } from "../bench/row.ts";
+import { freePort } from "../support/free-port.ts";
 
 /** How devices are called. */
 export interface CallPlan {
@@ -154,12 +153,4 @@ function itemFor(deliveryId: number, port: number): DeliveryItem {
 async function until(isSo: () => boolean, mostMs: number): Promise<void> {
   const end = clock.monotonicMs() + mostMs;
   while (!isSo() && clock.monotonicMs() < end) await new Promise<void>((resolve) => void clock.after(LOOK_MS, resolve));
-}
-
-async function freePort(): Promise<number> {
-  const socket = createSocket("udp4").bind(0, "127.0.0.1");
-  await once(socket, "listening");
-  const { port } = socket.address();
-  await new Promise<void>((resolve) => socket.close(resolve));
-  return port;
 }

@@ -1,10 +1,9 @@
-import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { createApiClient } from "../../../src/cli/api-client.ts";
+import { freePort } from "../../support/free-port.ts";
 import { lineTo } from "../../support/links.ts";
 import { initialise, runCarillon, startDaemon } from "../../support/product.ts";
 import { listenToSounds, type SoundListener } from "../../support/sound-listener.ts";
@@ -110,14 +109,4 @@ async function inParallel(count: number, work: (place: number) => Promise<unknow
     for (let place = next++; place < count; place = next++) await work(place);
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
-}
-
-/** A port of the loopback that nobody listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

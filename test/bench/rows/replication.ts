@@ -8,8 +8,9 @@ import { AckPolicy, connect, DeliverPolicy, StorageType } from "nats";
 import memoryAdapter from "pouchdb-adapter-memory";
 import PouchDB from "pouchdb-core";
 import replication from "pouchdb-replication";
+import { freePort } from "../../support/free-port.ts";
 import { atLeast, atMost, type Figure, median, percentile, type Row } from "../row.ts";
-import { freePort, type LinkedPair, openLinkedPair } from "./linked-pair.ts";
+import { type LinkedPair, openLinkedPair } from "./linked-pair.ts";
 
 PouchDB.plugin(memoryAdapter).plugin(replication);
 
