@@ -1,0 +1,38 @@
+import areasOfInterest from "../../src/resources/areas/areas-of-interest.ts";
+import notifications from "../../src/resources/broadcasts/notifications.ts";
+import extensions from "../../src/resources/devices/extensions.ts";
+import { makeTempDir } from "../support/temp-dir.ts";
+import { type ApiFixture, openApi } from "./api-fixture.ts";
+import { createSampleRows, givenRows, type SampleRows } from "./sample-rows.ts";
+import { SAMPLE_TABLE } from "./sample-table.ts";
+
+/** Opens the API on an empty appliance with what samples of all resources refer to. */
+export async function openSampleApi(): Promise<ApiFixture> {
+  const api = await openApi(makeTempDir());
+  const served = { name: "Chat rooms", type: "collaboration", deviceType: SAMPLE_TABLE["collaboration-groups.type"] };
+  await api.store.create(extensions, served, api.system);
+  return api;
+}
+
+/** Makes rows of every resource there; `given` names rows that stand for their resource instead of new ones. */
+export function createSceneRows(
+  api: () => ApiFixture,
+  given: Readonly<Record<string, () => Promise<string>>> = {},
+): SampleRows {
+  return createSampleRows(api, SAMPLE_TABLE, {
+    domains: async () => api().rootId,
+    ...givenRows(api),
+    // There may be twenty; the first is the one that others refer to.
+    "areas-of-interest": async () => {
+      const { store, system } = api();
+      const [, oldest, ...others] = store.find(areasOfInterest, {});
+      if (oldest && others.length > 14) await store.remove(areasOfInterest, oldest.id, system);
+      const geometryValue = SAMPLE_TABLE["areas-of-interest.geometryValue"];
+      const input = { name: "Sample", geometryType: "circle", geometryValue };
+      return (await store.create(areasOfInterest, input, system)).id;
+    },
+    notifications: async () =>
+      (await api().store.create(notifications, { subject: "Sample" }, api().system, { stage: "draft" })).id,
+    ...given,
+  });
+}
