@@ -89,7 +89,7 @@ describe("the sockets of SIP", () => {
       heard += bytes;
     });
     socket.write(Buffer.concat([Buffer.from("\r\n\r\n".repeat(2_000)), bytesOf("OPTIONS")]));
-    await vi.waitFor(() => expect(heard).toMatch(/done$/), PATIENCE);
+    await expect.poll(() => heard).toMatch(/done$/);
     expect(heard).toMatch(/^(\r\n){1,20}done$/);
   });
 
@@ -101,7 +101,7 @@ describe("the sockets of SIP", () => {
     });
     const mute = (await connect(at)).pause();
     mute.write(Buffer.concat(Array.from({ length: 60 }, () => bytesOf("OPTIONS"))));
-    await vi.waitFor(() => expect(count).toBe(60), PATIENCE);
+    await expect.poll(() => count).toBe(60);
     const gone = once(mute, "close");
     mute.resume();
     await gone;
@@ -164,7 +164,7 @@ describe("a call", () => {
       { onAnswered: () => {}, onEnded: () => {}, onFailed: ({ words }) => failures.push(words), ...handlers },
       { clock, outbound: { ...usual, ...outbound } as Outbound, id: () => "own", onOver: () => {} },
     );
-    const asked = async (): Promise<ResponseHandlers> => vi.waitUntil(() => told);
+    const asked = async (): Promise<ResponseHandlers> => vi.waitUntil(() => told, PATIENCE);
     return { call, clock, failures, asked };
   }
 
@@ -172,7 +172,7 @@ describe("a call", () => {
     const noWay = () => Promise.reject(new Error("there is no way to 192.0.2.1"));
     const { failures, asked } = place({}, { sendOnce: noWay });
     (await asked()).onFinal(responseOf(200));
-    await vi.waitFor(() => expect(failures).toEqual(["there is no way to 192.0.2.1"]));
+    await expect.poll(() => failures).toEqual(["there is no way to 192.0.2.1"]);
   });
 
   it("is called off once, however often the device says that it rings", async () => {
@@ -194,13 +194,13 @@ describe("a call", () => {
     let answers = 0;
     const { call, asked } = place({ onAnswered: () => void answers++ }, { contact });
     (await asked()).onFinal(responseOf(200));
-    await vi.waitFor(() => expect(answers).toBe(1));
+    await expect.poll(() => answers).toBe(1);
     hasWay = false;
     const said: number[] = [];
     const within = { To: "<sip:a@h>;tag=own", From: "<sip:b@h>;tag=2", "Call-ID": "own", CSeq: "1 UPDATE" };
     const update: SipRequest = { ...requestOf("UPDATE"), headers: Object.entries(within), body: "v=0" };
     expect(call.take(update, (status) => said.push(status))).toBe(true);
-    await vi.waitFor(() => expect(said).toEqual([500]));
+    await expect.poll(() => said).toEqual([500]);
   });
 
   it("rings also while a server only says that it tries, and does not wait for ever", async () => {

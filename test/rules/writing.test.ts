@@ -119,7 +119,7 @@ describe("tests", () => {
     "page.setDefaultTimeout(15_000);",
     'expect(page.url()).toContain("x");',
   ])("would be refused: %s", (text) => {
-    expect(hastyTests(planted({ "test/console/a.test.ts": text }))).toHaveLength(1);
+    expect(hastyTests(planted({ "test/unit/a/a.test.ts": text }))).toHaveLength(1);
   });
 
   it.each([

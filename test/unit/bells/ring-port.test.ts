@@ -100,7 +100,7 @@ it("a ring is sounded at devices that were left to another appliance when it is 
   Object.assign(turns, { gone: "go", there: "stand-down" });
   await clock.advance(100);
   const id = derivedId(due.id, "stand-in", "gone");
-  await expect.poll(() => told, { timeout: 90_000 }).toEqual([`release ${id}`, `begin ${id} ${due.at}`]);
+  await expect.poll(() => told).toEqual([`release ${id}`, `begin ${id} ${due.at}`]);
   expect(store.get(notifications, id)).toMatchObject({
     ...{ heldUntil: due.at, notificationSource: "bell-schedule", userIds: [], distributionListIds: [] },
     deviceGroupIds: messageOf(due)?.deviceGroupIds,
@@ -126,7 +126,7 @@ it("a ring that would be shared out otherwise now is made ready anew, a few time
   await store.write((tx) => void tx.run(left, stood.id));
   expect(watching.turn?.(stood)).toBe("go");
   await clock.advance(100);
-  await expect.poll(() => told.length, { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => told.length).toBe(2);
   expect(watching.turn?.(stood)).toBe("go");
 });
 
@@ -167,9 +167,7 @@ it("what nobody else has is sounded by a message of its own where another applia
   await shared.withdraw(due);
   await clock.advance(100);
   const id = derivedId(due.id, "stand-in", ALONE);
-  await expect
-    .poll(() => told, { timeout: 10_000 })
-    .toEqual([`abort ${due.id}`, `release ${id}`, `begin ${id} ${due.at}`]);
+  await expect.poll(() => told).toEqual([`abort ${due.id}`, `release ${id}`, `begin ${id} ${due.at}`]);
 });
 
 it("what could not be sent in another appliance's place is tried again, and nobody is told by it", async () => {
@@ -187,9 +185,7 @@ it("what could not be sent in another appliance's place is tried again, and nobo
   expect(told).toEqual([]);
   fault = null;
   const id = derivedId(due.id, "stand-in", "gone");
-  await expect
-    .poll(() => clock.advance(100).then(() => told), { timeout: 90_000 })
-    .toEqual([`release ${id}`, `begin ${id} ${due.at}`]);
+  await expect.poll(() => clock.advance(100).then(() => told)).toEqual([`release ${id}`, `begin ${id} ${due.at}`]);
   expect(store.get(notifications, derivedId(forPeople.id, "stand-in", "gone"))).toBeNull();
   // After a restart it is taken up by itself.
   told = [];

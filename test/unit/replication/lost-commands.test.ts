@@ -19,7 +19,7 @@ let sent: Frame[];
 const fail = (error: unknown): never => {
   throw error;
 };
-const until = (fits: () => void): Promise<void> => vi.waitFor(fits, { timeout: 20_000, interval: 2 });
+const until = (fits: () => void): Promise<void> => vi.waitFor(fits, { timeout: 90_000, interval: 2 });
 
 beforeEach(async () => {
   clock = createFakeClock();

@@ -25,7 +25,7 @@ it("a message that settles in the very commit that found nothing more is told at
     if (nth === 1) events.emit("notification.settled", { notificationId: "n" } as never);
     return false;
   });
-  await vi.waitFor(() => expect(wake).toHaveBeenCalledTimes(1));
+  await expect.poll(() => wake.mock.calls.length).toBe(1);
   expect(write).toHaveBeenCalledTimes(2);
   stop();
 });
@@ -35,11 +35,11 @@ it("what could not be told is tried again, until it is stopped", async () => {
     if (nth < 3) throw new Error("full");
     return false;
   });
-  await vi.waitFor(() => expect(faults.length).toBe(1));
+  await expect.poll(() => faults.length).toBe(1);
   clock.tick(60_000);
-  await vi.waitFor(() => expect(faults.length).toBe(2));
+  await expect.poll(() => faults.length).toBe(2);
   clock.tick(60_000);
-  await vi.waitFor(() => expect(wake).toHaveBeenCalledTimes(1));
+  await expect.poll(() => wake.mock.calls.length).toBe(1);
   stop();
   clock.tick(600_000);
   expect(write).toHaveBeenCalledTimes(3);
