@@ -88,7 +88,8 @@ export function addUpgrade(program: Command, terminal: Terminal, finish: (exitCo
     });
 }
 
-function serviceOf(dataDir: string, unit: string): Service {
+/** The service that systemd runs as `unit`. */
+export function serviceOf(dataDir: string, unit: string): Service {
   const systemctl = async (...words: string[]): Promise<void> => void (await run("systemctl", words));
   const credential = credentialOf(unit);
   return {

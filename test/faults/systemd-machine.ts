@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../support/product.ts";
 
@@ -30,19 +30,6 @@ export interface Machine {
   /** `carillon …` of the installed version. */
   carillon(...args: string[]): Promise<{ code: number; output: string }>;
   stop(): Promise<void>;
-}
-
-/** Copies what a version needs to run, without its packages, into a folder and calls it `version`. */
-export function copyVersion(target: string, version: string): string {
-  mkdirSync(join(target, "dist"), { recursive: true });
-  for (const part of ["src", "chunks", "client", "console", "plugins"])
-    cpSync(join(ROOT, "dist", part), join(target, "dist", part), {
-      recursive: true,
-      filter: (path) => !path.endsWith(".map"),
-    });
-  const about = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as object;
-  writeFileSync(join(target, "package.json"), JSON.stringify({ ...about, version }));
-  return target;
 }
 
 /** The shipped units with the credential turned on, and nothing else that starts: what sets up a machine would do so to this one. */

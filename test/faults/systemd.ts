@@ -1,4 +1,3 @@
-import { generateKeyPairSync } from "node:crypto";
 import {
   chmodSync,
   chownSync,
@@ -19,7 +18,8 @@ import { createApiClient } from "../../src/cli/api-client.ts";
 import { registerDevices } from "../../src/cli/register-devices.ts";
 import { packUpgrade } from "../../src/operations/upgrade-bundle.ts";
 import { initialise, type RunningCampus, startCampus } from "../support/product.ts";
-import { copyVersion, type Machine, startMachine, USER_ID } from "./systemd-machine.ts";
+import { copyVersion, makerOfVersions } from "../support/versions.ts";
+import { type Machine, startMachine, USER_ID } from "./systemd-machine.ts";
 
 /** What a real systemd made of the service. */
 export interface SystemdRun {
@@ -99,8 +99,7 @@ export async function underSystemd(say: (progress: string) => void): Promise<Sys
 async function prepareVersions(folder: string): Promise<string> {
   copyVersion(join(folder, "versions", OLD), OLD);
   mkdirSync(join(folder, "bundles"));
-  const maker = generateKeyPairSync("ed25519");
-  const pem = maker.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+  const { pem, trusted } = makerOfVersions();
   for (const { version, illness } of UPGRADES) {
     const made = copyVersion(join(folder, "making"), version);
     if (illness !== "") {
@@ -110,7 +109,6 @@ async function prepareVersions(folder: string): Promise<string> {
     await packUpgrade(made, pem, join(folder, "bundles", `${version}.tgz`));
     rmSync(made, { recursive: true });
   }
-  const trusted = maker.publicKey.export({ type: "spki", format: "der" }).subarray(-32).toString("base64");
   return `listen: 127.0.0.1:${PORT}
 network: {allowedTargets: [127.0.0.0/8], multicastInterface: 127.0.0.1}
 plugins: {ip-phones: {listen: {auth: {host: 127.0.0.1, port: ${PORT + 1}}}}}

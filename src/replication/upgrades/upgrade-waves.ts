@@ -130,9 +130,14 @@ export function createUpgradeWaves(needs: UpgradeWavesNeeds): UpgradeWaves {
       const upgrade = store.get(applianceUpgrades, id);
       if (upgrade?.state === "stopped") {
         requireSameOffer(upgrade, needs);
+        // Writes nothing: who may not go on with it changes nothing.
+        await store.write((tx) => void tx.update(applianceUpgrades, id, {}, by));
         const fresh = { state: "waiting", reason: null, wave: null, activityId: null, endedAt: null } as const;
         await inSlices(store, turnsOf(id, "failed"), (turn, tx) => {
-          tx.update(applianceUpgradeTurns, turn.id, {}, system, fresh);
+          // It may have been cancelled meanwhile.
+          if (tx.get(applianceUpgrades, id)?.state !== "stopped") return false;
+          if (tx.get(applianceUpgradeTurns, turn.id)?.state === "failed")
+            tx.update(applianceUpgradeTurns, turn.id, {}, system, fresh);
           return true;
         });
       }

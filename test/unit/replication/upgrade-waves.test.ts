@@ -26,6 +26,8 @@ import { everybody } from "../store/store-fixture.ts";
 const fail = (error: unknown): never => {
   throw error;
 };
+/** Somebody to whom none of it belongs. */
+const stranger = { ...everybody, scope: { ...everybody.scope, changeable: { visible: () => "none" as const } } };
 const MINUTE = 60_000;
 const SITES = 7;
 const clock = createFakeClock();
@@ -151,6 +153,8 @@ it("stops on the first failure, says which and why, and tells those that failed 
   await arrive([one]);
   expect(upgrade()).toMatchObject({ state: "stopped", reason: "Site 2: 0.2.0 did not get well: 0.1.0 runs again." });
   expect(states()).toBe("d1 f1 w w");
+  await expect(waves.resume(id, stranger)).rejects.toThrow("Permission denied");
+  expect([upgrade().state, states()]).toEqual(["stopped", "d1 f1 w w"]);
   await waves.resume(id, everybody);
   await rest();
   expect([states(), upgrade().reason]).toEqual(["d1 o2 o2 o2", null]);
