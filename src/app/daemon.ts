@@ -1,6 +1,5 @@
 import type { RequestListener } from "node:http";
 import { hostname } from "node:os";
-import { join } from "node:path";
 import { createOAuth } from "../access/oauth.ts";
 import { createScim } from "../access/scim/scim.ts";
 import { writeAlarms } from "../alarms/alarm-behaviour.ts";
@@ -18,17 +17,12 @@ import { areMadeUpFor } from "../bells/ring-book.ts";
 import { createRingPlans, type RingPlans } from "../bells/ring-plans.ts";
 import { createBellTimes } from "../bells/timetables.ts";
 import { createYearCheck } from "../bells/year-check.ts";
-import { createAnswerLinks } from "../broadcast/answer-links.ts";
-import { createCampaigns } from "../broadcast/campaigns.ts";
 import { createCanary } from "../broadcast/canary.ts";
-import { createDeclineLinks } from "../broadcast/opt-outs.ts";
 import { createSpeech } from "../broadcast/speech.ts";
-import { createTextReplies, type TakeTextMessage } from "../broadcast/text-replies.ts";
+import type { TakeTextMessage } from "../broadcast/text-replies.ts";
 import { missingPasswords } from "../call-manager/missing-passwords.ts";
-import type { PhoneCache } from "../call-manager/phone-cache.ts";
 import { createLivePageDoor } from "../console/live-page-door.ts";
 import { createLicensing } from "../devices/licensing.ts";
-import type { PluginHost } from "../extensions/plugin-host.ts";
 import type { BuildInfo } from "../health/endpoint-behaviour.ts";
 import { watchHealth } from "../health/health.ts";
 import { thisMachine } from "../health/machine.ts";
@@ -39,10 +33,7 @@ import { queueFaults } from "../health/queues.ts";
 import { createQuietTests } from "../health/quiet-tests.ts";
 import { directoryFaults } from "../identity/directory-faults.ts";
 import { createInputs, type Inputs } from "../inputs/inputs.ts";
-import { createBulkUploads } from "../loaders/bulk-uploads.ts";
 import { cronSchedule } from "../loaders/cron.ts";
-import { createLoaders } from "../loaders/load-definitions.ts";
-import { createTurns } from "../loaders/turns.ts";
 import type { SettingsFile } from "../operations/settings-report.ts";
 import { createApi } from "../rest/api.ts";
 import { builtConsoleFolder } from "../rest/console-files.ts";
@@ -55,9 +46,9 @@ import { type ListenAddress, parseListen } from "../settings/addresses.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { SharedLog } from "../store/shared-log.ts";
 import type { Behaviour } from "../store/store.ts";
-import { type ApplianceData, isSetUp, notSetUp, openData, requireDatabase } from "./appliance.ts";
+import { type Answering, createAnswering } from "./answering.ts";
+import { isSetUp, notSetUp, openData, requireDatabase } from "./appliance.ts";
 import { bindBehaviours } from "./behaviours.ts";
-import { createCallManagers } from "./call-managers.ts";
 import { joinChannels } from "./channels.ts";
 import { startControlSocket } from "./control-socket.ts";
 import { createCovering } from "./covering.ts";
@@ -68,8 +59,9 @@ import { createIdentity } from "./identity.ts";
 import { completeGround } from "./init.ts";
 import { createLinking, type Linking } from "./linking.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "./load-declarations.ts";
+import { type Loading, startLoading } from "./loading.ts";
 import { createOperations } from "./operations.ts";
-import { createOrders } from "./orders.ts";
+import { ordersOf } from "./orders.ts";
 import { createTelling } from "./outbound.ts";
 import { followOwnEndpoint } from "./own-endpoint.ts";
 import { createRegistry } from "./registry.ts";
@@ -172,8 +164,8 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   end("own endpoint", own.stop);
   // Set below: orders and requests are carried out once all runs.
   let listener: RequestListener;
-  let phoneCache: PhoneCache;
-  const rebuildPhones = () => phoneCache.rebuild();
+  let loading: Loading;
+  const rebuildPhones = () => loading.phoneCache.rebuild();
   const canary = createCanary({ store, clock, log, ...sound });
   const isSilent = (): boolean => canary.isSilent;
   const operations = createOperations({ ...options, clock, events, data, endpointId, rebuildPhones, isSilent });
@@ -225,8 +217,8 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   end("registry", registry.stop);
   // Set below: no plugin runs before they are made.
   let inputs: Inputs;
-  let textReplies: TakeTextMessage;
-  const takeText: TakeTextMessage = (message) => textReplies(message);
+  let answering: Answering;
+  const takeText: TakeTextMessage = (message) => answering.textReplies(message);
   const takeInput = (plugin: string, input: unknown): Promise<void> => inputs.take(plugin, input);
   const baseUrl = (): string => settings.api.publicUrl?.replace(/\/+$/, "") ?? server.url;
   const joined = { clock, events, data, sound, speech, registry, endpointId, takeInput, takeText, baseUrl, linking };
@@ -236,8 +228,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const scenarios = createScenarios({ store, catalogue, clock, broadcaster, reportsSite });
   const startScenario = scenarios.start;
   inputs = createInputs({ store, clock, log, broadcaster, startScenario, endpointId, by: access.systemBy("inputs") });
-  const campaigns = createCampaigns({ store, clock, log, broadcaster, by: access.systemBy("campaigns"), baseUrl });
-  textReplies = createTextReplies({ store, clock, broadcaster, campaigns, by: access.systemBy("texts") });
+  answering = createAnswering({ data, clock, log, broadcaster, baseUrl });
   ringPlans = createRingPlans({ store, clock, log, times: bells, broadcaster, by: access.systemBy("bells") });
   end("ring plans", ringPlans.stop);
   const { files } = store;
@@ -307,8 +298,6 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   const oauth = createOAuth({ store, access, clock, onError: onLeft });
   end("oauth", oauth.close);
   const firstRun = createFirstRun({ dataDir, store, access, clock, signIn });
-  const answerLinks = createAnswerLinks({ store, broadcaster });
-  const declineLinks = createDeclineLinks({ store, clock, by: access.systemBy("opt-outs") });
   const areas = createAreas({ store, clock, events, log, broadcaster, by: access.systemBy("areas") });
   end("areas", areas.stop);
   areas.start();
@@ -331,18 +320,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
     stopTesting();
     return quietTests.stop();
   });
-  const loading = { store, clock, log, turns: createTurns(), system: access.systemBy("loaders") };
-  const bulkUploads = createBulkUploads({ ...loading, catalogue, endpointId });
-  end("uploads", bulkUploads.stop);
-  await bulkUploads.start();
-  const loadsDir = join(dataDir, "loads");
-  const loaders = createLoaders({ ...loading, events, schedule: cronSchedule, loadsDir });
-  end("loaders", loaders.stop);
-  await loaders.start();
-  const managing = { store, clock, log, events, settings, schedule: cronSchedule, by: access.systemBy("call-manager") };
-  phoneCache = createCallManagers({ ...managing, endpointId });
-  end("phone cache", phoneCache.stop);
-  await phoneCache.start();
+  loading = await startLoading({ dataDir, data, settings, clock, events, log, endpointId, end });
   const telling = createTelling({ data, clock, events, log, policy, endpointId });
   const { eventStream, webhooks, live } = telling;
   const api = createApi({
@@ -363,9 +341,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
       scim: createScim({ store, access, clock, baseUrl, isOfCloud }),
       firstRun,
       eventStream,
-      campaigns,
-      answerLinks,
-      declineLinks,
+      ...answering,
       areas,
       bells,
       baseUrl,
@@ -375,9 +351,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
       watch: { ...watch, version: ownVersion(), health: health.report, runs: operations.runs },
       speech,
     },
-    bulkUploads,
-    loaders,
-    phoneCache,
+    ...loading,
     scenarios,
     settings: served,
     link: linking.desk,
@@ -406,15 +380,6 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
   log.info({ url: server.url, urls: plugins.urls(), dataDir }, "ready");
   operations.ready();
   return { url: server.url, urls: plugins.urls(), linking };
-}
-
-/** What commands may order of the daemon: on its data, and of what runs. */
-function ordersOf(data: ApplianceData, plugins: PluginHost): ReturnType<typeof createOrders> {
-  return {
-    ...createOrders(data),
-    /** `{}` -> names of the plugins that were installed since the daemon looked. */
-    "plugin.takeUp": () => plugins.takeUp(),
-  };
 }
 
 function buildInfo(): BuildInfo {

@@ -4,6 +4,7 @@ import { createToken, type UserToken } from "../access/tokens.ts";
 import type { Clock } from "../base/clock.ts";
 import { CallerError, invalidValue, requiredValue } from "../base/errors.ts";
 import { isUuid } from "../base/ids.ts";
+import type { PluginHost } from "../extensions/plugin-host.ts";
 import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
 import type { RowOf } from "../schema/resource.ts";
@@ -84,6 +85,15 @@ export function createOrders({ store, access, clock }: OrderNeeds): Readonly<Rec
     },
     /** AuditStretch -> AuditVerdict, at most MOST_VERIFIED entries at a time. */
     "audit.verify": (stretch) => verifyAudit(store, clock, { ...stretch, most: MOST_VERIFIED }),
+  };
+}
+
+/** What commands may order of a daemon beyond that: what runs in it is asked, too. */
+export function ordersOf(needs: OrderNeeds, plugins: Pick<PluginHost, "takeUp">): Readonly<Record<string, Order>> {
+  return {
+    ...createOrders(needs),
+    /** `{}` -> names of the plugins that were installed since the daemon looked. */
+    "plugin.takeUp": () => plugins.takeUp(),
   };
 }
 
