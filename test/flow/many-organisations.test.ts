@@ -1,10 +1,10 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect } from "vitest";
 import type { FrontReport } from "../../src/app/front/front.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { eventually } from "../support/patience.ts";
 import { peer } from "../support/peers.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
 import { initialise, type RunningDaemon, runCarillon, startDaemon } from "../support/product.ts";
@@ -55,15 +55,6 @@ postgres.describe("organisations of one database, served by one command", () => 
   const namesAt = async (name: Name, path: string): Promise<unknown[]> =>
     ((await ask(name, "GET", path)).body.data as { name: string }[]).map((row) => row.name);
 
-  /** As long as the test may take. */
-  async function eventually<T>(look: () => Promise<T>, fits: (found: T) => boolean): Promise<T> {
-    for (;;) {
-      const found = await look().catch(() => null);
-      if (found !== null && fits(found)) return found;
-      await pause(50);
-    }
-  }
-
   async function processOf(name: Name): Promise<FrontReport | null> {
     const told = JSON.parse(await run("hub-organisations", "--data", dir, "--json"));
     return (
@@ -71,16 +62,7 @@ postgres.describe("organisations of one database, served by one command", () => 
     );
   }
 
-  const linked = (name: Name) =>
-    eventually(
-      () => processOf(name),
-      (found) => found?.links === 1,
-    );
-  const answers = (name: Name) =>
-    eventually(
-      () => ask(name, "GET", "/sites"),
-      ({ status }) => status === 200,
-    );
+  const answers = (name: Name) => eventually(async () => (await ask(name, "GET", "/sites")).status === 200);
 
   beforeAll(async () => {
     server = await startPostgres();
@@ -138,10 +120,11 @@ postgres.describe("organisations of one database, served by one command", () => 
       }
       for (const [at, name] of NAMES.entries()) {
         const appliance = appliances[at] as TestDaemon;
-        expect((await linked(name))?.state).toBe("acts");
+        await eventually(async () => (await processOf(name))?.links === 1);
+        expect((await processOf(name))?.state).toBe("acts");
         const sites = async () => (await appliance.call<{ data: { name: string }[] }>("GET", "/sites")).body.data;
-        const found = await eventually(sites, (rows) => rows.length > 0);
-        expect(found.map((row) => row.name)).toEqual([`Site ${name}`]);
+        await eventually(async () => (await sites()).length > 0);
+        expect((await sites()).map((row) => row.name)).toEqual([`Site ${name}`]);
         const links = front
           .log()
           .split("\n")
@@ -161,10 +144,11 @@ postgres.describe("organisations of one database, served by one command", () => 
       expect(readFileSync(`/proc/${before?.pid}/cmdline`, "utf8")).not.toContain("postgres:");
       process.kill(before?.pid as number, "SIGKILL");
       expect((await ask("south", "GET", "/sites")).status).toBe(200);
-      const after = await eventually(
-        () => processOf("north"),
-        (found) => found?.state === "acts" && found.links === 1,
-      );
+      await eventually(async () => {
+        const found = await processOf("north");
+        return found?.state === "acts" && found.links === 1;
+      });
+      const after = await processOf("north");
       expect([after?.pid === before?.pid, after?.restarts]).toEqual([false, 1]);
       expect(await namesAt("north", "/sites")).toEqual(["Site north"]);
       expect(await processOf("south")).toMatchObject({ pid: other?.pid, restarts: 0 });
@@ -177,10 +161,7 @@ postgres.describe("organisations of one database, served by one command", () => 
     async () => {
       const { pid } = (await processOf("south")) ?? {};
       await run("hub-organisations", "release", "south");
-      await eventually(
-        async () => isGone(pid as number),
-        (gone) => gone,
-      );
+      await eventually(async () => isGone(pid as number));
       await expect(ask("south", "GET", "/sites")).rejects.toThrow(/unrecognized.name/i);
       expect(await namesAt("north", "/sites")).toEqual(["Site north"]);
       await run("hub-organisations", "add", "south", "--host", hostOf("south"));
