@@ -1,4 +1,4 @@
-import { invalidValue } from "../base/errors.ts";
+import { type CallerError, invalidValue } from "../base/errors.ts";
 import type devices from "../resources/devices/devices.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { Behaviour } from "../store/store.ts";
@@ -29,7 +29,7 @@ export function deviceBehaviour(findProvider: FindProvider, claims: () => readon
       after.icopId = icopId;
       if (before?.type !== after.type || before.deviceIdentifier !== after.deviceIdentifier) {
         const provider = findProvider(after.type, after.deviceIdentifier);
-        if (provider === null && !by.replicated) throw invalidValue("type", unserved(after, claims()));
+        if (provider === null && !by.replicated) throw unserved(after, claims());
         after.provider = provider ?? after.provider;
       }
       if (!by.replicated) requireAttributes(after, before);
@@ -59,10 +59,11 @@ export function registrationOf(attributes: unknown): boolean | null {
   return word === "true" ? true : word === "false" ? false : null;
 }
 
-function unserved({ type, deviceIdentifier }: Device, claims: readonly Claim[]): string {
+function unserved({ type, deviceIdentifier }: Device, claims: readonly Claim[]): CallerError {
   const patterns = claims.filter((claim) => claim.type === type).map(({ identifier }) => identifier);
-  if (patterns.length === 0) return `Nothing serves ${type}.`;
-  return `Nothing serves ${type} named ${deviceIdentifier}; their deviceIdentifier fits ${patterns.join(" or ")}.`;
+  if (patterns.length === 0) return invalidValue("type", `Nothing serves ${type}.`);
+  const why = `Nothing serves ${type} named ${deviceIdentifier}; it fits ${patterns.join(" or ")}.`;
+  return invalidValue("deviceIdentifier", why);
 }
 
 /** The id by which groups name a device. own choice: a MAC address loses its separators and is written in capitals. */

@@ -129,7 +129,9 @@ function readmeOf(name: string): string {
   return `# ${name}
 
 Posts the text of messages to devices that speak HTTP, as JSON \`{"subject", "body", "drill", "colour"}\`. A device is
-\`{type: "plugins", deviceIdentifier: "${name}:<name>", attributes: {Url}}\`.
+\`{type: "plugins", deviceIdentifier: "${name}:<name>", attributes: {Url}}\`, sent to
+\`POST /api/v1/extensions/EXTENSION_ID/endpoints/ENDPOINT_ID/devices\`: the ids of the appliance, which \`carillon init\`
+printed, not that of the plugin's own extension.
 
 ## Settings
 

@@ -9,16 +9,16 @@ const CLAIMS = [
 ];
 
 it.each([
-  ["speakers", "hall", "Nothing serves speakers named hall; their deviceIdentifier fits ^zone: or ^horn-."],
-  ["idns", "desk", "Nothing serves idns."],
-])("says of %s that nobody claims what would be served", (type, deviceIdentifier, words) => {
+  ["speakers", "hall", "deviceIdentifier", "Nothing serves speakers named hall; it fits ^zone: or ^horn-."],
+  ["idns", "desk", "type", "Nothing serves idns."],
+])("says of %s that nobody claims what would be served", (type, deviceIdentifier, field, words) => {
   const after = { type, deviceIdentifier, attributes: {} };
   const { beforeWrite } = deviceBehaviour(
     () => null,
     () => CLAIMS,
   );
   expect(() => beforeWrite?.({ op: "create", after } as never, {} as never, {} as never)).toThrow(
-    `Field type is not valid. ${words}`,
+    `Field ${field} is not valid. ${words}`,
   );
 });
 
