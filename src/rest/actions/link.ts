@@ -1,7 +1,8 @@
-import { invalidValue, requiredValue } from "../../base/errors.ts";
+import { invalidValue } from "../../base/errors.ts";
 import type { LinkOverview } from "../../replication/view/link-desk.ts";
 import { boolean, computed, type Field, integer, option, text, timestamp, uuid } from "../../schema/field.ts";
 import { type Action, type ApiRequest, json } from "../action.ts";
+import { bodyCheck } from "./checked-body.ts";
 
 const WORDS = { max: 10_000 };
 const LARGE = { max: Number.MAX_SAFE_INTEGER };
@@ -49,6 +50,17 @@ const STATE = {
   }),
 } satisfies Record<string, Field>;
 
+const ENROLMENT = {
+  hub: text("Base URL of the cloud.", { required: true, min: 1, ...WORDS }),
+  code: text("The code.", { required: true, min: 1 }),
+  mode: option(
+    "Its rows become the organisation's (adopt), or it takes the organisation's and keeps its own to itself (join; unless given).",
+    ["adopt", "join"],
+  ),
+  authority: text("Authority that signed the cloud's certificate, PEM; public ones are known.", { max: 65_536 }),
+};
+const checkEnrolment = bodyCheck(ENROLMENT);
+
 /** The link of this daemon to the others of its organisation. own choice: the paths */
 export const linkActions: readonly Action[] = [
   {
@@ -64,21 +76,14 @@ export const linkActions: readonly Action[] = [
     at: "link",
     doc: "Enrols the appliance with a cloud by a code that was made there; it starts anew then. One that is linked to another cloud leaves that first.",
     answers: { kind: "members", fields: { endpointId: uuid("The appliance.", { required: true }) } },
-    accepts: {
-      hub: text("Base URL of the cloud.", { required: true, ...WORDS }),
-      code: text("The code.", { required: true }),
-      mode: option(
-        "Its rows become the organisation's (adopt), or it takes the organisation's and keeps its own to itself (join; unless given).",
-        ["adopt", "join"],
-      ),
-      authority: text("Authority that signed the cloud's certificate, PEM; public ones are known.", { max: 65_536 }),
-    },
+    accepts: ENROLMENT,
     async handle({ body, needs }) {
-      const { hub, code, mode, authority } = body as Partial<Record<"hub" | "code" | "authority", string | null>> & {
-        mode?: "adopt" | "join" | null;
+      const { hub, code, mode, authority } = checkEnrolment(body) as {
+        hub: string;
+        code: string;
+        mode: "adopt" | "join" | null;
+        authority: string | null;
       };
-      if (!hub) throw requiredValue("hub");
-      if (!code) throw requiredValue("code");
       if (!URL.canParse(hub)) throw invalidValue("hub", "It is an http or https URL.");
       const found = await needs.policy.choose(new URL(hub).hostname);
       const how = { mode: mode ?? "join", authority: authority ?? null } as const;
