@@ -40,8 +40,13 @@ export interface CloudMachine {
   /** The cloud's end of a new connection, null while it is down. */
   accept(wire: Wire, name: string): End | null;
   boot(): Promise<void>;
-  /** It does not reach its database for so long, ms, and another node takes its place. */
-  cutOff(forMs: number): void;
+  /**
+   * It does not reach its database for so long, ms, and another node takes its place; people who reach it still `write`
+   * there.
+   */
+  cutOff(forMs: number, write: (hub: Hub) => void): void;
+  /** Another node takes its place while all that it writes by still works. */
+  usurp(write: (hub: Hub) => void): void;
   /** Nobody is cut off any more. */
   heal(): void;
   backUp(): void;
@@ -53,6 +58,8 @@ export interface CloudMachine {
 const SILENT_MS = 6_000;
 /** One that reaches it again finds out well within this that it does not act any more. */
 const STANDS_BY_MS = 30_000;
+/** Writes wait for the database about so long; and a node that was cut off asks who acts within so long. */
+const [WAITING_MS, TRIES_MS] = [5_000, 400];
 /** How often the product looks whether its database is heard. */
 const LOOK_EVERY_MS = 1_000;
 
@@ -98,6 +105,26 @@ export function createCloudMachine(needs: CloudMachineNeeds): CloudMachine {
     void serving.lost.then(() => machine.life === life && machine.crash());
   }
 
+  /** The process goes on until it hears that another one acts, which may begin now; null where there are enough of them. */
+  function leave(): { hub: Hub; life: Life; serving: DatabaseNode; end(): void } | null {
+    const { hub } = cloud;
+    const { life } = machine;
+    if (!hub || !life || !node || alone.size > 1) return null;
+    figures.takeovers += 1;
+    const end = (): void => {
+      if (!alone.delete(end)) return;
+      life.isAlive = false;
+      life.disk.killed?.();
+      hub.stop();
+      needs.crashed();
+    };
+    alone.add(end);
+    machine.leave();
+    cloud.hub = null;
+    void node.lost.then(end);
+    return { hub, life, serving: node, end };
+  }
+
   const cloud: CloudMachine = {
     machine,
     blobs: needs.blobs,
@@ -139,27 +166,30 @@ export function createCloudMachine(needs: CloudMachineNeeds): CloudMachine {
         closed: () => life.isAlive && session.closed(),
       };
     },
-    cutOff(forMs) {
-      const { hub } = cloud;
-      const { life } = machine;
-      if (!hub || !life || !node) return;
-      figures.takeovers += 1;
-      const cut = node;
-      const end = (): void => {
-        if (!alone.delete(end)) return;
-        life.isAlive = false;
-        life.disk.killed?.();
-        hub.stop();
-        needs.crashed();
-      };
-      alone.add(end);
-      cut.breakAll(false);
-      machine.leave();
-      cloud.hub = null;
-      void cut.lost.then(end);
-      time.in(forMs, () => life.isAlive && cut.breakAll(true));
-      time.in(forMs + STANDS_BY_MS, end);
+    cutOff(forMs, write) {
+      const left = leave();
+      if (!left) return;
+      const { serving, life } = left;
+      serving.breakAll(false);
+      // Some wait for it to be back, some come just then.
+      for (const ms of [forMs - dice.roll() * WAITING_MS, forMs + dice.roll() * TRIES_MS])
+        time.in(Math.max(0, ms), () => life.isAlive && write(left.hub));
+      time.in(forMs, () => life.isAlive && serving.breakAll(true));
+      time.in(forMs + STANDS_BY_MS, left.end);
       bootIn(SILENT_MS + dice.roll() * 3_000);
+    },
+    usurp(write) {
+      const left = leave();
+      if (!left) return;
+      const { serving, life } = left;
+      bootIn(0);
+      for (let turn = 1; turn <= 8; turn += 1) {
+        const lostAt = turn * 1_000;
+        time.in(lostAt, () => life.isAlive && serving.loseLock());
+        for (let more = 0; more < 4; more += 1)
+          time.in(lostAt + dice.roll() * 2 * TRIES_MS - TRIES_MS, () => life.isAlive && write(left.hub));
+      }
+      time.in(STANDS_BY_MS, left.end);
     },
     heal() {
       machine.crashIn = null;

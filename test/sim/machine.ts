@@ -9,8 +9,11 @@ export interface Performed {
   answer: unknown;
 }
 
-/** When a connection to a database breaks: a COMMIT does not arrive, or the word that it was done does not. */
-export type CutAt = "before-commit" | "after-commit";
+/**
+ * When a connection to a database breaks: a COMMIT does not arrive, or the word that it was done does not, or that and then
+ * the next one, when it is asked whether it was.
+ */
+export type CutAt = "before-commit" | "after-commit" | "in-doubt";
 
 /** A process that serves what lies in a database across a network, as one of several that may. */
 export interface DatabaseNode {
@@ -24,6 +27,8 @@ export interface DatabaseNode {
   cutAt(when: CutAt, broke: () => void): void;
   /** All its connections break; with `isLet` false, it makes none any more. */
   breakAll(isLet: boolean): void;
+  /** The one connection breaks by which it acts, so that another one may at once; its others do, and are slow. */
+  loseLock(): void;
 }
 
 /** The disk of a machine: what is committed stays, whatever happens to the process. */
@@ -43,6 +48,8 @@ export interface Disk {
   killed?(): void;
   /** A row that a process has otherwise than all others would, where they have copies of the same; null for none. */
   differs?(): Promise<string | null>;
+  /** For another process, while the one that has it open goes on; absent where there is never another one. */
+  left?(): Disk;
   /** What a new process finds after the one before was killed. */
   reopened(clock: Clock): Disk;
   /** A backup as it is now. */
@@ -140,6 +147,7 @@ export function createMachine({ time, dice, disk, fault, committed, crashed }: M
     },
     leave() {
       machine.crashIn = null;
+      machine.disk = machine.disk.left?.() ?? machine.disk;
       machine.life = null;
     },
     crash() {

@@ -1,6 +1,6 @@
 /**
- * `npm run sim -- [--seeds N] [--first S] [--steps N] [--workers N]`: runs N seeds (2000) from S (1) with N steps (1200)
- * each, on all cores or with fewer workers: two appliances and a cloud under cuts, crashes, restores and wrong clocks. One
+ * `npm run sim -- [--seeds N] [--first S] [--steps N] [--workers N] [--minutes M]`: runs N seeds (2000) from S (1) with N
+ * steps (1200) each, on all cores or with as many workers, and begins none any more after M minutes: two appliances and a cloud under cuts, crashes, restores and wrong clocks. One
  * in ten lies on real SQLite files. A seed that breaks a promise is told at once, and the others run on.
  * `--store postgres`: the cloud's rows of every seed lie in a real PostgreSQL of its own (Debian's `postgresql`), and three
  * machines take turns at serving them: they are killed within commits too, lose their copies, and connections break at a
@@ -26,14 +26,15 @@ const { values } = parseArgs({
     first: { type: "string", default: "1" },
     steps: { type: "string", default: "1200" },
     workers: { type: "string", default: String(availableParallelism()) },
+    minutes: { type: "string", default: "100000" },
     store: { type: "string" },
     bug: { type: "string" },
     "catch-up": { type: "boolean", default: false },
     all: { type: "boolean", default: false },
   },
 });
-const numbers = [values.seeds, values.first, values.steps, values.workers].map(Number);
-const [seeds, first, steps, workers] = numbers as [number, number, number, number];
+const numbers = [values.seeds, values.first, values.steps, values.workers, values.minutes].map(Number);
+const [seeds, first, steps, workers, minutes] = numbers as [number, number, number, number, number];
 const bugs = bugsNamed(values.all ? "all" : (values.bug ?? ""));
 if (
   !numbers.every((number) => Number.isInteger(number) && number > 0) ||
@@ -41,7 +42,7 @@ if (
   !["memory", "sqlite", "postgres", undefined].includes(values.store)
 ) {
   process.stderr.write(
-    "Usage: npm run sim -- [--seeds N] [--first S] [--steps N] [--workers N] [--store memory|sqlite|postgres] [--bug NAME|all | --catch-up | --all]\n",
+    "Usage: npm run sim -- [--seeds N] [--first S] [--steps N] [--workers N] [--minutes M] [--store memory|sqlite|postgres] [--bug NAME|all | --catch-up | --all]\n",
   );
   process.exit(2);
 }
@@ -118,7 +119,7 @@ async function figuresOfSeeds(): Promise<{ isKept: boolean; figures: object }> {
       say(`seed ${seed}: ${violation}`);
     }
     if (ran % 500 === 0) say(`${ran} seeds up to ${seed}`);
-    return true;
+    return performance.now() - began < minutes * 60_000;
   });
   const seedsPerSecond = Number(((1000 * ran) / (performance.now() - began)).toFixed(1));
   return { isKept: violations === 0, figures: { seeds: ran, steps, violations, ...all, seedsPerSecond } };

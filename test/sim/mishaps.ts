@@ -1,5 +1,6 @@
 import type { Command } from "../../src/replication/frames.ts";
 import { forgetTombstones } from "../../src/replication/hub/clean-up.ts";
+import type { Hub } from "../../src/replication/hub/hub.ts";
 import { BASE } from "../../src/replication/site/tables.ts";
 import { scan } from "../../src/replication/work.ts";
 import type { CloudMachine } from "./cloud-machine.ts";
@@ -117,7 +118,9 @@ export function happen(world: World): void {
 }
 
 /** What happens to a node and its database. */
-function ofDatabase({ dice, time, figures, cloud, violated }: World, node: DatabaseNode): readonly Chance[] {
+function ofDatabase(world: World, node: DatabaseNode): readonly Chance[] {
+  const { dice, time, figures, cloud, violated } = world;
+  const write = (hub: Hub): void => publishAt(world, hub);
   /** It is not there for a while, sometimes for longer than the product asks what became of a commit. */
   const away = (): void => {
     figures.broken += 1;
@@ -128,17 +131,23 @@ function ofDatabase({ dice, time, figures, cloud, violated }: World, node: Datab
     [2, () => time.in(dice.roll() * 20, () => cloud.machine.crash())],
     [2, () => node.cutAt("before-commit", away)],
     [2, () => node.cutAt("after-commit", away)],
+    [1, () => node.cutAt("in-doubt", away)],
     [1, away],
     // Often it is back when another node has just taken its place.
-    [1, () => cloud.cutOff(dice.happens(0.5) ? 6_000 + dice.roll() * 5_000 : dice.roll() * 30_000)],
+    [1, () => cloud.cutOff(dice.happens(0.5) ? 6_000 + dice.roll() * 5_000 : dice.roll() * 30_000, write)],
+    [0.5, () => cloud.usurp(write)],
     [0.5, () => void node.forgetGone(dice.below(20)).catch(violated)],
   ];
 }
 
-function publish({ dice, time, figures, cloud, violated }: World): void {
+function publish(world: World): void {
+  publishAt(world, world.cloud.hub);
+}
+
+function publishAt({ dice, time, figures, cloud, violated }: World, hub: Hub | null): void {
   figures.publications += 1;
   const rows = Array.from({ length: dice.happens(0.2) ? 4 : 1 }, () => cloudWrite(cloud, dice, time.now())).flat();
-  void cloud.hub?.publish(rows).catch(violated);
+  void hub?.publish(rows).catch(violated);
 }
 
 function report({ dice, figures }: World, site: SiteMachine): void {

@@ -27,4 +27,31 @@ export const POSTGRES_BUGS: readonly PlantedBug[] = [
     file: "../store/row-images.ts",
     changes: [["if (image === null) table.drop.run(...parts);", "if (image === null) return;"]],
   },
+  {
+    name: "fencing-left-out",
+    file: "hub/postgres/row-log.ts",
+    changes: [["acting.term === null || Number(head.term) !== acting.term)", "acting.term === null)"]],
+  },
+  {
+    name: "broken-commit-asked-for-in-vain",
+    file: "hub/postgres/row-log.ts",
+    changes: [["if (head?.last_write === name) return;", "if (head?.last_write === name) throw cause;"]],
+  },
+  {
+    name: "rows-of-an-unknown-commit-not-taken",
+    file: "hub/postgres/row-log.ts",
+    changes: [['const news = after < at ? await rowsAfter(writer, after, "") : [];', "const news: StoredRow[] = [];"]],
+  },
+  {
+    name: "organisation-not-locked",
+    file: "hub/postgres/row-log.ts",
+    // biome-ignore-start lint/suspicious/noTemplateCurlyInString: it is text of a program
+    changes: [
+      [
+        "`BEGIN; SELECT seq, term, history FROM carillon_organisations WHERE id = ${organisation} FOR UPDATE`",
+        "`BEGIN; SELECT seq, term, history FROM carillon_organisations WHERE id = ${organisation}`",
+      ],
+    ],
+    // biome-ignore-end lint/suspicious/noTemplateCurlyInString: it is text of a program
+  },
 ];

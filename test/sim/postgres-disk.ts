@@ -7,7 +7,7 @@ import type { RowImage, SharedLog } from "../../src/store/shared-log.ts";
 import type { Dice } from "./dice.ts";
 import type { Disk, Performed } from "./machine.ts";
 import { Violation } from "./oracle.ts";
-import { createPostgresWires } from "./postgres-wire.ts";
+import { createPostgresWires, createTurns, type Turns } from "./postgres-wire.ts";
 import type { SimDatabase } from "./sim-database.ts";
 import { noted } from "./sqlite-disk.ts";
 import type { SqliteFiles, SqliteFolder } from "./sqlite-files.ts";
@@ -32,6 +32,9 @@ interface Cluster {
   acting: object | null;
   /** Machines with a process on them. */
   busy: Set<number>;
+  turns: Turns;
+  /** Processes that hear of others' writes. */
+  hinted: Set<() => void>;
 }
 
 interface Copy {
@@ -52,6 +55,10 @@ const isShared = ({ table }: RowImage): boolean => table !== "sqlite_sequence";
 const MACHINES = [0, 1, 2];
 /** A statement across a network takes up to so long, and now and then far longer. */
 const [STATEMENT_MS, SLOW_MS] = [2, 500];
+/** Of the hints that nodes give to each other, so many are lost; some come so late. */
+const [HINTS_LOST, LATE_MS] = [0.3, 5_000];
+/** How often the product's nodes look by themselves while another one acts. */
+const LOOK_MS = 1_000;
 const REMOTE = { version: "1.0.0", filesDir: "/nonexistent" } as const;
 
 /** The disk of a cloud that keeps an organisation's rows in PostgreSQL, one that no process uses yet. */
@@ -59,7 +66,7 @@ export function createPostgresDisk(needs: PostgresDiskNeeds): Disk {
   return unused(needs, { organisation: needs.database.name(), isRestored: false, copies: [], ...idle() });
 }
 
-const idle = () => ({ acting: null, busy: new Set<number>() });
+const idle = () => ({ acting: null, busy: new Set<number>(), turns: createTurns(), hinted: new Set<() => void>() });
 
 function unused(needs: PostgresDiskNeeds, cluster: Cluster): Disk {
   const nobody = (): never => {
@@ -97,6 +104,13 @@ function inUse(needs: PostgresDiskNeeds, cluster: Cluster, clock: Clock): Disk {
   const wires = createPostgresWires({
     hold: time.hold,
     gone: database.gone,
+    turns: cluster.turns,
+    hinting() {
+      for (const hint of cluster.hinted) {
+        const isOwn = hint === wires.hint;
+        if (!isOwn && !dice.happens(HINTS_LOST)) time.in(dice.roll() * (dice.happens(0.2) ? LATE_MS : 5), hint);
+      }
+    },
     committed() {
       const told = group.splice(0);
       if (told.length > 0 && cluster.acting !== self)
@@ -104,10 +118,12 @@ function inUse(needs: PostgresDiskNeeds, cluster: Cluster, clock: Clock): Disk {
       for (const tell of told) tell();
     },
   });
+  cluster.hinted.add(wires.hint);
   let isWriting = false;
   const onFatal = (error: unknown): void => void (end.signal.aborted || needs.violated(error));
+  let slowness = 0.02;
   const pass = (): Promise<void> =>
-    sleep(clock, dice.roll() * (dice.happens(0.02) ? SLOW_MS : STATEMENT_MS), end.signal);
+    sleep(clock, dice.roll() * (dice.happens(slowness) ? SLOW_MS : STATEMENT_MS), end.signal);
 
   /** Each statement takes a time that is thrown, and then the real one, in which time stands still. */
   const slow = (log: SharedLog): SharedLog => ({
@@ -145,7 +161,7 @@ function inUse(needs: PostgresDiskNeeds, cluster: Cluster, clock: Clock): Disk {
         failed = reject;
       }),
     ]).finally(() => setImmediate(done));
-    await organisation.acting.begin(end.signal);
+    await follow(organisation, organisation.acting.begin(end.signal));
     cluster.acting = self;
     if (cluster.isRestored) await organisation.acting.beginHistory();
     cluster.isRestored = false;
@@ -157,19 +173,71 @@ function inUse(needs: PostgresDiskNeeds, cluster: Cluster, clock: Clock): Disk {
     return life;
   }
 
+  /** Takes what the acting node writes, when a hint comes and each second, until this one acts. */
+  async function follow(organisation: Organisation, acting: Promise<void>): Promise<void> {
+    let isActing = false;
+    const begun = acting.then(() => {
+      isActing = true;
+    });
+    let hear = (): void => undefined;
+    organisation.onNews(() => hear());
+    const looking = (): Promise<void> => {
+      const news = new Promise<void>((resolve) => {
+        hear = resolve;
+      });
+      return Promise.race([begun, news, sleep(clock, LOOK_MS, end.signal)]);
+    };
+    await looking();
+    if (isActing) return;
+    const copy = await copyFor(organisation).catch(notThere);
+    if (!copy) return begun;
+    const folder = files.open(copy.folder, clock, onFatal, organisation.log);
+    try {
+      for (let isOf = true; isOf && !isActing; ) {
+        isOf = await caughtUp(organisation, copy, folder).catch(() => true);
+        await looking();
+      }
+      await begun;
+    } finally {
+      if (!end.signal.aborted) keep(copy);
+      files.abandon(copy.folder, folder);
+    }
+  }
+
+  /** False once the copy can't be brought up to date any more. */
+  async function caughtUp(organisation: Organisation, copy: Copy, { store }: SqliteFolder): Promise<boolean> {
+    const { history, floor } = await organisation.head();
+    const at = store.shared?.at() ?? 0;
+    // One that is new has nothing that could be gone.
+    if (history !== copy.history || (at > 0 && at < floor)) return false;
+    await store.shared?.catchUp();
+    return true;
+  }
+
+  function notThere(error: unknown): null {
+    if (!(error instanceof UpstreamError)) throw error;
+    return null;
+  }
+
+  /** The next process on the machine finds it. */
+  function keep({ folder, history }: Copy): void {
+    const before = cluster.copies[machine];
+    if (before) rmSync(before.folder, { recursive: true, force: true });
+    cluster.copies[machine] = { folder: files.imageOf(folder), history };
+  }
+
   /** What lies on the machine, unless that can't be brought up to date. */
   async function copyFor(organisation: Organisation): Promise<Copy> {
     const { seq, floor, history } = await organisation.head();
     const kept = cluster.copies[machine];
     const folder = files.imageOf(kept?.folder ?? files.empty);
     if (!kept) return { folder, history };
-    const opened = files.open(folder, clock, onFatal, organisation.log);
-    const at = opened.store.shared?.at() ?? 0;
+    const at = files.copiedUpTo(folder);
     const isOf = kept.history === history;
     if (isOf && at > seq) needs.violated(new Violation(`the database is at ${seq}, a copy at ${at}`));
-    const image = isOf && at >= floor && !isEmptied ? files.imageOf(folder) : files.imageOf(files.empty);
-    files.abandon(folder, opened);
-    return { folder: image, history };
+    if (isOf && at >= floor && !isEmptied) return { folder, history };
+    rmSync(folder, { recursive: true, force: true });
+    return { folder: files.imageOf(files.empty), history };
   }
 
   const starting = opened();
@@ -189,7 +257,7 @@ function inUse(needs: PostgresDiskNeeds, cluster: Cluster, clock: Clock): Disk {
     const { work } = await starting;
     let performed: Performed[] = [];
     let isTold = false;
-    const value = await work.transact(function* () {
+    const written = work.transact(function* () {
       performed = [];
       const found = yield* noted(job(), performed);
       group.push(() => {
@@ -197,6 +265,11 @@ function inUse(needs: PostgresDiskNeeds, cluster: Cluster, clock: Clock): Disk {
         committed?.(performed);
       });
       return found;
+    });
+    const value = await written.catch((error: unknown) => {
+      if (isTold && !end.signal.aborted && (error as { type?: string }).type !== "outcome-unknown")
+        needs.violated(new Violation("what was refused is in the database"));
+      throw error;
     });
     if (!isTold && performed.some(({ statement }) => statement.do === "put") && !end.signal.aborted)
       needs.violated(new Violation("what was answered is not in the database"));
@@ -207,12 +280,11 @@ function inUse(needs: PostgresDiskNeeds, cluster: Cluster, clock: Clock): Disk {
     if (end.signal.aborted) return;
     end.abort(new UpstreamError("starting", "The process is gone."));
     cluster.busy.delete(machine);
+    cluster.hinted.delete(wires.hint);
     wires.breakAll(false);
     if (!life) return;
     const { copy, organisation } = life;
-    const before = cluster.copies[machine];
-    if (before) rmSync(before.folder, { recursive: true, force: true });
-    cluster.copies[machine] = { folder: files.imageOf(copy.folder), history: copy.history };
+    keep(copy);
     files.abandon(copy.folder, life);
     void organisation.close();
   }
@@ -223,6 +295,10 @@ function inUse(needs: PostgresDiskNeeds, cluster: Cluster, clock: Clock): Disk {
     forgetGone: organisation.forgetGone,
     cutAt: wires.cutAt,
     breakAll: wires.breakAll,
+    loseLock() {
+      slowness = 0.5;
+      wires.breakLock();
+    },
   }));
   // Whoever waits for what it does hears of it.
   node.catch(() => undefined);
@@ -244,6 +320,7 @@ function inUse(needs: PostgresDiskNeeds, cluster: Cluster, clock: Clock): Disk {
       return [...here].find((row) => !there.has(row)) ?? [...there].find((row) => !here.has(row)) ?? null;
     },
     killed,
+    left: () => unused(needs, cluster),
     reopened(next) {
       killed();
       return inUse(needs, cluster, next);

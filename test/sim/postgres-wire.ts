@@ -10,6 +10,38 @@ export interface PostgresWires {
   cutAt(when: CutAt, broke: () => void): void;
   /** All break now; with `isLet` false, none is made any more. */
   breakAll(isLet: boolean): void;
+  /** The one breaks whose session says that this process acts. */
+  breakLock(): void;
+  /** A hint of another process comes, in the server's place, whose own would come at any time. */
+  hint(): void;
+}
+
+/** Connections of several processes that wait for each other: whoever is in a transaction has what the others want. */
+export interface Turns {
+  /** A connection of a process is in a transaction, or not any more. */
+  is(connection: object, process: object, inTransaction: boolean): void;
+  /** Whether one of another process is; `free` is told as soon as any has ended, before time goes on. */
+  isOther(process: object, free: () => void): boolean;
+}
+
+/** Nobody is in a transaction yet. */
+export function createTurns(): Turns {
+  const within = new Map<object, object>();
+  let waiting: (() => void)[] = [];
+  return {
+    is(connection, process, inTransaction) {
+      if (inTransaction) return void within.set(connection, process);
+      if (!within.delete(connection)) return;
+      const told = waiting;
+      waiting = [];
+      for (const tell of told) tell();
+    },
+    isOther(process, free) {
+      const isOther = [...within.values()].some((each) => each !== process);
+      if (isOther) waiting.push(free);
+      return isOther;
+    },
+  };
 }
 
 /** What they need. */
@@ -20,16 +52,31 @@ export interface PostgresWiresNeeds {
   committed(): void;
   /** A connection is gone: resolves once the server's side of it is, too. */
   gone(pid: number): Promise<unknown>;
+  turns: Turns;
+  /** This process gives the others a hint. */
+  hinting(): void;
 }
+
+/** Of real time: an answer that takes longer waits for another process, which needs time to go on. */
+const PATIENCE_MS = 50;
 
 /** @source PostgreSQL 15, 55.7: a letter, then the length of what follows with itself; numbers of four bytes */
 const [KIND, LENGTH, PID] = [1, 4, 5];
+/** A notification: who sent it, the channel, and nothing more. @source PostgreSQL 15, 55.7: NotificationResponse */
+const HINT = Buffer.from("A\0\0\0\x12\0\0\0\0carillon\0\0", "latin1");
+/** What is said when a connection breaks, where it is not the server who says something. */
+const SAYING = { "before-commit": "COMMIT", "after-commit": null, "in-doubt": "SELECT seq, last_write" } as const;
+/** Of a server that is ready: in no transaction. */
+const IDLE = "I".charCodeAt(0);
 
 /** Makes none yet. */
-export function createPostgresWires({ hold, committed, gone }: PostgresWiresNeeds): PostgresWires {
+export function createPostgresWires({ hold, committed, gone, turns, hinting }: PostgresWiresNeeds): PostgresWires {
   const open = new Set<() => void>();
   let cut: { when: CutAt; broke: () => void } | null = null;
   let isLet = true;
+  const process = {};
+  let locked = (): void => undefined;
+  let hear = (): unknown => undefined;
 
   function make(): Socket {
     const socket = new Socket();
@@ -40,6 +87,31 @@ export function createPostgresWires({ hold, committed, gone }: PostgresWiresNeed
     const busy = (): void => {
       release ??= hold();
     };
+    let isAsking = false;
+    /** An answer that another process holds up: time goes on until that has let go. */
+    const yieldTo = (): void => {
+      if (!isAsking) return;
+      const again = (): void => {
+        if (!isAsking) return;
+        busy();
+        patience = setTimeout(yieldTo, PATIENCE_MS);
+      };
+      if (!turns.isOther(process, again)) return;
+      const done = release;
+      release = null;
+      done?.();
+    };
+    let patience: NodeJS.Timeout | undefined;
+    const ask = (): void => {
+      busy();
+      if (isAsking) return;
+      isAsking = true;
+      patience = setTimeout(yieldTo, PATIENCE_MS);
+    };
+    const answered = (): void => {
+      isAsking = false;
+      clearTimeout(patience);
+    };
     /** Whoever waited for the answer has had it by the next turn, and asks on if they want to. */
     const idle = (): void => {
       const done = release;
@@ -49,8 +121,12 @@ export function createPostgresWires({ hold, committed, gone }: PostgresWiresNeed
     const end = (): void => {
       if (!open.delete(end)) return;
       const done = hold();
+      answered();
       socket.destroy();
-      void (pid === null ? Promise.resolve() : gone(pid)).then(() => setImmediate(done));
+      void (pid === null ? Promise.resolve() : gone(pid)).then(() => {
+        turns.is(end, process, false);
+        setImmediate(done);
+      });
     };
     const breakAtCommit = (): void => {
       const broke = cut?.broke;
@@ -60,7 +136,8 @@ export function createPostgresWires({ hold, committed, gone }: PostgresWiresNeed
     };
     open.add(end);
     socket.once("close", () => {
-      open.delete(end);
+      if (open.delete(end)) turns.is(end, process, false);
+      answered();
       idle();
     });
 
@@ -69,8 +146,9 @@ export function createPostgresWires({ hold, committed, gone }: PostgresWiresNeed
       if (kind === "K") pid = message.readInt32BE(PID);
       if (kind !== "C" || message.toString("latin1", PID) !== "COMMIT\0") return true;
       committed();
-      if (cut?.when !== "after-commit") return true;
-      breakAtCommit();
+      if (cut?.when === "in-doubt") end();
+      else if (cut?.when === "after-commit") breakAtCommit();
+      else return true;
       return false;
     }
 
@@ -84,13 +162,17 @@ export function createPostgresWires({ hold, committed, gone }: PostgresWiresNeed
     }) as typeof socket.connect;
 
     const watched = ((bytes: Buffer, ...more: unknown[]) => {
-      if (cut?.when === "before-commit" && bytes.includes("COMMIT")) {
+      const breaksAt = cut ? SAYING[cut.when] : null;
+      if (breaksAt && bytes.includes(breaksAt)) {
         busy();
         breakAtCommit();
         return false;
       }
       // Whoever says goodbye waits for no answer.
-      if (bytes[0] !== "X".charCodeAt(0)) busy();
+      if (bytes[0] !== "X".charCodeAt(0)) ask();
+      if (bytes.includes("pg_try_advisory_lock")) locked = end;
+      if (bytes.includes("LISTEN ")) hear = () => open.has(end) && push.call(socket, HINT);
+      if (bytes.includes("NOTIFY ")) hinting();
       return write.apply(socket, [bytes, ...more] as never);
     }) as typeof socket.write;
 
@@ -102,11 +184,15 @@ export function createPostgresWires({ hold, committed, gone }: PostgresWiresNeed
         if (rest.length < size) break;
         const [message, kind] = [rest.subarray(0, size), String.fromCharCode(rest[0] as number)];
         rest = rest.subarray(size);
-        // When a hint comes, nobody could say; it may be lost, too.
+        // When a hint comes, nobody could say: see `hint`.
         if (kind === "A") continue;
         if (!take(kind, message)) return false;
         // Before that, as the next statement may follow at once.
-        if (kind === "Z") idle();
+        if (kind === "Z") {
+          answered();
+          turns.is(end, process, message[PID] !== IDLE);
+          idle();
+        }
         push.call(socket, message);
       }
       return true;
@@ -123,5 +209,7 @@ export function createPostgresWires({ hold, committed, gone }: PostgresWiresNeed
       isLet = is;
       for (const end of [...open]) end();
     },
+    breakLock: () => locked(),
+    hint: () => void hear(),
   };
 }

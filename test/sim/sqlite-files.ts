@@ -17,6 +17,7 @@ import { silentLog } from "../../src/base/log.ts";
 import { HUB_COLLECTIONS, SITE_COLLECTIONS } from "../../src/replication/collections.ts";
 import { createSqliteWork, type SqliteWork, tablesOf } from "../../src/replication/sqlite-work.ts";
 import { fullScope } from "../../src/store/full-scope.ts";
+import { COPIED_UP_TO } from "../../src/store/key-note.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import type { SharedLog } from "../../src/store/shared-log.ts";
 import type { By, Store } from "../../src/store/store.ts";
@@ -42,6 +43,8 @@ export interface SqliteFiles {
   imageOf(folder: string): string;
   /** Opens it as a process does; rows come from `shared`, too, where that is given. */
   open(folder: string, clock: Clock, onFatal: (error: unknown) => void, shared?: SharedLog): SqliteFolder;
+  /** Up to where one that no process uses has the rows of others. */
+  copiedUpTo(folder: string): number;
   /** Its process was killed: whatever it had not written is gone, and so is the folder. */
   abandon(folder: string, { store }: SqliteFolder): void;
   remove(): void;
@@ -111,6 +114,12 @@ export function createSqliteFiles(): SqliteFiles {
       return image;
     },
     open: (folder, clock, onFatal, shared) => open(folder, clock, onFatal, shared),
+    copiedUpTo(folder) {
+      const db = new Database(join(folder, "carillon.db"));
+      const at = db.prepare("SELECT value FROM store_meta WHERE name = ?").pluck().get(COPIED_UP_TO);
+      db.close();
+      return Number(at ?? 0);
+    },
     abandon(folder, { store }) {
       // Nobody reads it any more: without its log, which would be moved into it first, it is closed at once.
       truncateSync(join(folder, "carillon.db-wal"));
