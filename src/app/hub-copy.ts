@@ -90,10 +90,12 @@ export async function follow(
   let isStale = false;
   let areFilesDue = true;
   const catchUp = async (): Promise<void> => {
-    const { history, seq, version } = await organisation.head();
+    const { history, seq, floor, version } = await organisation.head();
     const isFirst = began.seq === 0 && seq > 0;
     const at = data.store.shared?.at() ?? 0;
-    isStale = history !== began.history || seq < at || isFirst || isLater(version);
+    // Where it did not hear the database for long, nobody tells it any more which of its rows are gone.
+    const isForgotten = floor > began.floor && at < floor;
+    isStale = history !== began.history || seq < at || isFirst || isForgotten || isLater(version);
     if (isStale) return;
     await data.store.shared?.catchUp();
     // They are there before a row names them.

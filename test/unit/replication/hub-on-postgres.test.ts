@@ -141,7 +141,7 @@ postgres.describe("a cloud's rows on PostgreSQL", () => {
     await hosts.name(name, "second.example.org");
     expect(await own()).toEqual([{ name, host: "second.example.org" }]);
     await expect(hosts.name(`${name} b`, "second.example.org")).rejects.toThrow("leads to another organisation");
-    for (const host of ["", "10.0.0.1", "a b", "-a.example.org", "a..org", "a/b"])
+    for (const host of ["", "10.0.0.1", "a b", "-a.example.org", "a..org", "a/b", "a.0x1", "a.0x"])
       await expect(hosts.name(`${name} b`, host)).rejects.toThrow("is no host name");
     await expect(hosts.name("", "third.example.org")).rejects.toThrow("1 to 100 characters");
     // Who was refused was not begun either.
@@ -275,6 +275,31 @@ postgres.describe("a cloud's rows on PostgreSQL", () => {
   );
 
   postgres.it(
+    "are copied anew by a node that follows once what it did not hear of is forgotten",
+    async () => {
+      const [north, south] = [join(makeTempDir(), "north"), makeTempDir()];
+      const acting = await joined(north);
+      for (const word of ["vanishing", "here"]) await acting.note(word);
+      copyFileSync(join(north, "secret-key"), join(south, "secret-key"));
+      const following = joined(south);
+      const client = await connected();
+      await expect.poll(() => isIn(south, "vanishing"), { timeout: 30_000 }).toBe(true);
+      // In one statement: a row is removed, and that it was is forgotten at once.
+      await client.query(
+        `WITH own AS (UPDATE carillon_organisations SET seq = seq + 1, floor = seq + 1 WHERE name = $1 RETURNING id)
+       DELETE FROM carillon_rows USING own WHERE organisation = own.id AND tab = $2 AND key LIKE '%"vanishing"%'`,
+        [name, NAMES.name],
+      );
+      await client.end();
+      await acting.end();
+      const then = await following;
+      expect(then.notes()).toEqual(["here"]);
+      await then.end();
+    },
+    60_000,
+  );
+
+  postgres.it(
     "are not followed by a node of an earlier version, whose copy is made anew once it is upgraded",
     async () => {
       const [north, south] = [join(makeTempDir(), "north"), makeTempDir()];
@@ -310,6 +335,12 @@ postgres.describe("a cloud's rows on PostgreSQL", () => {
         await turn.stop();
       },
     };
+  }
+
+  /** A process that has it open lets nobody else in. */
+  function isIn(dataDir: string, word: string): boolean {
+    const paths = ["carillon.db", "carillon.db-wal"].map((file) => join(dataDir, file)).filter(existsSync);
+    return paths.some((path) => readFileSync(path).includes(word));
   }
 
   /** Keeps the organisation's rows as they are; what is given puts them back. */
