@@ -33,6 +33,7 @@ export function bulkUploadBehaviour({ catalogue, endpointId, baseUrl }: UploadRu
       const domains = query.includeDomain === true ? domainsOf(rows, reader) : null;
       return rows.map(({ id, actingDomainId }) => ({
         url: `${baseUrl()}/api/v1/bulk-uploads/${id}/file`,
+        domainId: actingDomainId,
         ...(domains ? { domain: domains.get(actingDomainId ?? "") ?? null } : {}),
       }));
     },

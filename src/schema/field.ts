@@ -111,8 +111,8 @@ export interface JsonField extends Base {
   kind: "json";
   maxBytes: number;
   default?: unknown;
-  /** Query flag that asks for it; the resource's `present` behaviour leaves it out otherwise. */
-  when?: string;
+  /** Query flags, each of which asks for it; the resource's `present` behaviour leaves it out otherwise. */
+  when?: string | readonly string[];
   /** Query flag that leaves it out when false, by the same behaviour. */
   unless?: string;
 }
@@ -142,7 +142,7 @@ export interface ComputedField extends Base, ComputedOptions {
 }
 /** What a computed value looks like, and when a row shows it. */
 export interface ComputedOptions {
-  /** Members of the object or of each element of the array; a single field where all values or elements are of one kind. */
+  /** Members of the object or of each element of the array; a single field where all values or elements are of one kind, or what kind of text it is. */
   of?: ScalarField | Readonly<Record<string, Field>>;
   /** True where it may be null. */
   nullable?: boolean;

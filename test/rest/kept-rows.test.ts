@@ -113,6 +113,8 @@ it("what follows a scenario is read without naming the scenario", async () => {
     200,
     expect.objectContaining({ id: made.id, scenarioId: made.scenarioId, action: made.action, permissions: ["get"] }),
   ]);
+  const listed = await api.call("GET", `/rule-actions?ids[]=${made.id}`);
+  expect([listed.status, listed.body]).toMatchObject([200, { total: 1, data: [{ id: made.id }] }]);
   const stranger = await api.user("Stranger");
   expectError(await api.call("GET", `/rule-actions/${made.id}`, { token: stranger.token }), 404, "not-found");
   expectError(await api.call("GET", `/rule-actions/${UNKNOWN_ID}`), 404, "not-found");
@@ -139,10 +141,21 @@ it("the voice that speaks unless another is asked for is read, changed and clear
   expectError(await api.call("PUT", at, { json: {}, token: stranger.token }), 403, "forbidden");
 });
 
+it("an upload tells the domain that it was made in", async () => {
+  const hall = (await api.call("POST", "/domains", { json: { name: "Hall" } })).body.id;
+  const json = { resourceType: "device-groups" };
+  const headers = { "x-service-domain": hall };
+  const made = await api.call("POST", "/bulk-uploads", { json, headers });
+  expect((await api.call("GET", `/bulk-uploads/${made.body.id}`)).body.domainId).toBe(hall);
+});
+
 it("the description of the interface is whole, and known again", async () => {
   const { status, body, headers } = await api.call("GET", "/openapi.json");
   expect([status, body.openapi]).toEqual([200, "3.1.0"]);
-  expect(body.paths["/v1/openapi.json"]?.get).toBeDefined();
+  const parameters = body.paths["/v1/alarms"].get.parameters.map(({ name }: { name?: string }) => name);
+  expect(parameters).toEqual(expect.arrayContaining(["includeThresholds", "includeAlarmThresholds"]));
+  const { status: health } = body.components.schemas.Endpoint.properties;
+  expect(health).toMatchObject({ type: ["string", "null"], enum: ["GREEN", "YELLOW", "RED", null] });
   const again = await api.call("GET", "/openapi.json", { headers: { "if-none-match": headers.get("etag") ?? "" } });
   expect([again.status, again.text]).toEqual([304, ""]);
   expectError(await api.call("POST", "/openapi.json", { json: {} }), 405, "method-not-allowed");

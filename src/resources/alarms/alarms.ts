@@ -19,7 +19,7 @@ export default defineResource({
     muted: boolean("Its actions are not taken; events are recorded all the same.", { default: false }),
     alarmThresholds: json(
       "Of speakers_unregistered alone: `[{id, alarmId, endpointId, threshold}]`, how many speakers of an appliance may be unregistered. Shown with includeThresholds or includeAlarmThresholds, each threshold as a text. own choice: 0 for an appliance that is not named; at most 200.",
-      { maxBytes: 65_536, default: [], when: "includeThresholds" },
+      { maxBytes: 65_536, default: [], when: ["includeThresholds", "includeAlarmThresholds"] },
     ),
     alarmActionIds: computed("Its actions.", "array", { of: uuid("One.", { required: true }), when: "includeActions" }),
     administrationDistributionList: computed(

@@ -1,7 +1,8 @@
-import { boolean, computed, internal, json, list, ref, text } from "../../schema/field.ts";
+import { boolean, computed, internal, json, list, option, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import { FAILOVER_STATUS } from "./failover-fields.ts";
 
+const COLOUR = option("One of them.", ["GREEN", "YELLOW", "RED"]);
 const STATUS = { nullable: true, unless: "includeStatus" } as const;
 const REASON = text("A reason.", { max: 10_000 });
 
@@ -41,7 +42,7 @@ export default defineResource({
       nullable: true,
       unless: "includeBuildInfo",
     }),
-    status: computed("Health in one word: GREEN, YELLOW or RED.", "text", STATUS),
+    status: computed("Health in one word.", "text", { of: COLOUR, ...STATUS }),
     redReasons: computed("What makes the status RED, in words.", "array", { of: REASON, ...STATUS }),
     yellowReasons: computed("What makes the status YELLOW, in words.", "array", { of: REASON, ...STATUS }),
     clock: computed("own choice: what its clock is worth.", "object", {

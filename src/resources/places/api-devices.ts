@@ -22,7 +22,7 @@ export default defineResource({
     buildingId: ref("Building it stands in.", "buildings", { required: true, embed: "building", onDelete: "cascade" }),
     floorId: ref("Floor it stands on.", "floors", { embed: "floor" }),
     zoneId: ref("Zone it stands in.", "zones", { embed: "zone" }),
-    domainId: computed("Domain of its site.", "text", { nullable: true }),
+    domainId: computed("Domain of its site.", "text", { of: uuid("Its id."), nullable: true }),
     domain: computed("That domain; given with includeDomain.", "object", {
       of: { id: uuid("Its id.", { required: true }), name: text("Its name.", { required: true }) },
       nullable: true,

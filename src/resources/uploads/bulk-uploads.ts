@@ -70,7 +70,8 @@ export default defineResource({
     startedAt: timestamp("When the reading began.", { readOnly: true }),
     endedAt: timestamp("When it ended.", { readOnly: true }),
     actingDomainId: uuid("Domain that the rows are made in.", { readOnly: true }),
-    domain: computed("That domain; given with includeDomain.", "object", {
+    domainId: computed("That domain.", "text", { of: uuid("Its id."), nullable: true }),
+    domain: computed("It, with its name; given with includeDomain.", "object", {
       of: { id: uuid("Its id.", { required: true }), name: text("Its name.", { required: true }) },
       nullable: true,
       when: "includeDomain",

@@ -85,6 +85,7 @@ function computedSchema(type: ComputedField["type"], of: NonNullable<ComputedFie
   const single = isField(of);
   const inner = single ? shownSchema({ ...of, required: true }) : objectOf(shownMembers(of));
   if (type === "array") return { type, items: inner };
+  if (single && type !== "object") return inner;
   return single ? { type, additionalProperties: inner } : inner;
 }
 
