@@ -41,8 +41,13 @@ export class CallerError extends CarillonError {
   readonly type: FaultType;
   readonly faults: readonly Fault[];
 
-  constructor(type: FaultType, message: string, faults: readonly Fault[] = []) {
-    super(message);
+  constructor(
+    type: FaultType,
+    message: string,
+    faults: readonly Fault[] = [],
+    context: Readonly<Record<string, unknown>> = {},
+  ) {
+    super(message, context);
     this.type = type;
     this.faults = faults;
   }

@@ -40,6 +40,8 @@ export interface EventMap {
   "bell.missed": { ringId: string; scheduleId: string; at: number };
   /** Something that the other side of replication is to get was written. */
   "replication.recorded": Record<string, never>;
+  /** The link of this appliance to its cloud is in another state. */
+  "link.changed": { endpointId: string };
   /** A plugin stopped, failed or came back. */
   "plugin.changed": { plugin: string; state: "running" | "restarting" | "disabled" | "stopped"; reason: string | null };
 }

@@ -34,12 +34,15 @@ interface ChangeHub {
   stop(): void;
 }
 
+/** What is told of the link to the cloud, which is no row: `GET /link` is read anew. */
+export const LINK = "link";
+
 /** So long changes are collected, so that many changes of one row are one. */
 const FOLD_MS = 100;
 
 /**
  * Collects what the events tell of changed rows. Deliveries are facts, which the change feed passes over: theirs are told
- * by the id of their notification.
+ * by the id of their notification, and the link to the cloud by that of the appliance.
  */
 export function createChangeHub({ events, clock, seq, rowsOfPlugin, onFold }: HubNeeds): ChangeHub {
   let newest = seq;
@@ -67,6 +70,7 @@ export function createChangeHub({ events, clock, seq, rowsOfPlugin, onFold }: Hu
       events.on(name, ({ notificationId }) => add("notifications", notificationId)),
     ),
     events.on("deliveries.changed", ({ notificationId }) => add("deliveries", notificationId)),
+    events.on("link.changed", ({ endpointId }) => add(LINK, endpointId)),
     events.on("plugin.changed", ({ plugin }) => {
       for (const { resource, id } of rowsOfPlugin(plugin)) add(resource, id);
     }),

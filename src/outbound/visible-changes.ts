@@ -1,6 +1,6 @@
 import { type Catalogue, tableOf } from "../schema/catalogue.ts";
 import type { Reader, Scope } from "../store/store.ts";
-import type { RowChange } from "./change-hub.ts";
+import { LINK, type RowChange } from "./change-hub.ts";
 
 /** Stands for the id of a deleted row that can no longer be judged. */
 const SOME_ROW = "*";
@@ -22,6 +22,8 @@ export function visibleChanges(
     else byResource.set(change.resource, [change]);
   }
   return [...byResource].flatMap(([name, all]) => {
+    // Whoever is logged in may read how the link stands.
+    if (name === LINK) return all;
     // Deliveries are told by their notification.
     const judged = name === "deliveries" ? "notifications" : name;
     if (!catalogue.has(judged)) return [];

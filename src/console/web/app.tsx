@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { type Query, useQuery, useQueryClient } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
 import { CallerError } from "../../base/errors.ts";
@@ -104,6 +104,11 @@ function keepActing(domainId: string | null): void {
   else sessionStorage.setItem(ACTING, domainId);
 }
 
+/** After a gap: what was asked for in between failed, whether or not it changed, and of the link no change is kept. */
+function isDoubtful({ queryKey, state }: Query): boolean {
+  return state.error !== null || queryKey[0] === "link";
+}
+
 interface Follower {
   loggedIn: boolean;
   client: Client;
@@ -116,6 +121,7 @@ function useLiveFeed({ loggedIn, client, domainId, asIfAlone }: Follower, onStat
   const queries = useQueryClient();
   useEffect(() => {
     if (!loggedIn) return;
+    let wasLive = true;
     const feed = createLiveFeed({
       clock: browserClock,
       domainId,
@@ -124,6 +130,8 @@ function useLiveFeed({ loggedIn, client, domainId, asIfAlone }: Follower, onStat
         onState(state);
         // The daemon also cuts whose session has ended; whoever asks learns which it is.
         if (!state.live) asIfAlone(() => void queries.invalidateQueries({ queryKey: ["session"] }));
+        else if (!wasLive) asIfAlone(() => void queries.invalidateQueries({ predicate: isDoubtful }));
+        wasLive = state.live;
       },
       onChanges: createStaleQueries(browserClock, (resource, changes) =>
         asIfAlone(() => void freshen({ queries, client }, resource, changes)),

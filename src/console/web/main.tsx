@@ -4,6 +4,7 @@ import { createTheme, MantineProvider } from "@mantine/core";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
+import { mayPass } from "./api/client.ts";
 import { App } from "./app.tsx";
 import { WordsProvider } from "./words/use-words.tsx";
 
@@ -33,7 +34,12 @@ const theme = createTheme({
 const queries = new QueryClient({
   defaultOptions: {
     // A browser that thinks itself offline may well reach the appliance, above all on the appliance's own screen.
-    queries: { staleTime: 60_000, retry: 1, refetchOnWindowFocus: false, networkMode: "always" },
+    queries: {
+      staleTime: 60_000,
+      retry: (failures, error) => failures < 1 && mayPass(error),
+      refetchOnWindowFocus: false,
+      networkMode: "always",
+    },
     mutations: { networkMode: "always" },
   },
 });

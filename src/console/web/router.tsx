@@ -12,6 +12,7 @@ import { Frame } from "./frame/frame.tsx";
 import { LostPage, PageFault } from "./frame/lost-page.tsx";
 import { readTableSearch } from "./list/table-search.ts";
 import NowPage from "./pages/now.tsx";
+import { PageToCome, WithReadings } from "./parts/page-notes.tsx";
 import { WithAllWords } from "./words/use-words.tsx";
 
 /** The console's addresses; every page but the first is loaded when it is opened. */
@@ -252,16 +253,18 @@ function Surroundings() {
   const { pathname } = useLocation();
   if (pathname !== "/launch") return <Frame />;
   return (
-    <Suspense>
-      <Outlet />
-    </Suspense>
+    <WithReadings>
+      <Suspense>
+        <Outlet />
+      </Suspense>
+    </WithReadings>
   );
 }
 
 /** Every page but the first needs words that the first page does without. */
 function FurtherPages() {
   return (
-    <WithAllWords>
+    <WithAllWords meanwhile={<PageToCome />}>
       <Outlet />
     </WithAllWords>
   );

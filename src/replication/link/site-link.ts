@@ -274,6 +274,7 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
       site: own,
       talk: talk.take,
       changed({ state }) {
+        events.emit("link.changed", { endpointId: needs.endpointId() });
         tellCredential();
         if (state !== "connected") return;
         clock.soon(status.tell);

@@ -33,7 +33,7 @@ export function AlarmSheet({ alarmId, onClose }: { alarmId: string; onClose: () 
           ]}
         />
       ) : (
-        <p role="status">{t("table.loading")}</p>
+        <p role="status">{t("page.reading")}</p>
       )}
     </SideSheet>
   );

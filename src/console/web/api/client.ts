@@ -119,20 +119,25 @@ export function createClient({ fetch, isUnattended, onLoggedOut, domainId = null
     headers: Record<string, string> = {},
     more: RequestInit = {},
   ) => {
-    const response = await reach(fetch, address, {
+    const init: RequestInit = {
       method,
       credentials: "same-origin",
       headers: { ...acting, ...marksOf(method, isUnattended()), ...typeOf(body), ...headers },
       ...more,
       ...(body === undefined ? {} : { body: isSentAsItIs(body) ? body : JSON.stringify(body) }),
-    });
+    };
+    const response = await reach(() => fetch(address, init));
     if (response.status === 401 && address.startsWith("/api/v1/")) onLoggedOut();
-    if (!response.ok) throw await faultOf(response);
+    if (!response.ok) throw await faultOf(response, rightFor(method, address));
     return response;
   };
-  const call = async (...asked: Parameters<typeof ask>): Promise<unknown> => {
-    const response = await ask(...asked);
-    return response.status === 204 ? null : response.json();
+  const call = async (
+    ...[method, address, body, headers = {}, more = {}]: Parameters<typeof ask>
+  ): Promise<unknown> => {
+    const isBounded = method === "GET" || (KEY in headers && !isSentAsItIs(body));
+    const bound = isBounded ? { signal: AbortSignal.timeout(ANSWER_MS) } : {};
+    const response = await ask(method, address, body, headers, { ...bound, ...more });
+    return response.status === 204 ? null : reach(() => response.json());
   };
   return {
     get: <T>(...[route, params, query]: Parameters<Client["get"]>) =>
@@ -158,12 +163,28 @@ export function createClient({ fetch, isUnattended, onLoggedOut, domainId = null
   };
 }
 
-async function reach(fetch: ClientNeeds["fetch"], address: string, init: RequestInit): Promise<Response> {
+/** Marks a send that may be asked for twice and is done once. */
+const KEY = "Idempotency-Key";
+/** Nobody waits longer for what is read, or sent under a key, so that asking again does no harm. own choice */
+const ANSWER_MS = 60_000;
+
+async function reach<T>(ask: () => Promise<T>): Promise<T> {
   try {
-    return await fetch(address, init);
+    return await ask();
   } catch (error) {
     throw new UpstreamError("upstream", "", {}, error);
   }
+}
+
+/** The right that a request needs, as grants name it: `get /users/*`. */
+function rightFor(method: string, address: string): string {
+  const path = (address.split("?")[0] ?? "").replace(/^\/api(\/v1)?/, "");
+  return `${method.toLowerCase()} ${path.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "*")}`;
+}
+
+/** Whether what failed may go well by itself in a moment. */
+export function mayPass(error: unknown): boolean {
+  return !(error instanceof CallerError) || ["upstream", "starting", "internal"].includes(error.type);
 }
 
 function marksOf(method: string, unattended: boolean): Record<string, string> {
@@ -175,7 +196,7 @@ function typeOf(body: object | undefined): Record<string, string> {
   return body === undefined || isSentAsItIs(body) ? {} : { "Content-Type": "application/json" };
 }
 
-function isSentAsItIs(body: object): body is FormData | Blob {
+function isSentAsItIs(body: object | undefined): body is FormData | Blob {
   return body instanceof FormData || body instanceof Blob;
 }
 
@@ -185,10 +206,10 @@ export function tableTypeOf(fileName: string): "text/csv" | "application/zip" | 
   return /\.zip$/i.test(fileName) ? "application/zip" : "text/tab-separated-values";
 }
 
-async function faultOf(response: Response): Promise<CallerError> {
+async function faultOf(response: Response, right: string): Promise<CallerError> {
   try {
     const body = (await response.json()) as { type: FaultType; message: string; errors?: Fault[] };
-    return new CallerError(body.type, body.message, body.errors ?? []);
+    return new CallerError(body.type, body.message, body.errors ?? [], { right });
   } catch {
     const type = response.status === 401 ? "unauthorized" : response.status === 429 ? "too-many-requests" : "upstream";
     return new CallerError(type, "");

@@ -58,7 +58,7 @@ export const ROUTES = {
     resource: "callmgr-onprem-servers",
     methods: ["get", "put", "delete"],
   },
-  link: { resource: "endpoints", methods: ["get", "post", "delete"] },
+  link: { resource: "link", methods: ["get", "post", "delete"] },
   "link/conflicts": { resource: "endpoints", methods: ["get"] },
   "link/conflicts/{conflictId}": { resource: "endpoints", methods: ["delete"] },
   "link/conflicts/{conflictId}/use-site-value": { resource: "endpoints", methods: ["post"] },

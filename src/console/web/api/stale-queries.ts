@@ -22,6 +22,7 @@ const SHOWN_IN: Readonly<Record<string, readonly string[]>> = {
   floors: ["buildings"],
   zones: ["floors"],
   "site-recipients": ["site-roles"],
+  endpoints: ["link"],
   "scim-groups": ["security-group-scim-groups", "distribution-list-scim-groups"],
   "scim-group-members": ["scim-groups", "security-group-scim-groups", "distribution-list-scim-groups"],
 };

@@ -3,6 +3,7 @@ import { useEffect, useMemo } from "react";
 import { useConsole } from "../console-context.tsx";
 import type { Page } from "./client.ts";
 import type { LinkAnswer } from "./link-rows.ts";
+import { useReading } from "./readings.ts";
 import { ROUTES, type RouteFor, type RouteParams, type RouteQuery } from "./routes.ts";
 import type { EndpointRow, ExtensionRow, NotificationRow } from "./rows.ts";
 import { soundingOf, waitingOf } from "./sounding.ts";
@@ -23,12 +24,14 @@ export function useRow<T>(
   options: ReadingOptions = {},
 ) {
   const { client } = useConsole();
-  return useQuery({
-    queryKey: [ROUTES[route].resource, route, params, query],
-    queryFn: () => client.get<T>(route, params, query),
-    placeholderData: keepPreviousData,
-    ...options,
-  });
+  return useReading(
+    useQuery({
+      queryKey: [ROUTES[route].resource, route, params, query],
+      queryFn: () => client.get<T>(route, params, query),
+      placeholderData: keepPreviousData,
+      ...options,
+    }),
+  );
 }
 
 /** The first page of a list. */
@@ -67,7 +70,9 @@ export function useFollowing(route: Readable): void {
 /** What forms are drawn from; it stays the same while the daemon runs. */
 export function useSchemas() {
   const { client } = useConsole();
-  return useQuery({ queryKey: ["schema"], queryFn: () => client.schemas(), staleTime: Number.POSITIVE_INFINITY });
+  return useReading(
+    useQuery({ queryKey: ["schema"], queryFn: () => client.schemas(), staleTime: Number.POSITIVE_INFINITY }),
+  );
 }
 
 /** The newest broadcasts, newest first. */
@@ -83,12 +88,9 @@ export function useSounding(): readonly NotificationRow[] {
   return soundingOf(useLastBroadcasts(10, { refetchInterval: SOUNDING_READ_EVERY_MS }).data?.data ?? []);
 }
 
-/** Nothing tells when the link changes. own choice */
-const LINK_READ_EVERY_MS = 5_000;
-
 /** How this appliance stands to its cloud; undefined until it is known. */
 export function useLink(): LinkAnswer | undefined {
-  return useRow<LinkAnswer>("link", {}, {}, { refetchInterval: LINK_READ_EVERY_MS }).data;
+  return useRow<LinkAnswer>("link").data;
 }
 
 /** Messages that wait for a second person, the oldest first; of a scenario the first one, since they go out together. */

@@ -7,6 +7,7 @@ import { useRows } from "../api/use-rows.ts";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { HoldButton } from "../parts/hold-button.tsx";
 import { ModeBar } from "../parts/mode-bar.tsx";
+import { PageNotes, WithReadings } from "../parts/page-notes.tsx";
 import { useSend } from "../parts/use-send.ts";
 import { useWords } from "../words/use-words.tsx";
 import { useEmergencyScenarios, useEmergencyTemplates } from "./emergency-templates.ts";
@@ -15,14 +16,28 @@ import { ScenarioTiles } from "./scenario-tiles.tsx";
 const NARROW = "(max-width: 48rem)";
 
 /** Big tiles: holding one sends a template or starts a scenario; a scenario that asks something leads to its questions. */
-export default function EmergencySheet({ onClose }: { onClose: () => void }) {
+export default function EmergencySheet(props: SheetProps) {
+  return (
+    <WithReadings>
+      <Sheet {...props} />
+    </WithReadings>
+  );
+}
+
+interface SheetProps {
+  onClose(): void;
+}
+
+function Sheet({ onClose }: SheetProps) {
   const { t } = useWords();
   const templates = useEmergencyTemplates();
   const [drill, setDrill] = useState(false);
   const isNarrow = useMediaQuery(NARROW) ?? false;
   const rows = templates.data ?? [];
-  const scenarios = useEmergencyScenarios();
+  const started = useEmergencyScenarios();
+  const scenarios = started.data?.data ?? [];
   const count = rows.length + scenarios.length;
+  const isKnown = templates.data !== undefined && started.data !== undefined;
   return (
     <Modal.Root opened onClose={onClose} size="60rem" fullScreen={isNarrow}>
       <Modal.Overlay />
@@ -36,8 +51,8 @@ export default function EmergencySheet({ onClose }: { onClose: () => void }) {
         <Modal.Body>
           <div className="stack">
             <ModeBar drill={drill} onChange={setDrill} />
-            <FaultLine error={templates.error} />
-            {templates.isSuccess && count === 0 && <NoTiles onClose={onClose} />}
+            <PageNotes />
+            {isKnown && count === 0 && <NoTiles onClose={onClose} />}
             {count > 0 && <p>{drill ? t("emergency.drill") : t("emergency.live")}</p>}
             <section className="emergency-tiles" aria-label={t("emergency.tiles")}>
               <ScenarioTiles rows={scenarios} drill={drill} onClose={onClose} />

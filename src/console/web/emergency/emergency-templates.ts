@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import type { Client, Page } from "../api/client.ts";
+import { useReading } from "../api/readings.ts";
 import type { TemplateRow } from "../api/rows.ts";
 import type { ScenarioRow } from "../api/scenario-rows.ts";
 import { useRows } from "../api/use-rows.ts";
@@ -11,15 +12,17 @@ const MOST_ROWS = 1_000;
 /** The marked templates by name; read before anybody asks, since then nothing may have to be waited for. */
 export function useEmergencyTemplates() {
   const { client } = useConsole();
-  return useQuery({
-    queryKey: ["message-templates", "emergency"],
-    queryFn: () => readMarked(client),
-  });
+  return useReading(
+    useQuery({
+      queryKey: ["message-templates", "emergency"],
+      queryFn: () => readMarked(client),
+    }),
+  );
 }
 
 /** The marked scenarios by name. */
-export function useEmergencyScenarios(): readonly ScenarioRow[] {
-  return useRows<ScenarioRow>("scenarios", {}, { emergency: true, sort: "name", limit: 100 }).data?.data ?? [];
+export function useEmergencyScenarios() {
+  return useRows<ScenarioRow>("scenarios", {}, { emergency: true, sort: "name", limit: 100 });
 }
 
 async function readMarked(client: Client): Promise<TemplateRow[]> {

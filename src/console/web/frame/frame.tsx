@@ -1,6 +1,7 @@
 import { Outlet, useLocation } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { useConsole } from "../console-context.tsx";
+import { PageNotes, PageRights, PageToCome, WithReadings } from "../parts/page-notes.tsx";
 import { useWords } from "../words/use-words.tsx";
 import { isAt, PLACES, Rail } from "./rail.tsx";
 import { Strips } from "./strips.tsx";
@@ -25,9 +26,13 @@ export function Frame() {
       <TopBar onSearch={() => setSearching(true)} />
       <Strips />
       <main id="main" tabIndex={-1} className={feed.live ? "main" : "main stale"}>
-        <Suspense>
-          <Outlet />
-        </Suspense>
+        <WithReadings>
+          <PageNotes />
+          <Suspense fallback={<PageToCome />}>
+            <Outlet />
+          </Suspense>
+          <PageRights />
+        </WithReadings>
       </main>
       <Suspense>{searching && <SearchSheet onClose={() => setSearching(false)} />}</Suspense>
     </div>

@@ -5,6 +5,8 @@ import type { DeviceRow, GroupRow, TemplateRow, UserRow } from "../api/rows.ts";
 import type { ScenarioRow } from "../api/scenario-rows.ts";
 import { useRows } from "../api/use-rows.ts";
 import { Dialog } from "../parts/dialog.tsx";
+import { FaultLine } from "../parts/fault-line.tsx";
+import { isLacking } from "../words/fault-words.ts";
 import { useWords } from "../words/use-words.tsx";
 import { PLACES } from "./rail.tsx";
 import "@mantine/core/styles/Input.css";
@@ -23,7 +25,7 @@ export default function SearchSheet({ onClose }: { onClose: () => void }) {
   const { t } = useWords();
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
-  const hits = useHits(text.trim());
+  const { hits, isReading, error } = useHits(text.trim());
   const choose = (hit: Hit | undefined) => {
     if (!hit) return;
     hit.go();
@@ -52,6 +54,7 @@ export default function SearchSheet({ onClose }: { onClose: () => void }) {
           }}
           onKeyDown={(event) => onKey(event.key)}
         />
+        <FaultLine error={error} />
         <div id="search-hits" role="listbox" aria-label={t("search.hits")} className="stack">
           {hits.map((hit, index) => (
             // biome-ignore lint/a11y/useKeyWithClickEvents: keys are read in the field
@@ -70,13 +73,13 @@ export default function SearchSheet({ onClose }: { onClose: () => void }) {
             </div>
           ))}
         </div>
-        {hits.length === 0 && <p className="soft">{t("search.none")}</p>}
+        {hits.length === 0 && !isReading && <p className="soft">{t("search.none")}</p>}
       </div>
     </Dialog>
   );
 }
 
-function useHits(text: string): Hit[] {
+function useHits(text: string): { hits: Hit[]; isReading: boolean; error: unknown } {
   const { t } = useWords();
   const navigate = useNavigate();
   const enabled = { enabled: text.length > 1 };
@@ -96,7 +99,8 @@ function useHits(text: string): Hit[] {
       .filter((row) => words(row).toLowerCase().includes(text.toLowerCase()))
       .slice(0, MOST)
       .map((row) => ({ key: row.id, kind, text: words(row), go: () => void go(row) }));
-  return [
+  const all = [templates, scenarios, users, devices, groups];
+  const hits = [
     ...PLACES.map(({ to, word }) => ({
       key: to,
       kind: t("search.page"),
@@ -134,4 +138,10 @@ function useHits(text: string): Hit[] {
       ({ id }) => navigate({ to: "/device-groups", search: { open: id } }),
     ),
   ];
+  return {
+    hits,
+    isReading: all.some((each) => each.isFetching),
+    // What somebody may not see is not found.
+    error: all.map((each) => each.error).find((each) => each && !isLacking(each)) ?? null,
+  };
 }

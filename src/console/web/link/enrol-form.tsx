@@ -16,7 +16,7 @@ export function EnrolForm() {
   const { t } = words;
   const { client, say } = useConsole();
   const [mode, setMode] = useState<Mode>("join");
-  const enrolling = useChange<Record<string, string>, void>("endpoints", async (given) => {
+  const enrolling = useChange<Record<string, string>, void>("link", async (given) => {
     await client.post("link", {}, { ...given, mode });
     say(t("cloud.enrolled"));
   });

@@ -7,7 +7,7 @@ import { SureButton } from "./sure-button.tsx";
 export function LeaveButton() {
   const { t } = useWords();
   const { client, say } = useConsole();
-  const leaving = useChange<void, void>("endpoints", async () => {
+  const leaving = useChange<void, void>("link", async () => {
     await client.remove("link");
     say(t("cloud.left"));
   });

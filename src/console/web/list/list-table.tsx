@@ -58,13 +58,13 @@ export function ListTable<T extends { id: string }>(props: ListTableProps<T>) {
     virtual.measure();
     scroller.current?.scrollTo(0, 0);
   }, [virtual, name, linePx]);
-  if (list.error && list.total === null) return <ListFault error={list.error} onRetry={list.retry} />;
+  if (list.error && list.total === null) return <ListFault error={list.error} />;
   const tracks = { "--tracks": columns.map(({ width }) => width).join(" ") } as CSSProperties;
   return (
     <>
-      {list.error ? <ListFault error={list.error} onRetry={list.retry} /> : null}
+      {list.error ? <ListFault error={list.error} /> : null}
       <p className="soft list-count" role="status">
-        {list.total === null ? t("table.loading") : t("table.count", { n: list.total })}
+        {list.total === null ? t("page.reading") : t("table.count", { n: list.total })}
         {(list.total ?? 0) > most && ` ${t("table.most", { n: most })}`}
       </p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}

@@ -1,6 +1,7 @@
 import { useQueries, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import type { Page } from "../api/client.ts";
+import { useReading } from "../api/readings.ts";
 import { ROUTES, type RouteFor, type RouteParams, type RouteQuery } from "../api/routes.ts";
 import { useConsole } from "../console-context.tsx";
 import type { ListKey } from "./fresh-lists.ts";
@@ -15,7 +16,6 @@ export interface ListRows<T> {
   /** What is shown is not yet what was asked for. */
   isBusy: boolean;
   error: unknown;
-  retry(): void;
 }
 
 interface ListAsk {
@@ -63,15 +63,19 @@ export function useListRows<T>({ route, params, query, first, last }: ListAsk): 
   }
   const error = pages.find((each) => each.error)?.error ?? null;
   const now = shown.current;
+  const latest = useRef(pages);
+  latest.current = pages;
+  const refetch = useCallback(() => latest.current.forEach((each) => void (each.error && each.refetch())), []);
+  const isBusy = newest?.data === undefined && error === null;
+  useReading({ isLoading: isBusy && now === null, error, refetch });
   return {
     total: now?.total ?? null,
     rowAt(index) {
       const page = [...(now?.list ?? list), "page", Math.floor(index / PAGE_ROWS)];
       return queries.getQueryData<Page<T>>(page)?.data[index % PAGE_ROWS];
     },
-    isBusy: newest?.data === undefined && error === null,
+    isBusy,
     error,
-    retry: () => pages.forEach((each) => void (each.error && each.refetch())),
   };
 }
 

@@ -1,7 +1,8 @@
 import { Button } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import type { AppliancesAnswer } from "../api/link-rows.ts";
-import { useRow } from "../api/use-rows.ts";
+import { useLink, useRow } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
 import { byCare, careOf } from "../link/appliance-care.ts";
 import { ApplianceList, type CaredAppliance } from "../link/appliance-list.tsx";
@@ -21,6 +22,23 @@ const READ_EVERY_MS = 5_000;
 
 /** At the cloud: its appliances, where they are, how each is, what they are told to do, and who may join. */
 export default function AppliancesPage() {
+  const { t } = useWords();
+  const link = useLink();
+  return (
+    <div className="page">
+      <Tabs of="system" />
+      <h1>{t("appliances.title")}</h1>
+      {link?.role === "hub" && <Appliances />}
+      {link?.role === "appliance" && (
+        <p>
+          {t("appliances.at-cloud")} <Link to="/cloud">{t("cloud.title")}</Link>
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Appliances() {
   const { t } = useWords();
   const { clock } = useConsole();
   const [{ open }, show] = useTableSearch();
@@ -43,9 +61,7 @@ export default function AppliancesPage() {
     else setSiteId(id);
   };
   return (
-    <div className="page">
-      <Tabs of="system" />
-      <h1>{t("appliances.title")}</h1>
+    <>
       <FaultLine error={found.error} />
       {found.data && rows.length === 0 && <p>{t("appliances.none")}</p>}
       {rows.length > 0 && (
@@ -66,6 +82,6 @@ export default function AppliancesPage() {
       )}
       {found.data && <EnrolmentCodes appliances={rows} />}
       {opened && <ApplianceSheet row={opened} onClose={() => show({ open: undefined })} />}
-    </div>
+    </>
   );
 }

@@ -1,5 +1,6 @@
 import { Select, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { useReading } from "../api/readings.ts";
 import type { AuditRow, AuditVerdict } from "../api/security-rows.ts";
 import { useRow } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
@@ -131,18 +132,21 @@ const FRESH_MS = 300_000;
 function ChainState() {
   const { t } = useWords();
   const { client, clock } = useConsole();
-  const chain = useQuery({
-    queryKey: ["audit-chain"],
-    staleTime: FRESH_MS,
-    queryFn: async () => {
-      let after = "";
-      for (;;) {
-        const verdict = await client.get<AuditVerdict>("audit/verification", {}, after ? { after } : {});
-        if (verdict.finished || !verdict.intact) return { ...verdict, checkedAt: new Date(clock.now()).toISOString() };
-        after = `${verdict.last.number}:${verdict.last.hash}`;
-      }
-    },
-  });
+  const chain = useReading(
+    useQuery({
+      queryKey: ["audit-chain"],
+      staleTime: FRESH_MS,
+      queryFn: async () => {
+        let after = "";
+        for (;;) {
+          const verdict = await client.get<AuditVerdict>("audit/verification", {}, after ? { after } : {});
+          if (verdict.finished || !verdict.intact)
+            return { ...verdict, checkedAt: new Date(clock.now()).toISOString() };
+          after = `${verdict.last.number}:${verdict.last.hash}`;
+        }
+      },
+    }),
+  );
   const verdict = chain.data;
   return (
     <section className="row" aria-live="polite" aria-label={t("audit.chain")}>

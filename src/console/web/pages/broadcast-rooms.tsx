@@ -6,6 +6,7 @@ import { useRow } from "../api/use-rows.ts";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { Chip, DrillChip, LevelChip } from "../parts/level-chip.tsx";
 import { ReachBar } from "../parts/reach-bar.tsx";
+import { UnreadPage } from "../parts/unread-page.tsx";
 import { usePicture } from "../parts/use-picture.ts";
 import { outlineOf, readGround } from "../places/plan-ground.ts";
 import { PlanPicture } from "../places/plan-picture.tsx";
@@ -27,7 +28,7 @@ export default function BroadcastRoomsPage() {
   const message = useRow<NotificationRow>("notifications/{notificationId}", { notificationId });
   const found = useRow<DeviceRooms>("notifications/{notificationId}/rooms", { notificationId });
   const row = message.data;
-  if (!row || !found.data) return <FaultLine error={message.error ?? found.error} />;
+  if (!row || !found.data) return <UnreadPage title={t("rooms.title")} error={message.error ?? found.error} />;
   const { rooms, unplaced } = found.data;
   const floors = new Map<string, PlacedRoom[]>();
   for (const each of rooms) floors.set(each.room.floorId, [...(floors.get(each.room.floorId) ?? []), each]);

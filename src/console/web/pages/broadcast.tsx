@@ -4,10 +4,10 @@ import type { ActivityRow, NotificationRow } from "../api/rows.ts";
 import { stateOf } from "../api/sounding.ts";
 import { useRow, useRows } from "../api/use-rows.ts";
 import { useTableSearch } from "../list/use-table-search.ts";
-import { FaultLine } from "../parts/fault-line.tsx";
 import { BroadcastStateChip, DrillChip } from "../parts/level-chip.tsx";
 import { Moment } from "../parts/moment.tsx";
 import { ReachBar } from "../parts/reach-bar.tsx";
+import { UnreadPage } from "../parts/unread-page.tsx";
 import { useWords } from "../words/use-words.tsx";
 import { BroadcastActions, Continuations } from "./broadcast-actions.tsx";
 import { Growth } from "./broadcast-growth.tsx";
@@ -15,9 +15,10 @@ import { Ledger } from "./ledger.tsx";
 
 /** Who got it, who didn't, what now. */
 export default function BroadcastPage() {
+  const { t } = useWords();
   const { notificationId = "" } = useParams({ strict: false });
   const { data: row, error } = useRow<NotificationRow>("notifications/{notificationId}", { notificationId });
-  if (!row) return <FaultLine error={error} />;
+  if (!row) return <UnreadPage title={t("broadcast.title")} error={error} />;
   return (
     <div className="page">
       <Header row={row} />

@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import type { AppliancesAnswer } from "../api/link-rows.ts";
-import { useLink, useRow } from "../api/use-rows.ts";
+import { useFollowing, useLink, useRow } from "../api/use-rows.ts";
 import { Cover } from "../link/cover.tsx";
 import { EnrolForm } from "../link/enrol-form.tsx";
 import { LeaveButton } from "../link/leave-button.tsx";
@@ -15,6 +15,8 @@ import "../parts/lines.css";
 export default function CloudPage() {
   const { t } = useWords();
   const link = useLink();
+  // The feed tells that its state is another, not how many records wait.
+  useFollowing("link");
   return (
     <div className="page">
       <Tabs of="system" />

@@ -15,6 +15,7 @@ import { FaultLine } from "../parts/fault-line.tsx";
 import { HoldButton } from "../parts/hold-button.tsx";
 import { DrillChip } from "../parts/level-chip.tsx";
 import { Moment } from "../parts/moment.tsx";
+import { UnreadPage } from "../parts/unread-page.tsx";
 import { elapsedText } from "../words/format.ts";
 import { useWords } from "../words/use-words.tsx";
 import "../parts/input-styles.ts";
@@ -26,7 +27,7 @@ export default function IncidentPage() {
   const { t } = useWords();
   const { incidentId = "" } = useParams({ strict: false });
   const { data: row, error } = useRow<IncidentRow>("incidents/{incidentId}", { incidentId });
-  if (!row) return <FaultLine error={error} />;
+  if (!row) return <UnreadPage title={t("now.incident")} error={error} />;
   return (
     <div className={row.drill ? "page in-drill" : "page"}>
       <Header row={row} />

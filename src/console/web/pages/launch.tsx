@@ -8,6 +8,7 @@ import { Strips } from "../frame/strips.tsx";
 import { useTableSearch } from "../list/use-table-search.ts";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { ModeBar } from "../parts/mode-bar.tsx";
+import { PageNotes } from "../parts/page-notes.tsx";
 import { launchOrder } from "../scenarios/launch-order.ts";
 import { LaunchTile } from "../scenarios/launch-tile.tsx";
 import { NOTHING_TOLD, type Told } from "../scenarios/start.ts";
@@ -47,6 +48,7 @@ export default function LaunchPage() {
       <LaunchHead drill={drill} back={chosen ? back : null} />
       <Strips />
       <main id="main" className="launch-main">
+        <PageNotes />
         <FaultLine error={list.error} />
         {!chosen && <ModeBar drill={drill} onChange={setDrill} />}
         {!chosen && list.data && tiles.length === 0 && <p>{t("launch.none")}</p>}

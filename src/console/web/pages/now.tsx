@@ -34,7 +34,7 @@ export default function NowPage() {
       <IncidentsCard />
       <div className="glance">
         <HealthCard />
-        <SoundingCard rows={soundingOf(rows)} />
+        <SoundingCard rows={last.data ? soundingOf(rows) : null} />
         <DevicesCard last={rows.find((row) => stateOf(row) !== "going")} />
       </div>
       <div className="glance-more">
@@ -43,7 +43,7 @@ export default function NowPage() {
         </Suspense>
         <section className="card">
           <h2>{t("now.last")}</h2>
-          {!last.isLoading && rows.length === 0 && (
+          {last.data && rows.length === 0 && (
             <p className="soft">
               {t("now.last-none")} <Link to="/welcome">{t("now.try")}</Link>
             </p>
@@ -64,6 +64,7 @@ function IncidentsCard() {
   const { t } = useWords();
   const going = useRows<IncidentRow>("incidents", {}, { ongoingOnly: true, sort: "-createdAt", limit: 10 });
   const rows = going.data?.data ?? [];
+  const more = (going.data?.total ?? 0) - rows.length;
   if (rows.length === 0) return null;
   return (
     <section className="card">
@@ -79,19 +80,25 @@ function IncidentsCard() {
           </li>
         ))}
       </ul>
+      {more > 0 && (
+        <Link to="/incidents" search={{ ongoingOnly: "true" }}>
+          {t("now.more-incidents", { n: more })}
+        </Link>
+      )}
     </section>
   );
 }
 
-function SoundingCard({ rows }: { rows: readonly NotificationRow[] }) {
+/** Null while it is not known: never that nothing sounds. */
+function SoundingCard({ rows }: { rows: readonly NotificationRow[] | null }) {
   const { t } = useWords();
   const now = useNow();
   return (
     <section className="card">
       <h2>{t("sounding.title")}</h2>
-      {rows.length === 0 && <p className="soft">{t("sounding.none")}</p>}
+      {rows?.length === 0 && <p className="soft">{t("sounding.none")}</p>}
       <ul className="plain">
-        {rows.map((row) => (
+        {rows?.map((row) => (
           <li key={row.id} className="row">
             <DrillChip drill={row.drill} />
             <Link to="/broadcasts/$notificationId" params={{ notificationId: row.id }}>

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { LogLine } from "../api/identity-rows.ts";
+import { useReading } from "../api/readings.ts";
 import { useConsole } from "../console-context.tsx";
 import { ChoiceBar } from "../parts/choice-bar.tsx";
 import { FaultLine } from "../parts/fault-line.tsx";
@@ -17,12 +18,14 @@ export function PluginLog({ extensionId }: { extensionId: string }) {
   const { t, name, language } = useWords();
   const { client, feed } = useConsole();
   const [shown, setShown] = useState<(typeof CHOICES)[number]>("all");
-  const log = useQuery({
-    queryKey: ["extensions", extensionId, "log"],
-    queryFn: () => client.get<{ data: LogLine[] }>("extensions/{extensionId}/log", { extensionId }, { limit: LINES }),
-    refetchInterval: feed.live ? PAUSE_MS : false,
-    staleTime: 0,
-  });
+  const log = useReading(
+    useQuery({
+      queryKey: ["extensions", extensionId, "log"],
+      queryFn: () => client.get<{ data: LogLine[] }>("extensions/{extensionId}/log", { extensionId }, { limit: LINES }),
+      refetchInterval: feed.live ? PAUSE_MS : false,
+      staleTime: 0,
+    }),
+  );
   const time = new Intl.DateTimeFormat(language, { timeStyle: "medium" });
   const lines = (log.data?.data ?? []).filter(({ level }) => shown === "all" || level in TONES).reverse();
   return (

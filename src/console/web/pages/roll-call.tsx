@@ -9,6 +9,7 @@ import { FaultLine } from "../parts/fault-line.tsx";
 import { Chip, DrillChip } from "../parts/level-chip.tsx";
 import { Moment } from "../parts/moment.tsx";
 import { saveText } from "../parts/save-text.ts";
+import { UnreadPage } from "../parts/unread-page.tsx";
 import { useWords } from "../words/use-words.tsx";
 import { rollCallCsv } from "./delivery-csv.ts";
 import { roomWords } from "./room-words.ts";
@@ -43,7 +44,7 @@ export default function RollCallPage() {
   }, [onPaper]);
   const row = message.data;
   const call = onPaper ?? bounded.data;
-  if (!row || !call) return <FaultLine error={message.error ?? bounded.error} />;
+  if (!row || !call) return <UnreadPage title={t("roll-call.title")} error={message.error ?? bounded.error} />;
   const rooms = call.rooms
     .map((each) => ({ ...each, shown: each.people.filter(({ answer }) => !missingOnly || answer === null) }))
     .filter(({ shown }) => shown.length > 0);

@@ -3,10 +3,10 @@ import { useState } from "react";
 import type { ScenarioRow, StartedRow } from "../api/scenario-rows.ts";
 import { useRow } from "../api/use-rows.ts";
 import { useTableSearch } from "../list/use-table-search.ts";
-import { FaultLine } from "../parts/fault-line.tsx";
 import { DrillChip } from "../parts/level-chip.tsx";
 import { ModeBar } from "../parts/mode-bar.tsx";
 import { Tabs } from "../parts/tabs.tsx";
+import { UnreadPage } from "../parts/unread-page.tsx";
 import { Foreseen } from "../scenarios/foreseen.tsx";
 import { NOTHING_TOLD, type Told } from "../scenarios/start.ts";
 import { StartPanel } from "../scenarios/start-panel.tsx";
@@ -21,7 +21,13 @@ export default function ScenarioStartPage() {
   const [drill, setDrill] = useState(useTableSearch()[0].drill === "true");
   const [told, setTold] = useState<Told>(NOTHING_TOLD);
   const [started, setStarted] = useState<StartedRow | null>(null);
-  if (!scenario) return <FaultLine error={error} />;
+  if (!scenario) {
+    return (
+      <UnreadPage title={t("scenarios.title")} error={error}>
+        <Tabs of="send" />
+      </UnreadPage>
+    );
+  }
   return (
     <div className={drill ? "page in-drill" : "page"}>
       <Tabs of="send" />

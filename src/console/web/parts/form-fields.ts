@@ -135,7 +135,8 @@ export function changedValues(before: FormValues, after: FormValues): Record<str
   const changed: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(after)) {
     const sent = value === "" ? null : value;
-    const isOther = JSON.stringify(sent ?? null) !== JSON.stringify(before[name] ?? null);
+    const was = before[name] === "" ? null : before[name];
+    const isOther = JSON.stringify(sent ?? null) !== JSON.stringify(was ?? null);
     if (isOther || value instanceof File) changed[name] = sent;
   }
   return changed;

@@ -82,7 +82,7 @@ export function RowSheet({
         />
       )}
       {!isNew && found && children}
-      {!found && !row.error && <p role="status">{t("table.loading")}</p>}
+      {!found && !row.error && <p role="status">{t("page.reading")}</p>}
     </>
   );
   return (

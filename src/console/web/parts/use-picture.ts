@@ -1,17 +1,20 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
+import { useReading } from "../api/readings.ts";
 import { ROUTES, type RouteFor, type RouteParams } from "../api/routes.ts";
 import { useConsole } from "../console-context.tsx";
 
 /** A picture of the API as an address for this page; null until it is there. `version` differs when its bytes do; null for none. */
 export function usePicture(route: RouteFor<"get">, params: RouteParams, version: string | null) {
   const { client } = useConsole();
-  const picture = useQuery({
-    queryKey: [ROUTES[route].resource, route, params, version],
-    queryFn: () => client.bytes(route, params),
-    enabled: version !== null,
-    staleTime: Number.POSITIVE_INFINITY,
-  });
+  const picture = useReading(
+    useQuery({
+      queryKey: [ROUTES[route].resource, route, params, version],
+      queryFn: () => client.bytes(route, params),
+      enabled: version !== null,
+      staleTime: Number.POSITIVE_INFINITY,
+    }),
+  );
   return { url: useObjectUrl((version !== null && picture.data) || null), error: picture.error };
 }
 

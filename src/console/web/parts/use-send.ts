@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "react";
+import { UpstreamError } from "../../../base/errors.ts";
 import type { RouteFor, RouteParams } from "../api/routes.ts";
 import type { NotificationRow } from "../api/rows.ts";
 import { useChange } from "../api/use-rows.ts";
@@ -30,7 +31,7 @@ export function useSend<T = NotificationRow>(of: unknown = null) {
   };
   const sending = useChange<Sending, T>("notifications", ({ body, route, params }) => {
     const key = keyFor(`${route} ${JSON.stringify(params)} ${textOf(body)}`);
-    return client.post(route, params, body, { "Idempotency-Key": key });
+    return client.post<T>(route, params, body, { "Idempotency-Key": key }).catch(unlessRefused);
   });
   const send = (
     body: object,
@@ -56,6 +57,11 @@ export function useSend<T = NotificationRow>(of: unknown = null) {
     );
   };
   return { send, sent, isPending: sending.isPending, error: sending.error };
+}
+
+/** Without an answer nobody knows whether it went out. */
+function unlessRefused(error: unknown): never {
+  throw error instanceof UpstreamError ? new UpstreamError("outcome-unknown", "", {}, error) : error;
 }
 
 function textOf(body: object): string {

@@ -3,14 +3,22 @@ import type { Words } from "./words.ts";
 
 /** What went wrong and what to do, in words; the API's own sentence where it says more. */
 export function faultWords(error: unknown, { t, name }: Words): string {
-  if (error instanceof UpstreamError) return t("fault.unreachable");
+  if (error instanceof UpstreamError)
+    return t(error.type === "outcome-unknown" ? "fault.maybe-sent" : "fault.unreachable");
   if (!(error instanceof CallerError)) return t("fault.internal");
+  const right = error.context.right;
+  if (isLacking(error) && typeof right === "string") return t("fault.lacking", { right });
   const faults = error.faults.filter(({ field }) => field !== null);
   if (faults.length > 0) {
     return faults.map((fault) => fieldFaultWords(fault.field ?? "", fault.type, fault.message, { t, name })).join(" ");
   }
   const known = name("fault", error.type);
   return known === error.type ? error.message || t("fault.internal") : known;
+}
+
+/** Whether somebody lacks a right, so that trying again is of no use. */
+export function isLacking(error: unknown): boolean {
+  return error instanceof CallerError && error.type === "forbidden";
 }
 
 /** The words for one field, or null when it is not at fault. */

@@ -99,6 +99,7 @@ export const linkDe: Readonly<Record<keyof typeof linkEn, string>> = {
   "conflict.unusable":
     "Der Wert des Standorts ist nicht mehr zu haben. Machen Sie die Änderung neu, wenn sie gewünscht ist.",
   "appliances.title": "Anlagen",
+  "appliances.at-cloud": "Dies ist eine einzelne Anlage. An der Cloud zeigt diese Seite alle.",
   "appliances.none": "Noch ist keine Anlage verbunden. Machen Sie einen Code und geben Sie ihn an der Anlage ein.",
   "appliances.add": "Code machen",
   "appliances.code": "Code für eine Anlage",

@@ -95,6 +95,7 @@ export const linkEn = {
   "conflict.deleted": "The site wanted it deleted.",
   "conflict.unusable": "The site’s value can’t be had any more. Make the change anew if it is wanted.",
   "appliances.title": "Appliances",
+  "appliances.at-cloud": "This is one appliance. At the cloud, this page shows all of them.",
   "appliances.none": "No appliance is linked yet. Make a code, and type it in at the appliance.",
   "appliances.add": "Make a code",
   "appliances.code": "Code for one appliance",

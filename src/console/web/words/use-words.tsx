@@ -66,11 +66,11 @@ export function WordsProvider({ children }: { children: ReactNode }) {
   return <WordsContext.Provider value={words}>{children}</WordsContext.Provider>;
 }
 
-/** Shows its children once the words of all pages are there. */
-export function WithAllWords({ children }: { children: ReactNode }) {
+/** Shows its children once the words of all pages are there, and something else until then. */
+export function WithAllWords({ children, meanwhile = null }: { children: ReactNode; meanwhile?: ReactNode }) {
   const { isWhole, wantWhole } = useWords();
   useEffect(wantWhole, [wantWhole]);
-  return isWhole ? children : null;
+  return isWhole ? children : meanwhile;
 }
 
 /** The words of the nearest provider. */

@@ -1,0 +1,114 @@
+import { createContext, useContext, useEffect, useState, useSyncExternalStore } from "react";
+
+/** Something that a page reads. */
+export interface Reading {
+  /** Nothing of it is known yet, and it is being read. */
+  isWaiting: boolean;
+  /** Why it could not be read; null unless so. */
+  error: unknown;
+  /** Reads it anew. */
+  again(): void;
+}
+
+/** How the readings of a page stand. */
+export interface ReadingsState {
+  isWaiting: boolean;
+  broken: readonly Reading[];
+  /** Faults that no part of the page says itself, each once. */
+  unsaid: readonly unknown[];
+}
+
+/** What the page on the screen reads, so that each page says alike that it reads, what it could not read, and offers to try again. */
+export interface Readings {
+  put(key: object, reading: Reading): void;
+  drop(key: object): void;
+  /** A part of the page says this fault itself, until what it gives is called. */
+  say(error: unknown): () => void;
+  /** The same object until something is another. */
+  state(): ReadingsState;
+  subscribe(listener: () => void): () => void;
+}
+
+const NOTHING: ReadingsState = { isWaiting: false, broken: [], unsaid: [] };
+
+/** Makes an empty one. */
+export function createReadings(): Readings {
+  const readings = new Map<object, Reading>();
+  const said = new Map<object, unknown>();
+  const listeners = new Set<() => void>();
+  let state = NOTHING;
+  const changed = (): void => {
+    const all = [...readings.values()];
+    const broken = all.filter(({ error }) => error);
+    const known = new Set(said.values());
+    const unsaid = [...new Set(broken.map(({ error }) => error))].filter((error) => !known.has(error));
+    state = { isWaiting: all.some(({ isWaiting }) => isWaiting), broken, unsaid };
+    for (const listener of listeners) listener();
+  };
+  return {
+    put(key, reading) {
+      readings.set(key, reading);
+      changed();
+    },
+    drop(key) {
+      if (readings.delete(key)) changed();
+    },
+    say(error) {
+      const key = {};
+      said.set(key, error);
+      changed();
+      return () => {
+        said.delete(key);
+        changed();
+      };
+    },
+    state: () => state,
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+}
+
+/** Null outside of a page, as in the bar above it. */
+export const ReadingsContext = createContext<Readings | null>(null);
+
+/** What of a query of any library says how its reading stands. */
+interface Query {
+  isLoading: boolean;
+  error: unknown;
+  refetch(): unknown;
+}
+
+/** Counts a query among what the page reads. */
+export function useReading<Q extends Query>(query: Q): Q {
+  const readings = useContext(ReadingsContext);
+  const [key] = useState(() => ({}));
+  const { isLoading: isWaiting, error, refetch } = query;
+  useEffect(() => {
+    readings?.put(key, { isWaiting, error, again: () => void refetch() });
+  }, [readings, key, isWaiting, error, refetch]);
+  useEffect(() => () => readings?.drop(key), [readings, key]);
+  return query;
+}
+
+/** How the readings of this page stand. */
+export function useReadings(): ReadingsState {
+  const readings = useContext(ReadingsContext);
+  return useSyncExternalStore(readings?.subscribe ?? never, readings?.state ?? nothing);
+}
+
+/** Says that the caller shows a fault; what it gives reads anew what failed by it, null where that is no reading. */
+export function useSaid(error: unknown): (() => void) | null {
+  const readings = useContext(ReadingsContext);
+  const { broken } = useReadings();
+  useEffect(() => (error && readings ? readings.say(error) : undefined), [readings, error]);
+  const those = error ? broken.filter((each) => each.error === error) : [];
+  if (those.length === 0) return null;
+  return () => {
+    for (const { again } of those) again();
+  };
+}
+
+const never = () => () => undefined;
+const nothing = () => NOTHING;

@@ -1,0 +1,55 @@
+import { type ReactNode, useState } from "react";
+import { createReadings, ReadingsContext, useReading, useReadings } from "../api/readings.ts";
+import { faultWords, isLacking } from "../words/fault-words.ts";
+import { useWords } from "../words/use-words.tsx";
+import { FaultText } from "./fault-line.tsx";
+
+/** Keeps account of what its children read. */
+export function WithReadings({ children }: { children: ReactNode }) {
+  const [readings] = useState(createReadings);
+  return <ReadingsContext.Provider value={readings}>{children}</ReadingsContext.Provider>;
+}
+
+const WAITING = { isLoading: true, error: null, refetch: () => undefined };
+
+/** Stands for a page whose code is on its way. */
+export function PageToCome() {
+  useReading(WAITING);
+  return null;
+}
+
+/** Above a page: that something of it is being read, and what could not be read where no part of the page says so. */
+export function PageNotes() {
+  const { t } = useWords();
+  const { isWaiting, unsaid, broken } = useReadings();
+  const faults = unsaid.filter((error) => !isLacking(error));
+  const again = () => {
+    for (const each of broken) if (faults.includes(each.error)) each.again();
+  };
+  return (
+    <>
+      <p role="status" className="reading">
+        {isWaiting && <span>{t("page.reading")}</span>}
+      </p>
+      <Notes faults={faults} again={again} />
+    </>
+  );
+}
+
+/** Below a page: what is left out of it since its reader lacks the right. */
+export function PageRights() {
+  const { unsaid } = useReadings();
+  return <Notes faults={unsaid.filter(isLacking)} again={null} />;
+}
+
+/** Each only once, however many readings failed alike. */
+function Notes({ faults, again }: { faults: readonly unknown[]; again: (() => void) | null }) {
+  const words = useWords();
+  const texts = [...new Set(faults.map((error) => faultWords(error, words)))];
+  if (texts.length === 0) return null;
+  return (
+    <div className="page-notes">
+      <FaultText again={again}>{texts.join(" ")}</FaultText>
+    </div>
+  );
+}

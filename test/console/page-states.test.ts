@@ -1,0 +1,109 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect } from "vitest";
+import { en } from "../../src/console/web/words/en.ts";
+import { startBrowser } from "../support/browser.ts";
+import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { NOTHING_WORDS, openStatesWindow, routerPaths, type StatesWindow, withRows } from "../support/page-states.ts";
+import { peer } from "../support/peers.ts";
+
+const { describe, it } = peer("chromium");
+
+/** What the frame reads, so that pages know it. */
+const KNOWN: readonly string[] = [en["sounding.none"], en["cloud.none"]];
+const CLAIMS = NOTHING_WORDS.filter((words) => !KNOWN.includes(words));
+
+describe("every page of the console", () => {
+  let daemon: TestDaemon;
+  let browser: Browser;
+  let paths: string[];
+  /** Where the heading of each page stands once all is there, in px. */
+  const tops = new Map<string, number | undefined>();
+
+  beforeAll(async () => {
+    daemon = await startTestDaemon();
+    browser = await startBrowser();
+    const window = await openStatesWindow(browser, daemon.url);
+    paths = await withRows(daemon, await routerPaths(window.page));
+    for (const path of paths) {
+      await window.go(path);
+      await window.atRest();
+      tops.set(path, (await window.see()).head?.top);
+    }
+    expect(window.faults).toEqual([]);
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await daemon?.stop();
+  });
+
+  /** Opens the pages one by one; what `look` finds at those that read anything. */
+  async function walk(window: StatesWindow, look: (path: string) => Promise<string[]>): Promise<string[]> {
+    const found: string[] = [];
+    let count = 0;
+    for (const path of paths) {
+      await window.go(path);
+      if (window.read().length === 0) continue;
+      count++;
+      found.push(...(await look(path)).map((fault) => `${path} ${fault}`));
+    }
+    // Some pages read what others have read.
+    expect(count).toBeGreaterThan(45);
+    return found;
+  }
+
+  it("says that it reads, claims nothing meanwhile, and keeps its heading where it is", async () => {
+    expect(CLAIMS.length).toBeGreaterThan(50);
+    const window = await openStatesWindow(browser, daemon.url);
+    window.network("held");
+    const found = await walk(window, async (path) => {
+      const { head, text, isReading } = await window.see();
+      const isOfRow = /\/[0-9a-f-]{36}/.test(path);
+      return [
+        ...(isReading ? [] : ["does not say that it reads"]),
+        ...(head ? [] : ["has no heading"]),
+        // The head of a row has a card of its own.
+        ...(head?.top === tops.get(path) || isOfRow ? [] : [`jumps from ${head?.top} to ${tops.get(path)}`]),
+        ...CLAIMS.filter((words) => text.includes(words)).map((words) => `claims: ${words}`),
+      ];
+    });
+    window.network("through");
+    expect(found).toEqual([]);
+  });
+
+  for (const network of ["starting", "timed out"] as const)
+    it(`says that it could not be read (${network}), and offers to try again`, async () => {
+      const window = await openStatesWindow(browser, daemon.url);
+      window.network(network);
+      expect(await walk(window, () => faultsWhere(window))).toEqual([]);
+    });
+
+  it("is as ever once what was broken answers, and clean in between", async () => {
+    const window = await openStatesWindow(browser, daemon.url);
+    window.network("broken");
+    const found = await walk(window, async () => {
+      const broken = [...(await faultsWhere(window)), ...(await window.axe())];
+      window.network("through");
+      for (let buttons = await retries(window).count(); buttons > 0; buttons = await retries(window).count()) {
+        await retries(window).first().click();
+        await window.atRest();
+      }
+      const { faults } = await window.seeWhen(({ isReading }) => !isReading);
+      window.network("broken");
+      return [...broken, ...faults.map((fault) => `still says ${fault}`)];
+    });
+    expect(found).toEqual([]);
+  });
+});
+
+const retries = ({ page }: StatesWindow) => page.locator("main [role=alert] button");
+
+/** What is wrong with how a page says that it could not be read. */
+async function faultsWhere(window: StatesWindow): Promise<string[]> {
+  const { head, text, offersRetry } = await window.seeWhen(({ isReading, faults }) => !isReading && faults.length > 0);
+  return [
+    ...(offersRetry ? [] : ["does not offer to try again"]),
+    ...(head ? [] : ["has no heading"]),
+    ...CLAIMS.filter((words) => text.includes(words)).map((words) => `claims: ${words}`),
+  ];
+}
