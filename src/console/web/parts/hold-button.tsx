@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { type KeyboardEvent, type PointerEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { useConsole } from "../console-context.tsx";
 import { useWords } from "../words/use-words.tsx";
 
@@ -15,16 +15,31 @@ const HOLD_MS = 1_500;
 /** Time for the second press of those who can't hold. own choice */
 const ARMED_MS = 8_000;
 
+/** A finger that slides so far, in px, wants to let go; one that shakes does not. own choice */
+const SLID_PX = 64;
+
 type State = "rest" | "holding" | "armed" | "held";
 
 /**
- * A button that acts when it is held, by pointer or by Enter or Space. own choice: readers of the screen press without
+ * A button that acts when it is held, by pointer or by Enter or Space. It stays held when the page moves under the pointer,
+ * as when something else begins to sound above it; sliding far away lets go. own choice: readers of the screen press without
  * holding; for them a second press within eight seconds does the same.
  */
 export function HoldButton({ className, disabled = false, children, onHeld }: HoldButtonProps) {
   const { t } = useWords();
   const hint = useId();
   const { state, begin, end, press } = useHold(onHeld);
+  const pressedAt = useRef({ x: 0, y: 0 });
+  const onPress = (event: PointerEvent<HTMLElement>) => {
+    if (event.button !== 0) return;
+    event.currentTarget.setPointerCapture(event.pointerId);
+    pressedAt.current = { x: event.clientX, y: event.clientY };
+    begin();
+  };
+  const onMove = ({ clientX, clientY }: PointerEvent) => {
+    const { x, y } = pressedAt.current;
+    if (Math.hypot(clientX - x, clientY - y) > SLID_PX) end();
+  };
   const onKey = (event: KeyboardEvent) => {
     if (event.key !== "Enter" && event.key !== " ") return;
     // The press that browsers make of it would count as one of those who can't hold.
@@ -39,9 +54,9 @@ export function HoldButton({ className, disabled = false, children, onHeld }: Ho
       data-state={state}
       disabled={disabled}
       aria-describedby={hint}
-      onPointerDown={(event) => event.button === 0 && begin()}
+      onPointerDown={onPress}
+      onPointerMove={onMove}
       onPointerUp={end}
-      onPointerLeave={end}
       onPointerCancel={end}
       onContextMenu={(event) => event.preventDefault()}
       onKeyDown={onKey}
