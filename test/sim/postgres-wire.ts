@@ -16,28 +16,28 @@ export interface PostgresWires {
   hint(): void;
 }
 
-/** Connections of several processes that wait for each other: whoever is in a transaction has what the others want. */
+/** Connections that wait for each other: whoever is in a transaction has what the others want. */
 export interface Turns {
-  /** A connection of a process is in a transaction, or not any more. */
-  is(connection: object, process: object, inTransaction: boolean): void;
-  /** Whether one of another process is; `free` is told as soon as any has ended, before time goes on. */
-  isOther(process: object, free: () => void): boolean;
+  /** A connection is in a transaction, or not any more. */
+  is(connection: object, inTransaction: boolean): void;
+  /** Whether another one is; `free` is told as soon as any has ended, before time goes on. */
+  isOther(connection: object, free: () => void): boolean;
 }
 
 /** Nobody is in a transaction yet. */
 export function createTurns(): Turns {
-  const within = new Map<object, object>();
+  const within = new Set<object>();
   let waiting: (() => void)[] = [];
   return {
-    is(connection, process, inTransaction) {
-      if (inTransaction) return void within.set(connection, process);
+    is(connection, inTransaction) {
+      if (inTransaction) return void within.add(connection);
       if (!within.delete(connection)) return;
       const told = waiting;
       waiting = [];
       for (const tell of told) tell();
     },
-    isOther(process, free) {
-      const isOther = [...within.values()].some((each) => each !== process);
+    isOther(connection, free) {
+      const isOther = [...within].some((each) => each !== connection);
       if (isOther) waiting.push(free);
       return isOther;
     },
@@ -48,6 +48,8 @@ export function createTurns(): Turns {
 export interface PostgresWiresNeeds {
   /** See `VirtualTime`. */
   hold(): () => void;
+  /** It is told to commit one; what is said of it may be heard after another one wrote. */
+  committing(): void;
   /** The database committed a transaction that was ended by this process. */
   committed(): void;
   /** A connection is gone: resolves once the server's side of it is, too. */
@@ -57,7 +59,7 @@ export interface PostgresWiresNeeds {
   hinting(): void;
 }
 
-/** Of real time: an answer that takes longer waits for another process, which needs time to go on. */
+/** Of real time: an answer that takes longer waits for another connection, whose process needs time to go on. */
 const PATIENCE_MS = 50;
 
 /** @source PostgreSQL 15, 55.7: a letter, then the length of what follows with itself; numbers of four bytes */
@@ -70,11 +72,17 @@ const SAYING = { "before-commit": "COMMIT", "after-commit": null, "in-doubt": "S
 const IDLE = "I".charCodeAt(0);
 
 /** Makes none yet. */
-export function createPostgresWires({ hold, committed, gone, turns, hinting }: PostgresWiresNeeds): PostgresWires {
+export function createPostgresWires({
+  hold,
+  committing,
+  committed,
+  gone,
+  turns,
+  hinting,
+}: PostgresWiresNeeds): PostgresWires {
   const open = new Set<() => void>();
   let cut: { when: CutAt; broke: () => void } | null = null;
   let isLet = true;
-  const process = {};
   let locked = (): void => undefined;
   let hear = (): unknown => undefined;
 
@@ -88,7 +96,7 @@ export function createPostgresWires({ hold, committed, gone, turns, hinting }: P
       release ??= hold();
     };
     let isAsking = false;
-    /** An answer that another process holds up: time goes on until that has let go. */
+    /** An answer that another one holds up: time goes on until that has let go. */
     const yieldTo = (): void => {
       if (!isAsking) return;
       const again = (): void => {
@@ -96,7 +104,7 @@ export function createPostgresWires({ hold, committed, gone, turns, hinting }: P
         busy();
         patience = setTimeout(yieldTo, PATIENCE_MS);
       };
-      if (!turns.isOther(process, again)) return;
+      if (!turns.isOther(end, again)) return;
       const done = release;
       release = null;
       done?.();
@@ -124,7 +132,7 @@ export function createPostgresWires({ hold, committed, gone, turns, hinting }: P
       answered();
       socket.destroy();
       void (pid === null ? Promise.resolve() : gone(pid)).then(() => {
-        turns.is(end, process, false);
+        turns.is(end, false);
         setImmediate(done);
       });
     };
@@ -136,7 +144,7 @@ export function createPostgresWires({ hold, committed, gone, turns, hinting }: P
     };
     open.add(end);
     socket.once("close", () => {
-      if (open.delete(end)) turns.is(end, process, false);
+      if (open.delete(end)) turns.is(end, false);
       answered();
       idle();
     });
@@ -173,6 +181,7 @@ export function createPostgresWires({ hold, committed, gone, turns, hinting }: P
       if (bytes.includes("pg_try_advisory_lock")) locked = end;
       if (bytes.includes("LISTEN ")) hear = () => open.has(end) && push.call(socket, HINT);
       if (bytes.includes("NOTIFY ")) hinting();
+      if (bytes.includes("COMMIT")) committing();
       return write.apply(socket, [bytes, ...more] as never);
     }) as typeof socket.write;
 
@@ -190,7 +199,7 @@ export function createPostgresWires({ hold, committed, gone, turns, hinting }: P
         // Before that, as the next statement may follow at once.
         if (kind === "Z") {
           answered();
-          turns.is(end, process, message[PID] !== IDLE);
+          turns.is(end, message[PID] !== IDLE);
           idle();
         }
         push.call(socket, message);
