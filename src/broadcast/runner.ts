@@ -1,9 +1,10 @@
 import { sleep } from "../base/clock.ts";
 import { BugError, CallerError, UpstreamError } from "../base/errors.ts";
+import { type StageName, stagesUntil } from "../resources/broadcasts/stages.ts";
 import { addActivity } from "./activities.ts";
 import type { EngineNeeds } from "./air.ts";
 import { createSignal, type Signal } from "./live-state.ts";
-import { advance, type NextStage, type Stage, type StageName } from "./stage.ts";
+import { advance, type NextStage, type Stage } from "./stage.ts";
 import { stoppedBy } from "./stopped.ts";
 
 /** Takes broadcasts through the stages: each for itself, so that one that is stuck delays no other. */
@@ -36,10 +37,10 @@ const PROGRESS = `SELECT stage, aborted_at AS abortedAt, expires_at AS expiresAt
   coalesce(priority_level, 5) AS priorityLevel, held_until IS NOT NULL AS isTimed FROM notifications WHERE id = ?`;
 
 /** Stages before any device is asked: what was ended meanwhile need not go through them. */
-const BEFORE_DEVICES: ReadonlySet<string> = new Set<StageName>(["resolve", "partition", "prepare", "queue"]);
+const BEFORE_DEVICES: ReadonlySet<string> = new Set(stagesUntil("deliver"));
 
 /** Stages until an emergency is heard. */
-const UNTIL_HEARD: ReadonlySet<string> = new Set([...BEFORE_DEVICES, "deliver"]);
+const UNTIL_HEARD: ReadonlySet<string> = new Set(stagesUntil("collect"));
 
 /** Makes a runner of `stages`, given in their order. */
 export function createRunner(stages: readonly Stage<EngineNeeds>[], needs: EngineNeeds): Runner {

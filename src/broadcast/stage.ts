@@ -6,15 +6,10 @@ import type { Events } from "../base/events.ts";
 import type { Log } from "../base/log.ts";
 import type { Activations } from "../devices/activation-groups.ts";
 import type { Memberships } from "../devices/memberships.ts";
+import type { StageName } from "../resources/broadcasts/stages.ts";
 import type { By, Store, Transaction } from "../store/store.ts";
 import type { Providers } from "./providers.ts";
 import type { Speech } from "./speech.ts";
-
-/** The stages of every broadcast, in order. @source broadcast.md, Stages */
-export const STAGES = ["accept", "resolve", "partition", "prepare", "queue", "deliver", "collect", "settle"] as const;
-
-/** One of the stages. */
-export type StageName = (typeof STAGES)[number];
 
 /**
  * What the column `notifications.stage` may hold: the stage that is next, `settled` at the end, `draft` for a preview,

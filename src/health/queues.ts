@@ -1,4 +1,5 @@
 import type { Clock } from "../base/clock.ts";
+import { stagesInSql } from "../resources/broadcasts/stages.ts";
 import type { Reader } from "../store/store.ts";
 import type { HealthReason, HealthSource } from "./health.ts";
 
@@ -21,7 +22,7 @@ export interface QueueLengths {
 export function queueLengths(reader: Reader): QueueLengths {
   const lengths = reader.one<{ broadcastsUnderWay: number; alarmActionsWaiting: number; webhooksWaiting: number }>(
     `SELECT (SELECT COUNT(*) FROM notifications
-        WHERE stage IN ('resolve', 'partition', 'prepare', 'queue', 'deliver', 'collect')) AS broadcastsUnderWay,
+        WHERE stage IN (${stagesInSql("settle")})) AS broadcastsUnderWay,
       (SELECT COUNT(*) FROM alarm_firings) AS alarmActionsWaiting,
       (SELECT COUNT(*) FROM trigger_deliveries WHERE state = 'pending') AS webhooksWaiting`,
   );
@@ -35,7 +36,7 @@ export function queueFaults(reader: Reader, clock: Clock): HealthSource {
     const stuck = count(
       reader,
       `SELECT COUNT(*) AS n FROM notifications
-       WHERE stage IN ('resolve', 'partition', 'prepare', 'queue') AND stage_at < ?`,
+       WHERE stage IN (${stagesInSql("deliver")}) AND stage_at < ?`,
       clock.now() - STUCK_MS,
     );
     if (stuck > 0) {

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import type { Clock, Timer } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import { stagesInSql } from "../resources/broadcasts/stages.ts";
 import type { Store } from "../store/store.ts";
 
 /** Says something to whoever started the process: `READY=1`, `WATCHDOG=1`, `STATUS=…`. @source sd_notify(3) */
@@ -36,7 +37,7 @@ const STUCK_MS = 60_000;
 const GRACE_MS = 10 * 60_000;
 
 const STUCK = `SELECT
-  (SELECT COUNT(*) FROM notifications WHERE stage IN ('resolve', 'partition', 'prepare', 'queue') AND stage_at < ?) AS sending,
+  (SELECT COUNT(*) FROM notifications WHERE stage IN (${stagesInSql("deliver")}) AND stage_at < ?) AS sending,
   (SELECT COUNT(*) FROM (SELECT 1 FROM bell_rings WHERE open = 1 AND at < ? LIMIT 1)) AS bells`;
 
 /**

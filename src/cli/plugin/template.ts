@@ -63,6 +63,7 @@ import config from "./config.ts";
 
 type Settings = { token: string | null; timeoutMs: number };
 
+/** Posts messages to devices that speak HTTP. */
 export default definePlugin({
   config,
   activate(ctx) {

@@ -1,9 +1,9 @@
 import { invalidValue, notFound } from "../../base/errors.ts";
-import { STAGES } from "../../broadcast/stage.ts";
 import { INFERRED_MESSAGE_TYPES, templatesOfType } from "../../broadcast/template-behaviour.ts";
 import { usersInside } from "../../devices/area-presence.ts";
 import { NOTIFICATION_SOURCES } from "../../resources/broadcasts/notification-sources.ts";
 import notifications from "../../resources/broadcasts/notifications.ts";
+import { STAGES } from "../../resources/broadcasts/stages.ts";
 import deviceGroups from "../../resources/devices/device-groups.ts";
 import devices from "../../resources/devices/devices.ts";
 import endpoints from "../../resources/devices/endpoints.ts";

@@ -2,9 +2,10 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { EngineNeeds } from "../../../src/broadcast/air.ts";
 import { createPrecedence } from "../../../src/broadcast/precedence.ts";
 import { createRunner } from "../../../src/broadcast/runner.ts";
-import { advance, type NextStage, type Stage, type StageName } from "../../../src/broadcast/stage.ts";
+import { advance, type NextStage, type Stage } from "../../../src/broadcast/stage.ts";
 import notificationActivities from "../../../src/resources/broadcasts/notification-activities.ts";
 import notifications from "../../../src/resources/broadcasts/notifications.ts";
+import type { StageName } from "../../../src/resources/broadcasts/stages.ts";
 import { type BroadcastFixture, openBroadcasts } from "./broadcast-fixture.ts";
 
 let fixture: BroadcastFixture;
