@@ -24,4 +24,4 @@ const watched = mergeConfig(
   }),
 );
 
-export default { ...watched, test: { ...watched.test, include: ["test/rest/**/*.test.ts"] } };
+export default { ...watched, test: { ...watched.test, include: ["test/rest/**/*.test.ts", "test/flow/**/*.test.ts"] } };

@@ -40,14 +40,15 @@ export async function proveRoutes(
   say: (progress: string) => void,
 ): Promise<Map<string, TestName>> {
   const proven = new Map<string, TestName>();
+  const refused = new Set<string>();
   const prove = async (tries: number, isStory: boolean): Promise<void> => {
     for (let at = 0; at < tries; at++) {
       const open = routes.filter((route) => !proven.has(route));
       const claims = open.flatMap((route) => {
         const test = candidates.get(route)?.[at];
-        return test ? [{ route, ...test }] : [];
+        return test && !refused.has(keyOf({ route, ...test })) ? [{ route, ...test }] : [];
       });
-      for (const claim of await proveClaims(claims, isStory, runs)) proven.set(claim.route, claim);
+      for (const claim of await proveClaims(claims, isStory, runs, refused)) proven.set(claim.route, claim);
       if (claims.length > 0) say(`${proven.size} of ${routes.length} routes: their test fails without them`);
     }
   };
@@ -56,19 +57,30 @@ export async function proveRoutes(
   return proven;
 }
 
-/** The claims that hold. Stories are told once for each of their routes, as many files at once as there are. */
-async function proveClaims(claims: readonly Claim[], isStory: boolean, runs: Runs): Promise<Claim[]> {
+/**
+ * The claims that hold; those whose test was refused there are noted. Stories are told once for each of their routes, as
+ * many files at once as there are.
+ */
+async function proveClaims(
+  claims: readonly Claim[],
+  isStory: boolean,
+  runs: Runs,
+  refused: Set<string>,
+): Promise<Claim[]> {
   const proven: Claim[] = [];
   for (let open = [...claims]; open.length > 0; ) {
     const now = isStory ? open.filter(({ file }, at) => open.findIndex((each) => each.file === file) === at) : open;
     open = open.filter((claim) => !now.includes(claim));
     const trials = await runs.prove(planOf(now, isStory));
-    const held = new Set(
-      trials.filter(({ isProof }) => isProof).map(({ route, file, name }) => [route, file, name].join("\t")),
-    );
-    proven.push(...now.filter(({ route, file, name }) => held.has([route, file, name].join("\t"))));
+    for (const trial of trials.filter(({ isRefused }) => isRefused)) refused.add(keyOf(trial));
+    const held = new Set(trials.filter(({ isProof }) => isProof).map(keyOf));
+    proven.push(...now.filter((claim) => held.has(keyOf(claim))));
   }
   return proven;
+}
+
+function keyOf({ route, file, name }: Claim): string {
+  return [route, file, name].join("\t");
 }
 
 function planOf(claims: readonly Claim[], isStory: boolean): Record<string, FilePlan> {

@@ -17,18 +17,23 @@ export interface Heard extends TestName {
 /** What a run with routes taken away found. */
 export interface Trial extends TestName {
   route: string;
-  /** It failed without the route, having asked for it, and holds with it. */
+  /** It failed without the route, having asked for it, and holds with it, having got a good answer. */
   isProof: boolean;
+  /** It got none but refusals there: that proves the door, not what is behind it. */
+  isRefused: boolean;
 }
 
 /** Runs the tests of the API, watched. */
 export interface Runs {
-  /** Runs all tests, or those of the files, and tells what each that passed met. */
+  /** Runs the tests of the API, or those of the files, and tells what each that passed met. */
   listen(files?: readonly string[]): Promise<Heard[]>;
   /** Runs tests with routes taken away, as planned by file. */
   prove(plan: Readonly<Record<string, FilePlan>>): Promise<Trial[]>;
   close(): Promise<void>;
 }
+
+/** Tests of the API lie here; stories elsewhere ask for routes of it, too, and are heard when they are named. */
+const API_TESTS = "test/rest/";
 
 /** Opens the test runner on the tree in the current folder. */
 export async function openRuns(): Promise<Runs> {
@@ -44,9 +49,13 @@ export async function openRuns(): Promise<Runs> {
     async prove(plan) {
       const tests = await run(runner, plan, Object.keys(plan));
       return tests.flatMap((test) => {
-        const holds = plan[nameOf(test).file]?.isStory || test.result().state === "passed";
-        const failed = Object.entries(test.meta().contract?.failed ?? {});
-        return failed.map(([route, hasFailed]) => ({ ...nameOf(test), route, isProof: hasFailed && holds }));
+        const { isStory = false } = plan[nameOf(test).file] ?? {};
+        const holds = isStory || test.result().state === "passed";
+        const { failed = {}, met } = test.meta().contract ?? {};
+        return Object.entries(failed).map(([route, hasFailed]) => {
+          const isRefused = holds && met?.[route] === "refused";
+          return { ...nameOf(test), route, isRefused, isProof: hasFailed && holds && !isRefused };
+        });
       });
     },
     close: () => runner.close(),
@@ -60,7 +69,8 @@ async function run(
 ): Promise<TestCase[]> {
   runner.getRootProject().provide("contractPlan", plan as never);
   const all = await runner.globTestSpecifications();
-  const wanted = all.filter(({ moduleId }) => !files || files.includes(relative(process.cwd(), moduleId)));
+  const isWanted = (file: string): boolean => (files ? files.includes(file) : file.startsWith(API_TESTS));
+  const wanted = all.filter(({ moduleId }) => isWanted(relative(process.cwd(), moduleId)));
   const { testModules } = await runner.runTestSpecifications(wanted);
   return testModules.flatMap((module) => [...module.children.allTests()]);
 }

@@ -6,7 +6,7 @@ import type { Served } from "./served.ts";
 /** An operation with a test that asks for its route. */
 export interface ContractRow extends TestName {
   operation: string;
-  /** Whether that test was seen to fail without the route. */
+  /** Whether that test was seen to fail without the route, and to get a good answer with it. */
   isProven: boolean;
 }
 
@@ -26,7 +26,7 @@ export function readRows(): ContractRow[] {
   });
 }
 
-/** What is wrong with the rows: operations without one, and rows of what nobody serves. */
+/** What is wrong with the rows: operations without one, rows of what nobody serves, and those that prove nothing. */
 export function faultsOf(rows: readonly ContractRow[], served: readonly Served[]): string[] {
   const known = new Set(rows.map(({ operation }) => operation));
   const operations = new Set(served.map(({ operation }) => operation));
@@ -36,6 +36,9 @@ export function faultsOf(rows: readonly ContractRow[], served: readonly Served[]
     ...rows
       .filter(({ operation }, at) => rows.findIndex((each) => each.operation === operation) !== at)
       .map(({ operation }) => `${operation} stands twice`),
+    ...rows
+      .filter(({ isProven }) => !isProven)
+      .map(({ operation, file, name }) => `${operation} is not proven by ${file} "${name}"`),
   ];
 }
 

@@ -14,11 +14,13 @@ import { createSceneRows, openSampleApi } from "./sample-scene.ts";
 
 let api: ApiFixture;
 let hall: string;
+let annex: string;
 beforeAll(async () => {
   api = await openSampleApi();
   const proxy = { name: "onprem", type: "endpoint-proxy" };
   await api.store.create(extensions, proxy, api.system, { id: ONPREM_EXTENSION_ID });
   hall = (await api.call("POST", "/domains", { json: { name: "Hall" } })).body.id;
+  annex = (await api.call("POST", "/domains", { json: { name: "Annex" } })).body.id;
 });
 afterAll(() => api.close());
 
@@ -131,8 +133,7 @@ describe("what lies below a row is there, too", () => {
     expectError(await api.call("POST", collection, { json: {} }), 400, "required", "id");
     const joined = await api.call("POST", collection, { json: { id: hall, demote: true } });
     expect([joined.status, joined.body.name]).toEqual([200, "Hall"]);
-    const other = (await api.call("POST", "/domains", { json: { name: `Annex of ${family.name}` } })).body.id;
-    await api.call("POST", collection, { json: { id: other } });
+    await api.call("POST", collection, { json: { id: annex } });
     const left = await api.call("DELETE", `${collection}/${hall}`);
     expect([left.status, left.body.message]).toEqual([200, `deleted ${hall}`]);
     expectError(await api.call("GET", `${collection}/${hall}`), 404, "not-found");

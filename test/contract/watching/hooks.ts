@@ -11,7 +11,7 @@ export interface FilePlan {
   isStory: boolean;
 }
 
-/** What became of a test: what it met with all routes, or by route whether it failed as it asked for what was gone. */
+/** What became of a test: what it met with all routes, and by route whether it failed as it asked for what was gone. */
 export interface Watched {
   met?: Readonly<Record<string, Met>>;
   failed?: Readonly<Record<string, boolean>>;
@@ -51,11 +51,10 @@ beforeEach(({ task }) => {
 afterEach(({ task }) => {
   const { met, without, isMissed } = watch;
   Object.assign(watch, { met: null, without: null });
-  if (!plan) {
-    task.meta.contract = { met: Object.fromEntries(met ?? []) };
+  if (without === null) {
+    task.meta.contract = { ...task.meta.contract, met: Object.fromEntries(met ?? []) };
     return;
   }
-  if (without === null) return;
   const failed = task.result?.state === "fail";
   task.meta.contract = { failed: { ...task.meta.contract?.failed, [without]: failed && isMissed } };
   // The next attempt follows upon a failure only.
