@@ -7,6 +7,7 @@ import { systemdTell } from "../../operations/supervision.ts";
 import { type HostedOrganisation, openHosts } from "../../replication/hub/postgres/hosts.ts";
 import type { Settings } from "../../settings/schema.ts";
 import { sendOrder, startControlSocket } from "../control-socket.ts";
+import { lockFolder } from "./folder-lock.ts";
 import type { FindKeeper } from "./host-front.ts";
 import { createKeeper, type Keeper, type KeeperReport } from "./keeper.ts";
 import { startListening } from "./listening.ts";
@@ -51,8 +52,19 @@ const LONGEST_FOLDER = 200;
 
 /** Starts it; organisations follow. Throws CallerError, UpstreamError, or Node's error for a taken address. */
 export async function startFront(options: FrontOptions): Promise<Front> {
-  const { dataDir, clock, log, env } = options;
+  const { dataDir } = options;
   await requireOwnFolder(dataDir);
+  const release = lockFolder(dataDir);
+  try {
+    return await serveAll(options, release);
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+async function serveAll(options: FrontOptions, release: () => void): Promise<Front> {
+  const { dataDir, clock, log, env } = options;
   const keepers = new Map<string, Keeper>();
   const find: FindKeeper = (host) => {
     const name = host?.replace(/\.$/, "");
@@ -133,6 +145,7 @@ export async function startFront(options: FrontOptions): Promise<Front> {
       await Promise.all([listening.stop(), looking, ...[...keepers.values()].map((each) => each.stop())]);
       await control.stop();
       await hosts.close();
+      release();
     },
   };
 }

@@ -18,6 +18,8 @@ export interface NameFront {
 const GRACE_MS = 2_000;
 /** A caller says so much at once. */
 const GREETED_WITHIN_MS = 5_000;
+/** Connections of one address that have not said yet where they want to go; more are refused. own choice: appliances behind one address say so at once */
+const MOST_SILENT = 500;
 /** @source RFC 8446 6.2 */
 const ALERTS = { unrecognizedName: 112, internalError: 80 } as const;
 
@@ -29,12 +31,25 @@ export function startNameFront(
   clock: Clock,
 ): Promise<NameFront> {
   const open = new Set<Socket>();
+  const silent = new Map<string, number>();
+
+  async function heard(socket: Socket): ReturnType<typeof greetingOf> {
+    const address = socket.remoteAddress ?? "";
+    const before = silent.get(address) ?? 0;
+    if (before >= MOST_SILENT) return { greeting: "none", bytes: Buffer.alloc(0) };
+    silent.set(address, before + 1);
+    const found = await greetingOf(socket, clock);
+    const left = (silent.get(address) ?? 0) - 1;
+    if (left > 0) silent.set(address, left);
+    else silent.delete(address);
+    return found;
+  }
 
   async function greet(socket: Socket): Promise<void> {
     open.add(socket);
     socket.once("close", () => open.delete(socket));
     socket.on("error", () => socket.destroy());
-    const { greeting, bytes } = await greetingOf(socket, clock);
+    const { greeting, bytes } = await heard(socket);
     if (typeof greeting === "string") return void socket.destroy();
     const keeper = greeting.serverName === null ? null : find(greeting.serverName);
     if (!keeper) return alert(socket, ALERTS.unrecognizedName);

@@ -22,8 +22,9 @@ export interface Hosts {
 }
 
 const WAIT_MS = 8_000;
-/** @source RFC 1123 2.1: letters, digits and hyphens; the last part is no number, or it would be an address */
-const HOST = /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*(?!\d+$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+/** @source RFC 1123 2.1: letters, digits and hyphens; WHATWG URL, ends in a number: then it is an address */
+const HOST =
+  /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*(?!(\d+|0x[0-9a-f]*)$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 /** Its folder is named like it. */
 const LONGEST_NAME = 100;
 
