@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { lstatSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { say } from "./tree.mjs";
 
 /** @typedef {{version?: string, optional?: boolean, devOptional?: boolean, peer?: boolean}} LockEntry */
@@ -30,18 +30,32 @@ export function install(root) {
     const npm = process.env.npm_execpath;
     const [command, first] = npm?.endsWith(".js") ? [process.execPath, [npm]] : ["npm", []];
     const args = [...first, "ci", "--include=dev", "--loglevel=error"];
-    const result = spawnSync(command, args, { cwd: root, stdio: ["ignore", 2, 2] });
+    const env = { ...headersBeside(process.execPath), ...process.env };
+    const result = spawnSync(command, args, { cwd: root, stdio: ["ignore", 2, 2], env });
     if (result.status !== 0) {
       say(`set-up: npm ci failed${result.error ? `: ${result.error.message}` : ""}`);
       say(
         "  If it was better-sqlite3: it needs github.com for its ready-made binary, or a C++ compiler, make, Python and",
       );
-      say("  Node's headers (npm_config_nodedir=/usr where they lie in /usr/include/node).");
+      say("  Node's headers (found in include/node beside Node's bin; elsewhere by npm_config_nodedir=FOLDER).");
       return false;
     }
   }
   writeFileSync(stampPath(root), stamp);
   return true;
+}
+
+/**
+ * Where node-gyp finds the headers of this Node, which it would fetch from nodejs.org else; nothing where they are not
+ * beside it, or are those of another one.
+ * @param {string} execPath
+ * @returns {Record<string, string>}
+ */
+export function headersBeside(execPath) {
+  const folder = dirname(dirname(execPath));
+  const version = readText(join(folder, "include/node/node_version.h"));
+  const isThisNode = version?.includes(`#define NODE_MODULE_VERSION ${process.versions.modules}\n`);
+  return isThisNode ? { npm_config_nodedir: folder } : {};
 }
 
 /**

@@ -64,7 +64,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
   const stage = join(dataDir, `restoring-${stamp}`);
   try {
     const { manifest, faults } = await unpackBackup(file, stage);
-    if (faults.length > 0) throw new CallerError("invalid-value", `The backup is damaged: ${faults.join("; ")}`);
+    if (faults.length > 0) throw damaged(file, faults);
     if (isNewer(manifest.version, ownVersion())) throw newerBackup(manifest);
     bringKey(options, manifest, stage);
     const ended = await settleRestored(stage, basename(file), manifest, options);
@@ -80,6 +80,11 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
   } finally {
     if (!isRestoring(dataDir)) await removeFolder(stage);
   }
+}
+
+function damaged(file: string, faults: readonly string[]): CallerError {
+  const next = "Nothing was changed. Take another one: `carillon verify FILE` says whether it is whole.";
+  return new CallerError("invalid-value", `${file} can't be restored: ${faults.join("; ")}. ${next}`);
 }
 
 /** Ends what must not go on, so that no old message is heard; gives how many messages that were. */
@@ -166,6 +171,6 @@ function wrongKey(given: string | null): CallerError {
     given === null ? "There is no secret key here" : `${given} is not the key that the backup was sealed with`;
   return new CallerError(
     "invalid-value",
-    `${which}. Give the one that was exported with --key FILE, or go on with --without-key: passwords of plugins, call managers and webhooks must then be entered again.`,
+    `${which}. Give it with --key FILE (carillon key export wrote that file), or go on with --without-key: passwords of plugins, call managers and webhooks must then be entered again.`,
   );
 }

@@ -106,8 +106,11 @@ export function sendOn(
   const host = hostOf(headers.host);
   if (host !== null && (method === "GET" || method === "HEAD")) {
     const authority = formatListen({ host, port: to.port }).replace(/:443$/, "");
-    response.writeHead(308, { Location: `https://${authority}${url.startsWith("/") ? url : "/"}` });
-    response.end();
+    const location = `https://${authority}${url.startsWith("/") ? url : "/"}`;
+    // For whoever looks at an answer by hand: programs do not all follow.
+    const words = `Use ${location}\nThe authority of the certificate: ${AUTHORITY_URL}\n`;
+    response.writeHead(308, { Location: location, "Content-Type": "text/plain; charset=utf-8" });
+    response.end(method === "HEAD" ? undefined : words);
     return;
   }
   const body = JSON.stringify({ status: 426, type: "upgrade-required", message: `Use https, at port ${to.port}.` });

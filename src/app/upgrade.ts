@@ -60,7 +60,9 @@ export async function upgrade(options: UpgradeOptions): Promise<Upgraded> {
   const { file, root, keys, service, say } = options;
   const current = join(root, "current");
   const before = await service.state();
-  if (!before || !existsSync(current)) throw notReady(root);
+  if (!before)
+    throw notReady("No daemon runs on these data: start it first. An upgrade looks whether it gets well again.");
+  if (!existsSync(current)) throw notReady(`${current} is missing: ${LAYOUT}`);
   const old = readlinkSync(current);
   const to = await unpackUpgrade(file, join(root, "versions"), keys, (version) => {
     // What the daemon says of itself does not lead back behind what root has installed.
@@ -180,11 +182,11 @@ async function isWell(
   return false;
 }
 
-function notReady(root: string): UpstreamError {
-  return new UpstreamError(
-    "starting",
-    `An upgrade needs the running daemon, and ${root}/current, a link to the version that it runs from.`,
-  );
+const LAYOUT =
+  "a link to the version that the service runs from, such as versions/0.1.0 beside it. --root names another folder.";
+
+function notReady(words: string): UpstreamError {
+  return new UpstreamError("starting", words);
 }
 
 function notWellAgain(version: string, backup: string): UpstreamError {

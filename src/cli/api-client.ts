@@ -30,13 +30,15 @@ export function createApiClient(url: string, token: string): ApiClient {
     const headers: Record<string, string> = { authorization: `Bearer ${token}` };
     if (body && !(body instanceof FormData)) headers["content-type"] = "application/json";
     const payload = body === undefined ? {} : { body: body instanceof FormData ? body : JSON.stringify(body) };
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
-    return answerTo(`${method} ${path}`, fetch(`${base}${path}`, { method, headers, signal, ...payload }));
+    // Who follows to another address leaves the token behind.
+    const how = { method, headers, signal: AbortSignal.timeout(TIMEOUT_MS), redirect: "manual" } as const;
+    return answerTo(`${method} ${path}`, fetch(`${base}${path}`, { ...how, ...payload }));
   };
   const answerTo = async (call: string, request: Promise<Response>): Promise<Response> => {
     const response = await request.catch((error: unknown) => {
-      throw new UpstreamError("upstream", `${base} does not answer.`, { url: base }, error);
+      throw new UpstreamError("upstream", whyNot(base, error), { url: base }, error);
     });
+    if (response.status === 308 || response.status === 426) throw new UpstreamError("upstream", needsTls(url));
     if (!response.ok) throw await refusal(response, call);
     return response;
   };
@@ -53,6 +55,20 @@ export function createApiClient(url: string, token: string): ApiClient {
     },
     bytes: async (path) => new Uint8Array(await (await call("GET", path)).arrayBuffer()),
   };
+}
+
+/** Why nothing came from an appliance, and what to do next. @source Node's codes of X.509 errors */
+function whyNot(base: string, error: unknown): string {
+  const cause = (error as { cause?: { code?: unknown } } | null)?.cause;
+  const isStranger = /SIGNED_CERT|UNABLE_TO_(GET_ISSUER|VERIFY)/.test(String(cause?.code));
+  if (!isStranger) return `${base} does not answer. Is the daemon running? Another address: --url or CARILLON_URL.`;
+  const file = "NODE_EXTRA_CA_CERTS=DIR/tls/authority.crt";
+  return `The authority of ${base}'s certificate is not known here. Name its file, which carillon tls show tells: ${file}`;
+}
+
+function needsTls(url: string): string {
+  const { hostname } = new URL(url);
+  return `${url} speaks TLS alone. Give its https address, such as --url https://${hostname}:8443, or CARILLON_URL.`;
 }
 
 /** The body of a refusal; `errors` says more of a faulty field than `message` does. */

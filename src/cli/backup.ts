@@ -103,6 +103,7 @@ function addRestore(program: Command, terminal: Terminal): void {
       terminal.out(`The data of ${restored.takenAt} is in ${options.data}.`);
       if (restored.ended > 0) terminal.err(`${restored.ended} messages that were under way were ended.`);
       if (restored.aside !== null) terminal.err(`What was there is in ${restored.aside}; remove it when all is well.`);
+      terminal.err(`  Start it: systemctl start carillon, or carillon serve --data ${options.data}`);
     });
 }
 

@@ -2,14 +2,13 @@ import { openAsBlob } from "node:fs";
 import { basename } from "node:path";
 import type { Command } from "commander";
 import { sleep, systemClock } from "../base/clock.ts";
-import { type ApiClient, type ApiPage, createApiClient } from "./api-client.ts";
+import type { ApiClient, ApiPage } from "./api-client.ts";
+import { type ApplianceOptions, applianceOf, withAppliance } from "./appliance-options.ts";
 import { EXIT } from "./exit-codes.ts";
-import { type Terminal, tellFault } from "./terminal.ts";
+import type { Terminal } from "./terminal.ts";
 
-interface BulkOptions {
+interface BulkOptions extends ApplianceOptions {
   type: string;
-  url: string;
-  token?: string;
   test?: true;
   commit?: true;
 }
@@ -28,12 +27,9 @@ const BAR = 30;
 
 /** `carillon bulk`: sends a table to an appliance and follows it to its end. */
 export function addBulk(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
-  program
-    .command("bulk <file>")
+  withAppliance(program.command("bulk <file>"), terminal)
     .description("Make rows of a table, all of its lines or none.")
     .requiredOption("--type <kind>", "what the lines are: speakers, device-groups, message-templates …")
-    .option("--url <url>", "the appliance", terminal.env.CARILLON_URL ?? "http://127.0.0.1:8080")
-    .option("--token <token>", "token to send it with; or give CARILLON_TOKEN in the environment")
     .option("--test", "try every line and keep nothing")
     .option("--commit", "try every line first, then make the rows if all are right")
     .addHelpText(
@@ -42,12 +38,8 @@ export function addBulk(program: Command, terminal: Terminal, finish: (exitCode:
         "The first line of the file names the fields; it is read with commas where its name ends in .csv, else with tabs.\n" +
         "An empty table of each kind: <url>/api/v1/bulk-uploads/templates/<kind>. The last line of stdout is the upload as JSON.",
     )
-    .action(async (file: string, { token = terminal.env.CARILLON_TOKEN, ...options }: BulkOptions) => {
-      if (!token) {
-        const next = "Add --token or CARILLON_TOKEN.";
-        return finish(tellFault(terminal, { exitCode: EXIT.usage, message: "bulk needs a token", next }));
-      }
-      const api = createApiClient(options.url, token);
+    .action(async (file: string, options: BulkOptions) => {
+      const api = applianceOf(options, terminal);
       const ended = await send(api, file, options, terminal);
       const isGood = ended.status === "COMPLETE" || ended.status === "success";
       if (!isGood) await tellFaults(api, ended, terminal);

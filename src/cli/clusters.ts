@@ -1,12 +1,11 @@
 import type { Command } from "commander";
 import { sleep, systemClock } from "../base/clock.ts";
-import { type ApiClient, createApiClient, listAll } from "./api-client.ts";
+import { type ApiClient, listAll } from "./api-client.ts";
+import { type ApplianceOptions, applianceOf, withAppliance } from "./appliance-options.ts";
 import { EXIT } from "./exit-codes.ts";
 import { type Terminal, tellFault } from "./terminal.ts";
 
-interface ClusterOptions {
-  url: string;
-  token?: string;
+interface ClusterOptions extends ApplianceOptions {
   kind?: string;
 }
 
@@ -36,18 +35,13 @@ const LOOK_EVERY_MS = 500;
 export function addClusters(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
   const clusters = program.command("clusters").description("Call managers: try the connection, read the phones.");
   const add = (name: string, description: string, example: string): Command =>
-    clusters
-      .command(`${name} <cluster>`)
+    withAppliance(clusters.command(`${name} <cluster>`), terminal)
       .description(description)
-      .option("--url <url>", "the appliance", terminal.env.CARILLON_URL ?? "http://127.0.0.1:8080")
-      .option("--token <token>", "token to ask it with; better give CARILLON_TOKEN in the environment")
       .addHelpText("after", `\nExample:\n  carillon clusters ${example}\n\nA cluster is named by its name or its id.`);
   const asking =
     (work: (api: ApiClient, cluster: Cluster, options: ClusterOptions, terminal: Terminal) => Promise<boolean>) =>
-    async (name: string, { token = terminal.env.CARILLON_TOKEN, ...options }: ClusterOptions): Promise<void> => {
-      const next = "Add --token or CARILLON_TOKEN.";
-      if (!token) return finish(tellFault(terminal, { exitCode: EXIT.usage, message: "clusters needs a token", next }));
-      const api = createApiClient(options.url, token);
+    async (name: string, options: ClusterOptions): Promise<void> => {
+      const api = applianceOf(options, terminal);
       const cluster = (await listAll<Cluster>(api, "/callmgr-clusters")).find(
         (row) => row.name === name || row.id === name,
       );

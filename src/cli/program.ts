@@ -9,6 +9,7 @@ import { addCampus } from "./campus.ts";
 import { addClusters } from "./clusters.ts";
 import { addConform } from "./conform.ts";
 import { addDemo } from "./demo.ts";
+import { addDevice } from "./device.ts";
 import { addDoctor } from "./doctor.ts";
 import { EXIT, EXIT_HELP } from "./exit-codes.ts";
 import { addHubOrganisations } from "./hub-organisations.ts";
@@ -18,12 +19,14 @@ import { addLink } from "./link.ts";
 import { addLogs } from "./logs.ts";
 import { addOpenapi } from "./openapi.ts";
 import { addPlugin } from "./plugin/plugin.ts";
+import { addSend } from "./send.ts";
 import { addHub, addServe } from "./serve.ts";
 import { addSettings } from "./settings.ts";
 import { faultOf, type Terminal, tellFault } from "./terminal.ts";
 import { addTls } from "./tls.ts";
 import { addToken } from "./token.ts";
 import { addUpgrade } from "./upgrade.ts";
+import { addUpgradePack } from "./upgrade-pack.ts";
 import { addUser } from "./user.ts";
 
 /** Adds one command to the program; `finish` takes the exit code it ended with. */
@@ -32,10 +35,22 @@ export type AddCommand = (program: Command, terminal: Terminal, finish: (exitCod
 /** Every command, in the order of `--help`. */
 const COMMANDS: Readonly<Record<string, readonly AddCommand[]>> = {
   "To begin:": [addDemo, addInit, addServe, addSettings, addDoctor],
-  "Day by day:": [addUser, addToken, addBulk, addBells, addClusters, addPlugin, addAgent, addLogs, addAudit],
+  "Day by day:": [
+    addDevice,
+    addSend,
+    addUser,
+    addToken,
+    addBulk,
+    addBells,
+    addClusters,
+    addPlugin,
+    addAgent,
+    addLogs,
+    addAudit,
+  ],
   "To keep it safe:": [addBackup, addTls, addLicence, addUpgrade],
   "Several appliances:": [addHub, addLink, addHubOrganisations],
-  "For developers:": [addOpenapi, addConform, addCampus],
+  "For developers:": [addOpenapi, addConform, addCampus, addUpgradePack],
 };
 
 /** Runs one command line (without node and script) and gives the exit code; never throws. */

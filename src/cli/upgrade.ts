@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import type { Command } from "commander";
@@ -8,7 +8,6 @@ import { isBeyondOwn, restoreBackup } from "../app/restore.ts";
 import { type Service, upgrade, upgradeAsOrdered } from "../app/upgrade.ts";
 import { systemClock } from "../base/clock.ts";
 import { CallerError, UpstreamError } from "../base/errors.ts";
-import { packUpgrade } from "../operations/upgrade-bundle.ts";
 import { keyFingerprint, readKey } from "../store/secrets.ts";
 import { takenBackup } from "./backup.ts";
 import { daemonOf } from "./doctor.ts";
@@ -27,7 +26,7 @@ interface UpgradeArguments {
 
 const run = promisify(execFile);
 
-/** `carillon upgrade FILE` and, for those who make versions, `carillon upgrade-pack`. */
+/** `carillon upgrade FILE` and `carillon upgrade-offer FILE`. */
 export function addUpgrade(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
   program
     .command("upgrade")
@@ -56,6 +55,7 @@ export function addUpgrade(program: Command, terminal: Terminal, finish: (exitCo
       // The daemon must be able to read what root unpacks.
       process.umask(0o022);
       const keys = settings.trust.upgrades;
+      if (file !== undefined && keys.length === 0) throw new CallerError("invalid-value", noKey(config));
       const service = serviceOf(data, unit);
       const options = { root, keys, service, clock: systemClock, say: terminal.err };
       const done = file === undefined ? await upgradeAsOrdered(data, options) : await upgrade({ ...options, file });
@@ -75,17 +75,11 @@ export function addUpgrade(program: Command, terminal: Terminal, finish: (exitCo
       terminal.out(json ? JSON.stringify(offered) : `${(offered as { version: string }).version} lies ready.`);
       finish(EXIT.ok);
     });
-  program
-    .command("upgrade-pack")
-    .description("Make a signed upgrade of a built version, for those who hand out versions.")
-    .argument("<folder>", "the version: package.json, dist, node_modules …")
-    .requiredOption("--key <file>", "private key (PEM, Ed25519)")
-    .requiredOption("--to <file>", "upgrade to be made (.tgz)")
-    .addHelpText("after", "\nExample:\n  carillon upgrade-pack build --key maker.pem --to carillon-0.2.0.tgz")
-    .action(async (folder: string, { key, to }: { key: string; to: string }) => {
-      const { version, files } = await packUpgrade(folder, read(key), to);
-      terminal.out(`${to}: ${version}, ${Object.keys(files).length} files`);
-    });
+}
+
+function noKey(config: string | undefined): string {
+  const where = config ?? "the settings file, which --config names,";
+  return `No maker of upgrades is trusted: name the public key that carillon upgrade-key tells in ${where} below trust.upgrades.`;
 }
 
 /** The service that systemd runs as `unit`. */
@@ -115,12 +109,4 @@ export function serviceOf(dataDir: string, unit: string): Service {
 function credentialOf(unit: string): Buffer | null {
   const path = join("/run/credentials", /\.service$/.test(unit) ? unit : `${unit}.service`, "secret-key");
   return existsSync(path) ? readKey(path) : null;
-}
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    throw new CallerError("invalid-value", `${path} can't be read.`);
-  }
 }

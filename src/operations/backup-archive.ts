@@ -75,7 +75,7 @@ export async function unpackBackup(path: string, into: string): Promise<BackupRe
     // As a stream: what unpacks may ask for more before a write has said that it is full.
     await pipeline(Readable.from(inBursts(createReadStream(path), () => current)), unpacking);
   } catch (error) {
-    faults.push(`${basename(path)}: ${error instanceof Error ? error.message : String(error)}`);
+    faults.push(`${basename(path)}: ${wordsOf(error)}`);
   }
   const manifest = await readManifest(into, faults);
   if (!manifest) return { path, bytes: size, manifest: NO_MANIFEST, faults };
@@ -85,6 +85,13 @@ export async function unpackBackup(path: string, into: string): Promise<BackupRe
   }
   if (existsSync(join(into, DATABASE))) faults.push(...databaseFaults(join(into, DATABASE), manifest));
   return { path, bytes: size, manifest, faults };
+}
+
+/** What the unpacker says of an archive, without its codes. @source node-tar, TAR_BAD_ARCHIVE and TAR_ENTRY_INVALID */
+function wordsOf(error: unknown): string {
+  const words = error instanceof Error ? error.message : String(error);
+  if (/truncated|zlib: unexpected end/i.test(words)) return "its end is missing";
+  return /^TAR_/.test(words) ? "it is no archive that can be read" : words;
 }
 
 /** Links could lead out of the folder; a backup has none. */

@@ -1,4 +1,4 @@
-import { createHash, createPrivateKey, sign } from "node:crypto";
+import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from "node:crypto";
 import {
   createReadStream,
   createWriteStream,
@@ -9,7 +9,7 @@ import {
   symlinkSync,
 } from "node:fs";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { create, extract, Parser, type ReadEntry } from "tar";
 import { CallerError } from "../base/errors.ts";
@@ -28,19 +28,23 @@ const CONTENT = "carillon";
 /** own choice: several times the list of a version with all its libraries, which has not been checked when it is read */
 const MOST_LIST_BYTES = 32 * 1_048_576;
 
-/** Packs the folder of a built version (it has a package.json) into `target`, signed by a private key (PEM, Ed25519). */
+/**
+ * Packs the folder of a built version (it has a package.json) into `target`, signed by a private key (PEM, Ed25519). Its
+ * history in git and the data of appliances below it are left out. Throws CallerError for a key of another kind.
+ */
 export async function packUpgrade(folder: string, keyPem: string, target: string): Promise<UpgradeBundle> {
+  const key = signingKey(keyPem);
   const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { version: string };
   const files: Record<string, string> = {};
-  for (const path of filesBelow(folder, "")) files[path] = await hashOf(join(folder, path));
+  for (const path of filesBelow(folder, "", isPacked)) files[path] = await hashOf(join(folder, path));
   const payload = Buffer.from(JSON.stringify({ version, files } satisfies UpgradeBundle));
-  const signature = sign(null, payload, createPrivateKey(keyPem));
+  const signature = sign(null, payload, key);
   const stage = join(dirname(target), `.working-${newId()}`);
   await mkdir(stage, { recursive: true });
   try {
     const list = { payload: payload.toString("base64"), signature: signature.toString("base64") };
     await writeFile(join(stage, LIST), JSON.stringify(list));
-    symlinkSync(folder, join(stage, CONTENT));
+    symlinkSync(resolve(folder), join(stage, CONTENT));
     const paths = [LIST, ...Object.keys(files).map((path) => `${CONTENT}/${path}`)];
     const packing = create({ cwd: stage, gzip: true, portable: true, follow: true, strict: true }, paths);
     await pipeline(packing, createWriteStream(join(stage, "whole"), { flush: true }));
@@ -130,13 +134,35 @@ function isPlain(_path: string, entry: unknown): boolean {
 }
 
 /** Links within the folder are followed to files; a loop can't be, as links to folders are left out. */
-function filesBelow(root: string, folder: string): string[] {
+function filesBelow(root: string, folder: string, isWanted: (folder: string) => boolean = () => true): string[] {
   return readdirSync(join(root, folder)).flatMap((name) => {
     const path = folder === "" ? name : `${folder}/${name}`;
     const kind = lstatSync(join(root, path));
-    if (kind.isDirectory()) return filesBelow(root, path);
+    if (kind.isDirectory()) return isWanted(join(root, path)) ? filesBelow(root, path, isWanted) : [];
     return kind.isFile() ? [path] : [];
   });
+}
+
+/** own choice: an appliance's data hold its secret key, which must not go to everybody who gets the version */
+function isPacked(folder: string): boolean {
+  return basename(folder) !== ".git" && !existsSync(join(folder, "carillon.db"));
+}
+
+/** The public half of a signing key, as settings name it: base64 of 32 bytes. Throws CallerError for another kind of key. */
+export function publicHalf(keyPem: string): string {
+  const { x = "" } = createPublicKey(signingKey(keyPem)).export({ format: "jwk" });
+  return Buffer.from(x, "base64url").toString("base64");
+}
+
+function signingKey(pem: string): KeyObject {
+  let key: KeyObject | null = null;
+  try {
+    key = createPrivateKey(pem);
+  } catch {
+    // Told below.
+  }
+  if (key?.asymmetricKeyType === "ed25519") return key;
+  throw new CallerError("invalid-value", "It is no private key of the kind Ed25519: carillon upgrade-key makes one.");
 }
 
 async function hashOf(path: string): Promise<string> {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { parseDocument } from "yaml";
 import type { core } from "zod";
 import { CallerError, type Fault, UpstreamError } from "../base/errors.ts";
-import { type Settings, settingsSchema } from "./schema.ts";
+import { defaultSettings, type Settings, settingsSchema } from "./schema.ts";
 
 /**
  * Reads settings from YAML text; empty text gives the defaults. Throws CallerError `invalid-value` whose faults name each
@@ -38,12 +38,19 @@ function faultsIn(issue: core.$ZodIssue): Fault[] {
   });
   const { path, message } = issue;
   if (issue.code === "unrecognized_keys")
-    return issue.keys.map((key) => at([...path, key], "there is no such setting"));
+    return issue.keys.map((key) => at([...path, key], `there is no such setting${siblings(path)}`));
   if (issue.code === "invalid_value") return [at(path, `must be one of ${issue.values.join(", ")}`)];
   if (issue.code === "invalid_type") return [at(path, `must be ${TYPE_WORDS[issue.expected] ?? issue.expected}`)];
   if (issue.code === "too_small") return [at(path, `must be at least ${issue.minimum}${UNITS[issue.origin] ?? ""}`)];
   if (issue.code === "too_big") return [at(path, `must be at most ${issue.maximum}${UNITS[issue.origin] ?? ""}`)];
   return [at(path, message)];
+}
+
+/** The settings that there are at a place, in words. */
+function siblings(path: readonly PropertyKey[]): string {
+  let there: unknown = defaultSettings();
+  for (const name of path) there = (there as Record<PropertyKey, unknown> | null | undefined)?.[name];
+  return typeof there === "object" && there !== null ? `; there are ${Object.keys(there).join(", ")}` : "";
 }
 
 const UNITS: Readonly<Record<string, string>> = { array: " entries", string: " signs" };

@@ -1,29 +1,6 @@
-import type { Command } from "commander";
-import { invalidValue } from "../../base/errors.ts";
 import type { Timetable } from "../../bells/timetables.ts";
 import type { BellScheduleEntry, BellScheduleException, RingListEntry } from "../../resources/bells/bell-parts.ts";
-import { type ApiClient, createApiClient, listAll } from "../api-client.ts";
-import type { Terminal } from "../terminal.ts";
-
-/** Where a command finds the appliance whose bells it is about. */
-export interface ApplianceOptions {
-  url: string;
-  token?: string;
-}
-
-/** Adds the options that name an appliance. */
-export function withAppliance(command: Command, terminal: Terminal): Command {
-  return command
-    .option("--url <url>", "the appliance", terminal.env.CARILLON_URL ?? "http://127.0.0.1:8080")
-    .option("--token <token>", "token to ask it with; or give CARILLON_TOKEN in the environment");
-}
-
-/** A client for the appliance that the options name. Throws CallerError without a token. */
-export function applianceOf({ url, token }: ApplianceOptions, terminal: Terminal): ApiClient {
-  const known = token ?? terminal.env.CARILLON_TOKEN;
-  if (!known) throw invalidValue("token", "Add --token or CARILLON_TOKEN.");
-  return createApiClient(url, known);
-}
+import { type ApiClient, listAll } from "../api-client.ts";
 
 interface ScheduleJson {
   id: string;

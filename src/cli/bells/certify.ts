@@ -6,10 +6,11 @@ import { workerEntry } from "../../base/worker-entry.ts";
 import { dayOf } from "../../bells/local-times.ts";
 import type { Timetable } from "../../bells/timetables.ts";
 import { DAY_MS } from "../../bells/zones.ts";
+import { type ApplianceOptions, applianceOf, withAppliance } from "../appliance-options.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Sums } from "./account.ts";
-import { type ApplianceOptions, applianceOf, readTimetables, withAppliance } from "./appliance.ts";
+import { readTimetables } from "./appliance.ts";
 import type { Certificate } from "./simulation.ts";
 
 /** What one worker simulates: every `parts`th schedule from `part` on, each with the same mishaps. */

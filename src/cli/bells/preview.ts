@@ -4,9 +4,10 @@ import { dateOf, dayOf } from "../../bells/local-times.ts";
 import { type Ring, ringsBetween } from "../../bells/rings.ts";
 import type { Timetable } from "../../bells/timetables.ts";
 import { createZones, DAY_MS, type Zones } from "../../bells/zones.ts";
+import { type ApplianceOptions, applianceOf, withAppliance } from "../appliance-options.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { Terminal } from "../terminal.ts";
-import { type ApplianceOptions, applianceOf, readTimetables, withAppliance } from "./appliance.ts";
+import { readTimetables } from "./appliance.ts";
 
 interface DayOptions extends ApplianceOptions {
   day: string;

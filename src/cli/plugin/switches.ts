@@ -1,14 +1,10 @@
 import type { Command } from "commander";
 import { sleep, systemClock } from "../../base/clock.ts";
 import { extensionIdOf } from "../../extensions/extension-rows.ts";
-import { type ApiClient, createApiClient } from "../api-client.ts";
+import type { ApiClient } from "../api-client.ts";
+import { type ApplianceOptions, applianceOf, withAppliance } from "../appliance-options.ts";
 import { EXIT } from "../exit-codes.ts";
-import { type Terminal, tellFault } from "../terminal.ts";
-
-interface SwitchOptions {
-  url: string;
-  token?: string;
-}
+import type { Terminal } from "../terminal.ts";
 
 interface Shown {
   disabled: boolean;
@@ -22,18 +18,11 @@ const WAIT_MS = 15_000;
 /** `carillon plugin enable` and `disable`, by the API of a running appliance. */
 export function addSwitches(plugin: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
   for (const [word, disabled] of [["enable", false] as const, ["disable", true] as const]) {
-    plugin
-      .command(`${word} <name>`)
+    withAppliance(plugin.command(`${word} <name>`), terminal)
       .description(disabled ? "Switch a plugin off." : "Switch a plugin on and wait until it runs.")
-      .option("--url <url>", "the appliance", terminal.env.CARILLON_URL ?? "http://127.0.0.1:8080")
-      .option("--token <token>", "token of an administrator; or give CARILLON_TOKEN in the environment")
       .addHelpText("after", `\nExample:\n  carillon plugin ${word} lamp --token …`)
-      .action(async (name: string, { url, token = terminal.env.CARILLON_TOKEN }: SwitchOptions) => {
-        if (!token) {
-          const next = "Add --token or CARILLON_TOKEN.";
-          return finish(tellFault(terminal, { exitCode: EXIT.usage, message: `${word} needs a token`, next }));
-        }
-        const { state, reason } = await turn(createApiClient(url, token), name, disabled);
+      .action(async (name: string, options: ApplianceOptions) => {
+        const { state, reason } = await turn(applianceOf(options, terminal), name, disabled);
         terminal.out(`${name}: ${state}${reason === null ? "" : `, ${reason}`}`);
         finish(state === (disabled ? "disabled" : "running") ? EXIT.ok : EXIT.failure);
       });

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -33,6 +33,7 @@ const COMMANDS = [
   "key export",
   "upgrade",
   "upgrade-offer",
+  "upgrade-key",
   "upgrade-pack",
   "licence",
   "licence show",
@@ -51,6 +52,11 @@ const COMMANDS = [
   "settings show",
   "settings schema",
   "bulk",
+  "device",
+  "device phone",
+  "device zone",
+  "device list",
+  "send",
   "plugin",
   "plugin new",
   "plugin check",
@@ -177,6 +183,23 @@ describe("init and token", () => {
   });
 });
 
+describe("upgrades", () => {
+  it("are signed by a key that is made once", async () => {
+    const file = join(makeTempDir(), "maker.pem");
+    const [made, known] = [await runCommand(["upgrade-key", file]), await runCommand(["upgrade-key", file])];
+    expect(Buffer.from(made.out.join(), "base64")).toHaveLength(32);
+    expect([known.out, statSync(file).mode & 0o777]).toEqual([made.out, 0o600]);
+  });
+
+  it("say what is missing before they begin", async () => {
+    const folder = makeTempDir();
+    const pack = await runCommand(["upgrade-pack", folder, "--key", "maker.pem", "--to", join(folder, "new.tgz")]);
+    expect([pack.exitCode, pack.err.join()]).toEqual([EXIT.usage, expect.stringContaining("package.json is missing")]);
+    const install = await runCommand(["upgrade", "new.tgz", "--data", folder]);
+    expect([install.exitCode, install.err.join()]).toEqual([EXIT.usage, expect.stringContaining("--config")]);
+  });
+});
+
 describe("settings", () => {
   it("are checked, shown and described", async () => {
     const file = join(makeTempDir(), "carillon.yaml");
@@ -202,7 +225,7 @@ describe("settings", () => {
     expect(err.join("\n")).toContain("audio.ttl: must be at least 1");
     writeFileSync(file, "listn: 1\nlog: {level: loud}\n");
     const { err: two } = await runCommand(["settings", "check", file]);
-    expect(two.join("\n")).toContain("\n  listn: there is no such setting\n");
+    expect(two.join("\n")).toContain("\n  listn: there is no such setting; there are listen, log, ");
     expect(two.join("\n")).toContain("log.level: must be one of trace, debug");
   });
 

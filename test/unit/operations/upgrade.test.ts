@@ -12,13 +12,13 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Service, upgrade, upgradeAsOrdered } from "../../../src/app/upgrade.ts";
 import { type Clock, systemClock } from "../../../src/base/clock.ts";
 import { createOrderedUpgrade } from "../../../src/operations/ordered-upgrade.ts";
 import { keepOwner } from "../../../src/operations/ownership.ts";
-import { packUpgrade } from "../../../src/operations/upgrade-bundle.ts";
+import { packUpgrade, publicHalf, unpackUpgrade } from "../../../src/operations/upgrade-bundle.ts";
 import { endOf, endOrder, fileOf, leaveOrder, orderLeft, versionsRoot } from "../../../src/operations/upgrade-order.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 
@@ -97,6 +97,34 @@ let bundle: string;
 beforeAll(async () => {
   bundle = join(makeTempDir(), "carillon.tgz");
   await packUpgrade(version(makeTempDir(), "0.2.0"), pem, bundle);
+});
+
+describe("packing", () => {
+  it("takes a folder as it is named, without its history and the data of appliances", async () => {
+    const folder = version(makeTempDir(), "0.2.0");
+    for (const [path, name] of [
+      ["data", "carillon.db"],
+      ["data", "secret-key"],
+      [".git", "HEAD"],
+    ] as const) {
+      mkdirSync(join(folder, path), { recursive: true });
+      writeFileSync(join(folder, path, name), "x");
+    }
+    const target = join(makeTempDir(), "carillon.tgz");
+    const { files } = await packUpgrade(relative(process.cwd(), folder), pem, target);
+    expect(Object.keys(files).sort()).toEqual(["dist/main.js", "package.json"]);
+    expect(await unpackUpgrade(target, makeTempDir(), [publicHalf(pem)], () => undefined)).toBe("0.2.0");
+  });
+
+  it("is refused with a key of another kind, before anything is written", async () => {
+    const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const target = join(makeTempDir(), "carillon.tgz");
+    for (const wrong of [privateKey.export({ type: "pkcs8", format: "pem" }).toString(), "no key"])
+      await expect(packUpgrade(version(makeTempDir(), "0.2.0"), wrong, target)).rejects.toThrow(
+        "upgrade-key makes one",
+      );
+    expect(readdirSync(dirname(target))).toEqual([]);
+  });
 });
 
 describe("an upgrade", () => {

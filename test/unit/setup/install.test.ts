@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { install, installed } from "../../../.ci/setup/install.mjs";
+import { headersBeside, install, installed } from "../../../.ci/setup/install.mjs";
 import { makeTempDir } from "../../support/temp-dir.ts";
 
 const LOCK = {
@@ -84,5 +84,17 @@ describe("install", () => {
     const folder = makeFolder(null, 1);
     expect(install(folder)).toBe(false);
     expect(installed(folder)).toBe(false);
+  });
+
+  it("builds by the headers beside Node, unless they are those of another one", () => {
+    const folder = makeTempDir();
+    const node = join(folder, "bin/node");
+    expect(headersBeside(node)).toEqual({});
+    mkdirSync(join(folder, "include/node"), { recursive: true });
+    const header = join(folder, "include/node/node_version.h");
+    writeFileSync(header, `#define NODE_MODULE_VERSION ${process.versions.modules}\n`);
+    expect(headersBeside(node)).toEqual({ npm_config_nodedir: folder });
+    writeFileSync(header, "#define NODE_MODULE_VERSION 1\n");
+    expect(headersBeside(node)).toEqual({});
   });
 });

@@ -1,0 +1,81 @@
+import { type Command, InvalidArgumentError } from "commander";
+import { formatListen, isMulticastRange, parseListen } from "../settings/addresses.ts";
+import { type ApiClient, listAll } from "./api-client.ts";
+import { type ApplianceOptions, applianceOf, withAppliance } from "./appliance-options.ts";
+import { linesOf } from "./demo/table.ts";
+import { type CampusDevice, registerDevices } from "./register-devices.ts";
+import type { Terminal } from "./terminal.ts";
+
+interface PhoneOptions extends ApplianceOptions {
+  address: string;
+  name?: string;
+}
+
+interface ZoneOptions extends ApplianceOptions {
+  group: { host: string; port: number };
+  name?: string;
+}
+
+/** own choice: the port that paging speakers are set to most often, which the console offers, too */
+const USUAL_PORT = 20_480;
+
+/** `carillon device phone | zone | list`: makes devices known, which then can be called. */
+export function addDevice(program: Command, terminal: Terminal): void {
+  const device = program
+    .command("device")
+    .description("Make phones and paging zones known to the appliance; list them.")
+    .addHelpText(
+      "after",
+      "\nExample:\n  carillon device zone hall --group 239.1.2.3 --name Hall\n  carillon device list",
+    );
+  const add = (name: string, description: string, example: string): Command =>
+    withAppliance(device.command(name), terminal)
+      .description(description)
+      .option("--name <name>", "what people call it")
+      .addHelpText("after", `\nExample:\n  carillon device ${example}\n\nOne that is known already is changed.`);
+  add("phone <identifier>", "Make an IP phone known.", 'phone SEP001122334455 --address 10.1.2.14 --name "Room 214"')
+    .requiredOption("--address <address>", "IP address of the phone")
+    .action((deviceIdentifier: string, { address, name, ...options }: PhoneOptions) =>
+      register(terminal, options, {
+        ...{ type: "phones", deviceIdentifier, description: name ?? deviceIdentifier },
+        attributes: { IPAddress: address },
+      }),
+    );
+  add("zone <identifier>", "Make a multicast paging zone known.", "zone hall --group 239.1.2.3 --name Hall")
+    .requiredOption(
+      "--group <address>",
+      `multicast address of its speakers; ADDRESS:PORT unless ${USUAL_PORT}`,
+      groupOf,
+    )
+    .action((identifier: string, { group, name, ...options }: ZoneOptions) =>
+      register(terminal, options, {
+        ...{ type: "speakers", deviceIdentifier: `zone:${identifier}`, description: name ?? identifier },
+        attributes: { Group: group.host, Port: String(group.port) },
+      }),
+    );
+  withAppliance(device.command("list"), terminal)
+    .description("List all devices: identifier, name, how it answered last.")
+    .addHelpText("after", "\nExample:\n  carillon device list")
+    .action((options: ApplianceOptions) => list(applianceOf(options, terminal), terminal));
+}
+
+async function register(terminal: Terminal, options: ApplianceOptions, device: CampusDevice): Promise<void> {
+  await registerDevices(applianceOf(options, terminal), [device]);
+  terminal.out(`${device.deviceIdentifier} is known as ${device.description}.`);
+  terminal.err('  Try it: carillon send "Test" --tone chime --drill --all-devices');
+}
+
+async function list(api: ApiClient, terminal: Terminal): Promise<void> {
+  const devices = await listAll<CampusDevice & { lastLevel: string | null }>(api, "/devices");
+  const rows = devices.map(({ deviceIdentifier, description, lastLevel }) => [
+    ...[deviceIdentifier, description, lastLevel ?? "not tried yet"],
+  ]);
+  for (const line of linesOf(rows)) terminal.out(line);
+  if (rows.length === 0) terminal.err("There is no device yet: carillon device --help shows how one is made known.");
+}
+
+function groupOf(text: string): ZoneOptions["group"] {
+  const group = parseListen(text.includes(":") ? text : formatListen({ host: text, port: USUAL_PORT }));
+  if (group && group.port > 0 && isMulticastRange(`${group.host}/32`)) return group;
+  throw new InvalidArgumentError("A multicast address such as 239.1.2.3 or 239.1.2.3:20480 is expected.");
+}

@@ -1,0 +1,119 @@
+import { type Command, Option } from "commander";
+import { systemClock } from "../base/clock.ts";
+import { CallerError, UpstreamError } from "../base/errors.ts";
+import { ALERT_TONE_NAMES } from "../resources/messages/alert-tones.ts";
+import { type ApiClient, listAll } from "./api-client.ts";
+import { type ApplianceOptions, applianceOf, withAppliance } from "./appliance-options.ts";
+import { followLedger, type LedgerLine } from "./demo/follow.ts";
+import { linesOf } from "./demo/table.ts";
+import { EXIT } from "./exit-codes.ts";
+import type { Terminal } from "./terminal.ts";
+
+interface SendOptions extends ApplianceOptions {
+  to: string[];
+  allDevices?: true;
+  text?: string;
+  tone?: string;
+  drill?: true;
+  json?: true;
+}
+
+interface Group {
+  id: string;
+  name: string;
+  filterType: string;
+  filters: unknown[];
+  baseDeviceGroupIds: string[];
+  exclusionIds: string[];
+}
+
+interface Sent {
+  id: string;
+  approval: string | null;
+}
+
+/** own choice: what the console calls the group that it makes for a first test */
+const ALL_DEVICES = "All devices";
+
+/** `carillon send`: one message to groups of devices, followed to the proof of each. */
+export function addSend(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
+  withAppliance(program.command("send <subject>"), terminal)
+    .description("Send a message to devices and say of each how far it is proven to have got it.")
+    .option(
+      "--to <group>",
+      "device group, by its name or id; may be given again",
+      (one, all: string[]) => [...all, one],
+      [],
+    )
+    .option("--all-devices", "to every device that the appliance knows")
+    .option("--text <text>", "what devices show below the subject")
+    .addOption(new Option("--tone <tone>", "tone that opens it").choices(ALERT_TONE_NAMES))
+    .option("--drill", "mark it as a drill")
+    .option("--json", "print one line of JSON")
+    .addHelpText(
+      "after",
+      '\nExample:\n  carillon send "Fire drill at 10:00" --tone chime --drill --all-devices\n\n' +
+        "Without --drill it is live. Exit code 1 when a device did not get it; the reasons are in the table.",
+    )
+    .action(async (subject: string, options: SendOptions) => {
+      const api = applianceOf(options, terminal);
+      const { text: body, tone: alertTone, drill, json } = options;
+      const deviceGroupIds = await groupsOf(api, options);
+      const message = { subject, body, alertTone, drill, deviceGroupIds };
+      const { id, approval } = await api.post<Sent>("/notifications", message);
+      if (approval === "waiting") {
+        terminal.err(`Another person must approve it first: ${options.url}/broadcasts/${id}`);
+        return terminal.out(json ? JSON.stringify({ id, approval, devices: [] }) : id);
+      }
+      const devices = await followed(api, id, terminal);
+      if (json) terminal.out(JSON.stringify({ id, approval, devices: devices.map(brief) }));
+      else for (const line of tableOf(devices)) terminal.out(line);
+      finish(devices.every(hasGot) ? EXIT.ok : EXIT.failure);
+    });
+}
+
+/** Ids of the groups that the options name; with --all-devices that of a group without a rule, made where there is none. */
+async function groupsOf(api: ApiClient, { to, allDevices }: SendOptions): Promise<string[]> {
+  if (to.length === 0 && !allDevices) throw new CallerError("required", "Say to whom: --to GROUP, or --all-devices.");
+  const groups = await listAll<Group>(api, "/device-groups");
+  const named = to.map((name) => {
+    const group = groups.find((one) => one.name === name || one.id === name);
+    const there = groups.length === 0 ? "There is none yet." : `There are ${groups.map((one) => one.name).join(", ")}.`;
+    if (!group) throw new CallerError("invalid-value", `There is no device group ${name}. ${there}`);
+    return group.id;
+  });
+  if (!allDevices) return named;
+  const made = { name: ALL_DEVICES, filterType: "ACCEPT" };
+  const { id } = groups.find(isEverything) ?? (await api.post<Pick<Group, "id">>("/device-groups", made));
+  return [...named, id];
+}
+
+function isEverything({ filterType, filters, baseDeviceGroupIds, exclusionIds }: Group): boolean {
+  return filterType === "ACCEPT" && [filters, baseDeviceGroupIds, exclusionIds].every(({ length }) => length === 0);
+}
+
+async function followed(api: ApiClient, id: string, terminal: Terminal): Promise<LedgerLine[]> {
+  const stopping = new AbortController();
+  const reason = new UpstreamError("upstream", "The message was sent and goes on; nobody follows it here any more.");
+  const endListening = terminal.onStop(() => stopping.abort(reason));
+  try {
+    const onProgress = (counts: string): void => terminal.err(counts);
+    const isDone = ({ endedAt }: LedgerLine): boolean => endedAt !== null;
+    return await followLedger(api, id, { clock: systemClock, signal: stopping.signal, onProgress, isDone });
+  } finally {
+    endListening();
+  }
+}
+
+function hasGot({ level }: LedgerLine): boolean {
+  return level !== "failed" && level !== "expired";
+}
+
+function brief({ deviceIdentifier, name, level, reason }: LedgerLine) {
+  return { deviceIdentifier, name, level, reason };
+}
+
+function tableOf(lines: readonly LedgerLine[]): string[] {
+  const rows = lines.map((line) => [line.name, line.deviceIdentifier, line.level, line.reason ?? ""]);
+  return linesOf([["Device", "Identifier", "Proven", "Reason"], ...rows]);
+}

@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { EXIT } from "../../src/cli/exit-codes.ts";
+import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { type Ran, runCommand } from "../unit/cli/run-command.ts";
+
+/** A first message by the command line alone: from an appliance without devices to the proof. */
+describe("the commands device and send", () => {
+  let daemon: TestDaemon;
+  beforeAll(async () => {
+    daemon = await startTestDaemon();
+  });
+  afterAll(() => daemon.stop());
+
+  const carillon = (...argv: string[]): Promise<Ran> =>
+    runCommand(argv, { CARILLON_URL: daemon.url, CARILLON_TOKEN: daemon.first.token });
+
+  it("make a zone known, twice without harm, and call it", async () => {
+    expect((await carillon("device", "list")).err.join()).toContain("There is no device yet");
+    const zone = ["device", "zone", "hall", "--group", "239.255.31.9", "--name"];
+    for (const name of ["Hal", "Hall"]) expect(await carillon(...zone, name)).toMatchObject({ exitCode: EXIT.ok });
+    const listed = await carillon("device", "list");
+    expect(listed.out.map((line) => line.split(/ {2,}/))).toEqual([["zone:hall", "Hall", "not tried yet"]]);
+    const sent = await carillon("send", "Fire drill", "--tone", "chime", "--drill", "--all-devices");
+    expect([sent.exitCode, sent.out[1]?.split(/ {2,}/)]).toEqual([EXIT.ok, ["Hall", "zone:hall", "sent"]]);
+    const again = await carillon("send", "Fire drill", "--drill", "--to", "All devices", "--json");
+    expect(JSON.parse(again.out.join())).toMatchObject({ devices: [{ deviceIdentifier: "zone:hall" }] });
+    expect((await daemon.call<{ total: number }>("GET", "/device-groups")).body.total).toBe(1);
+  });
+
+  it("end with a code of their own where somebody did not get it", async () => {
+    // Nobody listens at port 80 of this address.
+    const phone = ["device", "phone", "SEP001122334455", "--address", "127.9.9.9"];
+    expect(await carillon(...phone)).toMatchObject({ exitCode: EXIT.ok });
+    const { exitCode, out } = await carillon("send", "Fire drill", "--drill", "--all-devices");
+    expect(exitCode).toBe(EXIT.failure);
+    expect(out.join("\n")).toMatch(/SEP001122334455 +failed +\S/);
+  });
+
+  it("say what to do next, and send nothing", async () => {
+    const before = (await daemon.call<{ total: number }>("GET", "/notifications")).body.total;
+    const faults: [argv: string[], words: string][] = [
+      [["send", "Hello"], "--to GROUP, or --all-devices"],
+      [["send", "Hello", "--to", "Everybody"], "There are All devices."],
+      [["send", "Hello", "--all-devices", "--tone", "gong"], "Allowed choices are"],
+      [["device", "zone", "hall", "--group", "10.1.2.3"], "A multicast address such as 239.1.2.3"],
+    ];
+    for (const [argv, words] of faults) {
+      const { exitCode, err } = await carillon(...argv);
+      expect([exitCode, err.join("\n")]).toEqual([EXIT.usage, expect.stringContaining(words)]);
+    }
+    const nameless = await runCommand(["device", "list"], { CARILLON_URL: daemon.url });
+    expect([nameless.exitCode, nameless.err.join()]).toEqual([EXIT.usage, expect.stringContaining("CARILLON_TOKEN")]);
+    expect((await daemon.call<{ total: number }>("GET", "/notifications")).body.total).toBe(before);
+  });
+});
+
+describe("an appliance that a command can't reach", () => {
+  it("is named with what to do next", async () => {
+    const env = { CARILLON_URL: "http://127.0.0.1:9", CARILLON_TOKEN: "x" };
+    expect((await runCommand(["device", "list"], env)).err.join()).toContain("Is the daemon running?");
+  });
+
+  it("has an authority that nobody knows here", async () => {
+    const settings = "tls: {listen: 127.0.0.1:0}\nnetwork: {multicastInterface: 127.0.0.1}\n";
+    const daemon = await startTestDaemon({ settings });
+    try {
+      const asked = async (url: string): Promise<string> =>
+        (await runCommand(["device", "list"], { CARILLON_URL: url, CARILLON_TOKEN: "x" })).err.join();
+      expect(await asked(daemon.url)).toContain("NODE_EXTRA_CA_CERTS=");
+    } finally {
+      await daemon.stop();
+    }
+  });
+});
