@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import { systemClock } from "../base/clock.ts";
 import { CallerError, UpstreamError } from "../base/errors.ts";
+import { isEverything } from "../resources/devices/group-fields.ts";
 import { ALERT_TONE_NAMES } from "../resources/messages/alert-tones.ts";
 import { type ApiClient, listAll } from "./api-client.ts";
 import { type ApplianceOptions, applianceOf, withAppliance } from "./appliance-options.ts";
@@ -22,7 +23,6 @@ interface Group {
   id: string;
   name: string;
   filterType: string;
-  filters: unknown[];
   baseDeviceGroupIds: string[];
   exclusionIds: string[];
 }
@@ -86,10 +86,6 @@ async function groupsOf(api: ApiClient, { to, allDevices }: SendOptions): Promis
   const made = { name: ALL_DEVICES, filterType: "ACCEPT" };
   const { id } = groups.find(isEverything) ?? (await api.post<Pick<Group, "id">>("/device-groups", made));
   return [...named, id];
-}
-
-function isEverything({ filterType, filters, baseDeviceGroupIds, exclusionIds }: Group): boolean {
-  return filterType === "ACCEPT" && [filters, baseDeviceGroupIds, exclusionIds].every(({ length }) => length === 0);
 }
 
 async function followed(api: ApiClient, id: string, terminal: Terminal): Promise<LedgerLine[]> {

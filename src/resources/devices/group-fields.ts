@@ -30,6 +30,16 @@ export const GROUP_RULE = {
   }),
 };
 
+/** Whether a device group has every device there is or will be; what its filters say then counts for nothing. */
+export function isEverything(group: {
+  filterType: string;
+  baseDeviceGroupIds: readonly string[];
+  exclusionIds: readonly string[];
+}): boolean {
+  const { filterType, baseDeviceGroupIds, exclusionIds } = group;
+  return filterType === "ACCEPT" && baseDeviceGroupIds.length === 0 && exclusionIds.length === 0;
+}
+
 /** Devices that are in a group, or not, whatever its rule says. */
 export const NAMED_MEMBERS = {
   additionIds: list("icopIds of devices that belong to the group in any case.", text("An icopId."), {

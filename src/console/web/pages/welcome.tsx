@@ -1,6 +1,7 @@
 import { Button, TextInput } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
+import { isEverything } from "../../../resources/devices/group-fields.ts";
 import type { Page } from "../api/client.ts";
 import type { DeviceRow, GroupRow, NotificationRow } from "../api/rows.ts";
 import { useAppliance, useChange, useRows } from "../api/use-rows.ts";
@@ -97,9 +98,9 @@ function TestButton({ disabled }: { disabled: boolean }) {
   const { client } = useConsole();
   const navigate = useNavigate();
   const sending = useChange<void, NotificationRow>("notifications", async () => {
-    const known = await client.get<Page<GroupRow>>("device-groups", {}, { filterType: "ACCEPT", limit: 1 });
+    const known = await client.get<Page<GroupRow>>("device-groups", {}, { filterType: "ACCEPT" });
     const group =
-      known.data[0] ??
+      known.data.find(isEverything) ??
       (await client.post<GroupRow>("device-groups", {}, { name: t("welcome.all-devices"), filterType: "ACCEPT" }));
     return client.post(
       "notifications",
