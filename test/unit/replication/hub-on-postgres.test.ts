@@ -134,6 +134,21 @@ postgres.describe("a cloud's rows on PostgreSQL", () => {
     await hosts.close();
   });
 
+  postgres.it("are all there although another turn is asked for, and ended, while many are brought", async () => {
+    const { log } = (await node("one")).organisation;
+    const rows = Array.from({ length: 6_001 }, (_, at) => ({ table: "rooms", key: `[${at}]`, image: "{}" }));
+    const first = await log.begin(0);
+    const second = log.begin(0).then((turn) => turn.release());
+    expect(await first.publish(rows)).toBe(rows.length);
+    await second;
+    let [found, at] = [0, 0];
+    for (let more = true; more; ) {
+      const news = await log.news(at);
+      [found, at, more] = [found + news.rows.length, news.at, news.more];
+    }
+    expect([found, at]).toEqual([rows.length, rows.length]);
+  });
+
   postgres.it("have host names, each of one organisation", async () => {
     const hosts = await openHosts(server.url, systemClock);
     const own = async () => (await hosts.all()).filter((each) => each.name.startsWith(name));

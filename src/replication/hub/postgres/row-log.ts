@@ -50,6 +50,29 @@ export function createRowLog(needs: RowLogNeeds): SharedLog {
       [organisation, after],
     );
 
+  let lastTurn: Promise<void> = Promise.resolve();
+
+  /** They share a connection: whoever ended one would end the other's transaction, and half of what that writes be lost. */
+  async function oneAtATime(after: number): Promise<Turn> {
+    const before = lastTurn;
+    let end = (): void => undefined;
+    lastTurn = new Promise((resolve) => {
+      end = resolve;
+    });
+    await before;
+    try {
+      const turn = await begin(after);
+      return {
+        ...turn,
+        release: () => turn.release().finally(end),
+        publish: (rows) => turn.publish(rows).finally(end),
+      };
+    } catch (error) {
+      end();
+      throw error;
+    }
+  }
+
   async function begin(after: number): Promise<Turn> {
     await writer.ready(WAIT_MS);
     const { number } = writer;
@@ -141,7 +164,7 @@ export function createRowLog(needs: RowLogNeeds): SharedLog {
   }
 
   return {
-    begin,
+    begin: oneAtATime,
     keepFile: files.keep,
     isHeard: acting.isHeard,
     async news(after): Promise<News> {
