@@ -82,7 +82,7 @@ describe("behaviours, bound", () => {
     const phone = { type: "phones", deviceIdentifier: "SEP001122334455", description: "Room 1" };
     expect(await daemon.call("POST", devices, phone)).toMatchObject({ status: 200 });
     const stray = { ...phone, deviceIdentifier: "toaster" };
-    expect(await daemon.call("POST", devices, stray)).toMatchObject(refused(400, "type"));
+    expect(await daemon.call("POST", devices, stray)).toMatchObject(refused(400, "deviceIdentifier"));
   });
 
   it("device groups count their members", async () => {
