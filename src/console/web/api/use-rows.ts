@@ -6,6 +6,7 @@ import type { LinkAnswer } from "./link-rows.ts";
 import { useReading } from "./readings.ts";
 import { ROUTES, type RouteFor, type RouteParams, type RouteQuery } from "./routes.ts";
 import type { EndpointRow, ExtensionRow, NotificationRow } from "./rows.ts";
+import type { RightsAnswer } from "./security-rows.ts";
 import { soundingOf, waitingOf } from "./sounding.ts";
 
 type Readable = RouteFor<"get">;
@@ -42,6 +43,11 @@ export function useRows<T>(
   options: ReadingOptions = {},
 ) {
   return useRow<Page<T>>(route, params, query, options);
+}
+
+/** Whether the one at the console may read a path of the API; false until it is known. */
+export function useMayRead(path: string): boolean {
+  return useRow<RightsAnswer>("permission-explanations", {}, { verb: "get", path }).data?.granted ?? false;
 }
 
 /** Does something that changes rows of `resource`, and then reads them anew. */

@@ -1,10 +1,11 @@
 import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
+import type { AlarmRow } from "../api/alarm-rows.ts";
 import type { NotificationRow } from "../api/rows.ts";
 import type { IncidentRow } from "../api/scenario-rows.ts";
 import { countedOf, soundingOf, stateOf } from "../api/sounding.ts";
-import { useLastBroadcasts, useRows } from "../api/use-rows.ts";
+import { useLastBroadcasts, useMayRead, useRows } from "../api/use-rows.ts";
 import { useNow } from "../console-context.tsx";
 import { DeviceStates } from "../parts/device-states.tsx";
 import { HealthCard } from "../parts/health-card.tsx";
@@ -33,7 +34,9 @@ export default function NowPage() {
       </div>
       <IncidentsCard />
       <div className="glance">
-        <HealthCard />
+        <HealthCard>
+          <OpenAlarms />
+        </HealthCard>
         <SoundingCard rows={last.data ? soundingOf(rows) : null} />
         <DevicesCard last={rows.find((row) => stateOf(row) !== "going")} />
       </div>
@@ -86,6 +89,31 @@ function IncidentsCard() {
         </Link>
       )}
     </section>
+  );
+}
+
+/** Alarms whose reasons the appliance's health tells itself. */
+const TOLD_BY_HEALTH = ["onprem_server_red", "onprem_server_yellow"];
+
+/** What is wrong beside the appliance itself, such as speakers that are gone; each leads to its alarm. */
+function OpenAlarms() {
+  const { t } = useWords();
+  const alarms = useRows<AlarmRow>("alarms", {}, { limit: 100 }, { enabled: useMayRead("/alarms") });
+  const open = (alarms.data?.data ?? []).filter(
+    ({ status, type }) => status === "ACTIVE" && !TOLD_BY_HEALTH.includes(type),
+  );
+  if (open.length === 0) return null;
+  return (
+    <ul className="plain" aria-label={t("now.alarms")} aria-live="polite">
+      {open.map((row) => (
+        <li key={row.id} className="row">
+          <Chip tone={row.muted ? "warn" : "bad"}>{t("now.alarm")}</Chip>
+          <Link to="/alarms" search={{ open: row.id }}>
+            {row.reasons[0]?.reason ?? t("now.alarm-open")}
+          </Link>
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -3,7 +3,10 @@ import { useWords } from "../words/use-words.tsx";
 const KEYS = ["1", "2", "3", "4", "5", "6", "7", "8", "9"] as const;
 const MOST_DIGITS = 12;
 
-/** Takes a PIN by touch or by keys; what was typed is never shown. */
+/**
+ * Takes a PIN by touch or by keys; what was typed is never shown. Tab goes from the field past the digits, which whoever has
+ * a keyboard types: twelve stops more lay between the PIN and the start.
+ */
 export function PinPad({ pin, onChange }: { pin: string; onChange: (pin: string) => void }) {
   const { t } = useWords();
   const put = (next: string) => onChange(next.replace(/\D/g, "").slice(0, MOST_DIGITS));
@@ -20,17 +23,17 @@ export function PinPad({ pin, onChange }: { pin: string; onChange: (pin: string)
       />
       <div className="pin-keys">
         {KEYS.map((key) => (
-          <button key={key} type="button" onClick={() => put(pin + key)}>
+          <button key={key} type="button" tabIndex={-1} onClick={() => put(pin + key)}>
             {key}
           </button>
         ))}
-        <button type="button" aria-label={t("start.pin-clear")} onClick={() => put("")}>
+        <button type="button" tabIndex={-1} aria-label={t("start.pin-clear")} onClick={() => put("")}>
           {"✕"}
         </button>
-        <button type="button" onClick={() => put(`${pin}0`)}>
+        <button type="button" tabIndex={-1} onClick={() => put(`${pin}0`)}>
           {"0"}
         </button>
-        <button type="button" aria-label={t("start.pin-back")} onClick={() => put(pin.slice(0, -1))}>
+        <button type="button" tabIndex={-1} aria-label={t("start.pin-back")} onClick={() => put(pin.slice(0, -1))}>
           {"⌫"}
         </button>
       </div>

@@ -54,7 +54,13 @@ export function StartedPanel({ scenario, started, alone = false, children }: Sta
   );
 }
 
+/** How many people have answered what was asked. */
+function answersTo({ confirmationResults }: NotificationRow): number {
+  return Object.values(confirmationResults).reduce((sum, n) => sum + n, 0);
+}
+
 function Sent({ row, alone }: { row: NotificationRow; alone: boolean }) {
+  const { t } = useWords();
   const state = stateOf(row);
   return (
     <div className="row">
@@ -64,6 +70,11 @@ function Sent({ row, alone }: { row: NotificationRow; alone: boolean }) {
       ) : (
         <Link className="grow" to="/broadcasts/$notificationId" params={{ notificationId: row.id }}>
           {row.subject}
+        </Link>
+      )}
+      {!alone && row.confirmableCount > 0 && (
+        <Link to="/broadcasts/$notificationId/roll-call" params={{ notificationId: row.id }}>
+          {t("roll-call.count", { n: answersTo(row), all: row.confirmableCount })}
         </Link>
       )}
       {state === "going" && <StopButton id={row.id} subject={row.subject ?? ""} />}
