@@ -122,7 +122,8 @@ function unregisteredSpeakers(_now: number, { reader }: DetectorNeeds): Finding[
     const threshold = allowed.get(endpoint) ?? 0;
     const margin = isTold(endpoint) ? Math.floor(threshold * MARGIN) : 0;
     if (missing <= threshold - margin) return [];
-    const reason = `${missing} speakers are not registered; ${threshold} may be.`;
+    const speakers = missing === 1 ? "1 speaker is" : `${missing} speakers are`;
+    const reason = `${speakers} not registered; ${threshold} may be.`;
     return [{ alarm: "speakers_unregistered", endpointId: endpoint, code: "speakers", reason }];
   });
 }
