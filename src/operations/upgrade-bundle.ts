@@ -30,13 +30,19 @@ const MOST_LIST_BYTES = 32 * 1_048_576;
 
 /**
  * Packs the folder of a built version (it has a package.json) into `target`, signed by a private key (PEM, Ed25519). Its
- * history in git and the data of appliances below it are left out. Throws CallerError for a key of another kind.
+ * history in git, the data of appliances below it, the key and the target are left out, wherever they lie. Throws
+ * CallerError for a key of another kind.
  */
 export async function packUpgrade(folder: string, keyPem: string, target: string): Promise<UpgradeBundle> {
   const key = signingKey(keyPem);
   const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { version: string };
   const files: Record<string, string> = {};
-  for (const path of filesBelow(folder, "", isPacked)) files[path] = await hashOf(join(folder, path));
+  // Whoever gets the version must not get what signs the next one.
+  const hashOfKey = createHash("sha256").update(keyPem).digest("hex");
+  for (const path of filesBelow(folder, "", isPacked)) {
+    const hash = await hashOf(join(folder, path));
+    if (hash !== hashOfKey && resolve(folder, path) !== resolve(target)) files[path] = hash;
+  }
   const payload = Buffer.from(JSON.stringify({ version, files } satisfies UpgradeBundle));
   const signature = sign(null, payload, key);
   const stage = join(dirname(target), `.working-${newId()}`);

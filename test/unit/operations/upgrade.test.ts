@@ -116,6 +116,16 @@ describe("packing", () => {
     expect(await unpackUpgrade(target, makeTempDir(), [publicHalf(pem)], () => undefined)).toBe("0.2.0");
   });
 
+  it("leaves out the key that signs and what is packed, as where all lie in one folder", async () => {
+    const folder = version(makeTempDir(), "0.2.0");
+    writeFileSync(join(folder, "maker.pem"), pem);
+    const target = join(folder, "carillon.tgz");
+    for (let round = 0; round < 2; round += 1) {
+      const { files } = await packUpgrade(folder, pem, target);
+      expect(Object.keys(files).sort()).toEqual(["dist/main.js", "package.json"]);
+    }
+  });
+
   it("is refused with a key of another kind, before anything is written", async () => {
     const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
     const target = join(makeTempDir(), "carillon.tgz");
