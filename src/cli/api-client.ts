@@ -59,8 +59,12 @@ export function createApiClient(url: string, token: string): ApiClient {
 
 /** Why nothing came from an appliance, and what to do next. @source Node's codes of X.509 errors */
 function whyNot(base: string, error: unknown): string {
-  const cause = (error as { cause?: { code?: unknown } } | null)?.cause;
-  const isStranger = /SIGNED_CERT|UNABLE_TO_(GET_ISSUER|VERIFY)/.test(String(cause?.code));
+  const { name, cause } = error as { name?: string; cause?: { code?: unknown } };
+  const code = String(cause?.code);
+  // Whoever asks a second time may sound a second alarm.
+  if (name === "TimeoutError" || /ECONNRESET|EPIPE|UND_ERR_(SOCKET|HEADERS|BODY)/.test(code))
+    return `${base} gave no answer: what was asked of it may be done all the same. Look before you ask again.`;
+  const isStranger = /SIGNED_CERT|UNABLE_TO_(GET_ISSUER|VERIFY)/.test(code);
   if (!isStranger) return `${base} does not answer. Is the daemon running? Another address: --url or CARILLON_URL.`;
   const file = "NODE_EXTRA_CA_CERTS=DIR/tls/authority.crt";
   return `The authority of ${base}'s certificate is not known here. Name its file, which carillon tls show tells: ${file}`;

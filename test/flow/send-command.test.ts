@@ -1,3 +1,5 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { EXIT } from "../../src/cli/exit-codes.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
@@ -58,6 +60,18 @@ describe("an appliance that a command can't reach", () => {
   it("is named with what to do next", async () => {
     const env = { CARILLON_URL: "http://127.0.0.1:9", CARILLON_TOKEN: "x" };
     expect((await runCommand(["device", "list"], env)).err.join()).toContain("Is the daemon running?");
+  });
+
+  it("may have done what it did not answer", async () => {
+    const broken = createServer((request) => request.socket.destroy());
+    await new Promise<void>((resolve) => broken.listen(0, "127.0.0.1", resolve));
+    try {
+      const { port } = broken.address() as AddressInfo;
+      const env = { CARILLON_URL: `http://127.0.0.1:${port}`, CARILLON_TOKEN: "x" };
+      expect((await runCommand(["device", "list"], env)).err.join()).toContain("Look before you ask again.");
+    } finally {
+      broken.close();
+    }
   });
 
   it("has an authority that nobody knows here", async () => {
