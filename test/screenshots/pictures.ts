@@ -48,6 +48,12 @@ const tab = (name: string) => async (page: Page) => {
   await page.waitForSelector("[role=tabpanel]:visible");
 };
 
+/** What a template says stands in the form, and whom it reaches beside it. */
+const filled = async (page: Page) => {
+  await page.waitForFunction("document.querySelector('form input')?.value");
+  await page.getByText("Length of sound").waitFor();
+};
+
 /** What an appliance shows before anything was made. */
 export const EMPTY: readonly Shot[] = [
   { name: "now-empty", path: "/", wait: "text=Nothing was sent yet" },
@@ -62,7 +68,7 @@ export const PAGES: readonly Shot[] = [
   { name: "now", path: "/", wait: ".countdown", before: withNextBells },
   { name: "now-cut", path: "/", wait: "text=Connection lost", before: cut },
   { name: "send", path: "/send" },
-  { name: "send-template", path: "/send?open={template}" },
+  { name: "send-template", path: "/send?open={template}", act: filled },
   { name: "templates", path: "/templates", wait: "[role=cell]" },
   { name: "template", path: "/templates?open={template}", wait: "[role=dialog] input" },
   { name: "confirmation-requests", path: "/confirmation-requests" },
