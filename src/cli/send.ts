@@ -32,6 +32,8 @@ interface Sent {
   approval: string | null;
 }
 
+/** own choice: spoken messages are said again and again, and who does not answer is called again */
+const LONGEST_MS = 15 * 60_000;
 /** own choice: what the console calls the group that it makes for a first test */
 const ALL_DEVICES = "All devices";
 
@@ -95,7 +97,8 @@ async function followed(api: ApiClient, id: string, terminal: Terminal): Promise
   try {
     const onProgress = (counts: string): void => terminal.err(counts);
     const isDone = ({ endedAt }: LedgerLine): boolean => endedAt !== null;
-    return await followLedger(api, id, { clock: systemClock, signal: stopping.signal, onProgress, isDone });
+    const { signal } = stopping;
+    return await followLedger(api, id, { clock: systemClock, signal, onProgress, isDone, longestMs: LONGEST_MS });
   } finally {
     endListening();
   }

@@ -30,18 +30,20 @@ export interface Following {
   onProgress(counts: string): void;
   /** Whether nothing more is to be waited for at a line. */
   isDone(line: LedgerLine): boolean;
+  /** Nobody waits longer once there is a line; a minute unless given, as where there is none. */
+  longestMs?: number;
 }
 
 /**
  * Looks at the ledger of a notification until nothing more is to be waited for at any line, and gives its last state.
- * Throws UpstreamError after a minute.
+ * Throws UpstreamError when it takes too long.
  */
 export async function followLedger(
   api: ApiClient,
   notificationId: string,
-  { clock, signal, onProgress, isDone }: Following,
+  { clock, signal, onProgress, isDone, longestMs = LONGEST_MS }: Following,
 ): Promise<LedgerLine[]> {
-  const until = clock.monotonicMs() + LONGEST_MS;
+  const began = clock.monotonicMs();
   let told = "";
   for (;;) {
     const lines = await listAll<LedgerLine>(api, `/notifications/${notificationId}/devices`);
@@ -49,7 +51,7 @@ export async function followLedger(
     if (counts !== told) onProgress(counts);
     told = counts;
     if (lines.length > 0 && lines.every(isDone)) return lines;
-    if (clock.monotonicMs() > until)
+    if (clock.monotonicMs() - began > (lines.length === 0 ? LONGEST_MS : longestMs))
       throw new UpstreamError("upstream", `The broadcast did not end: ${waitedFor(lines, isDone)}`);
     await sleep(clock, LOOK_EVERY_MS, signal);
   }
