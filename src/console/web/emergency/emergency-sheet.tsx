@@ -7,7 +7,7 @@ import { useRows } from "../api/use-rows.ts";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { HoldButton } from "../parts/hold-button.tsx";
 import { ModeBar } from "../parts/mode-bar.tsx";
-import { PageNotes, WithReadings } from "../parts/page-notes.tsx";
+import { PageNotes, PageRights, WithReadings } from "../parts/page-notes.tsx";
 import { useSend } from "../parts/use-send.ts";
 import { useWords } from "../words/use-words.tsx";
 import { useEmergencyScenarios, useEmergencyTemplates } from "./emergency-templates.ts";
@@ -58,6 +58,7 @@ function Sheet({ onClose }: SheetProps) {
               <ScenarioTiles rows={scenarios} drill={drill} onClose={onClose} />
               <Tiles rows={rows} drill={drill} onClose={onClose} />
             </section>
+            <PageRights />
           </div>
         </Modal.Body>
       </Modal.Content>
