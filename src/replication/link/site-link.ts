@@ -382,6 +382,7 @@ export function createSiteLink(needs: SiteLinkNeeds): SiteLink {
         forgetLink(tx);
         grounding.forget(tx);
       });
+      events.emit("link.changed", { endpointId: needs.endpointId() });
     },
     cut: () => dialer?.cut(),
     stop: halt,
