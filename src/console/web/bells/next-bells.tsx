@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { useEffect } from "react";
 import type { NearRing } from "../api/bell-rows.ts";
-import { useRow } from "../api/use-rows.ts";
+import { useRow, useRows } from "../api/use-rows.ts";
 import { useConsole, useNow } from "../console-context.tsx";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { elapsedText } from "../words/format.ts";
@@ -54,13 +54,16 @@ export default function NextBells() {
     return () => reading.cancel();
   }, [clock, feed.live, refetch]);
   const moments = momentsOf(found.data?.data ?? [], now);
+  const isEmpty = found.data !== undefined && moments.length === 0;
+  // Whoever may see no schedule is told of no rings, which does not mean that there are none.
+  const schedules = useRows("bell-schedules", {}, { limit: 1 }, { enabled: isEmpty });
   return (
     <section className="card">
       <h2>
         <Link to="/bells">{t("next.title")}</Link>
       </h2>
-      <FaultLine error={found.error} />
-      {found.data && moments.length === 0 && <p className="soft">{t("next.none")}</p>}
+      <FaultLine error={found.error ?? schedules.error} />
+      {isEmpty && schedules.data && <p className="soft">{t("next.none")}</p>}
       <ul className="plain">
         {moments.map(({ key, at, time, name, schedules }) => (
           <li key={key} className="row">

@@ -9,7 +9,10 @@ import { isForEmergencies } from "./emergency-mark.ts";
 
 const MOST_ROWS = 1_000;
 
-/** The marked templates by name; read before anybody asks, since then nothing may have to be waited for. */
+/**
+ * The marked templates by name; read before anybody asks, since then nothing may have to be waited for. A domain has 3,500
+ * templates at most, so that a few pages hold them all.
+ */
 export function useEmergencyTemplates() {
   const { client } = useConsole();
   return useReading(

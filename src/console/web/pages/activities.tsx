@@ -11,6 +11,7 @@ import { useTableSearch } from "../list/use-table-search.ts";
 import { Chip } from "../parts/level-chip.tsx";
 import { endOfDay, startOfDay } from "../parts/local-moment.ts";
 import { Moment } from "../parts/moment.tsx";
+import { Tabs } from "../parts/tabs.tsx";
 import { useWords } from "../words/use-words.tsx";
 import "../parts/input-styles.ts";
 import "../parts/lines.css";
@@ -37,7 +38,13 @@ export default function ActivitiesPage() {
       choices: SEVERITIES.map((value) => ({ value, label: name("severity", value) })),
     },
   ];
-  if (!chosen) return null;
+  if (!chosen)
+    return (
+      <div className="page">
+        <Tabs of="history" />
+        <h1>{t("log.title")}</h1>
+      </div>
+    );
   const params = { extensionId: chosen.extensionId, endpointId: chosen.id };
   return (
     <ListPage<EndpointActivityRow>

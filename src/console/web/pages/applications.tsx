@@ -1,7 +1,6 @@
 import { Button } from "@mantine/core";
-import type { UserRow } from "../api/rows.ts";
 import type { ApplicationRow } from "../api/security-rows.ts";
-import { useRow, useRows } from "../api/use-rows.ts";
+import { useRow } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
 import { ListPage } from "../list/list-page.tsx";
 import { CopyField } from "../parts/copy-field.tsx";
@@ -54,7 +53,6 @@ export default function ApplicationsPage() {
 
 function useFields(): Drawn[] {
   const { t, name } = useWords();
-  const users = useRows<UserRow>("users", {}, { limit: 1_000, sort: "name", type: "application" });
   return [
     { name: "name", hint: t("application.name-hint") },
     {
@@ -66,9 +64,10 @@ function useFields(): Drawn[] {
     { name: "scopes", hint: t("application.scopes-hint") },
     {
       name: "userId",
-      kind: "choice",
+      kind: "row",
+      from: "users",
+      query: { sort: "name", type: "application" },
       hint: t("application.user-hint"),
-      choices: (users.data?.data ?? []).map((user) => ({ value: user.id, label: user.name })),
     },
   ];
 }

@@ -3,7 +3,7 @@ import type { DomainRow } from "../api/security-rows.ts";
 import { useRows } from "../api/use-rows.ts";
 import "../parts/input-styles.ts";
 
-/** All domains that one sees, by their paths. */
+/** All domains that one sees, by their paths; an organisation has 200 at most. */
 export function useDomains(): readonly DomainRow[] {
   return useRows<DomainRow>("domains", {}, { limit: 1_000, sort: "namePath" }).data?.data ?? [];
 }

@@ -13,7 +13,7 @@ import { type DomainNode, flatTree, treeOf } from "./domain-tree.ts";
 import "../parts/lines.css";
 import "./domains.css";
 
-/** The tree of domains, and what is in each. */
+/** The tree of domains, of which an organisation has 200 at most, and what is in each. */
 export default function DomainsPage() {
   const { t } = useWords();
   const [{ open }, show] = useTableSearch();

@@ -9,6 +9,7 @@ import { useTableSearch } from "../list/use-table-search.ts";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { ModeBar } from "../parts/mode-bar.tsx";
 import { PageNotes } from "../parts/page-notes.tsx";
+import { NEW } from "../parts/row-sheet.tsx";
 import { launchOrder } from "../scenarios/launch-order.ts";
 import { LaunchTile } from "../scenarios/launch-tile.tsx";
 import { NOTHING_TOLD, type Told } from "../scenarios/start.ts";
@@ -51,7 +52,16 @@ export default function LaunchPage() {
         <PageNotes />
         <FaultLine error={list.error} />
         {!chosen && <ModeBar drill={drill} onChange={setDrill} />}
-        {!chosen && list.data && tiles.length === 0 && <p>{t("launch.none")}</p>}
+        {!chosen && list.data && tiles.length === 0 && (
+          <div className="stack">
+            <p>{t("launch.none")}</p>
+            <div>
+              <Button renderRoot={(props) => <Link to="/scenarios" search={{ open: NEW }} {...props} />}>
+                {t("scenarios.add")}
+              </Button>
+            </div>
+          </div>
+        )}
         {!chosen && (
           <section className="launch-tiles" aria-label={t("launch.tiles")}>
             {tiles.map((scenario) => (

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import type { JsonSchema } from "../api/client.ts";
-import type { RouteFor, RouteParams } from "../api/routes.ts";
+import type { RouteFor, RouteParams, RouteQuery } from "../api/routes.ts";
 
 /** How a field of a form is filled in. */
 export type FormKind =
@@ -43,6 +43,8 @@ export interface FormField {
   min?: number;
   /** Of a row or rows: where they are chosen from. */
   from?: RouteFor<"get">;
+  /** Of a row: which of those. */
+  query?: RouteQuery;
   /** Of a row: fields of the form that name what it lies in; none can be chosen before they are, and another there takes it back. */
   within?: readonly string[];
   /** Of a file: the kinds that are taken, as media types. */

@@ -264,6 +264,7 @@ function RowsField({ field, shared, values, onChange }: RowsFieldProps) {
     <RowChoice
       {...props}
       params={params ?? {}}
+      {...(field.query ? { query: field.query } : {})}
       disabled={params === null}
       value={typeof value === "string" ? value : null}
       onChange={onChange}

@@ -1,6 +1,6 @@
 import { Select } from "@mantine/core";
 import { useState } from "react";
-import type { RouteFor, RouteParams } from "../api/routes.ts";
+import type { RouteFor, RouteParams, RouteQuery } from "../api/routes.ts";
 import type { Named, Row } from "../api/rows.ts";
 import { useRows } from "../api/use-rows.ts";
 import { FaultLine } from "./fault-line.tsx";
@@ -26,6 +26,8 @@ interface RowChoiceProps {
   placeholder: string;
   route: RouteFor<"get">;
   params?: RouteParams;
+  /** Which of them can be chosen; all unless given. */
+  query?: RouteQuery;
   value: string | null;
   onChange(id: string | null): void;
 }
@@ -34,6 +36,7 @@ interface RowChoiceProps {
 export function RowChoice({
   route,
   params = {},
+  query = {},
   value,
   onChange,
   without,
@@ -45,7 +48,7 @@ export function RowChoice({
   const found = useRows<AnyNamed>(
     route,
     params,
-    { limit: 50, ...(searched ? { q: searched } : {}) },
+    { limit: 50, ...query, ...(searched ? { q: searched } : {}) },
     { enabled: !disabled },
   );
   const chosen = useRows<AnyNamed>(route, params, { ids: [value ?? ""] }, { enabled: value !== null && !disabled });

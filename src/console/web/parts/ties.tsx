@@ -33,13 +33,17 @@ export interface TiesProps<T> {
   };
 }
 
+/** The most that the API gives at a time. */
+const MOST = 1_000;
+
 /** What a row is tied to, one by one; what is untied can be taken back. */
 export function Ties<T>({ route, params, query, from, idOf, nameOf, line, tie, untie, words }: TiesProps<T>) {
   const { t } = useWords();
   const { say } = useConsole();
   const { resource } = ROUTES[route];
   const [chosen, setChosen] = useState<string | null>(null);
-  const ties = useRows<T>(route, params, { limit: 1_000, ...query });
+  const [start, setStart] = useState(0);
+  const ties = useRows<T>(route, params, { limit: MOST, ...(start > 0 ? { skip: start } : {}), ...query });
   const tying = useChange(resource, async (id: string) => {
     await tie(id);
     setChosen(null);
@@ -71,6 +75,7 @@ export function Ties<T>({ route, params, query, from, idOf, nameOf, line, tie, u
           </li>
         ))}
       </ul>
+      <Turning {...{ start, shown: rows.length, total: ties.data?.total ?? 0 }} onTurn={setStart} />
       <div className="row end">
         <div className="grow">
           <RowChoice
@@ -88,5 +93,42 @@ export function Ties<T>({ route, params, query, from, idOf, nameOf, line, tie, u
       </div>
       <FaultLine error={tying.error} />
     </section>
+  );
+}
+
+interface TurningProps {
+  /** How many stand before the first that is shown. */
+  start: number;
+  shown: number;
+  total: number;
+  onTurn(start: number): void;
+}
+
+/** Says which part of a list is shown, and turns to another; nothing where all of it is. */
+function Turning({ start, shown, total, onTurn }: TurningProps) {
+  const { t } = useWords();
+  if (start === 0 && total <= shown) return null;
+  return (
+    <div className="row">
+      <span className="soft grow" role="status">
+        {t("ties.part", { first: Math.min(start + 1, total), last: start + shown, total })}
+      </span>
+      <Button
+        variant="default"
+        size="compact-sm"
+        disabled={start === 0}
+        onClick={() => onTurn(Math.max(0, start - MOST))}
+      >
+        {t("ties.before")}
+      </Button>
+      <Button
+        variant="default"
+        size="compact-sm"
+        disabled={start + shown >= total}
+        onClick={() => onTurn(start + MOST)}
+      >
+        {t("ties.after")}
+      </Button>
+    </div>
   );
 }

@@ -97,7 +97,7 @@ export const firstDe: Readonly<Record<keyof typeof firstEn, string>> = {
     "Es kam keine Antwort, also ist ungewiss, ob es gesendet wurde. Versuchen Sie es erneut: gesendet wird nur einmal.",
   "fault.lacking": "Ihnen fehlt das Recht „{right}“. Eine Administratorin oder ein Administrator kann es geben.",
   "fault.forbidden": "Dazu fehlt Ihnen das Recht. Eine Administratorin oder ein Administrator kann es geben.",
-  "fault.not-found": "Das gibt es nicht mehr.",
+  "fault.not-found": "Das gibt es nicht mehr, oder Sie dürfen es nicht sehen.",
   "fault.conflict": "Jemand anders hat es geändert, oder der Name ist vergeben. Öffnen Sie es erneut.",
   "fault.too-many-requests": "Zu viele Versuche. Warten Sie einen Moment.",
   "fault.too-large": "Die Datei ist zu groß.",

@@ -95,7 +95,7 @@ export const firstEn = {
   "fault.maybe-sent": "No answer came, so it may or may not have been sent. Try again: it is sent only once.",
   "fault.lacking": "You lack the right “{right}”. An administrator can give it.",
   "fault.forbidden": "You do not have the permission for this. An administrator can give it.",
-  "fault.not-found": "It is no longer there.",
+  "fault.not-found": "It is not there any more, or you may not see it.",
   "fault.conflict": "Somebody else changed it, or the name is taken. Open it again.",
   "fault.too-many-requests": "Too many tries. Wait a moment.",
   "fault.too-large": "The file is too large.",

@@ -2,6 +2,9 @@ import type { listEn } from "./list-en.ts";
 
 /** Words of lists and of the states of devices, in German. */
 export const listDe: Readonly<Record<keyof typeof listEn, string>> = {
+  "ties.part": "{first} bis {last} von {total}",
+  "ties.before": "Frühere",
+  "ties.after": "Weitere",
   "search.clear": "Suche leeren",
   "table.most": "Gezeigt werden die ersten {n}. Mehr Buchstaben grenzen es ein.",
   "table.sort": "Reihenfolge",

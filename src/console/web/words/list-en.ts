@@ -1,5 +1,8 @@
 /** Words of lists and of the states of devices. */
 export const listEn = {
+  "ties.part": "{first} to {last} of {total}",
+  "ties.before": "Those before",
+  "ties.after": "Those after",
   "search.clear": "Empty the search",
   "table.most": "The first {n} are shown. Type more letters to narrow it down.",
   "table.sort": "Order",
