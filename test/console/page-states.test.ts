@@ -3,7 +3,15 @@ import { afterAll, beforeAll, expect } from "vitest";
 import { en } from "../../src/console/web/words/en.ts";
 import { startBrowser } from "../support/browser.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
-import { NOTHING_WORDS, openStatesWindow, routerPaths, type StatesWindow, withRows } from "../support/page-states.ts";
+import {
+  type Network,
+  NOTHING_WORDS,
+  openStatesWindow,
+  routerPaths,
+  type StatesWindow,
+  walkPages,
+  withRows,
+} from "../support/page-states.ts";
 import { peer } from "../support/peers.ts";
 
 const { describe, it } = peer("chromium");
@@ -22,14 +30,14 @@ describe("every page of the console", () => {
   beforeAll(async () => {
     daemon = await startTestDaemon();
     browser = await startBrowser();
-    const window = await openStatesWindow(browser, daemon.url);
-    paths = await withRows(daemon, await routerPaths(window.page));
-    for (const path of paths) {
-      await window.go(path);
+    const first = await openStatesWindow(browser, daemon.url);
+    paths = await withRows(daemon, await routerPaths(first.page));
+    const faults = await walkPages(paths, open, async (window, path) => {
       await window.atRest();
       tops.set(path, (await window.see()).head?.top);
-    }
-    expect(window.faults).toEqual([]);
+      return window.faults.splice(0);
+    });
+    expect(faults).toEqual([]);
   });
 
   afterAll(async () => {
@@ -37,16 +45,27 @@ describe("every page of the console", () => {
     await daemon?.stop();
   });
 
-  /** Opens the pages one by one; what `look` finds at those that read anything. */
-  async function walk(window: StatesWindow, look: (path: string) => Promise<string[]>): Promise<string[]> {
-    const found: string[] = [];
+  const open = () => openStatesWindow(browser, daemon.url);
+
+  /** Opens each page on a network as told; what `look` finds at those that read anything. */
+  async function walk(network: Network, look: (window: StatesWindow, path: string) => Promise<string[]>) {
     let count = 0;
-    for (const path of paths) {
-      await window.go(path);
-      if (window.read().length === 0) continue;
-      count++;
-      found.push(...(await look(path)).map((fault) => `${path} ${fault}`));
-    }
+    const windows: StatesWindow[] = [];
+    const found = await walkPages(
+      paths,
+      async () => {
+        const window = await open();
+        window.network(network);
+        windows.push(window);
+        return window;
+      },
+      async (window, path) => {
+        if (window.read().length === 0) return [];
+        count++;
+        return look(window, path);
+      },
+    );
+    for (const window of windows) window.network("through");
     // Some pages read what others have read.
     expect(count).toBeGreaterThan(45);
     return found;
@@ -54,9 +73,7 @@ describe("every page of the console", () => {
 
   it("says that it reads, claims nothing meanwhile, and keeps its heading where it is", async () => {
     expect(CLAIMS.length).toBeGreaterThan(50);
-    const window = await openStatesWindow(browser, daemon.url);
-    window.network("held");
-    const found = await walk(window, async (path) => {
+    const found = await walk("held", async (window, path) => {
       const { head, text, isReading } = await window.see();
       const isOfRow = /\/[0-9a-f-]{36}/.test(path);
       return [
@@ -67,21 +84,16 @@ describe("every page of the console", () => {
         ...CLAIMS.filter((words) => text.includes(words)).map((words) => `claims: ${words}`),
       ];
     });
-    window.network("through");
     expect(found).toEqual([]);
   });
 
   for (const network of ["starting", "timed out"] as const)
     it(`says that it could not be read (${network}), and offers to try again`, async () => {
-      const window = await openStatesWindow(browser, daemon.url);
-      window.network(network);
-      expect(await walk(window, () => faultsWhere(window))).toEqual([]);
+      expect(await walk(network, faultsWhere)).toEqual([]);
     });
 
   it("is as ever once what was broken answers, and clean in between", async () => {
-    const window = await openStatesWindow(browser, daemon.url);
-    window.network("broken");
-    const found = await walk(window, async () => {
+    const found = await walk("broken", async (window) => {
       const broken = [...(await faultsWhere(window)), ...(await window.axe())];
       window.network("through");
       for (let buttons = await retries(window).count(); buttons > 0; buttons = await retries(window).count()) {

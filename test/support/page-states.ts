@@ -110,15 +110,18 @@ export async function openStatesWindow(
   let forbidden: string[] = [];
   let ofFrame: ReadonlySet<string> = new Set();
   const held: Route[] = [];
+  const waiting: (() => void)[] = [];
   const feeds = new Set<() => Promise<void>>();
   const addressOf = (address: string): string => address.slice(url.length);
   page.on("response", (answer) => {
     const address = addressOf(answer.url());
-    if (answer.status() === 403 && !ofFrame.has(address)) forbidden.push(address);
+    // What the page before had asked for may be answered late.
+    if (answer.status() === 403 && read.includes(address)) forbidden.push(address);
   });
   await page.addInitScript(HASTY);
   await page.routeWebSocket(/\/api\/live/, async (socket) => {
-    if (isCut) return socket.close();
+    // As on a dead cable: a try to connect is neither taken nor refused.
+    if (isCut) await new Promise<void>((go) => waiting.push(go));
     socket.connectToServer();
     feeds.add(() => socket.close());
   });
@@ -155,6 +158,7 @@ export async function openStatesWindow(
     forbidden: () => forbidden,
     async cut(next) {
       isCut = next;
+      if (!next) for (const go of waiting.splice(0)) go();
       const open = [...feeds];
       feeds.clear();
       if (next) await Promise.all(open.map((close) => close()));
@@ -163,6 +167,34 @@ export async function openStatesWindow(
     seeWhen: (is) => until(page, () => states.see(), is),
   };
   return states;
+}
+
+/** So many windows walk at once: each waits for frames and answers most of the time. */
+const WALKERS = 3;
+
+/**
+ * Walks the pages in several windows at once, each of which `open` opens. Gives what `look` finds at a page, the page's
+ * path before it.
+ */
+export async function walkPages(
+  paths: readonly string[],
+  open: () => Promise<StatesWindow>,
+  look: (window: StatesWindow, path: string) => Promise<readonly string[]>,
+): Promise<string[]> {
+  // One after the other: those after the first take over its session.
+  const windows: StatesWindow[] = [];
+  for (let n = 0; n < WALKERS; n++) windows.push(await open());
+  const left = [...paths];
+  const walk = async (window: StatesWindow): Promise<string[]> => {
+    const found: string[] = [];
+    for (let path = left.shift(); path !== undefined; path = left.shift()) {
+      await window.go(path);
+      const faults = await look(window, path);
+      found.push(...faults.map((fault) => `${path} ${fault}`));
+    }
+    return found;
+  };
+  return (await Promise.all(windows.map(walk))).flat();
 }
 
 /** Looks once per frame; the test's own limit ends what never comes. */
