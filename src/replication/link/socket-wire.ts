@@ -159,8 +159,7 @@ function createWay(): { took(ms: number, bytesBefore: number): void; isSlow(): b
       const overMs = ms - bytesBefore / NARROW;
       looks = [...looks, overMs].slice(-LOOKS);
       if (bytesBefore >= TELLING) isNarrow = overMs > SLOW_MS;
-      // A beat says nothing of how broad it is; whoever sends on a slow link looks after 8 KiB.
-      else if (bytesBefore > LONG && overMs <= SLOW_MS) isNarrow = false;
+      else if (overMs <= SLOW_MS) isNarrow = false;
     },
     isSlow: () => looks.length > 0 && (isNarrow || Math.min(...looks) > SLOW_MS),
   };

@@ -389,20 +389,6 @@ describe("frames on a socket", () => {
     expect(await isPackedAfter(open(1), 400)).toBe(true);
   });
 
-  it("stay packed on such a line while nothing is sent: a beat that is answered soon says nothing of its breadth", async () => {
-    const { wire, sent, socket, pings } = open(1);
-    wire.send(page(1, 300_000));
-    await until(() => expect(pings.length).toBe(2));
-    clock.tick(400);
-    socket.emit("pong", Buffer.from(pings.at(-1) ?? ""));
-    clock.tick(20_000);
-    expect(pings.length).toBe(3);
-    socket.emit("pong", Buffer.from(pings.at(-1) ?? ""));
-    wire.send(page(2));
-    await until(() => expect(sent.length).toBe(2));
-    expect(typeof sent[1]).toBe("object");
-  });
-
   it("go as they are from the first answer on that comes soon, though those before came late", async () => {
     const { wire, sent, socket, pings } = open(50);
     wire.send(page(1, 200_000));
