@@ -23,13 +23,8 @@ export const KEEP_ALIVE_MS = 15_000;
 const AGREE_MS = 1_000;
 /** Our own codes begin at 4000. @source RFC 6455 7.4.2 */
 const OURS = 4000;
-/** What a slow link is: a long way, or one of little breadth, in bytes per ms. @source replication.md, amendments: 10 Mbit/s */
+/** What a slow link is; a line of little breadth shows it too, by what is on its way. @source replication.md, amendments */
 const SLOW_MS = 20;
-const NARROW = 1_250;
-/** Looks of which the fastest says how long the way is: the other side may have been busy at the others. own choice */
-const LOOKS = 4;
-/** So much on its way tells a narrow line from a side that is busy. own choice: 50 ms of a line that is just broad enough */
-const TELLING = 64 * 1024;
 /** Shorter frames are sent as they are. @source replication.md 3 */
 const PACKED_FROM = 512;
 /** Characters after which it is looked how long the way is. own choice: at 10 Mbit/s a quarter of a second */
@@ -62,12 +57,12 @@ export type WireClock = Pick<Clock, "monotonicMs" | "every" | "after">;
 export function createSocketWire(socket: WebSocket, clock: WireClock, ends: WireEnds, beatMs = BEAT_MS): LinkWire {
   let heardAt = clock.monotonicMs();
   let isEnded = false;
-  const way = createWay();
+  let wayMs = 0;
   let sinceLook = 0;
   /** Bytes sent on a slow link of which it is not known that they arrived. */
   let unsure = 0;
   /** Those who wait to know that all that was sent before has arrived, by the ping that asks. */
-  const asked = new Map<string, { before: number; arrived: () => void }>();
+  const asked = new Map<string, () => void>();
   let pings = 0;
   const mayPack = socket.protocol === PACKED_PROTOCOL;
   const inbound = createInbound(ends.frame, (error) => end(error.message, true));
@@ -83,20 +78,20 @@ export function createSocketWire(socket: WebSocket, clock: WireClock, ends: Wire
   /** Asks for a sign of life, which also says how long the way is. */
   function look(arrived: () => void = () => undefined): void {
     if (socket.readyState !== socket.OPEN) return;
-    const name = `${++pings} ${clock.monotonicMs()}`;
-    asked.set(name, { before: sinceLook, arrived });
     sinceLook = 0;
+    const name = `${++pings} ${clock.monotonicMs()}`;
+    asked.set(name, arrived);
     socket.ping(name);
   }
 
   function ponged(data: Buffer): void {
     heard();
     const name = data.toString();
-    const look = asked.get(name);
-    if (!look) return;
+    const arrived = asked.get(name);
+    if (!arrived) return;
     asked.delete(name);
-    way.took(clock.monotonicMs() - Number(name.split(" ")[1]), look.before);
-    look.arrived();
+    wayMs = clock.monotonicMs() - Number(name.split(" ")[1]);
+    arrived();
   }
 
   function end(reason: string, isDead: boolean): void {
@@ -112,7 +107,7 @@ export function createSocketWire(socket: WebSocket, clock: WireClock, ends: Wire
   /** `done` is called once the bytes left the process, on a slow link once they arrived: what is before an alert could not be overtaken. */
   async function transmit(frame: Frame | Talk, done: () => void, left: () => void): Promise<void> {
     const text = JSON.stringify(frame);
-    const isSlow = way.isSlow();
+    const isSlow = wayMs > SLOW_MS;
     const data = mayPack && isSlow && text.length > PACKED_FROM ? await pack(text) : text;
     if (socket.readyState !== socket.OPEN) return;
     sinceLook += data.length;
@@ -145,24 +140,6 @@ export function createSocketWire(socket: WebSocket, clock: WireClock, ends: Wire
     },
   });
   return { ...lanes, say: lanes.send };
-}
-
-/**
- * Tells a slow link from a side that is busy: who stores rows answers late, too, and would be sent a page for each of its
- * answers. A line of little breadth shows it at once, by what is on its way.
- */
-function createWay(): { took(ms: number, bytesBefore: number): void; isSlow(): boolean } {
-  let looks: number[] = [];
-  let isNarrow = false;
-  return {
-    took(ms, bytesBefore) {
-      const overMs = ms - bytesBefore / NARROW;
-      looks = [...looks, overMs].slice(-LOOKS);
-      if (bytesBefore >= TELLING) isNarrow = overMs > SLOW_MS;
-      else if (overMs <= SLOW_MS) isNarrow = false;
-    },
-    isSlow: () => looks.length > 0 && (isNarrow || Math.min(...looks) > SLOW_MS),
-  };
 }
 
 /**

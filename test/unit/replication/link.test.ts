@@ -343,7 +343,7 @@ describe("frames on a socket", () => {
       socket.emit("pong", Buffer.from(pings.at(-1) ?? ""));
     };
     answer();
-    return { wire, sent, got, socket, pings, answer };
+    return { wire, sent, got, socket, answer };
   }
 
   it("go as they are where the way is short", async () => {
@@ -365,62 +365,6 @@ describe("frames on a socket", () => {
     expect(read.map((text) => JSON.parse(text) as Frame)).toEqual([pages[0], urgent, pages[1]]);
     const plainLengths = read.map((text) => text.length);
     expect(sent.map((data, at) => data.length < (plainLengths[at] ?? 0))).toEqual([true, false, true]);
-  });
-
-  /** Whether a page goes packed once so many bytes went before it and were answered for after so long. */
-  async function isPackedAfter({ wire, sent, socket, pings }: ReturnType<typeof open>, ms: number): Promise<boolean> {
-    const asked = pings.length;
-    wire.send(page(1, 300_000));
-    await until(() => expect(pings.length).toBe(asked + 1));
-    clock.tick(ms);
-    socket.emit("pong", Buffer.from(pings.at(-1) ?? ""));
-    const before = sent.length;
-    wire.send(page(2));
-    await until(() => expect(sent.length).toBe(before + 1));
-    return typeof sent.at(-1) !== "string";
-  }
-
-  it("go as they are to a side that is busy with the pages before: late answers are no long way", async () => {
-    const link = open(1);
-    for (const ms of [60, 150, 200]) expect(await isPackedAfter(link, ms)).toBe(false);
-  });
-
-  it("are packed after the first answer on a line of little breadth, however short it is", async () => {
-    expect(await isPackedAfter(open(1), 400)).toBe(true);
-  });
-
-  it("go as they are from the first answer on that comes soon, though those before came late", async () => {
-    const { wire, sent, socket, pings } = open(50);
-    wire.send(page(1, 200_000));
-    wire.send(page(2));
-    await until(() => expect(pings.length).toBe(2));
-    clock.tick(5);
-    socket.emit("pong", Buffer.from(pings.at(-1) ?? ""));
-    await until(() => expect(sent.length).toBe(2));
-    expect(sent.map((data) => typeof data)).toEqual(["object", "string"]);
-  });
-
-  it("are packed once the way has been long for four answers", async () => {
-    const { wire, sent, socket, pings } = open(1);
-    for (let beats = 0; beats < 4; beats++) {
-      const asked = pings.length;
-      clock.tick(20_000);
-      socket.emit("pong", Buffer.from(pings[asked] ?? ""));
-      expect(pings.length).toBe(asked + 1);
-      clock.tick(0);
-    }
-    wire.send(page(1));
-    await until(() => expect(sent.length).toBe(1));
-    expect(typeof sent[0]).toBe("string");
-    for (let beats = 0; beats < 4; beats++) {
-      const asked = pings.length;
-      clock.tick(20_000);
-      clock.tick(60);
-      socket.emit("pong", Buffer.from(pings[asked] ?? ""));
-    }
-    wire.send(page(2));
-    await until(() => expect(sent.length).toBe(2));
-    expect(typeof sent[1]).toBe("object");
   });
 
   it("that people wait for go before bulk data, and what is urgent before both", async () => {
