@@ -1,7 +1,9 @@
-import { ConflictError } from "../base/errors.ts";
+import { ConflictError, invalidValue } from "../base/errors.ts";
 import { readLicenceFilters } from "../devices/licence-filters.ts";
 import type endpoints from "../resources/devices/endpoints.ts";
-import type { Behaviour } from "../store/store.ts";
+import extensions from "../resources/devices/extensions.ts";
+import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
+import type { Behaviour, Reader } from "../store/store.ts";
 import { checkEndpointConfig } from "./endpoint-config.ts";
 import { type FailoverStatus, shownFailover } from "./failover-status.ts";
 import type { Health } from "./health.ts";
@@ -48,7 +50,8 @@ export function endpointBehaviour({
   clock,
 }: EndpointNeeds): Behaviour<typeof endpoints> {
   return {
-    beforeWrite({ op, before, after }) {
+    beforeWrite({ op, before, after }, tx) {
+      if (op === "create" && after) refusePlugins(tx, after.extensionId);
       readLicenceFilters(after?.config);
       checkEndpointConfig(after?.config);
       if (op === "delete" && before?.id === ownId())
@@ -67,6 +70,16 @@ export function endpointBehaviour({
       });
     },
   };
+}
+
+/** Plugins run on an appliance and have none below them: a device below such an endpoint would never be asked. own choice */
+function refusePlugins(reader: Reader, extensionId: string): void {
+  const plugin = reader.get(extensions, extensionId)?.plugin;
+  if (!plugin) return;
+  throw invalidValue(
+    "extensionId",
+    `${plugin} is a plugin. Appliances stand below the extension ${ONPREM_EXTENSION_ID}, and so do their devices.`,
+  );
 }
 
 const NOT_KNOWN = { status: null, redReasons: null, yellowReasons: null, statusLastUpdated: null, clock: null };

@@ -70,6 +70,14 @@ describe("a running daemon", () => {
     expect((await daemon.call("DELETE", `${path}/${daemon.first.endpointId}`)).status).toBe(409);
     expect((await daemon.call("DELETE", `${path}/${other.body.id}`)).status).toBe(200);
   });
+
+  it("takes no appliance below a plugin, where nothing would be sent to its devices", async () => {
+    const { body } = await daemon.call<{ data: Row[] }>("GET", "/extensions?name=ip-phones");
+    const path = `/extensions/${body.data[0]?.id}/endpoints`;
+    const refused = await daemon.call("POST", path, { name: "Phones" });
+    expect([refused.status, JSON.stringify(refused.body)]).toEqual([400, expect.stringContaining(ONPREM_EXTENSION_ID)]);
+    expect((await daemon.call<{ data: Row[] }>("GET", path)).body.data).toEqual([]);
+  });
 });
 
 describe("behaviours, bound", () => {
