@@ -11,6 +11,7 @@ import type { Sounding } from "../replication/failover/turns.ts";
 import type { Lease } from "../replication/frames.ts";
 import type { LinkedCircle, SiteLink } from "../replication/link/site-link.ts";
 import notifications from "../resources/broadcasts/notifications.ts";
+import { stagesUntil } from "../resources/broadcasts/stages.ts";
 import endpointActivities from "../resources/devices/endpoint-activities.ts";
 import endpoints from "../resources/devices/endpoints.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
@@ -154,7 +155,7 @@ export function createCovering(needs: CoveringNeeds): Covering {
 /** It is known which devices it goes to here; before that, others may sound it as well. */
 function isSharedOut(notificationId: string, reader: Reader): boolean {
   const stage = stageOf(notificationId, reader);
-  return stage !== "resolve" && stage !== "partition";
+  return !stagesUntil("prepare").some((name) => name === stage);
 }
 
 function stageOf(notificationId: string, reader: Reader): string | null {

@@ -6,6 +6,7 @@ import { renderSegments } from "../audio/tones.ts";
 import { encodeWav } from "../audio/wav.ts";
 import { CallerError, UpstreamError } from "../base/errors.ts";
 import notifications from "../resources/broadcasts/notifications.ts";
+import { stagesUntil } from "../resources/broadcasts/stages.ts";
 import type { StoredFile } from "../schema/field.ts";
 import type { FileStore } from "../store/store.ts";
 import type { NotificationRow } from "./compose.ts";
@@ -144,8 +145,8 @@ export async function programmeFor(
   return spec ? needs.audio.prepare(spec) : (await prepareSound(row, needs)).programme;
 }
 
-/** Stages before the programme is stored. */
-const UNPREPARED: readonly (string | null)[] = ["draft", "resolve", "partition", "prepare"];
+/** Where the programme is not stored yet. */
+const UNPREPARED: readonly (string | null)[] = ["draft", "approval", ...stagesUntil("queue")];
 
 /** What is played of a notification, as 8 kHz 16-bit mono WAV; null when nothing is audible or there is no such notification. */
 export async function programmeOf(

@@ -48,7 +48,13 @@ export function openStages(
   const retriedAt = Math.max(now, (row.settledAt ?? 0) + 1);
   const notAfter = usefulUntil({ ...row, createdAt: retriedAt, initiationSourceType: null });
   const anew = { t0: null, streamEndedAt: null, settledAt: null, audioGroup: null, audioPort: null };
-  const after = tx.update(notifications, row.id, {}, by, { ...anew, ...again, retriedAt, notAfter });
+  const after = tx.update(notifications, row.id, {}, by, {
+    ...anew,
+    ...again,
+    retriedAt,
+    stageAt: retriedAt,
+    notAfter,
+  });
   forgetLevels(tx, row.pk);
   advance(tx, row.id, "prepare");
   return after;

@@ -152,7 +152,7 @@ export default defineResource({
       "Stage of the broadcast that is next, `settled` at the end, `draft` for a preview, `approval` while another person is waited for.",
       "text",
     ),
-    stageAt: internal("Epoch ms at which the stage was entered.", "integer"),
+    stageAt: internal("Epoch ms at which it last set off through the stages.", "integer"),
     priorityLevel: internal("0 highest … 9 lowest, from priority and source.", "integer"),
     notAfter: internal("Epoch ms after which an unsent delivery is of no use.", "integer"),
     heldUntil: internal(

@@ -61,6 +61,8 @@ describe("retry", () => {
     expect(again).toMatchObject({ level: "playing", attempt: 2, reason: null });
     expect(again?.sentAt ?? 0).toBeGreaterThan(first?.endedAt ?? 0);
     expect(row(id)).toMatchObject({ stage: "settled", drill: true });
+    // It waits anew from here on: health counts what waits too long.
+    expect(row(id)?.stageAt).toBe(row(id)?.retriedAt);
     // Phones may still listen to the first group: it rests.
     expect(row(id)?.audioGroup).not.toBe(group);
     expect(air.diary(id).filter((type) => type === "broadcast-finished")).toHaveLength(2);
