@@ -1,0 +1,145 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect } from "vitest";
+import { createApiClient } from "../../src/cli/api-client.ts";
+import { en } from "../../src/console/web/words/en.ts";
+import { startBrowser } from "../support/browser.ts";
+import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { NOTHING_WORDS, openStatesWindow, routerPaths, walkPages, withRows } from "../support/page-states.ts";
+import { peer } from "../support/peers.ts";
+
+const { describe, it } = peer("chromium");
+
+const NOBODY = { email: "nobody@example.org", password: "correct horse battery" };
+const PHONE = { width: 390, height: 844 };
+/** What pages say that hold nothing. */
+const EMPTY_WORDS = [...NOTHING_WORDS, en["devices.first"], en["appliances.at-cloud"]];
+/** Pages that are no list, and those whose list has rows from the start. */
+const NEVER_EMPTY = [
+  ...["/welcome", "/look", "/rights", "/send", "/speak"],
+  ...["/alarms", "/audit", "/domains", "/identity-providers", "/people", "/profiles", "/security-groups"],
+  ...["/system", "/system-health"],
+];
+/** Empty pages without a first step: what they tell of comes by itself. */
+const STEPLESS = ["/activities", "/link-conflicts"];
+/** Buttons and links to do something, beside those that lead elsewhere or narrow a list down. */
+const STEPS = "main :is(a, button):not(nav *, [role=columnheader] *, [role=tablist] *, [aria-pressed])";
+/** Pages of which everybody may see something: himself, and how the appliance stands to its cloud. */
+const OPEN_TO_ALL = ["/appliances", "/people"];
+/** What the frame reads, which everybody may, so that it is no lie. */
+const KNOWN: readonly string[] = [en["cloud.none"], en["appliances.at-cloud"]];
+const WHY = /You lack the right “get [^”]+”/;
+
+describe("every page of the console", () => {
+  let daemon: TestDaemon;
+  let browser: Browser;
+  /** Of the empty appliance. */
+  let empty: string[];
+  let paths: string[];
+
+  beforeAll(async () => {
+    daemon = await startTestDaemon();
+    browser = await startBrowser();
+    const api = createApiClient(daemon.url, daemon.first.token);
+    const { id } = await api.post<{ id: string }>("/users", { name: "Nobody", email: NOBODY.email });
+    await daemon.call("PUT", `/users/${id}/password`, { password: NOBODY.password });
+    await daemon.call("PUT", `/users/${id}`, { passwordResetRequired: false });
+    const first = await openStatesWindow(browser, daemon.url);
+    const all = await routerPaths(first.page);
+    empty = await walkPages(
+      all.filter((path) => !path.includes("$")),
+      () => openStatesWindow(browser, daemon.url),
+      async (window) => {
+        await window.atRest();
+        const { text } = await window.see();
+        if (!EMPTY_WORDS.some((words) => text.includes(words))) return ["says nothing"];
+        return (await window.page.locator(STEPS).count()) > 0 ? [] : ["offers no first step"];
+      },
+    );
+    paths = await withRows(daemon, all);
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await daemon?.stop();
+  });
+
+  it("says what belongs there where there is nothing, and offers the first step", () => {
+    const expected = [
+      ...NEVER_EMPTY.map((path) => `${path} says nothing`),
+      ...STEPLESS.map((path) => `${path} offers no first step`),
+    ];
+    expect(empty.sort()).toEqual(expected.sort());
+  });
+
+  it("fits onto a phone and is clean there, in light and in dark", async () => {
+    const found = await walkPages(
+      paths,
+      () => openStatesWindow(browser, daemon.url, { viewport: PHONE }),
+      async (window) => {
+        await window.atRest();
+        const light = await window.axe();
+        const { isTooWide } = await window.see();
+        await window.page.emulateMedia({ colorScheme: "dark" });
+        const dark = await window.axe("colours");
+        await window.page.emulateMedia({ colorScheme: "light" });
+        return [...light, ...dark.map((each) => `in dark ${each}`), ...(isTooWide ? ["is wider than the window"] : [])];
+      },
+    );
+    expect(found).toEqual([]);
+  });
+
+  it("says which right somebody lacks, and nothing of what he may not see", async () => {
+    const found = await walkPages(
+      paths,
+      () => openStatesWindow(browser, daemon.url, {}, NOBODY),
+      async (window, path) => {
+        await window.atRest();
+        const { head, text } = await window.see();
+        const saysWhy = WHY.test(text) || text.includes(en["fault.not-found"]);
+        const lacking = window.forbidden().map(rightOf);
+        // What this page asks for late is not the next one's.
+        await window.go("/nowhere");
+        await window.atRest();
+        return [
+          ...(head ? [] : ["has no heading"]),
+          ...(saysWhy || OPEN_TO_ALL.includes(path) ? [] : ["does not say why so little is seen"]),
+          ...lacking.filter((right) => !text.includes(right)).map((right) => `does not say ${right}`),
+          ...EMPTY_WORDS.filter((words) => text.includes(words) && !KNOWN.includes(words)).map((x) => `claims: ${x}`),
+        ];
+      },
+    );
+    expect(found).toEqual([]);
+  });
+
+  it("says since when the connection is lost, keeps what is shown, and mends by itself", async () => {
+    const found = await walkPages(
+      paths,
+      () => openStatesWindow(browser, daemon.url),
+      async (window) => {
+        await window.atRest();
+        const before = await window.see();
+        await window.cut(true);
+        await window.page.getByText(/Connection lost .+ ago/).waitFor();
+        // A page that asks again meanwhile may say that nothing answers.
+        const then = await window.see();
+        const claims = NOTHING_WORDS.filter((words) => then.text.includes(words) && !before.text.includes(words));
+        await window.cut(false);
+        await window.page.locator(".strip.cut").waitFor({ state: "detached" });
+        await window.atRest();
+        const after = await window.see();
+        return [
+          ...(then.head?.text === before.head?.text ? [] : ["loses its heading"]),
+          ...claims.map((words) => `claims: ${words}`),
+          ...after.faults.map((fault) => `still says: ${fault}`),
+        ];
+      },
+    );
+    expect(found).toEqual([]);
+  });
+});
+
+/** The right that a reading takes, as people read it. */
+function rightOf(address: string): string {
+  const [path = ""] = address.split("?");
+  return `get ${path.replace("/api/v1", "").replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "*")}`;
+}
