@@ -45,7 +45,10 @@ export interface Watched {
   imageSkewMs: number | null;
   diedAt: number;
   bornAt: number;
-  armed: Map<string, number>;
+  /** Commands that waited for their turn: since when, and how much later it may have been for all that the appliance knew. */
+  armed: Map<string, { at: number; aheadMs: number }>;
+  /** By how much what it takes for the latest that it can be is ahead of the true time, ms. */
+  aheadMs(): number;
   cancelled: Map<string, number>;
   /** Facts that were made here; those lost with the disk are taken out. */
   facts: Map<string, number>;
@@ -208,7 +211,7 @@ export function createOracle(now: () => number, violated: (violation: Violation)
           site.link = link;
         } else if (statement.do === "put" && statement.of.name === INBOX.name) {
           const { cid, state } = statement.record as Kept;
-          if (state === "armed" && !site.armed.has(cid)) site.armed.set(cid, now());
+          if (state === "armed" && !site.armed.has(cid)) site.armed.set(cid, { at: now(), aheadMs: site.aheadMs() });
           if (state === "cancelled") site.cancelled.set(cid, now());
         } else if ((statement.do === "put" || statement.do === "drop") && statement.of.name === BASE.name) {
           if (!isRefusedAgain(statement, again) && !isPassedOver(performed[at - 1])) site.applied += 1;
@@ -319,9 +322,11 @@ export function createOracle(now: () => number, violated: (violation: Violation)
         if (command.class !== "emergency" || group.length === 0 || cancelledAt !== null) continue;
         if (sites.some((site) => site.sounded.has(cid))) continue;
         for (const site of sites) {
-          const at = site.armed.get(cid);
-          const turn = (at ?? 0) + 3_000 * group.indexOf(site.name) + 500;
-          const wasThere = at !== undefined && site.bornAt < at && turn < command.notAfter && site.diedAt < at;
+          const armed = site.armed.get(cid);
+          if (!armed) continue;
+          // It sounds nothing that may be out of date: the answer that told it the time may have been under way for long.
+          const turn = armed.at + armed.aheadMs + 3_000 * group.indexOf(site.name) + 500;
+          const wasThere = site.bornAt < armed.at && turn < command.notAfter && site.diedAt < armed.at;
           if (wasThere) fail(`I11: ${site.name} was there and nobody sounded ${cid}`);
         }
       }

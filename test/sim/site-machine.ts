@@ -95,6 +95,7 @@ export function createSiteMachine(needs: SiteMachineNeeds): SiteMachine {
     diedAt: 0,
     bornAt: 0,
     armed: new Map(),
+    aheadMs: () => Math.max(0, (self.site?.latest() ?? time.now()) - time.now()),
     cancelled: new Map(),
     facts: new Map(),
     edits: new Set(),
