@@ -50,8 +50,8 @@ export function endpointBehaviour({
   clock,
 }: EndpointNeeds): Behaviour<typeof endpoints> {
   return {
-    beforeWrite({ op, before, after }, tx) {
-      if (op === "create" && after) refusePlugins(tx, after.extensionId);
+    beforeWrite({ op, before, after, by }, tx) {
+      if (op === "create" && after && !by.replicated) refusePlugins(tx, after.extensionId);
       readLicenceFilters(after?.config);
       checkEndpointConfig(after?.config);
       if (op === "delete" && before?.id === ownId())
