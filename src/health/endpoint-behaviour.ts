@@ -50,7 +50,7 @@ export function endpointBehaviour({
   clock,
 }: EndpointNeeds): Behaviour<typeof endpoints> {
   return {
-    beforeWrite({ op, before, after, by }, tx) {
+    beforeWrite({ op, before, after }, tx, by) {
       if (op === "create" && after && !by.replicated) refusePlugins(tx, after.extensionId);
       readLicenceFilters(after?.config);
       checkEndpointConfig(after?.config);
