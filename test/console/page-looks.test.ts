@@ -4,7 +4,7 @@ import { createApiClient } from "../../src/cli/api-client.ts";
 import { en } from "../../src/console/web/words/en.ts";
 import { startBrowser } from "../support/browser.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
-import { NOTHING_WORDS, openStatesWindow, routerPaths, walkPages, withRows } from "../support/page-states.ts";
+import { NOTHING_WORDS, openStatesWindow, routerPaths, sampleOf, walkPages, withRows } from "../support/page-states.ts";
 import { peer } from "../support/peers.ts";
 
 const { describe, it } = peer("chromium");
@@ -73,7 +73,7 @@ describe("every page of the console", () => {
 
   it("fits onto a phone and is clean there, in light and in dark", async () => {
     const found = await walkPages(
-      paths,
+      sampleOf(paths, 0),
       () => openStatesWindow(browser, daemon.url, { viewport: PHONE }),
       async (window) => {
         await window.atRest();
@@ -90,7 +90,7 @@ describe("every page of the console", () => {
 
   it("says which right somebody lacks, and nothing of what he may not see", async () => {
     const found = await walkPages(
-      paths,
+      sampleOf(paths, 1),
       () => openStatesWindow(browser, daemon.url, {}, NOBODY),
       async (window, path) => {
         await window.atRest();
@@ -113,7 +113,7 @@ describe("every page of the console", () => {
 
   it("says since when the connection is lost, keeps what is shown, and mends by itself", async () => {
     const found = await walkPages(
-      paths,
+      sampleOf(paths, 2),
       () => openStatesWindow(browser, daemon.url),
       async (window) => {
         await window.atRest();

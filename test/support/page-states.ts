@@ -172,6 +172,11 @@ export async function openStatesWindow(
 /** So many windows walk at once: each waits for frames and answers most of the time. */
 const WALKERS = 3;
 
+/** `CARILLON_PAGES=all` looks at each page in each state; the suite at every third one, in each state at others. */
+export function sampleOf(paths: readonly string[], third: 0 | 1 | 2): readonly string[] {
+  return process.env.CARILLON_PAGES === "all" ? paths : paths.filter((_, at) => at % 3 === third);
+}
+
 /**
  * Walks the pages in several windows at once, each of which `open` opens. Gives what `look` finds at a page, the page's
  * path before it.
