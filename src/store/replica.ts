@@ -29,7 +29,13 @@ export function createReplica(log: SharedLog, images: RowImages, changed: () => 
   return {
     async begin() {
       const turn = await log.begin(images.at());
-      take(turn.news, turn.at);
+      try {
+        take(turn.news, turn.at);
+      } catch (error) {
+        // Whoever keeps the right to write without being told of it would keep all others from it.
+        await turn.release();
+        throw error;
+      }
       let isOver = false;
       return {
         async keep() {

@@ -62,10 +62,16 @@ export function createRowLog(needs: RowLogNeeds): SharedLog {
     await before;
     try {
       const turn = await begin(after);
+      let isOver = false;
+      const over = (): void => {
+        isOver = true;
+        end();
+      };
       return {
         ...turn,
-        release: () => turn.release().finally(end),
-        publish: (rows) => turn.publish(rows).finally(end),
+        // What could not be published is over already, and the connection may be the next one's.
+        release: async () => (isOver ? undefined : turn.release().finally(over)),
+        publish: (rows) => turn.publish(rows).finally(over),
       };
     } catch (error) {
       end();
