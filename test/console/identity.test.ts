@@ -138,6 +138,32 @@ describe("who may what, in the console", () => {
     expect(faults).toEqual([]);
   });
 
+  it("chooses nobody by keys pressed before those looked for are found", async () => {
+    const { page, open } = await openConsole(browser, daemon.url);
+    let answer = () => {};
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route(/[/]users[?].*q=anna/, async (route) => {
+      await answered;
+      await route.continue();
+    });
+    await open("/rights");
+    const who = page.getByRole("combobox", { name: "Who" });
+    await who.click();
+    await page.getByRole("option", { name: "Anna Adler" }).waitFor();
+    await who.pressSequentially("anna");
+    await who.press("ArrowDown");
+    await who.press("Enter");
+    await page.getByText("Looking it up").waitFor();
+    expect(page.url()).not.toContain("user=");
+    answer();
+    await page.getByRole("option", { name: "Anna Adler" }).waitFor();
+    await who.press("ArrowDown");
+    await who.press("Enter");
+    await page.waitForURL((url) => url.href.includes(ids.anna));
+  });
+
   it("gives a group a permission within a domain alone, and a template that it is bound to", async () => {
     const template = await make("/message-templates", { name: "Bus is late", subject: "The bus is late" });
     const { page, open, axe, faults } = await openConsole(browser, daemon.url);

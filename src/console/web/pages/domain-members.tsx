@@ -3,10 +3,11 @@ import { useState } from "react";
 import type { Client } from "../api/client.ts";
 import type { RouteFor } from "../api/routes.ts";
 import type { Named, Row } from "../api/rows.ts";
-import { useChange, useRows } from "../api/use-rows.ts";
+import { useChange } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
 import { ListTable } from "../list/list-table.tsx";
 import { FaultLine } from "../parts/fault-line.tsx";
+import { RowChoice } from "../parts/row-choice.tsx";
 import { useWords } from "../words/use-words.tsx";
 import { type DomainNode, flatTree } from "./domain-tree.ts";
 import { thingWord } from "./grant-words.ts";
@@ -98,10 +99,7 @@ interface PlaceProps {
 function PutIn({ domainId, family }: PlaceProps) {
   const { t } = useWords();
   const { client, say } = useConsole();
-  const [text, setText] = useState("");
   const [chosen, setChosen] = useState<string | null>(null);
-  const found = useRows<Member>(family, {}, { limit: 50, sort: "name", ...(text ? { q: text } : {}) });
-  const rows = found.data?.data ?? [];
   const put = useChange(family, async (replace: boolean) => {
     const body = { id: chosen ?? "", ...(replace ? { promote: true, demote: true } : {}) };
     const row = await client.post<Member>(membersOf(family), { domainId }, body);
@@ -111,23 +109,21 @@ function PutIn({ domainId, family }: PlaceProps) {
   return (
     <>
       <div className="row end">
-        <Select
-          label={t("domain.put-in")}
-          placeholder={t("domain.choose")}
-          searchable
-          searchValue={text}
-          onSearchChange={setText}
-          filter={({ options }) => options}
-          data={rows.map((row) => ({ value: row.id, label: row.name }))}
-          value={chosen}
-          onChange={setChosen}
-          flex="1 1 14rem"
-        />
+        <div className="grow">
+          <RowChoice
+            label={t("domain.put-in")}
+            placeholder={t("domain.choose")}
+            route={family}
+            query={{ sort: "name" }}
+            value={chosen}
+            onChange={setChosen}
+          />
+        </div>
         <Button disabled={!chosen} loading={put.isPending} onClick={() => put.mutate(false)}>
           {t("add")}
         </Button>
       </div>
-      <FaultLine error={found.error ?? put.error} />
+      <FaultLine error={put.error} />
       {put.error && chosen && (
         <div className="row">
           <span className="soft grow">{t("domain.replace")}</span>

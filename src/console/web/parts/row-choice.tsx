@@ -1,18 +1,10 @@
 import { Select } from "@mantine/core";
 import { useState } from "react";
 import type { RouteFor, RouteParams, RouteQuery } from "../api/routes.ts";
-import type { Named, Row } from "../api/rows.ts";
 import { useRows } from "../api/use-rows.ts";
 import { FaultLine } from "./fault-line.tsx";
+import { type AnyNamed, nameOf, useFoundRows } from "./found-rows.ts";
 import "./input-styles.ts";
-
-/** A row of any collection. */
-export type AnyNamed = Row & Partial<Named> & { subject?: string | null; description?: string | null };
-
-/** What people call a row of any collection. */
-export function nameOf(row: AnyNamed): string {
-  return row.name ?? row.subject ?? row.description ?? row.id;
-}
 
 interface RowChoiceProps {
   id?: string;
@@ -45,16 +37,12 @@ export function RowChoice({
 }: RowChoiceProps) {
   const [text, setText] = useState("");
   const [searched, setSearched] = useState("");
-  const found = useRows<AnyNamed>(
-    route,
-    params,
-    { limit: 50, ...query, ...(searched ? { q: searched } : {}) },
-    { enabled: !disabled },
-  );
+  const found = useFoundRows(route, searched, params, query, { enabled: !disabled });
   const chosen = useRows<AnyNamed>(route, params, { ids: [value ?? ""] }, { enabled: value !== null && !disabled });
   const rows = new Map(
-    [...(value === null ? [] : (chosen.data?.data ?? [])), ...(found.data?.data ?? [])].map((row) => [row.id, row]),
+    [...(value === null ? [] : (chosen.data?.data ?? [])), ...found.rows].map((row) => [row.id, row]),
   );
+  const current = value === null ? undefined : rows.get(value);
   return (
     <div>
       <Select
@@ -66,9 +54,9 @@ export function RowChoice({
         onSearchChange={(next) => {
           setText(next);
           // What was chosen stands in the field too, and is no search.
-          setSearched([...rows.values()].some((row) => nameOf(row) === next) ? "" : next);
+          setSearched(current && nameOf(current) === next ? "" : next);
         }}
-        filter={({ options }) => options}
+        {...found.field}
         data={[...rows.values()]
           .filter(({ id }) => !without?.has(id))
           .map((row) => ({ value: row.id, label: nameOf(row) }))}

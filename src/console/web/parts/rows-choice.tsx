@@ -3,7 +3,7 @@ import { useState } from "react";
 import type { RouteFor } from "../api/routes.ts";
 import { useRows } from "../api/use-rows.ts";
 import { FaultLine } from "./fault-line.tsx";
-import { type AnyNamed, nameOf } from "./row-choice.tsx";
+import { type AnyNamed, nameOf, useFoundRows } from "./found-rows.ts";
 import "./input-styles.ts";
 
 interface RowsChoiceProps {
@@ -22,9 +22,9 @@ interface RowsChoiceProps {
 /** Several rows of a collection of any size, each found by a few letters. */
 export function RowsChoice({ route, value, onChange, placeholder, ...shown }: RowsChoiceProps) {
   const [text, setText] = useState("");
-  const found = useRows<AnyNamed>(route, {}, { limit: 50, ...(text ? { q: text } : {}) });
+  const found = useFoundRows(route, text);
   const chosen = useRows<AnyNamed>(route, {}, { ids: value, limit: 1_000 }, { enabled: value.length > 0 });
-  const known = [...(value.length > 0 ? (chosen.data?.data ?? []) : []), ...(found.data?.data ?? [])];
+  const known = [...(value.length > 0 ? (chosen.data?.data ?? []) : []), ...found.rows];
   const labels = new Map(known.map((row) => [row.id, nameOf(row)]));
   // What is chosen and not read yet must not fall out of the field.
   for (const id of value) if (!labels.has(id)) labels.set(id, "…");
@@ -37,7 +37,7 @@ export function RowsChoice({ route, value, onChange, placeholder, ...shown }: Ro
         placeholder={value.length === 0 ? placeholder : ""}
         searchValue={text}
         onSearchChange={setText}
-        filter={({ options }) => options}
+        {...found.field}
         data={[...labels].map(([id, label]) => ({ value: id, label }))}
         value={[...value]}
         onChange={onChange}

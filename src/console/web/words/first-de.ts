@@ -79,6 +79,7 @@ export const firstDe: Readonly<Record<keyof typeof firstEn, string>> = {
   "search.label": "Seite, Person, Gerät, Vorlage",
   "search.hits": "Gefunden",
   "search.none": "Nichts gefunden.",
+  "search.looking": "Wird gesucht …",
   "search.page": "Seite",
   "lost.title": "An dieser Adresse ist nichts.",
   "lost.home": "Zur Startseite",

@@ -79,6 +79,7 @@ export const firstEn = {
   "search.label": "Page, person, device, template",
   "search.hits": "Found",
   "search.none": "Nothing fits.",
+  "search.looking": "Looking it up …",
   "search.page": "Page",
   "lost.title": "There is nothing at this address.",
   "lost.home": "Go to Now",
