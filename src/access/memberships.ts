@@ -7,3 +7,7 @@ export const MEMBERSHIPS = `(
   SELECT id, NULL AS tie, security_group_pk, user_pk FROM security_group_members
   UNION ALL SELECT d.id, t.id, t.security_group_pk, d.user_pk
   FROM security_group_scim_groups t JOIN scim_group_members d ON d.scim_group_pk = t.scim_group_pk)`;
+
+/** As `MEMBERSHIPS`, without the ties. */
+export const OWN_MEMBERSHIPS = `(
+  SELECT id, NULL AS tie, security_group_pk, user_pk FROM security_group_members)`;

@@ -7,7 +7,7 @@ import type { AnyResource, RowOf } from "../schema/resource.ts";
 import type { Behaviour, Reader, Scope, SqlValue } from "../store/store.ts";
 import { shownProvider } from "./identity-providers.ts";
 import { isLocked } from "./locks.ts";
-import { MEMBERSHIPS } from "./memberships.ts";
+import { MEMBERSHIPS, OWN_MEMBERSHIPS } from "./memberships.ts";
 
 type Present = NonNullable<Behaviour<typeof users>["present"]>;
 
@@ -35,13 +35,17 @@ interface SubscriptionOfUser {
  * other rows.
  */
 export function presentUsers(clock: Clock): Present {
-  return (rows, { reader, scope, query, isPart }) => {
+  return (rows, { reader, scope, query, params, isPart }) => {
+    const deviceState = deviceStates(rows, reader);
+    const ofOne = params.userId !== undefined && query.excludeScim === "true";
     const providers = providersIn(reader);
     const domains = query.includeDomains === true ? domainsOf(rows, reader, scope) : null;
-    const lists = isPart ? () => ({}) : listsOf(rows, reader, scope, clock);
+    const lists = isPart ? () => ({}) : listsOf(rows, reader, scope, clock, ofOne ? OWN_MEMBERSHIPS : MEMBERSHIPS);
     const now = clock.now();
     return rows.map((row) => ({
       isLocked: isLocked(row.lock, now),
+      licenseState: licenseState(row),
+      deviceState: deviceState(row),
       fromCloudUserLoader: row.source === "cloud-user-loader",
       fromRegularUserLoader: row.source === "user-loader" || row.source === "sis-loader",
       ...providers(row, query.includeIdp === true),
@@ -51,12 +55,35 @@ export function presentUsers(clock: Clock): Present {
   };
 }
 
-/** Groups and lists that users are in, of each user. */
-function listsOf(rows: readonly UserRow[], reader: Reader, scope: Scope, clock: Clock): (row: UserRow) => object {
+/** own choice: of all kinds of accounts the licence counts regular users alone. */
+function licenseState({ type, isLicensed }: UserRow): string {
+  if (type !== "regular") return "excluded";
+  return isLicensed ? "licensed" : "not-licensed";
+}
+
+/** Whether a device of a user is switched on; one query a page. */
+function deviceStates(rows: readonly UserRow[], reader: Reader): (row: UserRow) => string | null {
+  const found = reader.all<{ user: number; isOn: number }>(
+    `SELECT user_pk AS user, MAX(disabled IS NOT 1) AS isOn FROM user_devices
+     WHERE user_pk IN (SELECT value FROM json_each(?)) GROUP BY user_pk`,
+    JSON.stringify(rows.map(({ pk }) => pk)),
+  );
+  const isOn = new Map(found.map((each) => [each.user, each.isOn === 1]));
+  return ({ pk }) => (isOn.has(pk) ? (isOn.get(pk) ? "enabled" : "disabled") : null);
+}
+
+/** Groups and lists that users are in, of each user; `memberships` says which ways into a group count. */
+function listsOf(
+  rows: readonly UserRow[],
+  reader: Reader,
+  scope: Scope,
+  clock: Clock,
+  memberships: string,
+): (row: UserRow) => object {
   const pks = JSON.stringify(rows.map((row) => row.pk));
   const [members, subscribed] = [inSight(scope, securityGroupMembers), inSight(scope, subscriptions)];
   const groups = reader.all<GroupOfUser & Record<string, string | number | null>>(
-    `SELECT DISTINCT t.user_pk, g.id, g.name, g.super_group, g.created_at FROM ${MEMBERSHIPS} t
+    `SELECT DISTINCT t.user_pk, g.id, g.name, g.super_group, g.created_at FROM ${memberships} t
      JOIN security_groups g ON g.pk = t.security_group_pk
      WHERE t.user_pk IN (SELECT value FROM json_each(?)) AND (${members.sql}) ORDER BY g.name, g.pk`,
     pks,

@@ -1,6 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import { invalidValue } from "../base/errors.ts";
 import { areasOfDevices } from "../devices/area-presence.ts";
+import areasOfInterest from "../resources/areas/areas-of-interest.ts";
 import type userDevices from "../resources/people/user-devices.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { Behaviour, By, Change, PresentContext, Transaction } from "../store/store.ts";
@@ -25,8 +26,23 @@ export function withPresence(rest: DeviceBehaviour, clock: Clock, systemBy: () =
       rest.afterWrite?.(change, tx, by);
       if (change.given.has("presence") && change.after) takePresence(change.after, tx, clock.now(), systemBy());
     },
-    present: presentPresence,
+    present(rows, context) {
+      const more = rest.present?.(rows, context);
+      const areas = context.query.includeAois === true ? shownAreas(rows, context) : null;
+      return presentPresence(rows, context).map((each, at) => ({ ...more?.[at], ...each, ...areas?.[at] }));
+    },
   };
+}
+
+/** The areas that devices are inside of, as far as the asker sees them. */
+function shownAreas(rows: readonly DeviceRow[], { reader, scope }: PresentContext): { areasOfInterest: object[] }[] {
+  const pks = rows.map(({ pk }) => pk);
+  const inside = areasOfDevices(reader, pks);
+  const ids = [...new Set([...inside.values()].flat())];
+  const seen = ids.flatMap((id) => reader.get(areasOfInterest, id, scope) ?? []);
+  return pks.map((pk) => ({
+    areasOfInterest: seen.filter(({ id }) => inside.get(pk)?.includes(id)).map(({ id, name }) => ({ id, name })),
+  }));
 }
 
 function checkAreas({ before, after }: Change<typeof userDevices>, tx: Transaction): void {

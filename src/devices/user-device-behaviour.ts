@@ -2,7 +2,9 @@ import { invalidValue, LimitError } from "../base/errors.ts";
 import extensions from "../resources/devices/extensions.ts";
 import userDevices, { USER_DEVICE_TYPES } from "../resources/people/user-devices.ts";
 import type { RowOf } from "../schema/resource.ts";
-import type { Behaviour, Change, Reader } from "../store/store.ts";
+import type { Behaviour, Change, PresentContext, Reader } from "../store/store.ts";
+
+type DeviceRow = RowOf<typeof userDevices>;
 
 /** Devices a user may have, but for those of types with a limit of their own. @source decisions.md 5 */
 const MOST = 5;
@@ -12,7 +14,51 @@ const MOST = 5;
  * the serving extension has a deviceLimit, it alone bounds the devices of its type, which don't count among the five.
  * @source service-api.md, User device; decisions.md 5
  */
-export const userDeviceBehaviour: Behaviour<typeof userDevices> = { beforeWrite: checkTypeAndNumber };
+export const userDeviceBehaviour: Behaviour<typeof userDevices> = {
+  beforeWrite: checkTypeAndNumber,
+  present: presentEndpointDevices,
+};
+
+interface EndpointDevice {
+  name: string;
+  id: string;
+  icopId: string;
+  endpointId: string;
+  description: string;
+  type: string;
+  isLicensed: number;
+  defunct: number;
+}
+
+/**
+ * The devices of appliances that have the same identifiers, for who may read them; one query a page.
+ * own choice: identifiers are compared as they are written.
+ */
+function presentEndpointDevices(
+  rows: readonly DeviceRow[],
+  { reader, scope, query }: PresentContext,
+): Record<string, unknown>[] {
+  const names = rows.flatMap(({ deviceIdentifier }) => deviceIdentifier ?? []);
+  const found = reader.all<EndpointDevice & Record<string, string | number>>(
+    `SELECT d.device_identifier AS name, d.id, d.icop_id AS icopId, e.id AS endpointId, d.description, d.type,
+       d.is_licensed AS isLicensed, d.defunct FROM devices d JOIN endpoints e ON e.pk = d.endpoint_pk
+     WHERE d.device_identifier IN (SELECT value FROM json_each(?))`,
+    JSON.stringify(names),
+  );
+  const byName = new Map(found.map((each) => [each.name, each]));
+  return rows.map(({ deviceIdentifier }) => {
+    const same = byName.get(deviceIdentifier ?? "");
+    const seen = same && scope.allows("get", `/devices/${same.id}`) ? same : null;
+    const shown = { endpointId: seen?.endpointId ?? null, icopId: seen?.icopId ?? null };
+    return query.includeEndpointDevices === true
+      ? { ...shown, endpointDevice: seen && endpointDeviceForm(seen) }
+      : shown;
+  });
+}
+
+function endpointDeviceForm({ id, description, type, isLicensed, defunct }: EndpointDevice): object {
+  return { id, description, type, isLicensed: isLicensed === 1, defunct: defunct === 1 };
+}
 
 function checkTypeAndNumber({ before, after }: Change<typeof userDevices>, tx: Reader): void {
   if (after && !after.disabled) after.disabledReason = null;
@@ -31,7 +77,7 @@ function checkTypeAndNumber({ before, after }: Change<typeof userDevices>, tx: R
 }
 
 /** The user's other devices whose type has no limit of its own. */
-function countOrdinary({ pk, userId }: RowOf<typeof userDevices>, tx: Reader): number {
+function countOrdinary({ pk, userId }: DeviceRow, tx: Reader): number {
   const found = tx.one<{ count: number }>(
     `SELECT count(*) AS count FROM user_devices d
      WHERE d.user_pk = (SELECT pk FROM users WHERE id = ?) AND d.pk <> ? AND NOT EXISTS (

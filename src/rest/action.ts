@@ -3,7 +3,7 @@ import type { Principal } from "../access/principal.ts";
 import { notFound } from "../base/errors.ts";
 import type { Field } from "../schema/field.ts";
 import type { AnyResource, Deprecation, Method, ResourcePath, RowOf } from "../schema/resource.ts";
-import type { By, PageQuery, Sight } from "../store/store.ts";
+import type { By, PageQuery, Scope, Sight } from "../store/store.ts";
 import type { ApiNeeds } from "./needs.ts";
 import type { AnswerShape } from "./openapi/answer-shape.ts";
 import type { Query } from "./query.ts";
@@ -99,6 +99,8 @@ export interface GuardedAction extends ActionBase {
   permission?: "path" | "anyone";
   /** True when `?dryRun=true` rehearses it: it writes through the request's `needs.store` alone. Others refuse the parameter. */
   rehearses?: boolean;
+  /** Whether the caller sees what the path names: what it may not see is not found instead of forbidden. */
+  sees?: (request: Pick<ApiRequest, "params" | "needs">, scope: Scope) => boolean;
   handle(request: ApiRequest): Promise<Answer>;
 }
 

@@ -3,7 +3,7 @@ import { isUuid } from "../base/ids.ts";
 import { methodsOf, pathParams } from "../schema/catalogue.ts";
 import { type FileFieldData, type StoredFile, uuid } from "../schema/field.ts";
 import type { AnyResource, Deprecation, ResourcePath } from "../schema/resource.ts";
-import type { Scope, Sync } from "../store/store.ts";
+import type { Sync } from "../store/store.ts";
 import { type Answer, type ApiRequest, deleted, type GuardedAction } from "./action.ts";
 import { requireMatch } from "./etag.ts";
 import { askedFile, fileQuery } from "./file-answer.ts";
@@ -24,8 +24,6 @@ export interface RowOperation extends GuardedAction {
   judgedPath?: (path: string) => string;
   /** Completes the request once its body is read, before permission is asked. */
   complete?: (request: RowRequest) => RowRequest;
-  /** Whether the caller sees what the path names: what it may not see is not found instead of forbidden. */
-  sees?: (request: Pick<ApiRequest, "params" | "needs">, scope: Scope) => boolean;
 }
 
 /** The generic operations of one path of a resource: on the collection, on items, and the bytes of file fields. */

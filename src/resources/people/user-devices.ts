@@ -1,5 +1,6 @@
-import { boolean, integer, list, object, ref, text, timestamp, uuid } from "../../schema/field.ts";
+import { boolean, computed, integer, list, object, ref, text, timestamp, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import devices from "../devices/devices.ts";
 
 /**
  * Device types known without an extension that serves them; `APNS` and `GCM` are older spellings of `apns` and `Android`.
@@ -51,6 +52,31 @@ export default defineResource({
       accuracyInM: integer("Radius of uncertainty of the last position.", { unit: "m" }),
       areasOfInterestChecksum: text("The app's digest of the areas it compared itself with."),
       updatedAt: timestamp("When the position was reported."),
+    }),
+    areasOfInterest: computed(
+      "own choice: the areas of `presence.areaOfInterestIds` that the asker sees; given with includeAois.",
+      "array",
+      {
+        of: { id: uuid("Its id.", { required: true }), name: text("Its name.", { required: true }) },
+        when: "includeAois",
+      },
+    ),
+    endpointId: computed(
+      "own choice: appliance that serves the device of the same identifier, such as a notifier on somebody's desk; null where none does or the asker may not read devices.",
+      "text",
+      { of: uuid("Its id."), nullable: true },
+    ),
+    icopId: computed("Id by which device groups name that device.", "text", { nullable: true }),
+    endpointDevice: computed("own choice: that device; given with includeEndpointDevices.", "object", {
+      of: {
+        id: uuid("Its id.", { required: true }),
+        description: devices.fields.description,
+        type: devices.fields.type,
+        isLicensed: devices.fields.isLicensed,
+        defunct: devices.fields.defunct,
+      },
+      nullable: true,
+      when: "includeEndpointDevices",
     }),
   },
 });

@@ -78,6 +78,16 @@ export default defineResource({
       readOnly: true,
       default: true,
     }),
+    licenseState: computed(
+      "How the licence takes the account, derived from `isLicensed` and `type`. own choice: excluded are those that no licence counts, which all but regular users are.",
+      "text",
+      { of: option("One of them.", ["licensed", "not-licensed", "excluded"]) },
+    ),
+    deviceState: computed(
+      "own choice: enabled while a device of the user's is switched on, disabled when all are off; null without any.",
+      "text",
+      { of: option("One of them.", ["enabled", "disabled"]), nullable: true },
+    ),
     source: option(
       "Where the account came from.",
       ["manual", "self-registered", "cloud-user-loader", "user-loader", "sis-loader", "scim"],
@@ -99,7 +109,7 @@ export default defineResource({
       "own choice: the account may log in with its password even while the built-in identity provider is not enabled; no other one vouches for it.",
       { default: false },
     ),
-    providerIdpId: computed("Who vouches for the user at log-in.", "text", { nullable: true }),
+    providerIdpId: computed("Who vouches for the user at log-in.", "text", { of: uuid("Its id."), nullable: true }),
     providerIdp: computed("That one; given with includeIdp.", "object", {
       of: {
         id: uuid("Its id.", { required: true }),

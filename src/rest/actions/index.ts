@@ -48,6 +48,7 @@ import { oauthActions } from "./oauth.ts";
 import { onPremisesMessageActions } from "./on-premises-messages.ts";
 import { optOutActions } from "./opt-outs.ts";
 import { passwordActions } from "./passwords.ts";
+import { peopleListActions } from "./people-lists.ts";
 import { permissionActions } from "./permissions.ts";
 import { placeActions } from "./places.ts";
 import { reportActions } from "./reports.ts";
@@ -94,6 +95,7 @@ const FIXED: readonly Action[] = [
   ...speechActions,
   ...areaActions,
   ...listFilterActions,
+  ...peopleListActions,
   ...userProfileActions,
   ...bellRingActions,
   ...bellCalendarActions,

@@ -1,6 +1,5 @@
 import { invalidValue, notFound } from "../../base/errors.ts";
 import { INFERRED_MESSAGE_TYPES, templatesOfType } from "../../broadcast/template-behaviour.ts";
-import { usersInside } from "../../devices/area-presence.ts";
 import { NOTIFICATION_SOURCES } from "../../resources/broadcasts/notification-sources.ts";
 import notifications from "../../resources/broadcasts/notifications.ts";
 import { STAGES } from "../../resources/broadcasts/stages.ts";
@@ -9,9 +8,8 @@ import devices from "../../resources/devices/devices.ts";
 import endpoints from "../../resources/devices/endpoints.ts";
 import extensions from "../../resources/devices/extensions.ts";
 import messageTemplates from "../../resources/messages/message-templates.ts";
-import users from "../../resources/people/users.ts";
-import { boolean, list, option, text, uuid } from "../../schema/field.ts";
-import type { Filter, Reader } from "../../store/store.ts";
+import { boolean, list, option, uuid } from "../../schema/field.ts";
+import type { Filter } from "../../store/store.ts";
 import { type Action, type ApiRequest, visibleRow } from "../action.ts";
 import { idTexts, type Query, singleText } from "../query.ts";
 
@@ -31,12 +29,6 @@ const ABOUT_NOTIFICATIONS = {
   includeNotificationTypes: list("own choice: those started by one of these sources.", SOURCE),
   excludeNotificationTypes: list("own choice: those started by none of these sources.", SOURCE),
   includeByMessageTemplateIds: list("Those made from one of these templates.", uuid("Its id.")),
-};
-const ABOUT_USERS = {
-  areaOfInterestId: uuid("Area that they are inside of now. own choice: nobody is inside one that there is not."),
-  deviceType: text("Type of a device that they have registered."),
-  deviceIdentifier: text("Identifier of a device that they have registered."),
-  excludeScim: boolean("Leaves out who is in a group of a directory."),
 };
 
 /** Lists narrowed by what is no field of their rows. @source digest, the parameters of each path */
@@ -59,18 +51,6 @@ export const listFilterActions: readonly Action[] = [
       const [type] = valuesOf(request.query, "inferredMessageType", INFERRED_MESSAGE_TYPES);
       if (type === undefined) return request.list(messageTemplates, {});
       return request.list(messageTemplates, { pks: templatesOfType(request.needs.store, type), pksOf: type });
-    },
-  },
-  {
-    method: "get",
-    at: "users",
-    doc: "Lists users.",
-    query: ABOUT_USERS,
-    answers: { kind: "list", resource: users },
-    async handle(request) {
-      const pks = usersMeant(request.needs.store, request.query);
-      const asked = Object.keys(ABOUT_USERS).map((name) => request.query[name] ?? null);
-      return request.list(users, pks === null ? {} : { pks, pksOf: JSON.stringify(asked) });
     },
   },
   {
@@ -134,25 +114,6 @@ function notificationFilters(query: ApiRequest["query"]): Filter[] {
     filters.push({ field: "messageTemplateId", op: "in", value: value.map((id) => id.toLowerCase()) });
   }
   return filters;
-}
-
-/** Internal keys of the users that all conditions mean; null without any. */
-function usersMeant(reader: Reader, query: Query): number[] | null {
-  const area = idTexts(query, "areaOfInterestId")?.[0];
-  const found: number[][] = area === undefined ? [] : [usersInside(reader, area.toLowerCase())];
-  const add = (sql: string, ...values: string[]): void =>
-    void found.push(reader.all<{ pk: number }>(sql, ...values).map(({ pk }) => pk));
-  const type = singleText(query, "deviceType");
-  if (type) add("SELECT DISTINCT user_pk AS pk FROM user_devices WHERE type = ?", type);
-  const identifier = singleText(query, "deviceIdentifier");
-  if (identifier) add("SELECT DISTINCT user_pk AS pk FROM user_devices WHERE device_identifier = ?", identifier);
-  if (singleText(query, "excludeScim") === "true") {
-    add("SELECT pk FROM users WHERE NOT EXISTS (SELECT 1 FROM scim_group_members m WHERE m.user_pk = users.pk)");
-  }
-  const [first, ...others] = found;
-  if (!first) return null;
-  const sets = others.map((pks) => new Set(pks));
-  return first.filter((pk) => sets.every((set) => set.has(pk)));
 }
 
 /** Values given as `name[]=…`, repeated, as a JSON list, with commas between, or alone. Throws invalid-value for others than `allowed`. */

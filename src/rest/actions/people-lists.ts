@@ -1,0 +1,111 @@
+import { usersInside } from "../../devices/area-presence.ts";
+import userDevices from "../../resources/people/user-devices.ts";
+import users from "../../resources/people/users.ts";
+import { canonicalPath } from "../../schema/catalogue.ts";
+import { boolean, text, uuid } from "../../schema/field.ts";
+import type { Reader } from "../../store/store.ts";
+import { type Action, visibleRow } from "../action.ts";
+import { idTexts, type Query, singleText } from "../query.ts";
+import { requireParents } from "../served-path.ts";
+
+const EXCLUDE_SCIM = { excludeScim: boolean("Leaves out who is in a group of a directory.") };
+const ABOUT_USERS = {
+  areaOfInterestId: uuid("Area that they are inside of now. own choice: nobody is inside one that there is not."),
+  deviceType: text("Type of a device that they have registered."),
+  deviceIdentifier: text("Identifier of a device that they have registered."),
+  providerIdpId: uuid("Identity provider that vouches for them; the built-in one for those whom no other knows."),
+  globalDomainId: uuid("own choice: their home domain, whatever others they are in."),
+  ...EXCLUDE_SCIM,
+};
+const ABOUT_USERS_FROM = {
+  ...ABOUT_USERS,
+  actingDomainId: uuid("own choice: lists whom somebody sees who acts in this domain; the caller may act there."),
+};
+const ABOUT_USER_DEVICES = {
+  licensed: boolean("own choice: those that count as licensed, as their owner's account does, or only the others."),
+};
+
+const DEVICES = {
+  resource: userDevices,
+  path: canonicalPath(userDevices),
+  parents: ["userId"],
+  idName: userDevices.idParam,
+};
+
+/** Users and their devices narrowed by what is no field of their rows. @source digest `/v1/users`, `/v1/users/{userId}/devices` */
+export const peopleListActions: readonly Action[] = [
+  {
+    method: "get",
+    at: "users",
+    doc: "Lists users.",
+    query: ABOUT_USERS_FROM,
+    answers: { kind: "list", resource: users },
+    async handle(request) {
+      const { needs, query, principal } = request;
+      const pks = usersMeant(needs.store, query);
+      const asked = Object.keys(ABOUT_USERS).map((name) => query[name] ?? null);
+      const restriction = pks === null ? {} : { pks, pksOf: JSON.stringify(asked) };
+      const domain = oneId(query, "actingDomainId");
+      if (domain === null) return request.list(users, restriction);
+      return request.list(users, restriction, needs.access.scopeOf(principal, domain));
+    },
+  },
+  {
+    method: "get",
+    at: "users/{userId}",
+    doc: "Shows one.",
+    query: {
+      excludeScim: boolean("own choice: shows the groups that the user is in by itself, not by a directory's."),
+    },
+    answers: { kind: "row", resource: users },
+    sees: ({ params, needs }, scope) => needs.store.get(users, params.userId ?? "", scope) !== null,
+    handle: async (request) => request.show(users, visibleRow(request, users, request.params.userId ?? "")),
+  },
+  {
+    method: "get",
+    at: "users/{userId}/devices",
+    doc: "Lists what the caller may see.",
+    query: ABOUT_USER_DEVICES,
+    answers: { kind: "list", resource: userDevices },
+    async handle(request) {
+      requireParents(DEVICES, request);
+      const { userId = "" } = request.params;
+      const licensed = singleText(request.query, "licensed");
+      const isLicensed = request.needs.store.get(users, userId)?.isLicensed;
+      const fits = licensed === null || isLicensed === (licensed === "true");
+      return request.list(userDevices, { within: { userId }, ...(fits ? {} : { ids: [] }) });
+    },
+  },
+];
+
+function oneId(query: Query, name: string): string | null {
+  return idTexts(query, name)?.[0]?.toLowerCase() ?? null;
+}
+
+/** Internal keys of the users that all conditions mean; null without any. */
+function usersMeant(reader: Reader, query: Query): number[] | null {
+  const area = oneId(query, "areaOfInterestId");
+  const found: number[][] = area === null ? [] : [usersInside(reader, area)];
+  const add = (sql: string, ...values: string[]): void =>
+    void found.push(reader.all<{ pk: number }>(sql, ...values).map(({ pk }) => pk));
+  const type = singleText(query, "deviceType");
+  if (type) add("SELECT DISTINCT user_pk AS pk FROM user_devices WHERE type = ?", type);
+  const identifier = singleText(query, "deviceIdentifier");
+  if (identifier) add("SELECT DISTINCT user_pk AS pk FROM user_devices WHERE device_identifier = ?", identifier);
+  const provider = oneId(query, "providerIdpId");
+  if (provider !== null) add(VOUCHED_FOR, provider);
+  const home = oneId(query, "globalDomainId");
+  if (home !== null) add("SELECT u.pk FROM users u JOIN domains d ON d.pk = u.domain_pk WHERE d.id = ?", home);
+  if (singleText(query, "excludeScim") === "true") {
+    add("SELECT pk FROM users WHERE NOT EXISTS (SELECT 1 FROM scim_group_members m WHERE m.user_pk = users.pk)");
+  }
+  const [first, ...others] = found;
+  if (!first) return null;
+  const sets = others.map((pks) => new Set(pks));
+  return first.filter((pk) => sets.every((set) => set.has(pk)));
+}
+
+/** Those whom a provider that is there vouches for are its own, all others the built-in one's. */
+const VOUCHED_FOR = `SELECT u.pk FROM users u
+  LEFT JOIN identity_providers p ON p.id = substr(u.provider_key, 1, instr(u.provider_key, ' ') - 1)
+  WHERE COALESCE(p.id, (SELECT id FROM identity_providers WHERE type = 'built-in')) = ?`;

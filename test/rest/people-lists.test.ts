@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { createContractCaller } from "./contract-caller.ts";
+
+let daemon: TestDaemon;
+const { call, made, refusal } = createContractCaller(() => daemon);
+beforeAll(async () => {
+  daemon = await startTestDaemon();
+});
+afterAll(() => daemon.stop());
+
+async function names(path: string): Promise<string[]> {
+  const { status, body } = await call("GET", path);
+  expect([path, status]).toEqual([path, 200]);
+  return body.data.map(({ name }) => String(name));
+}
+const tokenOf = async (userId: string): Promise<string> => (await made(`/users/${userId}/tokens`, { name: "t" })).token;
+
+describe("users", () => {
+  it("are found by who vouches for them, by their home, and from where somebody looks", async () => {
+    const [eve, program] = [
+      await made("/users", { name: "Eve" }),
+      await made("/users", { name: "Sender", type: "application" }),
+    ];
+    const { providerIdpId } = (await call("GET", `/users/${eve.id}`)).body;
+    expect(await names(`/users?providerIdpId=${providerIdpId}`)).toEqual(expect.arrayContaining(["Eve", "Sender"]));
+    expect(await names(`/users?providerIdpId=${eve.id}`)).toEqual([]);
+    expect(await refusal("GET", "/users?providerIdpId=x")).toBe("400 invalid-value providerIdpId");
+
+    const north = await made("/domains", { name: "North" });
+    await made("/users", { name: "Nora", domain: north.id });
+    expect(await names(`/users?globalDomainId=${north.id}`)).toEqual(["Nora"]);
+    await made(`/domains/${north.id}/users`, { id: program.id, promote: true, demote: true });
+    const rest = await names(`/users?globalDomainId=${eve.domainId}`);
+    expect([rest.includes("Eve"), rest.includes("Nora")]).toEqual([true, false]);
+    const seen = await names(`/users?actingDomainId=${north.id}`);
+    expect([seen.includes("Nora"), seen.includes("Eve")]).toEqual([true, false]);
+    expect(await refusal("GET", `/users?actingDomainId=${eve.id}`)).toBe("400 invalid-value domain");
+  });
+
+  it("show what the licence makes of them, and whether they have a device that is on", async () => {
+    const ann = await made("/users", { name: "Ann" });
+    expect(ann).toMatchObject({ licenseState: "licensed", deviceState: null });
+    expect(await made("/users", { name: "Bot", type: "application" })).toMatchObject({ licenseState: "excluded" });
+    const phone = await made(`/users/${ann.id}/devices`, { type: "SMS", name: "P", deviceIdentifier: "+49301" });
+    const state = async () => (await call("GET", `/users/${ann.id}`)).body.deviceState;
+    expect(await state()).toBe("enabled");
+    await call("PUT", `/users/${ann.id}/devices/${phone.id}`, { disabled: true });
+    expect(await state()).toBe("disabled");
+  });
+
+  it("are shown without the groups that only a directory puts them in", async () => {
+    const bob = await made("/users", { name: "Bob" });
+    const [own, tied] = [
+      await made("/security-groups", { name: "Own" }),
+      await made("/security-groups", { name: "Tied" }),
+    ];
+    await made(`/security-groups/${own.id}/members`, { userId: bob.id });
+    const staff = await made("/scim-groups", { name: "Staff", externalId: "staff" });
+    await made(`/scim-groups/${staff.id}/members`, { userId: bob.id });
+    await made(`/security-groups/${tied.id}/scim-groups`, { scimGroupId: staff.id });
+    const groups = async (query: string) =>
+      ((await call("GET", `/users/${bob.id}${query}`)).body.securityGroups as { name: string }[]).map(
+        ({ name }) => name,
+      );
+    expect(await groups("")).toEqual(["Own", "Tied"]);
+    expect(await groups("?excludeScim=true")).toEqual(["Own"]);
+    expect(await groups("?excludeScim=false")).toEqual(["Own", "Tied"]);
+  });
+
+  it("that somebody may not see are not there for it", async () => {
+    const [ann, eve] = [await made("/users", { name: "Ann 2" }), await made("/users", { name: "Eve 2" })];
+    const token = await tokenOf(eve.id);
+    expect(await refusal("GET", `/users/${ann.id}`, undefined, token)).toBe("404 not-found");
+    expect((await call("GET", `/users/${eve.id}/devices`, undefined, token)).status).toBe(200);
+  });
+});
+
+describe("devices of users", () => {
+  it("show the areas they are in, and the appliance's device of the same identifier, to who asks and may know", async () => {
+    const ann = await made("/users", { name: "Ann 3" });
+    const geometryValue = {
+      type: "Feature",
+      geometry: { type: "Point", coordinates: [13, 52] },
+      properties: { radiusInM: 500 },
+    };
+    const yard = await made("/areas-of-interest", { name: "Yard", geometryType: "circle", geometryValue });
+    const { extensionId, endpointId } = daemon.first;
+    const desk = await made(`/extensions/${extensionId}/endpoints/${endpointId}/devices`, {
+      ...{ type: "phones", deviceIdentifier: "SEP00112233AABB", description: "Desk" },
+    });
+    const at = `/users/${ann.id}/devices`;
+    const app = await made(at, { type: "Android", name: "App", deviceIdentifier: "token" });
+    await made(`${at}/${app.id}/locations`, { latitude: 52, longitude: 13, accuracyInM: 5 });
+    await made(at, { type: "desktop", name: "Desk", deviceIdentifier: "SEP00112233AABB" });
+    const listed = async (query: string, token?: string) =>
+      (await call("GET", `${at}${query}`, undefined, token)).body.data;
+
+    const [plainApp, plainDesk] = await listed("");
+    expect(plainApp).toMatchObject({ endpointId: null, icopId: null });
+    expect(plainDesk).toMatchObject({ endpointId, icopId: "SEP00112233AABB" });
+    expect(plainDesk).not.toHaveProperty("endpointDevice");
+    expect(plainApp).not.toHaveProperty("areasOfInterest");
+    const [shownApp, shownDesk] = await listed("?includeAois=true&includeEndpointDevices=true");
+    expect(shownApp).toMatchObject({ areasOfInterest: [{ id: yard.id, name: "Yard" }], endpointDevice: null });
+    expect(shownDesk).toMatchObject({ areasOfInterest: [], endpointDevice: { id: desk.id, description: "Desk" } });
+
+    const [ownApp, ownDesk] = await listed("?includeAois=true&includeEndpointDevices=true", await tokenOf(ann.id));
+    expect(ownApp).toMatchObject({ areasOfInterest: [] });
+    expect(ownDesk).toMatchObject({ endpointId: null, icopId: null, endpointDevice: null });
+  });
+
+  it("are listed by whether they are licensed", async () => {
+    const max = await made("/users", { name: "Max" });
+    const at = `/users/${max.id}/devices`;
+    await made(at, { type: "SMS", name: "Phone", deviceIdentifier: "+49302" });
+    expect(await names(`${at}?licensed=true`)).toEqual(["Phone"]);
+    expect(await names(`${at}?licensed=false`)).toEqual([]);
+    expect((await call("GET", `/users/${daemon.first.endpointId}/devices`)).status).toBe(404);
+  });
+});
