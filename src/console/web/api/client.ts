@@ -206,12 +206,14 @@ export function tableTypeOf(fileName: string): "text/csv" | "application/zip" | 
   return /\.zip$/i.test(fileName) ? "application/zip" : "text/tab-separated-values";
 }
 
-async function faultOf(response: Response, right: string): Promise<CallerError> {
+async function faultOf(response: Response, right: string): Promise<CallerError | UpstreamError> {
   try {
     const body = (await response.json()) as { type: FaultType; message: string; errors?: Fault[] };
     return new CallerError(body.type, body.message, body.errors ?? [], { right });
-  } catch {
-    const type = response.status === 401 ? "unauthorized" : response.status === 429 ? "too-many-requests" : "upstream";
-    return new CallerError(type, "");
+  } catch (error) {
+    if (response.status === 401) return new CallerError("unauthorized", "");
+    if (response.status === 429) return new CallerError("too-many-requests", "");
+    // A proxy's own page (502, 504) does not tell whether the appliance got the request.
+    return new UpstreamError("upstream", "", {}, error);
   }
 }
