@@ -12,7 +12,6 @@ import { type ApiFixture, openApi } from "./api-fixture.ts";
 import { PNG, wavOf } from "./uploads.ts";
 
 const NOBODY = "00000000-0000-4000-8000-000000000000";
-const PROGRAMME = wavOf(0.05);
 
 let api: ApiFixture;
 let sent: { input: Record<string, unknown>; by: By; options: SendOptions }[] = [];
@@ -45,8 +44,6 @@ const broadcaster = {
     told.push({ allClear: id, words, by: by.actor.userId });
     return api.store.create(notifications, { subject: "All clear" }, by);
   },
-  toneAudio: async (tone: string) => (tone === "silent" ? null : PROGRAMME),
-  programmeOf: async (id: string) => (api.store.get(notifications, id)?.alertTone === "silent" ? null : PROGRAMME),
 } as unknown as Broadcaster;
 
 function activity(input: object, by: By) {
@@ -292,53 +289,6 @@ describe("a recipient", () => {
   });
 });
 
-describe("sound and picture", () => {
-  const sound = async () =>
-    (
-      await api.call("POST", "/notifications", {
-        multipart: [
-          ["subject", "S"],
-          ["audio", new File([wavOf(0.1)], "call.wav")],
-          ["image", new File([PNG], "map.png")],
-        ],
-      })
-    ).body;
-  const bytes = async (path: string, token = api.token) => {
-    const response = await fetch(api.base + path, { headers: { authorization: `Bearer ${token}` } });
-    return { status: response.status, headers: response.headers, bytes: new Uint8Array(await response.arrayBuffer()) };
-  };
-
-  it("are given as they were sent, and as they are played", async () => {
-    const { id } = await sound();
-    const recording = await bytes(`/notifications/${id}/audio`);
-    expect(recording.headers.get("content-type")).toBe("audio/wav");
-    expect(recording.bytes).toEqual(wavOf(0.1));
-    const programme = await bytes(`/notifications/${id}/audio?form=programme`);
-    expect(programme.headers.get("content-type")).toBe("audio/wav");
-    expect(programme.bytes).toEqual(PROGRAMME);
-    const picture = await bytes(`/notifications/${id}/image`);
-    expect(picture.headers.get("content-type")).toBe("image/png");
-    expect(picture.bytes).toEqual(PNG);
-  });
-
-  it("are not there where there is none, and for those who don't see the notification", async () => {
-    const silent = await send({ subject: "S", alertTone: "silent" });
-    expect((await bytes(`/notifications/${silent.id}/audio`)).status).toBe(404);
-    expect((await bytes(`/notifications/${silent.id}/audio?form=programme`)).status).toBe(404);
-    expect((await bytes(`/notifications/${silent.id}/audio?form=mp3`)).status).toBe(400);
-    expect((await bytes(`/notifications/${silent.id}/image`)).status).toBe(404);
-    const { id } = await sound();
-    const reader = await api.user("Ann", "get /notifications/*");
-    const stranger = await api.user("Bob");
-    expect((await bytes(`/notifications/${id}/audio`, reader.token)).status).toBe(200);
-    expect((await bytes(`/notifications/${id}/audio`, stranger.token)).status).toBe(404);
-    await reach(id, stranger.id);
-    expect((await bytes(`/notifications/${id}/audio`, stranger.token)).status).toBe(403);
-    expect((await bytes(`/users/${stranger.id}/notifications/${id}/audio`, stranger.token)).status).toBe(200);
-    expect((await bytes(`/users/${stranger.id}/notifications/${id}/image`, stranger.token)).status).toBe(200);
-  });
-});
-
 describe("what follows a send", () => {
   it("is a retry, for those who may send such a message", async () => {
     const live = await send({ subject: "S" });
@@ -398,19 +348,5 @@ describe("what follows a send", () => {
       missed: 0,
     });
     expect((await api.call("GET", at, { token: (await api.user("Bob")).token })).status).toBe(404);
-  });
-});
-
-describe("alert tones", () => {
-  it("can be listened to by every known user", async () => {
-    const { token } = await api.user("Ann");
-    const listen = (name: string, as: string | null = token) =>
-      fetch(`${api.base}/alert-tones/${name}/audio`, as === null ? {} : { headers: { authorization: `Bearer ${as}` } });
-    const chime = await listen("chime");
-    expect([chime.status, chime.headers.get("content-type")]).toEqual([200, "audio/wav"]);
-    expect(new Uint8Array(await chime.arrayBuffer())).toEqual(PROGRAMME);
-    expect((await listen("silent")).status).toBe(404);
-    expect((await listen("constructor")).status).toBe(404);
-    expect((await listen("chime", null)).status).toBe(401);
   });
 });

@@ -1,29 +1,25 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { loadDeclarations, OWN_DECLARATIONS } from "../../src/app/load-declarations.ts";
 import { canonicalPath, createCatalogue, pathParams } from "../../src/schema/catalogue.ts";
 import type { AnyResource } from "../../src/schema/resource.ts";
 import { UNKNOWN_ID } from "../support/sample-values.ts";
-import type { ApiFixture } from "./api-fixture.ts";
 import { expectError } from "./resource-suite.ts";
-import { createSceneRows, openSampleApi } from "./sample-scene.ts";
+import { openSampleScene } from "./sample-scene.ts";
 
-let api: ApiFixture;
 let north: string;
 let south: string;
+const { api, rows } = openSampleScene();
 beforeAll(async () => {
-  api = await openSampleApi();
   [north, south] = [await domain("North"), await domain("South")];
 });
-afterAll(() => api.close());
 
-const rows = createSceneRows(() => api);
 const catalogue = createCatalogue(await loadDeclarations([OWN_DECLARATIONS]));
 const families = catalogue.all.filter(
   (resource) => resource.scope === "domain" && pathParams(canonicalPath(resource)).length === 0,
 );
 
 async function domain(name: string): Promise<string> {
-  return (await api.call("POST", "/domains", { json: { name } })).body.id;
+  return (await api().call("POST", "/domains", { json: { name } })).body.id;
 }
 
 /** Sending them is the test of others. */
@@ -37,7 +33,7 @@ async function aRow(resource: AnyResource): Promise<string> {
   if (!sent) return (await rows.post(resource, await rows.place(canonicalPath(resource), resource))).body.id;
   const scenarios = catalogue.byName("scenarios");
   const input = resource.name === "notifications" ? { subject: "Sample" } : { scenarioId: await aRow(scenarios) };
-  return (await api.store.create(resource, input, api.system, sent as object)).id;
+  return (await api().store.create(resource, input, api().system, sent as object)).id;
 }
 
 /** @source service-api.md, Domain membership paths */
@@ -47,49 +43,49 @@ describe("members of domains, from both sides", () => {
     async (family, resource) => {
       const id = await aRow(resource);
       const [members, places] = [`/domains/${north}/${family}`, `/${family}/${id}/domains`];
-      const stranger = await api.user("Stranger");
+      const stranger = await api().user("Stranger");
       for (const [collection, member] of [
         [members, id],
         [places, north],
       ] as const) {
-        expectError(await api.call("GET", `${collection}/${member}`), 404, "not-found");
-        expectError(await api.call("POST", collection, { json: {} }), 400, "required", "id");
-        expectError(await api.call("POST", collection, { json: { id: "x" } }), 400, "invalid-value", "id");
-        expectError(await api.call("POST", collection, { json: { id: member } }), 400, "invalid-value", "demote");
-        expectError(await api.call("DELETE", `${collection}/${UNKNOWN_ID}`), 404, "not-found");
-        const denied = await api.call("POST", collection, {
+        expectError(await api().call("GET", `${collection}/${member}`), 404, "not-found");
+        expectError(await api().call("POST", collection, { json: {} }), 400, "required", "id");
+        expectError(await api().call("POST", collection, { json: { id: "x" } }), 400, "invalid-value", "id");
+        expectError(await api().call("POST", collection, { json: { id: member } }), 400, "invalid-value", "demote");
+        expectError(await api().call("DELETE", `${collection}/${UNKNOWN_ID}`), 404, "not-found");
+        const denied = await api().call("POST", collection, {
           json: { id: member, demote: true },
           token: stranger.token,
         });
         expect([403, 404]).toContain(denied.status);
       }
 
-      const joined = await api.call("POST", members, { json: { id, demote: true } });
+      const joined = await api().call("POST", members, { json: { id, demote: true } });
       expect([joined.status, joined.body]).toEqual([
         200,
         expect.objectContaining({ id, permissions: ["get", "delete"] }),
       ]);
-      const one = await api.call("GET", `${members}/${id}`);
+      const one = await api().call("GET", `${members}/${id}`);
       expect([one.status, one.body.id]).toEqual([200, id]);
-      const place = await api.call("GET", `${places}/${north}`);
+      const place = await api().call("GET", `${places}/${north}`);
       expect([place.status, place.body]).toEqual([200, expect.objectContaining({ id: north, name: "North" })]);
-      expectError(await api.call("DELETE", `${members}/${id}`), 409, "conflict");
+      expectError(await api().call("DELETE", `${members}/${id}`), 409, "conflict");
 
-      const second = await api.call("POST", places, { json: { id: south } });
+      const second = await api().call("POST", places, { json: { id: south } });
       expect([second.status, second.body]).toEqual([200, expect.objectContaining({ id: south, name: "South" })]);
       const listed = async (path: string) =>
-        (await api.call("GET", path)).body.data.map((row: { id: string }) => row.id);
+        (await api().call("GET", path)).body.data.map((row: { id: string }) => row.id);
       expect((await listed(places)).sort()).toEqual([north, south].sort());
       expect(await listed(`/domains/${south}/${family}?ids[]=${id}`)).toEqual([id]);
-      const left = await api.call("DELETE", `${members}/${id}`);
+      const left = await api().call("DELETE", `${members}/${id}`);
       expect([left.status, left.body]).toEqual([200, expect.objectContaining({ message: `deleted ${id}` })]);
       expect(await listed(places)).toEqual([south]);
 
-      await api.call("POST", places, { json: { id: north } });
-      const gone = await api.call("DELETE", `${places}/${south}`);
+      await api().call("POST", places, { json: { id: north } });
+      const gone = await api().call("DELETE", `${places}/${south}`);
       expect([gone.status, gone.body]).toEqual([200, expect.objectContaining({ message: `deleted ${south}` })]);
       expect(await listed(places)).toEqual([north]);
-      expect((await api.call("DELETE", `${places}/${north}`, { token: stranger.token })).status).toBeGreaterThan(402);
+      expect((await api().call("DELETE", `${places}/${north}`, { token: stranger.token })).status).toBeGreaterThan(402);
     },
   );
 });

@@ -1,16 +1,9 @@
-import { afterAll, beforeAll, describe } from "vitest";
+import { describe } from "vitest";
 import { loadDeclarations, OWN_DECLARATIONS } from "../../src/app/load-declarations.ts";
-import type { ApiFixture } from "./api-fixture.ts";
 import { describeResource } from "./resource-suite.ts";
-import { createSceneRows, openSampleApi } from "./sample-scene.ts";
+import { openSampleScene } from "./sample-scene.ts";
 
-let api: ApiFixture;
-beforeAll(async () => {
-  api = await openSampleApi();
-});
-afterAll(() => api.close());
-
-const rows = createSceneRows(() => api);
+const { api, rows } = openSampleScene();
 
 /** Rooms work on them as soon as they are made: their tests are those of sending, starting and loading. */
 const WORKED_ON = new Set(["notifications", "scenario-notifications", "load-runs", "alarm-events"]);
@@ -25,6 +18,6 @@ const declarations = await loadDeclarations([OWN_DECLARATIONS]);
 
 describe("every resource", () => {
   for (const resource of declarations.filter(({ name }) => !WORKED_ON.has(name))) {
-    describeResource(resource, { api: () => api, rows, decided: DECIDED, answersParent: ANSWERS_PARENT });
+    describeResource(resource, { api, rows, decided: DECIDED, answersParent: ANSWERS_PARENT });
   }
 });

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
+import { expect } from "vitest";
 import { hashPassword } from "../../src/access/passwords.ts";
 import users from "../../src/resources/people/users.ts";
 import type { ApiFixture, Form, Received, Sending } from "./api-fixture.ts";
@@ -49,6 +50,15 @@ export async function makePerson(api: ApiFixture, email: string, fields: object 
 /** Asks the token endpoint by a form, or as `sending` says. */
 export function askToken(api: ApiFixture, form: Record<string, string>, sending: Sending = {}): Promise<Received> {
   return api.call("POST", "/api/token", { token: null, form: Object.entries(form) as unknown as Form, ...sending });
+}
+
+/** Expects a refusal in OAuth's form and in ours. */
+export function expectRefusal(answer: Received, status: number, error: string): void {
+  expect([answer.status, answer.body.error]).toEqual([status, error]);
+  expect(answer.body).toMatchObject({ status, type: expect.any(String), message: expect.any(String) });
+  expect(answer.body.error_description).toBe(answer.body.message);
+  expect(answer.body.requestId).toBe(answer.headers.get("x-request-id"));
+  expect(answer.headers.get("cache-control")).toBe("no-store");
 }
 
 /** A page of the authorize endpoint as a browser without scripts gets it. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { loadDeclarations, OWN_DECLARATIONS } from "../../src/app/load-declarations.ts";
 import extensions from "../../src/resources/devices/extensions.ts";
 import { ONPREM_EXTENSION_ID } from "../../src/resources/devices/onprem.ts";
@@ -7,25 +7,22 @@ import { servedActions } from "../../src/rest/served-actions.ts";
 import { canonicalPath, createCatalogue, methodsOf } from "../../src/schema/catalogue.ts";
 import type { AnyResource, ResourcePath } from "../../src/schema/resource.ts";
 import { fileFields, sampleFile, UNKNOWN_ID } from "../support/sample-values.ts";
-import type { ApiFixture, Form } from "./api-fixture.ts";
+import type { Form } from "./api-fixture.ts";
 import { expectError } from "./resource-suite.ts";
 import type { Place } from "./sample-rows.ts";
-import { createSceneRows, openSampleApi } from "./sample-scene.ts";
+import { openSampleScene } from "./sample-scene.ts";
 
-let api: ApiFixture;
 let hall: string;
 let annex: string;
+const { api, rows } = openSampleScene({ extensions: async () => ONPREM_EXTENSION_ID });
 beforeAll(async () => {
-  api = await openSampleApi();
   const proxy = { name: "onprem", type: "endpoint-proxy" };
-  await api.store.create(extensions, proxy, api.system, { id: ONPREM_EXTENSION_ID });
-  hall = (await api.call("POST", "/domains", { json: { name: "Hall" } })).body.id;
-  annex = (await api.call("POST", "/domains", { json: { name: "Annex" } })).body.id;
+  await api().store.create(extensions, proxy, api().system, { id: ONPREM_EXTENSION_ID });
+  hall = (await api().call("POST", "/domains", { json: { name: "Hall" } })).body.id;
+  annex = (await api().call("POST", "/domains", { json: { name: "Annex" } })).body.id;
 });
-afterAll(() => api.close());
 
 // The prefix leaves the extension of the appliances out.
-const rows = createSceneRows(() => api, { extensions: async () => ONPREM_EXTENSION_ID });
 const catalogue = createCatalogue(await loadDeclarations([OWN_DECLARATIONS]));
 const actions = servedActions(catalogue);
 
@@ -47,7 +44,7 @@ const families = catalogue.all.flatMap((resource) =>
 const written = families.filter(([, , path]) => methodsOf(path).includes("post"));
 
 /** Only people make such rows; here somebody else stands for them. */
-const declining = ({ fields }: AnyResource) => (fields.userId ? { userId: api.adminId } : {});
+const declining = ({ fields }: AnyResource) => (fields.userId ? { userId: api().adminId } : {});
 
 /** @source service-api.md, Versioning 3; decisions.md 13 */
 describe("a family of the appliance is the same rows below its prefix", () => {
@@ -55,39 +52,39 @@ describe("a family of the appliance is the same rows below its prefix", () => {
     const place = await rows.place(path, resource);
     const { id } = methodsOf(path).includes("post")
       ? (await rows.post(resource, place)).body
-      : await api.store.create(resource, { ...place.parents, ...declining(resource) }, api.system);
+      : await api().store.create(resource, { ...place.parents, ...declining(resource) }, api().system);
     const at = prefixed(path, place);
-    const [listed, one] = [await api.call("GET", `${at}?ids[]=${id}`), await api.call("GET", `${at}/${id}`)];
+    const [listed, one] = [await api().call("GET", `${at}?ids[]=${id}`), await api().call("GET", `${at}/${id}`)];
     expect([listed.status, listed.body]).toEqual([200, expect.objectContaining({ total: 1 })]);
-    expect(listed.body).toEqual((await api.call("GET", `${place.collection}?ids[]=${id}`)).body);
-    expect([one.status, one.body]).toEqual([200, (await api.call("GET", `${place.collection}/${id}`)).body]);
-    expectError(await api.call("GET", `${at}/${UNKNOWN_ID}`), 404, "not-found");
-    expectError(await api.call("GET", at, { token: null }), 401, "unauthorized");
+    expect(listed.body).toEqual((await api().call("GET", `${place.collection}?ids[]=${id}`)).body);
+    expect([one.status, one.body]).toEqual([200, (await api().call("GET", `${place.collection}/${id}`)).body]);
+    expectError(await api().call("GET", `${at}/${UNKNOWN_ID}`), 404, "not-found");
+    expectError(await api().call("GET", at, { token: null }), 401, "unauthorized");
   });
 
   it.each(written)("%s is made, changed and deleted", async (_at, resource, path) => {
     const place = await rows.place(path, resource);
     const at = prefixed(path, place);
-    const make = async () => api.call("POST", at, { json: await rows.input(resource, place) });
+    const make = async () => api().call("POST", at, { json: await rows.input(resource, place) });
     const made = await make();
     const { id } = made.body;
     expect([made.status, id]).toEqual([200, expect.any(String)]);
-    const shown = await api.call("GET", `${place.collection}/${id}`);
+    const shown = await api().call("GET", `${place.collection}/${id}`);
     expect(shown.body.createdAt).toBe(made.body.createdAt);
-    expectError(await api.call("POST", at, { json: [] }), 400, "invalid-value");
-    const stranger = await api.user("Stranger");
+    expectError(await api().call("POST", at, { json: [] }), 400, "invalid-value");
+    const stranger = await api().user("Stranger");
     for (const sending of [{ json: { id } }, { json: { id }, token: stranger.token }]) {
       if (!methodsOf(path).includes("put")) continue;
-      const answers = [await api.call("PUT", `${at}/${id}`, sending), await api.call("PUT", at, sending)];
+      const answers = [await api().call("PUT", `${at}/${id}`, sending), await api().call("PUT", at, sending)];
       for (const { status } of answers) expect("token" in sending ? status > 402 : status === 200).toBe(true);
     }
     if (!methodsOf(path).includes("delete")) return;
     for (const gone of [`${at}/${id}`, `${at}?id=${(await make()).body.id}`]) {
-      expect([403, 404]).toContain((await api.call("DELETE", gone, { token: stranger.token })).status);
-      const { status, body } = await api.call("DELETE", gone);
+      expect([403, 404]).toContain((await api().call("DELETE", gone, { token: stranger.token })).status);
+      const { status, body } = await api().call("DELETE", gone);
       expect([status, body.message]).toEqual([200, `deleted ${gone.split(/[/=]/).at(-1)}`]);
     }
-    expectError(await api.call("GET", `${place.collection}/${id}`), 404, "not-found");
+    expectError(await api().call("GET", `${place.collection}/${id}`), 404, "not-found");
   });
 });
 
@@ -102,18 +99,18 @@ const below = actions.flatMap((action) => {
 async function idsBelow(family: AnyResource): Promise<Record<string, string>> {
   const place = await rows.place(canonicalPath(family), family);
   const { id } = (await rows.post(family, place)).body;
-  return { ...place.parents, [family.idParam]: id, domainId: api.rootId };
+  return { ...place.parents, [family.idParam]: id, domainId: api().rootId };
 }
 
 describe("what lies below a row is there, too", () => {
   const read = below.filter(({ action }) => action.method === "get" && !/\/(audio|image)$/.test(action.at));
   it.each(read.map(({ action, family }) => [action.at, family] as const))("%s", async (at, family) => {
     const ids = await idsBelow(family);
-    const newer = await api.call("GET", `/api/${filled(onPremisesPaths({ at })[0]?.at ?? "", ids)}`);
-    const older = await api.call("GET", `/${filled(at, ids)}`);
+    const newer = await api().call("GET", `/api/${filled(onPremisesPaths({ at })[0]?.at ?? "", ids)}`);
+    const older = await api().call("GET", `/${filled(at, ids)}`);
     expect([newer.status, newer.body]).toEqual([200, older.body]);
     const nowhere = { ...ids, [family.idParam]: UNKNOWN_ID };
-    const lost = await api.call("GET", `/api/${filled(onPremisesPaths({ at })[0]?.at ?? "", nowhere)}`);
+    const lost = await api().call("GET", `/api/${filled(onPremisesPaths({ at })[0]?.at ?? "", nowhere)}`);
     expectError(lost, 404, "not-found");
   });
 
@@ -121,22 +118,22 @@ describe("what lies below a row is there, too", () => {
   it.each(cloned.map(({ action, family }) => [action.at, family] as const))("%s", async (at, family) => {
     const ids = await idsBelow(family);
     const path = onPremisesPaths({ at })[0]?.at ?? "";
-    const { status, body } = await api.call("POST", `/api/${filled(path, ids)}`);
+    const { status, body } = await api().call("POST", `/api/${filled(path, ids)}`);
     expect([status, body.name]).toEqual([200, expect.stringMatching(/ \(Copy\)$/)]);
     const nowhere = { ...ids, [family.idParam]: UNKNOWN_ID };
-    expectError(await api.call("POST", `/api/${filled(path, nowhere)}`), 404, "not-found");
+    expectError(await api().call("POST", `/api/${filled(path, nowhere)}`), 404, "not-found");
   });
 
   const placed = below.filter(({ action }) => action.at.endsWith("/domains") && action.method === "post");
   it.each(placed.map(({ action, family }) => [action.at, family] as const))("%s", async (at, family) => {
     const collection = `/api/${filled(onPremisesPaths({ at })[0]?.at ?? "", await idsBelow(family))}`;
-    expectError(await api.call("POST", collection, { json: {} }), 400, "required", "id");
-    const joined = await api.call("POST", collection, { json: { id: hall, demote: true } });
+    expectError(await api().call("POST", collection, { json: {} }), 400, "required", "id");
+    const joined = await api().call("POST", collection, { json: { id: hall, demote: true } });
     expect([joined.status, joined.body.name]).toEqual([200, "Hall"]);
-    await api.call("POST", collection, { json: { id: annex } });
-    const left = await api.call("DELETE", `${collection}/${hall}`);
+    await api().call("POST", collection, { json: { id: annex } });
+    const left = await api().call("DELETE", `${collection}/${hall}`);
     expect([left.status, left.body.message]).toEqual([200, `deleted ${hall}`]);
-    expectError(await api.call("GET", `${collection}/${hall}`), 404, "not-found");
+    expectError(await api().call("GET", `${collection}/${hall}`), 404, "not-found");
   });
 
   it("a message's sound and picture", async () => {
@@ -146,12 +143,12 @@ describe("what lies below a row is there, too", () => {
     });
     expect(files.map(([name]) => name)).toEqual(["audio", "image"]);
     const multipart = [["name", "Shown"], ["subject", "Shown"], ...files.map(([name, file]) => [name, file] as const)];
-    const { body } = await api.call("POST", "/api/onprem/v1/messages", { multipart: multipart as Form });
+    const { body } = await api().call("POST", "/api/onprem/v1/messages", { multipart: multipart as Form });
     for (const [name, file, type] of files) {
-      const answer = await api.call("GET", `/api/onprem/v1/messages/${body.id}/${name}`);
+      const answer = await api().call("GET", `/api/onprem/v1/messages/${body.id}/${name}`);
       expect([answer.status, answer.headers.get("content-type")]).toEqual([200, type]);
       expect(answer.headers.get("content-length")).toBe(String(file.size));
-      expectError(await api.call("GET", `/api/onprem/v1/messages/${UNKNOWN_ID}/${name}`), 404, "not-found");
+      expectError(await api().call("GET", `/api/onprem/v1/messages/${UNKNOWN_ID}/${name}`), 404, "not-found");
     }
   });
 });

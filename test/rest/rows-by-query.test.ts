@@ -1,19 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { loadDeclarations, OWN_DECLARATIONS } from "../../src/app/load-declarations.ts";
 import { methodsOf } from "../../src/schema/catalogue.ts";
 import type { AnyResource, ResourcePath } from "../../src/schema/resource.ts";
 import { UNKNOWN_ID } from "../support/sample-values.ts";
-import type { ApiFixture } from "./api-fixture.ts";
 import { expectError } from "./resource-suite.ts";
-import { createSceneRows, openSampleApi } from "./sample-scene.ts";
+import { openSampleScene } from "./sample-scene.ts";
 
-let api: ApiFixture;
-beforeAll(async () => {
-  api = await openSampleApi();
-});
-afterAll(() => api.close());
-
-const rows = createSceneRows(() => api);
+const { api, rows } = openSampleScene();
 
 /** Rooms work on them as soon as they are made, or make them themselves. */
 const WORKED_ON = new Set(["notifications", "scenario-notifications", "load-runs", "alarm-events"]);
@@ -36,33 +29,33 @@ async function placed(resource: AnyResource, path: ResourcePath): Promise<{ coll
 describe("a row is deleted by its id in the query", () => {
   it.each(pathsWith("delete"))("%s", async (_at, resource, path) => {
     const { collection, id } = await placed(resource, path);
-    const stranger = await api.user("Stranger");
-    expectError(await api.call("DELETE", collection), 400, "required", "id");
-    expectError(await api.call("DELETE", `${collection}?id=${UNKNOWN_ID}`), 404, "not-found");
-    expectError(await api.call("DELETE", `${collection}?id=${id}`, { token: null }), 401, "unauthorized");
+    const stranger = await api().user("Stranger");
+    expectError(await api().call("DELETE", collection), 400, "required", "id");
+    expectError(await api().call("DELETE", `${collection}?id=${UNKNOWN_ID}`), 404, "not-found");
+    expectError(await api().call("DELETE", `${collection}?id=${id}`, { token: null }), 401, "unauthorized");
     expect([403, 404]).toContain(
-      (await api.call("DELETE", `${collection}?id=${id}`, { token: stranger.token })).status,
+      (await api().call("DELETE", `${collection}?id=${id}`, { token: stranger.token })).status,
     );
-    expect((await api.call("GET", `${collection}/${id}`)).status).toBe(200);
-    const gone = await api.call("DELETE", `${collection}?id=${id}`);
+    expect((await api().call("GET", `${collection}/${id}`)).status).toBe(200);
+    const gone = await api().call("DELETE", `${collection}?id=${id}`);
     expect([gone.status, gone.body]).toEqual([
       200,
       { status: 200, message: `deleted ${id}`, resources: expect.arrayContaining([{ id }]) },
     ]);
-    expectError(await api.call("GET", `${collection}/${id}`), 404, "not-found");
+    expectError(await api().call("GET", `${collection}/${id}`), 404, "not-found");
   });
 });
 
 describe("a row is changed by its id in the body", () => {
   it.each(pathsWith("put"))("%s", async (_at, resource, path) => {
     const { collection, id } = await placed(resource, path);
-    const shown = (await api.call("GET", `${collection}/${id}`)).body;
-    const stranger = await api.user("Stranger");
-    expectError(await api.call("PUT", collection, { json: {} }), 400, "required", "id");
-    expectError(await api.call("PUT", collection, { json: { id: UNKNOWN_ID } }), 404, "not-found");
-    expect([403, 404]).toContain((await api.call("PUT", collection, { json: { id }, token: stranger.token })).status);
-    const changed = await api.call("PUT", collection, { json: { id, noSuchField: 1 } });
+    const shown = (await api().call("GET", `${collection}/${id}`)).body;
+    const stranger = await api().user("Stranger");
+    expectError(await api().call("PUT", collection, { json: {} }), 400, "required", "id");
+    expectError(await api().call("PUT", collection, { json: { id: UNKNOWN_ID } }), 404, "not-found");
+    expect([403, 404]).toContain((await api().call("PUT", collection, { json: { id }, token: stranger.token })).status);
+    const changed = await api().call("PUT", collection, { json: { id, noSuchField: 1 } });
     expect(changed.status).toBe(200);
-    expect((await api.call("GET", `${collection}/${id}`)).body).toEqual(shown);
+    expect((await api().call("GET", `${collection}/${id}`)).body).toEqual(shown);
   });
 });

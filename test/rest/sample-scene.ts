@@ -1,3 +1,4 @@
+import { afterAll, beforeAll } from "vitest";
 import areasOfInterest from "../../src/resources/areas/areas-of-interest.ts";
 import notifications from "../../src/resources/broadcasts/notifications.ts";
 import extensions from "../../src/resources/devices/extensions.ts";
@@ -7,7 +8,7 @@ import { createSampleRows, givenRows, type SampleRows } from "./sample-rows.ts";
 import { SAMPLE_TABLE } from "./sample-table.ts";
 
 /** Opens the API on an empty appliance with what samples of all resources refer to. */
-export async function openSampleApi(): Promise<ApiFixture> {
+async function openSampleApi(): Promise<ApiFixture> {
   const api = await openApi(makeTempDir());
   const served = { name: "Chat rooms", type: "collaboration", deviceType: SAMPLE_TABLE["collaboration-groups.type"] };
   await api.store.create(extensions, served, api.system);
@@ -15,7 +16,7 @@ export async function openSampleApi(): Promise<ApiFixture> {
 }
 
 /** Makes rows of every resource there; `given` names rows that stand for their resource instead of new ones. */
-export function createSceneRows(
+function createSceneRows(
   api: () => ApiFixture,
   given: Readonly<Record<string, () => Promise<string>>> = {},
 ): SampleRows {
@@ -35,4 +36,18 @@ export function createSceneRows(
       (await api().store.create(notifications, { subject: "Sample" }, api().system, { stage: "draft" })).id,
     ...given,
   });
+}
+
+/** For the tests of a file: the API of `openSampleApi`, there from the first test to the last, and rows of its scene. */
+export function openSampleScene(given?: Readonly<Record<string, () => Promise<string>>>): {
+  api: () => ApiFixture;
+  rows: SampleRows;
+} {
+  let opened: ApiFixture;
+  beforeAll(async () => {
+    opened = await openSampleApi();
+  });
+  afterAll(() => opened.close());
+  const api = (): ApiFixture => opened;
+  return { api, rows: createSceneRows(api, given) };
 }

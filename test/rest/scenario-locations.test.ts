@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SITE_QUESTION_ID } from "../../src/scenarios/questions.ts";
+import { defaultSettings } from "../../src/settings/schema.ts";
 import { UNKNOWN_ID } from "../support/sample-values.ts";
 import type { ApiFixture } from "./api-fixture.ts";
 import { expectError } from "./resource-suite.ts";
@@ -183,5 +184,32 @@ describe("where a scenario is started", () => {
 
   it.each(named(REFUSED))("is refused: %s", async (_name, [scenario, told, type, field]) => {
     expectError(await start(scenario, told), 400, type, field);
+  });
+});
+
+describe("once the transition is over", () => {
+  it("the question about the site is neither reported nor answered", async () => {
+    const settings = { ...defaultSettings(), scenarios: { syntheticSiteQuestion: false } };
+    const { api: later } = await openStarts(settings);
+    try {
+      const template = (await later.call("POST", "/message-templates", { json: { name: "T", subject: "S" } })).body;
+      const json = {
+        name: "Fire",
+        backgroundColor: "#ff0000",
+        type: "standard",
+        locationEnabled: true,
+        messages: [{ name: "A", messageTemplateId: template.id }],
+      };
+      const made = (await later.call("POST", "/scenarios", { json })).body;
+      expect(made.fields).toEqual([]);
+      const site = { id: SITE_QUESTION_ID, name: "Where?", variable: "where", type: "site" };
+      const change = { json: { fields: [site] } };
+      expectError(await later.call("PUT", `/scenarios/${made.id}`, change), 400, "invalid-value", "fields");
+      const fields = [{ fieldId: SITE_QUESTION_ID, answer: "x" }];
+      const answer = await later.call("POST", "/scenario-notifications", { json: { scenarioId: made.id, fields } });
+      expectError(answer, 400, "invalid-value", "fields");
+    } finally {
+      await later.close();
+    }
   });
 });

@@ -2,19 +2,21 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import notifications from "../../src/resources/broadcasts/notifications.ts";
 import scenarioNotifications from "../../src/resources/scenarios/scenario-notifications.ts";
 import { SITE_QUESTION_ID } from "../../src/scenarios/questions.ts";
-import { defaultSettings } from "../../src/settings/schema.ts";
 import { UNKNOWN_ID } from "../support/sample-values.ts";
 import type { ApiFixture, Sending } from "./api-fixture.ts";
 import { expectError } from "./resource-suite.ts";
+import { createScenarioScene } from "./scenario-scene.ts";
 import { openStarts, type StartsFixture } from "./starts-fixture.ts";
 import { PNG } from "./uploads.ts";
 
 let api: ApiFixture;
 let endpointId: string;
 let create: StartsFixture["create"];
+let starts: StartsFixture;
 
 beforeAll(async () => {
-  ({ api, endpointId, create } = await openStarts());
+  starts = await openStarts();
+  ({ api, endpointId, create } = starts);
 });
 afterAll(() => api.close());
 
@@ -25,45 +27,7 @@ const started = async (json: object) => {
   return answer.body;
 };
 
-let serial = 0;
-/** A site with a building, a device there, a role and who plays it, and a template for one user. */
-async function scene() {
-  const mark = serial++;
-  const site = await create("/sites", { name: `North ${mark}`, externalId: `N-${mark}` });
-  const hall = await create(`/sites/${site.id}/buildings`, { name: `Hall ${mark}` });
-  const device = { name: "Button", externalId: `button-${mark}`, siteId: site.id, buildingId: hall.id };
-  const button = await create("/api-devices", device);
-  const role = await create("/site-roles", { name: `Team ${mark}` });
-  const [ann, warden] = [await api.user(`Ann ${mark}`), await api.user(`Warden ${mark}`)];
-  await create(`/sites/${site.id}/recipients`, { siteRoleId: role.id, userIds: [warden.id] });
-  const template = await create("/message-templates", {
-    name: `T${mark}`,
-    subject: "{{what}} in {{where}}",
-    body: "Wing {{wing}}.",
-    ttsType: "custom-text",
-    ttsCustomContent: "Attention: {{what}}, {{where}}",
-    userIds: [ann.id],
-  });
-  const roleTemplate = await create("/message-templates", { name: `R${mark}`, subject: "To the team" });
-  const scenario = (more: object = {}) =>
-    create("/scenarios", {
-      name: `Fire ${mark}`,
-      backgroundColor: "#ff0000",
-      type: "standard",
-      locationEnabled: true,
-      locationVariable: "where",
-      fields: [
-        { name: "What?", variable: "what", type: "text", required: true },
-        { name: "Wing?", variable: "wing", type: "option", options: ["East", "West"] },
-      ],
-      messages: [
-        { name: "To all", messageTemplateId: template.id },
-        { name: "To the team", messageTemplateId: roleTemplate.id, siteRoleIds: [role.id] },
-      ],
-      ...more,
-    });
-  return { site, hall, button, role, ann, warden, template, roleTemplate, scenario };
-}
+const scene = createScenarioScene(() => starts);
 const WHAT = [{ fieldVariable: "what", answer: "Smoke" }];
 const counts = () => ({
   starts: api.store.count(scenarioNotifications, {}),
@@ -412,32 +376,5 @@ describe("whoever starts a scenario", () => {
     const { token } = guard;
     expect((await start({ ...json, scenarioId: allowed.id }, { token })).status).toBe(200);
     expectError(await start({ ...json, scenarioId: other.id }, { token }), 400, "invalid-value", "scenarioId");
-  });
-});
-
-describe("once the transition is over", () => {
-  it("the question about the site is neither reported nor answered", async () => {
-    const settings = { ...defaultSettings(), scenarios: { syntheticSiteQuestion: false } };
-    const { api: later } = await openStarts(settings);
-    try {
-      const template = (await later.call("POST", "/message-templates", { json: { name: "T", subject: "S" } })).body;
-      const json = {
-        name: "Fire",
-        backgroundColor: "#ff0000",
-        type: "standard",
-        locationEnabled: true,
-        messages: [{ name: "A", messageTemplateId: template.id }],
-      };
-      const made = (await later.call("POST", "/scenarios", { json })).body;
-      expect(made.fields).toEqual([]);
-      const site = { id: SITE_QUESTION_ID, name: "Where?", variable: "where", type: "site" };
-      const change = { json: { fields: [site] } };
-      expectError(await later.call("PUT", `/scenarios/${made.id}`, change), 400, "invalid-value", "fields");
-      const fields = [{ fieldId: SITE_QUESTION_ID, answer: "x" }];
-      const answer = await later.call("POST", "/scenario-notifications", { json: { scenarioId: made.id, fields } });
-      expectError(answer, 400, "invalid-value", "fields");
-    } finally {
-      await later.close();
-    }
   });
 });
