@@ -1,8 +1,9 @@
 import type { Command } from "../../src/replication/frames.ts";
 import { forgetTombstones } from "../../src/replication/hub/clean-up.ts";
 import type { Hub } from "../../src/replication/hub/hub.ts";
+import { LINKS } from "../../src/replication/hub/tables.ts";
 import { BASE } from "../../src/replication/site/tables.ts";
-import { scan } from "../../src/replication/work.ts";
+import { get, scan } from "../../src/replication/work.ts";
 import type { CloudMachine } from "./cloud-machine.ts";
 import { cloudWrite, storedFile } from "./cloud-writes.ts";
 import type { Dice } from "./dice.ts";
@@ -93,6 +94,7 @@ export function happen(world: World): void {
       },
     ],
     [0.3, () => relapse(world, one)],
+    [0.15, () => overtake(world, one)],
     [1, () => network.garble()],
     [1, () => network.lose()],
     [0.4, () => cloud.restore()],
@@ -150,7 +152,7 @@ function publishAt({ dice, time, figures, cloud, violated }: World, hub: Hub | n
   void hub?.publish(rows).catch(violated);
 }
 
-function report({ dice, figures }: World, site: SiteMachine): void {
+function report({ dice, figures }: Pick<World, "dice" | "figures">, site: SiteMachine): void {
   figures.localSends += 1;
   const id = dice.id();
   const picture = dice.happens(0.2) ? storedFile(site.blobs, dice) : null;
@@ -180,6 +182,45 @@ function relapse(world: World, { site, network }: World["sites"][number]): void 
     time.in(8_000, () => {
       network.isUp = true;
     });
+  });
+}
+
+/** It takes the cloud so long at most to have a page of what waited, in looks of 100 ms. */
+const LOOKS = 100;
+
+/**
+ * State that waits to be sent is overtaken, and the connection ends after a page that has neither the older nor the newer
+ * of the two; then an image of the disk from before is put back: the cloud has all that it waits with, by number and name.
+ */
+function overtake({ dice, time, figures, cloud }: World, { site, network }: World["sites"][number]): void {
+  const id = `${site.watched.name}-overtaken`;
+  const write = (): void => site.write("panels", id, () => ({ id, note: `p${dice.below(1e6)}` }));
+  const arrived = (): number =>
+    cloud.hub ? (cloud.machine.disk.peek(() => get(LINKS, site.watched.name))?.bulkHw ?? 0) : 0;
+  network.isUp = false;
+  network.cut();
+  write();
+  for (let turn = 0; turn < 4; turn += 1) report({ dice, figures }, site);
+  time.in(1_000, () => {
+    const image = site.image(time.now() - 0.001);
+    // After the older state, of which the image has four records more.
+    const until = (image.link?.bulkSeq ?? 0) - 4;
+    let looks = 0;
+    write();
+    // One page after the other.
+    Object.assign(network, { isUp: true, bandwidth: 0.5 });
+    look();
+
+    function look(): void {
+      looks += 1;
+      if (arrived() < until && looks < LOOKS) return void time.in(100, look);
+      figures.siteRestores += 1;
+      network.isUp = false;
+      network.cut();
+      site.restore(image, false);
+      image.disk.close();
+      time.in(2_000, () => Object.assign(network, { isUp: true, bandwidth: 1000 }));
+    }
   });
 }
 

@@ -137,6 +137,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     changes: [['telling: { type: "", after: null },', "telling: null,"]],
   },
   {
+    name: "what-an-image-has-overtaken-not-sent-again",
+    file: "site/welcome.ts",
+    changes: [["if (welcome.up.bulk.hw > link.bulkAcked) yield*", "if (link.inc < 0) yield*"]],
+  },
+  {
     name: "untold-state-kept",
     file: "hub/up-feed.ts",
     changes: [["if (row.inc >= inc) continue;", "if (row.inc >= 0) continue;"]],

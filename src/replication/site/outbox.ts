@@ -43,9 +43,31 @@ function* hollowOlder(lane: Lane, type: string, id: string): Work<number> {
   let freed = 0;
   for (const older of yield* scan(OUT, { by: "row", where: [lane, type, id, 1] })) {
     freed += older.bytes - sizeOf(null);
-    yield* put(OUT, { ...older, op: "hollow", body: null, live: 0, bytes: sizeOf(null) });
+    yield* put(OUT, hollow(older));
   }
   return freed;
+}
+
+function hollow(record: Outgoing): Outgoing {
+  return { ...record, op: "hollow", body: null, live: 0, bytes: sizeOf(null) };
+}
+
+/**
+ * Sends the records after one, up to another, once more. The cloud has their numbers, but not surely what is in them: if
+ * this is an older copy of the disk, those that were overtaken since then went as hollow ones. They keep their names, by
+ * which the cloud knows what it has taken.
+ */
+export function* sendAgain(lane: Lane, after: number, upTo: number): Work<void> {
+  const link = yield* linkState();
+  let oseq = link[`${lane}Seq`];
+  for (const record of yield* scan(OUT, { where: [lane], after, upTo })) {
+    if (record.live === 0) continue;
+    oseq += 1;
+    yield* put(OUT, hollow(record));
+    yield* put(OUT, { ...record, oseq });
+  }
+  const outBytes = link.outBytes + (oseq - link[`${lane}Seq`]) * sizeOf(null);
+  yield* put(LINK, { ...link, [`${lane}Seq`]: oseq, outBytes });
 }
 
 /** The next page of a feed after what was sent, or null. `more` when another one may follow. */

@@ -5,7 +5,7 @@ import { beginSnapshot } from "./down-feed.ts";
 import { renumberEdits } from "./edits.ts";
 import { disownArmed } from "./inbox.ts";
 import { linkState } from "./link-state.ts";
-import { hasTail, renumber } from "./outbox.ts";
+import { hasTail, renumber, sendAgain } from "./outbox.ts";
 import { ARRIVED, LINK } from "./tables.ts";
 
 const LANES: readonly Lane[] = ["bulk", "hot"];
@@ -27,9 +27,11 @@ export function* acceptWelcome(welcome: Welcome, journal: Journal): Work<"live" 
     yield* beginIncarnation(Math.max(welcome.inc, link.inc), journal);
     return "restored";
   }
+  // An older copy with the same last record is not told apart; all of its rows arrived that were acknowledged to it.
+  if (welcome.up.bulk.hw > link.bulkAcked) yield* sendAgain("bulk", link.bulkAcked, welcome.up.bulk.hw);
   const isNewEpoch = welcome.epoch !== link.epoch;
   yield* put(LINK, {
-    ...link,
+    ...(yield* linkState()),
     epoch: welcome.epoch,
     // Numbers of commands belong to an epoch: those of a restored cloud begin where its copy ended.
     cmdHw: isNewEpoch ? 0 : link.cmdHw,

@@ -1,15 +1,19 @@
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { newId } from "../../../src/base/ids.ts";
-import type { Command, Welcome } from "../../../src/replication/frames.ts";
+import { type Command, LIMITS, type Welcome } from "../../../src/replication/frames.ts";
+import { prepareHub } from "../../../src/replication/hub/publish.ts";
+import { takePage } from "../../../src/replication/hub/up-feed.ts";
+import { admit } from "../../../src/replication/hub/welcome.ts";
 import { replicatedTypes } from "../../../src/replication/replicated-types.ts";
 import { createCloudTime } from "../../../src/replication/site/cloud-time.ts";
 import { forgetOld } from "../../../src/replication/site/forgetting.ts";
 import { INBOX, receiveCommand } from "../../../src/replication/site/inbox.ts";
-import { keptTime, linkState, prepareLink } from "../../../src/replication/site/link-state.ts";
-import { enqueue } from "../../../src/replication/site/outbox.ts";
+import { keptTime, linkState, makeHello, prepareLink } from "../../../src/replication/site/link-state.ts";
+import { recordLocalWrite } from "../../../src/replication/site/local-writes.ts";
+import { enqueue, nextPage } from "../../../src/replication/site/outbox.ts";
 import { LINK, OUT } from "../../../src/replication/site/tables.ts";
 import { acceptWelcome, adoptRestoredCopy } from "../../../src/replication/site/welcome.ts";
-import { put, scan } from "../../../src/replication/work.ts";
+import { applyRow, put, scan, shownRow } from "../../../src/replication/work.ts";
 import { createMemoryStore, type MemoryStore } from "../../sim/memory-store.ts";
 import { CATALOGUE } from "../../sim/resources.ts";
 
@@ -46,6 +50,67 @@ describe("a copy of an appliance's disk", () => {
     });
     site.perform(() => adoptRestoredCopy(journal(NOW)));
     expect(site.perform(() => keptTime(NOW + 1_000))).toBeNull();
+  });
+});
+
+describe("an image of an appliance's disk, of which nobody tells it", () => {
+  let site: MemoryStore;
+  let cloud: MemoryStore;
+  const write = (type: string, id: string, note: string) =>
+    site.perform(function* () {
+      const [before, after] = [yield* shownRow(type, id), { id, note }];
+      yield* applyRow(type, id, after);
+      yield* recordLocalWrite({ type, id, before, after, actor: "a", at: NOW, newId }, TYPES);
+    });
+  /** Connects, and sends so many pages; no acknowledgement arrives. */
+  const send = (pages: number): void => {
+    const hello = site.perform(() => makeHello(TYPES.fromCloud, LIMITS.credit));
+    const { welcome } = cloud.perform(() => admit(hello, NOW, LIMITS.credit));
+    expect(site.perform(() => acceptWelcome(welcome, journal(NOW)))).toBe("live");
+    let from = welcome.up.bulk.hw;
+    for (let turn = 0; turn < pages; turn += 1) {
+      const page = site.perform(() => nextPage("bulk", from, { ...LIMITS, pageRows: 3 }))?.frame;
+      if (!page) return;
+      const by = { endpoint: "site-a", sess: welcome.sess };
+      expect(cloud.perform(() => takePage(page, by, TYPES, NOW)).verdict).toBe("taken");
+      from = page.to;
+    }
+  };
+  const held = (): unknown[] => ["panels/p", "reports/r", "reports/last"].map((key) => cloud.rows.get(key)?.note);
+
+  beforeEach(() => {
+    site = createMemoryStore(CATALOGUE);
+    cloud = createMemoryStore(CATALOGUE);
+    site.perform(() => prepareLink("site-a", TYPES.fingerprint));
+    cloud.perform(() => prepareHub("first"));
+    write("panels", "p", "then");
+    write("reports", "r", "begun");
+    write("reports", "last", "seen");
+  });
+
+  it("tells of the rows whose records went as overtaken, which the image doesn't know", () => {
+    const image = site.copy();
+    write("panels", "p", "now");
+    write("reports", "r", "ended");
+    send(1);
+    expect(held()).toEqual([undefined, undefined, "seen"]);
+    site = image;
+    send(100);
+    expect(held()).toEqual(["then", "begun", "seen"]);
+    const { bulkSeq } = site.perform(linkState);
+    send(100);
+    const { outBytes, ...link } = site.perform(linkState);
+    const kept = site.perform(() => scan(OUT));
+    expect(link).toMatchObject({ inc: 1, bulkAcked: bulkSeq });
+    expect(outBytes).toBe(kept.reduce((sum, { bytes }) => sum + bytes, 0));
+  });
+
+  it("is not what an appliance is whose acknowledgement was lost: what the cloud took, it does not write again", () => {
+    send(1);
+    expect(held()).toEqual(["then", "begun", "seen"]);
+    cloud.perform(() => applyRow("reports", "r", null));
+    send(100);
+    expect(held()).toEqual(["then", undefined, "seen"]);
   });
 });
 
