@@ -9,3 +9,11 @@ export async function eventually(holds: () => Promise<unknown>): Promise<void> {
     if ((await holds()) === false) throw new Error(`it never came to this: ${holds}`);
   }, PATIENCE);
 }
+
+/**
+ * As `expect.poll`, for several things at once that need turns of the event loop but hardly any time: looks every few ms
+ * until `fits` throws no more; rejects with what it threw last.
+ */
+export async function until(fits: () => void): Promise<void> {
+  await vi.waitFor(fits, { ...PATIENCE, interval: 3 });
+}

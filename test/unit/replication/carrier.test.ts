@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { newId } from "../../../src/base/ids.ts";
 import { APPLIANCES, type Outcome, type Providers } from "../../../src/broadcast/providers.ts";
 import type { Activations } from "../../../src/devices/activation-groups.ts";
@@ -17,6 +17,7 @@ import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/onprem.ts";
 import { createMemoryBlobs } from "../../sim/memory-blobs.ts";
 import { createMemoryStore, type MemoryStore } from "../../sim/memory-store.ts";
 import { CATALOGUE } from "../../sim/resources.ts";
+import { until } from "../../support/patience.ts";
 import { type BroadcastFixture, openBroadcasts } from "../broadcast/broadcast-fixture.ts";
 
 const fail = (error: unknown): never => {
@@ -69,8 +70,6 @@ afterAll(() => fixture.close());
 
 const issued = (): IssuedCommand[] => cloud.perform(() => scan(COMMANDS));
 const at = (endpoint: string): IssuedCommand | undefined => issued().find((each) => each.endpoint === endpoint);
-const until = (fits: () => void): Promise<void> => vi.waitFor(fits, { timeout: 90_000, interval: 2 });
-
 /** Sends a message to the zone and hands its delivery to the channel; gives the command's id. */
 async function send(isUrgent: boolean): Promise<string> {
   const { clock, store, run } = fixture;

@@ -1,13 +1,12 @@
-import { randomBytes } from "node:crypto";
-import { EventEmitter, once } from "node:events";
+import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import { type AddressInfo, connect, type Socket } from "node:net";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { type WebSocket, WebSocketServer } from "ws";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { WebSocketServer } from "ws";
 import { silentLog } from "../../../src/base/log.ts";
 import { type CertificateAndKey, issueCertificate, makeAuthority } from "../../../src/operations/make-certificate.ts";
-import type { Frame, Wire } from "../../../src/replication/frames.ts";
+import type { Wire } from "../../../src/replication/frames.ts";
 import { revokeIdentities, whoHolds, whoShows } from "../../../src/replication/identity/enrolment.ts";
 import { createHubEnrolment } from "../../../src/replication/identity/hub-enrolment.ts";
 import { enrol, type OwnIdentity, proveKey } from "../../../src/replication/identity/own-identity.ts";
@@ -16,14 +15,14 @@ import { challengeText } from "../../../src/replication/link/challenge.ts";
 import { createDialer, type Dialer, type DialerNeeds } from "../../../src/replication/link/dialer.ts";
 import { askToEnrol, ENROL_PROTOCOL } from "../../../src/replication/link/enrol-exchange.ts";
 import type { HubAddress } from "../../../src/replication/link/hub-address.ts";
-import { pack, unpack } from "../../../src/replication/link/packing.ts";
 import { createSiteTalk } from "../../../src/replication/link/site-talk.ts";
-import { createSocketWire, LINK_PROTOCOLS } from "../../../src/replication/link/socket-wire.ts";
+import { LINK_PROTOCOLS } from "../../../src/replication/link/socket-wire.ts";
 import type { SiteTalk } from "../../../src/replication/talk.ts";
 import type { WorkStore } from "../../../src/replication/work.ts";
 import { createMemoryStore } from "../../sim/memory-store.ts";
 import { CATALOGUE } from "../../sim/resources.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
+import { until } from "../../support/patience.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 
 const ENDPOINT = "0199b1c2-0000-7000-8000-000000000001";
@@ -139,8 +138,6 @@ function link(address: Partial<HubAddress>, key = identity.key, more: Partial<Di
   dialer.start();
   return { dialer, got };
 }
-
-const until = (fits: () => void): Promise<void> => vi.waitFor(fits, { timeout: 90_000, interval: 5 });
 
 describe("the cloud lets an appliance in", () => {
   it("that shows its certificate, without more", async () => {
@@ -312,120 +309,5 @@ describe("an appliance that asks its cloud", () => {
     await expect(refused).rejects.toMatchObject({ type: "upstream", message: "There is no such user here." });
     clock.tick(15_000);
     await expect(silent).rejects.toMatchObject({ type: "outcome-unknown" });
-  });
-});
-
-describe("frames on a socket", () => {
-  const BULK_BYTES = 20_000;
-  const page = (to: number, bytes = BULK_BYTES): Frame => {
-    const rows = [["p", "deliveries", "x", to, { reason: randomBytes(bytes).toString("base64") }]] as never;
-    return { t: "rows", feed: "up.bulk", from: 0, to, tail: "t", rows };
-  };
-  const urgent: Frame = { t: "heard", cid: "c" };
-
-  /** A socket whose other side answers a ping when the test says so. */
-  function open(wayMs: number) {
-    const sent: (string | Buffer)[] = [];
-    const pings: string[] = [];
-    const got: unknown[] = [];
-    const socket = Object.assign(new EventEmitter(), {
-      ...{ readyState: 1, OPEN: 1, protocol: LINK_PROTOCOLS[0], close: () => undefined, terminate: () => undefined },
-      ping: (name: string) => void pings.push(name),
-      send(data: string | Buffer, done: () => void) {
-        sent.push(data);
-        done();
-      },
-    });
-    const ends = { frame: (value: unknown) => void got.push(value), closed: () => undefined };
-    const wire = createSocketWire(socket as unknown as WebSocket, clock, ends);
-    const answer = (): void => {
-      clock.tick(wayMs);
-      socket.emit("pong", Buffer.from(pings.at(-1) ?? ""));
-    };
-    answer();
-    return { wire, sent, got, socket, answer };
-  }
-
-  it("go as they are where the way is short", async () => {
-    const { wire, sent } = open(1);
-    for (const frame of [page(1), page(2), urgent]) wire.send(frame);
-    await until(() => expect(sent.length).toBe(3));
-    expect(sent.map((data) => (JSON.parse(data.toString()) as Frame).t)).toEqual(["rows", "rows", "heard"]);
-  });
-
-  it("are packed where it is long, and nothing urgent waits behind more than the one that is on its way", async () => {
-    const { wire, sent, answer } = open(50);
-    const pages = [page(1), page(2)];
-    for (const frame of [...pages, urgent]) wire.send(frame);
-    // What is urgent does not even wait until that one is known to have arrived.
-    await until(() => expect(sent.length).toBe(2));
-    answer();
-    await until(() => expect(sent.length).toBe(3));
-    const read = await Promise.all(sent.map((data) => (typeof data === "string" ? data : unpack(data, 100_000))));
-    expect(read.map((text) => JSON.parse(text) as Frame)).toEqual([pages[0], urgent, pages[1]]);
-    const plainLengths = read.map((text) => text.length);
-    expect(sent.map((data, at) => data.length < (plainLengths[at] ?? 0))).toEqual([true, false, true]);
-  });
-
-  it("that people wait for go before bulk data, and what is urgent before both", async () => {
-    const { wire, sent, answer } = open(50);
-    wire.send(page(1));
-    wire.send(page(2));
-    wire.say({ t: "ask", ref: "r", of: { kind: "renew", request: "x" } });
-    wire.send(urgent);
-    await until(() => expect(sent.length).toBe(2));
-    answer();
-    await until(() => expect(sent.length).toBe(4));
-    const kinds = sent.map((data) => (typeof data === "string" ? (JSON.parse(data) as Frame).t : "packed"));
-    expect(kinds).toEqual(["packed", "heard", "ask", "packed"]);
-  });
-
-  it("that are short wait together on a slow link: 8 KiB may be on their way, whatever there is to send", async () => {
-    const { wire, sent, answer } = open(50);
-    const pages = Array.from({ length: 20 }, (_, to) => page(to, 3_000));
-    for (const frame of pages) wire.send(frame);
-    const bytes = (): number => sent.reduce((sum, data) => sum + data.length, 0);
-    await until(() => expect(bytes()).toBeGreaterThan(8_192));
-    const before = sent.length;
-    expect(before).toBeLessThan(5);
-    wire.send(urgent);
-    await until(() => expect(sent.length).toBe(before + 1));
-    expect(sent.at(-1)?.toString()).toBe(JSON.stringify(urgent));
-    for (let answers = 0; sent.length < pages.length + 1 && answers < pages.length; answers++) {
-      const known = sent.length;
-      answer();
-      await until(() => expect(sent.length).toBeGreaterThan(known));
-    }
-    expect(sent.length).toBe(pages.length + 1);
-  });
-
-  it("are unpacked in the turn in which they come: what is urgent waits for no turn of the pages before it", async () => {
-    const { got, socket } = open(50);
-    const pages = Array.from({ length: 20 }, (_, to) => page(to));
-    const packed = await Promise.all(pages.map((each) => pack(JSON.stringify(each))));
-    for (const data of packed) socket.emit("message", data, true);
-    socket.emit("message", Buffer.from(JSON.stringify(urgent)), false);
-    expect(got).toEqual([...pages, urgent]);
-  });
-
-  it("that are very long are unpacked beside other work, and keep their place", async () => {
-    const { got, socket } = open(50);
-    const long = page(1, 400_000);
-    socket.emit("message", await pack(JSON.stringify(long)), true);
-    socket.emit("message", await pack(JSON.stringify(page(2))), true);
-    socket.emit("message", Buffer.from(JSON.stringify(urgent)), false);
-    expect(got).toEqual([]);
-    await until(() => expect(got.length).toBe(3));
-    expect([got[0], got[2]]).toEqual([long, urgent]);
-  });
-
-  it("keep their order though some are unpacked first; what can't be unpacked ends the connection", async () => {
-    const { got, socket } = open(1);
-    const first = page(1);
-    socket.emit("message", await pack(JSON.stringify(first)), true);
-    socket.emit("message", Buffer.from(JSON.stringify(urgent)), false);
-    await until(() => expect(got).toEqual([first, urgent]));
-    await expect(unpack(await pack("x".repeat(1_000)), 999)).rejects.toThrow();
-    await expect(unpack(Buffer.from([2, 1]), 999)).rejects.toThrow("not packed");
   });
 });

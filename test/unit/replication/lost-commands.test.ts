@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 import { newId } from "../../../src/base/ids.ts";
 import { type Command, type Frame, type Hello, LIMITS } from "../../../src/replication/frames.ts";
 import { createHub, type Hub } from "../../../src/replication/hub/hub.ts";
@@ -7,6 +7,7 @@ import { createMemoryBlobs } from "../../sim/memory-blobs.ts";
 import { createMemoryStore } from "../../sim/memory-store.ts";
 import { CATALOGUE } from "../../sim/resources.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
+import { until } from "../../support/patience.ts";
 
 const USEFUL_MS = 900_000;
 const SITE = "site";
@@ -19,8 +20,6 @@ let sent: Frame[];
 const fail = (error: unknown): never => {
   throw error;
 };
-const until = (fits: () => void): Promise<void> => vi.waitFor(fits, { timeout: 90_000, interval: 2 });
-
 beforeEach(async () => {
   clock = createFakeClock();
   const cloud = createMemoryStore(CATALOGUE);

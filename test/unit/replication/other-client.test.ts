@@ -2,7 +2,7 @@ import { createHash, sign } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { newId } from "../../../src/base/ids.ts";
 import { silentLog } from "../../../src/base/log.ts";
@@ -19,6 +19,7 @@ import { createMemoryBlobs } from "../../sim/memory-blobs.ts";
 import { createMemoryStore } from "../../sim/memory-store.ts";
 import { CATALOGUE } from "../../sim/resources.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
+import { until } from "../../support/patience.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 
 const ENDPOINT = "0199b1c2-0000-7000-8000-000000000001";
@@ -155,8 +156,6 @@ function otherAppliance(url: string, { token, key }: { token: string; key: strin
     close: () => socket.close(),
   };
 }
-
-const until = (fits: () => void): Promise<void> => vi.waitFor(fits, { timeout: 90_000, interval: 3 });
 
 it("a client that was written from the description alone gets rows, marks and commands, and tells what became of them", async () => {
   const row = (at: number) => ({ type: "people", id: `p${at}`, body: { id: `p${at}`, note: "" }, scope: null, at: 0 });
