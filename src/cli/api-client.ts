@@ -1,4 +1,6 @@
+import { type Clock, sleep, systemClock } from "../base/clock.ts";
 import { CallerError, type FaultType, UpstreamError } from "../base/errors.ts";
+import { newId } from "../base/ids.ts";
 
 /** What can be sent: JSON, or a form with files. */
 export type ApiBody = Record<string, unknown> | FormData;
@@ -8,6 +10,8 @@ export interface ApiClient {
   /** `path` begins behind `/api/v1`. Throws CallerError for what the appliance refuses, UpstreamError when it can't be reached. */
   get<T = Record<string, unknown>>(path: string): Promise<T>;
   post<T = Record<string, unknown>>(path: string, body: ApiBody): Promise<T>;
+  /** The same, asked again for a minute where no answer comes; it is done once all the same. */
+  postOnce<T = Record<string, unknown>>(path: string, body: ApiBody): Promise<T>;
   put<T = Record<string, unknown>>(path: string, body: ApiBody): Promise<T>;
   /** Puts bytes of any length at `path`; `fileName` goes along, percent-encoded. There is no limit on the time it takes. */
   upload<T = Record<string, unknown>>(path: string, bytes: Blob, fileName: string): Promise<T>;
@@ -22,31 +26,39 @@ export interface ApiPage<T> {
 }
 
 const TIMEOUT_MS = 30_000;
+/** A daemon that died is there again by then. own choice */
+const AGAIN_FOR_MS = 60_000;
+const AGAIN_EVERY_MS = 1_000;
 
 /** Makes a client. `url` is the daemon's, with or without `/api` at its end. */
-export function createApiClient(url: string, token: string): ApiClient {
+export function createApiClient(url: string, token: string, clock = systemClock): ApiClient {
   const base = `${url.replace(/\/+$/, "").replace(/\/api$/, "")}/api/v1`;
-  const call = async (method: string, path: string, body?: ApiBody): Promise<Response> => {
+  const call = async (method: string, path: string, body?: ApiBody, key?: string): Promise<Response> => {
     const headers: Record<string, string> = { authorization: `Bearer ${token}` };
+    if (key !== undefined) headers["idempotency-key"] = key;
     if (body && !(body instanceof FormData)) headers["content-type"] = "application/json";
     const payload = body === undefined ? {} : { body: body instanceof FormData ? body : JSON.stringify(body) };
     // Who follows to another address leaves the token behind.
-    const how = { method, headers, signal: AbortSignal.timeout(TIMEOUT_MS), redirect: "manual" } as const;
-    return answerTo(`${method} ${path}`, fetch(`${base}${path}`, { ...how, ...payload }));
+    const how = { method, headers, redirect: "manual" } as const;
+    const ask = (): Promise<Response> =>
+      fetch(`${base}${path}`, { ...how, ...payload, signal: AbortSignal.timeout(TIMEOUT_MS) });
+    return answerTo(`${method} ${path}`, key === undefined ? ask() : untilAnswered(ask, clock));
   };
   const answerTo = async (call: string, request: Promise<Response>): Promise<Response> => {
     const response = await request.catch((error: unknown) => {
       throw new UpstreamError("upstream", whyNot(base, error), { url: base }, error);
     });
-    if (response.status === 308 || response.status === 426) throw new UpstreamError("upstream", needsTls(url));
+    if (response.status === 308 || response.status === 426)
+      throw new UpstreamError("upstream", await needsTls(url, response));
     if (!response.ok) throw await refusal(response, call);
     return response;
   };
-  const json = async <T>(method: string, path: string, body?: ApiBody): Promise<T> =>
-    (await call(method, path, body)).json() as Promise<T>;
+  const json = async <T>(method: string, path: string, body?: ApiBody, key?: string): Promise<T> =>
+    (await call(method, path, body, key)).json() as Promise<T>;
   return {
     get: (path) => json("GET", path),
     post: (path, body) => json("POST", path, body),
+    postOnce: (path, body) => json("POST", path, body, newId()),
     put: (path, body) => json("PUT", path, body),
     async upload(path, bytes, fileName) {
       const headers = { authorization: `Bearer ${token}`, "content-type": bytes.type, "x-file-name": fileName };
@@ -57,12 +69,33 @@ export function createApiClient(url: string, token: string): ApiClient {
   };
 }
 
+/** Asks again as long as the answer may have been lost. Throws what the first loss threw once the time is over. */
+async function untilAnswered(ask: () => Promise<Response>, clock: Clock): Promise<Response> {
+  const began = clock.monotonicMs();
+  for (let lost: unknown = null; ; ) {
+    try {
+      return await ask();
+    } catch (error) {
+      // Who was never reached has done nothing.
+      if (lost === null && !isLost(error)) throw error;
+      lost ??= error;
+      if (clock.monotonicMs() - began > AGAIN_FOR_MS) throw lost;
+    }
+    await sleep(clock, AGAIN_EVERY_MS);
+  }
+}
+
+/** Whether a request may have come through although no answer did. @source undici's codes */
+function isLost(error: unknown): boolean {
+  const { name, cause } = error as { name?: string; cause?: { code?: unknown } };
+  return name === "TimeoutError" || /ECONNRESET|EPIPE|UND_ERR_(SOCKET|HEADERS|BODY)/.test(String(cause?.code));
+}
+
 /** Why nothing came from an appliance, and what to do next. @source Node's codes of X.509 errors */
 function whyNot(base: string, error: unknown): string {
-  const { name, cause } = error as { name?: string; cause?: { code?: unknown } };
-  const code = String(cause?.code);
+  const code = String((error as { cause?: { code?: unknown } }).cause?.code);
   // Whoever asks a second time may sound a second alarm.
-  if (name === "TimeoutError" || /ECONNRESET|EPIPE|UND_ERR_(SOCKET|HEADERS|BODY)/.test(code))
+  if (isLost(error))
     return `${base} gave no answer: what was asked of it may be done all the same. Look before you ask again.`;
   const isStranger = /SIGNED_CERT|UNABLE_TO_(GET_ISSUER|VERIFY)/.test(code);
   if (!isStranger) return `${base} does not answer. Is the daemon running? Another address: --url or CARILLON_URL.`;
@@ -70,9 +103,12 @@ function whyNot(base: string, error: unknown): string {
   return `The authority of ${base}'s certificate is not known here. Name its file, which carillon tls show tells: ${file}`;
 }
 
-function needsTls(url: string): string {
-  const { hostname } = new URL(url);
-  return `${url} speaks TLS alone. Give its https address, such as --url https://${hostname}:8443, or CARILLON_URL.`;
+/** Readers are sent to the other address; writers are told its port. */
+async function needsTls(url: string, response: Response): Promise<string> {
+  const location = response.headers.get("location");
+  const { message = "" } = location === null ? ((await response.json().catch(() => ({}))) as Refusal) : {};
+  const next = location === null ? `${message} Name it` : `Name ${new URL(location).origin}`;
+  return `${url} speaks TLS alone. ${next} by --url or CARILLON_URL.`;
 }
 
 /** The body of a refusal; `errors` says more of a faulty field than `message` does. */

@@ -62,7 +62,7 @@ export function addSend(program: Command, terminal: Terminal, finish: (exitCode:
       const { text: body, tone: alertTone, drill, json } = options;
       const deviceGroupIds = await groupsOf(api, options);
       const message = { subject, body, alertTone, drill, deviceGroupIds };
-      const { id, approval } = await api.post<Sent>("/notifications", message);
+      const { id, approval } = await api.postOnce<Sent>("/notifications", message);
       if (approval === "waiting") {
         terminal.err(`Another person must approve it first: ${options.url}/broadcasts/${id}`);
         return terminal.out(json ? JSON.stringify({ id, approval, devices: [] }) : id);

@@ -1,8 +1,10 @@
-import { createServer } from "node:http";
+import { request as ask, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createApiClient } from "../../src/cli/api-client.ts";
 import { EXIT } from "../../src/cli/exit-codes.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
+import { hurriedClock } from "../support/hurried-clock.ts";
 import { type Ran, runCommand } from "../unit/cli/run-command.ts";
 
 /** A first message by the command line alone: from an appliance without devices to the proof. */
@@ -27,6 +29,39 @@ describe("the commands device and send", () => {
     const again = await carillon("send", "Fire drill", "--drill", "--to", "All devices", "--json");
     expect(JSON.parse(again.out.join())).toMatchObject({ devices: [{ deviceIdentifier: "zone:hall" }] });
     expect((await daemon.call<{ total: number }>("GET", "/device-groups")).body.total).toBe(1);
+  });
+
+  it("send once although the answer to it is lost", async () => {
+    const before = (await daemon.call<{ total: number }>("GET", "/notifications")).body.total;
+    let lost = 0;
+    // Hands on, and breaks off once instead of answering what was sent.
+    const lossy = createServer((request, response) => {
+      const { method = "GET", headers, url } = request;
+      const isLost = method === "POST" && url?.endsWith("/notifications") && lost++ === 0;
+      const onward = ask(`${daemon.url}${url}`, { method, headers: { ...headers, host: new URL(daemon.url).host } });
+      onward.on("response", (answer) => {
+        if (isLost) answer.resume().on("end", () => response.destroy());
+        else answer.pipe(response.writeHead(answer.statusCode ?? 0, answer.headers));
+      });
+      request.pipe(onward);
+    });
+    await new Promise<void>((resolve) => lossy.listen(0, "127.0.0.1", resolve));
+    try {
+      const { port } = lossy.address() as AddressInfo;
+      const sent = await carillon(
+        "send",
+        "Hello",
+        "--to",
+        "All devices",
+        "--json",
+        "--url",
+        `http://127.0.0.1:${port}`,
+      );
+      expect([sent.exitCode, lost]).toEqual([EXIT.ok, 2]);
+      expect((await daemon.call<{ total: number }>("GET", "/notifications")).body.total).toBe(before + 1);
+    } finally {
+      lossy.close();
+    }
   });
 
   it("end with a code of their own where somebody did not get it", async () => {
@@ -71,6 +106,18 @@ describe("an appliance that a command can't reach", () => {
       expect((await runCommand(["device", "list"], env)).err.join()).toContain("Look before you ask again.");
     } finally {
       broken.close();
+    }
+  });
+
+  it("is asked no longer than a minute, and what it may have done is told then", async () => {
+    const deaf = createServer((request) => request.socket.destroy());
+    await new Promise<void>((resolve) => deaf.listen(0, "127.0.0.1", resolve));
+    try {
+      const { port } = deaf.address() as AddressInfo;
+      const api = createApiClient(`http://127.0.0.1:${port}`, "x", hurriedClock());
+      await expect(api.postOnce("/notifications", {})).rejects.toThrow("Look before you ask again.");
+    } finally {
+      deaf.close();
     }
   });
 

@@ -19,7 +19,17 @@ export interface LedgerLine {
   endedAt: string | null;
 }
 
+/** What a notification says of itself; the counts by level. */
+interface Progress {
+  percentComplete: number;
+  devices: Record<string, number>;
+}
+
 const LOOK_EVERY_MS = 200;
+/** What changes without a change of the counts is seen by then. own choice */
+const READ_EVERY_MS = 2_000;
+/** Pause between two readings of a ledger, in times that the last one took: a long one is not read without end. own choice */
+const PAUSES = 10;
 const LONGEST_MS = 60_000;
 
 /** How a ledger is followed. */
@@ -35,8 +45,8 @@ export interface Following {
 }
 
 /**
- * Looks at the ledger of a notification until nothing more is to be waited for at any line, and gives its last state.
- * Throws UpstreamError when it takes too long.
+ * Looks at the counts of a notification, and at its ledger when they have changed, until nothing more is to be waited for
+ * at any line; gives its last state. Throws UpstreamError when it takes too long.
  */
 export async function followLedger(
   api: ApiClient,
@@ -44,13 +54,22 @@ export async function followLedger(
   { clock, signal, onProgress, isDone, longestMs = LONGEST_MS }: Following,
 ): Promise<LedgerLine[]> {
   const began = clock.monotonicMs();
-  let told = "";
+  const at = `/notifications/${notificationId}`;
+  let [told, seen, readAt, tookMs] = ["", "", began, 0];
+  let lines: LedgerLine[] = [];
   for (;;) {
-    const lines = await listAll<LedgerLine>(api, `/notifications/${notificationId}/devices`);
-    const counts = describe(lines);
-    if (counts !== told) onProgress(counts);
-    told = counts;
-    if (lines.length > 0 && lines.every(isDone)) return lines;
+    const { progress } = await api.get<{ progress: Progress }>(at);
+    const counts = JSON.stringify([progress.percentComplete, progress.devices]);
+    const sinceMs = clock.monotonicMs() - readAt;
+    if (sinceMs >= (counts === seen ? READ_EVERY_MS : PAUSES * tookMs)) {
+      [seen, readAt] = [counts, clock.monotonicMs()];
+      lines = await listAll<LedgerLine>(api, `${at}/devices`);
+      tookMs = clock.monotonicMs() - readAt;
+      const words = describe(lines);
+      if (words !== told) onProgress(words);
+      told = words;
+      if (lines.length > 0 && lines.every(isDone)) return lines;
+    }
     if (clock.monotonicMs() - began > (lines.length === 0 ? LONGEST_MS : longestMs))
       throw new UpstreamError("upstream", `The broadcast did not end: ${waitedFor(lines, isDone)}`);
     await sleep(clock, LOOK_EVERY_MS, signal);
