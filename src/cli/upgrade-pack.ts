@@ -34,7 +34,8 @@ export function addUpgradePack(program: Command, terminal: Terminal): void {
     .addHelpText(
       "after",
       "\nExample:\n  carillon upgrade-pack . --key maker.pem --to carillon-0.2.0.tgz\n\n" +
-        "Its version is that of package.json. What is below a folder .git, and data of appliances, are left out.",
+        "Its version is that of package.json. What is below a folder .git, data of appliances and files\n" +
+        "that are a private key or a secret key are left out.",
     )
     .action(async (folder: string, { key, to }: { key: string; to: string }) => {
       for (const part of ["package.json", "dist/src/main.js"])

@@ -15,6 +15,7 @@ import { create, extract, Parser, type ReadEntry } from "tar";
 import { CallerError } from "../base/errors.ts";
 import { newId } from "../base/ids.ts";
 import { readSigned } from "../base/signed-document.ts";
+import { isKeyFile } from "../store/secrets.ts";
 
 /** What a bundle says of itself, signed: every file of the version with its SHA-256 (hex). */
 export interface UpgradeBundle {
@@ -30,18 +31,16 @@ const MOST_LIST_BYTES = 32 * 1_048_576;
 
 /**
  * Packs the folder of a built version (it has a package.json) into `target`, signed by a private key (PEM, Ed25519). Its
- * history in git, the data of appliances below it, the key and the target are left out, wherever they lie. Throws
+ * history in git, the data of appliances below it, keys and the target are left out, wherever they lie. Throws
  * CallerError for a key of another kind.
  */
 export async function packUpgrade(folder: string, keyPem: string, target: string): Promise<UpgradeBundle> {
   const key = signingKey(keyPem);
   const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { version: string };
   const files: Record<string, string> = {};
-  // Whoever gets the version must not get what signs the next one.
-  const hashOfKey = createHash("sha256").update(keyPem).digest("hex");
   for (const path of filesBelow(folder, "", isPacked)) {
-    const hash = await hashOf(join(folder, path));
-    if (hash !== hashOfKey && resolve(folder, path) !== resolve(target)) files[path] = hash;
+    const isTarget = resolve(folder, path) === resolve(target);
+    if (!isTarget && !isKey(folder, path)) files[path] = await hashOf(join(folder, path));
   }
   const payload = Buffer.from(JSON.stringify({ version, files } satisfies UpgradeBundle));
   const signature = sign(null, payload, key);
@@ -152,6 +151,21 @@ function filesBelow(root: string, folder: string, isWanted: (folder: string) => 
 /** own choice: an appliance's data hold its secret key, which must not go to everybody who gets the version */
 function isPacked(folder: string): boolean {
   return basename(folder) !== ".git" && !existsSync(join(folder, "carillon.db"));
+}
+
+/** own choice: longer than any private key in PEM */
+const MOST_KEY_BYTES = 65_536;
+
+/**
+ * Whoever gets the version must not get what signs the next one, or opens what an appliance sealed: a file that is nothing
+ * but a private key (PEM), or a secret key as `carillon key export` writes it. What libraries bring along is public anyway.
+ */
+function isKey(folder: string, path: string): boolean {
+  if (/(^|\/)node_modules\//.test(path)) return false;
+  const { size } = lstatSync(join(folder, path));
+  if (size > MOST_KEY_BYTES) return false;
+  const bytes = readFileSync(join(folder, path));
+  return isKeyFile(bytes) || /^\s*-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----/.test(bytes.toString("utf8"));
 }
 
 /** The public half of a signing key, as settings name it: base64 of 32 bytes. Throws CallerError for another kind of key. */

@@ -55,6 +55,14 @@ export function readKey(path: string): Buffer {
   throw new UpstreamError("starting", `${path} is damaged: ${KEY_BYTES} bytes expected. Restore it from a backup.`);
 }
 
+/** Whether a file's bytes look like a key's: as many as it has, and no text, which random bytes all but never are. */
+export function isKeyFile(bytes: Buffer): boolean {
+  return (
+    bytes.length === KEY_BYTES &&
+    bytes.some((byte) => byte > 0x7e || (byte < 0x20 && !/\s/.test(String.fromCharCode(byte))))
+  );
+}
+
 /** Tells two keys apart and says nothing of either. */
 export function keyFingerprint(key: Buffer): string {
   return hash("sha256", Buffer.concat([Buffer.from("carillon secret key\n"), key]), "hex").slice(0, 16);

@@ -15,11 +15,12 @@ import {
 import { dirname, join, relative } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Service, upgrade, upgradeAsOrdered } from "../../../src/app/upgrade.ts";
-import { type Clock, systemClock } from "../../../src/base/clock.ts";
+import { systemClock } from "../../../src/base/clock.ts";
 import { createOrderedUpgrade } from "../../../src/operations/ordered-upgrade.ts";
 import { keepOwner } from "../../../src/operations/ownership.ts";
 import { packUpgrade, publicHalf, unpackUpgrade } from "../../../src/operations/upgrade-bundle.ts";
 import { endOf, endOrder, fileOf, leaveOrder, orderLeft, versionsRoot } from "../../../src/operations/upgrade-order.ts";
+import { hurriedClock } from "../../support/hurried-clock.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 
 const maker = generateKeyPairSync("ed25519");
@@ -79,20 +80,6 @@ function machine(illness: Illness, wrote = true) {
   return { root, steps, run, service };
 }
 
-/** What is waited for has passed at once. */
-function hurriedClock(): Clock {
-  let now = 0;
-  return {
-    ...systemClock,
-    monotonicMs: () => now,
-    after(ms, work) {
-      now += ms;
-      setImmediate(work);
-      return { cancel: () => undefined };
-    },
-  };
-}
-
 let bundle: string;
 beforeAll(async () => {
   bundle = join(makeTempDir(), "carillon.tgz");
@@ -124,6 +111,28 @@ describe("packing", () => {
       const { files } = await packUpgrade(folder, pem, target);
       expect(Object.keys(files).sort()).toEqual(["dist/main.js", "package.json"]);
     }
+  });
+
+  it("leaves out every private key and every secret key, but not what libraries bring along", async () => {
+    const folder = version(makeTempDir(), "0.2.0");
+    const other = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
+    const secret = { cipher: "aes-256-cbc", passphrase: "x" };
+    const keys = {
+      "before.pem": generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }),
+      "windows.txt": `\ufeff${pem.replaceAll("\n", "\r\n")}`,
+      "tls.key": other.export({ type: "sec1", format: "pem" }),
+      "sealed.key": other.export({ type: "pkcs8", format: "pem", ...secret }),
+      "carillon-key": Buffer.from(`${"a".repeat(31)}\u00e9`, "latin1"),
+    };
+    mkdirSync(join(folder, "node_modules/library"), { recursive: true });
+    const others = {
+      "thirty-two.txt": "x".repeat(32),
+      "node_modules/library/sample.pem": pem,
+      "about.md": `A key: ${pem}`,
+    };
+    for (const [name, content] of Object.entries({ ...keys, ...others })) writeFileSync(join(folder, name), content);
+    const { files } = await packUpgrade(folder, pem, join(makeTempDir(), "carillon.tgz"));
+    expect(Object.keys(files).sort()).toEqual([...Object.keys(others), "dist/main.js", "package.json"].sort());
   });
 
   it("is refused with a key of another kind, before anything is written", async () => {
