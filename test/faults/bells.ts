@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type ApiClient, createApiClient, listAll } from "../../src/cli/api-client.ts";
 import { TIME_ZONES } from "../../src/resources/bells/time-zones.ts";
-import { type Initialised, initialise, serve } from "../support/product.ts";
+import { type Initialised, initialise, LOOPBACK_SETTINGS, serve } from "../support/product.ts";
 import { listenToSounds } from "../support/sound-listener.ts";
 import { type Pulse, pulseIn, watched, worst } from "./loop-monitor.ts";
 
@@ -38,7 +38,7 @@ const SLACK_MS = 1_000;
 export async function changeManySchedules(schedules: number, say: (progress: string) => void): Promise<ManySchedules> {
   const folder = mkdtempSync(join(tmpdir(), "carillon-schedules-"));
   const [config, pulseFile] = [join(folder, "carillon.yaml"), join(folder, "pulse.json")];
-  writeFileSync(config, "network: {allowedTargets: [127.0.0.0/8], multicastInterface: 127.0.0.1}\n");
+  writeFileSync(config, LOOPBACK_SETTINGS);
   const first = await initialise(join(folder, "data"));
   const daemon = await watched(pulseFile, () => serve(join(folder, "data"), ["--config", config]));
   const zone = { group: `239.247.${(process.pid >> 8) & 0xff}.${process.pid & 0xff}`, port: 20_560 };

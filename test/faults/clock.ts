@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type ApiClient, createApiClient, listAll } from "../../src/cli/api-client.ts";
-import { type Initialised, initialise, type RunningDaemon, serve } from "../support/product.ts";
+import { type Initialised, initialise, LOOPBACK_SETTINGS, type RunningDaemon, serve } from "../support/product.ts";
 import { listenToSounds } from "../support/sound-listener.ts";
 import { createSetClock } from "./set-clock.ts";
 
@@ -176,7 +176,7 @@ interface Ring {
 async function openStage(folder: string, library: string): Promise<Stage> {
   const zone = { group: `239.241.${(process.pid >> 8) & 0xff}.${process.pid & 0xff}`, port: 20_500 };
   const config = join(folder, "carillon.yaml");
-  writeFileSync(config, "network: {allowedTargets: [127.0.0.0/8], multicastInterface: 127.0.0.1}\n");
+  writeFileSync(config, LOOPBACK_SETTINGS);
   const dataDir = join(folder, "data");
   const first = await initialise(dataDir);
   const tomorrow = Math.floor(Date.now() / DAY_MS) * DAY_MS + DAY_MS;

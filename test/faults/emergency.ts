@@ -9,7 +9,7 @@ import { registerDevices } from "../../src/cli/register-devices.ts";
 import { ONPREM_EXTENSION_ID } from "../../src/resources/devices/onprem.ts";
 import { percentile } from "../bench/row.ts";
 import { processorMsOf } from "../support/processor-time.ts";
-import { initialise, type RunningCampus, serve, startCampus } from "../support/product.ts";
+import { initialise, LOOPBACK_SETTINGS, type RunningCampus, serve, startCampus } from "../support/product.ts";
 
 /** How emergencies are measured. */
 export interface EmergencyPlan {
@@ -69,8 +69,7 @@ export async function measureEmergencies(
 ): Promise<EmergencyFigures> {
   const folder = await mkdtemp(join(tmpdir(), "carillon-emergency-"));
   const settings = join(folder, "carillon.yaml");
-  const network = "network:\n  allowedTargets: [127.0.0.0/8]\n  multicastInterface: 127.0.0.1\n";
-  await writeFile(settings, `${network}log:\n  level: warn\n`);
+  await writeFile(settings, `${LOOPBACK_SETTINGS}log: {level: warn}\n`);
   const { token } = await initialise(join(folder, "data"));
   const daemon = await serve(join(folder, "data"), ["--config", settings]);
   const zones = Math.ceil(plan.devices / 10);

@@ -6,7 +6,7 @@ import { loadDeclarations, OWN_DECLARATIONS } from "../../src/app/load-declarati
 import type { Action } from "../../src/rest/action.ts";
 import { servedActions } from "../../src/rest/served-actions.ts";
 import { createCatalogue } from "../../src/schema/catalogue.ts";
-import { type Initialised, initialise, type RunningDaemon, serve } from "../support/product.ts";
+import { type Initialised, initialise, LOOPBACK_SETTINGS, type RunningDaemon, serve } from "../support/product.ts";
 import { createFuzz, type FuzzRequest, type KnownIds } from "./fuzz-requests.ts";
 import { hostileInputs } from "./hostile-requests.ts";
 import { pulseIn, startIdle, watched } from "./loop-monitor.ts";
@@ -32,8 +32,7 @@ export interface Fuzzed {
 
 const CLIENTS = 16;
 /** The daemon's own limits would answer most of it, and nothing may be called but this machine. */
-export const SETTINGS =
-  "network: {allowedTargets: [127.0.0.0/8], multicastInterface: 127.0.0.1}\napi: {requestsPerMinute: {token: 0, address: 0}}\n";
+export const SETTINGS = `${LOOPBACK_SETTINGS}api: {requestsPerMinute: {token: 0, address: 0}}\n`;
 
 /** What would end the run by doing what it is for: leaving, slow hashes, streams without end, orders to the appliance. */
 function isLeftOut({ method, at }: Action): boolean {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { startAxlPeer } from "../support/call-manager/axl-peer.ts";
 import { knownCluster } from "../support/call-manager/known-cluster.ts";
 import { startSnmpPeer } from "../support/call-manager/snmp-peer.ts";
-import { initialise, serve } from "../support/product.ts";
+import { initialise, LOOPBACK_SETTINGS, serve } from "../support/product.ts";
 import { type Pulse, pulseIn, startIdle, watched } from "./loop-monitor.ts";
 import { cutOffWriting, type PhoneRun, type PhoneStory, readPhones, WATCHER } from "./phones.ts";
 
@@ -41,7 +41,7 @@ export async function measurePhones(count: number, say: (words: string) => void)
   const axl = await startAxlPeer(cluster, { nodes: snmp.nodes });
   const settings = join(folder, "carillon.yaml");
   const callManagers = `callManagers: {snmpPort: ${snmp.port}, full: null, delta: null, partial: null}\n`;
-  await writeFile(settings, `network: {allowedTargets: [127.0.0.0/8], multicastInterface: 127.0.0.1}\n${callManagers}`);
+  await writeFile(settings, `${LOOPBACK_SETTINGS}${callManagers}`);
   const idle = await startIdle(join(folder, "idle.json"));
   const pulseFile = join(folder, "pulse.json");
   let daemon = await watched(pulseFile, () => serve(data, ["--config", settings]));

@@ -17,7 +17,7 @@ import { sendOrder } from "../../src/app/control-socket.ts";
 import { createApiClient } from "../../src/cli/api-client.ts";
 import { registerDevices } from "../../src/cli/register-devices.ts";
 import { packUpgrade } from "../../src/operations/upgrade-bundle.ts";
-import { initialise, type RunningCampus, startCampus } from "../support/product.ts";
+import { initialise, LOOPBACK_SETTINGS, type RunningCampus, startCampus } from "../support/product.ts";
 import { copyVersion, makerOfVersions } from "../support/versions.ts";
 import { type Machine, startMachine, USER_ID } from "./systemd-machine.ts";
 
@@ -110,8 +110,7 @@ async function prepareVersions(folder: string): Promise<string> {
     rmSync(made, { recursive: true });
   }
   return `listen: 127.0.0.1:${PORT}
-network: {allowedTargets: [127.0.0.0/8], multicastInterface: 127.0.0.1}
-plugins: {ip-phones: {listen: {auth: {host: 127.0.0.1, port: ${PORT + 1}}}}}
+${LOOPBACK_SETTINGS}plugins: {ip-phones: {listen: {auth: {host: 127.0.0.1, port: ${PORT + 1}}}}}
 trust: {upgrades: ["${trusted}"]}
 `;
 }

@@ -6,7 +6,7 @@ import { type ApiClient, createApiClient, listAll } from "../../src/cli/api-clie
 import { decodeWithFfmpeg, listenWithFfmpeg } from "../support/ffmpeg-listener.ts";
 import { expectKnownBroadcast, KNOWN_TONE, knownRecording } from "../support/known-broadcast.ts";
 import { peer } from "../support/peers.ts";
-import { type Initialised, initialise, type RunningDaemon, serve } from "../support/product.ts";
+import { type Initialised, initialise, LOOPBACK_SETTINGS, type RunningDaemon, serve } from "../support/product.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 
 interface Delivery {
@@ -18,7 +18,6 @@ interface Delivery {
 
 const ffmpeg = peer("ffmpeg");
 const ZONE = { group: `239.240.${(process.pid >> 8) & 0xff}.${process.pid & 0xff}`, port: 20_480 };
-const SETTINGS = "network: {allowedTargets: [127.0.0.0/8], multicastInterface: 127.0.0.1}\n";
 
 ffmpeg.describe("a broadcast that ffmpeg listens to", () => {
   let first: Initialised;
@@ -27,7 +26,7 @@ ffmpeg.describe("a broadcast that ffmpeg listens to", () => {
   beforeEach(async () => {
     const data = makeTempDir();
     const config = join(data, "carillon.yaml");
-    writeFileSync(config, SETTINGS);
+    writeFileSync(config, LOOPBACK_SETTINGS);
     first = await initialise(data);
     daemon = await serve(data, ["--config", config]);
   });

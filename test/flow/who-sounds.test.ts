@@ -7,7 +7,7 @@ import { ONPREM_EXTENSION_ID } from "../../src/resources/devices/onprem.ts";
 import { type FfmpegListener, type ListenTarget, listenWithFfmpeg } from "../support/ffmpeg-listener.ts";
 import { amplitudeAt, sine } from "../support/hearing.ts";
 import { peer } from "../support/peers.ts";
-import { type Initialised, initialise, serve } from "../support/product.ts";
+import { type Initialised, initialise, LOOPBACK_SETTINGS, serve } from "../support/product.ts";
 import { listenToSounds, type SoundListener } from "../support/sound-listener.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { sampleBytes, wavFile } from "../support/wav-file.ts";
@@ -69,7 +69,7 @@ peer("ffmpeg").it(
   async () => {
     const data = makeTempDir();
     const config = join(data, "carillon.yaml");
-    writeFileSync(config, "network: {allowedTargets: [127.0.0.0/8], multicastInterface: 127.0.0.1}\n");
+    writeFileSync(config, LOOPBACK_SETTINGS);
     const first = await initialise(data);
     const daemon = await serve(data, ["--config", config]);
     onTestFailed(() => console.error(daemon.log()));

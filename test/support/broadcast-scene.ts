@@ -7,7 +7,7 @@ import { registerDevices } from "../../src/cli/register-devices.ts";
 import { type CampusReport, startTestCampus, type TestCampus } from "./campus.ts";
 import { freePort } from "./free-port.ts";
 import { eventually } from "./patience.ts";
-import { initialise, serve } from "./product.ts";
+import { initialise, LOOPBACK_SETTINGS, serve } from "./product.ts";
 import { makeTempDir } from "./temp-dir.ts";
 import { sampleBytes, wavFile } from "./wav-file.ts";
 
@@ -81,8 +81,7 @@ export async function openScene(kinds: SceneKinds, slowestMs: number): Promise<B
   // Phones keep the address at which they ask, so the daemon must come back to it.
   writeFileSync(
     config,
-    "network: {allowedTargets: [127.0.0.0/8], multicastInterface: 127.0.0.1}\n" +
-      `plugins: {ip-phones: {listen: {auth: {host: 127.0.0.1, port: ${await freePort()}}}}}\n`,
+    `${LOOPBACK_SETTINGS}plugins: {ip-phones: {listen: {auth: {host: 127.0.0.1, port: ${await freePort()}}}}}\n`,
   );
   let daemon = await serve(dataDir, ["--config", config]);
   let api = createApiClient(daemon.url, token);

@@ -5,6 +5,7 @@ import { createLog, silentLog } from "../../src/base/log.ts";
 import type { SettingsFile } from "../../src/operations/settings-report.ts";
 import type { AnyResource } from "../../src/schema/resource.ts";
 import { parseSettings } from "../../src/settings/load.ts";
+import { LOOPBACK_SETTINGS } from "./product.ts";
 import { makeTempDir } from "./temp-dir.ts";
 
 /** An answer of the API; `body` is the JSON, or the text where it is none. */
@@ -24,9 +25,6 @@ export interface TestDaemon extends Daemon {
 
 /** The administrator of test daemons. */
 export const TEST_ADMIN = { email: "admin@example.org", password: "correct horse battery" };
-
-/** Devices of the campus live on the loopback interface. */
-const LOOPBACK_SETTINGS = "network: {allowedTargets: [127.0.0.0/8], multicastInterface: 127.0.0.1}\n";
 
 /** How a test daemon differs from the usual. */
 export interface TestDaemonOptions {

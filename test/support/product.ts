@@ -59,6 +59,9 @@ export async function runCarillon(
   return { code: code ?? -1, stdout: stdout(), stderr: stderr() };
 }
 
+/** Settings of a daemon whose devices and peers, the campus before all, live on this machine. */
+export const LOOPBACK_SETTINGS = "network: {allowedTargets: [127.0.0.0/8], multicastInterface: 127.0.0.1}\n";
+
 /** Sets up an appliance in `dataDir`. */
 export async function initialise(dataDir: string): Promise<Initialised> {
   const account = ["--admin-email", "admin@example.org", "--admin-password", "correct horse battery"];

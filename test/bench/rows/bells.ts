@@ -6,7 +6,7 @@ import { eachRing } from "../../../src/bells/rings.ts";
 import { DAY_MS } from "../../../src/bells/zones.ts";
 import { type ApiClient, createApiClient } from "../../../src/cli/api-client.ts";
 import { stressSchedules } from "../../../src/cli/bells/stress-fixture.ts";
-import { type Initialised, initialise, serve } from "../../support/product.ts";
+import { type Initialised, initialise, LOOPBACK_SETTINGS, serve } from "../../support/product.ts";
 import { listenToSounds } from "../../support/sound-listener.ts";
 import { getFor, postFor } from "../load.ts";
 import { atMost, type Figure, median, percentile, type Row } from "../row.ts";
@@ -94,7 +94,7 @@ function expandYear(): number {
 async function measureStarts(say: (progress: string) => void): Promise<{ idle: number[]; loaded: number[] }> {
   const folder = mkdtempSync(join(tmpdir(), "carillon-bench-"));
   const config = join(folder, "carillon.yaml");
-  writeFileSync(config, "network: {allowedTargets: [127.0.0.0/8], multicastInterface: 127.0.0.1}\n");
+  writeFileSync(config, LOOPBACK_SETTINGS);
   const dataDir = join(folder, "data");
   const first = await initialise(dataDir);
   const daemon = await serve(dataDir, ["--config", config]);

@@ -3,7 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/onprem.ts";
-import { type Initialised, initialise, type RunningCampus, serve, startCampus } from "../../support/product.ts";
+import {
+  type Initialised,
+  initialise,
+  LOOPBACK_SETTINGS,
+  type RunningCampus,
+  serve,
+  startCampus,
+} from "../../support/product.ts";
 import { atMost, type Figure, median, percentile, type Row } from "../row.ts";
 import { type Api, createApi } from "./measured-api.ts";
 
@@ -53,10 +60,7 @@ async function measureSize(
 ): Promise<{ times: number[]; foretold: Foretold[] }> {
   const folder = mkdtempSync(join(tmpdir(), "carillon-bench-"));
   const settings = join(folder, "carillon.yaml");
-  writeFileSync(
-    settings,
-    "network:\n  allowedTargets: [127.0.0.0/8]\n  multicastInterface: 127.0.0.1\nlog:\n  level: warn\n",
-  );
+  writeFileSync(settings, `${LOOPBACK_SETTINGS}log: {level: warn}\n`);
   const made = await initialise(join(folder, "data"));
   const daemon = await serve(join(folder, "data"), ["--config", settings]);
   const campus = await startCampus([

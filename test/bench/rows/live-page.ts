@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { createApiClient } from "../../../src/cli/api-client.ts";
 import { newConsolePage, startBrowser } from "../../support/browser.ts";
-import { type Initialised, initialise, serve } from "../../support/product.ts";
+import { type Initialised, initialise, LOOPBACK_SETTINGS, serve } from "../../support/product.ts";
 import { atMost, median, percentile, type Row } from "../row.ts";
 
 /** How many beeps of the browser's own microphone are followed; it beeps once a second. */
@@ -30,10 +30,7 @@ export const livePage: Row = {
   async measure(say) {
     const folder = mkdtempSync(join(tmpdir(), "carillon-bench-"));
     const settings = join(folder, "carillon.yaml");
-    writeFileSync(
-      settings,
-      "network: {allowedTargets: [127.0.0.0/8], multicastInterface: 127.0.0.1}\nlog: {level: warn}\n",
-    );
+    writeFileSync(settings, `${LOOPBACK_SETTINGS}log: {level: warn}\n`);
     const made = await initialise(join(folder, "data"));
     const daemon = await serve(join(folder, "data"), ["--config", settings]);
     const browser = await startBrowser(["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]);

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { ONPREM_EXTENSION_ID } from "../../../src/resources/devices/onprem.ts";
-import { initialise, type RunningCampus, serve, startCampus } from "../../support/product.ts";
+import { initialise, LOOPBACK_SETTINGS, type RunningCampus, serve, startCampus } from "../../support/product.ts";
 import { atMost, type Figure, median, type Row } from "../row.ts";
 import { type Api, createApi } from "./measured-api.ts";
 
@@ -20,7 +20,7 @@ export const speakerSkew: Row = {
   async measure(say) {
     const folder = mkdtempSync(join(tmpdir(), "carillon-bench-"));
     const settings = join(folder, "carillon.yaml");
-    writeFileSync(settings, "network:\n  allowedTargets: [127.0.0.0/8]\n  multicastInterface: 127.0.0.1\n");
+    writeFileSync(settings, LOOPBACK_SETTINGS);
     const made = await initialise(join(folder, "data"));
     const daemon = await serve(join(folder, "data"), ["--config", settings]);
     const campus = await startCampus(["--phones", "0", "--zones", "0"]);
