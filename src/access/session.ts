@@ -1,7 +1,10 @@
+import brandings from "../resources/branding/brandings.ts";
+import type { Feature } from "../resources/devices/features.ts";
 import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { By, Store, Transaction } from "../store/store.ts";
+import { featuresOf } from "./features.ts";
 import { providerOf } from "./identity-providers.ts";
 import type { Access, Principal } from "./principal.ts";
 import { EVERY_TOKEN, newToken } from "./tokens.ts";
@@ -24,6 +27,8 @@ export interface Session {
   userId: string;
   providerId: string | null;
   providerName: string | null;
+  /** own choice: the organisation's name where its branding has one, else the provider's. */
+  providerDisplayName: string | null;
   /** Path that leads a browser to the provider's log-out; null where there is none. own choice */
   logOutPath: string | null;
   email: string | null;
@@ -33,6 +38,8 @@ export interface Session {
   /** Minutes. */
   idleTimeout: number;
   idleTimeoutCustom: boolean;
+  features: Feature[];
+  serverSupportedFeatures: Feature[];
 }
 
 /** Describes the session of `principal`; the one place where a token is given back to whoever holds it. */
@@ -47,12 +54,14 @@ export function describeSession(store: Store, access: Access, principal: Princip
     userId,
     providerId: provider?.id ?? null,
     providerName: provider?.name ?? null,
+    providerDisplayName: store.find(brandings, {}, 1)[0]?.companyName ?? provider?.name ?? null,
     logOutPath: other?.logOut ? `/api/log-in/${other.id}/out` : null,
     email,
     name,
     isOnprem: true,
     idleTimeout: idleTimeout ?? IDLE_TIMEOUT_MIN,
     idleTimeoutCustom: idleTimeout !== null,
+    ...featuresOf(store),
   };
 }
 

@@ -1,5 +1,6 @@
 import { ConflictError, UpstreamError } from "../base/errors.ts";
 import type extensions from "../resources/devices/extensions.ts";
+import { featureOf } from "../resources/devices/features.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { Behaviour, Change } from "../store/store.ts";
@@ -13,6 +14,8 @@ export interface PluginsBehind {
   config(plugin: string): PluginConfig | null;
   /** What the row shows as `status`. */
   status(plugin: string): Record<string, unknown>;
+  /** Names of the resources that it watches. */
+  watches(plugin: string): readonly string[];
   /** Somebody wrote switch or configuration, perhaps with the value it had: a plugin that failed is tried again. */
   touched(plugin: string): void;
 }
@@ -32,9 +35,18 @@ export function extensionBehaviour(plugins: PluginsBehind): Behaviour<typeof ext
       if (given.has("config") || given.has("disabled") || given.has("globalDisabled")) plugins.touched(before.plugin);
     },
     present: (rows) =>
-      rows.map(({ plugin, config }) => {
-        if (plugin === null) return { status: null };
-        return { config: plugins.config(plugin)?.toShown(config) ?? {}, status: plugins.status(plugin) };
+      rows.map((row) => {
+        const { plugin, config, type } = row;
+        const follows = { featureRequired: featureOf(row), requiresOptIn: type === "device" };
+        if (plugin === null) return { status: null, triggers: [], configExports: [], ...follows };
+        const own = plugins.config(plugin);
+        return {
+          config: own?.toShown(config) ?? {},
+          status: plugins.status(plugin),
+          triggers: plugins.watches(plugin).map((resource) => ({ spec: `/${resource}/*` })),
+          configExports: own?.shownNames ?? [],
+          ...follows,
+        };
       }),
   };
 }

@@ -13,6 +13,8 @@ export interface PluginConfig {
    * null clears it. Throws CallerError whose faults name `config.<field>`.
    */
   toStored(input: unknown, stored: unknown): Values;
+  /** Names of its values that are no secrets. */
+  readonly shownNames: readonly string[];
   /** What may be shown of a stored configuration. */
   toShown(stored: unknown): Values;
   /** What the plugin runs with: defaults filled in, secrets open. Throws CallerError when a required value is missing. */
@@ -26,6 +28,7 @@ export function createPluginConfig(fields: ConfigFields, secrets: Secrets): Plug
     .filter(([, field]) => field.kind === "secret")
     .map(([name]) => name);
   return {
+    shownNames: Object.keys(fields).filter((name) => !secretNames.includes(name)),
     toStored(input, stored) {
       const before = asObject(stored) ?? {};
       const given = asObject(input ?? {});

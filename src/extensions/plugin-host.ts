@@ -196,6 +196,7 @@ export function createPluginHost(needs: PluginHostNeeds): PluginHost {
     extensionBehaviour: extensionBehaviour({
       config: (name) => plugins.get(name)?.config ?? null,
       status: (name) => ({ ...(plugins.get(name)?.status ?? ABSENT) }),
+      watches: (name) => plugins.get(name)?.manifest.watches ?? [],
       // After the write's commit, when the row can be read.
       touched: (name) => clock.soon(() => void applyRow(name, true)),
     }),

@@ -57,11 +57,14 @@ export function endpointBehaviour({
       if (op === "delete" && before?.id === ownId())
         throw new ConflictError("An appliance can't delete its own endpoint.");
     },
-    present(rows, { query }) {
+    present(rows, { reader, query }) {
+      const built = (): object => ({ ...buildInfo(), ...pluginsIn(reader) });
       return rows.map(({ id }) => {
         const own = id === ownId();
         return {
-          ...(query.includeBuildInfo === false ? {} : { buildInfo: own ? buildInfo() : null }),
+          hasMigratedSpeakers: false,
+          skipEndpointHealthAssessment: false,
+          ...(query.includeBuildInfo === false ? {} : { buildInfo: own ? built() : null }),
           ...(query.includeFailoverDetails === true && {
             failoverDetails: shownFailover(failover(id)),
           }),
@@ -80,6 +83,17 @@ function refusePlugins(reader: Reader, extensionId: string): void {
     "extensionId",
     `${plugin} is a plugin. Appliances stand below the extension ${ONPREM_EXTENSION_ID}, and so do their devices.`,
   );
+}
+
+/** The plugins of this appliance by name, on and off. */
+function pluginsIn(reader: Reader): { additionalFeatures: string[]; disabledFeatures: string[] } {
+  const all = reader
+    .find(extensions, {})
+    .flatMap(({ plugin, disabled, globalDisabled }) =>
+      plugin === null ? [] : [{ plugin, isOff: disabled || globalDisabled }],
+    );
+  const named = (isOff: boolean): string[] => all.flatMap((each) => (each.isOff === isOff ? [each.plugin] : [])).sort();
+  return { additionalFeatures: named(false), disabledFeatures: named(true) };
 }
 
 const NOT_KNOWN = { status: null, redReasons: null, yellowReasons: null, statusLastUpdated: null, clock: null };

@@ -18,6 +18,8 @@ describe("session", () => {
       userId: api.adminId,
       providerId: expect.stringMatching(/^[0-9a-f-]{36}$/),
       providerName: "built-in",
+      providerDisplayName: "built-in",
+      providerExpiration: null,
       logOutPath: null,
       email: "admin@example.org",
       name: "Admin",
@@ -25,6 +27,8 @@ describe("session", () => {
       isLicenseValid: true,
       idleTimeout: 30,
       idleTimeoutCustom: false,
+      features: ["reporting", "onprem"],
+      serverSupportedFeatures: ["reporting", "onprem", "failover", "callmgrEnabled"],
       permissions: ["get", "delete"],
     });
     expect(api.logged()).not.toContain(api.token);
@@ -38,6 +42,18 @@ describe("session", () => {
       idleTimeoutCustom: true,
       email: null,
     });
+  });
+
+  it("tells what clients can count on, as extensions are switched", async () => {
+    const json = { name: "Calls", type: "device", deviceType: "phone-call" };
+    const { id } = (await api.call("POST", "/extensions", { json })).body;
+    const features = async () => (await api.call("GET", "/session")).body.features;
+    expect(await features()).toEqual(["phoneCall", "reporting", "onprem"]);
+    await api.call("PUT", `/extensions/${id}`, { json: { disabled: true } });
+    expect(await features()).toEqual(["reporting", "onprem"]);
+    const shown = (await api.call("GET", "/session")).body;
+    expect(shown.serverSupportedFeatures).toContain("phoneCall");
+    await api.call("DELETE", `/extensions/${id}`);
   });
 
   it("ends for its token alone", async () => {

@@ -34,6 +34,7 @@ import { createSpeech } from "../../src/broadcast/speech.ts";
 import { createGathering } from "../../src/call-manager/gathering.ts";
 import { CALL_MANAGER_TABLES } from "../../src/call-manager/kept-plan.ts";
 import { createPhoneCache } from "../../src/call-manager/phone-cache.ts";
+import { extensionBehaviour } from "../../src/extensions/extension-behaviour.ts";
 import { IDENTITY_TABLES } from "../../src/identity/seen.ts";
 import { INPUT_TABLES } from "../../src/inputs/room-tables.ts";
 import { createBulkUploads } from "../../src/loaders/bulk-uploads.ts";
@@ -164,7 +165,15 @@ export async function openApi(
       },
       isReachable: () => false,
       bells,
-      plugins: { manifests: [], findProvider: () => "ip-phones", profileSchema: () => null, extensionBehaviour: {} },
+      plugins: {
+        ...{ manifests: [], findProvider: () => "ip-phones", profileSchema: () => null },
+        extensionBehaviour: extensionBehaviour({
+          config: () => null,
+          status: () => ({}),
+          watches: () => [],
+          touched: () => undefined,
+        }),
+      },
       baseUrl: () => "http://localhost",
       // Nothing rings here.
       planner: { replan: () => undefined, markStale: () => undefined, review: () => undefined } as never,

@@ -53,6 +53,23 @@ const EXTENSIONS: readonly Row[] = [
     },
   ],
   [
+    "triggers, configExports, featureRequired, requiresOptIn",
+    async () => {
+      const named = async (name: string) => (await call("GET", `/extensions?name=${name}`)).body.data[0];
+      expect(await named("sms")).toMatchObject({ triggers: [], featureRequired: "sms", requiresOptIn: true });
+      const phones = await named("ip-phones");
+      expect(phones).toMatchObject({ triggers: [{ spec: "/callmgr-clusters/*" }], featureRequired: null });
+      expect(phones).toMatchObject({ requiresOptIn: false });
+      const email = await named("email");
+      expect(email?.configExports).toContain("host");
+      expect(email?.configExports).not.toContain("password");
+      const given = await made("/extensions", { name: "Own", type: "device", deviceType: "apns" });
+      const expected = { triggers: [], configExports: [], featureRequired: "applePush", requiresOptIn: true };
+      expect(given).toMatchObject(expected);
+      await call("DELETE", `/extensions/${given.id}`);
+    },
+  ],
+  [
     "name required; type, deviceType, disabled, globalDisabled, deviceLimit, failureCode",
     async () => {
       expect(await refusal("POST", "/extensions", {})).toBe("400 required name");
@@ -108,7 +125,12 @@ const ENDPOINTS: readonly Row[] = [
         redReasons: expect.any(Array),
         yellowReasons: expect.any(Array),
         buildInfo: { version: expect.any(String) },
+        hasMigratedSpeakers: false,
+        skipEndpointHealthAssessment: false,
       });
+      const { additionalFeatures, disabledFeatures } = body.buildInfo as Record<string, string[]>;
+      expect(additionalFeatures).toContain("ip-phones");
+      expect(disabledFeatures).toContain("sms");
       const bare = (await call("GET", `${self}?includeStatus=false&includeBuildInfo=false`)).body;
       expect(bare).not.toHaveProperty("status");
       expect(bare).not.toHaveProperty("buildInfo");

@@ -31,6 +31,14 @@ export default defineResource({
       readOnly: true,
       default: false,
     }),
+    hasMigratedSpeakers: computed(
+      "Its speakers come from the cloud. own choice: false always, as an appliance alone says which devices it serves.",
+      "boolean",
+    ),
+    skipEndpointHealthAssessment: computed(
+      "Its health counts for no alarm. own choice: false always, as none is left out.",
+      "boolean",
+    ),
     buildInfo: computed("Version and addresses of the appliance's software.", "object", {
       of: {
         app: text("Name of the software.", { required: true }),
@@ -38,6 +46,12 @@ export default defineResource({
         apiVersion: text("Version of this interface.", { required: true }),
         fqdn: text("Name of the machine.", { required: true }),
         ipAddresses: list("Its outside addresses.", text("One.", { required: true }), { required: true }),
+        additionalFeatures: list("own choice: plugins that are switched on.", text("Its name.", { required: true }), {
+          required: true,
+        }),
+        disabledFeatures: list("own choice: plugins that are switched off.", text("Its name.", { required: true }), {
+          required: true,
+        }),
       },
       nullable: true,
       unless: "includeBuildInfo",

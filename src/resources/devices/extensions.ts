@@ -1,6 +1,7 @@
 import { boolean, computed, integer, internal, json, option, text, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import { NOTIFICATION_ACTIVITY_TYPES } from "../broadcasts/activity-types.ts";
+import { FEATURES } from "./features.ts";
 
 const STATUS = {
   state: option("What it does.", ["starting", "running", "restarting", "disabled", "stopped", "absent"], {
@@ -44,6 +45,21 @@ export default defineResource({
       "own choice: how the plugin behind the extension runs: state (running, restarting, disabled, stopped, absent), health (ok, degraded, down), reason, failures within 10 minutes (the fifth gives it up) and nextTryAt; null without a plugin.",
       "object",
       { of: STATUS, nullable: true },
+    ),
+    triggers: computed("own choice: resources of whose changes the plugin behind it is told.", "array", {
+      of: { spec: text("Their path, with * for the id.", { required: true }) },
+    }),
+    configExports: computed("own choice: members of `config` that are shown; the others are secrets.", "array", {
+      of: text("Name of one.", { required: true }),
+    }),
+    featureRequired: computed(
+      "own choice: word by which sessions tell that it is switched on; null for an extension that none stands for.",
+      "text",
+      { of: option("One of them.", FEATURES), nullable: true },
+    ),
+    requiresOptIn: computed(
+      "own choice: it reaches nobody who has not registered a device of its type, which is so for type device.",
+      "boolean",
     ),
     plugin: internal("Name of the plugin behind the extension; null for the one of the appliances.", "text", {
       unique: true,

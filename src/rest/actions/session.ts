@@ -1,14 +1,18 @@
 import { availableDomains } from "../../access/available-domains.ts";
 import { describeSession, endSession } from "../../access/session.ts";
 import { sessionCookie } from "../../access/session-cookie.ts";
-import { boolean, computed, integer, list, option, text, uuid } from "../../schema/field.ts";
+import { FEATURES } from "../../resources/devices/features.ts";
+import { boolean, computed, integer, list, option, text, timestamp, uuid } from "../../schema/field.ts";
 import { type Action, deleted, json } from "../action.ts";
 
+const FEATURE = option("A feature.", FEATURES);
 const SESSION = {
   accessToken: text("The token that was presented; null for a session of the console.", { max: 512 }),
   userId: uuid("User who holds it.", { required: true }),
   providerId: uuid("Identity provider."),
   providerName: text("Its name."),
+  providerDisplayName: text("own choice: the organisation's name where its branding has one, else the provider's."),
+  providerExpiration: timestamp("own choice: when the licence ends; null = never."),
   logOutPath: text("Where a browser goes after the session's end, to log out at the provider; null where it need not."),
   email: text("The user's address."),
   name: text("The user's name.", { required: true }),
@@ -16,6 +20,8 @@ const SESSION = {
   isLicenseValid: boolean("State of the licence.", { required: true }),
   idleTimeout: integer("How long a session may stay unused.", { required: true, unit: "min" }),
   idleTimeoutCustom: boolean("Whether that is the user's own.", { required: true }),
+  features: list("What clients can count on here and now.", FEATURE, { required: true }),
+  serverSupportedFeatures: list("own choice: what could be switched on.", FEATURE, { required: true }),
   permissions: list("What may be done with it.", option("Method.", ["get", "delete"]), { required: true }),
 };
 
@@ -44,7 +50,8 @@ export const sessionActions: readonly Action[] = [
     async handle({ needs, principal }) {
       const isLicenseValid = needs.licence.isValid();
       const session = describeSession(needs.store, needs.access, principal);
-      return json({ ...session, isLicenseValid, permissions: ["get", "delete"] });
+      const providerExpiration = needs.licence.state().licence?.expiresAt ?? null;
+      return json({ ...session, providerExpiration, isLicenseValid, permissions: ["get", "delete"] });
     },
   },
   {

@@ -83,6 +83,7 @@ describe("configuration", () => {
     await clock.advance(20);
     expect(outcomes).toMatchObject([{ deliveryId: 1, level: "failed", details: { reason: "refused [redacted]" } }]);
     expect(shown("p")).toEqual({
+      ...{ configExports: ["host"], triggers: [], featureRequired: null, requiresOptIn: false },
       config: {},
       status: { state: "running", health: "degraded", reason: "[redacted] is weak", failures: 0, nextTryAt: null },
     });
