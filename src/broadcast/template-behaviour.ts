@@ -48,6 +48,15 @@ export function templatesOfType(reader: Reader, type: string): number[] {
   return lines.filter((line) => inferredMessageType(line) === type).map(({ pk }) => pk);
 }
 
+/** Internal keys of the templates that name a group of appliances' devices, or of all others. */
+export function templatesForAppliances(reader: Reader, named: boolean): number[] {
+  const lines = reader.all<{ pk: number }>(
+    `SELECT pk FROM message_templates t
+     WHERE ${named ? "" : "NOT "}EXISTS (SELECT 1 FROM message_templates__device_group_ids l WHERE l.owner = t.pk)`,
+  );
+  return lines.map(({ pk }) => pk);
+}
+
 /**
  * Text, Audio or TextAndAudio, with Image appended. own choice: the `default` tone, which every message opens with, does
  * not make a message of words one of sound; a tone that was chosen does.

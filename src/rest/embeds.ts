@@ -154,7 +154,7 @@ function relationsOf(resource: AnyResource, catalogue: Catalogue): Relation[] {
     const flag = `include${spec.embed[0]?.toUpperCase()}${spec.embed.slice(1)}`;
     const key = `,${JSON.stringify(spec.embed)}:`;
     const target = catalogue.has(spec.to) ? catalogue.byName(spec.to) : null;
-    const unless = spec.kind === "ref" ? (spec.embedUnless ?? "") : "";
+    const unless = spec.embedUnless ?? "";
     relations.push({ field, many: spec.kind === "many", target, key, flag, unless });
   }
   return relations;

@@ -88,6 +88,8 @@ export interface ManyField extends Base {
   to: string;
   embed?: string;
   /** As of a single reference. */
+  embedUnless?: string;
+  /** As of a single reference. */
   dependents?: string;
   maxItems: number;
   /** `refuse`: a target can't be deleted while a row names it; else it is taken out of the list. */

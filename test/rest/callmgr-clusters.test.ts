@@ -93,6 +93,9 @@ describe("call-manager clusters and activation groups", () => {
     const ids: string[] = [];
     for (const endpointId of here) ids.push((await post({ ...input, endpointId }, servers)).body.id);
     expectError(await post({ ...input, cmAddress: "192.0.2.1,,", endpointId: here[0] }, servers), 400, "invalid-value");
+    const listed = await api.call("GET", `/callmgr-clusters?callmgrClusterOnpremServerId=${ids[1]}`);
+    expect(listed.body.data.map(({ id }: { id: string }) => id)).toEqual([cluster]);
+    expect((await api.call("GET", `/callmgr-clusters?callmgrClusterOnpremServerId=${cluster}`)).body.total).toBe(0);
     const gatherers = async (): Promise<boolean[]> =>
       (await api.call("GET", `/callmgr-clusters/${cluster}`)).body.callmgrClusterOnpremServers.map(
         ({ isPhoneGatherer }: { isPhoneGatherer: boolean }) => isPhoneGatherer,

@@ -60,6 +60,32 @@ describe("lists of notifications", () => {
   });
 });
 
+describe("templates and notifications", () => {
+  it("are told apart by whether they reach appliances' devices, and shown without what belongs to them", async () => {
+    const group = await made("/device-groups", { name: "Halls", filterType: "REJECT" });
+    const ring = { name: "Rings", subject: "Ring", deviceGroupIds: [group.id] };
+    const { id } = await made("/message-templates", ring);
+    expect(await names("/message-templates?onpremEnabled=true")).toEqual(["Rings"]);
+    expect(await names("/message-templates?onpremEnabled=false")).not.toContain("Rings");
+    expect(await names("/message-templates?onpremEnabled=true&inferredMessageType=TextAndAudio")).toEqual([]);
+    expect(await names("/message-templates?onpremEnabled=true&inferredMessageType=Text")).toEqual(["Rings"]);
+
+    const sent = await made("/notifications", { messageTemplateId: id, draft: true });
+    expect(sent).toMatchObject({ deviceGroups: [{ id: group.id }], messageTemplate: { id } });
+    for (const path of [`/notifications/${sent.id}`, "/notifications"]) {
+      const shown = async (query: string) => {
+        const { body } = await call("GET", `${path}${query}`);
+        return path === "/notifications" ? body.data.find((row) => row.id === sent.id) : body;
+      };
+      const raw = await shown("?raw=true");
+      expect(raw).toMatchObject({ subject: "Ring", deviceGroupIds: [group.id], messageTemplateId: id });
+      expect(raw).not.toHaveProperty("deviceGroups");
+      expect(raw).not.toHaveProperty("messageTemplate");
+      expect(await shown("?raw=false")).toHaveProperty("messageTemplate");
+    }
+  });
+});
+
 describe("lists of users and groups", () => {
   it("users are found by their devices, and without those of directories", async () => {
     const [eve, bob] = [await made("/users", { name: "Eve" }), await made("/users", { name: "Bob" })];
@@ -87,6 +113,11 @@ describe("lists of users and groups", () => {
     expect(await names(`${at}?status=${status}`, "id")).toEqual([endpointId]);
     const others = ["GREEN", "YELLOW", "RED"].filter((each) => each !== status).join(",");
     expect(await names(`${at}?includedStatuses=${others}`, "id")).toEqual([]);
+    const one = `${at}/${endpointId}?includedStatuses=`;
+    expect((await call("GET", `${one}${status}`)).body.id).toBe(endpointId);
+    expect(await refusal("GET", `${one}${others}`)).toBe("404 not-found");
+    expect(await refusal("GET", `${one}BLUE`)).toBe("400 invalid-value includedStatuses");
+    expect(await refusal("GET", `/extensions/${endpointId}/endpoints/${endpointId}`)).toBe("404 not-found");
     expect(await refusal("GET", `${at}?status=BLUE`)).toBe("400 invalid-value status");
     const detailed = (await call("GET", `${at}?includeFailoverDetails=true`)).body.data[0];
     expect(detailed?.failoverDetails).toMatchObject({ endpointId, state: "active", role: "standalone" });

@@ -42,14 +42,29 @@ export default defineResource({
   replicate: "D",
   indexes: [["stage"], ["notificationSource"], ["expiresAt"], ["approval"]],
   fields: {
-    messageTemplateId: ref("Template it was made from.", "message-templates", { embed: "messageTemplate" }),
+    messageTemplateId: ref("Template it was made from.", "message-templates", {
+      embed: "messageTemplate",
+      embedUnless: "raw",
+    }),
     subject: text("First line of the message.", { min: 1, max: 255 }),
     body: text("The message itself.", { max: 10_000 }),
-    distributionListIds: many("Lists whose users get it.", "distribution-lists", { embed: "distributionLists" }),
-    userIds: many("Users who get it.", "users", { embed: "users" }),
-    deviceGroupIds: many("Groups whose devices play and show it.", "device-groups", { embed: "deviceGroups" }),
-    areaOfInterestIds: many("Areas; whoever is inside gets it.", "areas-of-interest", { embed: "areasOfInterest" }),
-    collaborationGroupIds: many("Chat groups that get it.", "collaboration-groups", { embed: "collaborationGroups" }),
+    distributionListIds: many("Lists whose users get it.", "distribution-lists", {
+      embed: "distributionLists",
+      embedUnless: "raw",
+    }),
+    userIds: many("Users who get it.", "users", { embed: "users", embedUnless: "raw" }),
+    deviceGroupIds: many("Groups whose devices play and show it.", "device-groups", {
+      embed: "deviceGroups",
+      embedUnless: "raw",
+    }),
+    areaOfInterestIds: many("Areas; whoever is inside gets it.", "areas-of-interest", {
+      embed: "areasOfInterest",
+      embedUnless: "raw",
+    }),
+    collaborationGroupIds: many("Chat groups that get it.", "collaboration-groups", {
+      embed: "collaborationGroups",
+      embedUnless: "raw",
+    }),
     additionalDeviceIds: many("Single devices that play and show it, too. own choice.", "devices", { maxItems: 1_000 }),
     additionalDeviceRecipients: json(
       "The same by what they are called: `[{type, lookupValue}]`. own choice: type is ip-speaker, phone or device; lookupValue is an id or a deviceIdentifier.",
@@ -57,6 +72,7 @@ export default defineResource({
     ),
     confirmationRequestId: ref("Answers that recipients choose from.", "confirmation-requests", {
       embed: "confirmationRequest",
+      embedUnless: "raw",
       part: true,
     }),
     confirmationResults: computed("How many recipients gave each answer, by the answer's text.", "object", {
@@ -74,7 +90,7 @@ export default defineResource({
     imageAltText: text("The picture in words.", { max: 140 }),
     alertTone: option("Tone that opens the message.", ALERT_TONE_NAMES),
     ttsType: option("Which part of the message is spoken.", TTS_TYPES),
-    ttsVoiceId: ref("Voice that speaks.", "tts-voices", { embed: "voice" }),
+    ttsVoiceId: ref("Voice that speaks.", "tts-voices", { embed: "voice", embedUnless: "raw" }),
     ttsCustomContent: text(
       "Words that are spoken for custom-text, in several languages where a tag such as [de-DE] comes before them; for custom-ssml, an SSML document, without files and addresses.",
       { max: 10_000 },
@@ -82,9 +98,13 @@ export default defineResource({
     ttsSpeed: option("How fast it is spoken.", TTS_SPEEDS),
     notificationProfileId: ref("Settings per channel that it is sent with.", "notification-profiles", {
       embed: "notificationProfile",
+      embedUnless: "raw",
     }),
     extensionSettingsOverrides: json("Settings per extension id that replace those of the profile."),
-    incidentPlanId: ref("Plan whose incident it starts.", "incident-plans", { embed: "incidentPlan" }),
+    incidentPlanId: ref("Plan whose incident it starts.", "incident-plans", {
+      embed: "incidentPlan",
+      embedUnless: "raw",
+    }),
     expiration: integer("Seconds from the send until devices are cleared and answers end; null for never.", {
       min: 1,
       unit: "s",
@@ -103,7 +123,7 @@ export default defineResource({
       ["waiting", "approved", "refused", "expired"],
       { readOnly: true },
     ),
-    approverId: ref("Who approved or refused it.", "users", { embed: "approver", readOnly: true }),
+    approverId: ref("Who approved or refused it.", "users", { embed: "approver", embedUnless: "raw", readOnly: true }),
     ...PREPARED_ALL_CLEAR,
     metadata: json("Free data of clients."),
     notificationSource: option(
@@ -114,7 +134,11 @@ export default defineResource({
         default: "api",
       },
     ),
-    initiatorId: ref("User who sent it; null when none did.", "users", { embed: "initiator", readOnly: true }),
+    initiatorId: ref("User who sent it; null when none did.", "users", {
+      embed: "initiator",
+      embedUnless: "raw",
+      readOnly: true,
+    }),
     initiatingEndpointId: ref("Appliance it was sent from.", "endpoints", { readOnly: true }),
     initiationSourceType: text("Kind of thing that started it, such as a device type.", { readOnly: true, max: 140 }),
     initiationSourceId: text("Id of the thing that started it.", { readOnly: true }),

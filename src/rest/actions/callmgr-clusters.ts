@@ -3,8 +3,9 @@ import type { PhoneCacheState } from "../../call-manager/phone-cache.ts";
 import { chooseGatherer } from "../../call-manager/server-behaviour.ts";
 import callmgrClusters from "../../resources/callmgr/callmgr-clusters.ts";
 import callmgrOnpremServers from "../../resources/callmgr/callmgr-onprem-servers.ts";
-import { boolean, computed, type Field, integer, list, option, text, timestamp } from "../../schema/field.ts";
+import { boolean, computed, type Field, integer, list, option, text, timestamp, uuid } from "../../schema/field.ts";
 import { type Action, type Answer, json, visibleRow } from "../action.ts";
+import { idTexts } from "../query.ts";
 import { bodyCheck } from "./checked-body.ts";
 
 const WORDS = { max: 10_000 } as const;
@@ -62,6 +63,19 @@ const checkReading = bodyCheck(READING);
 
 /** What clusters do beyond being rows. @source digest `/v1/callmgr-clusters/{cucmClusterId}/onprem-servers`; own choice: the test and the phone cache */
 export const callmgrClusterActions: readonly Action[] = [
+  {
+    method: "get",
+    at: "callmgr-clusters",
+    doc: "Lists what the caller may see.",
+    query: { callmgrClusterOnpremServerId: uuid("Settings of an appliance: the cluster that they are for.") },
+    answers: { kind: "list", resource: callmgrClusters },
+    async handle(request) {
+      const id = idTexts(request.query, "callmgrClusterOnpremServerId")?.[0]?.toLowerCase();
+      if (id === undefined) return request.list(callmgrClusters, {});
+      const server = request.needs.store.get(callmgrOnpremServers, id);
+      return request.list(callmgrClusters, { ids: server ? [server.cucmClusterId] : [] });
+    },
+  },
   {
     method: "post",
     at: "callmgr-clusters/{cucmClusterId}/onprem-servers/{onpremServerId}/phone-gatherer",

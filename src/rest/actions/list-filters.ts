@@ -1,5 +1,5 @@
 import { invalidValue, notFound } from "../../base/errors.ts";
-import { INFERRED_MESSAGE_TYPES, templatesOfType } from "../../broadcast/template-behaviour.ts";
+import { INFERRED_MESSAGE_TYPES, templatesForAppliances, templatesOfType } from "../../broadcast/template-behaviour.ts";
 import { NOTIFICATION_SOURCES } from "../../resources/broadcasts/notification-sources.ts";
 import notifications from "../../resources/broadcasts/notifications.ts";
 import { STAGES } from "../../resources/broadcasts/stages.ts";
@@ -9,12 +9,13 @@ import endpoints from "../../resources/devices/endpoints.ts";
 import extensions from "../../resources/devices/extensions.ts";
 import messageTemplates from "../../resources/messages/message-templates.ts";
 import { boolean, list, option, uuid } from "../../schema/field.ts";
-import type { Filter } from "../../store/store.ts";
+import type { Filter, Scope } from "../../store/store.ts";
 import { type Action, type ApiRequest, visibleRow } from "../action.ts";
 import { idTexts, type Query, singleText } from "../query.ts";
 
 const SOURCE = option("A source.", NOTIFICATION_SOURCES);
 const COLOURS = ["GREEN", "YELLOW", "RED"] as const;
+type Colour = (typeof COLOURS)[number];
 const STATUSES = { draft: ["draft"], active: STAGES, finished: ["settled"] } as const;
 type Status = keyof typeof STATUSES;
 const STATUS_NAMES = Object.keys(STATUSES) as [Status, ...Status[]];
@@ -45,12 +46,24 @@ export const listFilterActions: readonly Action[] = [
     method: "get",
     at: "message-templates",
     doc: "Lists templates.",
-    query: { inferredMessageType: option("What a message made from it is.", INFERRED_MESSAGE_TYPES) },
+    query: {
+      inferredMessageType: option("What a message made from it is.", INFERRED_MESSAGE_TYPES),
+      onpremEnabled: boolean("own choice: those that reach devices of appliances by a group, or only the others."),
+    },
     answers: { kind: "list", resource: messageTemplates },
     async handle(request) {
       const [type] = valuesOf(request.query, "inferredMessageType", INFERRED_MESSAGE_TYPES);
-      if (type === undefined) return request.list(messageTemplates, {});
-      return request.list(messageTemplates, { pks: templatesOfType(request.needs.store, type), pksOf: type });
+      const { store } = request.needs;
+      const onprem = singleText(request.query, "onpremEnabled");
+      const found = [
+        ...(type === undefined ? [] : [templatesOfType(store, type)]),
+        ...(onprem === null ? [] : [templatesForAppliances(store, onprem === "true")]),
+      ];
+      const [first, second] = found;
+      if (!first) return request.list(messageTemplates, {});
+      const others = new Set(second);
+      const pks = second ? first.filter((pk) => others.has(pk)) : first;
+      return request.list(messageTemplates, { pks, pksOf: JSON.stringify([type, onprem]) });
     },
   },
   {
@@ -70,11 +83,25 @@ export const listFilterActions: readonly Action[] = [
         ...valuesOf(request.query, "includedStatuses", COLOURS),
       ];
       if (asked.length === 0) return request.list(endpoints, { within });
-      const { watch, failover, store } = request.needs;
-      // Others are out of reach, and their health with them.
-      const own = store.find(endpoints, within).filter(({ id }) => failover(id).state !== "unreachable");
-      const { status } = watch.health();
-      return request.list(endpoints, { within, ids: asked.includes(status) ? own.map(({ id }) => id) : [] });
+      const fits = ({ id }: { id: string }): boolean => asked.includes(healthOf(request, id) as Colour);
+      const ids = request.needs.store.find(endpoints, within).flatMap((row) => (fits(row) ? [row.id] : []));
+      return request.list(endpoints, { within, ids });
+    },
+  },
+  {
+    method: "get",
+    at: "extensions/{extensionId}/endpoints/{endpointId}",
+    doc: "Shows one.",
+    query: {
+      includedStatuses: list("own choice: not found unless its health is one of these.", option("One.", COLOURS)),
+    },
+    answers: { kind: "row", resource: endpoints },
+    sees: (request, scope) => endpointAt(request, scope) !== null,
+    async handle(request) {
+      const asked = valuesOf(request.query, "includedStatuses", COLOURS);
+      const row = endpointAt(request, request.by.scope);
+      if (!row || (asked.length > 0 && !asked.includes(healthOf(request, row.id) as Colour))) throw notFound();
+      return request.show(endpoints, row);
     },
   },
   {
@@ -89,6 +116,16 @@ export const listFilterActions: readonly Action[] = [
     },
   },
 ];
+
+function endpointAt({ params, needs }: Pick<ApiRequest, "params" | "needs">, scope: Scope) {
+  const row = needs.store.get(endpoints, params.endpointId ?? "", scope);
+  return row?.extensionId === params.extensionId ? row : null;
+}
+
+/** Health of an appliance; null for others, which are out of reach, and their health with them. */
+function healthOf({ needs }: Pick<ApiRequest, "needs">, id: string): Colour | null {
+  return needs.failover(id).state === "unreachable" ? null : needs.watch.health().status;
+}
 
 function notificationFilters(query: ApiRequest["query"]): Filter[] {
   const filters: Filter[] = [];

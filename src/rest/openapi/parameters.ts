@@ -78,7 +78,8 @@ export function showingParameters(resource: AnyResource): Parameter[] {
   const flags = new Map<string, { doc: string; shown: boolean }>();
   for (const { name, unless } of relations(resource)) {
     flags.set(includeOf(name), { doc: `Shows ${name}.`, shown: true });
-    if (unless) flags.set(unless, { doc: `Leaves out ${name}.`, shown: false });
+    const others = flags.get(unless ?? "")?.doc.replace(/\.$/, ", ") ?? "Leaves out ";
+    if (unless) flags.set(unless, { doc: `${others}${name}.`, shown: false });
   }
   for (const [name, { when, unless }] of flagged(resource)) {
     const shown = { doc: `Shows ${name}.`, shown: when === undefined };

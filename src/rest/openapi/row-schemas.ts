@@ -67,7 +67,7 @@ export function relations(resource: AnyResource): { name: string; many: boolean;
       ? [
           {
             ...{ name: field.embed, many: field.kind === "many", to: field.to },
-            unless: field.kind === "ref" ? (field.embedUnless ?? null) : null,
+            unless: field.embedUnless ?? null,
           },
         ]
       : [],
