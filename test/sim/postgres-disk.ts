@@ -116,9 +116,9 @@ function inUse(needs: PostgresDiskNeeds, cluster: Cluster, clock: Clock): Disk {
       didAct = cluster.acting === self;
     },
     committed() {
-      const told = group.splice(0);
-      if (told.length > 0 && !didAct) needs.violated(new Violation("fencing: who does not act any more committed"));
-      for (const tell of told) tell();
+      // What a process does before it may act is no turn.
+      if (isWriting && !didAct) needs.violated(new Violation("fencing: who does not act any more committed"));
+      for (const tell of group.splice(0)) tell();
     },
   });
   cluster.hinted.add(wires.hint);
@@ -135,7 +135,10 @@ function inUse(needs: PostgresDiskNeeds, cluster: Cluster, clock: Clock): Disk {
       await pass();
       isWriting = true;
       group = [];
-      const turn = await log.begin(after);
+      const turn = await log.begin(after).catch((error: unknown) => {
+        isWriting = false;
+        throw error;
+      });
       return {
         ...turn,
         async publish(rows) {
@@ -164,8 +167,11 @@ function inUse(needs: PostgresDiskNeeds, cluster: Cluster, clock: Clock): Disk {
         failed = reject;
       }),
     ]).finally(() => setImmediate(done));
-    await follow(organisation, organisation.acting.begin(end.signal));
-    cluster.acting = self;
+    const acting = organisation.acting.begin(end.signal).then(() => {
+      // From now on whoever acted before may not, however long this one is still starting.
+      if (!end.signal.aborted) cluster.acting = self;
+    });
+    await follow(organisation, acting);
     if (cluster.isRestored) await organisation.acting.beginHistory();
     cluster.isRestored = false;
     const copy = await copyFor(organisation);
@@ -197,7 +203,7 @@ function inUse(needs: PostgresDiskNeeds, cluster: Cluster, clock: Clock): Disk {
     const folder = files.open(copy.folder, clock, onFatal, organisation.log);
     try {
       for (let isOf = true; isOf && !isActing; ) {
-        isOf = await caughtUp(organisation, copy, folder).catch(() => true);
+        isOf = await caughtUp(organisation, copy, folder).catch(unlessAway);
         await looking();
       }
       await begun;
@@ -214,6 +220,12 @@ function inUse(needs: PostgresDiskNeeds, cluster: Cluster, clock: Clock): Disk {
     // One that is new has nothing that could be gone.
     if (history !== copy.history || (at > 0 && at < floor)) return false;
     await store.shared?.catchUp();
+    return true;
+  }
+
+  /** It looks again later, as long as it is the database that was not there. */
+  function unlessAway(error: unknown): true {
+    if (!end.signal.aborted && !(error instanceof UpstreamError)) needs.violated(error);
     return true;
   }
 

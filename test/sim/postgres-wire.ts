@@ -48,7 +48,10 @@ export function createTurns(): Turns {
 export interface PostgresWiresNeeds {
   /** See `VirtualTime`. */
   hold(): () => void;
-  /** It is told to commit one; what is said of it may be heard after another one wrote. */
+  /**
+   * The database is told to commit one. Whoever waited for it goes on at once there, and that may be heard before the word
+   * that it was done: what counts is who acts when it is told.
+   */
   committing(): void;
   /** The database committed a transaction that was ended by this process. */
   committed(): void;
@@ -67,9 +70,28 @@ const [KIND, LENGTH, PID] = [1, 4, 5];
 /** A notification: who sent it, the channel, and nothing more. @source PostgreSQL 15, 55.7: NotificationResponse */
 const HINT = Buffer.from("A\0\0\0\x12\0\0\0\0carillon\0\0", "latin1");
 /** What is said when a connection breaks, where it is not the server who says something. */
-const SAYING = { "before-commit": "COMMIT", "after-commit": null, "in-doubt": "SELECT seq, last_write" } as const;
+const BREAKS_AT: Readonly<Record<CutAt, (statements: string) => boolean>> = {
+  "before-commit": isCommit,
+  "after-commit": () => false,
+  "in-doubt": (statements) => statements.startsWith("SELECT seq, last_write"),
+};
+/** A message with statements as text, which is answered when all of them are done. */
+const QUERY = "Q".charCodeAt(0);
 /** Of a server that is ready: in no transaction. */
 const IDLE = "I".charCodeAt(0);
+
+/**
+ * The statements of a message; none where it carries something else, as rows and files are, in which any word may stand.
+ * @source PostgreSQL 15, 55.7: Query
+ */
+export function statementsIn(bytes: Buffer): string {
+  return bytes[0] === QUERY ? bytes.toString("utf8", KIND + LENGTH, bytes.length - 1) : "";
+}
+
+/** Whether they end a transaction and keep what it did. */
+export function isCommit(statements: string): boolean {
+  return /(^|;)\s*COMMIT\s*;?\s*$/.test(statements);
+}
 
 /** Makes none yet. */
 export function createPostgresWires({
@@ -170,18 +192,18 @@ export function createPostgresWires({
     }) as typeof socket.connect;
 
     const watched = ((bytes: Buffer, ...more: unknown[]) => {
-      const breaksAt = cut ? SAYING[cut.when] : null;
-      if (breaksAt && bytes.includes(breaksAt)) {
+      const statements = statementsIn(bytes);
+      if (cut && BREAKS_AT[cut.when](statements)) {
         busy();
         breakAtCommit();
         return false;
       }
       // Whoever says goodbye waits for no answer.
       if (bytes[0] !== "X".charCodeAt(0)) ask();
-      if (bytes.includes("pg_try_advisory_lock")) locked = end;
-      if (bytes.includes("LISTEN ")) hear = () => open.has(end) && push.call(socket, HINT);
-      if (bytes.includes("NOTIFY ")) hinting();
-      if (bytes.includes("COMMIT")) committing();
+      if (statements.includes("pg_try_advisory_lock")) locked = end;
+      if (statements.startsWith("LISTEN ")) hear = () => open.has(end) && push.call(socket, HINT);
+      if (statements.startsWith("NOTIFY ")) hinting();
+      if (isCommit(statements)) committing();
       return write.apply(socket, [bytes, ...more] as never);
     }) as typeof socket.write;
 
