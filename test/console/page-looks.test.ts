@@ -111,6 +111,15 @@ describe("every page of the console", () => {
     expect(found).toEqual([]);
   });
 
+  it("says on the emergency sheet, too, which rights are lacking, and not that it is empty", async () => {
+    const window = await openStatesWindow(browser, daemon.url, {}, NOBODY);
+    await window.go("/");
+    await window.page.getByRole("button", { name: en["emergency.open"] }).click();
+    const sheet = window.page.getByRole("dialog");
+    for (const right of ["get /message-templates", "get /scenarios"]) await sheet.getByText(right).waitFor();
+    expect(await sheet.getByText(en["emergency.none"]).count()).toBe(0);
+  });
+
   it("says since when the connection is lost, keeps what is shown, and mends by itself", async () => {
     const found = await walkPages(
       sampleOf(paths, 2),
