@@ -1,5 +1,5 @@
 import type apiDevices from "../resources/places/api-devices.ts";
-import type { Behaviour } from "../store/store.ts";
+import type { Behaviour, Reader } from "../store/store.ts";
 import { requireBelonging } from "./belonging.ts";
 
 /**
@@ -26,3 +26,13 @@ export const apiDeviceBehaviour: Behaviour<typeof apiDevices> = {
     });
   },
 };
+
+/** Internal keys of the devices whose sites have their home in a domain. */
+export function devicesOfDomain(reader: Reader, domainId: string): number[] {
+  const lines = reader.all<{ pk: number }>(
+    `SELECT a.pk FROM api_devices a JOIN sites s ON s.pk = a.site_pk JOIN domains d ON d.pk = s.domain_pk
+     WHERE d.id = ?`,
+    domainId,
+  );
+  return lines.map(({ pk }) => pk);
+}

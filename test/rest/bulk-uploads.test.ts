@@ -62,6 +62,14 @@ const zones = (count: number): string[] => [
   ...Array.from({ length: count }, (_, at) => `zone:Z${at}\tZone ${at}\t239.1.${at >> 8}.${at & 255}\t5004`),
 ];
 
+it("uploads are listed by the domain that their rows are made in", async () => {
+  const id = await announce("ring-lists");
+  const { domainId } = (await api.call("GET", `/bulk-uploads/${id}`)).body;
+  const found = async (domain: string) => (await api.call("GET", `/bulk-uploads?domainId=${domain}`)).body.total;
+  expect([await found(domainId), await found(id)]).toEqual([1, 0]);
+  expect((await api.call("GET", "/bulk-uploads?domainId=x")).status).toBe(400);
+});
+
 describe("an upload of bells", () => {
   it("takes rings and days as people write them, or as JSON", async () => {
     const { store, system } = api;

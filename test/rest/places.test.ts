@@ -175,6 +175,9 @@ describe("API devices", () => {
     const filters = Object.entries(place).map(([name, id]) => `${name}=${id}`);
     for (const filter of filters) expect((await get(`/api-devices?${filter}`)).data).toMatchObject([{ id: device.id }]);
     expect((await get(`/api-devices?siteId=${there.site.id}`)).total).toBe(0);
+    const { domainId } = await get(`/api-devices/${device.id}`);
+    expect((await get(`/api-devices?domainId=${domainId}`)).data).toMatchObject([{ id: device.id }]);
+    expect((await get(`/api-devices?domainId=${device.id}`)).total).toBe(0);
     const crossed: [string, object][] = [
       ["buildingId", { buildingId: there.building.id, floorId: null, zoneId: null }],
       ["floorId", { floorId: there.ground.id, zoneId: null }],

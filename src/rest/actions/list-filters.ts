@@ -1,5 +1,6 @@
 import { invalidValue, notFound } from "../../base/errors.ts";
 import { INFERRED_MESSAGE_TYPES, templatesForAppliances, templatesOfType } from "../../broadcast/template-behaviour.ts";
+import { devicesOfDomain } from "../../places/api-device-behaviour.ts";
 import { NOTIFICATION_SOURCES } from "../../resources/broadcasts/notification-sources.ts";
 import notifications from "../../resources/broadcasts/notifications.ts";
 import { STAGES } from "../../resources/broadcasts/stages.ts";
@@ -8,6 +9,8 @@ import devices from "../../resources/devices/devices.ts";
 import endpoints from "../../resources/devices/endpoints.ts";
 import extensions from "../../resources/devices/extensions.ts";
 import messageTemplates from "../../resources/messages/message-templates.ts";
+import apiDevices from "../../resources/places/api-devices.ts";
+import bulkUploads from "../../resources/uploads/bulk-uploads.ts";
 import { boolean, list, option, uuid } from "../../schema/field.ts";
 import type { Filter, Scope } from "../../store/store.ts";
 import { type Action, type ApiRequest, visibleRow } from "../action.ts";
@@ -102,6 +105,30 @@ export const listFilterActions: readonly Action[] = [
       const row = endpointAt(request, request.by.scope);
       if (!row || (asked.length > 0 && !asked.includes(healthOf(request, row.id) as Colour))) throw notFound();
       return request.show(endpoints, row);
+    },
+  },
+  {
+    method: "get",
+    at: "api-devices",
+    doc: "Lists what the caller may see.",
+    query: { domainId: uuid("Home domain of their sites.") },
+    answers: { kind: "list", resource: apiDevices },
+    async handle(request) {
+      const domainId = idTexts(request.query, "domainId")?.[0]?.toLowerCase();
+      if (domainId === undefined) return request.list(apiDevices, {});
+      return request.list(apiDevices, { pks: devicesOfDomain(request.needs.store, domainId), pksOf: domainId });
+    },
+  },
+  {
+    method: "get",
+    at: "bulk-uploads",
+    doc: "Lists what the caller may see.",
+    query: { domainId: uuid("Domain that their rows are made in.") },
+    answers: { kind: "list", resource: bulkUploads },
+    async handle(request) {
+      const value = idTexts(request.query, "domainId")?.[0]?.toLowerCase();
+      if (value === undefined) return request.list(bulkUploads, {});
+      return request.list(bulkUploads, { filters: [{ field: "actingDomainId", op: "eq", value }] });
     },
   },
   {
