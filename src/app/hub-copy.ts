@@ -8,6 +8,7 @@ import { isNewer } from "../base/versions.ts";
 import type { Organisation } from "../replication/hub/postgres/organisation.ts";
 import type { SharedLog } from "../store/shared-log.ts";
 import { type ApplianceData, isSetUp, openData } from "./appliance.ts";
+import { give, makeWhole } from "./hub-whole.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "./load-declarations.ts";
 import { ROOM_TABLES } from "./room-tables.ts";
 import { ownVersion } from "./version.ts";
@@ -86,6 +87,7 @@ export async function follow(
   const began = await organisation.head();
   const data = await openCopy(organisation.log, options, true);
   noteHistory(dataDir, began.history);
+  const isEmpty = data.store.shared?.at() === 0;
   let isActing = false;
   let isStale = false;
   let areFilesDue = true;
@@ -118,24 +120,19 @@ export async function follow(
       if (!isActing) await catchUp().catch((error: unknown) => log.warn({ err: error }, "it does not follow"));
     }
     if (isActing && began.seq === 0 && (await organisation.head()).seq === 0) {
-      await bring(organisation, data);
+      await give(organisation, 0, [...(data.store.shared?.all() ?? [])].flat());
       await data.store.shared?.catchUp();
     } else if (isActing) await catchUp();
-    return !isStale;
+    if (isStale || !data.store.shared || (await makeWhole(organisation, data.store.shared, options))) return !isStale;
+    log.error({ dataDir, isEmpty }, "the copy lacks rows that the organisation's database has");
+    // It was just made: making it anew would not help, and a cloud that acts is better than none.
+    if (isEmpty) return true;
+    noteHistory(dataDir, "");
+    return false;
   } finally {
     waiting.cancel();
     await data.close();
   }
-}
-
-/** The organisation begins with what is in the folder of its first node. */
-async function bring({ log, files }: Organisation, { store }: ApplianceData): Promise<void> {
-  const rows = [...(store.shared?.all() ?? [])].flat();
-  const turn = await log.begin(0);
-  await turn.publish(rows);
-  await files.keepHere(
-    rows.flatMap(({ image }) => [...(image?.matchAll(/[0-9a-f]{64}/g) ?? [])].map(([name]) => name)),
-  );
 }
 
 /** Notes of which of the organisation's histories the copy is. */

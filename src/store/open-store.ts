@@ -199,10 +199,14 @@ export function openStore(options: StoreOptions): Store {
       await prepare?.(given, "create", reader);
       return write((tx) => tx.create(resource, given, by, system) as Sync<RowOf<R>>);
     },
-    async update<R extends AnyResource>(resource: R, id: string, input: object, by: By, system?: SystemValues<R>) {
+    async update(resource, id, input, by, system, check) {
       const given = { ...input };
       await behaviourOf(resource).prepare?.(given, "update", reader);
-      return write((tx) => tx.update(resource, id, given, by, system) as Sync<RowOf<R>>);
+      return write((tx) => {
+        const row = check && tx.get(resource, id);
+        if (row) check(row);
+        return tx.update(resource, id, given, by, system) as Sync<RowOf<typeof resource>>;
+      });
     },
     async remove(resource, id, by, check) {
       const { removeInSlices } = behaviourOf(resource);
@@ -216,7 +220,12 @@ export function openStore(options: StoreOptions): Store {
     announceBatch: batches.announce,
     copyTo: liveCopy.copyTo,
     settled: () => queue.settled(),
-    shared: replica && { at: replica.images.at, all: replica.images.all, catchUp: replica.copy.catchUp },
+    shared: replica && {
+      at: replica.images.at,
+      all: replica.images.all,
+      counts: replica.images.counts,
+      catchUp: replica.copy.catchUp,
+    },
     async close() {
       await queue.stop();
       db.close();

@@ -13,6 +13,8 @@ export interface RowImages {
   apply(rows: readonly RowImage[], at: number): void;
   /** All rows, some at a time. */
   all(): Generator<RowImage[]>;
+  /** How many rows each table has that is shared. */
+  counts(): ReadonlyMap<string, number>;
   /** Up to where this copy has all; 0 for one that was never shared. */
   at(): number;
   /** Notes it; within a transaction. */
@@ -145,6 +147,10 @@ export function createRowImages(db: Database.Database, touched: (table: string, 
       }
       yield grown();
     },
+    counts: () =>
+      new Map(
+        tables.map(({ name }) => [name, db.prepare(`SELECT count(*) FROM main."${name}"`).pluck().get() as number]),
+      ),
     at: () => Number(getAt.get(COPIED_UP_TO) ?? 0),
     note: (at) => void setAt.run(COPIED_UP_TO, String(at)),
   };

@@ -304,12 +304,14 @@ export interface Store extends Reader {
   write<T>(fn: (tx: Transaction) => Sync<T>, lane?: "normal" | "emergency"): Promise<T>;
   /** `prepare`, then one write. */
   create<R extends AnyResource>(resource: R, input: object, by: By, system?: SystemValues<R>): Promise<RowOf<R>>;
+  /** `prepare`, then one write; `check` throws in it to keep the row as it is. */
   update<R extends AnyResource>(
     resource: R,
     id: string,
     input: object,
     by: By,
     system?: SystemValues<R>,
+    check?: (row: RowOf<R>) => void,
   ): Promise<RowOf<R>>;
   /**
    * As the transaction's `remove`, in slices where very many rows depend on the row; `check` throws to keep it. Rows
@@ -348,6 +350,8 @@ export interface SharedCopy {
   at(): number;
   /** All that is in it, some at a time. */
   all(): Generator<readonly RowImage[]>;
+  /** How many rows each table has that is shared. */
+  counts(): ReadonlyMap<string, number>;
   /** Takes what others wrote. Throws UpstreamError. */
   catchUp(): Promise<void>;
 }

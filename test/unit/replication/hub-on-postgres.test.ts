@@ -2,8 +2,6 @@ import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from "vitest";
-import { openCopy } from "../../../src/app/hub-copy.ts";
-import { joinOrganisation } from "../../../src/app/hub-node.ts";
 import { systemClock } from "../../../src/base/clock.ts";
 import { createEvents } from "../../../src/base/events.ts";
 import { silentLog } from "../../../src/base/log.ts";
@@ -16,10 +14,11 @@ import { LINKS, NAMES, ROWS } from "../../../src/replication/hub/tables.ts";
 import { admit } from "../../../src/replication/hub/welcome.ts";
 import { PRESENCES } from "../../../src/replication/link/presence.ts";
 import { createSqliteWork, type SqliteWork, tablesOf } from "../../../src/replication/sqlite-work.ts";
-import { get, productIds, put, scan, shownRow } from "../../../src/replication/work.ts";
+import { get, productIds, scan, shownRow } from "../../../src/replication/work.ts";
 import { openStore } from "../../../src/store/open-store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { CATALOGUE } from "../../sim/resources.ts";
+import { type JoinedNode, joinedNode } from "../../support/joined-node.ts";
 import { peer } from "../../support/peers.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
@@ -332,25 +331,8 @@ postgres.describe("a cloud's rows on PostgreSQL", () => {
     },
   );
 
-  /** A node whose turn has come, as the product makes it, which keeps some words. */
-  async function joined(dataDir: string, isRestored = false) {
-    const options = {
-      ...{ dataDir, url: server.url, organisation: name, clock: systemClock, log: silentLog },
-      ...{ isRestored, onWaiting: () => undefined, signal: new AbortController().signal },
-    };
-    const turn = await joinOrganisation(options);
-    const { store, catalogue, access, close } = await openCopy(turn.log, options, false);
-    const work = createSqliteWork(store, catalogue, access.systemBy("test"));
-    return {
-      work,
-      note: (word: string) => work.transact(() => put(NAMES, { type: "notes", name: word, id: word })),
-      notes: () => work.peek(() => scan(NAMES, { where: ["notes"] })).map(({ id }) => id),
-      async end() {
-        await close();
-        await turn.stop();
-      },
-    };
-  }
+  const joined = (dataDir: string, isRestored = false): Promise<JoinedNode> =>
+    joinedNode({ url: server.url, organisation: name, dataDir, isRestored });
 
   /** A process that has it open lets nobody else in. */
   function isIn(dataDir: string, word: string): boolean {

@@ -43,6 +43,8 @@ export interface Organisation {
   readonly acting: Acting;
   readonly files: FileShelf;
   head(): Promise<OrganisationHead>;
+  /** How many rows of each table there are. */
+  counts(): Promise<ReadonlyMap<string, number>>;
   /** Puts what all nodes need under a name where there is nothing yet, and gives what counts; sealed unless it is no secret. */
   agree(name: string, proposed: string): Promise<string>;
   /** What was agreed on; null for nothing. */
@@ -139,7 +141,7 @@ function hintBy(connection: Connection, clock: Clock): () => void {
 function factsOf(
   connection: Connection,
   organisation: number,
-): Pick<Organisation, "head" | "agree" | "agreed" | "forgetGone"> {
+): Pick<Organisation, "head" | "counts" | "agree" | "agreed" | "forgetGone"> {
   const agreed = async (name: string): Promise<string | null> => {
     const sql = "SELECT value FROM carillon_agreed WHERE organisation = $1 AND name = $2";
     return (await connection.query<{ value: string }>(sql, [organisation, name]))[0]?.value ?? null;
@@ -154,6 +156,11 @@ function factsOf(
       );
       if (!found) throw new UpstreamError("starting", "The organisation is not in the database any more.");
       return { seq: Number(found.seq), floor: Number(found.floor), version: found.version, history: found.history };
+    },
+    async counts() {
+      const sql = "SELECT tab, count(image) AS rows FROM carillon_rows WHERE organisation = $1 GROUP BY tab";
+      const found = await connection.query<{ tab: string; rows: string }>(sql, [organisation]);
+      return new Map(found.map(({ tab, rows }) => [tab, Number(rows)]));
     },
     async agree(name, proposed) {
       const sql = "INSERT INTO carillon_agreed VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";

@@ -1,0 +1,95 @@
+import { UpstreamError } from "../base/errors.ts";
+import type { Log } from "../base/log.ts";
+import type { Organisation } from "../replication/hub/postgres/organisation.ts";
+import type { RowImage, SharedLog } from "../store/shared-log.ts";
+import type { SharedCopy } from "../store/store.ts";
+
+/** What a copy and the database have of a table that they do not have as many rows of. */
+interface Difference {
+  table: string;
+  here: number;
+  there: number;
+}
+
+/**
+ * Compares the acting node's copy, which has all up to the database's last row, with the database by how many rows each
+ * table has. Rows that the database never got are brought to it, where it has nothing else that the copy has not: a node of
+ * an earlier version may have brought a part of what it had. True when both have the same now, false for a copy that lacks
+ * rows. Throws UpstreamError where each lacks what the other has.
+ * own choice: rows are counted, as comparing all would make whoever takes over wait
+ */
+export async function makeWhole(
+  organisation: Organisation,
+  copy: SharedCopy,
+  { dataDir, log }: { dataDir: string; log: Log },
+): Promise<boolean> {
+  const differ = await differences(organisation, copy);
+  if (differ.length === 0) return true;
+  const { missing, isMore } = await compare(organisation.log, copy);
+  if (isMore && missing.length === 0) return false;
+  if (isMore) throw parted(dataDir, differ);
+  log.warn({ differ, rows: missing.length }, "rows that the organisation's database never got are brought to it");
+  await give(organisation, copy.at(), missing);
+  await copy.catchUp();
+  const left = await differences(organisation, copy);
+  if (left.length > 0) throw parted(dataDir, left);
+  return true;
+}
+
+/** Makes rows of the copy the organisation's, with the files that they name. */
+export async function give({ log, files }: Organisation, at: number, rows: readonly RowImage[]): Promise<void> {
+  const turn = await log.begin(at);
+  await turn.publish(rows);
+  await files.keepHere(
+    rows.flatMap(({ image }) => [...(image?.matchAll(/[0-9a-f]{64}/g) ?? [])].map(([name]) => name)),
+  );
+}
+
+async function differences(organisation: Organisation, copy: SharedCopy): Promise<Difference[]> {
+  const counts = await organisation.counts();
+  // Tables that this version does not have any more are left as they are.
+  return [...copy.counts()]
+    .map(([table, here]) => ({ table, here, there: counts.get(table) ?? 0 }))
+    .filter(({ here, there }) => here !== there);
+}
+
+/** Rows of the copy of which the database has nothing, not even that they are gone; and whether it has what the copy has not. */
+async function compare(log: SharedLog, copy: SharedCopy): Promise<{ missing: RowImage[]; isMore: boolean }> {
+  const tables = copy.counts();
+  const there = new Map<string, RowImage>();
+  for (let [at, more] = [0, true]; more; ) {
+    const news = await log.news(at);
+    for (const row of news.rows) there.set(nameOf(row), row);
+    [at, more] = [news.at, news.more];
+  }
+  const missing: RowImage[] = [];
+  let isMore = false;
+  for (const rows of copy.all()) {
+    for (const row of rows) {
+      const other = there.get(nameOf(row));
+      if (!other) missing.push(row);
+      // Of the keys that tables would give next, the database may well know higher ones.
+      else isMore ||= tables.has(row.table) && !isSame(row, other);
+      there.delete(nameOf(row));
+    }
+  }
+  return { missing, isMore: isMore || [...there.values()].some(({ table, image }) => image && tables.has(table)) };
+}
+
+const nameOf = ({ table, key }: RowImage): string => `${table} ${key}`;
+
+/** In all columns that both have: versions differ in them. */
+function isSame({ image: own }: RowImage, { image: other }: RowImage): boolean {
+  if (own === other) return true;
+  if (own === null || other === null) return false;
+  const [here, there] = [own, other].map((image) => JSON.parse(image) as Record<string, unknown>);
+  return Object.entries(there ?? {}).every(
+    ([name, value]) => !(here && name in here) || JSON.stringify(here[name]) === JSON.stringify(value),
+  );
+}
+
+function parted(dataDir: string, differ: readonly Difference[]): UpstreamError {
+  const tables = differ.map(({ table, here, there }) => `${there} of ${table}, not ${here}`).slice(0, 5);
+  const message = `The organisation's database has other rows than the copy in ${dataDir}, and none of the two has all (${tables.join("; ")}). Keep the folder; then remove ${dataDir}/carillon.db to go on with what the database has, or bring back the database's backup, and say --restored once, at one node.`;
+  return new UpstreamError("starting", message, { dataDir });
+}

@@ -1,0 +1,109 @@
+import { copyFileSync, mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { afterAll, beforeAll, beforeEach, expect } from "vitest";
+import { NAMES } from "../../../src/replication/hub/tables.ts";
+import { joinedNode } from "../../support/joined-node.ts";
+import { peer } from "../../support/peers.ts";
+import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
+import { makeTempDir } from "../../support/temp-dir.ts";
+
+const postgres = peer("pg_ctlcluster");
+const TIMEOUT_MS = 120_000;
+
+postgres.describe("a copy of a cloud's rows, and the database", () => {
+  let server: TestPostgres;
+  let number = 0;
+  let north: string;
+  let south: string;
+  beforeAll(async () => {
+    server = await startPostgres();
+  }, TIMEOUT_MS);
+  afterAll(() => server?.stop());
+  beforeEach(async () => {
+    number += 1;
+    const home = makeTempDir();
+    [north, south] = [join(home, "north"), join(home, "south")];
+    const first = await joined(north);
+    for (const word of ["one", "three", "two"]) await first.note(word);
+    expect(first.warnings).toEqual([]);
+    await first.end();
+    mkdirSync(south);
+    copyFileSync(join(north, "secret-key"), join(south, "secret-key"));
+  }, TIMEOUT_MS);
+
+  const joined = (dataDir: string) => joinedNode({ url: server.url, organisation: `organisation ${number}`, dataDir });
+
+  /** The words that a node has when it acts, and what it warned of until then. */
+  async function found(dataDir: string): Promise<{ notes: string[]; warnings: readonly string[] }> {
+    const node = await joined(dataDir);
+    const notes = node.notes();
+    await node.end();
+    return { notes, warnings: node.warnings };
+  }
+
+  postgres.it(
+    "that hold the same are left as they are",
+    async () => {
+      const same = { notes: ["one", "three", "two"], warnings: [] };
+      expect([await found(north), await found(south), await found(north)]).toEqual([same, same, same]);
+    },
+    TIMEOUT_MS,
+  );
+
+  postgres.it(
+    "of which the database got a part: the rest is brought, and other nodes have it too",
+    async () => {
+      await loseThere("two", "one");
+      expect(await found(north)).toEqual({
+        notes: ["one", "three", "two"],
+        warnings: ["rows that the organisation's database never got are brought to it"],
+      });
+      expect(await found(south)).toEqual({ notes: ["one", "three", "two"], warnings: [] });
+    },
+    TIMEOUT_MS,
+  );
+
+  postgres.it(
+    "of which the copy has a part: it is made anew",
+    async () => {
+      loseHere(north, "three");
+      expect(await found(north)).toEqual({
+        notes: ["one", "three", "two"],
+        warnings: ["the copy lacks rows that the organisation's database has"],
+      });
+    },
+    TIMEOUT_MS,
+  );
+
+  postgres.it(
+    "of which each lacks some are left as they are: the node does not begin, and says what to do",
+    async () => {
+      await loseThere("one", "two");
+      loseHere(north, "three");
+      await expect(found(north)).rejects.toThrow(/1 of \w+, not 2.*carillon\.db.*--restored/);
+      rmSync(join(north, "carillon.db"));
+      expect(await found(north)).toEqual({ notes: ["three"], warnings: [] });
+    },
+    TIMEOUT_MS,
+  );
+
+  /** Takes words from the database without a trace. */
+  async function loseThere(...words: string[]): Promise<void> {
+    const { Client } = (await import("pg")).default;
+    const client = new Client({ connectionString: server.url });
+    await client.connect();
+    const of = "organisation = (SELECT id FROM carillon_organisations WHERE name = $1) AND tab = $2";
+    const sql = `DELETE FROM carillon_rows WHERE ${of} AND image::json->>'name' = ANY($3)`;
+    const { rowCount } = await client.query(sql, [`organisation ${number}`, NAMES.name, words]);
+    await client.end();
+    expect(rowCount).toBe(words.length);
+  }
+
+  /** Takes a word from a copy without a trace. */
+  function loseHere(dataDir: string, word: string): void {
+    const db = new Database(join(dataDir, "carillon.db"));
+    expect(db.prepare(`DELETE FROM "${NAMES.name}" WHERE name = ?`).run(word).changes).toBe(1);
+    db.close();
+  }
+});
