@@ -59,7 +59,9 @@ export type BellStore = Reader & Pick<Store, "write">;
 const PLANNED_MS = 48 * 3_600_000;
 /** own choice: planned a day further, so that this is done once a day. */
 const PLAN_TO_MS = PLANNED_MS + 24 * 3_600_000;
-/** How long what became of rings is kept. own choice */
+/** Of very many stale plans those go first that ring within so long. own choice */
+const NEAR_MS = 3_600_000;
+/** own choice */
 const KEPT_MS = 40 * 86_400_000;
 /** A ring may begin so long after its time. @source bells.md, Running */
 export const LATE_LIMIT_MS = 30_000;
@@ -193,7 +195,7 @@ function nextPlans(reader: Pick<Reader, "all">, now: number, most = MOST_IN_SLIC
   const stale = reader.all<Plan>(STALE, most);
   if (stale.length === 0) return reader.all<Plan>(SHORT, now + PLANNED_MS, most);
   if (stale.length < most) return stale;
-  const nearest = reader.all<Plan>(NEAREST_STALE, now + PLANNED_MS / 48, most);
+  const nearest = reader.all<Plan>(NEAREST_STALE, now + NEAR_MS, most);
   return nearest.length > 0 ? nearest : stale;
 }
 

@@ -106,7 +106,7 @@ export interface Broadcaster {
   /** Stops handing out work and writes what is known; rows stay where they are and are taken up at the next start. */
   stop(): Promise<void>;
   /**
-   * Checks a message and stores it with its recipients in one transaction; resolves after COMMIT. With `draft` nothing is
+   * Checks a message and stores it with whom it names in one transaction; resolves after COMMIT. With `draft` nothing is
    * sent: its row says who and what would be reached. What needs another person waits for `decide`. Throws CallerError, ConflictError.
    */
   send(input: Record<string, unknown>, by: By, options: SendOptions): Promise<RowOf<typeof notifications>>;

@@ -11,32 +11,23 @@ const TARGETS: RoomTable = {
   ) STRICT, WITHOUT ROWID`,
 };
 
-/** Groups, by id, of the devices of a message that is held back which other appliances could sound as well, and `ALONE`. */
-const COVERED: RoomTable = {
-  name: "broadcast_covered",
-  sql: `CREATE TABLE IF NOT EXISTS broadcast_covered (
-    notification TEXT NOT NULL REFERENCES notifications(id) ON DELETE CASCADE, cover TEXT NOT NULL,
-    PRIMARY KEY (notification, cover)
-  ) STRICT, WITHOUT ROWID`,
-};
+/** Groups of a message, by id, each once; they go with it. */
+function groupsOfMessages(name: string, more = ""): RoomTable {
+  const notification = "notification TEXT NOT NULL REFERENCES notifications(id) ON DELETE CASCADE";
+  const sql = `CREATE TABLE IF NOT EXISTS ${name} (
+    ${notification}, ${more}cover TEXT NOT NULL, PRIMARY KEY (notification, cover)
+  ) STRICT, WITHOUT ROWID`;
+  return { name, sql };
+}
+
+/** Groups of the devices of a message that is held back which other appliances could sound as well, and `ALONE`. */
+const COVERED = groupsOfMessages("broadcast_covered");
 
 /** The same of devices that others alone sound it at, which this appliance may sound it at as well. */
-const LEFT: RoomTable = {
-  name: "broadcast_left",
-  sql: `CREATE TABLE IF NOT EXISTS broadcast_left (
-    notification TEXT NOT NULL REFERENCES notifications(id) ON DELETE CASCADE, cover TEXT NOT NULL,
-    PRIMARY KEY (notification, cover)
-  ) STRICT, WITHOUT ROWID`,
-};
+const LEFT = groupsOfMessages("broadcast_left");
 
 /** Messages that go to the devices of some groups in the place of another appliance; `ring` is what that one would sound. */
-const STAND_INS: RoomTable = {
-  name: "broadcast_stand_ins",
-  sql: `CREATE TABLE IF NOT EXISTS broadcast_stand_ins (
-    notification TEXT NOT NULL REFERENCES notifications(id) ON DELETE CASCADE, ring TEXT NOT NULL, cover TEXT NOT NULL,
-    PRIMARY KEY (notification, cover)
-  ) STRICT, WITHOUT ROWID`,
-};
+const STAND_INS = groupsOfMessages("broadcast_stand_ins", "ring TEXT NOT NULL, ");
 
 /** Broadcasts whose many recipients are still being written while their devices already ring. */
 const OPEN_RECIPIENTS: RoomTable = {
