@@ -361,7 +361,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
     consoleFolder: builtConsoleFolder(),
   });
   end("operations", operations.stop);
-  await operations.start({ report: health.report, ...server });
+  await operations.start({ report: health.report, listen: settings.tls.listen ?? options.listen, ...server });
   end("webhooks", webhooks.stop);
   webhooks.start();
   const { accept } = linking;

@@ -56,10 +56,10 @@ export interface Operations {
   runs: Pick<Runs, "last">;
   /** What commands may order of it. */
   orders: Readonly<Record<string, Order>>;
-  /** `report` is how the appliance is, `url` where it is reached. */
   /** Tells systemd, where it started the process, that messages can be sent, and from then on that it lives. */
   ready(): void;
-  start(running: { reload(): Promise<void>; report: Health["report"]; url: string }): Promise<void>;
+  /** `report` is how the appliance is, `url` where it is reached, `listen` the HOST:PORT that it was started with. */
+  start(running: { reload(): Promise<void>; report: Health["report"]; url: string; listen: string }): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -77,10 +77,10 @@ export function createOperations(needs: OperationNeeds): Operations {
   const version = ownVersion();
   const backups = createBackups({ ...common, dataDir, version, settings: settings.backups, schedule: cronSchedule });
   let supervision: ReturnType<typeof createSupervision> | null = null;
-  let running: { report: Health["report"]; url: string; reload(): Promise<void> } | null = null;
+  let running: Parameters<Operations["start"]>[0] | null = null;
   const state = (): DaemonState => {
     const { status = "GREEN", reasons = [] } = running?.report() ?? {};
-    return { version, url: running?.url ?? "", status, reasons };
+    return { version, url: running?.url ?? "", ...(running && { listen: running.listen }), status, reasons };
   };
   const reload = async (): Promise<void> => running?.reload();
   const licence = createLicence({ ...common, keys: settings.trust.licences });

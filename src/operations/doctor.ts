@@ -3,7 +3,7 @@ import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
-import { parseListen } from "../settings/addresses.ts";
+import { formatListen, parseListen } from "../settings/addresses.ts";
 import type { Settings } from "../settings/schema.ts";
 
 /** What one look found; `next` is what to do about it. */
@@ -18,6 +18,8 @@ export interface Finding {
 export interface DaemonState {
   version: string;
   url: string;
+  /** HOST:PORT at which it answers, as it was started; not told while it starts. */
+  listen?: string;
   status: "GREEN" | "YELLOW" | "RED";
   reasons: { level: "red" | "yellow"; reason: string }[];
 }
@@ -43,7 +45,8 @@ export async function examine(needs: DoctorNeeds): Promise<Finding[]> {
     node(),
     ...folder(dataDir),
     ...(await disk(dataDir)),
-    ...network(settings),
+    ...multicast(settings),
+    address(settings, daemon?.listen ?? null),
     await program("espeak-ng", ["--version"], {
       check: "Speech",
       does: "messages are spoken",
@@ -98,7 +101,7 @@ async function disk(dataDir: string): Promise<Finding[]> {
   return [bad(free < 0.03 * total ? "fault" : "warning", "Disk", words, "Remove old backups, or give it more room.")];
 }
 
-function network(settings: Settings): Finding[] {
+function multicast(settings: Settings): Finding[] {
   const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
   const wanted = settings.network.multicastInterface;
   const outside = addresses.find(({ family, internal }) => family === "IPv4" && !internal);
@@ -111,12 +114,22 @@ function network(settings: Settings): Finding[] {
       bad("fault", "Multicast", "the machine has no outside address", "Connect it to the phones' network."),
     );
   } else findings.push(good("Multicast", `goes out at ${wanted ?? outside?.address}`));
-  const host = parseListen(settings.listen)?.host ?? "";
-  if (host === "127.0.0.1" || host === "::1" || host === "localhost") {
-    const next = "Set listen to 0.0.0.0:8080, or put a proxy before it.";
-    findings.push(bad("warning", "Address", `${settings.listen} is reached from this machine alone`, next));
-  } else findings.push(good("Address", settings.listen));
   return findings;
+}
+
+/** `running` is where a daemon listens, which its command line may have said; null where none runs. */
+function address(settings: Settings, running: string | null): Finding {
+  const [name, wanted] =
+    settings.tls.listen === null ? ["listen", settings.listen] : ["tls.listen", settings.tls.listen];
+  const at = running ?? wanted;
+  const { host = "", port = 0 } = parseListen(at) ?? {};
+  const isOther = at !== wanted;
+  if (host === "127.0.0.1" || host === "::1" || host === "localhost") {
+    const open = formatListen({ host: "0.0.0.0", port });
+    const how = isOther ? `Start it with --listen ${open}, or with --config FILE` : `Set ${name} to ${open}`;
+    return bad("warning", "Address", `${at} is reached from this machine alone`, `${how}, or put a proxy before it.`);
+  }
+  return good("Address", isOther ? `${at}, as it was started; these settings say ${wanted}` : at);
 }
 
 /** What a program is for. */

@@ -141,8 +141,12 @@ describe("commands beside the running daemon", () => {
     const { result } = (await sendOrder(daemon.dataDir, { order: "state", args: {} })) as { result: object };
     expect(result).toMatchObject({ url: daemon.url, status: "GREEN", reasons: [] });
     const { out } = await runCommand(["doctor", "--data", daemon.dataDir, "--json"]);
-    const findings = JSON.parse(out[0] as string) as { check: string; state: string; found: string }[];
+    const findings = JSON.parse(out[0] as string) as { check: string; state: string; found: string; next: string }[];
     expect(findings).toContainEqual(expect.objectContaining({ check: "Daemon", state: "good" }));
+    // It was started at another address than the settings say.
+    const address = findings.find(({ check }) => check === "Address");
+    expect(address).toMatchObject({ found: "127.0.0.1:0 is reached from this machine alone", state: "warning" });
+    expect(address?.next).toContain("--listen 0.0.0.0:0");
     const { exitCode } = await runCommand(["doctor", "--data", `${daemon.dataDir}/nothing`]);
     expect(exitCode).toBe(1);
   });
