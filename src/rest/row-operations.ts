@@ -2,8 +2,7 @@ import { BugError, invalidValue, notFound, requiredValue } from "../base/errors.
 import { isUuid } from "../base/ids.ts";
 import { methodsOf, pathParams } from "../schema/catalogue.ts";
 import { type FileFieldData, type StoredFile, uuid } from "../schema/field.ts";
-import type { AnyResource, Deprecation, ResourcePath } from "../schema/resource.ts";
-import type { Sync } from "../store/store.ts";
+import type { AnyResource, Deprecation, ResourcePath, RowBase } from "../schema/resource.ts";
 import { type Answer, type ApiRequest, deleted, type GuardedAction } from "./action.ts";
 import { requireMatch } from "./etag.ts";
 import { askedFile, fileQuery } from "./file-answer.ts";
@@ -124,34 +123,21 @@ async function update(served: Served, request: RowRequest) {
   const { store } = request.needs;
   const found = rowOf(served, request);
   const { id: _id, ...input } = withParents(served, request);
-  const ifMatch = request.header("if-match");
-  const row = ifMatch
-    ? await updateMatching(served, request, found.id, input, ifMatch)
-    : await store.update(resource, found.id, input, request.by);
+  const row = await store.update(resource, found.id, input, request.by, undefined, matching(request));
   return request.presenter.show(resource, row as unknown as Row, showingOf(served, request));
 }
 
-/** The row may change until its transaction, so it is compared there. */
-async function updateMatching({ resource }: Served, request: RowRequest, id: string, input: object, ifMatch: string) {
-  const { store } = request.needs;
-  const given = { ...input };
-  await store.behaviourOf(resource).prepare?.(given, "update", store);
-  return store.write((tx) => {
-    const row = tx.get(resource, id);
-    if (!row) throw notFound();
-    requireMatch(ifMatch, row);
-    return tx.update(resource, id, given, request.by) as Sync<Row>;
-  });
+/** What refuses a row that is no longer the one which If-Match names: it may change until its transaction. */
+function matching(request: RowRequest): ((row: RowBase) => void) | undefined {
+  const ifMatch = request.header("if-match");
+  return ifMatch ? (row) => requireMatch(ifMatch, row) : undefined;
 }
 
 async function remove(served: Served, request: RowRequest) {
   const { store } = request.needs;
   const { id } = rowOf(served, request);
   requireSameId(served, request);
-  const ifMatch = request.header("if-match");
-  await store.remove(served.resource, id, request.by, (row) => {
-    if (ifMatch) requireMatch(ifMatch, row);
-  });
+  await store.remove(served.resource, id, request.by, matching(request));
   return deleted(id);
 }
 

@@ -73,10 +73,14 @@ export function rehearse<T>(
       await prepare?.(given, "create", store);
       return write((tx) => tx.create(resource, given, by, system as never) as Sync<RowOf<R>>);
     },
-    async update<R extends AnyResource>(resource: R, id: string, input: object, by: By, system?: object) {
+    async update(resource, id, input, by, system, check) {
       const given = { ...input };
       await store.behaviourOf(resource).prepare?.(given, "update", store);
-      return write((tx) => tx.update(resource, id, given, by, system as never) as Sync<RowOf<R>>);
+      return write((tx) => {
+        const row = check && tx.get(resource, id);
+        if (row) check(row);
+        return tx.update(resource, id, given, by, system) as Sync<RowOf<typeof resource>>;
+      });
     },
     async remove(resource, id, by, check) {
       const { removeInSlices } = store.behaviourOf(resource);
