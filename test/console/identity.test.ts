@@ -156,7 +156,6 @@ describe("who may what, in the console", () => {
     await who.press("ArrowDown");
     await who.press("Enter");
     await page.getByText("Looking it up").waitFor();
-    expect(page.url()).not.toContain("user=");
     answer();
     await page.getByRole("option", { name: "Anna Adler" }).waitFor();
     await who.press("ArrowDown");
