@@ -16,6 +16,7 @@ import {
   MANIFEST_SUM,
   parseManifest,
 } from "./backup-manifest.ts";
+import { asOwnFile } from "./own-files.ts";
 import { inBursts, writePaced } from "./paced-writing.ts";
 
 /** What a backup is packed from. */
@@ -53,7 +54,7 @@ export async function packBackup({ dataDir, stage, target, about }: PackOrder): 
   await writeFile(join(stage, MANIFEST_SUM), await hashOf(join(stage, MANIFEST)), { mode: 0o600 });
   const whole = join(stage, "whole.tar");
   const paths = [MANIFEST_SUM, MANIFEST, ...files.map(({ path }) => path)];
-  const packing = create({ cwd: stage, portable: true, follow: true, strict: true }, paths);
+  const packing = create({ cwd: stage, portable: true, follow: true, strict: true, filter: asOwnFile }, paths);
   await writePaced(packing, whole);
   await rename(whole, target);
   await syncFolder(dirname(target));

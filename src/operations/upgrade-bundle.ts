@@ -16,6 +16,7 @@ import { CallerError } from "../base/errors.ts";
 import { newId } from "../base/ids.ts";
 import { readSigned } from "../base/signed-document.ts";
 import { isKeyFile } from "../store/secrets.ts";
+import { asOwnFile } from "./own-files.ts";
 
 /** What a bundle says of itself, signed: every file of the version with its SHA-256 (hex). */
 export interface UpgradeBundle {
@@ -51,7 +52,8 @@ export async function packUpgrade(folder: string, keyPem: string, target: string
     await writeFile(join(stage, LIST), JSON.stringify(list));
     symlinkSync(resolve(folder), join(stage, CONTENT));
     const paths = [LIST, ...Object.keys(files).map((path) => `${CONTENT}/${path}`)];
-    const packing = create({ cwd: stage, gzip: true, portable: true, follow: true, strict: true }, paths);
+    const how = { gzip: true, portable: true, follow: true, strict: true, filter: asOwnFile };
+    const packing = create({ cwd: stage, ...how }, paths);
     await pipeline(packing, createWriteStream(join(stage, "whole"), { flush: true }));
     await rename(join(stage, "whole"), target);
   } finally {

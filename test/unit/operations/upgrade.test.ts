@@ -2,6 +2,7 @@ import { createHash, generateKeyPairSync } from "node:crypto";
 import {
   chownSync,
   copyFileSync,
+  linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -12,7 +13,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Service, upgrade, upgradeAsOrdered } from "../../../src/app/upgrade.ts";
 import { systemClock } from "../../../src/base/clock.ts";
@@ -133,6 +134,21 @@ describe("packing", () => {
     for (const [name, content] of Object.entries({ ...keys, ...others })) writeFileSync(join(folder, name), content);
     const { files } = await packUpgrade(folder, pem, join(makeTempDir(), "carillon.tgz"));
     expect(Object.keys(files).sort()).toEqual([...Object.keys(others), "dist/main.js", "package.json"].sort());
+  });
+
+  it("takes a file with two names twice, as libraries that were built here have them", async () => {
+    const folder = version(makeTempDir(), "0.2.0");
+    const library = join(folder, "node_modules/library");
+    mkdirSync(join(library, "obj"), { recursive: true });
+    for (const name of ["a.node", "b.node"]) {
+      writeFileSync(join(library, "obj", name), name);
+      linkSync(join(library, "obj", name), join(library, name));
+    }
+    const [target, versions] = [join(makeTempDir(), "carillon.tgz"), makeTempDir()];
+    await packUpgrade(folder, pem, target);
+    await unpackUpgrade(target, versions, [key], () => undefined);
+    for (const path of ["a.node", "b.node", "obj/a.node", "obj/b.node"])
+      expect(readFileSync(join(versions, "0.2.0/node_modules/library", path), "utf8")).toBe(basename(path));
   });
 
   it("is refused with a key of another kind, before anything is written", async () => {
