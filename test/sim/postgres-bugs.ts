@@ -43,6 +43,16 @@ export const POSTGRES_BUGS: readonly PlantedBug[] = [
     changes: [['const news = after < at ? await rowsAfter(writer, after, "") : [];', "const news: StoredRow[] = [];"]],
   },
   {
+    name: "copies-outlive-a-restore",
+    file: "hub/postgres/acting.ts",
+    changes: [["SET history = gen_random_uuid() WHERE", "SET history = history WHERE"]],
+  },
+  {
+    name: "old-copies-not-made-anew",
+    file: "hub/postgres/organisation.ts",
+    changes: [["SET floor = greatest(floor, (SELECT seq FROM last))", "SET floor = floor"]],
+  },
+  {
     name: "organisation-not-locked",
     file: "hub/postgres/row-log.ts",
     // biome-ignore-start lint/suspicious/noTemplateCurlyInString: it is text of a program

@@ -27,6 +27,7 @@ interface Cluster {
   organisation: string;
   /** It is a backup that was brought back, of which nobody was told. */
   isRestored: boolean;
+  /** What lies on the machines, which keep it when the database is brought back from a backup. */
   copies: Copy[];
   /** Who was the last to begin to act. */
   acting: object | null;
@@ -77,17 +78,12 @@ function unused(needs: PostgresDiskNeeds, cluster: Cluster): Disk {
     peek: nobody,
     reopened: (clock) => inUse(needs, cluster, clock),
     copy: () => unused(needs, copyOf(needs, cluster)),
-    close: () => remove(needs, cluster),
+    close: () => needs.database.remove(cluster.organisation),
   };
 }
 
-function copyOf({ database }: PostgresDiskNeeds, { organisation }: Cluster): Cluster {
-  return { organisation: database.copy(organisation), isRestored: true, copies: [], ...idle() };
-}
-
-function remove({ database }: PostgresDiskNeeds, { organisation, copies }: Cluster): void {
-  for (const copy of Object.values(copies)) rmSync(copy.folder, { recursive: true, force: true });
-  database.remove(organisation);
+function copyOf({ database }: PostgresDiskNeeds, { organisation, copies }: Cluster): Cluster {
+  return { organisation: database.copy(organisation), isRestored: true, copies, ...idle() };
 }
 
 /** One process: which of the machines it is on, and whether there is something of an earlier one there, is thrown. */
@@ -179,7 +175,19 @@ function inUse(needs: PostgresDiskNeeds, cluster: Cluster, clock: Clock): Disk {
     const folder = files.open(copy.folder, clock, onFatal, slow(organisation.log));
     life = { ...folder, organisation, copy };
     await folder.store.shared?.catchUp();
+    // Nobody else can write any more, and this one has not begun.
+    const differs = await differing(life);
+    if (differs && !end.signal.aborted) needs.violated(new Violation(`a copy that was caught up differs: ${differs}`));
     return life;
+  }
+
+  /** A row that a copy has otherwise than the database, or that one of them has alone. */
+  async function differing({ store }: SqliteFolder): Promise<string | null> {
+    const named = ({ table, key, image }: RowImage): string => `${table} ${key} ${image}`;
+    const there = new Set((await database.rows(cluster.organisation)).filter(isShared).map(named));
+    if (end.signal.aborted) return null;
+    const here = new Set([...(store.shared?.all() ?? [])].flat().filter(isShared).map(named));
+    return [...here].find((row) => !there.has(row)) ?? [...there].find((row) => !here.has(row)) ?? null;
   }
 
   /** Takes what the acting node writes, when a hint comes and each second, until this one acts. */
@@ -326,13 +334,9 @@ function inUse(needs: PostgresDiskNeeds, cluster: Cluster, clock: Clock): Disk {
       return life.work.peek(job);
     },
     async differs() {
-      const { store } = await starting;
+      const opened = await starting;
       // What is seen may yet be undone.
-      if (isWriting) return null;
-      const named = ({ table, key, image }: RowImage): string => `${table} ${key} ${image}`;
-      const there = new Set((await database.rows(cluster.organisation)).filter(isShared).map(named));
-      const here = new Set([...(store.shared?.all() ?? [])].flat().filter(isShared).map(named));
-      return [...here].find((row) => !there.has(row)) ?? [...there].find((row) => !here.has(row)) ?? null;
+      return isWriting ? null : differing(opened);
     },
     killed,
     left: () => unused(needs, cluster),
@@ -343,7 +347,7 @@ function inUse(needs: PostgresDiskNeeds, cluster: Cluster, clock: Clock): Disk {
     copy: () => unused(needs, copyOf(needs, cluster)),
     close() {
       killed();
-      remove(needs, cluster);
+      database.remove(cluster.organisation);
     },
   };
 }
