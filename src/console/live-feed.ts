@@ -89,7 +89,7 @@ export function createLiveFeed(feed: ChangeFeed): LiveFeed {
 }
 
 function greeting({ seq, missed }: Joined, since: number | null): object {
-  if (since === null || since === seq) return { seq };
+  if (since === null || missed?.length === 0) return { seq };
   return missed ? { seq, changes: missed } : { seq, resync: true };
 }
 

@@ -117,6 +117,14 @@ export function createChangeFeed(needs: ChangeFeedNeeds): ChangeFeed {
     }
   });
 
+  function missedSince(since: number): RowChange[] | null {
+    const passedOver = hub.passedOverSince(since);
+    const changed = passedOver && changesAfter(reader, since);
+    if (!changed) return null;
+    const known = new Set(changed.map(({ resource, id }) => `${resource}/${id}`));
+    return [...changed, ...passedOver.filter(({ resource, id }) => !known.has(`${resource}/${id}`))];
+  }
+
   return {
     admit({ userId }) {
       const ofUser = [...followers].filter(({ principal }) => principal.userId === userId);
@@ -126,8 +134,8 @@ export function createChangeFeed(needs: ChangeFeedNeeds): ChangeFeed {
       const seq = Math.max(hub.seq, newestSeq(reader));
       followers.add(follower);
       const leave = (): void => void followers.delete(follower);
-      if (since === null || since === seq) return { seq, missed: [], leave };
-      const missed = since > seq ? null : changesAfter(reader, since);
+      if (since === null) return { seq, missed: [], leave };
+      const missed = since > seq ? null : missedSince(since);
       const scope = missed && scopeOf(follower);
       return { seq, missed: missed && scope ? visibleChanges(missed, scope, needs) : null, leave };
     },

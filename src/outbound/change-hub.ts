@@ -31,11 +31,19 @@ export interface HubNeeds {
 interface ChangeHub {
   /** Position in the change feed up to which all has been told or is about to be. */
   readonly seq: number;
+  /**
+   * What was told since a position of that which the change feed passes over, oldest first; also what was told at the
+   * position itself, since it does not move by it. Null when that is not known any more, or was before the start.
+   */
+  passedOverSince(seq: number): RowChange[] | null;
   stop(): void;
 }
 
 /** What is told of the link to the cloud, which is no row: `GET /link` is read anew. */
 export const LINK = "link";
+
+/** So many rows are remembered of which the change feed does not know that they changed. own choice */
+const MOST_PASSED_OVER = 2_000;
 
 /** So long changes are collected, so that many changes of one row are one. */
 const FOLD_MS = 100;
@@ -48,6 +56,10 @@ export function createChangeHub({ events, clock, seq, rowsOfPlugin, onFold }: Hu
   let newest = seq;
   let pending = new Map<string, RowChange>();
   let timer: Timer | null = null;
+  /** With the position at which each was last told, oldest first. */
+  const passedOver = new Map<string, { change: RowChange; at: number }>();
+  /** Nothing that was told up to here is known for sure. */
+  let forgotten = seq;
 
   const fold = (): void => {
     timer = null;
@@ -61,23 +73,37 @@ export function createChangeHub({ events, clock, seq, rowsOfPlugin, onFold }: Hu
     pending.set(key, { resource, id, op: before?.op === "create" && op === "update" ? "create" : op });
     timer ??= clock.after(FOLD_MS, fold, { background: true });
   };
+  const addPassedOver = (resource: string, id: string): void => {
+    add(resource, id);
+    const key = `${resource}/${id}`;
+    passedOver.delete(key);
+    passedOver.set(key, { change: { resource, id, op: "update" }, at: newest });
+    const [oldest] = passedOver;
+    if (passedOver.size <= MOST_PASSED_OVER || !oldest) return;
+    passedOver.delete(oldest[0]);
+    forgotten = Math.max(forgotten, oldest[1].at);
+  };
   const unsubscribe = [
     events.on("row.changed", (change) => {
       newest = Math.max(newest, change.seq);
       add(change.resource, change.id, change.op);
     }),
     ...(["notification.accepted", "notification.stopped", "notification.settled"] as const).map((name) =>
-      events.on(name, ({ notificationId }) => add("notifications", notificationId)),
+      events.on(name, ({ notificationId }) => addPassedOver("notifications", notificationId)),
     ),
-    events.on("deliveries.changed", ({ notificationId }) => add("deliveries", notificationId)),
-    events.on("link.changed", ({ endpointId }) => add(LINK, endpointId)),
+    events.on("deliveries.changed", ({ notificationId }) => addPassedOver("deliveries", notificationId)),
+    events.on("link.changed", ({ endpointId }) => addPassedOver(LINK, endpointId)),
     events.on("plugin.changed", ({ plugin }) => {
-      for (const { resource, id } of rowsOfPlugin(plugin)) add(resource, id);
+      for (const { resource, id } of rowsOfPlugin(plugin)) addPassedOver(resource, id);
     }),
   ];
   return {
     get seq() {
       return newest;
+    },
+    passedOverSince(since) {
+      if (since <= forgotten) return null;
+      return [...passedOver.values()].filter(({ at }) => at >= since).map(({ change }) => change);
     },
     stop() {
       timer?.cancel();

@@ -104,9 +104,9 @@ function keepActing(domainId: string | null): void {
   else sessionStorage.setItem(ACTING, domainId);
 }
 
-/** After a gap: what was asked for in between failed, whether or not it changed, and of the link no change is kept. */
-function isDoubtful({ queryKey, state }: Query): boolean {
-  return state.error !== null || queryKey[0] === "link";
+/** After a gap: what was asked for in between failed, whether or not it changed. */
+function isDoubtful({ state }: Query): boolean {
+  return state.error !== null;
 }
 
 interface Follower {

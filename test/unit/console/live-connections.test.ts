@@ -202,6 +202,22 @@ describe("the live feed tells", () => {
     expect(told(asAnn.messages[0] as Message).filter((line) => line.includes(id))).toEqual([]);
   });
 
+  it("those who come back what they missed and the change feed passes over, as long as that is known", async () => {
+    await fixture.store.create(users, { name: "Bob" }, fixture.system);
+    const { messages, socket, closed } = await follow(bearer());
+    const since = messages[0]?.seq;
+    socket.close();
+    await closed;
+    const link = (endpointId: string): void => fixture.events.emit("link.changed", { endpointId });
+    link("first");
+    fixture.clock.tick(100);
+    const again = await follow(bearer(), `?since=${since}`);
+    expect(told(again.messages[0] as Message)).toEqual(["update link first"]);
+    for (let at = 0; at < 2_000; at++) link(`n${at}`);
+    fixture.clock.tick(100);
+    expect((await follow(bearer(), `?since=${since}`)).messages[0]).toEqual({ seq: since, resync: true });
+  });
+
   it("those who missed too much, or come from another database, to read everything anew", async () => {
     const { seq } = (await follow(bearer())).messages[0] as Message;
     expect((await follow(bearer(), `?since=${seq + 1}`)).messages[0]).toEqual({ seq, resync: true });
