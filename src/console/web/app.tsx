@@ -134,7 +134,7 @@ function useLiveFeed({ loggedIn, client, domainId, asIfAlone }: Follower, onStat
         wasLive = state.live;
       },
       onChanges: createStaleQueries(browserClock, (resource, changes) =>
-        asIfAlone(() => void freshen({ queries, client }, resource, changes)),
+        asIfAlone(() => freshen({ queries, client }, resource, changes)),
       ),
       onResync: () =>
         asIfAlone(() => void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "session" })),

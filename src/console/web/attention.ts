@@ -5,7 +5,7 @@ export interface Attention {
   /** True when nobody has touched the page for a while, and within `asIfAlone`. */
   isUnattended(): boolean;
   /** Whatever `fn` begins to read at once, nobody has asked for, though somebody may be there. */
-  asIfAlone(fn: () => void): void;
+  asIfAlone<T>(fn: () => T): T;
 }
 
 /** A page that nobody has touched for so long reads on its own account. */
@@ -25,7 +25,7 @@ export function watchAttention(target: EventTarget, clock: BrowserClock): Attent
     asIfAlone(fn) {
       alone = true;
       try {
-        fn();
+        return fn();
       } finally {
         alone = false;
       }

@@ -29,12 +29,19 @@ const SHOWN_IN: Readonly<Record<string, readonly string[]>> = {
 
 /** Most often that one resource is read anew: a broadcast to thousands changes hundreds of rows a second. */
 const PAUSE_MS = 1_000;
+/** So many pauses a reading may take before it is given up for the next one. own choice */
+const MOST_PAUSES = 10;
 
 /**
  * Tells once per pause which resources are stale by which changes, the first time at once, so that a storm of changes
- * costs one reading per second and the last change is never left out.
+ * costs one reading per second and the last change is never left out. `refresh` resolves once all is read: where that
+ * takes longer than the pause the next one waits, since each would put an end to the one before, and nothing would be
+ * seen until the storm is over.
  */
-export function createStaleQueries(clock: BrowserClock, refresh: (resource: string, changes: Change[]) => void) {
+export function createStaleQueries(
+  clock: BrowserClock,
+  refresh: (resource: string, changes: Change[]) => Promise<unknown>,
+) {
   const resting = new Map<string, Change[]>();
   const tell = (resource: string, changes: Change[]): void => {
     const waiting = resting.get(resource);
@@ -42,13 +49,23 @@ export function createStaleQueries(clock: BrowserClock, refresh: (resource: stri
       waiting.push(...changes);
       return;
     }
-    refresh(resource, changes);
     const next: Change[] = [];
     resting.set(resource, next);
-    clock.after(PAUSE_MS, () => {
+    let isRead = false;
+    const done = (): void => {
+      isRead = true;
+    };
+    refresh(resource, changes).then(done, done);
+    let pauses = 0;
+    const look = (): void => {
+      if (!isRead && ++pauses < MOST_PAUSES) {
+        clock.after(PAUSE_MS, look);
+        return;
+      }
       resting.delete(resource);
       if (next.length > 0) tell(resource, next);
-    });
+    };
+    clock.after(PAUSE_MS, look);
   };
   return (changes: readonly Change[]): void => {
     const byResource = new Map<string, Change[]>();

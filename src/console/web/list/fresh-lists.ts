@@ -21,18 +21,20 @@ const MOST_BY_ID = 100;
 
 /**
  * Reads again what `changes` of a resource touch: of lists on the screen the changed rows alone, by their ids; where rows
- * came, went or moved, the pages in sight. What is not on the screen is read when it comes there.
+ * came, went or moved, the pages in sight. What is not on the screen is read when it comes there. Resolves once read.
  */
 export async function freshen(needs: Freshening, resource: string, changes: readonly Change[]): Promise<void> {
   const { queries } = needs;
-  void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] === resource && !isPage(queryKey) });
+  const others = queries.invalidateQueries({
+    predicate: ({ queryKey }) => queryKey[0] === resource && !isPage(queryKey),
+  });
   const lists = new Map<string, ListKey>();
   for (const { queryKey } of queries
     .getQueryCache()
     .findAll({ predicate: (query) => query.queryKey[0] === resource })) {
     if (isPage(queryKey)) lists.set(JSON.stringify(queryKey.slice(0, 4)), queryKey.slice(0, 4) as unknown as ListKey);
   }
-  await Promise.all([...lists.values()].map((list) => freshenList(needs, list, changes)));
+  await Promise.all([others, ...[...lists.values()].map((list) => freshenList(needs, list, changes))]);
 }
 
 async function freshenList(needs: Freshening, list: ListKey, changes: readonly Change[]): Promise<void> {
