@@ -4,7 +4,10 @@ import type { NotificationRow } from "./compose.ts";
 /** Longest time for which an emergency silences bells. @source bells.md, Running */
 const LONGEST_MS = 60 * 60_000;
 
-/** Devices of emergencies that were sent lately and are not over: ended by somebody, expired, or followed by an all-clear. */
+/**
+ * Devices of emergencies that were sent lately and are not over: ended by somebody, expired, or followed by an all-clear.
+ * A drill silences bells as the emergency would that it rehearses (own choice).
+ */
 const DEVICES = `SELECT DISTINCT l.device_pk AS device FROM notifications n JOIN deliveries l ON l.notification_pk = n.pk
   LEFT JOIN incidents i ON i.pk = n.incident_pk
   WHERE n.priority_level = 0 AND n.created_at > ? AND n.notification_source <> 'bell-schedule' AND n.draft = 0
