@@ -26,10 +26,3 @@ export function areasOfDevices(reader: Reader, devices: readonly number[]): Map<
   for (const { device, area } of rows) found.set(device, [...(found.get(device) ?? []), area]);
   return found;
 }
-
-/** Internal keys of the users who are inside an area, by its id; each once. */
-export function usersInside(reader: Reader, areaId: string): number[] {
-  return reader
-    .all<{ user: number }>("SELECT DISTINCT user FROM area_presence WHERE area = ?", areaId)
-    .map(({ user }) => user);
-}

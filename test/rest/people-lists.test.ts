@@ -76,6 +76,50 @@ describe("users", () => {
   });
 });
 
+describe("users who are looked for by what they carry", () => {
+  it("are found by who may read their devices and the area, and by nobody else", async () => {
+    const ann = await made("/users", { name: "Ann 4" });
+    const field = await made("/areas-of-interest", {
+      ...{ name: "Field", geometryType: "circle" },
+      geometryValue: {
+        type: "Feature",
+        geometry: { type: "Point", coordinates: [20, 40] },
+        properties: { radiusInM: 9 },
+      },
+    });
+    const deviceIdentifier = "ann-4";
+    const app = await made(`/users/${ann.id}/devices`, { type: "Android", name: "App", deviceIdentifier });
+    await made(`/users/${ann.id}/devices/${app.id}/locations`, { latitude: 40, longitude: 20, accuracyInM: 1 });
+    const questions = [`areaOfInterestId=${field.id}`, "deviceType=Android", `deviceIdentifier=${deviceIdentifier}`];
+    const found = async (token?: string) =>
+      Promise.all(
+        questions.map(async (question) => {
+          const { status, body } = await call("GET", `/users?${question}`, undefined, token);
+          return status === 200 && body.data.some(({ id }) => id === ann.id);
+        }),
+      );
+    const readers = async (...specs: string[]) => {
+      const [reader, group] = [
+        await made("/users", { name: "R" }),
+        await made("/security-groups", { name: `For ${specs.join()}` }),
+      ];
+      for (const spec of ["/users/*", ...specs]) {
+        await made(`/security-groups/${group.id}/permissions`, { verb: "get", spec });
+      }
+      await made(`/security-groups/${group.id}/members`, { userId: reader.id });
+      const token = await tokenOf(reader.id);
+      expect((await call("GET", `/users/${ann.id}`, undefined, token)).status).toBe(200);
+      return token;
+    };
+    expect(await found()).toEqual([true, true, true]);
+    expect(await found(await readers())).toEqual([false, false, false]);
+    expect(await found(await readers("/areas-of-interest/*"))).toEqual([false, false, false]);
+    expect(await found(await readers("/users/*/devices/*"))).toEqual([false, true, true]);
+    expect(await found(await readers("/users/*/devices/*", "/areas-of-interest/*"))).toEqual([true, true, true]);
+    expect(await found(await tokenOf(ann.id))).toEqual([false, true, true]);
+  });
+});
+
 describe("devices of users", () => {
   it("show the areas they are in, and the appliance's device of the same identifier, to who asks and may know", async () => {
     const ann = await made("/users", { name: "Ann 3" });

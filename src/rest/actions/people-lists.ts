@@ -1,18 +1,20 @@
-import { usersInside } from "../../devices/area-presence.ts";
+import areasOfInterest from "../../resources/areas/areas-of-interest.ts";
 import userDevices from "../../resources/people/user-devices.ts";
 import users from "../../resources/people/users.ts";
 import { canonicalPath } from "../../schema/catalogue.ts";
 import { boolean, text, uuid } from "../../schema/field.ts";
-import type { Reader } from "../../store/store.ts";
+import type { Reader, Sight, SqlValue } from "../../store/store.ts";
 import { type Action, visibleRow } from "../action.ts";
 import { idTexts, type Query, singleText } from "../query.ts";
 import { requireParents } from "../served-path.ts";
 
 const EXCLUDE_SCIM = { excludeScim: boolean("Leaves out who is in a group of a directory.") };
 const ABOUT_USERS = {
-  areaOfInterestId: uuid("Area that they are inside of now. own choice: nobody is inside one that there is not."),
-  deviceType: text("Type of a device that they have registered."),
-  deviceIdentifier: text("Identifier of a device that they have registered."),
+  areaOfInterestId: uuid(
+    "Area that they are inside of now. own choice: nobody is inside one that the caller does not see, nor with a device that it does not.",
+  ),
+  deviceType: text("Type of a device that they have registered and the caller sees."),
+  deviceIdentifier: text("Identifier of a device that they have registered and the caller sees."),
   providerIdpId: uuid("Identity provider that vouches for them; the built-in one for those whom no other knows."),
   globalDomainId: uuid("own choice: their home domain, whatever others they are in."),
   ...EXCLUDE_SCIM,
@@ -41,13 +43,13 @@ export const peopleListActions: readonly Action[] = [
     query: ABOUT_USERS_FROM,
     answers: { kind: "list", resource: users },
     async handle(request) {
-      const { needs, query, principal } = request;
-      const pks = usersMeant(needs.store, query);
+      const { needs, query, principal, by } = request;
+      const domain = oneId(query, "actingDomainId");
+      const scope = domain === null ? by.scope : needs.access.scopeOf(principal, domain);
+      const pks = usersMeant(needs.store, query, scope);
       const asked = Object.keys(ABOUT_USERS).map((name) => query[name] ?? null);
       const restriction = pks === null ? {} : { pks, pksOf: JSON.stringify(asked) };
-      const domain = oneId(query, "actingDomainId");
-      if (domain === null) return request.list(users, restriction);
-      return request.list(users, restriction, needs.access.scopeOf(principal, domain));
+      return request.list(users, restriction, scope);
     },
   },
   {
@@ -82,16 +84,32 @@ function oneId(query: Query, name: string): string | null {
   return idTexts(query, name)?.[0]?.toLowerCase() ?? null;
 }
 
-/** Internal keys of the users that all conditions mean; null without any. */
-function usersMeant(reader: Reader, query: Query): number[] | null {
-  const area = oneId(query, "areaOfInterestId");
-  const found: number[][] = area === null ? [] : [usersInside(reader, area)];
-  const add = (sql: string, ...values: string[]): void =>
+/**
+ * Internal keys of the users that all conditions mean; null without any. What devices and areas are searched by is told
+ * of those alone that `sight` shows: else whoever lists users could try out numbers, addresses and places.
+ */
+function usersMeant(reader: Reader, query: Query, sight: Sight): number[] | null {
+  const found: number[][] = [];
+  const add = (sql: string, ...values: SqlValue[]): void =>
     void found.push(reader.all<{ pk: number }>(sql, ...values).map(({ pk }) => pk));
+  const visible = sight.visible(userDevices);
+  const seen = typeof visible === "object" ? visible : { sql: visible === "all" ? "1" : "0", params: [] };
+  const ofDevices = (condition: string, value: string): void =>
+    add(
+      `SELECT DISTINCT t.user_pk AS pk FROM user_devices t WHERE ${condition} AND (${seen.sql})`,
+      value,
+      ...seen.params,
+    );
+
+  const area = oneId(query, "areaOfInterestId");
+  if (area !== null) {
+    const known = reader.get(areasOfInterest, area, sight);
+    ofDevices("t.pk IN (SELECT device FROM area_presence WHERE area = ?)", known?.id ?? "");
+  }
   const type = singleText(query, "deviceType");
-  if (type) add("SELECT DISTINCT user_pk AS pk FROM user_devices WHERE type = ?", type);
+  if (type) ofDevices("t.type = ?", type);
   const identifier = singleText(query, "deviceIdentifier");
-  if (identifier) add("SELECT DISTINCT user_pk AS pk FROM user_devices WHERE device_identifier = ?", identifier);
+  if (identifier) ofDevices("t.device_identifier = ?", identifier);
   const provider = oneId(query, "providerIdpId");
   if (provider !== null) add(VOUCHED_FOR, provider);
   const home = oneId(query, "globalDomainId");
