@@ -31,8 +31,8 @@ interface EndpointDevice {
 }
 
 /**
- * The devices of appliances that have the same identifiers, for who may read them; one query a page.
- * own choice: identifiers are compared as they are written.
+ * The devices of appliances that have the same identifiers, for who may read them; one query a page, which looks each
+ * up by its index. own choice: identifiers are compared without case, as they are kept unique.
  */
 function presentEndpointDevices(
   rows: readonly DeviceRow[],
@@ -40,9 +40,10 @@ function presentEndpointDevices(
 ): Record<string, unknown>[] {
   const names = rows.flatMap(({ deviceIdentifier }) => deviceIdentifier ?? []);
   const found = reader.all<EndpointDevice & Record<string, string | number>>(
-    `SELECT d.device_identifier AS name, d.id, d.icop_id AS icopId, e.id AS endpointId, d.description, d.type,
-       d.is_licensed AS isLicensed, d.defunct FROM devices d JOIN endpoints e ON e.pk = d.endpoint_pk
-     WHERE d.device_identifier IN (SELECT value FROM json_each(?))`,
+    `SELECT j.value AS name, d.id, d.icop_id AS icopId, e.id AS endpointId, d.description, d.type,
+       d.is_licensed AS isLicensed, d.defunct
+     FROM json_each(?) j CROSS JOIN devices d ON d.device_identifier = j.value COLLATE NOCASE
+     JOIN endpoints e ON e.pk = d.endpoint_pk`,
     JSON.stringify(names),
   );
   const byName = new Map(found.map((each) => [each.name, each]));

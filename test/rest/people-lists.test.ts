@@ -136,7 +136,7 @@ describe("devices of users", () => {
     const at = `/users/${ann.id}/devices`;
     const app = await made(at, { type: "Android", name: "App", deviceIdentifier: "token" });
     await made(`${at}/${app.id}/locations`, { latitude: 52, longitude: 13, accuracyInM: 5 });
-    await made(at, { type: "desktop", name: "Desk", deviceIdentifier: "SEP00112233AABB" });
+    await made(at, { type: "desktop", name: "Desk", deviceIdentifier: "sep00112233aabb" });
     const listed = async (query: string, token?: string) =>
       (await call("GET", `${at}${query}`, undefined, token)).body.data;
 
