@@ -9,6 +9,9 @@ export type DownRow = readonly [op: "p" | "d", type: string, id: string, seq: nu
 /** A record that goes up; `uid` names it for good, whatever its number. */
 export type UpRow = readonly [op: "p" | "d", type: string, id: string, oseq: number, uid: string, body?: Body];
 
+/** Type of the record after which state of an appliance that was not told in its incarnation is gone in the cloud. */
+export const STATE_TOLD = "state-told";
+
 /** What may be on its way in one direction of bulk data before some of it is acknowledged. */
 export interface Credit {
   frames: number;

@@ -1,8 +1,7 @@
 import { type EditBody, readEdit } from "../frame-schemas.ts";
-import type { EditResult, Lane, Outcome, UpPage, UpRow } from "../frames.ts";
+import { type EditResult, type Lane, type Outcome, STATE_TOLD, type UpPage, type UpRow } from "../frames.ts";
 import { merged } from "../merge.ts";
 import type { ReplicatedTypes } from "../replicated-types.ts";
-import { STATE_TOLD } from "../site/own-state.ts";
 import { isOfSite } from "../site-rights.ts";
 import { filesIn, HUB_FILES, wantFiles } from "../wanted-files.ts";
 import { applyRow, type Body, drop, get, put, scan, shownRow, type Work } from "../work.ts";

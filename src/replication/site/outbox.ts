@@ -1,5 +1,5 @@
 import { countedAs } from "../activity-types.ts";
-import type { Lane, Limits, UpPage, UpRow } from "../frames.ts";
+import { type Lane, type Limits, STATE_TOLD, type UpPage, type UpRow } from "../frames.ts";
 import { type Body, drop, get, put, scan, type Work } from "../work.ts";
 import { linkState } from "./link-state.ts";
 import { ARRIVED, LINK, type LinkState, OUT, type Outgoing } from "./tables.ts";
@@ -55,19 +55,23 @@ function hollow(record: Outgoing): Outgoing {
 /**
  * Sends the records after one, up to another, once more. The cloud has their numbers, but not surely what is in them: if
  * this is an older copy of the disk, those that were overtaken since then went as hollow ones. They keep their names, by
- * which the cloud knows what it has taken.
+ * which the cloud knows what it has taken; one of a row that a newer record tells of would come behind that one.
  */
 export function* sendAgain(lane: Lane, after: number, upTo: number): Work<void> {
   const link = yield* linkState();
   let oseq = link[`${lane}Seq`];
   for (const record of yield* scan(OUT, { where: [lane], after, upTo })) {
-    if (record.live === 0) continue;
+    if (record.live === 0 || (yield* isRetold(record))) continue;
     oseq += 1;
     yield* put(OUT, hollow(record));
     yield* put(OUT, { ...record, oseq });
   }
   const outBytes = link.outBytes + (oseq - link[`${lane}Seq`]) * sizeOf(null);
   yield* put(LINK, { ...link, [`${lane}Seq`]: oseq, outBytes });
+}
+
+function* isRetold({ lane, type, id, oseq }: Outgoing): Work<boolean> {
+  return (yield* scan(OUT, { by: "row", where: [lane, type, id, 1], after: oseq, limit: 1 })).length > 0;
 }
 
 /** The next page of a feed after what was sent, or null. `more` when another one may follow. */
@@ -115,7 +119,7 @@ export function* noteAcked(lane: Lane, to: number): Work<Readonly<Record<string,
 }
 
 /** What is no row; and activities, which would tell of themselves for ever. */
-const UNCOUNTED: ReadonlySet<string> = new Set(["outcome", "taken", "state-told", "endpoint-activities"]);
+const UNCOUNTED: ReadonlySet<string> = new Set(["outcome", "taken", STATE_TOLD, "endpoint-activities"]);
 
 /** Whether the record at `hw` is the one that the cloud has there. False after a restore. */
 export function* hasTail(link: LinkState, lane: Lane, hw: number, tail: string | null): Work<boolean> {

@@ -1,12 +1,9 @@
-import type { Limits } from "../frames.ts";
+import { type Limits, STATE_TOLD } from "../frames.ts";
 import { productIds, put, shownRow, type Work } from "../work.ts";
 import type { Journal } from "./activities.ts";
 import { linkState } from "./link-state.ts";
 import { enqueue } from "./outbox.ts";
 import { LINK } from "./tables.ts";
-
-/** The record after which state of this appliance that was not told in its incarnation is gone in the cloud. */
-export const STATE_TOLD = "state-told";
 
 /** Begins to tell all own state anew. */
 export function* beginTelling(): Work<void> {

@@ -105,6 +105,22 @@ describe("an image of an appliance's disk, of which nobody tells it", () => {
     expect(outBytes).toBe(kept.reduce((sum, { bytes }) => sum + bytes, 0));
   });
 
+  it("tells no row's older record behind its newer one, as of a ledger that was told twice", () => {
+    const tell = (note: string) =>
+      site.perform(() =>
+        recordLocalWrite(
+          { type: "reports", id: "r", before: null, after: { id: "r", note }, actor: "", at: NOW, newId },
+          TYPES,
+        ),
+      );
+    tell("failed");
+    send(100);
+    tell("delivered");
+    send(100);
+    send(100);
+    expect(held()).toEqual(["then", "delivered", "seen"]);
+  });
+
   it("is not what an appliance is whose acknowledgement was lost: what the cloud took, it does not write again", () => {
     send(1);
     expect(held()).toEqual(["then", "begun", "seen"]);
