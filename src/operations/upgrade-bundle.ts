@@ -39,9 +39,13 @@ export async function packUpgrade(folder: string, keyPem: string, target: string
   const key = signingKey(keyPem);
   const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { version: string };
   const files: Record<string, string> = {};
+  // Of what was signed with, any spelling is left out, in any place: a PEM may begin with words of its own.
+  const hashOfKey = createHash("sha256").update(keyPem).digest("hex");
   for (const path of filesBelow(folder, "", isPacked)) {
     const isTarget = resolve(folder, path) === resolve(target);
-    if (!isTarget && !isKey(folder, path)) files[path] = await hashOf(join(folder, path));
+    if (isTarget || isKey(folder, path)) continue;
+    const hash = await hashOf(join(folder, path));
+    if (hash !== hashOfKey) files[path] = hash;
   }
   const payload = Buffer.from(JSON.stringify({ version, files } satisfies UpgradeBundle));
   const signature = sign(null, payload, key);

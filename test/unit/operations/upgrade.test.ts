@@ -128,12 +128,21 @@ describe("packing", () => {
     mkdirSync(join(folder, "node_modules/library"), { recursive: true });
     const others = {
       "thirty-two.txt": "x".repeat(32),
-      "node_modules/library/sample.pem": pem,
+      "node_modules/library/sample.pem": keys["before.pem"],
       "about.md": `A key: ${pem}`,
     };
     for (const [name, content] of Object.entries({ ...keys, ...others })) writeFileSync(join(folder, name), content);
     const { files } = await packUpgrade(folder, pem, join(makeTempDir(), "carillon.tgz"));
     expect(Object.keys(files).sort()).toEqual([...Object.keys(others), "dist/main.js", "package.json"].sort());
+  });
+
+  it("leaves out the key that it signs with, whatever stands before it", async () => {
+    const folder = version(makeTempDir(), "0.2.0");
+    const words = `The maker's key of 2026\n${pem}`;
+    mkdirSync(join(folder, "node_modules"));
+    for (const name of ["maker.txt", "node_modules/maker.txt"]) writeFileSync(join(folder, name), words);
+    const { files } = await packUpgrade(folder, words, join(makeTempDir(), "carillon.tgz"));
+    expect(Object.keys(files).sort()).toEqual(["dist/main.js", "package.json"]);
   });
 
   it("takes a file with two names twice, as libraries that were built here have them", async () => {
