@@ -29,6 +29,7 @@ const TIMEOUT_MS = 30_000;
 /** A daemon that died is there again by then. own choice */
 const AGAIN_FOR_MS = 60_000;
 const AGAIN_EVERY_MS = 1_000;
+const STARTING = 503;
 
 /** Makes a client. `url` is the daemon's, with or without `/api` at its end. */
 export function createApiClient(url: string, token: string, clock = systemClock): ApiClient {
@@ -74,13 +75,15 @@ async function untilAnswered(ask: () => Promise<Response>, clock: Clock): Promis
   const began = clock.monotonicMs();
   for (let lost: unknown = null; ; ) {
     try {
-      return await ask();
+      const answer = await ask();
+      // Who died over it says so while it starts again.
+      if (lost === null || answer.status !== STARTING) return answer;
     } catch (error) {
       // Who was never reached has done nothing.
       if (lost === null && !isLost(error)) throw error;
       lost ??= error;
-      if (clock.monotonicMs() - began > AGAIN_FOR_MS) throw lost;
     }
+    if (clock.monotonicMs() - began > AGAIN_FOR_MS) throw lost;
     await sleep(clock, AGAIN_EVERY_MS);
   }
 }

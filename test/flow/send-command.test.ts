@@ -121,6 +121,29 @@ describe("an appliance that a command can't reach", () => {
     }
   });
 
+  it("that died over a message is waited for until it has started", async () => {
+    let asked = 0;
+    const keys = new Set<unknown>();
+    const dying = createServer((request, response) => {
+      // The tests' own look at what is described.
+      if (request.method !== "POST") return void response.writeHead(404).end();
+      asked += 1;
+      keys.add(request.headers["idempotency-key"]);
+      if (asked === 1) return void request.socket.destroy();
+      const [status, body] = asked < 4 ? [503, { status: 503, type: "starting" }] : [200, { id: "sent" }];
+      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+    });
+    await new Promise<void>((resolve) => dying.listen(0, "127.0.0.1", resolve));
+    try {
+      const { port } = dying.address() as AddressInfo;
+      const api = createApiClient(`http://127.0.0.1:${port}`, "x", hurriedClock());
+      expect(await api.postOnce("/notifications", {})).toEqual({ id: "sent" });
+      expect([asked, keys.size]).toEqual([4, 1]);
+    } finally {
+      dying.close();
+    }
+  });
+
   it("has an authority that nobody knows here", async () => {
     const settings = "tls: {listen: 127.0.0.1:0}\nnetwork: {multicastInterface: 127.0.0.1}\n";
     const daemon = await startTestDaemon({ settings });
