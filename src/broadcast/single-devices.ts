@@ -10,7 +10,7 @@ const MOST = 1_000;
 
 /**
  * Adds the devices that a sender names one by one to `additionalDeviceIds`. own choice: `lookupValue` is the device's id,
- * or else its identifier. Throws required, invalid-value naming the entry. @source digest `/v1/notifications`
+ * or else its identifier, without case. Throws required, invalid-value naming the entry. @source digest `/v1/notifications`
  */
 export function withSingleDevices(message: GivenMessage, reader: Reader): GivenMessage {
   const list = message.values.additionalDeviceRecipients ?? null;
@@ -24,6 +24,13 @@ export function withSingleDevices(message: GivenMessage, reader: Reader): GivenM
   };
 }
 
+/** By id, identifier or what groups call it, each by its index: a message may name a thousand among very many devices. */
+const FOUND = `SELECT id FROM devices WHERE (? IS NULL OR type = ?) AND pk IN (
+    SELECT pk FROM devices WHERE id = lower(?)
+    UNION ALL SELECT pk FROM devices WHERE device_identifier = ? COLLATE NOCASE
+    UNION ALL SELECT pk FROM devices WHERE icop_id = ? COLLATE NOCASE)
+  ORDER BY id = lower(?) DESC, pk LIMIT 1`;
+
 function deviceOf(entry: unknown, at: string, reader: Reader): string {
   const { type, lookupValue } = (entry ?? {}) as { type?: unknown; lookupValue?: unknown };
   if (type === undefined) throw requiredValue(`${at}.type`);
@@ -32,11 +39,7 @@ function deviceOf(entry: unknown, at: string, reader: Reader): string {
   if (lookupValue === undefined) throw requiredValue(`${at}.lookupValue`);
   const kind = KINDS[type as keyof typeof KINDS];
   const named = typeof lookupValue === "string" ? lookupValue : "";
-  const device = reader.one<{ id: string }>(
-    `SELECT id FROM devices WHERE (id = lower(?) OR device_identifier = ? OR icop_id = ?) AND (? IS NULL OR type = ?)
-     ORDER BY id = lower(?) DESC, pk LIMIT 1`,
-    ...[named, named, named, kind, kind, named],
-  );
+  const device = reader.one<{ id: string }>(FOUND, ...[kind, kind, named, named, named, named]);
   if (!device) throw invalidValue(`${at}.lookupValue`, "There is no such device.");
   return device.id;
 }

@@ -187,7 +187,7 @@ const TEMPLATES: readonly Row[] = [
         subject: "S",
         additionalDeviceRecipients: [{ type, lookupValue }],
       });
-      for (const lookupValue of [zone.id, "zone:gym"]) {
+      for (const lookupValue of [zone.id, "zone:gym", "Zone:Gym"]) {
         const sent = await made("/notifications", send(lookupValue));
         expect(sent.additionalDeviceIds).toEqual([zone.id]);
         await shows(`/notifications/${sent.id}/devices`, ({ data }) =>
