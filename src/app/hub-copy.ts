@@ -87,21 +87,33 @@ export async function follow(
   const began = await organisation.head();
   const data = await openCopy(organisation.log, options, true);
   noteHistory(dataDir, began.history);
-  const isEmpty = data.store.shared?.at() === 0;
+  const { shared } = data.store;
+  const isEmpty = shared?.at() === 0;
   let isActing = false;
   let isStale = false;
   let areFilesDue = true;
+  /** Up to where it was told of all that is gone. */
+  let certain = shared?.at() ?? 0;
+  const forgot = (floor: number): boolean => {
+    if (floor <= began.floor || certain >= floor) return false;
+    noteHistory(dataDir, "");
+    isStale = true;
+    return true;
+  };
   const catchUp = async (): Promise<void> => {
     const { history, seq, floor, version } = await organisation.head();
     const isFirst = began.seq === 0 && seq > 0;
-    const at = data.store.shared?.at() ?? 0;
+    const at = shared?.at() ?? 0;
+    isStale = history !== began.history || seq < at || isFirst || isLater(version);
     // Where it did not hear the database for long, nobody tells it any more which of its rows are gone.
-    const isForgotten = floor > began.floor && at < floor;
-    isStale = history !== began.history || seq < at || isFirst || isForgotten || isLater(version);
-    if (isStale) return;
-    await data.store.shared?.catchUp();
+    if (isStale || forgot(floor)) return;
+    await shared?.catchUp();
+    const isNews = (shared?.at() ?? 0) > at;
+    // Nor where that was forgotten while it took the news, behind which it stands now.
+    if (isNews && forgot((await organisation.head()).floor)) return;
+    certain = shared?.at() ?? 0;
     // They are there before a row names them.
-    areFilesDue ||= (data.store.shared?.at() ?? 0) > at;
+    areFilesDue ||= isNews;
     if (areFilesDue) await organisation.files.fetchMissing();
     areFilesDue = false;
   };
@@ -120,10 +132,10 @@ export async function follow(
       if (!isActing) await catchUp().catch((error: unknown) => log.warn({ err: error }, "it does not follow"));
     }
     if (isActing && began.seq === 0 && (await organisation.head()).seq === 0) {
-      await give(organisation, 0, [...(data.store.shared?.all() ?? [])].flat());
-      await data.store.shared?.catchUp();
+      await give(organisation, 0, [...(shared?.all() ?? [])].flat());
+      await shared?.catchUp();
     } else if (isActing) await catchUp();
-    if (isStale || !data.store.shared || (await makeWhole(organisation, data.store.shared, options))) return !isStale;
+    if (isStale || !shared || (await makeWhole(organisation, shared, options))) return !isStale;
     log.error({ dataDir, isEmpty }, "the copy lacks rows that the organisation's database has");
     // It was just made: making it anew would not help, and a cloud that acts is better than none.
     if (isEmpty) return true;

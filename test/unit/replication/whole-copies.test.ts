@@ -2,7 +2,13 @@ import { copyFileSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, beforeEach, expect } from "vitest";
+import { follow } from "../../../src/app/hub-copy.ts";
+import { ownVersion } from "../../../src/app/version.ts";
+import { systemClock } from "../../../src/base/clock.ts";
+import { silentLog } from "../../../src/base/log.ts";
+import { openOrganisation } from "../../../src/replication/hub/postgres/organisation.ts";
 import { NAMES } from "../../../src/replication/hub/tables.ts";
+import { drop } from "../../../src/replication/work.ts";
 import { joinedNode } from "../../support/joined-node.ts";
 import { peer } from "../../support/peers.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
@@ -84,6 +90,32 @@ postgres.describe("a copy of a cloud's rows, and the database", () => {
       await expect(found(north)).rejects.toThrow(/1 of \w+, not 2.*carillon\.db.*--restored/);
       rmSync(join(north, "carillon.db"));
       expect(await found(north)).toEqual({ notes: ["three"], warnings: [] });
+    },
+    TIMEOUT_MS,
+  );
+
+  postgres.it(
+    "that was forgotten to hold a row while the copy took the news: it is not brought back",
+    async () => {
+      await found(south);
+      const other = await joined(north);
+      await other.work.transact(() => drop(NAMES, "notes", "two"));
+      await other.end();
+      const of = { url: server.url, dataDir: south, organisation: `organisation ${number}`, clock: systemClock };
+      const organisation = await openOrganisation({
+        ...{ ...of, name: of.organisation, node: "south", filesDir: join(south, "files"), version: ownVersion() },
+        onFault: () => undefined,
+      });
+      const news = async (after: number) => {
+        await organisation.forgetGone(0);
+        return organisation.log.news(after);
+      };
+      const acting = organisation.acting.begin(new AbortController().signal);
+      const tidied = { ...organisation, log: { ...organisation.log, news } };
+      expect(await follow(tidied, acting, { ...of, log: silentLog, onWaiting: () => undefined })).toBe(false);
+      await acting;
+      await organisation.close();
+      expect((await found(south)).notes).toEqual(["one", "three"]);
     },
     TIMEOUT_MS,
   );
