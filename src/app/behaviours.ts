@@ -43,7 +43,7 @@ import {
   m2mInputBehaviour,
   routingRequestBehaviour,
 } from "../inputs/rule-behaviours.ts";
-import { bulkUploadBehaviour } from "../loaders/bulk-behaviour.ts";
+import { bulkUploadBehaviour, bulkUploadLogBehaviour } from "../loaders/bulk-behaviour.ts";
 import { loadDefinitionBehaviour } from "../loaders/load-behaviour.ts";
 import { ruleActionBehaviour } from "../outbound/rule-action-behaviour.ts";
 import { triggerBehaviour } from "../outbound/trigger-behaviour.ts";
@@ -106,6 +106,7 @@ import scenarioNotifications from "../resources/scenarios/scenario-notifications
 import scenarios from "../resources/scenarios/scenarios.ts";
 import identityProviders from "../resources/security/identity-providers.ts";
 import scimGroups from "../resources/security/scim-groups.ts";
+import bulkUploadLogs from "../resources/uploads/bulk-upload-logs.ts";
 import bulkUploads from "../resources/uploads/bulk-uploads.ts";
 import { incidentActivityBehaviour, incidentBehaviour } from "../scenarios/incident-behaviour.ts";
 import { incidentPlanBehaviour, resourceBehaviourOf } from "../scenarios/incident-resources.ts";
@@ -171,6 +172,7 @@ export function bindBehaviours(needs: BehaviourNeeds): Record<string, Behaviour>
     bind(distributionListScimGroups, { present: presentScimTies }),
     bind(subscriptions, subscriptionBehaviour(clock)),
     bind(loadDefinitions, loadDefinitionBehaviour),
+    bind(bulkUploadLogs, bulkUploadLogBehaviour),
     bind(bulkUploads, bulkUploadBehaviour({ catalogue: needs.catalogue, endpointId: endpoint.ownId, baseUrl })),
     bind(triggers, triggerBehaviour(needs)),
     bind(ruleActions, ruleActionBehaviour(needs.policy)),

@@ -1,7 +1,8 @@
 import { forbidden, invalidValue } from "../base/errors.ts";
-import type bulkUploads from "../resources/uploads/bulk-uploads.ts";
+import type bulkUploadLogs from "../resources/uploads/bulk-upload-logs.ts";
+import bulkUploads from "../resources/uploads/bulk-uploads.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
-import type { Behaviour, Reader } from "../store/store.ts";
+import type { Behaviour, PresentContext, Reader } from "../store/store.ts";
 import type { BulkUpload } from "./bulk-run.ts";
 import { mayMake, uploadType } from "./upload-types.ts";
 
@@ -29,15 +30,34 @@ export function bulkUploadBehaviour({ catalogue, endpointId, baseUrl }: UploadRu
       if (!mayMake(uploadType(after.resourceType, catalogue, endpointId()), by.scope)) throw forbidden();
       after.actingDomainId = by.scope.domainId;
     },
-    present(rows, { reader, query }) {
-      const domains = query.includeDomain === true ? domainsOf(rows, reader) : null;
-      return rows.map(({ id, actingDomainId }) => ({
-        url: `${baseUrl()}/api/v1/bulk-uploads/${id}/file`,
-        domainId: actingDomainId,
-        ...(domains ? { domain: domains.get(actingDomainId ?? "") ?? null } : {}),
-      }));
+    present(rows, context) {
+      const shown = domainShower(rows, context);
+      return rows.map((row) => ({ url: `${baseUrl()}/api/v1/bulk-uploads/${row.id}/file`, ...shown(row) }));
     },
   };
+}
+
+/** Logs show the domain of their upload. */
+export const bulkUploadLogBehaviour: Behaviour<typeof bulkUploadLogs> = {
+  present(rows, context) {
+    const ids = [...new Set(rows.map(({ bulkUploadId }) => bulkUploadId))];
+    const uploads = context.reader.byIds(bulkUploads, ids);
+    const shown = domainShower(uploads, context);
+    const byId = new Map(uploads.map((upload) => [upload.id, shown(upload)]));
+    return rows.map(({ bulkUploadId }) => byId.get(bulkUploadId) ?? {});
+  },
+};
+
+/** What uploads show of their domains; one query a page. */
+function domainShower(
+  uploads: readonly BulkUpload[],
+  { reader, query }: PresentContext,
+): (upload: BulkUpload) => Record<string, unknown> {
+  const domains = query.includeDomain === true ? domainsOf(uploads, reader) : null;
+  return ({ actingDomainId }) => ({
+    domainId: actingDomainId,
+    ...(domains ? { domain: domains.get(actingDomainId ?? "") ?? null } : {}),
+  });
 }
 
 function domainsOf(rows: readonly BulkUpload[], reader: Reader): ReadonlyMap<string, { id: string; name: string }> {

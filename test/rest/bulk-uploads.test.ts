@@ -146,6 +146,16 @@ describe("an upload", () => {
     expect(everythingElse()).toEqual(before);
     const bad = await logsOf(done.id, "&resourceCreated=false");
     expect(bad.map(({ line }) => line)).toEqual([3, 4]);
+    expect(bad[0]).toMatchObject({ domainId: api.rootId });
+    expect(bad[0]).not.toHaveProperty("domain");
+    const ofDomain = await logsOf(done.id, `&domainId=${api.rootId}&includeDomain=true&resourceCreated=false`);
+    expect(ofDomain).toMatchObject([{ line: 3, domain: { id: api.rootId } }, { line: 4 }]);
+    expect(ofDomain[0].domain.name).toEqual(expect.any(String));
+    const one = await api.call("GET", `/bulk-uploads/${done.id}/logs/${ofDomain[0].id}?includeDomain=true`);
+    expect(one.body.domain).toEqual(ofDomain[0].domain);
+    expect(await logsOf(done.id, `&domainId=${done.id}`)).toEqual([]);
+    expect((await api.call("GET", `/bulk-uploads/${done.id}/logs?domainId=x`)).status).toBe(400);
+    expect((await api.call("GET", `/bulk-uploads/${api.rootId}/logs`)).status).toBe(404);
     expect(bad[0]).toMatchObject({ resourceResponse: expect.stringContaining("called Nowhere") });
     expect(await logsOf(done.id, "&resourceCreated=true")).toHaveLength(1);
   });

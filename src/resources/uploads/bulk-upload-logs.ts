@@ -1,7 +1,8 @@
 import { boolean, integer, json, ref, text, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
+import { UPLOAD_DOMAIN } from "./bulk-uploads.ts";
 
-/** What became of each line. @source service-api.md, /v1/bulk-uploads; decisions.md 13, Bulk upload */
+/** What became of each line. @source service-api.md, /v1/bulk-uploads; digest `/v1/bulk-uploads/{bulkUploadId}/logs`; decisions.md 13, Bulk upload */
 export default defineResource({
   name: "bulk-upload-logs",
   doc: "What became of one line of an upload.",
@@ -30,5 +31,6 @@ export default defineResource({
     resourceResponse: text("What was said to the line, every fault of it included.", { readOnly: true, max: 10_000 }),
     errors: json("Faults of the line: `[{field, type, message}]`, none for a good one.", { readOnly: true }),
     resourceId: uuid("Row that was made.", { readOnly: true }),
+    ...UPLOAD_DOMAIN,
   },
 });

@@ -28,6 +28,16 @@ export const UPLOAD_TYPES = [
   "placeholder-devices",
 ] as const;
 
+/** How an upload and its logs show its domain. */
+export const UPLOAD_DOMAIN = {
+  domainId: computed("Domain that the rows are made in.", "text", { of: uuid("Its id."), nullable: true }),
+  domain: computed("It, with its name; given with includeDomain.", "object", {
+    of: { id: uuid("Its id.", { required: true }), name: text("Its name.", { required: true }) },
+    nullable: true,
+    when: "includeDomain",
+  }),
+};
+
 /**
  * Tables of rows to be made, all or none. @source service-api.md, /v1/bulk-uploads; decisions.md 13, Bulk upload;
  * own choice: what the states stand for, and the counts
@@ -70,12 +80,7 @@ export default defineResource({
     startedAt: timestamp("When the reading began.", { readOnly: true }),
     endedAt: timestamp("When it ended.", { readOnly: true }),
     actingDomainId: uuid("Domain that the rows are made in.", { readOnly: true }),
-    domainId: computed("That domain.", "text", { of: uuid("Its id."), nullable: true }),
-    domain: computed("It, with its name; given with includeDomain.", "object", {
-      of: { id: uuid("Its id.", { required: true }), name: text("Its name.", { required: true }) },
-      nullable: true,
-      when: "includeDomain",
-    }),
+    ...UPLOAD_DOMAIN,
     fileBytes: internal("Size of the file.", "integer"),
     actor: internal("Who made it, as JSON, to sign the rows of an upload that outlived its process.", "text"),
   },

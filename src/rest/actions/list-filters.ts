@@ -10,11 +10,14 @@ import endpoints from "../../resources/devices/endpoints.ts";
 import extensions from "../../resources/devices/extensions.ts";
 import messageTemplates from "../../resources/messages/message-templates.ts";
 import apiDevices from "../../resources/places/api-devices.ts";
+import bulkUploadLogs from "../../resources/uploads/bulk-upload-logs.ts";
 import bulkUploads from "../../resources/uploads/bulk-uploads.ts";
+import { canonicalPath } from "../../schema/catalogue.ts";
 import { boolean, list, option, uuid } from "../../schema/field.ts";
 import type { Filter, Scope } from "../../store/store.ts";
 import { type Action, type ApiRequest, visibleRow } from "../action.ts";
 import { idTexts, type Query, singleText } from "../query.ts";
+import { requireParents } from "../served-path.ts";
 
 const SOURCE = option("A source.", NOTIFICATION_SOURCES);
 const COLOURS = ["GREEN", "YELLOW", "RED"] as const;
@@ -33,6 +36,13 @@ const ABOUT_NOTIFICATIONS = {
   includeNotificationTypes: list("own choice: those started by one of these sources.", SOURCE),
   excludeNotificationTypes: list("own choice: those started by none of these sources.", SOURCE),
   includeByMessageTemplateIds: list("Those made from one of these templates.", uuid("Its id.")),
+};
+
+const LOGS = {
+  resource: bulkUploadLogs,
+  path: canonicalPath(bulkUploadLogs),
+  parents: ["bulkUploadId"],
+  idName: bulkUploadLogs.idParam,
 };
 
 /** Lists narrowed by what is no field of their rows. @source digest, the parameters of each path */
@@ -129,6 +139,21 @@ export const listFilterActions: readonly Action[] = [
       const value = idTexts(request.query, "domainId")?.[0]?.toLowerCase();
       if (value === undefined) return request.list(bulkUploads, {});
       return request.list(bulkUploads, { filters: [{ field: "actingDomainId", op: "eq", value }] });
+    },
+  },
+  {
+    method: "get",
+    at: "bulk-uploads/{bulkUploadId}/logs",
+    doc: "Lists what the caller may see.",
+    query: { domainId: uuid("Domain that the upload's rows are made in: all of its logs, or none.") },
+    answers: { kind: "list", resource: bulkUploadLogs },
+    async handle(request) {
+      requireParents(LOGS, request);
+      const { bulkUploadId = "" } = request.params;
+      const domainId = idTexts(request.query, "domainId")?.[0]?.toLowerCase();
+      const upload = request.needs.store.get(bulkUploads, bulkUploadId);
+      const fits = domainId === undefined || upload?.actingDomainId === domainId;
+      return request.list(bulkUploadLogs, { within: { bulkUploadId }, ...(fits ? {} : { ids: [] }) });
     },
   },
   {
