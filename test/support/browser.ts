@@ -95,7 +95,8 @@ export async function newConsolePage(
   const faults: string[] = [];
   page.on("pageerror", (error) => faults.push(error.message));
   page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) faults.push(message.text());
+    if (["error", "warning"].includes(message.type()))
+      faults.push(`${message.text()} ${message.location().url}`.trim());
   });
   const underWay = new Set<Request>();
   // What a page had asked for is not always told to have ended once another page has taken its place.
