@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Clock, sleep } from "../base/clock.ts";
 import { UpstreamError } from "../base/errors.ts";
@@ -29,6 +29,8 @@ export interface CopyOptions {
 const LOOK_MS = 1_000;
 /** Name of the file beside the copy that says of which history it is. */
 const HISTORY_FILE = "copy-of";
+/** Stands there for a copy that has rows which the database lacks, and lacks others: it is kept when it is made anew. */
+const PARTED = "parted";
 
 /** Opens the folder as a copy; one that follows is written by other nodes alone. */
 export async function openCopy(shared: SharedLog, options: CopyOptions, follows: boolean): Promise<ApplianceData> {
@@ -70,9 +72,27 @@ export async function dropStale(organisation: Organisation, options: CopyOptions
     if (at > seq) throw behind(dataDir);
     if (at >= floor) return;
   }
-  for (const end of ["", "-wal", "-shm"]) rmSync(join(dataDir, `carillon.db${end}`), { force: true });
+  removeCopy(options);
   requireKnown(version);
 }
+
+/** One that has what the database lacks is kept under another name, for somebody to look into. */
+function removeCopy({ dataDir, clock, log }: CopyOptions): void {
+  const isKept = historyOf(dataDir) === PARTED;
+  const kept = join(dataDir, `parted-${clock.now()}.db`);
+  for (const end of ["", "-wal", "-shm"]) {
+    const path = join(dataDir, `carillon.db${end}`);
+    if (isKept && existsSync(path)) renameSync(path, `${kept}${end}`);
+    else rmSync(path, { force: true });
+  }
+  if (isKept)
+    log.error({ kept }, "the copy is made anew; what the organisation's database lacks stands in the one kept");
+}
+
+const FAULTS = {
+  less: "the copy lacks rows that the organisation's database has",
+  parted: "the organisation's database lacks rows that the copy has, and the copy others",
+};
 
 /**
  * Takes what the acting node writes until this one acts, when `acting` resolves, and has all then; the first node brings
@@ -135,11 +155,13 @@ export async function follow(
       await give(organisation, 0, [...(shared?.all() ?? [])].flat());
       await shared?.catchUp();
     } else if (isActing) await catchUp();
-    if (isStale || !shared || (await makeWhole(organisation, shared, options))) return !isStale;
-    log.error({ dataDir, isEmpty }, "the copy lacks rows that the organisation's database has");
+    if (isStale || !shared) return !isStale;
+    const wholeness = await makeWhole(organisation, shared, log);
+    if (wholeness === "whole") return true;
+    log.error({ dataDir, isEmpty }, FAULTS[wholeness]);
     // It was just made: making it anew would not help, and a cloud that acts is better than none.
     if (isEmpty) return true;
-    noteHistory(dataDir, "");
+    noteHistory(dataDir, wholeness === "parted" ? PARTED : "");
     return false;
   } finally {
     waiting.cancel();

@@ -1,4 +1,3 @@
-import { UpstreamError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import type { Organisation } from "../replication/hub/postgres/organisation.ts";
 import type { RowImage, SharedLog } from "../store/shared-log.ts";
@@ -11,29 +10,27 @@ interface Difference {
   there: number;
 }
 
+/** How a copy stands to the database: it has all that this has, or less, or each has what the other has not. */
+export type Wholeness = "whole" | "less" | "parted";
+
 /**
  * Compares the acting node's copy, which has all up to the database's last row, with the database by how many rows each
  * table has. Rows that the database never got are brought to it, where it has nothing else that the copy has not: a node of
- * an earlier version may have brought a part of what it had. True when both have the same now, false for a copy that lacks
- * rows. Throws UpstreamError where each lacks what the other has.
+ * an earlier version may have brought a part of what it had.
  * own choice: rows are counted, as comparing all would make whoever takes over wait
  */
-export async function makeWhole(
-  organisation: Organisation,
-  copy: SharedCopy,
-  { dataDir, log }: { dataDir: string; log: Log },
-): Promise<boolean> {
+export async function makeWhole(organisation: Organisation, copy: SharedCopy, log: Log): Promise<Wholeness> {
   const differ = await differences(organisation, copy);
-  if (differ.length === 0) return true;
+  if (differ.length === 0) return "whole";
   const { missing, isMore } = await compare(organisation.log, copy);
-  if (isMore && missing.length === 0) return false;
-  if (isMore) throw parted(dataDir, differ);
-  log.warn({ differ, rows: missing.length }, "rows that the organisation's database never got are brought to it");
+  log.warn({ differ, rows: missing.length, isMore }, "the organisation's database and the copy differ");
+  const tables = copy.counts();
+  // Of the keys that tables would give next, either may know others.
+  if (isMore) return missing.some(({ table }) => tables.has(table)) ? "parted" : "less";
+  log.warn({ rows: missing.length }, "rows that the organisation's database never got are brought to it");
   await give(organisation, copy.at(), missing);
   await copy.catchUp();
-  const left = await differences(organisation, copy);
-  if (left.length > 0) throw parted(dataDir, left);
-  return true;
+  return (await differences(organisation, copy)).length === 0 ? "whole" : "parted";
 }
 
 /** Makes rows of the copy the organisation's, with the files that they name. */
@@ -86,10 +83,4 @@ function isSame({ image: own }: RowImage, { image: other }: RowImage): boolean {
   return Object.entries(there ?? {}).every(
     ([name, value]) => !(here && name in here) || JSON.stringify(here[name]) === JSON.stringify(value),
   );
-}
-
-function parted(dataDir: string, differ: readonly Difference[]): UpstreamError {
-  const tables = differ.map(({ table, here, there }) => `${there} of ${table}, not ${here}`).slice(0, 5);
-  const message = `The organisation's database has other rows than the copy in ${dataDir}, and none of the two has all (${tables.join("; ")}). Keep the folder; then remove ${dataDir}/carillon.db to go on with what the database has, or bring back the database's backup, and say --restored once, at one node.`;
-  return new UpstreamError("starting", message, { dataDir });
 }
