@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { ConflictError } from "../../../src/base/errors.ts";
 import { defineResource } from "../../../src/schema/resource.ts";
 import { AUDIT_COLUMNS, chainHash } from "../../../src/store/audit-chain.ts";
 import type { By, Store } from "../../../src/store/store.ts";
@@ -150,6 +151,17 @@ describe("create, update, remove", () => {
     expect(store.get(keepers, other.id)?.roomIds).toEqual([]);
     const newest = Object.fromEntries(changes().map((change) => [change.row_id, change.op]));
     expect(newest).toEqual({ [keeper.id]: "delete", [room.id]: "delete", [key.id]: "delete", [other.id]: "update" });
+  });
+
+  it("checks the row that a change finds in its own turn, and keeps it where that refuses", async () => {
+    const { id, updatedAt } = await fresh().create(rooms, { name: "A" }, everybody);
+    const check = (row: { updatedAt: number }): void => {
+      if (row.updatedAt !== updatedAt) throw new ConflictError("It changed.");
+    };
+    const change = (name: string) => store.update(rooms, id, { name }, everybody, undefined, check);
+    const [one, two] = await Promise.allSettled([change("B"), change("C")]);
+    expect([one.status, two.status]).toEqual(["fulfilled", "rejected"]);
+    expect(store.get(rooms, id)?.name).toBe("B");
   });
 });
 
