@@ -7,7 +7,7 @@ import type { Behaviour, PresentContext, Reader, Transaction } from "../store/st
 import type { NotificationRow } from "./compose.ts";
 import { countLevels, readCounts } from "./counts.ts";
 import { isHeld } from "./gates.ts";
-import { presentOwn } from "./own-notifications.ts";
+import { isoTime, presentOwn } from "./own-notifications.ts";
 import { KEPT_OF_NOTIFICATIONS } from "./room-tables.ts";
 
 /**
@@ -46,6 +46,7 @@ export const notificationBehaviour: Behaviour<typeof notifications> = {
         smsSent: known.get("activity:sms-sent") ?? 0,
         smsReceived: known.get("activity:sms-received") ?? 0,
         progress: preview ? { ...progressOf(row, known), preview } : progressOf(row, known),
+        soundsAt: isoTime(row.heldUntil),
         imageMimeType: row.image?.contentType ?? null,
         // own choice: a continuation is offered for whatever was really sent
         followUpAllowed: !row.draft,

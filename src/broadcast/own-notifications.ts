@@ -58,6 +58,7 @@ function ownMembers(line: OwnLine | undefined): Record<string, unknown> {
   };
 }
 
-function isoTime(at: number | null | undefined): string | null {
+/** A moment as the API says it; null for none. */
+export function isoTime(at: number | null | undefined): string | null {
   return at === null || at === undefined ? null : new Date(at).toISOString();
 }

@@ -174,6 +174,13 @@ describe("a day of a school, by keys alone", () => {
       const ringMs = Date.now() + 15_000;
       await makeRings("Early birds", [new Date(ringMs).toISOString().slice(11, 19)], ringMs, ringMs);
       const rung = page.locator("main li").filter({ has: page.getByRole("link", { name: "Lesson bell" }) });
+      // Until it is to be heard it is "Made ready".
+      await rung
+        .getByText(/Going on|Finished/)
+        .first()
+        .waitFor();
+      const bells = await api.get<{ data: object[] }>("/notifications?subject=Lesson+bell&draft=false");
+      expect(bells.data).toMatchObject([{ soundsAt: new Date(ringMs - (ringMs % 1_000)).toISOString() }]);
       await rung
         .getByText(/^[1-9] of [89] devices/)
         .first()

@@ -111,6 +111,11 @@ export default defineResource({
     }),
     expiresAt: timestamp("Moment at which it expires.", { readOnly: true }),
     abortedAt: timestamp("When somebody ended it before its time.", { readOnly: true }),
+    soundsAt: computed(
+      "own choice: when a bell or scheduled message, which is made ready before its time, is to be heard; null for any other.",
+      "timestamp",
+      { nullable: true },
+    ),
     priority: option("How urgent it is; critical is the emergency class.", MESSAGE_PRIORITIES),
     customVars: json("Object of values for the `{{name}}` places in subject, body and spoken text."),
     draft: boolean("A preview: says who and what would be reached; nothing is sent.", { default: false }),

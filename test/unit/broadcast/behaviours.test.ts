@@ -118,6 +118,14 @@ describe("notifications", () => {
     expect(fixture.store.one("SELECT 1 FROM notification_recipients WHERE notification_pk = ?", row.pk)).toBeNull();
   });
 
+  it("show when a bell is to be heard, which is made ready before", async () => {
+    const row = await fixture.send({ subject: "x", userIds: [await fixture.user("Di")] });
+    const at = Date.parse("2026-03-02T08:00:00.000Z");
+    const held = { ...row, heldUntil: at };
+    const told = shown(notificationBehaviour, [row, held]).map(({ soundsAt }) => soundsAt);
+    expect(told).toEqual([null, "2026-03-02T08:00:00.000Z"]);
+  });
+
   it("show the kind of their picture", async () => {
     const pixel = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64");
     const bytes = (async function* () {

@@ -1,27 +1,43 @@
 import type { NotificationRow } from "./rows.ts";
 
 /** Where a broadcast stands, in one word. */
-export type BroadcastState = "waiting" | "going" | "finished" | "stopped" | "failed";
+export type BroadcastState = "waiting" | "ready" | "going" | "finished" | "stopped" | "failed";
 
 /** What tells where a broadcast stands. */
-interface Standing extends Pick<NotificationRow, "abortedAt"> {
+export interface Standing extends Pick<NotificationRow, "abortedAt"> {
   /** Whether a second person lets it go out; null where nobody is asked. */
   approval?: NotificationRow["approval"];
+  /** When a bell, which is made ready before its time, is to be heard. */
+  soundsAt?: string | null;
   progress: Pick<NotificationRow["progress"], "percentComplete" | "expireCount" | "broadcastFailedCount">;
 }
 
-/** The word for a broadcast, by its percentage and its diary's counts. */
-export function stateOf({ abortedAt, approval = null, progress }: Standing): BroadcastState {
+/** The word for a broadcast at a moment (epoch ms), by its percentage and its diary's counts. */
+export function stateOf(
+  { abortedAt, approval = null, soundsAt = null, progress }: Standing,
+  now: number,
+): BroadcastState {
   if (abortedAt || approval === "refused" || approval === "expired") return "stopped";
   if (approval === "waiting") return "waiting";
   // One that is sent again goes on, though it was over before.
-  if (progress.percentComplete < 100) return progress.expireCount > 0 ? "finished" : "going";
+  if (progress.percentComplete < 100) {
+    if (progress.expireCount > 0) return "finished";
+    return soundsAt !== null && now < Date.parse(soundsAt) ? "ready" : "going";
+  }
   return progress.broadcastFailedCount > 0 ? "failed" : "finished";
 }
 
-/** Those that are going on. */
-export function soundingOf(rows: readonly NotificationRow[]): NotificationRow[] {
-  return rows.filter((row) => !row.draft && stateOf(row) === "going");
+/** Those that are going on at a moment (epoch ms). */
+export function soundingOf(rows: readonly NotificationRow[], now: number): NotificationRow[] {
+  return rows.filter((row) => !row.draft && stateOf(row, now) === "going");
+}
+
+/** For how many ms something has been going on: a bell since it is to be heard, not since it was made ready. */
+export function soundingFor(
+  { createdAt, soundsAt }: Pick<NotificationRow, "createdAt" | "soundsAt">,
+  now: number,
+): number {
+  return Math.max(0, now - Date.parse(soundsAt ?? createdAt));
 }
 
 /** Those that wait for a second person, in their order; of one scenario the first. */
@@ -40,6 +56,8 @@ export interface Counted {
   reached: number;
   waiting: number;
   missed: number;
+  /** Those among the missed that were passed over, such as by an emergency that silences bells: no fault. */
+  passedOver: number;
   total: number;
 }
 
@@ -47,12 +65,13 @@ const REACHED = ["sent", "accepted", "playing", "heard", "confirmed"];
 
 /** Adds up devices by level. */
 export function countedOf(devices: Readonly<Record<string, number>>): Counted {
-  const counted: Counted = { reached: 0, waiting: 0, missed: 0, total: 0 };
+  const counted: Counted = { reached: 0, waiting: 0, missed: 0, passedOver: 0, total: 0 };
   for (const [level, n] of Object.entries(devices)) {
     counted.total += n;
     if (REACHED.includes(level)) counted.reached += n;
     else if (level === "planned") counted.waiting += n;
     else counted.missed += n;
   }
+  counted.passedOver = devices.skipped ?? 0;
   return counted;
 }

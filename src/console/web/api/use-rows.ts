@@ -1,6 +1,6 @@
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo } from "react";
-import { useConsole } from "../console-context.tsx";
+import { useConsole, useNow } from "../console-context.tsx";
 import type { Page } from "./client.ts";
 import type { LinkAnswer } from "./link-rows.ts";
 import { useReading } from "./readings.ts";
@@ -91,7 +91,8 @@ const SOUNDING_READ_EVERY_MS = 10_000;
 
 /** Broadcasts that are going on. */
 export function useSounding(): readonly NotificationRow[] {
-  return soundingOf(useLastBroadcasts(10, { refetchInterval: SOUNDING_READ_EVERY_MS }).data?.data ?? []);
+  const last = useLastBroadcasts(10, { refetchInterval: SOUNDING_READ_EVERY_MS });
+  return soundingOf(last.data?.data ?? [], useNow());
 }
 
 /** How this appliance stands to its cloud; undefined until it is known. */

@@ -1,3 +1,4 @@
+import { soundingFor } from "../api/sounding.ts";
 import { useSounding } from "../api/use-rows.ts";
 import { useConsole, useNow } from "../console-context.tsx";
 import { DrillChip } from "../parts/level-chip.tsx";
@@ -43,7 +44,7 @@ function SoundingStrips() {
           )}
           <span className="wide">{row.deviceGroups.map(({ name }) => name).join(", ")}</span>
           <span className="space" />
-          <span aria-hidden="true">{elapsedText(now - Date.parse(row.createdAt))}</span>
+          <span aria-hidden="true">{elapsedText(soundingFor(row, now))}</span>
           <StopButton id={row.id} subject={row.subject ?? ""} />
         </div>
       ))}

@@ -2,7 +2,7 @@ import { Button } from "@mantine/core";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import type { NotificationRow, TemplateRow } from "../api/rows.ts";
-import { countedOf, stateOf } from "../api/sounding.ts";
+import { countedOf, soundingFor, stateOf } from "../api/sounding.ts";
 import { useChange, useRow, useRows } from "../api/use-rows.ts";
 import { useConsole, useNow } from "../console-context.tsx";
 import { HoldButton } from "../parts/hold-button.tsx";
@@ -17,12 +17,12 @@ import { useWords } from "../words/use-words.tsx";
 /** What can be done about a message now: stop it, send it again to whom it missed, send the all-clear. */
 export function BroadcastActions({ row }: { row: NotificationRow }) {
   const now = useNow();
-  const isGoing = stateOf(row) === "going";
+  const state = stateOf(row, now);
   return (
     <>
-      {isGoing && (
+      {(state === "going" || state === "ready") && (
         <>
-          <span>{elapsedText(now - Date.parse(row.createdAt))}</span>
+          {state === "going" && <span>{elapsedText(soundingFor(row, now))}</span>}
           <StopButton id={row.id} subject={row.subject ?? ""} />
         </>
       )}

@@ -1,7 +1,6 @@
 import { Link, useParams } from "@tanstack/react-router";
 import { DELIVERY_LEVELS } from "../../../resources/broadcasts/delivery-levels.ts";
 import type { ActivityRow, NotificationRow } from "../api/rows.ts";
-import { stateOf } from "../api/sounding.ts";
 import { useRow, useRows } from "../api/use-rows.ts";
 import { useTableSearch } from "../list/use-table-search.ts";
 import { BroadcastStateChip, DrillChip } from "../parts/level-chip.tsx";
@@ -36,13 +35,12 @@ export default function BroadcastPage() {
 
 function Header({ row }: { row: NotificationRow }) {
   const { t, name } = useWords();
-  const state = stateOf(row);
   return (
     <header className={row.drill ? "card drill" : "card"}>
       <div className="head">
         <DrillChip drill={row.drill} />
         <h1>{row.subject}</h1>
-        <BroadcastStateChip state={state} />
+        <BroadcastStateChip row={row} />
         <span className="space" />
         <BroadcastActions row={row} />
       </div>

@@ -1,7 +1,6 @@
 import { Button } from "@mantine/core";
 import { Link, useNavigate } from "@tanstack/react-router";
 import type { NotificationRow } from "../api/rows.ts";
-import { stateOf } from "../api/sounding.ts";
 import { drillFilter } from "../list/drill-filter.ts";
 import { ListPage } from "../list/list-page.tsx";
 import { BroadcastStateChip, DrillChip } from "../parts/level-chip.tsx";
@@ -51,7 +50,7 @@ export default function BroadcastsPage() {
           head: t("field.status"),
           width: "8rem",
           side: true,
-          cell: (row) => <BroadcastStateChip state={stateOf(row)} />,
+          cell: (row) => <BroadcastStateChip row={row} />,
         },
         {
           id: "at",

@@ -4,7 +4,7 @@ import { lazy, Suspense } from "react";
 import type { AlarmRow } from "../api/alarm-rows.ts";
 import type { NotificationRow } from "../api/rows.ts";
 import type { IncidentRow } from "../api/scenario-rows.ts";
-import { countedOf, soundingOf, stateOf } from "../api/sounding.ts";
+import { countedOf, soundingFor, soundingOf, stateOf } from "../api/sounding.ts";
 import { useLastBroadcasts, useMayRead, useRows } from "../api/use-rows.ts";
 import { useNow } from "../console-context.tsx";
 import { DeviceStates } from "../parts/device-states.tsx";
@@ -23,6 +23,7 @@ export default function NowPage() {
   const { t } = useWords();
   const last = useLastBroadcasts(10);
   const rows = last.data?.data ?? [];
+  const now = useNow();
   return (
     <div className="page">
       <div className="head">
@@ -37,8 +38,8 @@ export default function NowPage() {
         <HealthCard>
           <OpenAlarms />
         </HealthCard>
-        <SoundingCard rows={last.data ? soundingOf(rows) : null} />
-        <DevicesCard last={rows.find((row) => stateOf(row) !== "going")} />
+        <SoundingCard rows={last.data ? soundingOf(rows, now) : null} />
+        <DevicesCard last={rows.find((row) => !["ready", "going"].includes(stateOf(row, now)))} />
       </div>
       <div className="glance-more">
         <Suspense fallback={<section className="card" />}>
@@ -132,7 +133,7 @@ function SoundingCard({ rows }: { rows: readonly NotificationRow[] | null }) {
             <Link to="/broadcasts/$notificationId" params={{ notificationId: row.id }}>
               {row.subject}
             </Link>
-            <span>{elapsedText(now - Date.parse(row.createdAt))}</span>
+            <span>{elapsedText(soundingFor(row, now))}</span>
             <span className="space" />
             <StopButton id={row.id} subject={row.subject ?? ""} />
           </li>
@@ -144,15 +145,23 @@ function SoundingCard({ rows }: { rows: readonly NotificationRow[] | null }) {
 
 function DevicesCard({ last }: { last: NotificationRow | undefined }) {
   const { t } = useWords();
-  const missed = last ? countedOf(last.progress.devices).missed : 0;
+  const { missed, passedOver } = countedOf(last?.progress.devices ?? {});
+  const failed = missed - passedOver;
   return (
     <section className="card">
       <h2>{t("devices.title")}</h2>
       <DeviceStates />
-      {last && missed > 0 && (
+      {last && failed > 0 && (
         <p>
           <Link to="/broadcasts/$notificationId" params={{ notificationId: last.id }} search={{ level: "failed" }}>
-            <Chip tone="bad">{t("now.missed", { n: missed })}</Chip>
+            <Chip tone="bad">{t("now.missed", { n: failed })}</Chip>
+          </Link>
+        </p>
+      )}
+      {last && passedOver > 0 && (
+        <p>
+          <Link to="/broadcasts/$notificationId" params={{ notificationId: last.id }} search={{ level: "skipped" }}>
+            <Chip tone="warn">{t("now.passed-over", { n: passedOver })}</Chip>
           </Link>
         </p>
       )}
@@ -165,7 +174,7 @@ function LastBroadcast({ row }: { row: NotificationRow }) {
   return (
     <li className="split">
       <div className="row">
-        <BroadcastStateChip state={stateOf(row)} />
+        <BroadcastStateChip row={row} />
         <DrillChip drill={row.drill} />
         <Link to="/broadcasts/$notificationId" params={{ notificationId: row.id }}>
           {row.subject}

@@ -1,4 +1,5 @@
-import type { BroadcastState } from "../api/sounding.ts";
+import { type Standing, stateOf } from "../api/sounding.ts";
+import { useNow } from "../console-context.tsx";
 import { useWords } from "../words/use-words.tsx";
 
 const TONES: Readonly<Record<string, string>> = {
@@ -32,11 +33,19 @@ export function Chip({ tone, children }: { tone: string; children: string }) {
   );
 }
 
-const STATE_TONES = { waiting: "warn", going: "", finished: "good", stopped: "warn", failed: "bad" } as const;
+const STATE_TONES = {
+  waiting: "warn",
+  ready: "",
+  going: "",
+  finished: "good",
+  stopped: "warn",
+  failed: "bad",
+} as const;
 
-/** Where a broadcast stands. */
-export function BroadcastStateChip({ state }: { state: BroadcastState }) {
+/** Where a broadcast stands now. */
+export function BroadcastStateChip({ row }: { row: Standing }) {
   const { name } = useWords();
+  const state = stateOf(row, useNow());
   return <Chip tone={STATE_TONES[state]}>{name("state", state)}</Chip>;
 }
 

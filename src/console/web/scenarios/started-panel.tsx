@@ -4,6 +4,7 @@ import type { NotificationRow } from "../api/rows.ts";
 import type { ScenarioRow, StartedRow } from "../api/scenario-rows.ts";
 import { stateOf } from "../api/sounding.ts";
 import { useRows } from "../api/use-rows.ts";
+import { useNow } from "../console-context.tsx";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { BroadcastStateChip, DrillChip } from "../parts/level-chip.tsx";
 import { ReachBar } from "../parts/reach-bar.tsx";
@@ -61,10 +62,10 @@ function answersTo({ confirmationResults }: NotificationRow): number {
 
 function Sent({ row, alone }: { row: NotificationRow; alone: boolean }) {
   const { t } = useWords();
-  const state = stateOf(row);
+  const state = stateOf(row, useNow());
   return (
     <div className="row">
-      <BroadcastStateChip state={state} />
+      <BroadcastStateChip row={row} />
       {alone ? (
         <strong className="grow">{row.subject}</strong>
       ) : (

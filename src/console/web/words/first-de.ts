@@ -119,6 +119,8 @@ export const firstDe: Readonly<Record<keyof typeof firstEn, string>> = {
   "now.more-incidents": "{n} weiteres im Gang|{n} weitere im Gang",
   "now.incident": "Ereignis",
   "now.missed": "{n} Gerät hat die letzte Durchsage verpasst|{n} Geräte haben die letzte Durchsage verpasst",
+  "now.passed-over":
+    "{n} Gerät hat die letzte Durchsage ausgelassen: warum|{n} Geräte hat die letzte Durchsage ausgelassen: warum",
   "now.all-reached": "Die letzte Durchsage hat jedes Gerät erreicht.",
   "clock.synchronised": "Uhr synchron",
   "clock.free": "Uhr nicht synchron",
@@ -142,6 +144,7 @@ export const firstDe: Readonly<Record<keyof typeof firstEn, string>> = {
   "sounding.title": "Läuft jetzt",
   "sounding.none": "Es läuft nichts.",
   "state.waiting": "Noch nicht gesendet",
+  "state.ready": "Vorbereitet",
   "state.going": "Läuft",
   "state.finished": "Beendet",
   "state.stopped": "Gestoppt",

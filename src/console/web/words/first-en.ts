@@ -117,6 +117,8 @@ export const firstEn = {
   "now.more-incidents": "{n} more under way|{n} more under way",
   "now.incident": "Incident",
   "now.missed": "{n} device missed the last broadcast|{n} devices missed the last broadcast",
+  "now.passed-over":
+    "{n} device was passed over by the last broadcast: why|{n} devices were passed over by the last broadcast: why",
   "now.all-reached": "The last broadcast reached every device it was sent to.",
   "clock.synchronised": "clock synchronised",
   "clock.free": "clock not synchronised",
@@ -140,6 +142,7 @@ export const firstEn = {
   "sounding.title": "Sounding now",
   "sounding.none": "Nothing sounds.",
   "state.waiting": "Not sent yet",
+  "state.ready": "Made ready",
   "state.going": "Going on",
   "state.finished": "Finished",
   "state.stopped": "Stopped",

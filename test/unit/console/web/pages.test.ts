@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { DeliveryRow } from "../../../../src/console/web/api/rows.ts";
-import { countedOf, soundingOf, stateOf } from "../../../../src/console/web/api/sounding.ts";
+import { countedOf, soundingFor, soundingOf, stateOf } from "../../../../src/console/web/api/sounding.ts";
 import { deliveryCsv } from "../../../../src/console/web/pages/delivery-csv.ts";
 import {
   draftOf,
@@ -14,26 +14,41 @@ import { elapsedText, fill, momentsOf } from "../../../../src/console/web/words/
 
 describe("a broadcast", () => {
   const progress = { percentComplete: 0, broadcastFailedCount: 0, expireCount: 0 };
+  const AT_EIGHT = "2026-01-01T08:00:00.000Z";
+  const now = Date.parse(AT_EIGHT);
 
   it("has one word for where it stands", () => {
-    expect(stateOf({ abortedAt: null, progress })).toBe("going");
-    expect(stateOf({ abortedAt: null, approval: "waiting", progress })).toBe("waiting");
-    expect(stateOf({ abortedAt: null, approval: "expired", progress })).toBe("stopped");
-    expect(stateOf({ abortedAt: null, progress: { ...progress, percentComplete: 100 } })).toBe("finished");
-    expect(stateOf({ abortedAt: null, progress: { ...progress, expireCount: 1 } })).toBe("finished");
+    expect(stateOf({ abortedAt: null, progress }, now)).toBe("going");
+    expect(stateOf({ abortedAt: null, approval: "waiting", progress }, now)).toBe("waiting");
+    expect(stateOf({ abortedAt: null, approval: "expired", progress }, now)).toBe("stopped");
+    expect(stateOf({ abortedAt: null, progress: { ...progress, percentComplete: 100 } }, now)).toBe("finished");
+    expect(stateOf({ abortedAt: null, progress: { ...progress, expireCount: 1 } }, now)).toBe("finished");
     const failed = { ...progress, percentComplete: 100, broadcastFailedCount: 1 };
-    expect(stateOf({ abortedAt: null, progress: failed })).toBe("failed");
-    expect(stateOf({ abortedAt: "2026-01-01T00:00:00.000Z", progress })).toBe("stopped");
+    expect(stateOf({ abortedAt: null, progress: failed }, now)).toBe("failed");
+    expect(stateOf({ abortedAt: "2026-01-01T00:00:00.000Z", progress }, now)).toBe("stopped");
   });
 
   it("does not sound as a preview", () => {
-    expect(soundingOf([{ draft: true, abortedAt: null, progress } as never])).toEqual([]);
+    expect(soundingOf([{ draft: true, abortedAt: null, progress } as never], now)).toEqual([]);
+  });
+
+  it("sounds when it is to be heard, not as soon as a bell is made ready", () => {
+    const bell = { draft: false, abortedAt: null, createdAt: "2026-01-01T07:59:30.000Z", soundsAt: AT_EIGHT, progress };
+    const before = Date.parse(AT_EIGHT) - 1;
+    expect(stateOf(bell, before)).toBe("ready");
+    expect(soundingOf([bell as never], before)).toEqual([]);
+    expect(stateOf(bell, before + 1)).toBe("going");
+    expect(soundingOf([bell as never], before + 1)).toEqual([bell]);
+    expect(soundingFor(bell, before + 5_001)).toBe(5_000);
+    expect(soundingFor({ ...bell, soundsAt: null }, before + 1)).toBe(30_000);
+    expect(stateOf({ ...bell, abortedAt: "2026-01-01T07:59:59.000Z" }, before)).toBe("stopped");
   });
 
   it("counts its devices in three words", () => {
     expect(countedOf({ sent: 10, playing: 47, failed: 2, skipped: 1, planned: 4 })).toEqual({
       reached: 57,
       missed: 3,
+      passedOver: 1,
       waiting: 4,
       total: 64,
     });
