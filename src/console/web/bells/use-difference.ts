@@ -31,8 +31,10 @@ export function useDifference<T extends object>(body: object | null, ask: (body:
     gcTime: 0,
   });
   const isThere = wanted !== null && asked !== null;
+  // What was counted for another day is not shown beside this one.
+  const isOfThis = asked === wanted && !found.isPlaceholderData;
   return {
-    answer: isThere && !found.error ? (found.data ?? null) : null,
+    answer: isThere && isOfThis && !found.error ? (found.data ?? null) : null,
     error: isThere && asked === wanted ? found.error : null,
     isPending: isThere && (found.isFetching || asked !== wanted),
   };

@@ -1,5 +1,6 @@
 import { Select } from "@mantine/core";
 import type { TemplateRow } from "../api/rows.ts";
+import { withBlanks } from "../parts/blanks.ts";
 import { useWords } from "../words/use-words.tsx";
 
 interface TilesProps {
@@ -32,7 +33,7 @@ export function TemplateTiles({ rows, chosen, onChoose }: TilesProps) {
             onClick={() => onChoose(row)}
           >
             {row.name}
-            <small>{row.subject}</small>
+            <small>{row.subject && withBlanks(row.subject)}</small>
           </button>
         ))}
       </div>

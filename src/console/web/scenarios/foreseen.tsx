@@ -2,6 +2,7 @@ import { useEffect, useState } from "react";
 import type { ForeseenScenario, ScenarioRow } from "../api/scenario-rows.ts";
 import { useRow } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
+import { withBlanks } from "../parts/blanks.ts";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { useWords } from "../words/use-words.tsx";
 import { answersOf, locationOf, type Told } from "./start.ts";
@@ -36,15 +37,16 @@ export function Foreseen({ scenario, told }: { scenario: ScenarioRow; told: Told
       {preview && preview.messages.length === 0 && <p className="soft">{t("foreseen.none")}</p>}
       {preview?.messages.map((message) => {
         const { messageId, name, subject, body, ttsCustomContent, users, devices } = message;
+        const said = (text: string) => withBlanks(text, scenario.fields);
         const isNobody = users.count + devices.count === 0;
         return (
           <article key={messageId} className="card foreseen">
             <div className="row">
-              <strong className="grow">{subject ?? name}</strong>
+              <strong className="grow">{said(subject ?? name)}</strong>
               <span className="soft">{name}</span>
             </div>
-            {body && <p className="foreseen-text">{body}</p>}
-            {ttsCustomContent && <p className="soft">{t("foreseen.spoken", { words: ttsCustomContent })}</p>}
+            {body && <p className="foreseen-text">{said(body)}</p>}
+            {ttsCustomContent && <p className="soft">{t("foreseen.spoken", { words: said(ttsCustomContent) })}</p>}
             <p className={isNobody ? "fault" : "soft"}>
               {isNobody ? t("foreseen.nobody") : reachWords(t, users.count, devices.count)}
               {!isNobody && namesOf([...devices.first, ...users.first])}

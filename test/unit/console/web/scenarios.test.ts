@@ -9,6 +9,7 @@ import {
   sinceText,
 } from "../../../../src/console/web/incidents/timeline-words.ts";
 import { configWith, LICENCE_FILTERS, licenceDraft } from "../../../../src/console/web/pages/licence-definition.ts";
+import { withBlanks } from "../../../../src/console/web/parts/blanks.ts";
 import { launchOrder } from "../../../../src/console/web/scenarios/launch-order.ts";
 import { moved } from "../../../../src/console/web/scenarios/part-order.ts";
 import { placeWords } from "../../../../src/console/web/scenarios/place-words.ts";
@@ -196,4 +197,10 @@ describe("licence filters", () => {
     const none = draft && configWith(config, phones, { ...draft, filterType: "REJECT" });
     expect(none).toMatchObject({ phoneFilter: { filterType: "REJECT", filters: [] } });
   });
+});
+
+it("a message says in brackets what is still open", () => {
+  const questions = [{ variable: "which_door", name: "Which door?" }];
+  expect(withBlanks("Go to {{ which_door }} of {{main_hall}}", questions)).toBe("Go to [Which door?] of [main hall]");
+  expect(withBlanks("Lockdown: North", questions)).toBe("Lockdown: North");
 });
