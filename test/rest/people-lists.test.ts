@@ -117,6 +117,17 @@ describe("users who are looked for by what they carry", () => {
     expect(await found(await readers("/users/*/devices/*"))).toEqual([false, true, true]);
     expect(await found(await readers("/users/*/devices/*", "/areas-of-interest/*"))).toEqual([true, true, true]);
     expect(await found(await tokenOf(ann.id))).toEqual([false, true, true]);
+
+    const sent = await made("/notifications", { subject: "Who is on the field?", userIds: [ann.id] });
+    const inside = async (token?: string) => {
+      const at = `/notifications/${sent.id}/recipients?areaOfInterestId=${field.id}`;
+      const { status, body } = await call("GET", at, undefined, token);
+      return [status, body.total];
+    };
+    await expect.poll(() => inside()).toEqual([200, 1]);
+    const recipients = ["/notifications/*", "/notifications/*/recipients/*"];
+    expect(await inside(await readers(...recipients))).toEqual([200, 0]);
+    expect(await inside(await readers(...recipients, "/areas-of-interest/*"))).toEqual([200, 1]);
   });
 });
 

@@ -1,3 +1,4 @@
+import areasOfInterest from "../../resources/areas/areas-of-interest.ts";
 import notificationRecipients from "../../resources/broadcasts/notification-recipients.ts";
 import notifications from "../../resources/broadcasts/notifications.ts";
 import { boolean, uuid } from "../../schema/field.ts";
@@ -6,7 +7,9 @@ import { type Action, type ApiRequest, visibleRow } from "../action.ts";
 import { idTexts, singleText } from "../query.ts";
 
 const ABOUT_RECIPIENTS = {
-  areaOfInterestId: uuid("Area that they are inside of now."),
+  areaOfInterestId: uuid(
+    "Area that they are inside of now. own choice: nobody is inside one that the caller does not see.",
+  ),
   confirmableOnly: boolean(
     "Those who can answer: all who have not declined where answers were asked for, else nobody.",
   ),
@@ -37,7 +40,7 @@ export const notificationRecipientActions: readonly Action[] = [
 
 /** Restricts recipients to those in an area and those who can answer, as the query asks. */
 function recipientsMeant(
-  { needs, query }: ApiRequest,
+  { needs, query, by }: ApiRequest,
   { pk, confirmationRequestId }: { pk: number; confirmationRequestId: string | null },
 ): { pks?: number[]; pksOf?: string } {
   if (singleText(query, "confirmableOnly") === "true" && confirmationRequestId === null) {
@@ -45,6 +48,7 @@ function recipientsMeant(
   }
   const area = idTexts(query, "areaOfInterestId")?.[0]?.toLowerCase();
   if (area === undefined) return {};
+  if (!needs.store.get(areasOfInterest, area, by.scope)) return { pks: [], pksOf: area };
   const found = needs.store.all<{ pk: number }>(
     `SELECT pk FROM notification_recipients
      WHERE notification_pk = ? AND user_pk IN (SELECT user FROM area_presence WHERE area = ?)`,
