@@ -4,7 +4,7 @@ import { makeSchool } from "../../src/cli/demo/school.ts";
 import { registerDevices } from "../../src/cli/register-devices.ts";
 import { type BroadcastScene, openScene } from "../support/broadcast-scene.ts";
 import { startBrowser } from "../support/browser.ts";
-import { openConsole } from "../support/console-pages.ts";
+import { holdUntil, openConsole } from "../support/console-pages.ts";
 import { eventually } from "../support/patience.ts";
 import { peer } from "../support/peers.ts";
 import { LOCKDOWN_PIN, makeSituations } from "../support/situations.ts";
@@ -21,6 +21,7 @@ const MOST_TABS = 60;
 const LIMIT_MS = 600_000;
 const STAFF = 8;
 const VIEWPORT = { width: 1_280, height: 800 };
+const PHONE = { width: 390, height: 844 };
 
 interface Row {
   id: string;
@@ -132,14 +133,14 @@ describe("a day of a school, by keys alone", () => {
     return (await api.get<{ data: Row[] }>("/users?q=school.example&sort=name")).data;
   }
 
-  async function sitDown() {
-    const { page, open, atRest, faults } = await openConsole(browser, scene.url(), { viewport: VIEWPORT });
+  async function sitDown(viewport = VIEWPORT) {
+    const { page, open, atRest, faults } = await openConsole(browser, scene.url(), { viewport });
     await open("/");
     /** Nothing may be wider than the screen. */
     const fits = async (step: string) => {
       await atRest();
       const width = await page.evaluate<number>("document.scrollingElement.scrollWidth");
-      expect(width, step).toBeLessThanOrEqual(VIEWPORT.width);
+      expect(width, step).toBeLessThanOrEqual(viewport.width);
     };
     return { page, keys: keyboardOf(page), sheet: page.getByRole("dialog"), api: scene.api(), faults, fits };
   }
@@ -272,6 +273,48 @@ describe("a day of a school, by keys alone", () => {
       const paper = await (await page.request.get(`${scene.url()}${report}`)).text();
       expect(paper).toContain("Not everybody has answered");
       expect(paper.slice(paper.indexOf("<body")).toUpperCase()).not.toContain("DRILL");
+      expect(faults).toEqual([]);
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    "sends, stops, locks down and calls the roll on a phone",
+    async () => {
+      const { page, sheet, api, faults, fits } = await sitDown(PHONE);
+      await page.locator("main").getByRole("link", { name: "Send a message" }).click();
+      await page.getByRole("textbox", { name: /^Subject/ }).fill("The gate is open");
+      await page.getByRole("combobox", { name: "Device groups" }).fill("Classrooms");
+      await page.getByRole("option", { name: "Classrooms" }).click();
+      await page.keyboard.press("Escape");
+      await fits("message");
+      await page.getByRole("button", { name: "Send live …" }).click();
+      await sheet.getByRole("button", { name: "Send live now" }).click();
+      await page.getByRole("heading", { name: "The gate is open" }).waitFor();
+      await fits("sent");
+
+      const choir = await scene.send("The choir", 300);
+      const strip = page.locator(".strip.sounding").filter({ hasText: "The choir" });
+      await strip.waitFor();
+      await fits("sounding");
+      await strip.getByRole("button", { name: /^Stop/ }).click();
+      await eventually(async () =>
+        Boolean((await api.get<{ abortedAt: string | null }>(`/notifications/${choir}`)).abortedAt),
+      );
+      await strip.waitFor({ state: "detached" });
+
+      await page.getByRole("button", { name: /^Emergency/ }).click();
+      await sheet.locator(".emergency-tile").filter({ hasText: "Lockdown" }).click();
+      await page.getByRole("radio", { name: "North" }).check();
+      await page.getByRole("textbox", { name: "PIN" }).fill(LOCKDOWN_PIN);
+      await fits("asked");
+      const start = page.getByRole("button", { name: "Start LIVE" });
+      await holdUntil(start, () => page.getByText("Lockdown is under way").waitFor());
+      await fits("lockdown");
+      await page.getByRole("link", { name: `0 of ${STAFF} have answered` }).click();
+      await page.getByRole("heading", { name: "Roll call" }).waitFor();
+      await expect.poll(() => page.getByText("No answer").count()).toBe(STAFF);
+      await fits("roll call");
       expect(faults).toEqual([]);
     },
     LIMIT_MS,
