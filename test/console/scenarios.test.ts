@@ -63,7 +63,7 @@ describe("scenarios, incidents and tables in the console", () => {
     await page.getByText("Saved.").waitFor();
     await page.getByRole("button", { name: "Water is off" }).click();
     await page.getByRole("tab", { name: "Try it" }).click();
-    await page.getByText("Lockdown: {{which_door}}").waitFor();
+    await page.getByText("Lockdown: [Which door?]").waitFor();
     await page.getByRole("radio", { name: "South" }).check();
     await page.getByText("Somebody is at the South door.").waitFor();
     await page.getByText("1 device: Hall").waitFor();
