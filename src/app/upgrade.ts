@@ -10,6 +10,8 @@ import { forgetSwitch, noteSwitch, type Switch, switchLeft } from "./switch-note
 
 /** The service as an upgrade handles it. */
 export interface Service {
+  /** Throws UpstreamError where nothing watches over the daemon that could start another version. */
+  requireWatched(): Promise<void>;
   /** Orders it to be stopped and started again by whoever watches over it; nobody waits for the start. */
   restart(): Promise<void>;
   stop(): Promise<void>;
@@ -63,6 +65,7 @@ export async function upgrade(options: UpgradeOptions): Promise<Upgraded> {
   if (!before)
     throw notReady("No daemon runs on these data: start it first. An upgrade looks whether it gets well again.");
   if (!existsSync(current)) throw notReady(`${current} is missing: ${LAYOUT}`);
+  await service.requireWatched();
   const old = readlinkSync(current);
   const to = await unpackUpgrade(file, join(root, "versions"), keys, (version) => {
     // What the daemon says of itself does not lead back behind what root has installed.
@@ -75,7 +78,13 @@ export async function upgrade(options: UpgradeOptions): Promise<Upgraded> {
   const made = { file, from: before.version, to, old, backup, status: before.status };
   noteSwitch(root, made);
   point(current, join("versions", to));
-  await service.restart();
+  try {
+    await service.restart();
+  } catch (error) {
+    point(current, old);
+    forgetSwitch(root);
+    throw new UpstreamError("starting", `${to} could not be started, so ${before.version} runs on.`, {}, error);
+  }
   return judge(options, made);
 }
 

@@ -87,6 +87,7 @@ export function serviceOf(dataDir: string, unit: string): Service {
   const systemctl = async (...words: string[]): Promise<void> => void (await run("systemctl", words));
   const credential = credentialOf(unit);
   return {
+    requireWatched: () => systemctl("cat", unit).catch((error: unknown) => Promise.reject(unwatched(unit, error))),
     restart: () => systemctl("restart", "--no-block", unit),
     stop: () => systemctl("stop", unit),
     start: () => systemctl("start", "--no-block", unit),
@@ -103,6 +104,11 @@ export function serviceOf(dataDir: string, unit: string): Service {
       await restoreBackup({ file, dataDir, clock: systemClock, ...(credential && { credential }) });
     },
   };
+}
+
+function unwatched(unit: string, cause: unknown): UpstreamError {
+  const words = `systemd knows no service "${unit}" that could start the new version: nothing was changed. Name the service with --unit, or install it as the README says. Without systemd take a backup, end the daemon, and start the new version on the same data.`;
+  return new UpstreamError("starting", words, {}, cause);
 }
 
 /** The secret key where it is a credential of the running service; null where it lies with the data. @source systemd.exec(5) */

@@ -71,7 +71,7 @@ export async function takePlaceOfSystemd(): Promise<Units> {
   const server = createServer({ allowHalfOpen: true }, async (asked) => {
     const words = (JSON.parse(await text(asked)) as string[]).filter((word) => word !== "--no-block");
     const [what = "", name = ""] = words;
-    await units.get(name)?.[what as keyof Unit]();
+    await units.get(name)?.[what as keyof Unit]?.();
     asked.end();
   }).listen(socket);
   await once(server, "listening");

@@ -15,8 +15,10 @@ import {
 } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
+import { switchLeft } from "../../../src/app/switch-note.ts";
 import { type Service, upgrade, upgradeAsOrdered } from "../../../src/app/upgrade.ts";
 import { systemClock } from "../../../src/base/clock.ts";
+import { serviceOf } from "../../../src/cli/upgrade.ts";
 import { createOrderedUpgrade } from "../../../src/operations/ordered-upgrade.ts";
 import { keepOwner } from "../../../src/operations/ownership.ts";
 import { packUpgrade, publicHalf, unpackUpgrade } from "../../../src/operations/upgrade-bundle.ts";
@@ -49,6 +51,7 @@ function machine(illness: Illness, wrote = true) {
   let runs = true;
   let looks = 0;
   const service: Service = {
+    requireWatched: async () => {},
     restart: async () => {
       steps.push("restart");
       looks = 0;
@@ -197,6 +200,22 @@ describe("an upgrade", () => {
     expect(steps).toEqual(["backup", "restart", "stop", "start"]);
   });
 
+  it("is refused where nothing would start the new version, before anything is touched", async () => {
+    const { root, steps, run, service } = machine("none");
+    const unit = "carillon-that-is-none";
+    service.requireWatched = serviceOf(root, unit).requireWatched;
+    await expect(run(bundle)).rejects.toThrow(`systemd knows no service "${unit}"`);
+    expect([steps, readdirSync(join(root, "versions"))]).toEqual([[], ["0.1.0"]]);
+  });
+
+  it("leaves the old version where the new one can't be started", async () => {
+    const { root, run, service } = machine("none");
+    service.restart = () => Promise.reject(new Error("no bus"));
+    await expect(run(bundle)).rejects.toThrow("0.2.0 could not be started, so 0.1.0 runs on.");
+    expect(readlinkSync(join(root, "current"))).toBe("versions/0.1.0");
+    expect(switchLeft(root, bundle)).toBeNull();
+  });
+
   it("is refused when it is not signed, changed, older or cut off, before anything is touched", async () => {
     const { root, steps, run } = machine("none");
     const stranger = generateKeyPairSync("ed25519").publicKey.export({ type: "spki", format: "der" }).subarray(-32);
@@ -315,10 +334,12 @@ describe("an upgrade that is ordered from afar", () => {
     const { restart } = service;
     service.restart = async () => {
       await restart();
-      throw new Error("the machine went down");
+      // The machine goes down: nothing comes after it.
+      return new Promise(() => {});
     };
-    await asRoot();
-    expect([readlinkSync(join(root, "current")), steps]).toEqual(["versions/0.2.0", ["backup", "restart"]]);
+    void asRoot();
+    await expect.poll(() => steps).toEqual(["backup", "restart"]);
+    expect(readlinkSync(join(root, "current"))).toBe("versions/0.2.0");
     leaveOrder(dataDir, { ...order, sha256: hash(), from: "0.1.0" });
     await asRoot();
     expect(endOf(dataDir, order.id)).toMatchObject({ from: "0.1.0", to: "0.2.0", rolledBack: true });
