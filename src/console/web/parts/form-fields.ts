@@ -136,12 +136,24 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 export function changedValues(before: FormValues, after: FormValues): Record<string, unknown> {
   const changed: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(after)) {
-    const sent = value === "" ? null : value;
-    const was = before[name] === "" ? null : before[name];
-    const isOther = JSON.stringify(sent ?? null) !== JSON.stringify(was ?? null);
-    if (isOther || value instanceof File) changed[name] = sent;
+    if (!isSame(value, before[name]) || value instanceof File) changed[name] = value === "" ? null : value;
   }
   return changed;
+}
+
+/**
+ * What stands in the fields once the row is another than when it was read: where nobody has typed, what it is now, so
+ * that saving does not take back what somebody else has changed meanwhile.
+ */
+export function carriedOver(values: FormValues, before: FormValues, after: FormValues): FormValues {
+  const untouched = Object.entries(after).filter(([name]) => isSame(values[name], before[name]));
+  return { ...values, ...Object.fromEntries(untouched) };
+}
+
+/** An empty field is none. */
+function isSame(a: unknown, b: unknown): boolean {
+  const [one, other] = [a, b].map((value) => JSON.stringify(value === "" ? null : (value ?? null)));
+  return one === other;
 }
 
 /** The values with another one for `name`, and nothing in what lies within what it named before. */

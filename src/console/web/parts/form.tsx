@@ -5,7 +5,7 @@ import { useWords } from "../words/use-words.tsx";
 import { FaultLine } from "./fault-line.tsx";
 import { FileField } from "./file-field.tsx";
 import type { FormField, FormValues } from "./form-fields.ts";
-import { changedValues, markIn, withinOf, withMark, withValue } from "./form-fields.ts";
+import { carriedOver, changedValues, markIn, withinOf, withMark, withValue } from "./form-fields.ts";
 import { fromLocalText, toLocalText } from "./local-moment.ts";
 import { RowChoice } from "./row-choice.tsx";
 import { RowsChoice } from "./rows-choice.tsx";
@@ -34,6 +34,11 @@ export function Form({ fields, before, initial = {}, pending, error, onSave, onR
   const { t } = useWords();
   const start = { ...initial, ...before };
   const [values, setValues] = useState<FormValues>(start);
+  const [known, setKnown] = useState<FormValues>(start);
+  if (JSON.stringify(known) !== JSON.stringify(start)) {
+    setKnown(start);
+    setValues(carriedOver(values, known, start));
+  }
   const place = useRef<HTMLFormElement>(null);
   const isNew = Object.keys(before).length === 0;
   useEffect(() => {

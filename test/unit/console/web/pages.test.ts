@@ -9,7 +9,7 @@ import {
   isComplete,
 } from "../../../../src/console/web/pages/group-definition.ts";
 import { deviceBody, NEW_DEVICE } from "../../../../src/console/web/pages/new-device.ts";
-import { changedValues, drawnFields, fieldsOf } from "../../../../src/console/web/parts/form-fields.ts";
+import { carriedOver, changedValues, drawnFields, fieldsOf } from "../../../../src/console/web/parts/form-fields.ts";
 import { elapsedText, fill, momentsOf } from "../../../../src/console/web/words/format.ts";
 
 describe("a broadcast", () => {
@@ -145,6 +145,14 @@ describe("a form", () => {
       a: null,
       d: false,
     });
+  });
+
+  it("takes over what somebody else has changed meanwhile, but not over what is typed", () => {
+    const before = { name: "Ann", phone: null, email: "a@example.org" };
+    const after = { name: "Anna", phone: "1", email: "b@example.org" };
+    const values = carriedOver({ ...before, phone: "", email: "typed" }, before, after);
+    expect(values).toEqual({ name: "Anna", phone: "1", email: "typed" });
+    expect(changedValues(after, values)).toEqual({ email: "typed" });
   });
 });
 
