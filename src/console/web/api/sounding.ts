@@ -7,14 +7,15 @@ export type BroadcastState = "waiting" | "ready" | "going" | "finished" | "stopp
 export interface Standing extends Pick<NotificationRow, "abortedAt"> {
   /** Whether a second person lets it go out; null where nobody is asked. */
   approval?: NotificationRow["approval"];
-  /** When a bell, which is made ready before its time, is to be heard. */
+  /** When a bell is to be heard, which is made ready before its time, at `createdAt`. */
   soundsAt?: string | null;
+  createdAt?: string;
   progress: Pick<NotificationRow["progress"], "percentComplete" | "expireCount" | "broadcastFailedCount">;
 }
 
 /** The word for a broadcast at a moment (epoch ms), by its percentage and its diary's counts. */
 export function stateOf(
-  { abortedAt, approval = null, soundsAt = null, progress }: Standing,
+  { abortedAt, approval = null, soundsAt = null, createdAt = "", progress }: Standing,
   now: number,
 ): BroadcastState {
   if (abortedAt || approval === "refused" || approval === "expired") return "stopped";
@@ -22,7 +23,9 @@ export function stateOf(
   // One that is sent again goes on, though it was over before.
   if (progress.percentComplete < 100) {
     if (progress.expireCount > 0) return "finished";
-    return soundsAt !== null && now < Date.parse(soundsAt) ? "ready" : "going";
+    // Before it was made ready a browser's clock is slow: what may sound must be seen, and can be stopped.
+    const isEarly = soundsAt !== null && now < Date.parse(soundsAt) && now >= Date.parse(createdAt);
+    return isEarly ? "ready" : "going";
   }
   return progress.broadcastFailedCount > 0 ? "failed" : "finished";
 }

@@ -39,6 +39,8 @@ describe("a broadcast", () => {
     expect(soundingOf([bell as never], before)).toEqual([]);
     expect(stateOf(bell, before + 1)).toBe("going");
     expect(soundingOf([bell as never], before + 1)).toEqual([bell]);
+    const slow = Date.parse(bell.createdAt) - 1;
+    expect(stateOf(bell, slow)).toBe("going");
     expect(soundingFor(bell, before + 5_001)).toBe(5_000);
     expect(soundingFor({ ...bell, soundsAt: null }, before + 1)).toBe(30_000);
     expect(stateOf({ ...bell, abortedAt: "2026-01-01T07:59:59.000Z" }, before)).toBe("stopped");
