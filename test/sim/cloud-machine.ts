@@ -136,6 +136,8 @@ export function createCloudMachine(needs: CloudMachineNeeds): CloudMachine {
       try {
         const hub = await begin(life);
         const serving = await life.disk.node;
+        // It died while it waited: nobody may find it there in place of the next one.
+        if (!life.isAlive) return hub.stop();
         if (serving) attend(life, serving);
         cloud.hub = hub;
       } catch (error) {
