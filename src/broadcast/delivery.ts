@@ -55,6 +55,9 @@ export type Hearing = "group" | "own" | "call" | "talk" | "nothing";
 /** What a device says of itself: when its sound began, and how often it was asked again. */
 export type DeviceWords = Pick<OutcomeDetails, "started" | "askedAgain">;
 
+/** Level and times of a delivery, as far as they are proven. */
+export type ProvenBefore = Readonly<Pick<Delivery, "level" | "sentAt" | "acceptedAt" | "playingAt" | "provenAt">>;
+
 /** A row of the ledger while its broadcast is on air; rows are written from it. Times are epoch ms. */
 export interface Delivery {
   readonly pk: number;
@@ -88,6 +91,8 @@ export interface Delivery {
   provenAt: number | null;
   endedAt: number | null;
   retryAt: number | null;
+  /** What was proven before a repeat, which the row keeps; null when nothing was. */
+  before: ProvenBefore | null;
   place: DeliveryPlace;
   asked: boolean;
   /** The start of the sound need not wait for it: it has joined, or failed once. */

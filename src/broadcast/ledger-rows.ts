@@ -1,3 +1,4 @@
+import type { DeliveryLevel } from "../resources/broadcasts/delivery-levels.ts";
 import type { Reader } from "../store/store.ts";
 import type { Delivery, DeliveryOwner, Hearing } from "./delivery.ts";
 import { isReached } from "./proof.ts";
@@ -8,6 +9,8 @@ import { sendingOf } from "./sendings.ts";
 const PAGE_ROWS = 250;
 /** From so many messages without answer on, a device is asked after the others. own choice */
 const KNOWN_BAD = 2;
+
+const NOTHING_PROVEN = { sentAt: null, acceptedAt: null, playingAt: null, provenAt: null };
 
 type LedgerRow = Pick<
   Delivery,
@@ -23,11 +26,11 @@ type LedgerRow = Pick<
   | "playingAt"
   | "provenAt"
   | "retryAt"
-> & { provider: string | null; type: string; late: number; failures: number };
+> & { provider: string | null; type: string; late: number; failures: number; repeatLevel: DeliveryLevel | null };
 
 const SELECT = `SELECT l.pk, l.device_pk AS device, l.user_device_pk AS userDevice, l.type, l.provider, l.level, l.reason,
     l.attempt, l.priority, l.late, l.sent_at AS sentAt, l.accepted_at AS acceptedAt, l.playing_at AS playingAt,
-    l.proven_at AS provenAt, l.retry_at AS retryAt, coalesce(d.failures, 0) AS failures
+    l.proven_at AS provenAt, l.retry_at AS retryAt, l.repeat_level AS repeatLevel, coalesce(d.failures, 0) AS failures
   FROM deliveries l LEFT JOIN devices d ON d.pk = l.device_pk
   WHERE l.notification_pk = ? AND l.pk > ? AND l.ended_at IS NULL ORDER BY l.pk LIMIT ?`;
 
@@ -54,13 +57,17 @@ export function* loadDeliveries(
 }
 
 function toDelivery(
-  { type, failures, ...row }: LedgerRow,
+  { repeatLevel, ...stored }: LedgerRow,
   owner: DeliveryOwner,
   again: boolean,
   providers: Pick<Providers, "calls">,
 ): Delivery {
+  const before = repeatLevel === null ? null : stored;
+  const proven = repeatLevel === "planned" ? NOTHING_PROVEN : null;
+  const { type, failures, ...row } = { ...stored, level: repeatLevel ?? stored.level, ...proven };
   const delivery: Delivery = {
     ...row,
+    before,
     owner,
     provider: row.provider ?? "",
     sending: row.userDevice === null ? null : sendingOf(type),

@@ -3,6 +3,7 @@ import type { Log } from "../base/log.ts";
 import type { Store, Transaction } from "../store/store.ts";
 import type { Counted, Delivery } from "./delivery.ts";
 import { writeSaid } from "./device-starts.ts";
+import { standingOf } from "./proof.ts";
 import { APPLIANCES } from "./providers.ts";
 import { countSending } from "./sendings.ts";
 import { laneOf } from "./stage.ts";
@@ -33,7 +34,7 @@ const MOST_ROWS = 200;
 const TRY_AGAIN_MS = 1_000;
 
 const UPDATE = `UPDATE deliveries SET level = ?, reason = ?, attempt = ?, late = ?, sent_at = ?, accepted_at = ?,
-  playing_at = ?, proven_at = ?, ended_at = ?, retry_at = ?, updated_at = ? WHERE pk = ?`;
+  playing_at = ?, proven_at = ?, ended_at = ?, retry_at = ?, repeat_level = ?, updated_at = ? WHERE pk = ?`;
 /** What the last delivery says of its device. */
 const SHOWED = {
   life: `UPDATE main.devices SET state = 'answering', last_level = ?, last_seen_at = ?, failures = 0, proven_at = ?,
@@ -119,7 +120,9 @@ function writeRows(tx: Transaction, batch: readonly Delivery[], now: number, cou
   const notifications = new Set<string>();
   const starts: StartReport[] = [];
   for (const delivery of batch) {
-    const { level, reason, attempt, sentAt, acceptedAt, playingAt, provenAt, endedAt, retryAt } = delivery;
+    const { attempt, endedAt, retryAt } = delivery;
+    const { level, reason, sentAt, acceptedAt, playingAt, provenAt } = standingOf(delivery);
+    const repeatLevel = delivery.before === null ? null : delivery.level;
     const late = Number(delivery.late);
     tx.run(
       UPDATE,
@@ -133,6 +136,7 @@ function writeRows(tx: Transaction, batch: readonly Delivery[], now: number, cou
       provenAt,
       endedAt,
       retryAt,
+      repeatLevel,
       now,
       delivery.pk,
     );

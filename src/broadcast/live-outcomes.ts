@@ -11,6 +11,8 @@ const FIRST_PACKET_MS = 500;
 
 /** What a channel says of a delivery; of one that has ended, only what it learned afterwards. */
 export function takeOutcome(live: LiveState, delivery: Delivery, outcome: Outcome): void {
+  // What came back was not taken, whichever time it was sent.
+  if (outcome.details.returned) delivery.before = null;
   if (delivery.endedAt !== null) {
     if (learnAfterwards(delivery, outcome)) live.ledger.touch(delivery);
     return;

@@ -165,7 +165,13 @@ export interface ReopenNeeds {
 
 const OPEN_AGAIN = `SET level = CASE WHEN skipped IS NOT NULL THEN 'skipped' WHEN failed IS NOT NULL THEN 'failed' ELSE 'planned' END,
   reason = coalesce(skipped, failed), ended_at = CASE WHEN coalesce(skipped, failed) IS NOT NULL THEN ? END,
-  provider = carrier, retry_at = NULL, sent_at = NULL, accepted_at = NULL, playing_at = NULL, proven_at = NULL, late = 0, not_after = ?, updated_at = ?`;
+  provider = carrier, retry_at = NULL, sent_at = NULL, accepted_at = NULL, playing_at = NULL, proven_at = NULL, late = 0, repeat_level = NULL, not_after = ?, updated_at = ?`;
+
+/** What was proven before stays proven, whatever becomes of the repeat. */
+const REPEAT = `SET repeat_level = iif(skipped IS NULL, 'planned', 'skipped'), reason = 'Not sent again: ' || skipped,
+  ended_at = CASE WHEN skipped IS NOT NULL THEN ? END, provider = carrier, retry_at = NULL, not_after = ?, updated_at = ?`;
+
+const REACHED = "level IN ('accepted', 'playing', 'heard', 'confirmed')";
 
 const ENDED_SHORT = `SELECT pk FROM deliveries WHERE notification_pk = ? AND level IN ${NOT_REACHED} AND ended_at < ?`;
 
@@ -217,7 +223,7 @@ export function reopenUserDeliveries(tx: Transaction, row: NotificationRow, most
 }
 
 /**
- * The same for all devices of those who have not answered, whatever was proven of them; they are asked anew. Goes through
+ * The same for all devices of those who have not answered; of those that were reached, that stays written. Goes through
  * the ledger by user devices: looks at `most` after `after`, and tells up to which, and at how many, it has looked.
  */
 export function reopenUnanswered(
@@ -240,7 +246,10 @@ export function reopenUnanswered(
       WHERE o.notification_pk = ? AND o.ended_at < ? AND o.user_device_pk > ? AND o.user_device_pk <= ?
         AND r.confirmation_response IS NULL)`;
   const asked = [row.pk, before, after, last];
-  reopen(tx, row, { seen, asked, channels: channelsOf(tx, providers, row), before });
+  const channels = channelsOf(tx, providers, row);
+  // Before the others: a row that is opened anew has no end any more, and is not found again.
+  reopen(tx, row, { seen: `${seen} AND l.${REACHED}`, asked, channels, before, opened: REPEAT });
+  reopen(tx, row, { seen: `${seen} AND NOT l.${REACHED}`, asked, channels, before });
   return { last, n };
 }
 
@@ -254,14 +263,22 @@ export function reopenGroupDeliveries(tx: Transaction, row: NotificationRow, mos
   return reopen(tx, row, { seen, asked: [row.pk, needs.before, most], channels, before: needs.before });
 }
 
+interface ReopenedRows {
+  seen: string;
+  asked: readonly number[];
+  channels: string;
+  before: number;
+  opened?: string;
+}
+
 /** Opens what `seen` finds, asked with these values, by the channels of its type. */
 function reopen(
   tx: Transaction,
   row: NotificationRow,
-  { seen, asked, channels, before }: { seen: string; asked: readonly number[]; channels: string; before: number },
+  { seen, asked, channels, before, opened = OPEN_AGAIN }: ReopenedRows,
 ): number {
   return tx.run(
-    `WITH ${CHANNELS}, seen AS (${seen}) UPDATE deliveries ${OPEN_AGAIN} FROM seen WHERE pk = seen.row`,
+    `WITH ${CHANNELS}, seen AS (${seen}) UPDATE deliveries ${opened} FROM seen WHERE pk = seen.row`,
     ...[channels, ...asked],
     ...[before, row.notAfter, before],
   ).changes;

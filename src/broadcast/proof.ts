@@ -1,5 +1,5 @@
 import type { OutcomeDetails, OutcomeLevel } from "../plugin-api/index.ts";
-import type { Delivery, EndLevel } from "./delivery.ts";
+import type { Delivery, EndLevel, ProvenBefore } from "./delivery.ts";
 
 const RANK = {
   planned: 0,
@@ -67,6 +67,24 @@ export function conclude(delivery: Delivery, level: EndLevel | null, reason: str
   if (reason !== null) delivery.reason = reason.slice(0, MOST_REASON);
   delivery.endedAt = at;
   delivery.retryAt = null;
+}
+
+/**
+ * What the row of a delivery says: of a repeat the best that was ever proven, at its first moment, with words where the
+ * repeat itself did not get through. own choice
+ */
+export function standingOf(delivery: Delivery): ProvenBefore & Pick<Delivery, "reason"> {
+  const { before, level, reason } = delivery;
+  if (before === null) return delivery;
+  const hasFailed = RANK[level] === RANK.failed;
+  return {
+    level: !hasFailed && RANK[level] > RANK[before.level] ? level : before.level,
+    reason: hasFailed && reason !== null ? `Sent again without success: ${reason}`.slice(0, MOST_REASON) : reason,
+    sentAt: before.sentAt ?? delivery.sentAt,
+    acceptedAt: before.acceptedAt ?? delivery.acceptedAt,
+    playingAt: before.playingAt ?? delivery.playingAt,
+    provenAt: before.provenAt ?? delivery.provenAt,
+  };
 }
 
 /** Ms until a failed delivery is tried again; null when that makes no sense any more. The only place that decides it. */

@@ -66,5 +66,9 @@ export default defineResource({
     endedAt: timestamp("When nothing more was to be expected.", { readOnly: true }),
     notAfter: internal("Epoch ms after which it is of no use.", "integer"),
     retryAt: internal("Epoch ms of the next try; null when none is due.", "integer"),
+    repeatLevel: internal(
+      "How far the last repeat to somebody who had been reached before has come; level and times keep the best. Null without one.",
+      "text",
+    ),
   },
 });

@@ -20,7 +20,7 @@ export interface DeviceManners {
   answersAfterMs?: number | null;
   /** Ms from the answer to proof of sound; null: none. */
   playsAfterMs?: number | null;
-  fails?: { reason: string; retryable: boolean; times?: number };
+  fails?: { reason: string; retryable: boolean; times?: number; returned?: boolean };
 }
 
 /** Channels in the place of the plugin host: they keep a window and tell only what their devices did. */

@@ -60,7 +60,15 @@ describe("a delivery", () => {
     ({
       ...{ pk: 1, device: 1, userDevice: null, provider: "p", hears: "group", priority: 5, knownBad: false },
       ...{ level: "planned", reason: null, attempt: 1, earlierAttempts: 0, reached: false, late: false, audible: true },
-      ...{ sentAt: null, acceptedAt: null, playingAt: null, provenAt: null, endedAt: null, retryAt: null },
+      ...{
+        sentAt: null,
+        acceptedAt: null,
+        playingAt: null,
+        provenAt: null,
+        endedAt: null,
+        retryAt: null,
+        before: null,
+      },
       ...{ place: "out", asked: true, joined: "no", deviceShowed: null },
       ...values,
     }) as Delivery;

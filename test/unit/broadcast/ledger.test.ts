@@ -26,7 +26,7 @@ const write: Store["write"] = async (fn, lane = "normal") => {
 };
 
 const delivery = (pk: number, owner: string, priority = 5) =>
-  ({ pk, owner: { id: owner }, priority, device: null, level: "accepted" }) as unknown as Delivery;
+  ({ pk, owner: { id: owner }, priority, device: null, level: "accepted", before: null }) as unknown as Delivery;
 
 beforeEach(() => {
   clock = createFakeClock();

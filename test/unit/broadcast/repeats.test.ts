@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import deliveries from "../../../src/resources/broadcasts/deliveries.ts";
 import notificationActivities from "../../../src/resources/broadcasts/notification-activities.ts";
 import notifications from "../../../src/resources/broadcasts/notifications.ts";
 import confirmationRequests from "../../../src/resources/confirmations/confirmation-requests.ts";
@@ -46,6 +47,11 @@ const told = (notificationId: string) =>
   fixture.store
     .find(notificationActivities, { notificationId, type: "info" })
     .map(({ details }) => (details as { message: string }).message);
+/** What is proven of each device, and since when. */
+const proven = (notificationId: string) =>
+  fixture.store
+    .find(deliveries, { notificationId })
+    .map(({ deviceIdentifier, level, sentAt, acceptedAt }) => ({ deviceIdentifier, level, sentAt, acceptedAt }));
 /** What is due and the stages it opens take turns of the event loop. */
 const pass = async (ms: number): Promise<void> => {
   await fixture.clock.advance(ms);
@@ -81,6 +87,36 @@ describe("a repeat", () => {
       "It is not sent again: Everybody has answered.",
     ]);
     expect(fixture.store.get(notifications, id)?.stage).toBe("settled");
+  });
+
+  it("leaves what was proven before as it is, with words where it fails itself, also across a restart", async () => {
+    const id = await send({ repeatLimit: 2 });
+    const before = proven(id);
+    expect(before.map(({ level }) => level)).toEqual(Array(4).fill("accepted"));
+    const full = { fails: { reason: "mailbox full", retryable: false } };
+    air.channels.manners.set(MAILS[0] ?? "", full);
+    air.channels.manners.set(MAILS[1] ?? "", { answersAfterMs: null });
+    await pass(60_000);
+    expect(air.rows(id).filter(({ attempt }) => attempt === 2)).toHaveLength(3);
+    expect(proven(id)).toEqual(before);
+    await air.broadcaster.stop();
+    await fixture.clock.advance(600_000);
+    air = await openAir(fixture);
+    air.channels.manners.set(MAILS[0] ?? "", full);
+    await pass(600_000);
+    expect(told(id)).toHaveLength(2);
+    expect(proven(id)).toEqual(before);
+    const failed = air.rows(id).find(({ identifier }) => identifier === MAILS[0]);
+    expect(failed?.reason).toBe("Sent again without success: mailbox full");
+  });
+
+  it("that comes back says that the mail was never taken", async () => {
+    const id = await send({ repeatLimit: 1 });
+    const fails = { reason: "no such mailbox", retryable: false, returned: true };
+    air.channels.manners.set(MAILS[0] ?? "", { fails });
+    await pass(60_000);
+    const row = air.rows(id).find(({ identifier }) => identifier === MAILS[0]);
+    expect([row?.level, row?.reason]).toEqual(["failed", "no such mailbox"]);
   });
 
   it("goes so often as the request says, also after a restart, which sends at once what was due meanwhile", async () => {
