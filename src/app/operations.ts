@@ -16,7 +16,7 @@ import { OPERATION_MARKS } from "../operations/marks.ts";
 import { createOrderedUpgrade, offerUpgrade } from "../operations/ordered-upgrade.ts";
 import { createRuns, OPERATION_RUNS, type Runs } from "../operations/runs.ts";
 import { reportSettings, type SettingsFile, type SettingsReport } from "../operations/settings-report.ts";
-import { createSupervision, systemdTell } from "../operations/supervision.ts";
+import { createSupervision, systemdTell, watchdogMsOf } from "../operations/supervision.ts";
 import { versionsRoot } from "../operations/upgrade-order.ts";
 import { readIdentity } from "../replication/identity/own-identity.ts";
 import type { Settings } from "../settings/schema.ts";
@@ -161,10 +161,9 @@ export function createOperations(needs: OperationNeeds): Operations {
     ready() {
       const tell = systemdTell(process.env, log);
       if (!tell) return;
-      const watchdogMs = Number(process.env.WATCHDOG_USEC ?? 0) / 1_000;
       supervision = createSupervision({
         ...{ store, clock, log, tell, isSilent: needs.isSilent },
-        watchdogMs: watchdogMs > 0 ? watchdogMs : null,
+        watchdogMs: watchdogMsOf(process.env),
       });
       supervision.ready();
     },

@@ -5,12 +5,13 @@ import { startDaemon } from "../app/daemon.ts";
 import { prepareFirstRun, readSetupCode } from "../app/first-run.ts";
 import { listenToFront, settingsBehind } from "../app/front/behind.ts";
 import type { HubNode, HubNodeOptions } from "../app/hub-node.ts";
-import { systemClock } from "../base/clock.ts";
+import { systemClock, type Timer } from "../base/clock.ts";
 import { CallerError } from "../base/errors.ts";
 import { createLog, stderrLog } from "../base/log.ts";
 import { type LogFiles, openLogFiles } from "../operations/log-files.ts";
 import { readable } from "../operations/log-lines.ts";
 import type { SettingsFile } from "../operations/settings-report.ts";
+import { tellReady } from "../operations/supervision.ts";
 import { parseListen } from "../settings/addresses.ts";
 import type { Settings } from "../settings/schema.ts";
 import { requireDatabaseUrl } from "./database-url.ts";
@@ -178,10 +179,16 @@ async function serve(
   const stopped = new AbortController();
   void ending.then((why) => stopped.abort(why));
   let node: HubNode | null = null;
+  const standby: { telling?: Timer } = {};
   try {
     if (shared) {
       const { signal } = stopped;
-      const onWaiting = (): void => terminal.out(JSON.stringify({ event: "standby", pid: process.pid }));
+      const onWaiting = (): void => {
+        terminal.out(JSON.stringify({ event: "standby", pid: process.pid }));
+        // Its turn may come in months; from then on the daemon speaks for itself.
+        standby.telling?.cancel();
+        standby.telling = tellReady({ env: terminal.env, clock: systemClock, log }, "Stands by.");
+      };
       node = await joined({ ...shared, dataDir, clock: systemClock, log, signal, onWaiting });
       if (node === null) return EXIT_OF[await ending];
       void node.lost().then(() => {
@@ -201,6 +208,7 @@ async function serve(
         ...(settingsFile && { settingsFile }),
       }),
     ]);
+    standby.telling?.cancel();
     if (typeof daemon === "string") return EXIT_OF[daemon];
     const { url, urls } = daemon;
     terminal.out(JSON.stringify({ event: "ready", url, pid: process.pid, urls }));
@@ -209,6 +217,7 @@ async function serve(
     if (why !== "disk") await daemon.stop();
     return EXIT_OF[why];
   } finally {
+    standby.telling?.cancel();
     endListening();
     await node?.stop();
     lines.flush();

@@ -19,6 +19,32 @@ export function systemdTell(env: Readonly<Record<string, string | undefined>>, l
   };
 }
 
+/** What supervises a process, by its environment. */
+export interface Supervised {
+  env: Readonly<Record<string, string | undefined>>;
+  clock: Clock;
+  log: Log;
+  /** By `systemdTell` unless given. */
+  tell?: Tell | null;
+}
+
+/** Time within which systemd wants to hear of the process, ms; null when it does not. @source sd_watchdog_enabled(3) */
+export function watchdogMsOf({ WATCHDOG_USEC }: Supervised["env"]): number | null {
+  const watchdogMs = Number(WATCHDOG_USEC ?? 0) / 1_000;
+  return watchdogMs > 0 ? watchdogMs : null;
+}
+
+/**
+ * Tells the supervisor that the process is ready and, until it is stopped, that its event loop turns: for one that has no
+ * appliance, or none yet. Nobody is told where there is no supervisor.
+ */
+export function tellReady({ env, clock, log, tell = systemdTell(env, log) }: Supervised, status: string): Timer {
+  tell?.("READY=1", `STATUS=${status}`);
+  const watchdogMs = watchdogMsOf(env);
+  const telling = tell && watchdogMs !== null ? clock.every(watchdogMs / 3, () => tell("WATCHDOG=1")) : null;
+  return { cancel: () => telling?.cancel() };
+}
+
 /** What the watchdog is told by. */
 export interface SupervisionNeeds {
   store: Pick<Store, "write" | "one">;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Clock } from "../../base/clock.ts";
 import { CallerError, UpstreamError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
-import { systemdTell } from "../../operations/supervision.ts";
+import { tellReady } from "../../operations/supervision.ts";
 import { type HostedOrganisation, openHosts } from "../../replication/hub/postgres/hosts.ts";
 import type { Settings } from "../../settings/schema.ts";
 import { sendOrder, startControlSocket } from "../control-socket.ts";
@@ -131,16 +131,13 @@ async function serveAll(options: FrontOptions, release: () => void): Promise<Fro
   };
   const timer = clock.every(LOOK_MS, lookAgain);
   lookAgain();
-  const tell = systemdTell(env, log);
-  tell?.("READY=1", "STATUS=Organisations are served.");
-  const watchdogMs = Number(env.WATCHDOG_USEC ?? 0) / 1_000;
-  const watching = tell && watchdogMs > 0 ? clock.every(watchdogMs / 3, () => tell("WATCHDOG=1")) : null;
+  const watching = tellReady({ env, clock, log }, "Organisations are served.");
   return {
     url: listening.url,
     async stop() {
       isStopped = true;
       timer.cancel();
-      watching?.cancel();
+      watching.cancel();
       // At once: no process that was told to end as well, as by Ctrl-C, is begun anew, and answers under way get out.
       await Promise.all([listening.stop(), looking, ...[...keepers.values()].map((each) => each.stop())]);
       await control.stop();

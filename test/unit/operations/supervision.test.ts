@@ -1,11 +1,12 @@
-import { execFileSync } from "node:child_process";
-import { readdirSync, writeFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { MOST_AT_HUB } from "../../../src/app/server.ts";
 import { createEvents } from "../../../src/base/events.ts";
 import { silentLog } from "../../../src/base/log.ts";
 import { createRuns, OPERATION_RUNS } from "../../../src/operations/runs.ts";
-import { createSupervision } from "../../../src/operations/supervision.ts";
+import { createSupervision, tellReady } from "../../../src/operations/supervision.ts";
 import { createCatalogue } from "../../../src/schema/catalogue.ts";
 import { openStore } from "../../../src/store/open-store.ts";
 import type { Store } from "../../../src/store/store.ts";
@@ -77,6 +78,19 @@ describe("the watchdog", () => {
   });
 });
 
+describe("a node that stands by", () => {
+  it("is told to be ready, and to be alive until it is told otherwise", async () => {
+    const clock = createFakeClock();
+    const told: string[][] = [];
+    const tell = (...words: string[]): void => void told.push(words);
+    const telling = tellReady({ env: { WATCHDOG_USEC: "30000000" }, clock, log: silentLog, tell }, "Stands by.");
+    await clock.advance(30_000);
+    telling.cancel();
+    await clock.advance(30_000);
+    expect(told).toEqual([["READY=1", "STATUS=Stands by."], ...Array(3).fill(["WATCHDOG=1"])]);
+  });
+});
+
 describe("runs", () => {
   it("are written down with how they ended, and one that was cut off is told for an hour", async () => {
     const [dataDir, clock] = [makeTempDir(), createFakeClock()];
@@ -110,17 +124,36 @@ describe("runs", () => {
 });
 
 peer("systemd-analyze").describe("the units of systemd", () => {
-  it("expose the daemon no more than 1.5", () => {
-    const args = ["security", "--offline=true", "--threshold=15", "--no-pager", "systemd/carillon.service"];
+  it.each(["carillon.service", "carillon-hub.service"])("expose %s no more than 1.5", (unit) => {
+    const args = ["security", "--offline=true", "--threshold=15", "--no-pager", `systemd/${unit}`];
     expect(execFileSync("systemd-analyze", args, { encoding: "utf8" })).toMatch(
-      /level for carillon.service: 1\.[0-5] OK/,
+      new RegExp(`level for ${unit}: 1\\.[0-5] OK`),
     );
-    expect(readdirSync("systemd").sort()).toEqual([
+  });
+
+  it("are understood to the last word", () => {
+    const units = readdirSync("systemd").sort();
+    expect(units).toEqual([
       "carillon-backup.service",
       "carillon-backup.timer",
+      "carillon-hub.service",
       "carillon-upgrade.path",
       "carillon-upgrade.service",
       "carillon.service",
     ]);
+    // What is not installed on this machine, such as the program, is none of the units' faults.
+    const { stderr } = spawnSync("systemd-analyze", ["verify", "--man=no", ...units.map((unit) => `systemd/${unit}`)], {
+      encoding: "utf8",
+    });
+    expect(stderr.split("\n").filter((line) => /systemd\/carillon\S*:\d+:|lvalue|Unknown/.test(line))).toEqual([]);
+  });
+
+  it("leave the hub time and room for what it has", () => {
+    const hub = readFileSync("systemd/carillon-hub.service", "utf8");
+    const number = (name: string): number => Number(new RegExp(`^${name}=(\\d+)$`, "m").exec(hub)?.[1]);
+    // Each of all organisations' processes has 15 s; each caller of theirs is two connections.
+    expect(number("TimeoutStopSec")).toBeGreaterThanOrEqual(20);
+    expect(number("LimitNOFILE")).toBeGreaterThan(2 * (2 * MOST_AT_HUB + 4_000));
+    expect(hub).not.toMatch(/^(Requires|BindsTo|Requisite)=.*postgresql/m);
   });
 });
