@@ -109,7 +109,8 @@ async function putOnAir(notificationId: string, needs: AirNeeds): Promise<LiveBr
   live.listenAlready(takeGroups(live, desk.all(), needs));
   await loadRows(live, needs, { again: how === "again", givenUp, silenced });
   live.allAdded();
-  if (how === "interrupted") await tell(row, WORDS.interrupted, needs);
+  if (how === "interrupted") await tell(row, "broadcast-failed", WORDS.interrupted, needs);
+  if (how === "resume" && live.sound) await tell(row, "info", gapWords(row, clock.now()), needs);
   if (how === "finish" || how === "interrupted") await endAgain(live, stopped ?? how, needs);
   // It could not be made again: nothing more is to be heard by those who have joined.
   else if (!live.sound && row.t0 !== null && how !== "carried") live.soundIsOver();
@@ -252,7 +253,7 @@ async function makeSound(
     isTogether: sendingProfileOf(row).isTogether,
     interfaceAddress: needs.interfaceAddress,
     ...course,
-    onLost: () => void tell(row, "The streamer failed: the sound was cut off.", needs),
+    onLost: () => void tell(row, "broadcast-failed", "The streamer failed: the sound was cut off.", needs),
   });
 }
 
@@ -262,7 +263,7 @@ async function programmeOnceMore(row: NotificationRow, needs: AirNeeds): Promise
     return await programmeFor(row, needs).catch(() => programmeFor(row, needs));
   } catch (error) {
     needs.log.error({ err: error, notificationId: row.id }, "no sound");
-    await tell(row, "The sound could not be made; the message is shown only.", needs);
+    await tell(row, "broadcast-failed", "The sound could not be made; the message is shown only.", needs);
     return null;
   }
 }
@@ -280,18 +281,34 @@ async function openGroup(row: NotificationRow, sound: Sound, needs: AirNeeds): P
     return true;
   } catch (error) {
     needs.log.error({ err: error, notificationId: row.id }, "pooled stream not opened");
-    await tell(row, "The stream for phones could not be opened; they only show the message.", needs);
+    await tell(
+      row,
+      "broadcast-failed",
+      "The stream for phones could not be opened; they only show the message.",
+      needs,
+    );
     return false;
   }
 }
 
-async function tell(row: NotificationRow, message: string, { store, by, endpointId, log }: AirNeeds): Promise<void> {
+async function tell(
+  row: NotificationRow,
+  type: "broadcast-failed" | "info",
+  message: string,
+  { store, by, endpointId, log }: AirNeeds,
+): Promise<void> {
   await store
     .write((tx) => {
-      const values = { notificationId: row.id, type: "broadcast-failed" as const, endpointId: endpointId() };
+      const values = { notificationId: row.id, type, endpointId: endpointId() };
       addActivity(tx, { ...values, details: { message } }, by);
     })
     .catch((error) => log.error({ err: error, notificationId: row.id }, "activity not written"));
+}
+
+/** The ledger says of each device that it plays, but not that there was a hole in what it played. */
+function gapWords({ t0 }: NotificationRow, now: number): string {
+  const second = Math.max(1, Math.round((now - (t0 ?? now)) / 1_000));
+  return `The appliance was not running for a time: the sound went on at its second ${second}, part of what came before was not heard.`;
 }
 
 /**

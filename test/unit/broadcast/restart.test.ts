@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createAddressPool } from "../../../src/audio/address-pool.ts";
+import notificationActivities from "../../../src/resources/broadcasts/notification-activities.ts";
 import notifications from "../../../src/resources/broadcasts/notifications.ts";
 import { type AirFixture, openScene, type Scene, sounding } from "./air-fixture.ts";
 import type { BroadcastFixture } from "./broadcast-fixture.ts";
@@ -21,6 +22,11 @@ afterEach(() => scene.close());
 const play = (more: Record<string, unknown> = {}) =>
   air.send({ subject: "Fire drill", ...sounding(20_000), deviceGroupIds: [everywhere], ...more });
 const stored = (id: string) => fixture.store.get(notifications, id);
+/** What the diary says of it in words. */
+const told = (notificationId: string) =>
+  fixture.store
+    .find(notificationActivities, { notificationId, type: "info" })
+    .map(({ details }) => (details as { message: string }).message);
 /** Devices asked anew (not only followed up) since the hand-over number `from`. */
 const askedAnew = (from: number) =>
   air.channels.given
@@ -44,6 +50,7 @@ describe("a crash in the middle of the sound", () => {
     expect(offsetPackets).toBeGreaterThan(200);
     expect(after?.t0Ms).toBe(t0 + offsetPackets * 20);
     expect(askedAnew(handed)).toEqual(["zone:gym1"]);
+    expect(told(id)).toEqual([expect.stringContaining("the sound went on at its second 5")]);
     const followed = air.channels.given.slice(handed).flatMap(({ items }) => items.map(({ reached }) => reached));
     expect(followed.filter((reached) => reached === "playing")).toHaveLength(3);
     await air.untilSettled(id);
