@@ -36,10 +36,14 @@ export async function takeStep(
   return needs.store.create(incidentActivities, step, by, { notificationId });
 }
 
-/** One all-clear to everybody whom the incident's messages were for; it ends those that still go on. own choice: it names the incident. */
+/**
+ * One all-clear to everybody whom the incident's messages were for; it ends those that still go on. own choice: in the words
+ * that were made ready with its first emergency, unless the sender says it in others; without any, it names the incident.
+ * `ifNoneReady`: the sender's words are for want of those.
+ */
 async function sendAllClear(
   incident: IncidentRow,
-  { subject, body }: { subject: string | null; body: string | null },
+  { subject, body, ifNoneReady }: ClearWords,
   by: By,
   { store, broadcaster }: StepNeeds,
 ): Promise<RowOf<typeof notifications>> {
@@ -47,7 +51,12 @@ async function sendAllClear(
   const seen = sent.filter(({ id }) => store.get(notifications, id, by.scope) !== null);
   const first = seen.find(({ priority }) => priority === "critical") ?? seen[0];
   if (!first) throw new ConflictError("Nothing was sent for the incident: there is nothing to be clear of.");
-  const words = { subject: subject ?? `All clear: ${incident.name ?? ""}`, body };
+  const given = subject || null;
+  const ready = first.allClearSubject || null;
+  const words = {
+    subject: (ifNoneReady ? (ready ?? given) : (given ?? ready)) ?? `All clear: ${incident.name ?? ""}`,
+    body: ifNoneReady && (ready ?? first.allClearBody) ? null : body,
+  };
   const alsoFor = sent.map(({ id }) => id);
   return broadcaster.sendAllClear(first.id, words, by, { source: "incident", alsoFor });
 }
@@ -66,11 +75,17 @@ export async function placeIncident(
   return store.write((tx) => tx.update(incidents, incident.id, {}, by, { siteId: site.id, ...elsewhere }));
 }
 
+interface ClearWords {
+  subject: string | null;
+  body: string | null;
+  ifNoneReady: boolean;
+}
+
 /** The words of an all-clear, where its details give some. Throws CallerError. */
-function wordsIn(details: unknown): { subject: string | null; body: string | null } {
+function wordsIn(details: unknown): ClearWords {
   const given = (typeof details === "object" && details !== null ? details : {}) as Record<string, unknown>;
   const { subject = null, body = null } = given;
   if (subject !== null && typeof subject !== "string") throw invalidValue("details", "`subject` is a text.");
   if (body !== null && typeof body !== "string") throw invalidValue("details", "`body` is a text.");
-  return { subject, body };
+  return { subject, body, ifNoneReady: given.ifNoneReady === true };
 }

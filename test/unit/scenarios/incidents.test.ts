@@ -225,6 +225,25 @@ describe("the all-clear of an incident", () => {
     expect(scene.incident(id).endedAt).toBeNull();
   });
 
+  it("is said in the words that were made ready with the emergency, unless the sender says it in others", async () => {
+    const id = await start({ name: "Lockdown" });
+    const ready = { allClearSubject: "Doors open", allClearBody: "Go on as usual." };
+    await scene.send({ incidentId: id });
+    await scene.send({ incidentId: id, priority: "critical", ...ready });
+    const words = async (details: object) => {
+      const { notificationId } = await step(id, { type: "all-clear", details });
+      return message(notificationId ?? "");
+    };
+    expect(await words({})).toMatchObject({ subject: "Doors open", body: "Go on as usual." });
+    expect(await words({ subject: "It is over" })).toMatchObject({ subject: "It is over", body: "Go on as usual." });
+    const wanting = { subject: "All clear: Lockdown", body: "It is over.", ifNoneReady: true };
+    expect(await words(wanting)).toMatchObject({ subject: "Doors open", body: "Go on as usual." });
+    const other = await start({ name: "Storm" });
+    await scene.send({ incidentId: other });
+    const { notificationId } = await step(other, { type: "all-clear", details: wanting });
+    expect(message(notificationId ?? "")).toMatchObject({ subject: "All clear: Lockdown", body: "It is over." });
+  });
+
   it("is not sent where nothing was sent, or in words that are none", async () => {
     const id = await start();
     await expect(step(id, { type: "all-clear" })).rejects.toMatchObject({ type: "conflict" });

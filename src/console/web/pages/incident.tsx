@@ -108,6 +108,7 @@ function Ends({ row }: { row: IncidentRow }) {
       details: {
         subject: t("all-clear.subject", { subject: row.name ?? "" }).slice(0, 255),
         body: t("all-clear.body"),
+        ifNoneReady: true,
       },
     });
   return (
