@@ -1,6 +1,5 @@
 import type { Reader } from "../store/store.ts";
 import type { NotificationRow } from "./compose.ts";
-import { NOT_REACHED } from "./proof.ts";
 
 /** How far a message had come by one moment: devices that had come so far at least. */
 export interface ProgressPoint {
@@ -9,8 +8,10 @@ export interface ProgressPoint {
   sent: number;
   accepted: number;
   playing: number;
-  /** Ended without having been reached. */
+  /** Failed, or in time no more. */
   missed: number;
+  /** Passed over on purpose, which is no fault. */
+  passedOver: number;
 }
 
 /** Points that a message's time is divided into at most; own choice. */
@@ -21,7 +22,8 @@ const COUNTED = {
   sent: "sent_at",
   accepted: "accepted_at",
   playing: "playing_at",
-  missed: `CASE WHEN level IN ${NOT_REACHED} THEN ended_at END`,
+  missed: "CASE WHEN level IN ('failed', 'expired') THEN ended_at END",
+  passedOver: "CASE WHEN level = 'skipped' THEN ended_at END",
 } as const;
 
 /** How the numbers grew from the send (or the last retry, when it was sent again) until it was over, or until `now`. */
@@ -31,7 +33,7 @@ export function progressOverTime(row: NotificationRow, reader: Reader, now: numb
   const stepMs = Math.max(SHORTEST_STEP_MS, Math.ceil(span / MOST_POINTS));
   const steps = Math.ceil(span / stepMs);
   const grown = growth(reader, row.pk, { start, stepMs, steps });
-  const sums = { sent: 0, accepted: 0, playing: 0, missed: 0 };
+  const sums = { sent: 0, accepted: 0, playing: 0, missed: 0, passedOver: 0 };
   return Array.from({ length: steps + 1 }, (_, step) => {
     for (const { name, n } of grown.get(step) ?? []) sums[name] += n;
     return { at: start + step * stepMs, ...sums };

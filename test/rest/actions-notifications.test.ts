@@ -346,6 +346,7 @@ describe("what follows a send", () => {
       accepted: 0,
       playing: 0,
       missed: 0,
+      passedOver: 0,
     });
     expect((await api.call("GET", at, { token: (await api.user("Bob")).token })).status).toBe(404);
   });

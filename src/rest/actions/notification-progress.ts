@@ -21,12 +21,13 @@ const PROGRESS = {
       sent: integer("Sent by then.", { required: true }),
       accepted: integer("Said yes by then.", { required: true }),
       playing: integer("Proven to play by then.", { required: true }),
-      missed: integer("Ended by then without having been reached.", { required: true }),
+      missed: integer("Failed by then, or in time no more.", { required: true }),
+      passedOver: integer("Passed over on purpose by then, which is no fault.", { required: true }),
     },
   }),
 };
 
-/** How a message's numbers grew. own choice: the path, and at most 61 points `{at, sent, accepted, playing, missed}` */
+/** How a message's numbers grew. own choice: the path, and at most 61 points `{at, sent, accepted, playing, missed, passedOver}` */
 export const notificationProgressActions: readonly Action[] = [
   {
     method: "get",

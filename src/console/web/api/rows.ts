@@ -64,6 +64,7 @@ export interface ProgressPoint {
   accepted: number;
   playing: number;
   missed: number;
+  passedOver: number;
 }
 
 /** What is proven of one device. */

@@ -54,12 +54,12 @@ export function waitingOf(rows: readonly NotificationRow[]): NotificationRow[] {
   });
 }
 
-/** The ledger's levels in three words, and their sum. */
+/** The ledger's levels in four words, and their sum. */
 export interface Counted {
   reached: number;
   waiting: number;
   missed: number;
-  /** Those among the missed that were passed over, such as by an emergency that silences bells: no fault. */
+  /** Passed over on purpose, such as by an emergency that silences bells, or since the device is out of use: no fault. */
   passedOver: number;
   total: number;
 }
@@ -73,8 +73,8 @@ export function countedOf(devices: Readonly<Record<string, number>>): Counted {
     counted.total += n;
     if (REACHED.includes(level)) counted.reached += n;
     else if (level === "planned") counted.waiting += n;
+    else if (level === "skipped") counted.passedOver += n;
     else counted.missed += n;
   }
-  counted.passedOver = devices.skipped ?? 0;
   return counted;
 }

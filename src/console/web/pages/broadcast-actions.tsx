@@ -40,7 +40,9 @@ function RetryButton({ row }: { row: NotificationRow }) {
   const words = useWords();
   const { client, say } = useConsole();
   const now = useNow();
-  const { missed } = countedOf(row.progress.devices);
+  const { missed, passedOver } = countedOf(row.progress.devices);
+  // Who was passed over is asked again, too: what stood in the way may be over.
+  const unreached = missed + passedOver;
   const retrying = useChange<void, NotificationRow>("notifications", () =>
     client.post("notifications/{notificationId}/retry", { notificationId: row.id }, {}),
   );
@@ -48,12 +50,12 @@ function RetryButton({ row }: { row: NotificationRow }) {
   const [pressedAt, setPressedAt] = useState<number | null>(null);
   const isPressed = pressedAt === tries;
   const isOver = row.abortedAt !== null || (row.expiresAt !== null && Date.parse(row.expiresAt) <= now);
-  const isOffered = missed > 0 && !isOver && row.progress.percentComplete === 100;
+  const isOffered = unreached > 0 && !isOver && row.progress.percentComplete === 100;
   if (!isOffered && !isPressed) return null;
   const go = () => {
     setPressedAt(tries);
     retrying.mutate(undefined, {
-      onSuccess: () => say(words.t("retry.done", { n: missed })),
+      onSuccess: () => say(words.t("retry.done", { n: unreached })),
       onError(error) {
         setPressedAt(null);
         say(faultWords(error, words));
@@ -68,7 +70,7 @@ function RetryButton({ row }: { row: NotificationRow }) {
       loading={isPressed}
       onClick={go}
     >
-      {words.t("retry.go", { n: missed })}
+      {words.t("retry.go", { n: unreached })}
     </Button>
   );
 }

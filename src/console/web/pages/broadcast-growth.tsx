@@ -8,6 +8,7 @@ const LINES = [
   { name: "accepted", colour: "--accent", dash: [6, 3] },
   { name: "playing", colour: "--good", dash: [] },
   { name: "missed", colour: "--bad", dash: [10, 4] },
+  { name: "passedOver", colour: "--warn", dash: [4, 2, 1, 2] },
 ] as const;
 
 interface Grown {

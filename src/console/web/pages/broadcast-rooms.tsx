@@ -19,7 +19,12 @@ import "../places/plan.css";
 type PlacedRoom = DeviceRooms["rooms"][number];
 
 const FLOOR = "sites/{siteId}/buildings/{buildingId}/floors/{floorId}";
-const WORDS = { good: "rooms.reached", bad: "rooms.missed", waiting: "rooms.waiting" } as const;
+const WORDS = {
+  good: "rooms.reached",
+  bad: "rooms.missed",
+  warn: "rooms.passed-over",
+  waiting: "rooms.waiting",
+} as const;
 
 /** What sounds where: the plans of all floors that a message went to, with each room in the state of its devices. */
 export default function BroadcastRoomsPage() {
@@ -58,11 +63,12 @@ export default function BroadcastRoomsPage() {
   );
 }
 
-/** The state of a room: missed as soon as one device was. */
+/** The state of a room: missed as soon as one device was, and passed over where all were. */
 function stateOfRoom(devices: readonly PlacedDevice[]): keyof typeof WORDS {
-  const { missed, waiting } = countedOf(levelsOf(devices));
+  const { missed, waiting, reached } = countedOf(levelsOf(devices));
   if (missed > 0) return "bad";
-  return waiting > 0 ? "waiting" : "good";
+  if (waiting > 0) return "waiting";
+  return reached > 0 ? "good" : "warn";
 }
 
 function levelsOf(devices: readonly PlacedDevice[]): Record<string, number> {

@@ -146,15 +146,14 @@ function SoundingCard({ rows }: { rows: readonly NotificationRow[] | null }) {
 function DevicesCard({ last }: { last: NotificationRow | undefined }) {
   const { t } = useWords();
   const { missed, passedOver } = countedOf(last?.progress.devices ?? {});
-  const failed = missed - passedOver;
   return (
     <section className="card">
       <h2>{t("devices.title")}</h2>
       <DeviceStates />
-      {last && failed > 0 && (
+      {last && missed > 0 && (
         <p>
           <Link to="/broadcasts/$notificationId" params={{ notificationId: last.id }} search={{ level: "failed" }}>
-            <Chip tone="bad">{t("now.missed", { n: failed })}</Chip>
+            <Chip tone="bad">{t("now.missed", { n: missed })}</Chip>
           </Link>
         </p>
       )}
@@ -165,7 +164,7 @@ function DevicesCard({ last }: { last: NotificationRow | undefined }) {
           </Link>
         </p>
       )}
-      {last && missed === 0 && <p className="soft">{t("now.all-reached")}</p>}
+      {last && missed + passedOver === 0 && <p className="soft">{t("now.all-reached")}</p>}
     </section>
   );
 }

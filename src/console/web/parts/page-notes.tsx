@@ -38,14 +38,36 @@ export function PageNotes() {
 
 /** Below a page: what is left out of it since its reader lacks the right. */
 export function PageRights() {
+  const words = useWords();
   const { unsaid } = useReadings();
-  return <Notes faults={unsaid.filter(isLacking)} again={null} />;
+  const texts = textsOf(unsaid.filter(isLacking), words);
+  if (texts.length < MANY) return <Notes faults={unsaid.filter(isLacking)} again={null} />;
+  return (
+    <div className="page-notes fault">
+      <p role="alert">{words.t("page.lacking", { n: texts.length })}</p>
+      <details>
+        <summary>{words.t("page.lacking-which")}</summary>
+        <ul>
+          {texts.map((text) => (
+            <li key={text}>{text}</li>
+          ))}
+        </ul>
+      </details>
+    </div>
+  );
 }
 
+/** From here on rights are gathered, as nobody reads that many sentences. */
+const MANY = 2;
+
 /** Each only once, however many readings failed alike. */
+function textsOf(faults: readonly unknown[], words: ReturnType<typeof useWords>): string[] {
+  return [...new Set(faults.map((error) => faultWords(error, words)))];
+}
+
 function Notes({ faults, again }: { faults: readonly unknown[]; again: (() => void) | null }) {
   const words = useWords();
-  const texts = [...new Set(faults.map((error) => faultWords(error, words)))];
+  const texts = textsOf(faults, words);
   if (texts.length === 0) return null;
   return (
     <div className="page-notes">

@@ -96,6 +96,9 @@ export const firstDe: Readonly<Record<keyof typeof firstEn, string>> = {
   "fault.retry": "Erneut versuchen",
   "fault.maybe-sent":
     "Es kam keine Antwort, also ist ungewiss, ob es gesendet wurde. Versuchen Sie es erneut: gesendet wird nur einmal.",
+  "page.lacking":
+    "Teile dieser Seite fehlen: Ihnen fehlt {n} Recht.|Teile dieser Seite fehlen: Ihnen fehlen {n} Rechte.",
+  "page.lacking-which": "Welche Rechte",
   "fault.lacking": "Ihnen fehlt das Recht „{right}“. Eine Administratorin oder ein Administrator kann es geben.",
   "fault.forbidden": "Dazu fehlt Ihnen das Recht. Eine Administratorin oder ein Administrator kann es geben.",
   "fault.not-found": "Das gibt es nicht mehr, oder Sie dürfen es nicht sehen.",
@@ -120,7 +123,7 @@ export const firstDe: Readonly<Record<keyof typeof firstEn, string>> = {
   "now.incident": "Ereignis",
   "now.missed": "{n} Gerät hat die letzte Durchsage verpasst|{n} Geräte haben die letzte Durchsage verpasst",
   "now.passed-over":
-    "{n} Gerät hat die letzte Durchsage ausgelassen: warum|{n} Geräte hat die letzte Durchsage ausgelassen: warum",
+    "{n} Gerät hat die letzte Durchsage ausgelassen: warum|{n} Geräte haben die letzte Durchsage ausgelassen: warum",
   "now.all-reached": "Die letzte Durchsage hat jedes Gerät erreicht.",
   "clock.synchronised": "Uhr synchron",
   "clock.free": "Uhr nicht synchron",
@@ -161,6 +164,7 @@ export const firstDe: Readonly<Record<keyof typeof firstEn, string>> = {
   "reach.of": "{reached} von {total} Geräten",
   "reach.none-yet": "Keine Geräte",
   "reach.missed": "{n} verpasst",
+  "reach.passed-over": "{n} ausgelassen",
   "send.mode": "Echt oder Übung",
   "send.mode-live": "Echt: Alle nehmen sie ernst.",
   "send.mode-drill": "Eine Übung: Sie ist überall als Übung gekennzeichnet.",
