@@ -194,6 +194,47 @@ describe("people in the console", () => {
     expect(faults).toEqual([]);
   });
 
+  it("makes an account with its first password and a group's rights, which logs in and sends what it may", async () => {
+    const [email, password] = ["dora.ernst@example.org", "correct horse battery"];
+    const senders = await make("/security-groups", { name: "Senders" });
+    for (const [verb, spec] of [
+      ["post", "/notifications"],
+      ["get", "/device-groups/*"],
+    ]) {
+      await make(`/security-groups/${senders}/permissions`, { verb, spec });
+    }
+    await make("/device-groups", { name: "Everywhere", filterType: "ACCEPT" });
+    const { page, open, faults } = await openConsole(browser, daemon.url);
+    await open("/people?open=new");
+    const sheet = page.getByRole("dialog");
+    await sheet.getByRole("textbox", { name: "Name" }).fill("Dora Ernst");
+    await sheet.getByRole("textbox", { name: "E-mail" }).fill(email);
+    // What is too short is refused before there is an account.
+    await sheet.getByLabel("First password").fill("short");
+    await sheet.getByRole("button", { name: "Save" }).click();
+    await sheet.locator("input:invalid").waitFor();
+    expect(await list("/users?q=dora")).toEqual([]);
+    await sheet.getByLabel("First password").fill(password);
+    await sheet.getByRole("button", { name: "Save" }).click();
+    // The next step is there: what the account may do.
+    await sheet.getByRole("tab", { name: "Rights" }).click();
+    await sheet.getByRole("combobox", { name: "Put into a group" }).click();
+    await page.getByRole("option", { name: "Senders", exact: true }).click();
+    await sheet.getByRole("button", { name: "Add", exact: true }).click();
+    await sheet.getByRole("button", { name: "Take out of Senders" }).waitFor();
+    expect(JSON.stringify(await list("/users?q=dora"))).not.toContain(password);
+    expect(faults).toEqual([]);
+    const own = await openConsole(browser, daemon.url, {}, { email, password });
+    await own.open("/send");
+    await own.page.getByRole("radio", { name: "DRILL" }).check();
+    await own.page.getByLabel("Subject").fill("Dora speaks");
+    await own.page.getByRole("combobox", { name: "Device groups" }).click();
+    await own.page.getByRole("option", { name: "Everywhere" }).click();
+    await own.page.getByRole("button", { name: "Start drill" }).click();
+    const sent = () => list<{ subject: string; initiator: { name: string } }>("/notifications?draft=false");
+    await expect.poll(sent).toMatchObject([{ subject: "Dora speaks", initiator: { name: "Dora Ernst" } }]);
+  });
+
   it("copies a group with its permissions and opens the copy", async () => {
     const { page, open } = await openConsole(browser, daemon.url);
     await open(`/security-groups?open=${ids.get("Office")}`);

@@ -1,12 +1,16 @@
 import type { UserRow } from "../api/rows.ts";
+import { useConsole } from "../console-context.tsx";
 import { ListPage } from "../list/list-page.tsx";
+import { useTableSearch } from "../list/use-table-search.ts";
+import type { Drawn, FormValues } from "../parts/form-fields.ts";
 import { Chip } from "../parts/level-chip.tsx";
-import { RowSheet } from "../parts/row-sheet.tsx";
+import { NEW, RowSheet } from "../parts/row-sheet.tsx";
+import { faultWords } from "../words/fault-words.ts";
 import { useWords } from "../words/use-words.tsx";
 import { PersonDevices } from "./person-devices.tsx";
 import { PersonLists } from "./person-lists.tsx";
 import { PersonLock } from "./person-lock.tsx";
-import { PersonPassword } from "./person-password.tsx";
+import { FirstPassword, PersonPassword } from "./person-password.tsx";
 import { PersonRights } from "./person-rights.tsx";
 import { PersonRoom } from "./person-room.tsx";
 import { PersonTokens } from "./person-tokens.tsx";
@@ -41,18 +45,39 @@ export default function PeoplePage() {
   );
 }
 
+/** Of a new account that somebody logs in with. */
+const FIRST_PASSWORD: Drawn = {
+  name: "password",
+  kind: "own",
+  draw: (given) => <FirstPassword key="password" {...given} />,
+  shown: ({ type = "regular" }) => type === "regular" || type === null,
+};
+
 function PersonSheet({ userId, onClose }: { userId: string; onClose: () => void }) {
-  const { t, name } = useWords();
+  const words = useWords();
+  const { t, name } = words;
+  const { client, say } = useConsole();
+  const [, show] = useTableSearch();
+  const withPassword = async (id: string, { password }: FormValues): Promise<void> => {
+    const given = { password: String(password ?? "") };
+    if (given.password !== "") {
+      // The account is there: what its password lacks is mended where it is set, below.
+      await client.put("users/{userId}/password", { userId: id }, given).catch((e) => say(faultWords(e, words)));
+    }
+    show({ open: id });
+  };
   return (
     <RowSheet
       id={userId}
       item="users/{userId}"
       newTitle={t("users.add")}
+      after={{ fields: ["password"], made: withPassword }}
       onClose={onClose}
       fields={[
         { name: "name" },
         { name: "email" },
         { name: "type", choices: KINDS.map((value) => ({ value, label: name("user-type", value) })) },
+        ...(userId === NEW ? [FIRST_PASSWORD] : []),
         { name: "idleTimeout", hint: t("users.idle-hint") },
         { name: "passwordResetRequired" },
         { name: "breakGlass" },

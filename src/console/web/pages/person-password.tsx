@@ -3,6 +3,7 @@ import { useState } from "react";
 import { useChange } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
 import { FaultLine } from "../parts/fault-line.tsx";
+import type { OwnField } from "../parts/form-fields.ts";
 import { fieldFault } from "../words/fault-words.ts";
 import { useWords } from "../words/use-words.tsx";
 import "../parts/input-styles.ts";
@@ -28,14 +29,12 @@ export function PersonPassword({ userId }: { userId: string }) {
           set.mutate();
         }}
       >
-        <PasswordInput
+        <PasswordField
           label={t("person.new-password")}
-          description={t("person.password-hint")}
-          autoComplete="new-password"
+          hint={t("person.password-hint")}
           value={password}
           error={fieldFault(set.error, "password", words)}
-          visibilityToggleButtonProps={{ "aria-label": t("form.reveal") }}
-          onChange={(event) => setPassword(event.currentTarget.value)}
+          onChange={setPassword}
         />
         <FaultLine error={set.error} />
         <div>
@@ -45,5 +44,46 @@ export function PersonPassword({ userId }: { userId: string }) {
         </div>
       </form>
     </details>
+  );
+}
+
+/** The password that a new account begins with; none is given to it by an empty field. */
+export function FirstPassword({ values, change, error }: OwnField) {
+  const words = useWords();
+  return (
+    <PasswordField
+      label={words.t("person.first-password")}
+      hint={words.t("person.first-password-hint")}
+      value={String(values.password ?? "")}
+      error={fieldFault(error, "password", words)}
+      onChange={(password) => change({ password: password === "" ? undefined : password })}
+    />
+  );
+}
+
+/** What the API takes, so that no account is made whose password it refuses then. */
+const LEAST = 8;
+const MOST = 1_024;
+
+interface PasswordFieldProps {
+  label: string;
+  hint: string;
+  value: string;
+  error: string | null;
+  onChange(value: string): void;
+}
+
+function PasswordField({ label, hint, value, error, onChange }: PasswordFieldProps) {
+  const { t } = useWords();
+  return (
+    <PasswordInput
+      {...{ label, value, error }}
+      description={hint}
+      minLength={LEAST}
+      maxLength={MOST}
+      autoComplete="new-password"
+      visibilityToggleButtonProps={{ "aria-label": t("form.reveal") }}
+      onChange={(event) => onChange(event.currentTarget.value)}
+    />
   );
 }

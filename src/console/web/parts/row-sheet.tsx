@@ -29,6 +29,8 @@ interface RowSheetProps {
   titleField?: string;
   /** What a new row begins with. */
   initial?: FormValues;
+  /** What comes after a new row: with the fields named here, which are no part of it, and what stands in them. */
+  after?: { fields: readonly string[]; made(id: string, values: FormValues): Promise<void> };
   /** Width of the sheet, for forms that hold lists of their own. */
   wide?: boolean;
   onClose(): void;
@@ -47,6 +49,7 @@ export function RowSheet({
   newTitle,
   titleField = "name",
   initial,
+  after,
   wide,
   onClose,
   children,
@@ -56,7 +59,7 @@ export function RowSheet({
   const params = { ...within, ...paramsOf(item, id) };
   const isNew = id === NEW;
   const row = useRow<Row & FormValues>(item, params, {}, { enabled: !isNew });
-  const saving = useSaving({ item, params, isNew, onClose });
+  const saving = useSaving({ item, params, isNew, after, onClose });
   const removeSoon = useRemoval(item);
   const schemas = useSchemas();
   const drawn = drawnFields(schemas.data?.resources[ROUTES[item].resource]?.schema, fields);
@@ -101,17 +104,22 @@ interface Target {
   item: ItemRoute;
   params: RouteParams;
   isNew: boolean;
+  after: RowSheetProps["after"];
   onClose(): void;
 }
 
-function useSaving({ item, params, isNew, onClose }: Target) {
+function useSaving({ item, params, isNew, after, onClose }: Target) {
   const { client, say } = useConsole();
   const { t } = useWords();
   return useChange(ROUTES[item].resource, async (changed: Record<string, unknown>) => {
-    if (isNew) await client.post(collectionOf(item), params, bodyWith(changed));
-    else await client.put(item, params, bodyWith(changed));
+    const isApart = (name: string) => isNew && after?.fields.includes(name);
+    const body = bodyWith(Object.fromEntries(Object.entries(changed).filter(([name]) => !isApart(name))));
+    const { id } = isNew
+      ? await client.post<Row>(collectionOf(item), params, body)
+      : await client.put<Row>(item, params, body);
     say(t("saved"));
-    onClose();
+    if (isNew && after) await after.made(id, changed);
+    else onClose();
   });
 }
 

@@ -75,6 +75,9 @@ export const peopleDe: Readonly<Record<keyof typeof peopleEn, string>> = {
   "person.new-password": "Neues Passwort",
   "person.password-hint": "Sagen Sie es der Person selbst. Alle Sitzungen des Kontos enden.",
   "person.password-set": "Passwort gesetzt.",
+  "person.first-password": "Erstes Passwort",
+  "person.first-password-hint":
+    "8 Zeichen oder mehr; sagen Sie es der Person selbst. Leer lassen, wenn sie sich anders oder gar nicht anmeldet.",
   "user-device.email": "E-Mail",
   "user-device.SMS": "SMS",
   "user-device.phone-call": "Anruf",

@@ -73,6 +73,9 @@ export const peopleEn = {
   "person.new-password": "New password",
   "person.password-hint": "Tell it to the person yourself. It ends every session of the account.",
   "person.password-set": "Password set.",
+  "person.first-password": "First password",
+  "person.first-password-hint":
+    "8 characters or more; tell it to the person yourself. Leave it empty for whoever gets in by another provider or not at all.",
   "user-device.email": "E-mail",
   "user-device.SMS": "Text message",
   "user-device.phone-call": "Phone call",
