@@ -18,7 +18,7 @@ interface ListPageProps<T> {
   /** The word of the first action, which makes a new row in the side sheet; or that action itself. */
   add?: ReactNode;
   /** What to say, with the first action beside it, when there is nothing yet. */
-  none: string;
+  none: ReactNode;
   route: RouteFor<"get">;
   /** Of what the list lies in. */
   params?: RouteParams;
@@ -96,7 +96,7 @@ export function ListPage<T extends { id: string }>(props: ListPageProps<T>) {
             </>
           ) : (
             <>
-              <p>{none}</p>
+              {typeof none === "string" ? <p>{none}</p> : none}
               {action}
             </>
           )

@@ -6,6 +6,7 @@ import { dayIn } from "../bells/day-names.ts";
 import { Difference } from "../bells/difference.tsx";
 import { ExceptionsEditor } from "../bells/exceptions-editor.tsx";
 import { Feeds } from "../bells/feeds.tsx";
+import { FIRST, FirstBells, FirstSteps } from "../bells/first-bells.tsx";
 import { HolidayImport } from "../bells/holiday-import.tsx";
 import { ScheduleOverlaps } from "../bells/overlaps.tsx";
 import { useSiteZone } from "../bells/use-bells.ts";
@@ -29,7 +30,12 @@ export default function BellSchedulesPage() {
       tabs="bells"
       title={t("schedules.title")}
       add={t("schedules.add")}
-      none={t("schedules.none")}
+      none={
+        <>
+          <p>{t("schedules.none")}</p>
+          <FirstSteps />
+        </>
+      }
       route="bell-schedules"
       columns={[
         { id: "span", head: t("schedules.days"), width: "2fr", cell: (row) => spanWords(row, language, "short") },
@@ -43,7 +49,13 @@ export default function BellSchedulesPage() {
         },
         { id: "more", head: t("schedules.shown"), width: "10rem", cell: (row) => <ScheduleLinks id={row.id} /> },
       ]}
-      sheet={(id, onClose) => <ScheduleSheet key={id} bellScheduleId={id} onClose={onClose} />}
+      sheet={(id, onClose) =>
+        id === FIRST ? (
+          <FirstBells onClose={onClose} />
+        ) : (
+          <ScheduleSheet key={id} bellScheduleId={id} onClose={onClose} />
+        )
+      }
     />
   );
 }

@@ -7,6 +7,7 @@ import { ChangeSheet } from "../bells/change-sheet.tsx";
 import { DayChanges } from "../bells/day-changes.tsx";
 import { dayIn, dayWords, monthsFrom, monthWords, weekOf } from "../bells/day-names.ts";
 import { DaySheet } from "../bells/day-sheet.tsx";
+import { FirstSteps } from "../bells/first-bells.tsx";
 import { RingSheet } from "../bells/ring-sheet.tsx";
 import {
   MOST_DRAWN,
@@ -86,9 +87,11 @@ export default function BellsPage() {
 function NoSchedules() {
   const { t } = useWords();
   return (
-    <p>
-      {t("bells.none")} <Link to="/bell-schedules">{t("bells.go-to-schedules")}</Link>
-    </p>
+    <div className="row">
+      <span>{t("bells.none")}</span>
+      <Link to="/bell-schedules">{t("bells.go-to-schedules")}</Link>
+      <FirstSteps />
+    </div>
   );
 }
 

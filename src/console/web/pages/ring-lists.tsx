@@ -2,6 +2,7 @@ import type { Rehearsed, RingListRow } from "../api/bell-rows.ts";
 import { shortTime } from "../bells/day-names.ts";
 import { Difference } from "../bells/difference.tsx";
 import { EntriesEditor } from "../bells/entries-editor.tsx";
+import { FirstSteps } from "../bells/first-bells.tsx";
 import { type WrittenEntry, writtenEntries } from "../bells/ring-entries.ts";
 import { useRingDifference } from "../bells/use-difference.ts";
 import { useConsole } from "../console-context.tsx";
@@ -21,7 +22,12 @@ export default function RingListsPage() {
       tabs="bells"
       title={t("ring-lists.title")}
       add={t("ring-lists.add")}
-      none={t("ring-lists.none")}
+      none={
+        <>
+          <p>{t("ring-lists.none")}</p>
+          <FirstSteps />
+        </>
+      }
       route="ring-lists"
       columns={[
         {

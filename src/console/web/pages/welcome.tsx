@@ -1,12 +1,11 @@
 import { Button, TextInput } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { isEverything } from "../../../resources/devices/group-fields.ts";
-import type { Page } from "../api/client.ts";
-import type { DeviceRow, GroupRow, NotificationRow } from "../api/rows.ts";
+import type { DeviceRow, NotificationRow } from "../api/rows.ts";
 import { useAppliance, useChange, useRows } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
 import { ChoiceBar } from "../parts/choice-bar.tsx";
+import { everythingGroup } from "../parts/everything-group.ts";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { useWords } from "../words/use-words.tsx";
 import { deviceBody, NEW_DEVICE, type NewDevice } from "./new-device.ts";
@@ -98,10 +97,7 @@ function TestButton({ disabled }: { disabled: boolean }) {
   const { client } = useConsole();
   const navigate = useNavigate();
   const sending = useChange<void, NotificationRow>("notifications", async () => {
-    const known = await client.get<Page<GroupRow>>("device-groups", {}, { filterType: "ACCEPT" });
-    const group =
-      known.data.find(isEverything) ??
-      (await client.post<GroupRow>("device-groups", {}, { name: t("welcome.all-devices"), filterType: "ACCEPT" }));
+    const group = await everythingGroup(client, t("welcome.all-devices"));
     return client.post(
       "notifications",
       {},
