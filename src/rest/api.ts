@@ -11,6 +11,7 @@ import { allowOrigin } from "./cross-origin.ts";
 import { createEndpoint, type Endpoint } from "./endpoint.ts";
 import { answerOf, isBug, MethodNotAllowed, wrongHost } from "./error-answer.ts";
 import { API, addressOf, overrideMethod, type RequestState, readIncoming, splitTarget } from "./incoming.ts";
+import { leaveUnread } from "./leave-unread.ts";
 import type { ApiNeeds } from "./needs.ts";
 import { onPremisesEndpoints } from "./on-premises.ts";
 import { createOnceOnly } from "./once-only.ts";
@@ -77,7 +78,7 @@ function answering(needs: ApiNeeds): Middleware<RequestState> {
     const requestId = `${run}-${requests.toString(36)}`;
     const { method } = context;
     Object.assign(context.state, { requestId, at: "-", overridden: false, headers: {} });
-    context.res.once("finish", () => leaveUnread(context, needs));
+    context.res.once("finish", () => leaveUnread(context.req, needs.clock));
     try {
       await next();
     } catch (error) {
@@ -144,18 +145,4 @@ function errorAnswer(error: unknown, requestId: string, { log }: ApiNeeds): Answ
   if (isBug(error)) log.error({ requestId, err: error }, "request failed");
   const { status, headers, body } = answerOf(error, requestId);
   return { status, headers, body: JSON.stringify(body) };
-}
-
-/** How long the rest of a body may go on arriving after the answer. */
-const LINGER_MS = 10_000;
-
-/**
- * Many clients read the answer only when they have sent everything, so what nobody reads is thrown away as it arrives,
- * for a while.
- */
-function leaveUnread({ req }: ParameterizedContext<RequestState>, { clock }: ApiNeeds): void {
-  if (req.complete) return;
-  req.resume();
-  const timer = clock.after(LINGER_MS, () => req.destroy(), { background: true });
-  req.once("close", () => timer.cancel());
 }

@@ -1,9 +1,11 @@
 import { Agent, type ClientRequestArgs, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import type { Clock } from "../../base/clock.ts";
 import { CallerError, UpstreamError } from "../../base/errors.ts";
 import { newId } from "../../base/ids.ts";
-import { answerOf } from "../../rest/error-answer.ts";
+import { answerOf, MethodNotAllowed } from "../../rest/error-answer.ts";
+import { leaveUnread } from "../../rest/leave-unread.ts";
 import { refuseUpgrade, type UpgradeListener } from "../../rest/upgrade.ts";
 import { hostOf } from "../secure-server.ts";
 import type { Keeper } from "./keeper.ts";
@@ -26,13 +28,16 @@ const OF_THE_CONNECTION = ["connection", "keep-alive", "proxy-connection", "upgr
 const ALWAYS = new Set(["host", "content-length", "transfer-encoding"]);
 /** A process closes what is not used for 65 s: nothing is said into a connection that it is about to close. */
 const UNUSED_MS = 30_000;
+/** Of any organisation's server, which says for each address which. */
+const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
 const unknown = (): CallerError => new CallerError("wrong-host", "No organisation goes by that name here.");
 const notThere = (): UpstreamError => new UpstreamError("starting", "The organisation's server is starting.");
+const noTunnel = (): CallerError => new MethodNotAllowed(METHODS);
 const brokenOff = (): UpstreamError => new UpstreamError("upstream", "The organisation's server broke off.");
 
 /** Makes it. */
-export function createHostFront(find: FindKeeper): HostFront {
+export function createHostFront(find: FindKeeper, clock: Clock): HostFront {
   /** Each caller's connection has ways of its own, so that what two of them say is never on one. */
   const agents = new WeakMap<Socket, Map<Keeper, Agent>>();
 
@@ -51,8 +56,45 @@ export function createHostFront(find: FindKeeper): HostFront {
 
   function keeperOf(incoming: IncomingMessage, response: ServerResponse): Keeper | null {
     const keeper = find(hostOf(incoming.headers.host));
-    if (!keeper) refuse(response, unknown());
+    if (!keeper) refuse(incoming, response, unknown());
     return keeper;
+  }
+
+  /** Connections of callers that are still sending stay, so that the answer is not lost with them. */
+  function refuse(incoming: IncomingMessage, response: ServerResponse, error: unknown): void {
+    const { status, headers, body } = answerOf(error, newId());
+    response.once("finish", () => leaveUnread(incoming, clock));
+    response.writeHead(status, { "Content-Type": "application/json; charset=utf-8", ...headers });
+    response.end(JSON.stringify(body));
+  }
+
+  function handOn(incoming: IncomingMessage, response: ServerResponse, agent: Agent): void {
+    const { method, url } = incoming;
+    const headers = handedOn(incoming.rawHeaders, []);
+    const onwards = request({ agent, method, path: url, headers, setHost: false, host: "127.0.0.1" });
+    let isStarting = false;
+    onwards.on("error", (error) => {
+      isStarting = (error as { type?: string }).type === "starting";
+    });
+    // However it ended: with an error, or without a word. An answer that came as a whole may still be on its way.
+    onwards.once("close", () => {
+      incoming.unpipe(onwards);
+      if (response.headersSent || response.destroyed) return;
+      refuse(incoming, response, isStarting ? notThere() : brokenOff());
+    });
+    onwards.on("response", (answer) => giveBack(answer, response));
+    response.once("finish", () => {
+      // The answer came before all was said: the rest would keep the way for nothing.
+      if (incoming.complete) return;
+      incoming.unpipe(onwards);
+      onwards.destroy();
+      leaveUnread(incoming, clock);
+    });
+    response.once("close", () => {
+      if (!response.writableFinished) onwards.destroy();
+    });
+    incoming.on("error", () => onwards.destroy());
+    incoming.pipe(onwards);
   }
 
   return {
@@ -60,7 +102,12 @@ export function createHostFront(find: FindKeeper): HostFront {
     request(incoming, response) {
       const keeper = keeperOf(incoming, response);
       if (!keeper) return;
-      if (!keeper.target()) return refuse(response, notThere());
+      // Of what it would open nobody knows what is said in it.
+      if (incoming.method === "CONNECT") {
+        response.shouldKeepAlive = false;
+        return refuse(incoming, response, noTunnel());
+      }
+      if (!keeper.target()) return refuse(incoming, response, notThere());
       handOn(incoming, response, agentOf(incoming.socket, keeper));
     },
     upgrade(incoming, socket, head) {
@@ -69,6 +116,7 @@ export function createHostFront(find: FindKeeper): HostFront {
       if (!keeper) return refuseUpgrade(socket, unknown());
       openWay(keeper, incoming.socket.remoteAddress ?? "").then(
         (way) => {
+          if (socket.destroyed) return void way.destroy();
           way.write(headOf(incoming));
           way.write(head);
           join(socket as Socket, way);
@@ -101,29 +149,14 @@ class WayAgent extends Agent {
   }
 }
 
-function handOn(incoming: IncomingMessage, response: ServerResponse, agent: Agent): void {
-  const { method, url } = incoming;
-  const headers = handedOn(incoming.rawHeaders, []);
-  const onwards = request({ agent, method, path: url, headers, setHost: false, host: "127.0.0.1" });
-  onwards.on("error", (error) => {
-    incoming.unpipe(onwards);
-    if (response.headersSent) response.destroy();
-    else refuse(response, (error as { type?: string }).type === "starting" ? notThere() : brokenOff());
-  });
-  onwards.on("response", (answer) => {
-    // Whether it comes in chunks is between the two of each connection: HTTP/1.0 knows none.
-    const headers = handedOn(answer.rawHeaders, ["transfer-encoding"]);
-    response.writeHead(answer.statusCode as number, answer.statusMessage, headers);
-    // At once: events are waited for.
-    response.flushHeaders();
-    answer.on("error", () => response.destroy());
-    answer.pipe(response);
-  });
-  response.once("close", () => {
-    if (!response.writableFinished) onwards.destroy();
-  });
-  incoming.on("error", () => onwards.destroy());
-  incoming.pipe(onwards);
+function giveBack(answer: IncomingMessage, response: ServerResponse): void {
+  // Whether it comes in chunks is between the two of each connection: HTTP/1.0 knows none.
+  const headers = handedOn(answer.rawHeaders, ["transfer-encoding"]);
+  response.writeHead(answer.statusCode as number, answer.statusMessage, headers);
+  // At once: events are waited for.
+  response.flushHeaders();
+  answer.on("error", () => response.destroy());
+  answer.pipe(response);
 }
 
 /** Name after name and value, but for `dropped`, those of the connection and those that it names. */
@@ -138,11 +171,4 @@ function handedOn(raw: readonly string[], dropped: readonly string[]): string[] 
 function headOf({ method, url, rawHeaders }: IncomingMessage): Buffer {
   const pairs = rawHeaders.map((each, at) => (at % 2 === 0 ? `${each}: ` : `${each}\r\n`));
   return Buffer.from(`${method} ${url} HTTP/1.1\r\n${pairs.join("")}\r\n`, "latin1");
-}
-
-function refuse(response: ServerResponse, error: unknown): void {
-  const { status, headers, body } = answerOf(error, newId());
-  // What is left of the request goes nowhere.
-  const about = { "Content-Type": "application/json; charset=utf-8", Connection: "close", ...headers };
-  response.writeHead(status, about).end(JSON.stringify(body));
 }

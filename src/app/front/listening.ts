@@ -31,7 +31,7 @@ export async function startListening(
   const secureAddress = settings.tls.listen === null ? null : parseListen(settings.tls.listen);
   if (!address) throw new CallerError("invalid-value", "It listens at HOST:PORT.");
   const plain = await startServer(address, clock, null, MOST);
-  const front = createHostFront(find);
+  const front = createHostFront(find, clock);
   const { publicUrl } = settings.api;
   if (!secureAddress) {
     plain.open(front.request, front.upgrade);

@@ -36,7 +36,7 @@ describe("the front by host names", () => {
   beforeEach(async () => {
     all = [await organisation("north"), await organisation("south")];
     front = await startServer(OWN, systemClock);
-    const host = createHostFront((name) => all.find(({ keeper }) => keeper.host === name)?.keeper ?? null);
+    const host = createHostFront((name) => all.find(({ keeper }) => keeper.host === name)?.keeper ?? null, systemClock);
     front.open(host.request, host.upgrade);
   });
   afterEach(async () => {
@@ -164,4 +164,79 @@ describe("the front by host names", () => {
     const { status, text } = await answerTo(asking);
     expect([status, JSON.parse(text).type]).toEqual([502, "upstream"]);
   });
+
+  it("opens no tunnels, and waits for nothing in them", async () => {
+    all[0]?.server.open((_incoming, response) => response.end());
+    const text = await said("CONNECT north.test:443 HTTP/1.1\r\nHost: north.test\r\n\r\n");
+    expect(text).toMatch(/^HTTP\/1.1 405 (.|\r\n)*"type":"method-not-allowed"/);
+    expect(all[0]?.keeper.connections).toBe(0);
+  });
+
+  it.each(["keeps its connection", "ends its connection"])(
+    "gives on an answer that comes before all was said, of a server that %s",
+    async (how) => {
+      all[0]?.server.open((incoming, response) => {
+        if (how.startsWith("ends")) response.shouldKeepAlive = false;
+        incoming.resume();
+        response.writeHead(413).end("too large");
+      });
+      const own = new HttpAgent({ keepAlive: true, maxSockets: 1 });
+      const asking = ask("north.test", { agent: own, method: "POST", headers: { "transfer-encoding": "chunked" } });
+      asking.write("x".repeat(100_000));
+      expect(await answerTo(asking)).toEqual({ status: 413, text: "too large" });
+      // More than any buffer on the way holds: it is taken, and goes nowhere.
+      for (let part = 0; part < 40; part += 1)
+        await new Promise((done) => asking.write("x".repeat(1_000_000), () => done(null)));
+      asking.end();
+      await expect.poll(() => all[0]?.keeper.connections, { timeout: 30_000 }).toBe(0);
+      own.destroy();
+    },
+    60_000,
+  );
+
+  it("tells who is still sending that its server broke off, or that there is none of that name", async () => {
+    all[0]?.server.open((incoming) => incoming.socket.destroy());
+    for (const [host, status] of [
+      ["north.test", 502],
+      ["east.test", 421],
+    ] as const) {
+      const own = new HttpAgent({ keepAlive: true, maxSockets: 1 });
+      const asking = ask(host, { agent: own, method: "POST", headers: { "transfer-encoding": "chunked" } });
+      const broken: unknown[] = [];
+      asking.on("error", (error) => broken.push(error));
+      const answered = answerTo(asking);
+      for (let part = 0; part < 20; part += 1)
+        await new Promise((done) => asking.write("x".repeat(1_000_000), () => done(null)));
+      asking.end();
+      expect([(await answered).status, broken]).toEqual([status, []]);
+      own.destroy();
+    }
+  }, 60_000);
+
+  it("holds no way for a caller that left while it was opened", async () => {
+    const [north] = all as [Organisation, Organisation];
+    let known = (): void => undefined;
+    const asked = new Promise<void>((begun) => {
+      const process = north.keeper.target()?.process as { announce(port: number, address: string): Promise<void> };
+      process.announce = () =>
+        new Promise((done) => {
+          known = done;
+          begun();
+        });
+    });
+    const asking = ask("north.test", { agent: false, headers: { connection: "Upgrade", upgrade: "websocket" } });
+    asking.on("error", () => undefined).end();
+    await asked;
+    expect(north.keeper.connections).toBe(1);
+    asking.destroy();
+    known();
+    await expect.poll(() => north.keeper.connections, { timeout: 30_000 }).toBe(0);
+  });
+
+  it("says plainly what headers it does not take, and waits for none for ever", async () => {
+    const long = `GET / HTTP/1.1\r\nHost: north.test\r\nX: ${"x".repeat(20_000)}\r\n\r\n`;
+    expect(await said(long)).toMatch(/^HTTP\/1.1 431 (.|\r\n)*"type":"too-large"/);
+    expect(await said("GET / HTTP/1.1\r\nHost: north.test\r\n")).toMatch(/^HTTP\/1.1 408 /);
+    expect(all.map(({ keeper }) => keeper.connections)).toEqual([0, 0]);
+  }, 60_000);
 });
