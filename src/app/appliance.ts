@@ -14,6 +14,7 @@ import type { AnyResource } from "../schema/resource.ts";
 import { requireReadable } from "../store/data-folder.ts";
 import { openStore } from "../store/open-store.ts";
 import type { SharedLog } from "../store/shared-log.ts";
+import { createSpareRoom, type SpareRoom } from "../store/spare-room.ts";
 import type { Behaviour, Recorder, RoomTable, Store } from "../store/store.ts";
 import { finishRestore } from "./finish-restore.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "./load-declarations.ts";
@@ -35,6 +36,8 @@ export interface DataOptions {
   /** See `StoreOptions`. */
   shared?: SharedLog;
   follows?: boolean;
+  /** Room on the disk is kept for emergencies. */
+  keepsSpareRoom?: boolean;
 }
 
 /** The data of an appliance, in use by this process alone until closed. */
@@ -53,7 +56,9 @@ export function openData(options: DataOptions): ApplianceData {
   const catalogue = createCatalogue(options.declarations);
   const recording = { recorder: null };
   const converter = createRecordingConverter(options.clock);
-  const store = openStore({ version: ownVersion(), ...options, catalogue, recording, converter });
+  const room = options.keepsSpareRoom ? keepSpareRoom(options) : null;
+  const spareRoom = room && { spareRoom: room };
+  const store = openStore({ version: ownVersion(), ...options, ...spareRoom, catalogue, recording, converter });
   const access = createAccess({ store, catalogue, clock: options.clock, events: options.events });
   return {
     catalogue,
@@ -62,8 +67,31 @@ export function openData(options: DataOptions): ApplianceData {
     clock: options.clock,
     recording,
     async close() {
+      room?.stop();
       access.close();
       await store.close();
+    },
+  };
+}
+
+/** own choice: messages to some thousand devices, with what is written of each. */
+const SPARE_BYTES = 16 * 1_048_576;
+/** The start has the disk for itself; afterwards it is looked after so often. own choice */
+const SPARE_AFTER_MS = 10_000;
+const SPARE_EVERY_MS = 60_000;
+
+function keepSpareRoom({ dataDir, clock, log }: DataOptions): Pick<SpareRoom, "release"> & { stop(): void } {
+  const room = createSpareRoom(join(dataDir, "spare-room"), SPARE_BYTES);
+  const keep = (): void => void room.keep();
+  const timers = [clock.after(SPARE_AFTER_MS, keep, { background: true }), clock.every(SPARE_EVERY_MS, keep)];
+  return {
+    release() {
+      const isFree = room.release();
+      if (isFree) log.error("the disk is full: the room kept for emergencies is given up");
+      return isFree;
+    },
+    stop() {
+      for (const timer of timers) timer.cancel();
     },
   };
 }

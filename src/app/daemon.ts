@@ -149,6 +149,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
     events,
     log,
     onFatal: options.onFatal,
+    keepsSpareRoom: true,
     ...(options.shared && { shared: options.shared }),
   });
   end("data", data.close);

@@ -27,6 +27,7 @@ import { createSearchIndex, isIndexed } from "./search-index.ts";
 import { applianceKey, createSecrets, keyFingerprint } from "./secrets.ts";
 import { createSelects } from "./selects.ts";
 import type { SharedLog } from "./shared-log.ts";
+import type { SpareRoom } from "./spare-room.ts";
 import type { Behaviour, By, Recorder, RoomTable, SqlValue, Store, Sync, Transaction } from "./store.ts";
 import { buildTables } from "./tables.ts";
 import { noteVersion, refuseNewer } from "./version.ts";
@@ -58,6 +59,8 @@ export interface StoreOptions {
   shared?: SharedLog;
   /** Only what others write is taken; nothing is written here. */
   follows?: boolean;
+  /** Room that urgent writes get once the disk is full; none unless given. */
+  spareRoom?: Pick<SpareRoom, "release">;
   /** Told when a disk fault left a commit's outcome unknown: the process must end (exit code 74). */
   onFatal: (error: unknown) => void;
 }
@@ -114,6 +117,7 @@ export function openStore(options: StoreOptions): Store {
     onRollback: writer.forget,
     onFatal: options.onFatal,
     replica: replica?.copy ?? null,
+    spareRoom: options.spareRoom,
   });
   // Rows written by a version that did not know a searched field yet.
   if (searchIndex.isBehind()) queue.wake();

@@ -3,6 +3,7 @@ import type { Clock } from "../base/clock.ts";
 import { UpstreamError } from "../base/errors.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 import type { Replica } from "./replica.ts";
+import type { SpareRoom } from "./spare-room.ts";
 
 /** A write waiting for its group commit. */
 interface Job {
@@ -32,6 +33,8 @@ export interface WriteQueueOptions {
   onFatal: (error: unknown) => void;
   /** Who else must have what is committed, before it is; nobody unless given. */
   replica?: Replica | null;
+  /** Given up for what is urgent once the disk is full; none unless given. */
+  spareRoom?: Pick<SpareRoom, "release"> | undefined;
 }
 
 /**
@@ -50,6 +53,8 @@ export class WriteQueue {
   #behind = false;
   #closed = false;
   #fatal = false;
+  /** The transaction that is open, or was last, is one of emergencies alone. */
+  #isUrgent = false;
   /** A transaction that waits for others is open, or about to be. */
   #turn: Promise<void> | null = null;
 
@@ -176,6 +181,7 @@ export class WriteQueue {
     const { clock, beforeCommit } = this.#options;
     const urgent = this.#lanes.emergency.length > 0;
     this.#behind = false;
+    this.#isUrgent = urgent;
     this.#begin.run();
     const began = clock.monotonicMs();
     // An emergency goes from transaction to transaction: what others write would be in each of its commits.
@@ -217,9 +223,15 @@ export class WriteQueue {
     const { db, onRollback, onFatal } = this.#options;
     onRollback();
     if (db.inTransaction) db.exec("ROLLBACK");
+    const code = (error as { code?: string }).code ?? "";
+    if (code === "SQLITE_FULL" && this.#isUrgent && this.#options.spareRoom?.release()) {
+      // In the room that is free now; what was refused for a reason of its own stays so.
+      this.#lanes.emergency.unshift(...jobs.filter((job) => !("error" in job)));
+      for (const job of jobs) if ("error" in job) job.failed(job.error);
+      return;
+    }
     // Nothing could even begin: whoever waits must hear of it instead of having it tried for ever.
     if (jobs.length === 0) jobs.push(...this.#lanes.emergency.splice(0), ...this.#lanes.normal.splice(0));
-    const code = (error as { code?: string }).code ?? "";
     if (code.startsWith("SQLITE_IOERR")) {
       this.#fatal = true;
       const waiting = [...jobs, ...this.#lanes.emergency.splice(0), ...this.#lanes.normal.splice(0)];

@@ -1,0 +1,80 @@
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type Database from "better-sqlite3";
+import { describe, expect, it } from "vitest";
+import { createSpareRoom } from "../../../src/store/spare-room.ts";
+import { WriteQueue } from "../../../src/store/write-queue.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
+import { makeTempDir } from "../../support/temp-dir.ts";
+
+const BYTES = 3_000_000;
+
+describe("the spare room", () => {
+  it("is taken on the disk, given up once, and taken again", async () => {
+    const path = join(makeTempDir(), "spare-room");
+    const room = createSpareRoom(path, BYTES);
+    expect(room.release()).toBe(false);
+    await room.keep();
+    expect(statSync(path)).toMatchObject({ size: BYTES });
+    expect(statSync(path).blocks * 512).toBeGreaterThanOrEqual(BYTES);
+    await room.keep();
+    expect([room.release(), room.release(), existsSync(path)]).toEqual([true, false, false]);
+    await room.keep();
+    expect(room.release()).toBe(true);
+  });
+
+  it("is not taken where that would fill the disk, or nothing can be written", async () => {
+    const path = join(makeTempDir(), "spare-room");
+    await createSpareRoom(path, Number.MAX_SAFE_INTEGER).keep();
+    expect(existsSync(path)).toBe(false);
+    await createSpareRoom(join(path, "nowhere"), BYTES).keep();
+    expect(existsSync(path)).toBe(false);
+  });
+});
+
+describe("a full disk", () => {
+  const full = () => {
+    const disk = { isFull: true, rooms: 1, commits: 0 };
+    const commit = (): void => {
+      if (disk.isFull) throw Object.assign(new RangeError("full"), { code: "SQLITE_FULL" });
+      disk.commits++;
+    };
+    const prepare = (sql: string) => ({ run: sql === "COMMIT" ? commit : () => {} });
+    const queue = new WriteQueue({
+      db: { inTransaction: true, exec: () => {}, prepare } as unknown as Database.Database,
+      clock,
+      beforeCommit: () => false,
+      checkpoint: { isDue: () => false, run: () => false },
+      onRollback: () => {},
+      onFatal: () => {},
+      spareRoom: {
+        release() {
+          if (disk.rooms === 0) return false;
+          disk.rooms--;
+          disk.isFull = false;
+          return true;
+        },
+      },
+    });
+    return { disk, queue };
+  };
+  const clock = createFakeClock();
+
+  it("takes what is urgent in the spare room, once, and refuses the rest before that", async () => {
+    const { disk, queue } = full();
+    const told: string[] = [];
+    const write = (lane: "normal" | "emergency") =>
+      queue.write(
+        () => lane,
+        () => told.push(lane),
+        lane,
+      );
+    await expect(write("normal")).rejects.toMatchObject({ type: "storage-full" });
+    expect(disk.rooms).toBe(1);
+    await expect(write("emergency")).resolves.toBe("emergency");
+    expect([disk.rooms, disk.commits, told]).toEqual([0, 1, ["emergency"]]);
+    disk.isFull = true;
+    await expect(write("emergency")).rejects.toMatchObject({ type: "storage-full" });
+    await queue.stop();
+  });
+});
