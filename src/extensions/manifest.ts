@@ -21,7 +21,7 @@ const MEMBERS: Readonly<Record<keyof PluginManifest, Check>> = {
   description: matching(/\S/, "a sentence"),
   extensionType: oneOf(EXTENSION_TYPES),
   deviceType: matching(/^.{1,140}$/, "a text of at most 140 characters"),
-  claims: listOf(checkClaim),
+  claims: (value) => listOf(claimCheck())(value),
   calls: (value) => (typeof value === "boolean" ? null : "must be true or false"),
   window: between(1, 4_096),
   enabledByDefault: (value) => (typeof value === "boolean" ? null : "must be true or false"),
@@ -82,23 +82,36 @@ function listOf(check: Check): Check {
   };
 }
 
-function checkClaim(value: unknown): string | null {
+/** Several claims often ask for the same patterns, each of which takes milliseconds to compile. */
+function claimCheck(): Check {
+  const known = new Map<string, boolean>();
+  const isPattern = (text: string): boolean => {
+    const is = known.get(text) ?? compiles(text);
+    known.set(text, is);
+    return is;
+  };
+  return (value) => checkClaim(value, isPattern);
+}
+
+type IsPattern = (text: string) => boolean;
+
+function checkClaim(value: unknown, isPattern: IsPattern): string | null {
   const { type, identifier, attributes } = (value ?? {}) as Record<string, unknown>;
   if (!(DEVICE_TYPES as readonly string[]).includes(type as string))
     return `needs a type, one of ${DEVICE_TYPES.join(", ")}`;
   if (typeof identifier !== "string" || identifier === "" || identifier.length > LONGEST_PATTERN)
     return `needs an identifier, a pattern of at most ${LONGEST_PATTERN} characters`;
   if (!isPattern(identifier)) return `has an identifier that is no RE2 pattern: ${identifier}`;
-  return attributes === undefined ? null : checkRules(attributes);
+  return attributes === undefined ? null : checkRules(attributes, isPattern);
 }
 
-function checkRules(value: unknown): string | null {
+function checkRules(value: unknown, isPattern: IsPattern): string | null {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return "has attributes that are no object";
-  const wrong = Object.entries(value).find(([, rule]) => !isRule(rule));
+  const wrong = Object.entries(value).find(([, rule]) => !isRule(rule, isPattern));
   return wrong ? `asks of ${wrong[0]} what is neither from and to, values, nor pattern and words` : null;
 }
 
-function isRule(rule: unknown): boolean {
+function isRule(rule: unknown, isPattern: IsPattern): boolean {
   const { from, to, values, pattern, words } = (rule ?? {}) as Record<string, unknown>;
   if (values !== undefined) return Array.isArray(values) && values.every((each) => typeof each === "string");
   if (pattern === undefined) return Number.isInteger(from) && Number.isInteger(to);
@@ -106,7 +119,7 @@ function isRule(rule: unknown): boolean {
   return isShort && isPattern(pattern) && typeof words === "string" && words !== "";
 }
 
-function isPattern(text: string): boolean {
+function compiles(text: string): boolean {
   try {
     RE2JS.compile(text);
     return true;

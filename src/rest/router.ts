@@ -20,7 +20,7 @@ export function routeTo(
   const routers = new Map<string, ApiRouter>();
   const byPlace = new Map(endpoints.map((endpoint) => [`${endpoint.method} ${shapeOf(endpoint.at)}`, endpoint]));
   // The first one that matches serves.
-  for (const endpoint of [...byPlace.values()].sort(literalsFirst)) {
+  for (const endpoint of literalsFirst([...byPlace.values()])) {
     const at = `${API}${endpoint.at}`;
     const router = routers.get(shelfOf(at)) ?? new Router<RequestState, DefaultContext>({ sensitive: true });
     routers.set(shelfOf(at), router);
@@ -81,8 +81,10 @@ export function shapeOf(at: string): string {
 }
 
 /** A name wins over a placeholder. */
-function literalsFirst(one: Endpoint, other: Endpoint): number {
-  const kinds = ({ at }: Endpoint) => at.split("/").map((segment) => (segment.startsWith("{") ? "1" : "0"));
-  const [a, b] = [kinds(one).join(""), kinds(other).join("")];
-  return a < b ? -1 : a > b ? 1 : 0;
+function literalsFirst(endpoints: readonly Endpoint[]): Endpoint[] {
+  // Made once for each: a start sorts a thousand of them.
+  const kinds = ({ at }: Endpoint): string => at.replace(/[^/]+/g, (segment) => (segment.startsWith("{") ? "1" : "0"));
+  const placed = endpoints.map((endpoint) => ({ endpoint, place: kinds(endpoint) }));
+  placed.sort(({ place: a }, { place: b }) => (a < b ? -1 : a > b ? 1 : 0));
+  return placed.map(({ endpoint }) => endpoint);
 }
