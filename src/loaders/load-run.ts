@@ -42,6 +42,11 @@ type Counts = Pick<
   | "subscriptionsRemoved"
 >;
 
+const NOTHING_DONE = {
+  ...{ usersCreated: 0, usersChanged: 0, usersRemoved: 0, listsCreated: 0, listsRemoved: 0 },
+  ...{ subscriptionsCreated: 0, subscriptionsRemoved: 0 },
+};
+
 /** The load changes nothing, for a reason that people can read. */
 class Stopped extends CallerError {
   readonly state: "failed" | "stopped";
@@ -73,10 +78,7 @@ export async function loadFrom(needs: LoadNeeds, definition: LoadDefinition, run
   const { store, clock, system } = needs;
   mkdirSync(needs.loadsDir, { recursive: true, mode: 0o700 });
   const batch = await store.openBatch(run.id, [users, distributionLists, subscriptions]);
-  const counts: Counts = {
-    ...{ peopleRead: 0, usersCreated: 0, usersChanged: 0, usersRemoved: 0, listsCreated: 0, listsRemoved: 0 },
-    ...{ subscriptionsCreated: 0, subscriptionsRemoved: 0 },
-  };
+  const counts: Counts = { peopleRead: 0, ...NOTHING_DONE };
   const by: By = { actor: system.actor, scope: { ...system.scope, domainId: definition.domainId } };
   const loading: Loading = { needs, definition, run, by, batch, counts, faults: [], steps: [] };
   const settle = (values: Partial<LoadRun>) => (tx: Transaction) => {
@@ -95,7 +97,9 @@ export async function loadFrom(needs: LoadNeeds, definition: LoadDefinition, run
   } catch (error) {
     if (needs.signal.aborted) return null;
     const { state, reason } = reasonOf(error);
-    await batch.discard(settle({ state, reason: reason.slice(0, 1_000), errors: loading.faults }));
+    // What was stopped tells what it would have done; of what failed nothing was done, and nothing can be confirmed.
+    const done = state === "failed" ? NOTHING_DONE : {};
+    await batch.discard(settle({ state, reason: reason.slice(0, 1_000), errors: loading.faults, ...done }));
     if (reason === BROKEN) throw error;
     return reason;
   }
@@ -128,7 +132,7 @@ async function plan(loading: Loading): Promise<void> {
   await inSlices(loading, people, (tx, person) => planPerson(loading, tx, person, lists));
   await planRemovals(loading, new Set(people.map(({ key }) => key)), lists);
   if (loading.faults.length > 0) {
-    throw new Stopped("failed", `${loading.faults.length} of ${people.length} people have faults.`);
+    throw new Stopped("failed", `${loading.faults.length} of ${loading.counts.peopleRead} people have faults.`);
   }
   requireFewRemovals(loading);
   await rehearseSteps(loading);

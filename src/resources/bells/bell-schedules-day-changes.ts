@@ -24,7 +24,10 @@ export default defineResource({
     ),
     startDate: date("First day.", { required: true, createOnly: true }),
     endDate: date("Last day; the first one when not given. At most 366 days.", { createOnly: true }),
-    minutes: integer("How much later all rings of a delay come.", { createOnly: true, min: 1, max: 720, unit: "min" }),
+    minutes: integer(
+      "How much later all rings of a delay come; on a day that rings otherwise already, later than that: delays add up.",
+      { createOnly: true, min: 1, max: 720, unit: "min" },
+    ),
     from: text("Local time from which nothing rings, `HH:mm:ss`; midnight when not given.", {
       createOnly: true,
       max: 8,
