@@ -156,7 +156,7 @@ export async function follow(
       await shared?.catchUp();
     } else if (isActing) await catchUp();
     if (isStale || !shared) return !isStale;
-    const wholeness = await makeWhole(organisation, shared, log);
+    const wholeness = await makeWhole(organisation, shared, options);
     if (wholeness === "whole") return true;
     log.error({ dataDir, isEmpty }, FAULTS[wholeness]);
     // It was just made: making it anew would not help, and a cloud that acts is better than none.

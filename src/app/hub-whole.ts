@@ -1,3 +1,4 @@
+import { type Clock, nextTurn } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Organisation } from "../replication/hub/postgres/organisation.ts";
 import type { RowImage, SharedLog } from "../store/shared-log.ts";
@@ -19,10 +20,14 @@ export type Wholeness = "whole" | "less" | "parted";
  * an earlier version may have brought a part of what it had.
  * own choice: rows are counted, as comparing all would make whoever takes over wait
  */
-export async function makeWhole(organisation: Organisation, copy: SharedCopy, log: Log): Promise<Wholeness> {
+export async function makeWhole(
+  organisation: Organisation,
+  copy: SharedCopy,
+  { log, clock }: { log: Log; clock: Pick<Clock, "soon"> },
+): Promise<Wholeness> {
   const differ = await differences(organisation, copy);
   if (differ.length === 0) return "whole";
-  const { missing, isMore } = await compare(organisation.log, copy);
+  const { missing, isMore } = await compare(organisation.log, copy, clock);
   log.warn({ differ, rows: missing.length, isMore }, "the organisation's database and the copy differ");
   const tables = copy.counts();
   // Of the keys that tables would give next, either may know others.
@@ -50,33 +55,40 @@ async function differences(organisation: Organisation, copy: SharedCopy): Promis
     .filter(({ here, there }) => here !== there);
 }
 
-/** Rows of the copy of which the database has nothing, not even that they are gone; and whether it has what the copy has not. */
-async function compare(log: SharedLog, copy: SharedCopy): Promise<{ missing: RowImage[]; isMore: boolean }> {
+/**
+ * Rows of the copy of which the database has nothing, not even that they are gone; and whether it has what the copy has not.
+ * Of what both have a page is held at a time, and otherwise its name.
+ */
+async function compare(
+  log: SharedLog,
+  copy: SharedCopy,
+  clock: Pick<Clock, "soon">,
+): Promise<{ missing: RowImage[]; isMore: boolean }> {
   const tables = copy.counts();
-  const there = new Map<string, RowImage>();
+  const there = new Set<string>();
+  let isMore = false;
   for (let [at, more] = [0, true]; more; ) {
     const news = await log.news(at);
-    for (const row of news.rows) there.set(nameOf(row), row);
+    for (const row of news.rows) {
+      there.add(nameOf(row));
+      // Of the keys that tables would give next, the database may well know higher ones.
+      if (!isMore && tables.has(row.table)) isMore = !isSame(copy.find(row.table, row.key) ?? null, row.image);
+    }
     [at, more] = [news.at, news.more];
   }
   const missing: RowImage[] = [];
-  let isMore = false;
   for (const rows of copy.all()) {
-    for (const row of rows) {
-      const other = there.get(nameOf(row));
-      if (!other) missing.push(row);
-      // Of the keys that tables would give next, the database may well know higher ones.
-      else isMore ||= tables.has(row.table) && !isSame(row, other);
-      there.delete(nameOf(row));
-    }
+    for (const row of rows) if (!there.has(nameOf(row))) missing.push(row);
+    // Others have their turn, whoever supervises this process among them.
+    await nextTurn(clock);
   }
-  return { missing, isMore: isMore || [...there.values()].some(({ table, image }) => image && tables.has(table)) };
+  return { missing, isMore };
 }
 
 const nameOf = ({ table, key }: RowImage): string => `${table} ${key}`;
 
 /** In all columns that both have: versions differ in them. */
-function isSame({ image: own }: RowImage, { image: other }: RowImage): boolean {
+function isSame(own: string | null, other: string | null): boolean {
   if (own === other) return true;
   if (own === null || other === null) return false;
   const [here, there] = [own, other].map((image) => JSON.parse(image) as Record<string, unknown>);

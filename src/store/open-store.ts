@@ -227,6 +227,7 @@ export function openStore(options: StoreOptions): Store {
     shared: replica && {
       at: replica.images.at,
       all: replica.images.all,
+      find: replica.images.find,
       counts: replica.images.counts,
       catchUp: replica.copy.catchUp,
     },

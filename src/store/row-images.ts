@@ -11,8 +11,10 @@ export interface RowImages {
   kept(): void;
   /** Writes rows of others and up to where they go, in a transaction of its own, whatever refers to what. */
   apply(rows: readonly RowImage[], at: number): void;
-  /** All rows, some at a time. */
+  /** All rows, some at a time, which are all that is held of them; in between rows may be written. */
   all(): Generator<RowImage[]>;
+  /** The row that has a key, null for none; undefined for a table that is not shared. */
+  find(table: string, key: string): string | null | undefined;
   /** How many rows each table has that is shared. */
   counts(): ReadonlyMap<string, number>;
   /** Up to where this copy has all; 0 for one that was never shared. */
@@ -37,6 +39,9 @@ interface SharedTable {
   columns: readonly string[];
   get: Database.Statement;
   drop: Database.Statement;
+  /** The first rows by their keys, and those after one. */
+  first: Database.Statement;
+  after: Database.Statement;
 }
 
 type Value = string | number | Buffer | null;
@@ -136,16 +141,20 @@ export function createRowImages(db: Database.Database, touched: (table: string, 
     },
     *all() {
       for (const table of tables) {
-        const rows = db.prepare(`SELECT * FROM main."${table.name}"`).all() as Record<string, Value>[];
-        for (let from = 0; from < rows.length; from += AT_ONCE) {
-          yield rows.slice(from, from + AT_ONCE).map((row) => ({
-            table: table.name,
-            key: JSON.stringify(table.key.map((column) => row[column])),
-            image: imageOf(row),
-          }));
+        let rows = table.first.all() as Record<string, Value>[];
+        while (rows.length > 0) {
+          const keys = rows.map((row) => table.key.map((column) => row[column] as Value));
+          yield rows.map((row, at) => ({ table: table.name, key: JSON.stringify(keys[at]), image: imageOf(row) }));
+          rows = rows.length < AT_ONCE ? [] : (table.after.all(...(keys.at(-1) ?? [])) as Record<string, Value>[]);
         }
       }
       yield grown();
+    },
+    find(name, key) {
+      const table = byName.get(name);
+      if (!table) return undefined;
+      const row = table.get.get(...(JSON.parse(key) as Value[])) as Record<string, Value> | undefined;
+      return row ? imageOf(row) : null;
     },
     counts: () =>
       new Map(
@@ -170,10 +179,16 @@ function readTables(db: Database.Database): SharedTable[] {
       const key = KNOWN_BY[name] ?? primary.map((column) => column.name);
       if (key.length === 0) throw new BugError(`The table ${name} has no primary key.`);
       const isKey = key.map((column) => `"${column}" = ?`).join(" AND ");
+      const keys = key.map((column) => `"${column}"`).join(", ");
+      const inOrder = `ORDER BY ${keys} LIMIT ${AT_ONCE}`;
       return {
         ...{ name, key, columns: info.map((column) => column.name) },
         get: db.prepare(`SELECT * FROM main."${name}" WHERE ${isKey}`),
         drop: db.prepare(`DELETE FROM main."${name}" WHERE ${isKey}`),
+        first: db.prepare(`SELECT * FROM main."${name}" ${inOrder}`),
+        after: db.prepare(
+          `SELECT * FROM main."${name}" WHERE (${keys}) > (${key.map(() => "?").join(", ")}) ${inOrder}`,
+        ),
       };
     });
 }

@@ -348,8 +348,10 @@ export interface Store extends Reader {
 export interface SharedCopy {
   /** Up to where it has all; 0 for one that was never shared. */
   at(): number;
-  /** All that is in it, some at a time. */
+  /** All that is in it, some at a time, which are all that is held of it. */
   all(): Generator<readonly RowImage[]>;
+  /** The row that has a key, null for none; undefined for a table that it does not share. */
+  find(table: string, key: string): string | null | undefined;
   /** How many rows each table has that is shared. */
   counts(): ReadonlyMap<string, number>;
   /** Takes what others wrote. Throws UpstreamError. */
