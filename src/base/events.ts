@@ -42,8 +42,13 @@ export interface EventMap {
   "replication.recorded": Record<string, never>;
   /** The link of this appliance to its cloud is in another state. */
   "link.changed": { endpointId: string };
-  /** A plugin stopped, failed or came back. */
-  "plugin.changed": { plugin: string; state: "running" | "restarting" | "disabled" | "stopped"; reason: string | null };
+  /** A plugin stopped, failed or came back; `health` is what one that runs says of itself, well unless given. */
+  "plugin.changed": {
+    plugin: string;
+    state: "running" | "restarting" | "disabled" | "stopped";
+    reason: string | null;
+    health?: "ok" | "degraded" | "down";
+  };
 }
 
 /** A typed emitter: listeners run in order of registration; one that throws is reported and delays nobody. */

@@ -353,7 +353,7 @@ export class HostedPlugin {
     this.#health = { health, reason };
     const { name: plugin } = this.manifest;
     if (this.running && (before.health !== health || before.reason !== reason))
-      this.#needs.host.events.emit("plugin.changed", { plugin, state: "running", reason });
+      this.#needs.host.events.emit("plugin.changed", { plugin, state: "running", reason, health });
   }
 
   #takeNotes(notes: readonly OutcomeNote[]): void {

@@ -45,7 +45,7 @@ export interface HealthNeeds {
 
 /**
  * Follows the plugins: one that was given up because it failed is red; one that is being restarted, or that can't run
- * although it is switched on, is yellow; one that somebody switched off is neither. A trigger that Carillon disabled,
+ * although it is switched on, or that runs and says itself that nothing gets through it, is yellow; one that somebody switched off is neither. A trigger that Carillon disabled,
  * since its receiver did not answer, is yellow until somebody enables or deletes it. All else the sources know.
  */
 export function watchHealth({ clock, events, reader, sources = [] }: HealthNeeds): Health {
@@ -57,13 +57,14 @@ export function watchHealth({ clock, events, reader, sources = [] }: HealthNeeds
     const row = reader.find(extensions, { plugin }, 1)[0];
     return row !== undefined && !row.disabled && !row.globalDisabled;
   };
-  const stopFollowing = events.on("plugin.changed", ({ plugin, state, reason }) => {
+  const stopFollowing = events.on("plugin.changed", ({ plugin, state, reason, health = "ok" }) => {
     const because = reason === null ? "." : `: ${reason}`;
     const code = `plugin:${plugin}`;
     plugins.delete(plugin);
     const tell = (level: HealthReason["level"], words: string): void =>
       void plugins.set(plugin, { level, code, reason: `Plugin ${plugin} ${words}${because}` });
     if (state === "stopped") tell("red", "was given up");
+    if (state === "running" && health === "down") tell("yellow", "runs, but nothing gets through it");
     if (state === "restarting") tell("yellow", "is being started");
     if (state === "disabled" && isWanted(plugin)) tell("yellow", "can't run");
   });

@@ -45,6 +45,18 @@ describe("health", () => {
     });
   });
 
+  it("is yellow for a plugin that runs and does not reach its server, until it does", () => {
+    const say = (health: "ok" | "degraded" | "down", reason: string | null): void =>
+      events.emit("plugin.changed", { plugin: "email", state: "running", reason, health });
+    say("down", "the mail server can't be reached");
+    expect(health.report()).toMatchObject({
+      status: "YELLOW",
+      yellowReasons: ["Plugin email runs, but nothing gets through it: the mail server can't be reached"],
+    });
+    say("degraded", "some mails are refused");
+    expect(health.report().status).toBe("GREEN");
+  });
+
   it("is yellow for a plugin that should run and can't, until it does", async () => {
     tell("pa", "disabled");
     const before = health.report();
