@@ -20,7 +20,7 @@ const LONG_MS = 5;
 
 /**
  * Writes much in short transactions: calls `slice` with the number of rows it may handle until it handles fewer; `last`
- * goes in the transaction of that one, which spares a wait for the disk.
+ * goes in the transaction of that one, which spares a wait for the disk; `safety` is that of each.
  * Rejects with the signal's reason when that aborts; what was committed stays.
  */
 export async function writeInSlices(
@@ -28,15 +28,20 @@ export async function writeInSlices(
   lane: Lane,
   slice: (tx: Transaction, most: number) => number,
   last?: (tx: Transaction) => void,
+  safety?: Parameters<SliceNeeds["store"]["write"]>[2],
 ): Promise<void> {
   for (let most: number = FIRST_ROWS[lane]; ; ) {
     needs.signal.throwIfAborted();
-    const { handled, tookMs } = await needs.store.write((tx) => {
-      const began = needs.clock.monotonicMs();
-      const handled = slice(tx, most);
-      if (handled < most) last?.(tx);
-      return { handled, tookMs: needs.clock.monotonicMs() - began };
-    }, lane);
+    const { handled, tookMs } = await needs.store.write(
+      (tx) => {
+        const began = needs.clock.monotonicMs();
+        const handled = slice(tx, most);
+        if (handled < most) last?.(tx);
+        return { handled, tookMs: needs.clock.monotonicMs() - began };
+      },
+      lane,
+      safety,
+    );
     if (handled < most) return;
     most = nextSize(most, tookMs);
   }

@@ -31,7 +31,7 @@ import type { SpareRoom } from "./spare-room.ts";
 import type { Behaviour, By, Recorder, RoomTable, SqlValue, Store, Sync, Transaction } from "./store.ts";
 import { buildTables } from "./tables.ts";
 import { noteVersion, refuseNewer } from "./version.ts";
-import { WriteQueue } from "./write-queue.ts";
+import { type Safety, WriteQueue } from "./write-queue.ts";
 import { closedTransaction, createWriter } from "./writer.ts";
 
 /** What a store is made of. */
@@ -166,7 +166,11 @@ export function openStore(options: StoreOptions): Store {
     return found;
   };
 
-  function write<T>(fn: (tx: Transaction) => Sync<T>, lane: "normal" | "emergency" = "normal"): Promise<T> {
+  function write<T>(
+    fn: (tx: Transaction) => Sync<T>,
+    lane: "normal" | "emergency" = "normal",
+    safety: Safety = "at-once",
+  ): Promise<T> {
     let mine: (() => void)[] = [];
     const run = (): T => {
       current = openTransaction();
@@ -182,7 +186,7 @@ export function openStore(options: StoreOptions): Store {
       for (const say of mine) say();
     };
     if (options.follows) return Promise.reject(new BugError("A copy that only follows is not written."));
-    return queue.write(run, committed, lane);
+    return queue.write(run, committed, lane, safety);
   }
 
   const batches = createBatches({ db, tables, reader, writer, write, keepsLeft: options.follows === true });

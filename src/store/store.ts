@@ -3,6 +3,7 @@ import type { StoredFile } from "../schema/field.ts";
 import type { AnyResource, Method, RowBase, RowOf, SystemValues } from "../schema/resource.ts";
 import type { UploadedFile } from "../schema/uploaded-file.ts";
 import type { RowImage } from "./shared-log.ts";
+import type { Safety } from "./write-queue.ts";
 
 /** Who acts, for the audit. System actors carry the name of their room. */
 export interface Actor {
@@ -299,9 +300,10 @@ export interface Store extends Reader {
   pageOfFacts<R extends AnyResource>(resource: R, query: PageQuery): Promise<Page<R>>;
   /**
    * Runs `fn` in a savepoint of the next group commit and resolves after COMMIT. What `fn` throws rejects the promise
-   * and undoes `fn` alone. Emergency writes go before all others.
+   * and undoes `fn` alone. Emergency writes go before all others. One that is safe `with-next` waits for no disk: a power
+   * cut may undo it, but nothing that was written after it without it.
    */
-  write<T>(fn: (tx: Transaction) => Sync<T>, lane?: "normal" | "emergency"): Promise<T>;
+  write<T>(fn: (tx: Transaction) => Sync<T>, lane?: "normal" | "emergency", safety?: Safety): Promise<T>;
   /** `prepare`, then one write. */
   create<R extends AnyResource>(resource: R, input: object, by: By, system?: SystemValues<R>): Promise<RowOf<R>>;
   /** `prepare`, then one write; `check` throws in it to keep the row as it is. */

@@ -5,8 +5,15 @@ import type { Checkpoint } from "./checkpoint.ts";
 import type { Replica } from "./replica.ts";
 import type { SpareRoom } from "./spare-room.ts";
 
+/**
+ * When a write is safe from a power cut: once its promise resolves, or with the next write that is safe by then, which
+ * no cut leaves without it. @source sqlite.org/pragma.html, synchronous: NORMAL loses the end of the log, nothing within
+ */
+export type Safety = "at-once" | "with-next";
+
 /** A write waiting for its group commit. */
 interface Job {
+  safety: Safety;
   run(): void;
   /** After COMMIT. */
   done(): void;
@@ -57,6 +64,8 @@ export class WriteQueue {
   #isUrgent = false;
   /** A transaction that waits for others is open, or about to be. */
   #turn: Promise<void> | null = null;
+  /** What the database does at a COMMIT. */
+  #safety: Safety = "at-once";
 
   constructor(options: WriteQueueOptions) {
     const { db } = options;
@@ -68,12 +77,13 @@ export class WriteQueue {
   }
 
   /** Runs `fn` in the next group; resolves with its value after COMMIT. `committed` runs right after COMMIT, before. */
-  write<T>(fn: () => T, committed: () => void, lane: "emergency" | "normal"): Promise<T> {
+  write<T>(fn: () => T, committed: () => void, lane: "emergency" | "normal", safety: Safety = "at-once"): Promise<T> {
     if (this.#closed) return Promise.reject(new UpstreamError("starting", "The database is closed."));
     if (this.#fatal) return Promise.reject(outcomeUnknown());
     return new Promise((resolve, reject) => {
       let value: T;
       this.#lanes[lane].push({
+        safety,
         run: () => {
           value = fn();
         },
@@ -182,15 +192,35 @@ export class WriteQueue {
     const urgent = this.#lanes.emergency.length > 0;
     this.#behind = false;
     this.#isUrgent = urgent;
+    this.#promise(urgent);
     this.#begin.run();
     const began = clock.monotonicMs();
     // An emergency goes from transaction to transaction: what others write would be in each of its commits.
     for (let job = this.#next(urgent); job; job = this.#next(urgent)) {
       jobs.push(job);
       this.#runJob(job);
-      if (clock.monotonicMs() - began > GROUP_MS) break;
+      if (clock.monotonicMs() - began > GROUP_MS || this.#isStricter(urgent)) break;
     }
     this.#behind = urgent || beforeCommit();
+  }
+
+  /** The COMMIT waits for the disk unless nobody in its group does; with others who have the rows it always does. */
+  #promise(isUrgent: boolean): void {
+    const { db, replica } = this.#options;
+    const { emergency, normal } = this.#lanes;
+    const group = isUrgent ? emergency : normal;
+    const isAwaited = replica || group.length === 0 || group.some(({ safety }) => safety === "at-once");
+    const safety = isAwaited ? "at-once" : "with-next";
+    if (safety === this.#safety) return;
+    db.exec(`PRAGMA synchronous = ${safety === "at-once" ? "FULL" : "NORMAL"}`);
+    this.#safety = safety;
+  }
+
+  /** What came meanwhile is promised more than this group keeps: it has the next. */
+  #isStricter(isUrgent: boolean): boolean {
+    if (this.#safety === "at-once") return false;
+    const next = this.#lanes.emergency[0] ?? (isUrgent ? undefined : this.#lanes.normal[0]);
+    return next?.safety === "at-once";
   }
 
   #groupDone(jobs: readonly Job[]): void {

@@ -53,9 +53,10 @@ export const partition: Stage = {
       after = range.upTo;
       return range.count;
     };
-    // Where all is served as usual, one write to the disk stands before the sound.
+    // Where all is served as usual, one write stands before the sound; of a bell, neighbours are told at once.
     const isUsual = elsewhere.length === 0;
-    await writeInSlices(needs, lane, placeAsServed, isUsual ? finish : undefined);
+    const safety = row.heldUntil === null ? "with-next" : "at-once";
+    await writeInSlices(needs, lane, placeAsServed, isUsual ? finish : undefined, safety);
     let done = 0;
     const placeElsewhere = (tx: Transaction, most: number): number => {
       const piece = elsewhere.slice(done, done + most);

@@ -30,6 +30,8 @@ export const prepare: Stage = {
         advance(tx, notificationId, "queue");
       },
       needs.laneOf(row.priorityLevel ?? 5),
+      // It is made again after a cut; a remark goes up, and stays.
+      remarks.length === 0 ? "with-next" : "at-once",
     );
   },
 };

@@ -53,5 +53,7 @@ async function writeTargets(
       return piece.length;
     },
     last,
+    // A cut makes them again: what others hear of follows in `queue`, which waits for the disk.
+    "with-next",
   );
 }

@@ -126,3 +126,36 @@ describe("what lies in the log", () => {
     db.close();
   });
 });
+
+describe("a write that is safe with the next one", () => {
+  it("waits for no disk, unless somebody in its group does, and the next one does again", async () => {
+    const steps: string[] = [];
+    const prepare = (sql: string) => ({ run: () => steps.push(sql) });
+    const exec = (sql: string) => steps.push(sql);
+    const db = { inTransaction: true, exec, prepare } as unknown as Database.Database;
+    const clock = createFakeClock();
+    const queue = new WriteQueue({
+      db,
+      clock,
+      beforeCommit: () => false,
+      checkpoint: NEVER_DUE,
+      onRollback: () => {},
+      onFatal: () => expect.fail("nothing failed"),
+    });
+    const wrote = (what: string) => () => void steps.push(what);
+    const write = (what: string, safety?: "with-next", lane: "normal" | "emergency" = "normal") =>
+      queue.write(wrote(what), () => {}, lane, safety);
+    const safe = async (...written: Promise<void>[]) => {
+      await clock.advance(0);
+      await Promise.all(written);
+      return steps.splice(0).filter((step) => !/job$|BEGIN/.test(step));
+    };
+    expect(await safe(write("a", "with-next"))).toEqual(["PRAGMA synchronous = NORMAL", "a", "COMMIT"]);
+    expect(await safe(write("b", "with-next"), write("c"))).toEqual(["PRAGMA synchronous = FULL", "b", "c", "COMMIT"]);
+    expect(await safe(write("d", "with-next", "emergency"), write("e"))).toEqual([
+      ...["PRAGMA synchronous = NORMAL", "d", "COMMIT"],
+      ...["PRAGMA synchronous = FULL", "e", "COMMIT"],
+    ]);
+    await queue.stop();
+  });
+});
