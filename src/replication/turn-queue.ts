@@ -2,6 +2,8 @@
 export interface TurnQueue {
   /** Rejects what throws to `onFault` alone; the others go on. */
   add(job: () => Promise<void>, urgent?: boolean): void;
+  /** Whether something urgent waits. */
+  hasUrgent(): boolean;
   /** Within a long job, between two of its steps: what is urgent and came meanwhile is done now. */
   urgentFirst(): Promise<void>;
   /** What has not begun is forgotten. */
@@ -36,6 +38,7 @@ export function createTurnQueue(onFault: (error: unknown) => void): TurnQueue {
       (first ? urgent : normal).push(job);
       void run();
     },
+    hasUrgent: () => urgent.length > 0,
     async urgentFirst() {
       for (let job = urgent.shift(); job; job = urgent.shift()) await carryOut(job);
     },

@@ -45,7 +45,10 @@ export interface Carrier {
   told(endpoint: string, cid: string, told: Body): void;
 }
 
-/** Deliveries come in pieces; those of one message go as one command. own choice: no longer than people notice */
+/**
+ * Deliveries come in pieces; those of one message go as one command. What is whole in its first piece does not wait.
+ * own choice: no longer than people notice
+ */
 const GATHER_MS = 30;
 /** All that a message goes to may be on its way at once. */
 const WINDOW = 1_000_000;
@@ -75,8 +78,17 @@ export function createCarrier(needs: CarrierNeeds): Carrier {
   const watch = createWatch({ ...needs, passOn });
 
   function deliver(items: readonly DeliveryItem[]): void {
-    if (waiting.length === 0) clock.after(GATHER_MS, () => void send().catch(onFault));
+    const isFirst = waiting.length === 0;
     waiting.push(...items);
+    if (isFirst) clock.after(isWhole(items) ? 0 : GATHER_MS, () => void send().catch(onFault));
+  }
+
+  /** Whether no open delivery of these messages is still to come. */
+  function isWhole(items: readonly DeliveryItem[]): boolean {
+    const open = `SELECT 1 FROM deliveries WHERE provider = ? AND ended_at IS NULL
+      AND notification_pk IN (SELECT pk FROM notifications WHERE id IN (SELECT value FROM json_each(?))) LIMIT ?`;
+    const ids = [...new Set(items.map(({ notificationId }) => notificationId))];
+    return store.all(open, APPLIANCES, JSON.stringify(ids), items.length + 1).length <= items.length;
   }
 
   async function send(): Promise<void> {

@@ -104,7 +104,7 @@ export function createSite(needs: SiteNeeds): Site {
   let awaitsMark = true;
 
   const pages = createPageQueue(turns, (wire, came) => orDrop(wire, onPages(wire, came)));
-  const tellSome = () => store.transact(() => inOne(tellSlice));
+  const tellSome = () => store.transact(() => inOne(tellSlice, true));
   const pump = createPump({ store, limits, connection: () => connection, tellSome, giveWay });
   const journal = (): Journal => ({ types, about: needs.about, now: clock.now(), newId: needs.newId });
   const current = (wire: Wire): Connection | null => (connection?.wire === wire ? connection : null);
@@ -145,13 +145,14 @@ export function createSite(needs: SiteNeeds): Site {
   }
 
   /** `between` two transactions others have their turn. */
-  async function applyMark(between: () => Promise<void> = async () => undefined): Promise<void> {
-    while (!(await store.transact(() => inOne(applySlice)))) await between();
+  async function applyMark(between?: () => Promise<void>): Promise<void> {
+    while (!(await store.transact(() => inOne(applySlice, between !== undefined)))) await between?.();
   }
 
-  /** As many slices as one transaction may have; true when that was all. */
-  function* inOne(slice: (of: Journal, limits: Limits) => Work<boolean>): Work<boolean> {
+  /** As many slices as one transaction may have, none when something urgent came since it was asked for; true when that was all. */
+  function* inOne(slice: (of: Journal, limits: Limits) => Work<boolean>, givesWay: boolean): Work<boolean> {
     const began = clock.monotonicMs();
+    if (givesWay && turns.hasUrgent()) return false;
     do {
       if (yield* slice(journal(), limits)) return true;
     } while (clock.monotonicMs() - began < limits.sliceMs);
@@ -278,11 +279,12 @@ export function createSite(needs: SiteNeeds): Site {
   /** Stores them up to the first mark, which is applied before the next one is looked at. */
   async function onPages(wire: Wire, came: readonly DownPage[]): Promise<void> {
     for (let at = 0; at < came.length; ) {
+      await giveWay();
       const live = current(wire);
       if (!live?.isLive) return;
       const verdicts = await store.transact(function* () {
         const stored: Taken[] = [];
-        for (const page of came.slice(at)) {
+        for (const page of turns.hasUrgent() ? [] : came.slice(at)) {
           stored.push(yield* receivePage(page, types));
           if (stored.at(-1) !== "staged") break;
         }
@@ -342,8 +344,7 @@ export function createSite(needs: SiteNeeds): Site {
       }
       case "repair": {
         const parts = new Set(frame.buckets);
-        await store.transact(() => repair(frame, (id) => parts.has(bucketOf(id)), journal()));
-        return;
+        return void (await store.transact(() => repair(frame, (id) => parts.has(bucketOf(id)), journal())));
       }
       case "chunk":
         return live.files?.chunk(frame);
