@@ -59,8 +59,11 @@ export interface Deliveries {
 const STOP_LANE = 1;
 /** When a phone that has accepted is asked what it receives: so long after its answer before. own choice */
 const QUESTION_MS = [150, 250, 500, 1_000, 2_000, 4_000, 8_000] as const;
-/** The sound of a message begins some time after its first phones were asked to join. @source broadcast.md, Start rule */
-const FIRST_QUESTION_MS = 500;
+/**
+ * The sound of a message begins at the latest 0.4 s (emergency) or 0.7 s after its first phones were asked to join: who is
+ * asked before has heard nothing, and a slow phone then answers a second time in vain. @source broadcast.md, Start rule
+ */
+const FIRST_QUESTION_MS = { emergency: 500, routine: 750 };
 /** How often a phone that plays an emergency is asked whether it still does, and the pauses before it is asked again. own choice */
 const WATCH_MS = 4_000;
 const AGAIN_MS = [1_000, 2_000, 4_000, 8_000, 16_000, 30_000] as const;
@@ -200,7 +203,7 @@ export function createDeliveries(needs: DeliveriesNeeds): Deliveries {
   const followUp = (delivery: Delivery): void => {
     if (!delivery.audible || delivery.state !== "accepted" || delivery.called) return;
     const pauseMs = QUESTION_MS[Math.min(delivery.questions++, QUESTION_MS.length - 1)] ?? 0;
-    const delayMs = Math.max(pauseMs, delivery.takenAt + FIRST_QUESTION_MS - clock.monotonicMs());
+    const delayMs = Math.max(pauseMs, delivery.takenAt + FIRST_QUESTION_MS[delivery.item.class] - clock.monotonicMs());
     clock.after(delayMs, () => {
       if (delivery.called || !deliveries.has(delivery.item.deliveryId)) return;
       turns.add(LAST_LANE, keyOf(delivery.phone), async () => {

@@ -87,7 +87,7 @@ describe("deliveries to phones", () => {
     expect(log).toEqual([
       "0 pushes page+sound",
       "0 1 accepted",
-      ...[500, 750, 1_250, 2_250, 4_250, 8_250, 16_250, 24_250].map((at) => `${at} asks`),
+      ...[750, 1_000, 1_500, 2_500, 4_500, 8_500, 16_500, 24_500].map((at) => `${at} asks`),
       "25000 asks",
       "25000 commands RTPMRx:Stop Init:Services",
       "25000 1 accepted",
@@ -99,7 +99,7 @@ describe("deliveries to phones", () => {
     const { clock, log, deliver } = stage({ statistics: () => statistics(3) });
     await deliver(1);
     await clock.advance(60_000);
-    expect(log.slice(1)).toEqual(["0 1 accepted", "500 asks", "500 1 playing"]);
+    expect(log.slice(1)).toEqual(["0 1 accepted", "750 asks", "750 1 playing"]);
   });
 
   it("ask a phone that accepted late soon after", async () => {
@@ -116,7 +116,7 @@ describe("deliveries to phones", () => {
     const { clock, log, deliver } = stage({ statistics: () => ({ answer: { status: 404, body: "" } }) });
     await deliver(1);
     await clock.advance(60_000);
-    expect(log.filter((line) => line.endsWith("asks"))).toEqual(["500 asks"]);
+    expect(log.filter((line) => line.endsWith("asks"))).toEqual(["750 asks"]);
   });
 
   it("go on asking a phone that does not answer the question", async () => {
@@ -126,7 +126,7 @@ describe("deliveries to phones", () => {
     });
     await deliver(1);
     await clock.advance(60_000);
-    expect(log.at(-1)).toBe("1250 1 playing");
+    expect(log.at(-1)).toBe("1500 1 playing");
   });
 
   it("take packets of another address for proof only when their number rises", async () => {
@@ -134,7 +134,7 @@ describe("deliveries to phones", () => {
     const { clock, log, deliver } = stage({ statistics: () => statistics(counts.shift() ?? 0, "10.0.0.9/30000") });
     await deliver(1);
     await clock.advance(60_000);
-    expect(log.filter((line) => line.endsWith("playing"))).toEqual(["1250 1 playing"]);
+    expect(log.filter((line) => line.endsWith("playing"))).toEqual(["1500 1 playing"]);
   });
 
   it("silence a phone that accepts after its message was called off", async () => {
@@ -234,7 +234,7 @@ describe("deliveries to phones", () => {
     await clock.advance(5_000);
     await stop("aborted", 2);
     await clock.advance(5_000);
-    expect(log).toEqual(["500 asks", "500 1 playing", "5000 commands RTPMRx:Stop Init:Services", "5000 2 playing"]);
+    expect(log).toEqual(["750 asks", "750 1 playing", "5000 commands RTPMRx:Stop Init:Services", "5000 2 playing"]);
   });
 
   it("are forgotten an hour after they were of any use", async () => {
@@ -289,7 +289,7 @@ describe("deliveries to phones", () => {
     const routine = stage({ statistics: () => statistics(7) });
     await routine.deliver(1);
     await routine.clock.advance(30_000);
-    expect(routine.log.slice(1)).toEqual(["0 1 accepted", "500 asks", "500 1 playing"]);
+    expect(routine.log.slice(1)).toEqual(["0 1 accepted", "750 asks", "750 1 playing"]);
   });
 
   it("ask again at once when the phone tells that it stopped, and by the first way where the other is not known", async () => {
