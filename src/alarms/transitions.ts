@@ -5,6 +5,7 @@ import { ALARM_IDS, type AlarmStatus, type AlarmType } from "../resources/alarms
 import alarms from "../resources/alarms/alarms.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { By, Reader, SqlValue, Transaction } from "../store/store.ts";
+import { UNACKNOWLEDGED } from "./acknowledgement.ts";
 import type { AboutScenario } from "./event-behaviour.ts";
 import type { Fault, Look, Track } from "./fault.ts";
 import { isMuted } from "./mutes.ts";
@@ -34,15 +35,24 @@ export function writeLook(tx: Transaction, key: FaultKey, seen: Look, now: numbe
   const told = { ...key, alarmId, now };
   if (!seen.entered) {
     // One more reason of an alarm that is active changes no status, yet nobody knows of it.
-    if (seen.began.length > 0) tellMore(tx, told, seen.began);
+    if (seen.began.length > 0) {
+      forgetAcknowledgement(tx, alarmId, by);
+      tellMore(tx, told, seen.began);
+    }
     return null;
   }
   const status = tx.one("SELECT 1 FROM alarm_reasons WHERE alarm = ? LIMIT 1", alarmId) ? "ACTIVE" : "OK";
-  if (tx.get(alarms, alarmId)?.status !== status) tx.update(alarms, alarmId, {}, by, { status });
+  if (tx.get(alarms, alarmId)?.status !== status) tx.update(alarms, alarmId, {}, by, { status, ...UNACKNOWLEDGED });
+  else if (seen.began.length > 0) forgetAcknowledgement(tx, alarmId, by);
   const about = seen.entered === "ACTIVE" ? seen.began : seen.ended;
   const event = writeEvent(tx, told, seen.entered, about, by);
   fire(tx, { ...told, status: seen.entered, eventId: event.id, reasons: event.reasons }, event.id);
   return event;
+}
+
+/** Who said that it is seen to did not know of this yet. */
+function forgetAcknowledgement(tx: Transaction, alarmId: string, by: By): void {
+  if (tx.get(alarms, alarmId)?.acknowledgedAt != null) tx.update(alarms, alarmId, {}, by, UNACKNOWLEDGED);
 }
 
 interface Told extends FaultKey {

@@ -4,7 +4,9 @@ import type { Body } from "./work.ts";
 /** When a row was used last is each side's own; it would travel with every request. What it was loaded from lies on one side alone. */
 const OWN: ReadonlySet<string> = new Set(["pk", "lastUsedAt", "loadSourceId"]);
 /** State in rows that everybody has under the same id: what is wrong at one appliance is not wrong at all. */
-const OWN_STATE: Readonly<Record<string, string>> = { alarms: "status" };
+const OWN_STATE: Readonly<Record<string, ReadonlySet<string>>> = {
+  alarms: new Set(["status", "acknowledgedAt", "acknowledgedBy", "acknowledgementNote"]),
+};
 
 /** What is carried out where it came from is over for everybody else, who would take it up after a restart. */
 const ELSEWHERE: Readonly<Record<string, Body>> = { notifications: { stage: "settled" } };
@@ -16,7 +18,7 @@ const ELSEWHERE: Readonly<Record<string, Body>> = { notifications: { stage: "set
 export function bodyOf(resource: AnyResource, row: Readonly<Record<string, unknown>>): Body {
   const kept = Object.entries(row).filter(([name, value]) => {
     const kind = resource.fields[name]?.kind;
-    const isOwn = OWN.has(name) || OWN_STATE[resource.name] === name;
+    const isOwn = OWN.has(name) || OWN_STATE[resource.name]?.has(name);
     return !isOwn && kind !== "secret" && kind !== "computed" && !(kind === "json" && holdsSealed(value));
   });
   return { ...Object.fromEntries(kept), ...ELSEWHERE[resource.name] };

@@ -137,6 +137,28 @@ plugins: {ip-phones: {listen: {auth: {port: ${port}}}}}
     expect(faults).toEqual([]);
   });
 
+  it("says of an active alarm who sees to it, in its sheet, in the list and on the first page", async () => {
+    const { body } = await daemon.call<{ userId: string }>("GET", "/session");
+    const expires = new Date(Date.now() + 86_400_000).toISOString();
+    await daemon.call("POST", `/users/${body.userId}/tokens`, { name: "Timetable", expires });
+    const { page, open, axe, faults } = await openConsole(browser, daemon.url);
+    await open(`/alarms?open=${ALARM_IDS.token_expiration}`);
+    const sheet = page.getByRole("dialog");
+    await sheet.getByRole("textbox", { name: "Note" }).fill("A new one is on its way");
+    await sheet.getByRole("button", { name: "Acknowledge" }).click();
+    await sheet.getByText("Acknowledged", { exact: true }).waitFor();
+    await sheet.getByText("A new one is on its way").waitFor();
+    expect(await axe()).toEqual([]);
+    await open("/alarms");
+    await page.getByRole("main").getByText("Acknowledged", { exact: true }).waitFor();
+    await open("/");
+    await page
+      .getByRole("list", { name: "Open alarms" })
+      .getByText(/ sees to it/)
+      .waitFor();
+    expect(faults).toEqual([]);
+  });
+
   it("has no fault that axe, the browser or the policy knows, in light, in dark and on a phone", async () => {
     const { id } = (
       await daemon.call<{ data: { id: string; name: string }[] }>("GET", "/extensions?limit=100")

@@ -1,12 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { UNACKNOWLEDGED } from "../../src/alarms/acknowledgement.ts";
 import alarmActionRows from "../../src/resources/alarms/alarm-actions.ts";
 import alarmEvents from "../../src/resources/alarms/alarm-events.ts";
 import { ALARM_IDS } from "../../src/resources/alarms/alarm-types.ts";
+import alarms from "../../src/resources/alarms/alarms.ts";
 import systemHealthEvents from "../../src/resources/alarms/system-health-events.ts";
 import deviceGroups from "../../src/resources/devices/device-groups.ts";
 import endpoints from "../../src/resources/devices/endpoints.ts";
 import extensions from "../../src/resources/devices/extensions.ts";
 import messageTemplates from "../../src/resources/messages/message-templates.ts";
+import users from "../../src/resources/people/users.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { type ApiFixture, openApi } from "./api-fixture.ts";
 import { expectError } from "./resource-suite.ts";
@@ -71,6 +74,25 @@ describe("alarms", () => {
     const none = await api.call("PUT", SPEAKERS, { json: { muted: false, alarmThresholds: null } });
     expect(none.body.muted).toBe(false);
     expect((await api.call("GET", `${SPEAKERS}?includeThresholds=true`)).body.alarmThresholds).toEqual([]);
+  });
+
+  it("are acknowledged while they are active, with a note, by whom the answer names, and not by a change", async () => {
+    const at = `${RED}/acknowledge`;
+    expectError(await api.call("POST", at, { json: {} }), 409, "conflict");
+    const id = ALARM_IDS.onprem_server_red;
+    await api.store.write((tx) => void tx.update(alarms, id, {}, api.system, { status: "ACTIVE" }));
+    expectError(await api.call("POST", at, { json: { note: "x".repeat(256) } }), 400, "invalid-value", "note");
+    expectError(await api.call("POST", at, { json: {}, token: (await api.user("Bob")).token }), 403, "forbidden");
+    const forged = await api.call("PUT", RED, { json: { acknowledgedBy: "Somebody else" } });
+    expect(forged.body).toMatchObject({ acknowledgedAt: null, acknowledgedBy: null });
+    const { status, body } = await api.call("POST", at, { json: { note: "On my way" } });
+    expect(status).toBe(200);
+    const by = api.store.get(users, api.adminId)?.name;
+    expect(body).toMatchObject({ id, status: "ACTIVE", acknowledgedBy: by, acknowledgementNote: "On my way" });
+    expect(body.acknowledgedAt).toMatch(/^\d{4}-.*Z$/);
+    const again = await api.call("POST", at, { json: {} });
+    expect(again.body).toMatchObject({ acknowledgedBy: by, acknowledgementNote: null });
+    await api.store.write((tx) => void tx.update(alarms, id, {}, api.system, { status: "OK", ...UNACKNOWLEDGED }));
   });
 
   it("have actions; a change of one answers the alarm", async () => {

@@ -17,6 +17,12 @@ export default defineResource({
     type: option("What is watched.", ALARM_TYPES, { readOnly: true }),
     status: option("ACTIVE while there is a problem.", ALARM_STATUSES, { readOnly: true, default: "OK" }),
     muted: boolean("Its actions are not taken; events are recorded all the same.", { default: false }),
+    acknowledgedAt: timestamp(
+      "own choice: when somebody said that it is seen to; null once it is over, is active anew, or a further reason came.",
+      { readOnly: true },
+    ),
+    acknowledgedBy: text("own choice: who said so, by the name at that time.", { readOnly: true }),
+    acknowledgementNote: text("own choice: what that one wrote of it.", { readOnly: true }),
     alarmThresholds: json(
       "Of speakers_unregistered alone: `[{id, alarmId, endpointId, threshold}]`, how many speakers of an appliance may be unregistered. Shown with includeThresholds or includeAlarmThresholds, each threshold as a text. own choice: 0 for an appliance that is not named; at most 200.",
       { maxBytes: 65_536, default: [], when: ["includeThresholds", "includeAlarmThresholds"] },

@@ -1,3 +1,4 @@
+import { acknowledge } from "../../alarms/acknowledgement.ts";
 import { previewMute } from "../../alarms/mutes.ts";
 import alarmActionRows from "../../resources/alarms/alarm-actions.ts";
 import alarmEvents from "../../resources/alarms/alarm-events.ts";
@@ -11,6 +12,9 @@ import { withMembers } from "./answer-members.ts";
 import { bodyCheck } from "./checked-body.ts";
 
 const bodyOf = bodyCheck({ status: alarmEvents.fields.status });
+
+const ACKNOWLEDGEMENT = { note: text("What is being done about it.", { max: 255 }) };
+const acknowledgementOf = bodyCheck(ACKNOWLEDGEMENT);
 
 /** What stands in the alarm where an action of it was changed. */
 const WITH_ACTIONS = {
@@ -48,6 +52,21 @@ export const alarmRowActions: readonly Action[] = [
       const { id } = visibleRow(request, alarms, request.params.alarmId ?? "");
       const { status } = bodyOf(request.body);
       return request.show(alarmEvents, await request.needs.alarms.setByHand(id, status, request.by));
+    },
+  },
+  {
+    // own choice: all of it.
+    method: "post",
+    at: "alarms/{alarmId}/acknowledge",
+    doc: "Says that the caller sees to an active alarm, which stays active; what changes of the alarm ends it.",
+    answers: { kind: "row", resource: alarms },
+    accepts: ACKNOWLEDGEMENT,
+    async handle(request) {
+      const { store, clock } = request.needs;
+      const { id } = visibleRow(request, alarms, request.params.alarmId ?? "");
+      const note = (acknowledgementOf(request.body).note ?? null) as string | null;
+      const row = await store.write((tx) => acknowledge(tx, id, note, clock.now(), request.by));
+      return request.show(alarms, row);
     },
   },
   {

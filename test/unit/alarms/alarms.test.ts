@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { acknowledge } from "../../../src/alarms/acknowledgement.ts";
 import { ADMINISTRATION_LIST_ID } from "../../../src/alarms/administration-list.ts";
 import type { HealthReason } from "../../../src/health/health.ts";
 import alarmActions from "../../../src/resources/alarms/alarm-actions.ts";
@@ -47,6 +48,38 @@ describe("alarms", () => {
       { status: "OK", reasons },
     ]);
     expect(scene.eventsOf("onprem_server_yellow")).toEqual([]);
+  });
+
+  it("stay active once somebody sees to them, until they are over, and are nobody's when a reason comes or they are anew", async () => {
+    const { onprem_server_red: id } = ALARM_IDS;
+    const seenTo = () => {
+      const { status, acknowledgedBy, acknowledgementNote } = scene.store.get(alarms, id) ?? {};
+      return { status, acknowledgedBy, acknowledgementNote };
+    };
+    const say = () => scene.store.write((tx) => void acknowledge(tx, id, "On my way", scene.clock.now(), scene.by));
+    const ours = { status: "ACTIVE", acknowledgedBy: scene.by.actor.name, acknowledgementNote: "On my way" };
+    const nobodys = { status: "ACTIVE", acknowledgedBy: null, acknowledgementNote: null };
+    await expect(say()).rejects.toThrow("The alarm is not active.");
+    scene.wrong.push(DISK);
+    await scene.pass(15_000);
+    await say();
+    await scene.pass(600_000);
+    await scene.restart();
+    expect(seenTo()).toEqual(ours);
+    scene.wrong.push(PLUGIN);
+    await scene.pass(15_000);
+    expect(seenTo()).toEqual(nobodys);
+    await say();
+    // One reason less is nothing that anybody must see to.
+    scene.wrong.pop();
+    await scene.pass(65_000);
+    expect(seenTo()).toEqual(ours);
+    scene.wrong.length = 0;
+    await scene.pass(65_000);
+    expect(seenTo()).toEqual({ ...nobodys, status: "OK" });
+    scene.wrong.push(DISK);
+    await scene.pass(15_000);
+    expect(seenTo()).toEqual(nobodys);
   });
 
   it("are raised once by what flaps, and stay through a restart", async () => {

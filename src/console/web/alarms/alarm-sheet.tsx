@@ -10,6 +10,7 @@ import { Moment } from "../parts/moment.tsx";
 import { SheetTabs } from "../parts/sheet-tabs.tsx";
 import { SideSheet } from "../parts/side-sheet.tsx";
 import { useWords } from "../words/use-words.tsx";
+import { Acknowledgement } from "./acknowledgement.tsx";
 import { AlarmMessages } from "./alarm-messages.tsx";
 import { AlarmMutes } from "./alarm-mutes.tsx";
 
@@ -64,6 +65,7 @@ function Now({ row }: { row: AlarmRow }) {
           </li>
         ))}
       </ul>
+      <Acknowledgement row={row} />
       <Switch
         label={t("alarm.mute")}
         description={t("alarm.mute-hint")}

@@ -5,6 +5,10 @@ export interface AlarmRow extends Row {
   type: string;
   status: "OK" | "ACTIVE";
   muted: boolean;
+  /** When somebody said that it is seen to; null while nobody does. */
+  acknowledgedAt: string | null;
+  acknowledgedBy: string | null;
+  acknowledgementNote: string | null;
   reasons: readonly { endpointId: string | null; endpointName: string | null; reason: string; since: string }[];
   /** Where it was asked for. */
   alarmThresholds?: readonly AlarmThreshold[];

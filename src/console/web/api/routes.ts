@@ -176,6 +176,7 @@ export const ROUTES = {
   "applications/{applicationId}/rotate-secret": { resource: "applications", methods: ["post"] },
   alarms: { resource: "alarms", methods: ["get"] },
   "alarms/{alarmId}": { resource: "alarms", methods: ["get", "put"] },
+  "alarms/{alarmId}/acknowledge": { resource: "alarms", methods: ["post"] },
   "alarms/{alarmId}/events": { resource: "alarm-events", methods: ["get"] },
   "alarms/{alarmId}/actions": { resource: "alarm-actions", methods: ["get", "post"] },
   "alarms/{alarmId}/actions/{actionId}": { resource: "alarm-actions", methods: ["get", "put", "delete"] },

@@ -30,6 +30,7 @@ function AlarmState({ row }: { row: AlarmRow }) {
   return (
     <span className="row tight">
       <Chip tone={row.status === "ACTIVE" ? "bad" : "good"}>{name("alarm.state", row.status)}</Chip>
+      {row.acknowledgedAt && <Chip tone="">{t("alarm.acknowledged")}</Chip>}
       {row.muted && <Chip tone="warn">{t("alarm.muted")}</Chip>}
     </span>
   );

@@ -112,6 +112,9 @@ function OpenAlarms() {
           <Link to="/alarms" search={{ open: row.id }}>
             {row.reasons[0]?.reason ?? t("now.alarm-open")}
           </Link>
+          {row.acknowledgedAt && (
+            <span className="soft">{t("now.alarm-seen-to", { name: row.acknowledgedBy ?? "" })}</span>
+          )}
         </li>
       ))}
     </ul>

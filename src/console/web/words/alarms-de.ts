@@ -15,6 +15,11 @@ export const alarmsDe: Readonly<Record<keyof typeof alarmsEn, string>> = {
   "alarm.quiet": "Ruhe",
   "alarm.well": "Alles in Ordnung.",
   "alarm.since": "seit",
+  "alarm.acknowledged": "Quittiert",
+  "alarm.acknowledge": "Quittieren",
+  "alarm.acknowledge-note": "Notiz",
+  "alarm.acknowledge-hint":
+    "Das sagt, dass Sie sich kümmern. Der Alarm bleibt, bis er vorbei ist; alles Neue hebt die Quittung auf.",
   "alarm.mute": "Keine Nachrichten darüber senden",
   "alarm.mute-hint": "Was geschieht, wird trotzdem aufgezeichnet.",
   "alarm.allowed": "Lautsprecher, die hier unangemeldet sein dürfen",

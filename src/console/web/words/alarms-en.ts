@@ -13,6 +13,11 @@ export const alarmsEn = {
   "alarm.quiet": "Quiet",
   "alarm.well": "Nothing is wrong.",
   "alarm.since": "since",
+  "alarm.acknowledged": "Acknowledged",
+  "alarm.acknowledge": "Acknowledge",
+  "alarm.acknowledge-note": "Note",
+  "alarm.acknowledge-hint":
+    "It says that you see to it. The alarm stays until it is over; anything new ends the acknowledgement.",
   "alarm.mute": "Send no messages about it",
   "alarm.mute-hint": "What happens is recorded all the same.",
   "alarm.allowed": "Speakers that may be unregistered here",

@@ -114,6 +114,7 @@ export const firstDe: Readonly<Record<keyof typeof firstEn, string>> = {
   "now.health": "Zustand",
   "now.alarms": "Offene Alarme",
   "now.alarm": "Alarm",
+  "now.alarm-seen-to": "{name} kümmert sich",
   "now.alarm-open": "Ansehen",
   "now.last": "Letzte Durchsagen",
   "now.try": "Gerät ausprobieren",

@@ -111,6 +111,7 @@ export const firstEn = {
   "now.health": "Health",
   "now.alarms": "Open alarms",
   "now.alarm": "Alarm",
+  "now.alarm-seen-to": "{name} sees to it",
   "now.alarm-open": "Look at it",
   "now.last": "Last broadcasts",
   "now.try": "Try a device",
