@@ -1,12 +1,12 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Clock, sleep } from "../base/clock.ts";
+import { type Clock, nextTurn, sleep } from "../base/clock.ts";
 import { UpstreamError } from "../base/errors.ts";
 import { createEvents } from "../base/events.ts";
 import type { Log } from "../base/log.ts";
 import { isNewer } from "../base/versions.ts";
 import type { Organisation } from "../replication/hub/postgres/organisation.ts";
-import type { SharedLog } from "../store/shared-log.ts";
+import type { RowImage, SharedLog } from "../store/shared-log.ts";
 import { type ApplianceData, isSetUp, openData } from "./appliance.ts";
 import { give, makeWhole } from "./hub-whole.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "./load-declarations.ts";
@@ -152,7 +152,13 @@ export async function follow(
       if (!isActing) await catchUp().catch((error: unknown) => log.warn({ err: error }, "it does not follow"));
     }
     if (isActing && began.seq === 0 && (await organisation.head()).seq === 0) {
-      await give(organisation, 0, [...(shared?.all() ?? [])].flat());
+      const rows: RowImage[] = [];
+      for (const page of shared?.all() ?? []) {
+        rows.push(...page);
+        // Of many rows it takes long, and whoever supervises this process wants to hear of it.
+        await nextTurn(clock);
+      }
+      await give(organisation, 0, rows);
       await shared?.catchUp();
     } else if (isActing) await catchUp();
     if (isStale || !shared) return !isStale;
