@@ -26,8 +26,7 @@ export function finishRestore(dataDir: string): void {
   const state = JSON.parse(readFileSync(journal, "utf8")) as Replacement & { cleared: boolean };
   const { stage, aside, names } = state;
   if (!state.cleared) {
-    mkdirSync(join(dataDir, aside), { recursive: true, mode: 0o700 });
-    move(names, dataDir, join(dataDir, aside));
+    keepOld(names, dataDir, join(dataDir, aside));
     // What lies in the data directory from now on is new.
     note(dataDir, { ...state, cleared: true });
   }
@@ -39,6 +38,14 @@ export function finishRestore(dataDir: string): void {
 /** True while a restore was decided on and is not done. */
 export function isRestoring(dataDir: string): boolean {
   return existsSync(join(dataDir, JOURNAL));
+}
+
+/** No folder is made where there is nothing to keep: an empty one would look like data that were lost. */
+function keepOld(names: readonly string[], dataDir: string, aside: string): void {
+  const old = names.filter((name) => existsSync(join(dataDir, name)));
+  if (old.length === 0) return;
+  mkdirSync(aside, { recursive: true, mode: 0o700 });
+  move(old, dataDir, aside);
 }
 
 function move(names: readonly string[], from: string, to: string): void {

@@ -169,6 +169,7 @@ describe("a restore", () => {
     expect(readdirSync(empty)).toEqual([]);
     const keyFile = join(dataDir, "secret-key");
     await restoreBackup({ file: backup, dataDir: empty, keyFile, clock: systemClock });
+    expect(readdirSync(empty).filter((name) => name.startsWith("before-restore"))).toEqual([]);
     expect(await namesIn(empty)).toEqual(["Administrator", "Before"]);
     expect(readFileSync(join(empty, "secret-key"))).toEqual(readFileSync(keyFile));
   });
