@@ -16,7 +16,12 @@ interface PlanPictureProps {
   /** What people call the floor. */
   name: string;
   /** `tone` colours a zone by the state of what is in it. */
-  outlines: readonly { id: string; name: string; outline: readonly PlanPoint[]; tone?: "good" | "bad" | "warn" | "waiting" }[];
+  outlines: readonly {
+    id: string;
+    name: string;
+    outline: readonly PlanPoint[];
+    tone?: "good" | "bad" | "warn" | "waiting";
+  }[];
   marks: readonly Mark[];
   /** Is told how high the picture is for its width. */
   onRatio(ratio: number): void;
