@@ -122,6 +122,8 @@ describe("every page of the console", () => {
     await window.go("/");
     await window.page.getByRole("button", { name: en["emergency.open"] }).click();
     const sheet = window.page.getByRole("dialog");
+    // Several rights are one sentence that unfolds to them.
+    await sheet.locator(".page-notes summary").click();
     for (const right of ["get /message-templates", "get /scenarios"]) await sheet.getByText(right).waitFor();
     expect(await sheet.getByText(en["emergency.none"]).count()).toBe(0);
   });

@@ -80,11 +80,11 @@ describe("every page of the console", () => {
   it("says that it reads, claims nothing meanwhile, and keeps its heading where it is", async () => {
     expect(CLAIMS.length).toBeGreaterThan(50);
     const found = await walk("held", 0, async (window, path) => {
-      const { head, text, isReading } = await window.see();
+      // The page's own code may still come: until then there is no heading. One that never has any ends at the test's limit.
+      const { head, text, isReading } = await window.seeWhen(({ head }) => Boolean(head));
       const isOfRow = /\/[0-9a-f-]{36}/.test(path);
       return [
         ...(isReading ? [] : ["does not say that it reads"]),
-        ...(head ? [] : ["has no heading"]),
         // The head of a row has a card of its own.
         ...(head?.top === tops.get(path) || isOfRow ? [] : [`jumps from ${head?.top} to ${tops.get(path)}`]),
         ...CLAIMS.filter((words) => text.includes(words)).map((words) => `claims: ${words}`),

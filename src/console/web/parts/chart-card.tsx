@@ -31,7 +31,8 @@ export function ChartCard({ title, unit, when, seconds, lines, moment, table }: 
       </Suspense>
       <details>
         <summary>{table.title}</summary>
-        <div className="scroll">
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+        <section className="scroll" tabIndex={0} aria-label={table.title}>
           <table className="numbers">
             <thead>
               <tr>
@@ -54,7 +55,7 @@ export function ChartCard({ title, unit, when, seconds, lines, moment, table }: 
               ))}
             </tbody>
           </table>
-        </div>
+        </section>
       </details>
     </section>
   );
