@@ -1,4 +1,6 @@
+import { existsSync } from "node:fs";
 import { hostname } from "node:os";
+import { join } from "node:path";
 import { builtInProvider, writeBuiltInProvider } from "../access/identity-providers.ts";
 import { hashPassword } from "../access/passwords.ts";
 import { newToken } from "../access/tokens.ts";
@@ -58,6 +60,15 @@ export async function initAppliance(dataDir: string, admin: FirstAdmin, clock: C
   } finally {
     await data.close();
   }
+}
+
+/** Throws what `initAppliance` would for `dataDir` as it is; makes nothing. */
+export async function requireNew(dataDir: string, clock: Clock): Promise<void> {
+  if (!existsSync(join(dataDir, "carillon.db"))) return;
+  const data = await openDataOffline(dataDir, clock);
+  const isUsed = isSetUp(data.store);
+  await data.close();
+  if (isUsed) throw alreadySetUp(dataDir);
 }
 
 function writeFirstData(tx: Transaction, by: By, admin: Administrator): FirstData {

@@ -31,9 +31,9 @@ const AGAIN_FOR_MS = 60_000;
 const AGAIN_EVERY_MS = 1_000;
 const STARTING = 503;
 
-/** Makes a client. `url` is the daemon's, with or without `/api` at its end. */
+/** Makes a client. `url` is the daemon's, with or without `/api` or `/api/v1` at its end. */
 export function createApiClient(url: string, token: string, clock = systemClock): ApiClient {
-  const base = `${url.replace(/\/+$/, "").replace(/\/api$/, "")}/api/v1`;
+  const base = `${url.replace(/\/+$/, "").replace(/\/api(\/v1)?$/, "")}/api/v1`;
   const call = async (method: string, path: string, body?: ApiBody, key?: string): Promise<Response> => {
     const headers: Record<string, string> = { authorization: `Bearer ${token}` };
     if (key !== undefined) headers["idempotency-key"] = key;

@@ -8,6 +8,7 @@ import type { Terminal } from "./terminal.ts";
 
 interface PhoneOptions extends ApplianceOptions {
   address: string;
+  port?: number;
   name?: string;
 }
 
@@ -35,10 +36,11 @@ export function addDevice(program: Command, terminal: Terminal): void {
       .addHelpText("after", `\nExample:\n  carillon device ${example}\n\nOne that is known already is changed.`);
   add("phone <identifier>", "Make an IP phone known.", 'phone SEP001122334455 --address 10.1.2.14 --name "Room 214"')
     .requiredOption("--address <address>", "IP address of the phone")
-    .action((deviceIdentifier: string, { address, name, ...options }: PhoneOptions) =>
+    .option("--port <port>", "port of the phone's web server, unless 80", portOf)
+    .action((deviceIdentifier: string, { address, port, name, ...options }: PhoneOptions) =>
       register(terminal, options, {
         ...{ type: "phones", deviceIdentifier, description: name ?? deviceIdentifier },
-        attributes: { IPAddress: address },
+        attributes: { IPAddress: address, ...(port !== undefined && { HttpPort: String(port) }) },
       }),
     );
   add("zone <identifier>", "Make a multicast paging zone known.", "zone hall --group 239.1.2.3 --name Hall")
@@ -72,6 +74,12 @@ async function list(api: ApiClient, terminal: Terminal): Promise<void> {
   ]);
   for (const line of linesOf(rows)) terminal.out(line);
   if (rows.length === 0) terminal.err("There is no device yet: carillon device --help shows how one is made known.");
+}
+
+function portOf(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (port >= 1 && port <= 65_535) return port;
+  throw new InvalidArgumentError("A port from 1 to 65535 is expected.");
 }
 
 function groupOf(text: string): ZoneOptions["group"] {

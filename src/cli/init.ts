@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { initAppliance } from "../app/init.ts";
+import { initAppliance, requireNew } from "../app/init.ts";
 import { systemClock } from "../base/clock.ts";
 import { CallerError } from "../base/errors.ts";
 import { newPassword, PASSWORD_HELP } from "./new-password.ts";
@@ -36,6 +36,8 @@ export function addInit(program: Command, terminal: Terminal): void {
         "The token is the administrator's; it is shown once and never again.",
     )
     .action(async (options: InitOptions) => {
+      // Nobody thinks of a password for an appliance that has its administrator.
+      await requireNew(options.data, systemClock);
       const password = options.adminPassword ?? (await newPassword(terminal, PASSWORD));
       const made = await initAppliance(options.data, { email: options.adminEmail, password }, systemClock).catch(
         asOption,

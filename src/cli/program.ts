@@ -1,6 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { ownVersion } from "../app/version.ts";
 import { addAgent } from "./agent.ts";
+import { addAlarms } from "./alarms.ts";
 import { addAudit } from "./audit.ts";
 import { addBackup } from "./backup.ts";
 import { addBells } from "./bells/bells.ts";
@@ -38,6 +39,7 @@ const COMMANDS: Readonly<Record<string, readonly AddCommand[]>> = {
   "Day by day:": [
     addDevice,
     addSend,
+    addAlarms,
     addUser,
     addToken,
     addBulk,

@@ -64,6 +64,25 @@ describe("the commands device and send", () => {
     }
   });
 
+  it("keep the port of a phone whose web server has another than 80", async () => {
+    const phone = ["device", "phone", "SEP00112233AABB", "--address", "127.9.9.9"];
+    expect(await carillon(...phone, "--port", "8081")).toMatchObject({ exitCode: EXIT.ok });
+    const path = "/devices?deviceIdentifier=SEP00112233AABB";
+    const { data } = (await daemon.call<{ data: { attributes: object }[] }>("GET", path)).body;
+    expect(data).toMatchObject([{ attributes: { IPAddress: "127.9.9.9", HttpPort: "8081" } }]);
+    for (const port of ["0", "65536", "http", "80x"]) {
+      const { exitCode, err } = await carillon(...phone, "--port", port);
+      expect([exitCode, err.join()]).toEqual([EXIT.usage, expect.stringContaining("A port from 1 to 65535")]);
+    }
+  });
+
+  it("take the address of the appliance as people copy it, with or without the path of its API", async () => {
+    for (const path of ["/", "/api", "/api/", "/api/v1", "/api/v1/"]) {
+      const env = { CARILLON_URL: `${daemon.url}${path}`, CARILLON_TOKEN: daemon.first.token };
+      expect([path, (await runCommand(["device", "list"], env)).exitCode]).toEqual([path, EXIT.ok]);
+    }
+  });
+
   it("end with a code of their own where somebody did not get it", async () => {
     // Nobody listens at port 80 of this address.
     const phone = ["device", "phone", "SEP001122334455", "--address", "127.9.9.9"];

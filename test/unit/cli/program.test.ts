@@ -175,6 +175,16 @@ describe("init and token", () => {
     expect(await runCommand(unlock, {}, ["a new password", "a new password"])).toMatchObject({ exitCode: EXIT.ok });
   });
 
+  it("ask for no password where the appliance has its administrator", async () => {
+    const data = makeTempDir();
+    await init(data, "--admin-password", PASSWORD);
+    const answers = [PASSWORD, PASSWORD];
+    const again = await runCommand(["init", "--data", data, "--admin-email", "a@example.org"], {}, answers);
+    expect([again.exitCode, again.err.join(), answers.length]).toEqual([
+      ...[EXIT.dataDirectory, expect.stringContaining("set up already"), 2],
+    ]);
+  });
+
   it("refuse a short password without quoting it", async () => {
     const { exitCode, err } = await init(makeTempDir(), "--admin-password", "hunter2");
     expect(exitCode).toBe(EXIT.usage);
