@@ -212,6 +212,11 @@ async function serve(
     if (typeof daemon === "string") return EXIT_OF[daemon];
     const { url, urls } = daemon;
     terminal.out(JSON.stringify({ event: "ready", url, pid: process.pid, urls }));
+    if (readSetupCode(dataDir) !== null)
+      log.warn(
+        { url, file: join(dataDir, "setup-code") },
+        "waits to be set up in the browser with the code in this file",
+      );
     tellSetupCode(terminal, dataDir, url);
     const why = await ending;
     if (why !== "disk") await daemon.stop();

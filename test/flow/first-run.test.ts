@@ -29,6 +29,11 @@ describe("a new appliance in an empty folder", () => {
       headers: { "content-type": "application/json", origin: daemon.url },
       body: JSON.stringify(given),
     });
+  const lines = (log: string, words: string) =>
+    log
+      .split("\n")
+      .filter((line) => line.includes(words))
+      .map((line) => JSON.parse(line) as object);
   const get = async (path: string) => {
     const response = await fetch(`${daemon.url}/api/v1${path}`, { headers: { cookie } });
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
@@ -39,6 +44,8 @@ describe("a new appliance in an empty folder", () => {
     expect(code()).toMatch(/^[0-9A-HJKMNP-TV-Z]{5}-[0-9A-HJKMNP-TV-Z]{5}$/);
     expect(statSync(codeFile()).mode & 0o777).toBe(0o600);
     expect(daemon.log()).not.toContain(code());
+    const told = lines(daemon.log(), "waits to be set up");
+    expect(told).toMatchObject([{ url: daemon.url, file: codeFile() }]);
     expect(daemon.lines.join()).not.toContain(code());
     expect((await fetch(`${daemon.url}/api/v1/users`)).status).toBe(401);
   });
