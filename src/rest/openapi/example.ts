@@ -1,4 +1,5 @@
 import type { JsonSchema } from "../../schema/json-schema.ts";
+import { KNOWN_VALUES } from "./known-values.ts";
 
 const FORMATS: Readonly<Record<string, string>> = {
   uuid: "0190b7c2-7f3a-7000-8000-3f1d2c4b5a69",
@@ -10,8 +11,18 @@ const FORMATS: Readonly<Record<string, string>> = {
 };
 const WORDS = "Fire drill";
 
+/** A row or a part of one that fits the schema of a resource's rows, and the rules of the resource as far as they are known. */
+export function rowExample(resourceName: string, schema: JsonSchema): unknown {
+  const example = objectExample(schema);
+  for (const name of Object.keys(example)) {
+    const known = KNOWN_VALUES[`${resourceName}.${name}`];
+    if (known !== undefined) example[name] = known;
+  }
+  return example;
+}
+
 /** A value that fits a schema; null where that does, related rows and lists of objects empty. */
-export function exampleOf(schema: JsonSchema): unknown {
+function exampleOf(schema: JsonSchema): unknown {
   if (Array.isArray(schema.anyOf) || "$ref" in schema) return null;
   if ("default" in schema) return schema.default;
   if (Array.isArray(schema.enum)) return schema.enum[0];
@@ -40,7 +51,8 @@ function objectExample(schema: JsonSchema): Record<string, unknown> {
 
 function listExample({ items, minItems = 0 }: JsonSchema): unknown[] {
   const item = (items ?? {}) as JsonSchema;
-  if (minItems === 0 && (item.type === "object" || "$ref" in item || item.type === undefined)) return [];
+  const isAboutRows = item.type === "object" || "$ref" in item || item.type === undefined || item.format === "uuid";
+  if (minItems === 0 && isAboutRows) return [];
   return Array.from({ length: Math.max(1, Number(minItems)) }, () => exampleOf(item));
 }
 

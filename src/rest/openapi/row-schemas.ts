@@ -4,7 +4,7 @@ import type { ComputedField, Field, FileFieldData } from "../../schema/field.ts"
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { AnyResource } from "../../schema/resource.ts";
 import { hidableReferences } from "../hidden-references.ts";
-import { exampleOf } from "./example.ts";
+import { rowExample } from "./example.ts";
 import {
   givenMembers,
   isOptional,
@@ -45,7 +45,7 @@ export function rowSchemas(resource: AnyResource, catalogue: Catalogue): Record<
   return Object.fromEntries(
     Object.entries(schemas).map(([key, schema]) => {
       // An example of a list would only repeat the one of its rows.
-      return [key, key.endsWith("Page") ? schema : { ...schema, examples: [exampleOf(schema)] }];
+      return [key, key.endsWith("Page") ? schema : { ...schema, examples: [rowExample(resource.name, schema)] }];
     }),
   );
 }
