@@ -29,14 +29,17 @@ const BAR = 30;
 export function addBulk(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
   withAppliance(program.command("bulk <file>"), terminal)
     .description("Make rows of a table, all of its lines or none.")
-    .requiredOption("--type <kind>", "what the lines are: speakers, device-groups, message-templates …")
+    .requiredOption("--type <kind>", "what the lines are: speakers, device-groups, message-templates …; below are all")
     .option("--test", "try every line and keep nothing")
     .option("--commit", "try every line first, then make the rows if all are right")
     .addHelpText(
       "after",
       "\nExample:\n  carillon bulk speakers.tsv --type speakers --test --token …\n\n" +
         "The first line of the file names the fields; it is read with commas where its name ends in .csv, else with tabs.\n" +
-        "An empty table of each kind: <url>/api/v1/bulk-uploads/templates/<kind>. The last line of stdout is the upload as JSON.",
+        "An empty table of each kind: <url>/api/v1/bulk-uploads/templates/<kind>. The last line of stdout is the upload as JSON.\n\n" +
+        "Kinds: api-devices, bell-schedules, call-aware-call-redirects, call-aware-routing-requests, device-groups,\n" +
+        "dialing-configurations, message-templates, ring-lists, speakers.\n" +
+        "People and their lists are no kind: load definitions bring them in and keep them (/load-definitions in the console).",
     )
     .action(async (file: string, options: BulkOptions) => {
       const api = applianceOf(options, terminal);

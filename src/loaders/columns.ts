@@ -29,7 +29,7 @@ function isTaken(field: Field): boolean {
 
 /**
  * Reads the head of a table; `short` says how items of JSON columns may be written instead. Throws CallerError with a fault
- * for each column that is not known or stands there twice.
+ * for each column that is not known or stands there twice, and for each without which no line can be right.
  */
 export function readHead(
   head: readonly string[],
@@ -38,6 +38,7 @@ export function readHead(
 ): LineReader {
   const paths = head.map((cell) => pathOf(cell.trim()));
   const faults = head.flatMap((cell, at) => headFault(cell.trim(), at, paths, fields));
+  faults.push(...missingColumns(paths, fields));
   if (faults.length > 0) throw faulty(faults);
   const decoder = compileDecoder(fields);
   return {
@@ -110,6 +111,15 @@ function headFault(
   const field = Object.hasOwn(fields, path[0] as string) ? fields[path[0] as string] : undefined;
   const isKnown = field && isTaken(field) && (path.length === 1 || isMember(field, path[1] as string));
   return isKnown ? [] : fault(`Column ${column} is not known. Columns are ${columnNames(fields).join(", ")}.`);
+}
+
+/** Said once of the head instead of with every line. */
+function missingColumns(paths: readonly string[][], fields: Readonly<Record<string, Field>>): Fault[] {
+  const isMissing = ([name, field]: [string, Field]): boolean =>
+    isTaken(field) && field.required === true && !paths.some(([first]) => first === name);
+  return Object.entries(fields)
+    .filter(isMissing)
+    .map(([field]) => ({ field, type: "required", message: `Column ${field} is required.` }));
 }
 
 function isMember(field: Field, name: string): boolean {

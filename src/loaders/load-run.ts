@@ -65,6 +65,8 @@ interface Loading {
   batch: Batch;
   counts: Counts;
   faults: { line: number; message: string }[];
+  /** What the source has beside what is read. */
+  warnings: { line: number; message: string }[];
   /** What is done to rows that are there, once the new ones are in sight. */
   steps: Step[];
 }
@@ -80,11 +82,11 @@ export async function loadFrom(needs: LoadNeeds, definition: LoadDefinition, run
   const batch = await store.openBatch(run.id, [users, distributionLists, subscriptions]);
   const counts: Counts = { peopleRead: 0, ...NOTHING_DONE };
   const by: By = { actor: system.actor, scope: { ...system.scope, domainId: definition.domainId } };
-  const loading: Loading = { needs, definition, run, by, batch, counts, faults: [], steps: [] };
+  const loading: Loading = { needs, definition, run, by, batch, counts, faults: [], warnings: [], steps: [] };
   const settle = (values: Partial<LoadRun>) => (tx: Transaction) => {
     if (!tx.get(loadRuns, run.id)) return;
     const ended = values.state === "applying" ? {} : { endedAt: clock.now() };
-    tx.update(loadRuns, run.id, {}, system, { ...counts, ...ended, ...values } as never);
+    tx.update(loadRuns, run.id, {}, system, { ...counts, warnings: loading.warnings, ...ended, ...values } as never);
   };
   try {
     await plan(loading);
@@ -138,10 +140,12 @@ async function plan(loading: Loading): Promise<void> {
   await rehearseSteps(loading);
 }
 
-async function gather({ needs, definition, counts, faults }: Loading): Promise<Person[]> {
+async function gather({ needs, definition, counts, faults, warnings }: Loading): Promise<Person[]> {
   const people: Person[] = [];
   const seen = new Set<string>();
-  for await (const person of readPeople(definition, { loadsDir: needs.loadsDir, files: needs.store.files })) {
+  const warn = (line: number, message: string): void => tell(warnings, line, message);
+  const place = { loadsDir: needs.loadsDir, files: needs.store.files, warn };
+  for await (const person of readPeople(definition, place)) {
     needs.signal.throwIfAborted();
     counts.peopleRead++;
     if (person.key === "") tell(faults, person.line, "The person has no key.");

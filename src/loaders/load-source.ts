@@ -23,8 +23,10 @@ export interface Person {
   lists: readonly string[];
 }
 
-/** Where sources lie. */
+/** Where sources lie, and who is told what is passed over there. */
 export interface SourcePlace {
+  /** Takes what is not read of a table, with the number of the line. */
+  warn(line: number, message: string): void;
   /** Folder below which paths of definitions lie. */
   loadsDir: string;
   files: FileStore;
@@ -34,7 +36,8 @@ export interface SourcePlace {
 export async function* readPeople(definition: LoadDefinition, place: SourcePlace): AsyncGenerator<Person> {
   const path = pathOf(definition, place);
   if (definition.type === "table") {
-    yield* peopleInTable(createReadStream(path), definition, /\.csv$/i.test(nameOf(definition)) ? "," : "\t");
+    const delimiter = /\.csv$/i.test(nameOf(definition)) ? "," : "\t";
+    yield* peopleInTable(createReadStream(path), definition, delimiter, place.warn);
     return;
   }
   const source = statSync(path).isDirectory() ? folderSource(path) : await openArchive(path);
@@ -73,6 +76,7 @@ async function* peopleInTable(
   bytes: AsyncIterable<Uint8Array>,
   { mapping }: LoadDefinition,
   delimiter: "\t" | ",",
+  warn: SourcePlace["warn"],
 ): AsyncGenerator<Person> {
   const email = mapping?.email ?? "email";
   const columns = {
@@ -81,13 +85,32 @@ async function* peopleInTable(
     email,
     lists: mapping?.lists ?? "lists",
   };
-  for await (const { line, cell } of records(bytes, delimiter, [columns.key, columns.name])) {
+  // A column that the mapping names with a slip of the pen would empty every address or list.
+  const named = [mapping?.email, mapping?.lists].filter((name) => typeof name === "string");
+  const required = [...new Set([columns.key, columns.name, ...named])];
+  const untold = tellUnread(Object.values(columns), warn);
+  for await (const { line, cell } of records(bytes, delimiter, required, untold)) {
     const lists = cell(columns.lists)
       .split(";")
       .map((name) => name.trim());
     const person = { key: cell(columns.key), name: cell(columns.name), email: cell(columns.email) || null };
     yield { line, ...person, lists: [...new Set(lists.filter((name) => name !== ""))] };
   }
+}
+
+/** Tells columns that nothing is read of, and lines with cells below no column. */
+function tellUnread(read: readonly string[], warn: SourcePlace["warn"]): OnCells {
+  const known = new Set(read.map((name) => name.toLowerCase()));
+  let width: number | null = null;
+  return (line, cells) => {
+    if (width !== null) {
+      if (cells.length > width) warn(line, `The line has ${cells.length} cells, the head ${width}.`);
+      return;
+    }
+    width = cells.length;
+    const unread = cells.map((name) => name.trim()).filter((name) => name !== "" && !known.has(name.toLowerCase()));
+    for (const name of unread) warn(line, `Column ${name} is not read: neither the mapping nor its defaults name it.`);
+  };
 }
 
 /** @source 1EdTech OneRoster 1.1 CSV Tables: orgs, classes, enrollments, users */
@@ -129,14 +152,19 @@ async function eachOf(open: OpenFile, file: string, required: readonly string[],
   for await (const { cell } of records(bytes, ",", required)) if (!isGone(cell)) take(cell);
 }
 
+/** Looks at each line as it is, the head first. */
+type OnCells = (line: number, cells: readonly string[]) => void;
+
 /** Lines below the head, cells by column; names of columns are compared without case. */
 async function* records(
   bytes: AsyncIterable<Uint8Array>,
   delimiter: "\t" | ",",
   required: readonly string[],
+  onCells?: OnCells,
 ): AsyncGenerator<{ line: number; cell: Cell }> {
   let head: Map<string, number> | null = null;
   for await (const { line, cells } of readTable(bytes, delimiter)) {
+    onCells?.(line, cells);
     if (head === null) {
       head = new Map(cells.map((name, at) => [name.trim().toLowerCase(), at]));
       const missing = required.filter((name) => !head?.has(name.toLowerCase()));

@@ -2,6 +2,7 @@ import { invalidValue } from "../base/errors.ts";
 import devices from "../resources/devices/devices.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
 import dialcastDialingConfigurations from "../resources/inputs/dialcast-dialing-configurations.ts";
+import { UPLOAD_TYPES } from "../resources/uploads/bulk-uploads.ts";
 import type { Catalogue } from "../schema/catalogue.ts";
 import { methodsOf } from "../schema/catalogue.ts";
 import type { Field } from "../schema/field.ts";
@@ -19,17 +20,29 @@ export interface UploadType {
   system: Readonly<Record<string, unknown>>;
 }
 
-/** What rows of a type are made of. Throws CallerError while its family is not declared. */
+/** What rows of a type are made of. Throws CallerError for what is no kind of uploads, or while its family is not declared. */
 export function uploadType(name: string, catalogue: Catalogue, endpointId: string): UploadType {
   if (name === "speakers" && catalogue.has(devices.name)) {
     const { extensionId: _extension, endpointId: _endpoint, type: _type, ...fields } = devices.fields;
     const system = { extensionId: ONPREM_EXTENSION_ID, endpointId };
     return { resource: catalogue.byName(devices.name), fields, fixed: { type: "speakers" }, system };
   }
-  const family = name === "dialing-configurations" ? dialcastDialingConfigurations.name : name;
-  if (!catalogue.has(family)) throw invalidValue("resourceType", `No ${name} can be made here.`);
+  const family = familyOf(name);
+  if (!isUploadType(name) || !catalogue.has(family)) {
+    const kinds = UPLOAD_TYPES.filter((each) => catalogue.has(familyOf(each)));
+    throw invalidValue("resourceType", `No ${name} can be uploaded. Kinds are ${kinds.join(", ")}.`);
+  }
   const resource = catalogue.byName(family);
   return { resource, fields: resource.fields, fixed: {}, system: {} };
+}
+
+function isUploadType(name: string): boolean {
+  return (UPLOAD_TYPES as readonly string[]).includes(name);
+}
+
+function familyOf(name: string): string {
+  if (name === "speakers") return devices.name;
+  return name === "dialing-configurations" ? dialcastDialingConfigurations.name : name;
 }
 
 /** True when `scope` may make such rows one by one. */

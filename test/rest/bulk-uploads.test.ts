@@ -254,4 +254,18 @@ describe("an upload", () => {
     expect([status, text]).toEqual([200, "deviceIdentifier\tdescription\tattributes\tzoneId\tdefunct\n"]);
     expect((await api.call("GET", "/bulk-uploads/templates/badges")).status).toBe(400);
   });
+
+  it("offers none of what can't be uploaded", async () => {
+    const template = await api.call("GET", "/bulk-uploads/templates/users");
+    const announced = await api.call("POST", "/bulk-uploads", { json: { resourceType: "users" } });
+    expect([template.status, announced.status]).toEqual([400, 400]);
+    expect(template.text).toContain("Kinds are message-templates, device-groups");
+  });
+
+  it("says once of a column without which no line can be right that it is missing", async () => {
+    const done = await upload("device-groups", ["isShared", "true", "false", "true"]);
+    expect(done).toMatchObject({ status: "ERROR", lineCount: 0, errorCount: 1 });
+    const fault = { field: "name", type: "required", message: "Column name is required." };
+    expect(await logsOf(done.id)).toMatchObject([{ line: 1, resourceCreated: false, errors: [fault] }]);
+  });
 });

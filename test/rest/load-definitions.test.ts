@@ -120,6 +120,29 @@ describe("a load", () => {
     expect(names()).toEqual(["Anna"]);
   });
 
+  it("tells columns and cells that nothing reads, and loads all the same", async () => {
+    const id = await define();
+    await give(id, ["email,name,lists,Grade", `${ANNA},7,more`, `${BEN},8`]);
+    const done = await load(id);
+    expect(done).toMatchObject({ state: "complete", usersCreated: 2 });
+    expect(done.warnings).toEqual([
+      { line: 1, message: expect.stringContaining("Column Grade is not read") },
+      { line: 2, message: "The line has 5 cells, the head 4." },
+    ]);
+    await give(id, [HEAD, ANNA, BEN]);
+    expect((await load(id)).warnings).toEqual([]);
+  });
+
+  it("changes nothing where a column that the mapping names is missing", async () => {
+    const id = await define();
+    await give(id, [HEAD, ANNA, BEN]);
+    await load(id);
+    const mapping = { key: "email", lists: "Liste" };
+    expect((await api.call("PUT", `/load-definitions/${id}`, { json: { mapping } })).status).toBe(200);
+    expect(await load(id)).toMatchObject({ state: "failed", reason: "Line 1: There is no column Liste." });
+    expect(placesOn("Choir")).toEqual(["Anna", "Ben"]);
+  });
+
   it("tries everything and keeps nothing in a dry run", async () => {
     const id = await define();
     await give(id, [HEAD, ANNA, BEN]);

@@ -30,6 +30,7 @@ export default defineResource({
     ),
     reason: text("Why it failed or stopped.", { readOnly: true, max: 1_000 }),
     errors: json("The first 100 faults: `[{line, message}]`.", { readOnly: true }),
+    warnings: json("The first 100 things of a table that were passed over: `[{line, message}]`.", { readOnly: true }),
     peopleRead: count("People that the source has."),
     usersCreated: count("Users made."),
     usersChanged: count("Users changed."),
