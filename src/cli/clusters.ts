@@ -33,7 +33,10 @@ const LOOK_EVERY_MS = 500;
 
 /** `carillon clusters`: tries the connection to a cluster of call managers, and has its phones read. */
 export function addClusters(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
-  const clusters = program.command("clusters").description("Call managers: try the connection, read the phones.");
+  const clusters = program
+    .command("clusters")
+    .description("Call managers: try the connection, read the phones.")
+    .addHelpText("after", "\nExample:\n  carillon clusters test Campus");
   const add = (name: string, description: string, example: string): Command =>
     withAppliance(clusters.command(`${name} <cluster>`), terminal)
       .description(description)

@@ -54,6 +54,11 @@ export function addCertify(bells: Command, terminal: Terminal, finish: (exitCode
     .option("--schedules <n>", "how many schedules the fixture has", "3500")
     .option("--seed <n>", "another seed, other mishaps", "1")
     .option("--json", "print the certificate as JSON alone")
+    .addHelpText(
+      "after",
+      "\nExample:\n  carillon bells certify --from 2026-08-01 --to 2027-07-01\n\n" +
+        "It is about the schedules of the appliance; nothing sounds, and it may run beside the daemon.",
+    )
     .action(async (options: CertifyOptions) => {
       const began = systemClock.monotonicMs();
       const share = await shareOf(options, terminal);

@@ -19,17 +19,27 @@ export function addPreview(bells: Command, terminal: Terminal, finish: (exitCode
   withAppliance(bells.command("preview"), terminal)
     .description("Show what rings on a day.")
     .requiredOption("--day <date>", "YYYY-MM-DD, as the schedules' own calendars have it")
+    .addHelpText("after", "\nExample:\n  carillon bells preview --day 2026-09-01")
     .action(async (options: DayOptions) => {
       const zones = createZones();
-      for (const timetable of await timetablesOf(options, terminal)) {
-        for (const ring of ringsOn(timetable, options.day, zones)) terminal.out(lineOf(timetable, ring));
-      }
+      const timetables = await timetablesOf(options, terminal);
+      const lines = timetables.flatMap((timetable) =>
+        ringsOn(timetable, options.day, zones).map((ring) => lineOf(timetable, ring)),
+      );
+      for (const line of lines) terminal.out(line);
+      if (lines.length === 0)
+        terminal.err(
+          timetables.length === 0
+            ? "There is no bell schedule yet: the console's bells make the first one, or POST /ring-lists and /bell-schedules."
+            : `Nothing rings on ${options.day}.`,
+        );
       finish(EXIT.ok);
     });
   withAppliance(bells.command("diff"), terminal)
     .description("Show how the rings of one day differ from those of another; exit 1 where they do.")
     .requiredOption("--day <date>", "YYYY-MM-DD")
     .requiredOption("--other <date>", "YYYY-MM-DD that it is held against")
+    .addHelpText("after", "\nExample:\n  carillon bells diff --day 2026-09-01 --other 2026-09-08")
     .action(async (options: DayOptions) => {
       const zones = createZones();
       let differs = false;
