@@ -1,4 +1,5 @@
-import { openAsBlob } from "node:fs";
+import { constants, openAsBlob } from "node:fs";
+import { access } from "node:fs/promises";
 import { basename } from "node:path";
 import type { Command } from "commander";
 import { sleep, systemClock } from "../base/clock.ts";
@@ -53,6 +54,8 @@ export function addBulk(program: Command, terminal: Terminal, finish: (exitCode:
 
 async function send(api: ApiClient, file: string, { type, test, commit }: BulkOptions, terminal: Terminal) {
   const contentType = /\.csv$/i.test(file) ? "text/csv" : "text/tab-separated-values";
+  // The blob's own fault names neither the file nor what is wrong with it.
+  await access(file, constants.R_OK);
   const bytes = await openAsBlob(file, { type: contentType });
   const testMode = Boolean(test ?? commit);
   const { id } = await api.post<Upload>("/bulk-uploads", { resourceType: type, contentType, testMode });

@@ -3,7 +3,7 @@ import { systemClock } from "../base/clock.ts";
 import { CallerError, UpstreamError } from "../base/errors.ts";
 import { isEverything } from "../resources/devices/group-fields.ts";
 import { ALERT_TONE_NAMES } from "../resources/messages/alert-tones.ts";
-import { type ApiClient, listAll } from "./api-client.ts";
+import { type ApiClient, type ApiPage, listAll } from "./api-client.ts";
 import { type ApplianceOptions, applianceOf, withAppliance } from "./appliance-options.ts";
 import { followLedger, type LedgerLine } from "./demo/follow.ts";
 import { linesOf } from "./demo/table.ts";
@@ -77,6 +77,7 @@ export function addSend(program: Command, terminal: Terminal, finish: (exitCode:
 /** Ids of the groups that the options name; with --all-devices that of a group without a rule, made where there is none. */
 async function groupsOf(api: ApiClient, { to, allDevices }: SendOptions): Promise<string[]> {
   if (to.length === 0 && !allDevices) throw new CallerError("required", "Say to whom: --to GROUP, or --all-devices.");
+  if (allDevices && to.length === 0) await requireDevices(api);
   const groups = await listAll<Group>(api, "/device-groups");
   const named = to.map((name) => {
     const group = groups.find((one) => one.name === name || one.id === name);
@@ -88,6 +89,13 @@ async function groupsOf(api: ApiClient, { to, allDevices }: SendOptions): Promis
   const made = { name: ALL_DEVICES, filterType: "ACCEPT" };
   const { id } = groups.find(isEverything) ?? (await api.post<Pick<Group, "id">>("/device-groups", made));
   return [...named, id];
+}
+
+/** A message that nobody can get would be followed for a minute. */
+async function requireDevices(api: ApiClient): Promise<void> {
+  const { data } = await api.get<ApiPage<unknown>>("/devices?limit=1");
+  if (data.length > 0) return;
+  throw new CallerError("not-found", "There is no device yet: carillon device --help shows how one is made known.");
 }
 
 async function followed(api: ApiClient, id: string, terminal: Terminal): Promise<LedgerLine[]> {

@@ -12,6 +12,7 @@ import {
   readCertificate,
   removeInstalled,
 } from "../operations/certificates.ts";
+import { daemonOf } from "./doctor.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface InstallOptions {
@@ -74,8 +75,12 @@ export function addTls(program: Command, terminal: Terminal): void {
 }
 
 async function takeUp(dataDir: string, terminal: Terminal): Promise<void> {
-  const answered = await sendOrder(dataDir, { order: "tls.reload", args: {} });
-  terminal.err(answered ? "The running daemon shows it from now on." : "The daemon shows it once it runs.");
+  await sendOrder(dataDir, { order: "tls.reload", args: {} });
+  const daemon = await daemonOf(dataDir);
+  if (daemon === null) return terminal.err("The daemon shows it once it runs, at tls.listen of its settings.");
+  const isSecure = daemon.url.startsWith("https:");
+  const off = "The running daemon speaks no TLS yet: set tls.listen in its settings and start it again.";
+  terminal.err(isSecure ? "The running daemon shows it from now on." : off);
 }
 
 function tell(terminal: Terminal, facts: CertificateFacts | null): void {

@@ -40,4 +40,20 @@ describe("the commands bells preview and diff", () => {
     expect(await bells("diff", "--day", "2031-09-01", "--other", "2031-09-08")).toMatchObject({ exitCode: EXIT.ok });
     expect(await bells("preview", "--day", "2031-02-30")).toMatchObject({ exitCode: EXIT.usage });
   });
+
+  it("read schedules without a zone in that of the appliance", async () => {
+    const { extensionId, endpointId } = daemon.first;
+    const at = `/extensions/${extensionId}/endpoints/${endpointId}`;
+    const config = { timeZone: "America/Chicago" };
+    expect((await daemon.call("PUT", at, { config })).status).toBe(200);
+    const messageTemplateId = await make("/message-templates", { name: "Gong", subject: "Gong" });
+    const entries = [{ time: "09:00:00", messageTemplateId }];
+    const ringListId = await make("/ring-lists", { name: "Early", entries });
+    await make("/bell-schedules", {
+      ...{ name: "Workshop", numWeeks: 1, startDate: "2030-07-01", endDate: "2030-07-31" },
+      bellScheduleEntries: [{ entryNum: 0, ringListId }],
+    });
+    const { out } = await bells("preview", "--day", "2030-07-01");
+    expect(out).toEqual([expect.stringContaining("09:00:00  America/Chicago  2030-07-01T14:00:00.000Z")]);
+  });
 });

@@ -20,6 +20,11 @@ describe("the commands device and send", () => {
 
   it("make a zone known, twice without harm, and call it", async () => {
     expect((await carillon("device", "list")).err.join()).toContain("There is no device yet");
+    const toNobody = await carillon("send", "Fire drill", "--drill", "--all-devices");
+    expect([toNobody.exitCode, toNobody.err.join()]).toEqual([
+      ...[EXIT.failure, expect.stringContaining("There is no device yet")],
+    ]);
+    expect((await daemon.call<{ total: number }>("GET", "/notifications")).body.total).toBe(0);
     const zone = ["device", "zone", "hall", "--group", "239.255.31.9", "--name"];
     for (const name of ["Hal", "Hall"]) expect(await carillon(...zone, name)).toMatchObject({ exitCode: EXIT.ok });
     const listed = await carillon("device", "list");
@@ -90,6 +95,12 @@ describe("the commands device and send", () => {
     const { exitCode, out } = await carillon("send", "Fire drill", "--drill", "--all-devices");
     expect(exitCode).toBe(EXIT.failure);
     expect(out.join("\n")).toMatch(/SEP001122334455 +failed +\S/);
+  });
+
+  it("name a table that is not there", async () => {
+    const { exitCode, err } = await carillon("bulk", "/nowhere/rings.tsv", "--type", "ring-lists");
+    expect([exitCode, err.join()]).toEqual([EXIT.failure, "carillon: there is no /nowhere/rings.tsv."]);
+    expect((await daemon.call<{ total: number }>("GET", "/bulk-uploads")).body.total).toBe(0);
   });
 
   it("say what to do next, and send nothing", async () => {

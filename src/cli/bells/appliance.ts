@@ -1,6 +1,9 @@
+import { CallerError } from "../../base/errors.ts";
 import type { Timetable } from "../../bells/timetables.ts";
 import type { BellScheduleEntry, BellScheduleException, RingListEntry } from "../../resources/bells/bell-parts.ts";
-import { type ApiClient, listAll } from "../api-client.ts";
+import { isZone } from "../../resources/bells/time-zones.ts";
+import { ONPREM_EXTENSION_ID } from "../../resources/devices/onprem.ts";
+import { type ApiClient, type ApiPage, listAll } from "../api-client.ts";
 
 interface ScheduleJson {
   id: string;
@@ -14,18 +17,32 @@ interface ScheduleJson {
   bellScheduleExceptions: BellScheduleException[];
 }
 
-/** All schedules that the caller sees, with their ring lists; own choice: those without a zone are read as in UTC. */
+/** All schedules that the caller sees, with their ring lists; those without a zone have the appliance's, else UTC. */
 export async function readTimetables(api: ApiClient): Promise<Timetable[]> {
   const ringLists = await listAll<{ id: string; entries: RingListEntry[] }>(api, "/ring-lists");
   const schedules = await listAll<ScheduleJson>(api, "/bell-schedules");
+  const ownZone = await ownZoneOf(api);
   return schedules.map(({ bellScheduleEntries, bellScheduleExceptions, rotation, timeZone, ...schedule }) => ({
     schedule: {
       ...schedule,
-      timeZone: timeZone ?? "UTC",
+      timeZone: timeZone ?? ownZone,
       rotation: rotation ?? "calendar",
       entries: bellScheduleEntries,
     },
     ringLists,
     exceptions: bellScheduleExceptions,
   }));
+}
+
+/** own choice: of several appliances the first one's; UTC where the caller may not see it. */
+async function ownZoneOf(api: ApiClient): Promise<string> {
+  const path = `/extensions/${ONPREM_EXTENSION_ID}/endpoints?limit=1`;
+  try {
+    const { data } = await api.get<ApiPage<{ clock?: { timeZone: string } | null }>>(path);
+    const zone = data[0]?.clock?.timeZone;
+    return isZone(zone) ? zone : "UTC";
+  } catch (error) {
+    if (error instanceof CallerError && error.type === "forbidden") return "UTC";
+    throw error;
+  }
 }
