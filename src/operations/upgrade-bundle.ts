@@ -8,7 +8,7 @@ import {
   readFileSync,
   symlinkSync,
 } from "node:fs";
-import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { create, extract, Parser, type ReadEntry } from "tar";
@@ -59,6 +59,8 @@ export async function packUpgrade(folder: string, keyPem: string, target: string
     const how = { gzip: true, portable: true, follow: true, strict: true, filter: asOwnFile };
     const packing = create({ cwd: stage, ...how }, paths);
     await pipeline(packing, createWriteStream(join(stage, "whole"), { flush: true }));
+    // It is no secret, and whoever installs it is often somebody else.
+    await chmod(join(stage, "whole"), 0o644);
     await rename(join(stage, "whole"), target);
   } finally {
     await rm(stage, { recursive: true, force: true });
@@ -83,7 +85,9 @@ export async function unpackUpgrade(
     await pipeline(
       createReadStream(file),
       extract({ cwd: stage, strict: true, preserveOwner: false, filter: isPlain }),
-    ).catch(() => {
+    ).catch((error: unknown) => {
+      // A file that is not there and a full disk are told as what they are.
+      if (isOfSystem(error)) throw error;
       throw refused("It is no archive that can be read.");
     });
     if (!existsSync(join(stage, LIST))) throw refused("It holds no signed list.");
@@ -106,7 +110,7 @@ export async function unpackUpgrade(
 
 /**
  * What a bundle says it holds. Only the list is read: unpacking looks at the files. Throws CallerError for one that no
- * trusted key signed.
+ * trusted key signed, and for a file that this process may not read.
  */
 export async function upgradeIn(file: string, keys: readonly string[]): Promise<UpgradeBundle> {
   let text: string | null = null;
@@ -123,7 +127,9 @@ export async function upgradeIn(file: string, keys: readonly string[]): Promise<
       });
     },
   });
-  await pipeline(packed, entries).catch(() => undefined);
+  await pipeline(packed, entries).catch((error: unknown) => {
+    if (isOfSystem(error)) throw unreadable(file, error as NodeJS.ErrnoException);
+  });
   if (text === null) throw refused("It holds no signed list.");
   return parseBundle(readSigned(text, keys));
 }
@@ -195,6 +201,16 @@ async function hashOf(path: string): Promise<string> {
   const hash = createHash("sha256");
   await pipeline(createReadStream(path), hash);
   return hash.digest("hex");
+}
+
+/** It may lie in the home folder of whoever offers it, where the daemon has no way in. */
+function unreadable(file: string, { code }: NodeJS.ErrnoException): CallerError {
+  const why = code === "ENOENT" ? "there is no such file" : `the daemon's user may not (${code})`;
+  return new CallerError("invalid-value", `${file} can't be read: ${why}.`);
+}
+
+function isOfSystem(error: unknown): boolean {
+  return typeof (error as { syscall?: unknown } | null)?.syscall === "string";
 }
 
 function refused(message: string): CallerError {

@@ -21,7 +21,7 @@ import { systemClock } from "../../../src/base/clock.ts";
 import { serviceOf } from "../../../src/cli/upgrade.ts";
 import { createOrderedUpgrade } from "../../../src/operations/ordered-upgrade.ts";
 import { keepOwner } from "../../../src/operations/ownership.ts";
-import { packUpgrade, publicHalf, unpackUpgrade } from "../../../src/operations/upgrade-bundle.ts";
+import { packUpgrade, publicHalf, unpackUpgrade, upgradeIn } from "../../../src/operations/upgrade-bundle.ts";
 import { endOf, endOrder, fileOf, leaveOrder, orderLeft, versionsRoot } from "../../../src/operations/upgrade-order.ts";
 import { hurriedClock } from "../../support/hurried-clock.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
@@ -91,6 +91,17 @@ beforeAll(async () => {
 });
 
 describe("packing", () => {
+  it("makes what another user can read, whatever this one keeps for itself", async () => {
+    const file = join(makeTempDir(), "carillon.tgz");
+    const before = process.umask(0o077);
+    try {
+      await packUpgrade(version(makeTempDir(), "0.2.0"), pem, file);
+    } finally {
+      process.umask(before);
+    }
+    expect(statSync(file).mode & 0o777).toBe(0o644);
+  });
+
   it("takes a folder as it is named, without its history and the data of appliances", async () => {
     const folder = version(makeTempDir(), "0.2.0");
     for (const [path, name] of [
@@ -234,6 +245,10 @@ describe("an upgrade", () => {
     const cut = join(makeTempDir(), "cut.tgz");
     writeFileSync(cut, readFileSync(bundle).subarray(0, 200));
     await expect(run(cut)).rejects.toThrow("refused");
+    await expect(run("/nowhere/version.tgz")).rejects.toMatchObject({ code: "ENOENT", path: "/nowhere/version.tgz" });
+    const nowhere = "/nowhere/version.tgz can't be read: there is no such file";
+    await expect(upgradeIn("/nowhere/version.tgz", [key])).rejects.toThrow(nowhere);
+    expect((await upgradeIn(bundle, [key])).version).toBe("0.2.0");
     expect(steps).toEqual([]);
     expect(readlinkSync(join(root, "current"))).toBe("versions/0.1.0");
   });
