@@ -1,14 +1,14 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Clock, nextTurn, sleep } from "../base/clock.ts";
+import { type Clock, sleep } from "../base/clock.ts";
 import { UpstreamError } from "../base/errors.ts";
 import { createEvents } from "../base/events.ts";
 import type { Log } from "../base/log.ts";
 import { isNewer } from "../base/versions.ts";
 import type { Organisation } from "../replication/hub/postgres/organisation.ts";
-import type { RowImage, SharedLog } from "../store/shared-log.ts";
+import type { SharedLog } from "../store/shared-log.ts";
 import { type ApplianceData, isSetUp, openData } from "./appliance.ts";
-import { give, makeWhole } from "./hub-whole.ts";
+import { giveAll, makeWhole } from "./hub-whole.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "./load-declarations.ts";
 import { ROOM_TABLES } from "./room-tables.ts";
 import { ownVersion } from "./version.ts";
@@ -151,15 +151,8 @@ export async function follow(
       await Promise.race([begun, sleep(clock, LOOK_MS), news]);
       if (!isActing) await catchUp().catch((error: unknown) => log.warn({ err: error }, "it does not follow"));
     }
-    if (isActing && began.seq === 0 && (await organisation.head()).seq === 0) {
-      const rows: RowImage[] = [];
-      for (const page of shared?.all() ?? []) {
-        rows.push(...page);
-        // Of many rows it takes long, and whoever supervises this process wants to hear of it.
-        await nextTurn(clock);
-      }
-      await give(organisation, 0, rows);
-      await shared?.catchUp();
+    if (isActing && shared && began.seq === 0 && (await organisation.head()).seq === 0) {
+      await giveAll(organisation, shared, clock);
     } else if (isActing) await catchUp();
     if (isStale || !shared) return !isStale;
     const wholeness = await makeWhole(organisation, shared, options);

@@ -38,13 +38,28 @@ export async function makeWhole(
   return (await differences(organisation, copy)).length === 0 ? "whole" : "parted";
 }
 
-/** Makes rows of the copy the organisation's, with the files that they name. */
-export async function give({ log, files }: Organisation, at: number, rows: readonly RowImage[]): Promise<void> {
+/**
+ * Makes all rows of a copy that was never shared the first ones of the organisation, with the files that they name. The copy
+ * has them already, and nobody else can have written.
+ */
+export async function giveAll(organisation: Organisation, copy: SharedCopy, clock: Pick<Clock, "soon">): Promise<void> {
+  const rows: RowImage[] = [];
+  for (const page of copy.all()) {
+    rows.push(...page);
+    // Of many rows it takes long, and whoever supervises this process wants to hear of it.
+    await nextTurn(clock);
+  }
+  copy.note(await give(organisation, 0, rows));
+}
+
+/** Makes rows of the copy the organisation's, with the files that they name; the position behind them. */
+async function give({ log, files }: Organisation, at: number, rows: readonly RowImage[]): Promise<number> {
   const turn = await log.begin(at);
-  await turn.publish(rows);
+  const end = await turn.publish(rows);
   await files.keepHere(
     rows.flatMap(({ image }) => [...(image?.matchAll(/[0-9a-f]{64}/g) ?? [])].map(([name]) => name)),
   );
+  return end;
 }
 
 async function differences(organisation: Organisation, copy: SharedCopy): Promise<Difference[]> {

@@ -234,6 +234,7 @@ export function openStore(options: StoreOptions): Store {
       find: replica.images.find,
       counts: replica.images.counts,
       catchUp: replica.copy.catchUp,
+      note: replica.images.note,
     },
     async close() {
       await queue.stop();

@@ -1,5 +1,5 @@
 import type { RowImages } from "./row-images.ts";
-import type { SharedLog } from "./shared-log.ts";
+import type { SharedLog, Turn } from "./shared-log.ts";
 
 /** A turn of this copy to write. */
 export interface OwnTurn {
@@ -26,9 +26,31 @@ export function createReplica(log: SharedLog, images: RowImages, changed: () => 
     images.apply(rows, at);
     changed();
   };
+
+  async function catchUp(): Promise<void> {
+    for (let more = true; more; ) {
+      const after = images.at();
+      const news = await log.news(after);
+      // Whoever has begun a turn meanwhile has taken them, and newer ones: older rows never go over those.
+      const isNext = images.at() === after;
+      if (isNext) take(news.rows, news.at);
+      more = news.more || !isNext;
+    }
+  }
+
+  /** A turn whose news are few: nobody else may write while they are taken, and nothing else is done. */
+  async function beginUpToDate(): Promise<Turn> {
+    for (;;) {
+      const turn = await log.begin(images.at());
+      if (!turn.more) return turn;
+      await turn.release();
+      await catchUp();
+    }
+  }
+
   return {
     async begin() {
-      const turn = await log.begin(images.at());
+      const turn = await beginUpToDate();
       try {
         take(turn.news, turn.at);
       } catch (error) {
@@ -54,12 +76,6 @@ export function createReplica(log: SharedLog, images: RowImages, changed: () => 
         },
       };
     },
-    async catchUp() {
-      for (let more = true; more; ) {
-        const news = await log.news(images.at());
-        take(news.rows, news.at);
-        more = news.more;
-      }
-    },
+    catchUp,
   };
 }

@@ -18,6 +18,8 @@ export interface Turn {
   /** What others wrote since; must be taken before anything is written. */
   readonly news: readonly RowImage[];
   readonly at: number;
+  /** There is more than `news`: it is to be released, and taken anew once that was taken page by page. */
+  readonly more: boolean;
   /**
    * Makes rows the organisation's and gives the position behind them. Throws UpstreamError: `outcome-unknown` when the
    * connection broke at the very end, and nothing was kept otherwise.

@@ -358,6 +358,8 @@ export interface SharedCopy {
   counts(): ReadonlyMap<string, number>;
   /** Takes what others wrote. Throws UpstreamError. */
   catchUp(): Promise<void>;
+  /** It has all up to there: what was written up to then was read from it. */
+  note(at: number): void;
 }
 
 /** A row that was just written or deleted; one of the two is given, or both. Inner values, secrets sealed. */

@@ -24,8 +24,10 @@ export interface RowLogNeeds {
 const WAIT_MS = 6_000;
 /** Whether a write was kept is asked for so long. own choice */
 const DOUBT_MS = 30_000;
-/** Rows in one statement, and in one answer. own choice */
+/** Rows in one statement. own choice */
 const AT_ONCE = 2_000;
+/** Rows in one answer: so many are taken over without a pause, some 20 to 30 ms. own choice */
+const TAKEN_AT_ONCE = 500;
 
 interface StoredRow {
   tab: string;
@@ -44,9 +46,9 @@ const imageOf = ({ tab, key, image }: StoredRow): RowImage => ({ table: tab, key
 export function createRowLog(needs: RowLogNeeds): SharedLog {
   const { organisation, writer, reader, acting, files } = needs;
 
-  const rowsAfter = (connection: Connection, after: number, limit: string): Promise<StoredRow[]> =>
+  const rowsAfter = (connection: Connection, after: number): Promise<StoredRow[]> =>
     connection.query<StoredRow>(
-      `SELECT tab, key, seq, image FROM carillon_rows WHERE organisation = $1 AND seq > $2 ORDER BY seq ${limit}`,
+      `SELECT tab, key, seq, image FROM carillon_rows WHERE organisation = $1 AND seq > $2 ORDER BY seq LIMIT ${TAKEN_AT_ONCE}`,
       [organisation, after],
     );
 
@@ -101,8 +103,9 @@ export function createRowLog(needs: RowLogNeeds): SharedLog {
         acting.superseded();
         throw new UpstreamError("starting", "The organisation's database is not the one that this node wrote to.");
       }
-      const news = after < at ? await rowsAfter(writer, after, "") : [];
-      return { news: news.map(imageOf), at, release, publish: (rows) => publish(rows, at, isSame) };
+      const news = after < at ? await rowsAfter(writer, after) : [];
+      const more = news.length === TAKEN_AT_ONCE;
+      return { news: news.map(imageOf), at, more, release, publish: (rows) => publish(rows, at, isSame) };
     } catch (error) {
       // What failed is still a transaction, in which the connection would take nothing more.
       await release();
@@ -175,8 +178,8 @@ export function createRowLog(needs: RowLogNeeds): SharedLog {
     isHeard: acting.isHeard,
     async news(after): Promise<News> {
       await reader.ready(WAIT_MS);
-      const rows = await rowsAfter(reader, after, `LIMIT ${AT_ONCE}`);
-      return { rows: rows.map(imageOf), at: Number(rows.at(-1)?.seq ?? after), more: rows.length === AT_ONCE };
+      const rows = await rowsAfter(reader, after);
+      return { rows: rows.map(imageOf), at: Number(rows.at(-1)?.seq ?? after), more: rows.length === TAKEN_AT_ONCE };
     },
   };
 }
