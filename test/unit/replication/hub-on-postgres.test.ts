@@ -148,6 +148,18 @@ postgres.describe("a cloud's rows on PostgreSQL", () => {
     expect([found, at]).toEqual([rows.length, rows.length]);
   });
 
+  postgres.it("are asked for one by one, which the driver warns who does not", async () => {
+    const { organisation } = await node("one");
+    const warnings: Error[] = [];
+    const note = (warning: Error): void => void warnings.push(warning);
+    process.on("warning", note);
+    await Promise.all(Array.from({ length: 5 }, () => organisation.head()));
+    // A warning is told after what is under way.
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off("warning", note);
+    expect(warnings.map(String)).toEqual([]);
+  });
+
   postgres.it("have host names, each of one organisation", async () => {
     const hosts = await openHosts(server.url, systemClock);
     const own = async () => (await hosts.all()).filter((each) => each.name.startsWith(name));

@@ -42,6 +42,7 @@ export async function openConnection(needs: ConnectionNeeds): Promise<Connection
   let isClosed = false;
   let waiting: (() => void)[] = [];
   let fault: unknown = null;
+  let last: Promise<unknown> = Promise.resolve();
 
   async function connect(): Promise<void> {
     const made = new Client({
@@ -81,25 +82,32 @@ export async function openConnection(needs: ConnectionNeeds): Promise<Connection
     again();
   }
 
+  async function ask<R extends QueryResultRow>(text: string, values?: readonly unknown[]): Promise<R[]> {
+    const own = client;
+    if (!own) throw unreachable(fault);
+    try {
+      // Of several statements, which have no values, the last one's.
+      const result = await own.query<R>(text, values as unknown[]);
+      return (Array.isArray(result) ? result.at(-1) : result).rows;
+    } catch (error) {
+      // The server answered: the connection is good.
+      if (!isBroken(error)) throw error;
+      drop(own);
+      own.end().catch(() => undefined);
+      throw unreachable(error);
+    }
+  }
+
   void connect();
   return {
     get number() {
       return number;
     },
-    async query<R extends QueryResultRow>(text: string, values?: readonly unknown[]) {
-      const own = client;
-      if (!own) throw unreachable(fault);
-      try {
-        // Of several statements, which have no values, the last one's.
-        const result = await own.query<R>(text, values as unknown[]);
-        return (Array.isArray(result) ? result.at(-1) : result).rows;
-      } catch (error) {
-        // The server answered: the connection is good.
-        if (!isBroken(error)) throw error;
-        drop(own);
-        own.end().catch(() => undefined);
-        throw unreachable(error);
-      }
+    query<R extends QueryResultRow>(text: string, values?: readonly unknown[]) {
+      // The driver is to be asked one thing at a time.
+      const own = last.then(() => ask<R>(text, values));
+      last = own.catch(() => undefined);
+      return own;
     },
     ready(withinMs) {
       if (client) return Promise.resolve();
