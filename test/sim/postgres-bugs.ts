@@ -40,7 +40,7 @@ export const POSTGRES_BUGS: readonly PlantedBug[] = [
   {
     name: "rows-of-an-unknown-commit-not-taken",
     file: "hub/postgres/row-log.ts",
-    changes: [['const news = after < at ? await rowsAfter(writer, after, "") : [];', "const news: StoredRow[] = [];"]],
+    changes: [["const news = after < at ? await rowsAfter(writer, after) : [];", "const news: StoredRow[] = [];"]],
   },
   {
     name: "copies-outlive-a-restore",
