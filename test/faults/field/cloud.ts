@@ -100,7 +100,7 @@ async function trouble(members: Members, story: Story): Promise<CloudRun> {
   // Before anybody is put back to what it was.
   const twice = await toldTwice(members);
   const lost = await lostWrites(hub, writings);
-  const untold = await untoldMessages(members, writings);
+  const untold = await told(members, writings);
   const alike = { members, own: field.own, folder, say, agree: () => agreed(agreement.differences, PATIENCE_MS) };
   const restores = await restoreBothSides({ ...alike, ...liveAgain(story, members, shared, quiet) });
   const broken = [
@@ -146,9 +146,14 @@ function liveAgain(
       const [newest = []] = lives.slice(-1);
       const known = isCloud ? newest.filter(({ at }) => at === sites[1].name) : newest;
       const ofOther = newest.filter(({ at }) => at === sites[1].name);
-      return [...refusals(newest), ...(await lostWrites(hub, known)), ...(await untoldMessages(members, ofOther))];
+      return [...refusals(newest), ...(await lostWrites(hub, known)), ...(await told(members, ofOther))];
     },
   };
+}
+
+/** What the cloud was not told of messages in the end: the last ones may still wait for their zone, or sound. */
+function told(members: Members, writings: readonly Writings[]): Promise<string[]> {
+  return agreed(() => untoldMessages(members, writings), PATIENCE_MS);
 }
 
 function refusals(writings: readonly Writings[]): string[] {
