@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { chance } from "../../src/campus/chance.ts";
+import { LOG_FRAME_HEADER_BYTES, LOG_HEADER_BYTES } from "../../src/store/checkpoint.ts";
 
 /** Something that was done to a file, with the place in the log behind it. */
 interface Deed {
@@ -14,8 +15,16 @@ interface Deed {
 
 /** A create that was answered when the log was so long. */
 export interface Answered {
+  resource: "users" | "notifications";
   id: string;
   logBytes: number;
+}
+
+/** What the disk held after a cut in the middle of messages. */
+export interface Midway {
+  files: ReadonlyMap<string, Buffer>;
+  /** Ids of the messages that stood between their stages: nobody need have been answered by then. */
+  messages: readonly string[];
 }
 
 /** What cuts of the power came to. */
@@ -23,8 +32,13 @@ export interface Cuts {
   cuts: number;
   /** Cuts after which a create that had been answered was gone. */
   losing: number;
-  /** Cuts after which SQLite found the file broken, or a row without its line of the audit. */
+  /**
+   * Cuts after which SQLite found the file broken, a row without its line of the audit, or a message further than what its
+   * stages wrote before: what waits for no disk may be missing from its end alone.
+   */
   corrupt: number;
+  /** The first of those that left a message between its stages, at most as many as were asked for. */
+  midway: Midway[];
 }
 
 /** Of a write that nobody asked the disk to keep, power leaves all, nothing, or some of its sectors. */
@@ -57,11 +71,18 @@ interface Image {
  * log only when its pages go into the database, as SQLite's `synchronous=NORMAL` does, which must show losses.
  */
 export function cutPower(
-  plan: { before: ReadonlyMap<string, Buffer>; deeds: readonly Deed[]; answered: readonly Answered[]; folder: string },
-  { cuts, seed, isLazy = false }: { cuts: number; seed: number; isLazy?: boolean },
+  plan: {
+    before: ReadonlyMap<string, Buffer>;
+    deeds: readonly Deed[];
+    answered: readonly Answered[];
+    folder: string;
+    /** Devices that each message goes to. */
+    devices: number;
+  },
+  { cuts, seed, isLazy = false, midway = 0 }: { cuts: number; seed: number; isLazy?: boolean; midway?: number },
 ): Cuts {
-  const { before, deeds, answered, folder } = plan;
-  const result: Cuts = { cuts: 0, losing: 0, corrupt: 0 };
+  const { before, deeds, answered, folder, devices } = plan;
+  const result: Cuts = { cuts: 0, losing: 0, corrupt: 0, midway: [] };
   // Moments in order, so that what was kept for good is brought forward once.
   const moments = Array.from({ length: cuts }, (_, at) => Math.floor(chance(seed, at) * deeds.length)).sort(
     (a, b) => a - b,
@@ -76,11 +97,14 @@ export function cutPower(
     const left = new Map([...kept].map(([name, { bytes, size }]) => [name, { bytes: Buffer.from(bytes), size }]));
     for (const [at, deed] of open.entries()) endure(left, deed, chance(seed, number, at));
     const upTo = deeds[moment - 1]?.end ?? 0;
-    const due = answered.filter(({ logBytes }) => logBytes <= upTo).map(({ id }) => id);
-    const { isWhole, lost } = look(left, folder, due);
+    const due = answered.filter(({ logBytes }) => logBytes <= upTo);
+    const { isWhole, lost, between } = look(left, folder, due, devices);
     result.cuts += 1;
     if (!isWhole) result.corrupt += 1;
     if (lost > 0) result.losing += 1;
+    if (between.length > 0 && result.midway.length < midway) {
+      result.midway.push({ files: bytesOf(left), messages: between });
+    }
   }
   return result;
 }
@@ -116,29 +140,67 @@ function resized({ bytes, size }: Image, wanted: number): Image {
   return { bytes: Buffer.concat([bytes], Math.ceil(wanted * 1.5)), size: wanted };
 }
 
+function bytesOf(files: ReadonlyMap<string, Image>): Map<string, Buffer> {
+  const ofDatabase = ["carillon.db", "carillon.db-wal"].map((name): [string, Buffer] => {
+    const { bytes, size } = files.get(name) ?? { bytes: Buffer.alloc(0), size: 0 };
+    return [name, bytes.subarray(0, size)];
+  });
+  return new Map(ofDatabase);
+}
+
+/** Messages of which something is there without what was written before it: first the devices, then the stage, then the ledger. */
+const TORN = `SELECT count(*) FROM notifications n
+  WHERE (SELECT count(*) FROM broadcast_targets WHERE notification = n.pk)
+    + (SELECT count(*) FROM deliveries WHERE notification_pk = n.pk) <> CASE n.stage WHEN 'resolve' THEN 0 ELSE ? END`;
+
+const BETWEEN = "SELECT id FROM notifications WHERE stage IN ('resolve', 'partition', 'prepare', 'queue')";
+
 function look(
   files: ReadonlyMap<string, Image>,
   folder: string,
-  due: readonly string[],
-): { isWhole: boolean; lost: number } {
-  for (const name of ["carillon.db", "carillon.db-wal"]) {
-    const { bytes, size } = files.get(name) ?? { bytes: Buffer.alloc(0), size: 0 };
-    writeFileSync(join(folder, name), bytes.subarray(0, size));
-  }
+  due: readonly Answered[],
+  devices: number,
+): { isWhole: boolean; lost: number; between: readonly string[] } {
+  for (const [name, bytes] of bytesOf(files)) writeFileSync(join(folder, name), bytes);
   try {
     const db = new Database(join(folder, "carillon.db"));
     db.pragma("locking_mode = EXCLUSIVE");
-    const ids = new Set(db.prepare("SELECT id FROM users").pluck().all() as string[]);
-    const halves = db
-      .prepare("SELECT count(*) FROM users WHERE id NOT IN (SELECT row_id FROM audit_entries WHERE resource = 'users')")
-      .pluck()
-      .get();
-    const isWhole = db.pragma("integrity_check", { simple: true }) === "ok" && halves === 0;
+    const one = (sql: string, ...params: number[]): unknown =>
+      db
+        .prepare(sql)
+        .pluck()
+        .get(...params);
+    const idsOf = (table: Answered["resource"]): Set<string> =>
+      new Set(db.prepare(`SELECT id FROM ${table}`).pluck().all() as string[]);
+    const ids = { users: idsOf("users"), notifications: idsOf("notifications") };
+    const halves = (["users", "notifications"] as const).map((table) =>
+      one(
+        `SELECT count(*) FROM ${table} WHERE id NOT IN (SELECT row_id FROM audit_entries WHERE resource = '${table}')`,
+      ),
+    );
+    const isWhole =
+      db.pragma("integrity_check", { simple: true }) === "ok" &&
+      halves.every((count) => count === 0) &&
+      one(TORN, devices) === 0;
+    const between = db.prepare(BETWEEN).pluck().all() as string[];
     db.close();
-    return { isWhole, lost: due.filter((id) => !ids.has(id)).length };
+    return { isWhole, lost: due.filter(({ resource, id }) => !ids[resource].has(id)).length, between };
   } catch {
-    return { isWhole: false, lost: due.length };
+    return { isWhole: false, lost: due.length, between: [] };
   }
+}
+
+/** COMMITs after which more was written to the log without asking the disk to keep it first. @source sqlite.org/fileformat2.html, 4.1 */
+export function unawaited(deeds: readonly Deed[]): number {
+  let [count, isOpen] = [0, false];
+  for (const { kind, name, at, data } of deeds) {
+    if (!name.endsWith("-wal")) continue;
+    if (kind === "s") isOpen = false;
+    if (kind !== "w" || at < LOG_HEADER_BYTES || data.length !== LOG_FRAME_HEADER_BYTES) continue;
+    if (isOpen) count += 1;
+    isOpen = data.readUInt32BE(4) !== 0;
+  }
+  return count;
 }
 
 /** The database's files as they lie in a folder. */
