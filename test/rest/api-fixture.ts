@@ -62,30 +62,7 @@ import type { AnyResource } from "../../src/schema/resource.ts";
 import { defaultSettings } from "../../src/settings/schema.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import type { Behaviour, By, Store } from "../../src/store/store.ts";
-
-/** How a request is sent beside its method and path. */
-export interface Sending {
-  /** Null sends none; the administrator's unless given. */
-  token?: string | null;
-  json?: unknown;
-  form?: Form;
-  multipart?: Form;
-  body?: string | Uint8Array | ReadableStream;
-  headers?: Record<string, string>;
-}
-
-/** Names and values of a form in order; a Blob is a file. */
-export type Form = readonly (readonly [string, string | Blob])[];
-
-/** An answer with its body read. */
-export interface Received {
-  status: number;
-  headers: Headers;
-  text: string;
-  // Tests look into bodies of every shape.
-  // biome-ignore lint/suspicious/noExplicitAny: the shape is what is tested
-  body: any;
-}
+import { type Received, type Sending, send } from "./sending.ts";
 
 /** The API over real HTTP on a store of its own, with an administrator. */
 export interface ApiFixture {
@@ -378,27 +355,6 @@ async function firstData(store: Store, system: By): Promise<{ rootId: string; ad
   const user = await store.create(users, { name: "Admin", email: "admin@example.org" }, system);
   await store.create(securityGroupMembers, { securityGroupId: admins.id, userId: user.id }, system);
   return { rootId: domain.id, adminId: user.id };
-}
-
-async function send(url: string, method: string, sending: Sending): Promise<Received> {
-  const headers = new Headers(sending.headers);
-  if (sending.token) headers.set("authorization", `Bearer ${sending.token}`);
-  let body: Sending["body"] | URLSearchParams | FormData = sending.body;
-  if ("json" in sending) {
-    body = JSON.stringify(sending.json);
-    headers.set("content-type", "application/json");
-  } else if (sending.form) {
-    body = new URLSearchParams(sending.form.map(([name, value]): [string, string] => [name, value as string]));
-  } else if (sending.multipart) {
-    const parts = new FormData();
-    for (const [name, value] of sending.multipart) parts.append(name, value as string);
-    body = parts;
-  }
-  const init = { method, headers, body: body ?? null, ...(body instanceof ReadableStream ? { duplex: "half" } : {}) };
-  const response = await fetch(url, init as RequestInit);
-  const text = await response.text();
-  const json = /^application\/(?:scim\+)?json/.test(response.headers.get("content-type") ?? "") && text !== "";
-  return { status: response.status, headers: response.headers, text, body: json ? JSON.parse(text) : text };
 }
 
 /** Nothing is known of any appliance. */

@@ -8,7 +8,8 @@ import extensions from "../../src/resources/devices/extensions.ts";
 import { ONPREM_EXTENSION_ID } from "../../src/resources/devices/onprem.ts";
 import messageTemplates from "../../src/resources/messages/message-templates.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
-import { type ApiFixture, openApi, type Received } from "./api-fixture.ts";
+import { type ApiFixture, openApi } from "./api-fixture.ts";
+import type { Received } from "./sending.ts";
 
 let api: ApiFixture;
 let dir: string;

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeTempDir } from "../support/temp-dir.ts";
-import { type ApiFixture, openApi, type Received } from "./api-fixture.ts";
+import { type ApiFixture, openApi } from "./api-fixture.ts";
+import type { Received } from "./sending.ts";
 
 const PAGE = "<!doctype html><title>Carillon</title>";
 const SCRIPT = "console.log('ding');".repeat(100);

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hashPassword } from "../../src/access/passwords.ts";
 import users from "../../src/resources/people/users.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
-import { type ApiFixture, openApi, type Received, type Sending, STANDING_CLOCK } from "./api-fixture.ts";
+import { type ApiFixture, openApi, STANDING_CLOCK } from "./api-fixture.ts";
+import type { Received, Sending } from "./sending.ts";
 
 const PASSWORD = "correct horse battery";
 

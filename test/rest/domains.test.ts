@@ -3,8 +3,9 @@ import { createToken } from "../../src/access/tokens.ts";
 import userTokens from "../../src/resources/people/user-tokens.ts";
 import users from "../../src/resources/people/users.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
-import { type ApiFixture, openApi, type Received } from "./api-fixture.ts";
+import { type ApiFixture, openApi } from "./api-fixture.ts";
 import { expectError } from "./resource-suite.ts";
+import type { Received } from "./sending.ts";
 
 let api: ApiFixture;
 /** root > north > { hall, annex }, root > south */

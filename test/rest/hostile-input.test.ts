@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { SAMPLE_PNG } from "../support/sample-values.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
-import { type ApiFixture, openApi, type Received } from "./api-fixture.ts";
+import { type ApiFixture, openApi } from "./api-fixture.ts";
 import { expectError } from "./resource-suite.ts";
+import type { Received } from "./sending.ts";
 
 const SECRET = "Tr0ub4dor-and-3";
 const BOUNDARY = "----edge";

@@ -6,7 +6,8 @@ import distributionLists from "../../src/resources/lists/distribution-lists.ts";
 import subscriptions from "../../src/resources/people/subscriptions.ts";
 import users from "../../src/resources/people/users.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
-import { type ApiFixture, openApi, type Received } from "./api-fixture.ts";
+import { type ApiFixture, openApi } from "./api-fixture.ts";
+import type { Received } from "./sending.ts";
 
 let api: ApiFixture;
 let dir: string;

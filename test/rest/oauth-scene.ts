@@ -2,7 +2,8 @@ import { createHash, randomBytes } from "node:crypto";
 import { expect } from "vitest";
 import { hashPassword } from "../../src/access/passwords.ts";
 import users from "../../src/resources/people/users.ts";
-import type { ApiFixture, Form, Received, Sending } from "./api-fixture.ts";
+import type { ApiFixture } from "./api-fixture.ts";
+import type { Form, Received, Sending } from "./sending.ts";
 
 /** The password of everybody in these tests. */
 export const PASSWORD = "correct horse battery";

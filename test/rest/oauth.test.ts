@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import userTokens from "../../src/resources/people/user-tokens.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
-import { type ApiFixture, openApi, type Received } from "./api-fixture.ts";
+import { type ApiFixture, openApi } from "./api-fixture.ts";
 import {
   allow,
   askToken,
@@ -14,6 +14,7 @@ import {
   newProof,
   openAuthorize,
 } from "./oauth-scene.ts";
+import type { Received } from "./sending.ts";
 
 const ANN = "ann@example.org";
 

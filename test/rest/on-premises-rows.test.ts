@@ -7,10 +7,10 @@ import { servedActions } from "../../src/rest/served-actions.ts";
 import { canonicalPath, createCatalogue, methodsOf } from "../../src/schema/catalogue.ts";
 import type { AnyResource, ResourcePath } from "../../src/schema/resource.ts";
 import { fileFields, sampleFile, UNKNOWN_ID } from "../support/sample-values.ts";
-import type { Form } from "./api-fixture.ts";
 import { expectError } from "./resource-suite.ts";
 import type { Place } from "./sample-rows.ts";
 import { openSampleScene } from "./sample-scene.ts";
+import type { Form } from "./sending.ts";
 
 let hall: string;
 let annex: string;

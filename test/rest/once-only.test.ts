@@ -2,8 +2,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import messageTemplates from "../../src/resources/messages/message-templates.ts";
 import { SAMPLE_PNG } from "../support/sample-values.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
-import { type ApiFixture, openApi, type Sending } from "./api-fixture.ts";
+import { type ApiFixture, openApi } from "./api-fixture.ts";
 import { expectError } from "./resource-suite.ts";
+import type { Sending } from "./sending.ts";
 
 const dataDir = makeTempDir();
 let api: ApiFixture;

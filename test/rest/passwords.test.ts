@@ -2,8 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import userTokens from "../../src/resources/people/user-tokens.ts";
 import users from "../../src/resources/people/users.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
-import { type ApiFixture, openApi, type Received, STANDING_CLOCK } from "./api-fixture.ts";
+import { type ApiFixture, openApi, STANDING_CLOCK } from "./api-fixture.ts";
 import { makePerson, PASSWORD } from "./oauth-scene.ts";
+import type { Received } from "./sending.ts";
 
 const NEXT = "staple battery horse";
 

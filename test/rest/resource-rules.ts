@@ -4,8 +4,9 @@ import { familyOf, methodsOf } from "../../src/schema/catalogue.ts";
 import { isSearched } from "../../src/schema/field.ts";
 import type { AnyResource, ResourcePath } from "../../src/schema/resource.ts";
 import { UNKNOWN_ID } from "../support/sample-values.ts";
-import type { ApiFixture, Received } from "./api-fixture.ts";
+import type { ApiFixture } from "./api-fixture.ts";
 import { type Place, type SampleRows, sendingOf } from "./sample-rows.ts";
+import type { Received } from "./sending.ts";
 
 /** What the rules are tried on. */
 export interface RuleNeeds {

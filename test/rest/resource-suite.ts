@@ -10,9 +10,10 @@ import {
   writableFields,
   wrongValues,
 } from "../support/sample-values.ts";
-import type { ApiFixture, Form, Received } from "./api-fixture.ts";
+import type { ApiFixture } from "./api-fixture.ts";
 import { describeRules } from "./resource-rules.ts";
 import { type Place, type SampleRows, sendingOf } from "./sample-rows.ts";
+import type { Form, Received } from "./sending.ts";
 
 /** What the generated tests of a resource need. */
 export interface SuiteNeeds {

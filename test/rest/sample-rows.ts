@@ -11,7 +11,8 @@ import {
   sampleFile,
   sampleInput,
 } from "../support/sample-values.ts";
-import type { ApiFixture, Form, Received, Sending } from "./api-fixture.ts";
+import type { ApiFixture } from "./api-fixture.ts";
+import type { Form, Received, Sending } from "./sending.ts";
 
 /** Where rows of a resource are made: a collection below parents made for it, and the parents' ids by placeholder. */
 export interface Place {

@@ -3,9 +3,10 @@ import notifications from "../../src/resources/broadcasts/notifications.ts";
 import scenarioNotifications from "../../src/resources/scenarios/scenario-notifications.ts";
 import { SITE_QUESTION_ID } from "../../src/scenarios/questions.ts";
 import { UNKNOWN_ID } from "../support/sample-values.ts";
-import type { ApiFixture, Sending } from "./api-fixture.ts";
+import type { ApiFixture } from "./api-fixture.ts";
 import { expectError } from "./resource-suite.ts";
 import { createScenarioScene } from "./scenario-scene.ts";
+import type { Sending } from "./sending.ts";
 import { openStarts, type StartsFixture } from "./starts-fixture.ts";
 import { PNG } from "./uploads.ts";
 

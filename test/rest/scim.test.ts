@@ -6,7 +6,8 @@ import { systemClock } from "../../src/base/clock.ts";
 import { OwnedElsewhere } from "../../src/base/errors.ts";
 import users from "../../src/resources/people/users.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
-import { type ApiFixture, openApi, type Received } from "./api-fixture.ts";
+import { type ApiFixture, openApi } from "./api-fixture.ts";
+import type { Received } from "./sending.ts";
 
 const USER = "urn:ietf:params:scim:schemas:core:2.0:User";
 const ENTERPRISE = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User";

@@ -8,7 +8,8 @@ import extensions from "../../src/resources/devices/extensions.ts";
 import { ONPREM_EXTENSION_ID } from "../../src/resources/devices/onprem.ts";
 import type { Settings } from "../../src/settings/schema.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
-import { type ApiFixture, openApi, type Received, STANDING_CLOCK } from "./api-fixture.ts";
+import { type ApiFixture, openApi, STANDING_CLOCK } from "./api-fixture.ts";
+import type { Received } from "./sending.ts";
 
 /** The API of an appliance that accepts messages and sends nothing. */
 export interface StartsFixture {

@@ -1,6 +1,6 @@
 import { methodsOf } from "../../../src/schema/catalogue.ts";
 import type { AnyResource, ResourcePath } from "../../../src/schema/resource.ts";
-import type { Received } from "../api-fixture.ts";
+import type { Received } from "../sending.ts";
 import { createOracle, type Oracle, type Selector } from "./oracle.ts";
 import { type Actor, type Fact, PLACES, type Place, parentsOf, type World } from "./world.ts";
 

@@ -12,9 +12,10 @@ import scenarios from "../../../src/resources/scenarios/scenarios.ts";
 import userPermissions from "../../../src/resources/security/user-permissions.ts";
 import { methodsOf, pathParams } from "../../../src/schema/catalogue.ts";
 import type { AnyResource } from "../../../src/schema/resource.ts";
-import type { ApiFixture, Sending } from "../api-fixture.ts";
+import type { ApiFixture } from "../api-fixture.ts";
 import { createSampleRows, givenRows, sendingOf } from "../sample-rows.ts";
 import { SAMPLE_TABLE } from "../sample-table.ts";
+import type { Sending } from "../sending.ts";
 
 /** root > parent > { own > child, sibling } */
 export const PLACES = ["root", "parent", "own", "child", "sibling"] as const;
