@@ -10,7 +10,7 @@ import { type CompileScope, organisationSegments } from "./user-scope.ts";
 /** The compiled scopes of all who ask, kept until something they were made of changes. */
 export interface Scopes {
   /** See `Access.scopeOf`. */
-  of(principal: Pick<Principal, "userId" | "userPk" | "scopes">, domain: string | null): Scope;
+  of(principal: Pick<Principal, "userId" | "userPk" | "scopes">, domain: string | null, named?: string): Scope;
   /** Forgets everything. */
   clear(): void;
 }
@@ -58,7 +58,7 @@ export function createScopes({ store, catalogue, compile }: ScopesNeeds): Scopes
 
   return {
     clear,
-    of({ userId, userPk, scopes }, domain) {
+    of({ userId, userPk, scopes }, domain, named = "domain") {
       const key = `${userPk} ${domain === null ? "first" : `=${domain}`} ${scopes?.join(" ") ?? "*"}`;
       const known = compiled.get(key);
       if (known) return known;
@@ -66,7 +66,7 @@ export function createScopes({ store, catalogue, compile }: ScopesNeeds): Scopes
       tree ??= readTree(store);
       const { byId, root } = tree;
       const { rights: held, available } = holderOf(userPk, tree);
-      const acting = root === null ? null : chosen(domain, tree, available);
+      const acting = root === null ? null : chosen({ domain, named }, tree, available);
       const narrowing = readScopes(scopes);
       const rights = narrowing?.ownOnly ? NONE : held;
       const user = { userId, userPk };
@@ -77,10 +77,14 @@ export function createScopes({ store, catalogue, compile }: ScopesNeeds): Scopes
   };
 }
 
-/** The domain asked for, or the first available by name path. Throws invalid-value on `domain` when the user may not act there. */
-function chosen(domain: string | null, tree: DomainTree, available: ReadonlySet<Domain>): Domain {
+/** The domain asked for, or the first available by name path. Throws invalid-value on `named` when the user may not act there. */
+function chosen(
+  { domain, named }: { domain: string | null; named: string },
+  tree: DomainTree,
+  available: ReadonlySet<Domain>,
+): Domain {
   const first = [...available].sort((one, other) => (one.namePath < other.namePath ? -1 : 1))[0];
   const found = domain === null ? first : tree.byId.get(domain.toLowerCase());
-  if (!found || !isBelow(found, available)) throw invalidValue("domain", "Not a domain that the user may act in.");
+  if (!found || !isBelow(found, available)) throw invalidValue(named, "Not a domain that the user may act in.");
   return found;
 }

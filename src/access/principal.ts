@@ -35,9 +35,9 @@ export interface Access {
   stillValid(principal: Principal): boolean;
   /**
    * What `principal` may do in the acting domain `domain` (an id; null = the first one available to the user by name path).
-   * Throws `invalid-value` on field `domain` when the user may not act there.
+   * Throws `invalid-value` on the field `named`, `domain` unless given, when the user may not act there.
    */
-  scopeOf(principal: Principal, domain: string | null): Scope;
+  scopeOf(principal: Principal, domain: string | null, named?: string): Scope;
   /** The built-in identity provider, as sessions name it; its id is the audience of client credentials. Null before `init`. */
   identityProvider(): IdentityProvider | null;
   /**

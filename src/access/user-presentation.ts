@@ -3,8 +3,9 @@ import subscriptions from "../resources/people/subscriptions.ts";
 import type users from "../resources/people/users.ts";
 import identityProviders from "../resources/security/identity-providers.ts";
 import securityGroupMembers from "../resources/security/security-group-members.ts";
-import type { AnyResource, RowOf } from "../schema/resource.ts";
-import type { Behaviour, Reader, Scope, SqlValue } from "../store/store.ts";
+import type { RowOf } from "../schema/resource.ts";
+import { seenSql } from "../store/seen.ts";
+import type { Behaviour, Reader, Scope } from "../store/store.ts";
 import { shownProvider } from "./identity-providers.ts";
 import { isLocked } from "./locks.ts";
 import { MEMBERSHIPS, OWN_MEMBERSHIPS } from "./memberships.ts";
@@ -81,11 +82,14 @@ function listsOf(
   memberships: string,
 ): (row: UserRow) => object {
   const pks = JSON.stringify(rows.map((row) => row.pk));
-  const [members, subscribed] = [inSight(scope, securityGroupMembers), inSight(scope, subscriptions)];
+  const [members, subscribed] = [
+    seenSql(scope.inSight.visible(securityGroupMembers)),
+    seenSql(scope.inSight.visible(subscriptions)),
+  ];
   const groups = reader.all<GroupOfUser & Record<string, string | number | null>>(
     `SELECT DISTINCT t.user_pk, g.id, g.name, g.super_group, g.created_at FROM ${memberships} t
      JOIN security_groups g ON g.pk = t.security_group_pk
-     WHERE t.user_pk IN (SELECT value FROM json_each(?)) AND (${members.sql}) ORDER BY g.name, g.pk`,
+     WHERE t.user_pk IN (SELECT value FROM json_each(?)) AND ${members.sql} ORDER BY g.name, g.pk`,
     pks,
     ...members.params,
   );
@@ -93,7 +97,7 @@ function listsOf(
     `SELECT t.user_pk, t.id, t.created_at, t.subscription_end_date,
             l.id AS list_id, l.name AS list_name, l.created_at AS list_created_at
      FROM subscriptions t JOIN distribution_lists l ON l.pk = t.distribution_list_pk
-     WHERE t.user_pk IN (SELECT value FROM json_each(?)) AND (${subscribed.sql})
+     WHERE t.user_pk IN (SELECT value FROM json_each(?)) AND ${subscribed.sql}
        AND (t.subscription_end_date IS NULL OR t.subscription_end_date > ?) ORDER BY t.pk`,
     pks,
     ...subscribed.params,
@@ -128,13 +132,6 @@ function domainsOf(rows: readonly UserRow[], reader: Reader, scope: Scope): (row
     JSON.stringify([...new Set(rows.flatMap(idsOf))]),
   );
   return (row) => found.filter(({ id }) => idsOf(row).includes(id) && scope.knows(id));
-}
-
-/** The condition of what the acting domain shows over `t`. */
-function inSight({ inSight: sight }: Scope, resource: AnyResource): { sql: string; params: readonly SqlValue[] } {
-  const visible = sight.visible(resource);
-  if (visible === "all") return { sql: "1", params: [] };
-  return visible === "none" ? { sql: "0", params: [] } : visible;
 }
 
 function groupForm({ id, name, super_group, created_at }: GroupOfUser): Record<string, unknown> {

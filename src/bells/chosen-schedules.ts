@@ -2,6 +2,7 @@ import { type Clock, nextTurn } from "../base/clock.ts";
 import { forbidden, invalidValue, requiredValue } from "../base/errors.ts";
 import bellSchedules from "../resources/bells/bell-schedules.ts";
 import { tableOf } from "../schema/catalogue.ts";
+import { seenSql } from "../store/seen.ts";
 import type { By, Reader } from "../store/store.ts";
 import type { BellScheduleRow } from "./bell-schedule-behaviour.ts";
 import { overlap, type Span } from "./calendar-days.ts";
@@ -68,9 +69,7 @@ async function* namedSchedules(ids: readonly string[], by: By, { reader, clock }
 }
 
 async function* allChangeable(by: By, { reader, clock }: LookNeeds): AsyncGenerator<BellScheduleRow> {
-  const visible = by.scope.changeable.visible(bellSchedules);
-  if (visible === "none") return;
-  const { sql, params } = visible === "all" ? { sql: "1", params: [] } : visible;
+  const { sql, params } = seenSql(by.scope.changeable.visible(bellSchedules));
   const keys = reader.all<{ pk: number }>(
     `SELECT t.pk FROM ${tableOf(bellSchedules)} t WHERE ${sql} ORDER BY t.pk`,
     ...params,

@@ -1,6 +1,7 @@
 import bellSchedules from "../resources/bells/bell-schedules.ts";
 import messageTemplates from "../resources/messages/message-templates.ts";
 import { tableOf } from "../schema/catalogue.ts";
+import { seenSql } from "../store/seen.ts";
 import type { Reader, Sight } from "../store/store.ts";
 import type { OpenState } from "./ring-book.ts";
 
@@ -27,14 +28,12 @@ type Found = Omit<NearRing, "bellSchedule" | "messageTemplate"> & { scheduleId: 
  * planned, which is two days at least.
  */
 export function nearRings(reader: Reader, sight: Sight, after: number, most: number): NearRing[] {
-  const visible = sight.visible(bellSchedules);
-  if (visible === "none") return [];
-  const { sql, params } = visible === "all" ? { sql: "1", params: [] } : visible;
+  const { sql, params } = seenSql(sight.visible(bellSchedules));
   const found = reader.all<Found>(
     `SELECT r.id, r.at, r.local_date AS localDate, r.local_time AS localTime, r.ring_list AS ringListId,
        r.entry AS entryId, r.template AS messageTemplateId, r.state, t.id AS scheduleId, t.name AS scheduleName
      FROM bell_rings r CROSS JOIN ${tableOf(bellSchedules)} t ON t.id = r.owner
-     WHERE r.open = 1 AND r.at > ? AND r.kind = 'bell' AND r.state <> 'withdrawn' AND (${sql})
+     WHERE r.open = 1 AND r.at > ? AND r.kind = 'bell' AND r.state <> 'withdrawn' AND ${sql}
      ORDER BY r.at, r.id LIMIT ?`,
     after,
     ...params,

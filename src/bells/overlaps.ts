@@ -4,6 +4,7 @@ import type { RingListEntry } from "../resources/bells/bell-parts.ts";
 import bellSchedules from "../resources/bells/bell-schedules.ts";
 import messageTemplates from "../resources/messages/message-templates.ts";
 import { tableOf } from "../schema/catalogue.ts";
+import { seenSql } from "../store/seen.ts";
 import type { Reader, Sight } from "../store/store.ts";
 import { dateOf } from "./local-times.ts";
 import { beginOf, type Compared } from "./ring-difference.ts";
@@ -192,14 +193,12 @@ async function storedRings(
 
 /** Schedules that ring at some time within the span, with a day to spare for their zones. */
 function keysInSight(reader: Reader, sight: Sight, { fromMs, toMs }: { fromMs: number; toMs: number }): number[] {
-  const visible = sight.visible(bellSchedules);
-  if (visible === "none") return [];
-  const { sql, params } = visible === "all" ? { sql: "1", params: [] } : visible;
+  const { sql, params } = seenSql(sight.visible(bellSchedules));
   const days = [dateOf(Math.floor(toMs / DAY_MS) + 2), dateOf(Math.floor(fromMs / DAY_MS) - 2)];
   const table = tableOf(bellSchedules);
   return reader
     .all<{ pk: number }>(
-      `SELECT t.pk FROM ${table} t WHERE (${sql}) AND t.start_date <= ? AND t.end_date >= ?`,
+      `SELECT t.pk FROM ${table} t WHERE ${sql} AND t.start_date <= ? AND t.end_date >= ?`,
       ...params,
       ...days,
     )

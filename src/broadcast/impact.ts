@@ -4,7 +4,8 @@ import devices from "../resources/devices/devices.ts";
 import users from "../resources/people/users.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { Rehearsed } from "../store/rehearsal.ts";
-import type { Reader, Scope, SqlValue } from "../store/store.ts";
+import { seenSql } from "../store/seen.ts";
+import type { Reader, Scope } from "../store/store.ts";
 import {
   type Difference,
   differingDevices,
@@ -161,15 +162,13 @@ function namesOf(
   { resource, table, name }: typeof USERS | typeof DEVICES,
   { reader, scope }: ImpactNeeds,
 ): Map<number, Named> {
-  const visible = scope.visible(resource);
-  if (visible === "none" || pks.length === 0) return new Map();
-  const condition: { sql: string; params: readonly SqlValue[] } =
-    visible === "all" ? { sql: "1", params: [] } : visible;
+  if (pks.length === 0) return new Map();
+  const seen = seenSql(scope.visible(resource));
   const lines = reader.all<{ pk: number; id: string; name: string }>(
     `SELECT t.pk, t.id, t.${name} AS name FROM ${table} t
-     WHERE t.pk IN (SELECT value FROM json_each(?)) AND (${condition.sql})`,
+     WHERE t.pk IN (SELECT value FROM json_each(?)) AND ${seen.sql}`,
     JSON.stringify(pks.slice(0, MOST_NAMED)),
-    ...condition.params,
+    ...seen.params,
   );
   return new Map(lines.map(({ pk, id, name: text }) => [pk, { id, name: text }]));
 }

@@ -6,6 +6,7 @@ import { ONPREM_EXTENSION_ID } from "../resources/devices/onprem.ts";
 import messageTemplates from "../resources/messages/message-templates.ts";
 import notificationProfiles from "../resources/profiles/notification-profiles.ts";
 import type { RowOf } from "../schema/resource.ts";
+import { seenSql } from "../store/seen.ts";
 import type { Behaviour, By, PresentContext, Reader, Store } from "../store/store.ts";
 import { isObject, type ProfileSchema, type ProfileSetting, type SchemaOf } from "./profile-settings.ts";
 import { ONPREM_SCHEMA, TOLD_GROUP, toldGroupIn } from "./sending-profile.ts";
@@ -35,11 +36,10 @@ export function notificationProfileBehaviour(schemaOf: SchemaOf): Behaviour<type
 
 /** The templates that profiles are for, as far as the asker sees them; one query a page. */
 function templatesOf(rows: readonly ProfileRow[], { reader, scope }: PresentContext) {
-  const visible = scope.visible(messageTemplates);
-  const seen = visible === "all" ? { sql: "1", params: [] } : visible === "none" ? { sql: "0", params: [] } : visible;
+  const seen = seenSql(scope.visible(messageTemplates));
   const lines = reader.all<{ profile: number; id: string; name: string }>(
     `SELECT t.notification_profile_pk AS profile, t.id, t.name FROM message_templates t
-     WHERE t.notification_profile_pk IN (SELECT value FROM json_each(?)) AND (${seen.sql}) ORDER BY t.name, t.pk`,
+     WHERE t.notification_profile_pk IN (SELECT value FROM json_each(?)) AND ${seen.sql} ORDER BY t.name, t.pk`,
     JSON.stringify(rows.map(({ pk }) => pk)),
     ...seen.params,
   );

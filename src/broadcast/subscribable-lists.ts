@@ -1,6 +1,7 @@
 import { ConflictError, notFound } from "../base/errors.ts";
 import distributionLists from "../resources/lists/distribution-lists.ts";
 import subscriptions from "../resources/people/subscriptions.ts";
+import { seenSql } from "../store/seen.ts";
 import type { By, Reader, Scope, Store } from "../store/store.ts";
 import { placeOn } from "./enrolment.ts";
 
@@ -38,15 +39,13 @@ export interface SubscribableQuery {
  * @source digest `/v1/users/{userId}/subscribable-distribution-lists`
  */
 export function subscribableLists(reader: Reader, { user, scope, now, listId }: SubscribableQuery): SubscribableList[] {
-  const sight = scope.inSight.visible(distributionLists);
-  if (sight === "none") return [];
-  const [seen, params] = sight === "all" ? ["1", []] : [sight.sql, sight.params];
+  const { sql: seen, params } = seenSql(scope.inSight.visible(distributionLists));
   const lines = reader.all<Line>(
     `SELECT t.id, t.name, t.created_at AS made,
        (SELECT d.id FROM domains d WHERE d.pk = t.domain_pk) AS domain,
        EXISTS (SELECT 1 FROM subscriptions s WHERE s.distribution_list_pk = t.pk AND s.user_pk = ?
          AND (s.subscription_end_date IS NULL OR s.subscription_end_date > ?)) AS held
-     FROM distribution_lists t WHERE t.is_subscribable = 1 AND (? IS NULL OR t.id = ?) AND (${seen})
+     FROM distribution_lists t WHERE t.is_subscribable = 1 AND (? IS NULL OR t.id = ?) AND ${seen}
      ORDER BY t.name COLLATE NOCASE, t.id`,
     ...[user.pk, now, listId ?? null, listId ?? null, ...params],
   );

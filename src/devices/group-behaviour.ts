@@ -1,6 +1,7 @@
 import { invalidValue } from "../base/errors.ts";
 import type deviceGroups from "../resources/devices/device-groups.ts";
 import devices from "../resources/devices/devices.ts";
+import { seenSql } from "../store/seen.ts";
 import type { Behaviour, PresentContext, Reader, Visibility } from "../store/store.ts";
 import type { GroupCounts } from "./group-counts.ts";
 import { readGroup } from "./group-definition.ts";
@@ -63,21 +64,20 @@ interface DeviceLine {
 export function namedDevices(rows: readonly NamesDevices[], { reader, scope }: PresentContext) {
   const wanted = new Set(rows.flatMap((row) => [...row.additionIds, ...row.exclusionIds]));
   const found = new Map<string, Record<string, unknown>>();
-  const visible = scope.visible(devices);
-  if (wanted.size > 0 && visible !== "none") {
-    for (const line of readNamed(reader, [...wanted], visible))
+  if (wanted.size > 0) {
+    for (const line of readNamed(reader, [...wanted], scope.visible(devices)))
       found.set(line.icop_id.toLowerCase(), presentDevice(line));
   }
   return (ids: readonly string[]) => ids.flatMap((id) => found.get(id.toLowerCase()) ?? []);
 }
 
-function readNamed(reader: Reader, icopIds: readonly string[], visible: Exclude<Visibility, "none">): DeviceLine[] {
-  const { sql, params } = visible === "all" ? { sql: "1", params: [] } : visible;
+function readNamed(reader: Reader, icopIds: readonly string[], visible: Visibility): DeviceLine[] {
+  const { sql, params } = seenSql(visible);
   return reader.all<DeviceLine>(
     `SELECT t.id, t.icop_id, t.device_identifier, t.description, t.type, e.id AS endpoint_id, t.attributes, t.defunct,
        t.is_licensed
      FROM devices t JOIN endpoints e ON e.pk = t.endpoint_pk
-     WHERE t.icop_id COLLATE NOCASE IN (SELECT value FROM json_each(?)) AND (${sql})`,
+     WHERE t.icop_id COLLATE NOCASE IN (SELECT value FROM json_each(?)) AND ${sql}`,
     JSON.stringify(icopIds),
     ...params,
   );

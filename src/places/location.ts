@@ -1,6 +1,7 @@
 import { invalidValue } from "../base/errors.ts";
 import { isUuid } from "../base/ids.ts";
 import { tableOf } from "../schema/catalogue.ts";
+import { seenSql } from "../store/seen.ts";
 import type { Reader, Sight } from "../store/store.ts";
 import { LEVELS, type Level, type Place, type PlaceRow, placeOfRow, RESOURCE_OF } from "./levels.ts";
 
@@ -71,16 +72,15 @@ function isObject(value: unknown): value is Record<string, unknown> {
 /** Ids of rows of a level that fit and lie in one of those above. */
 function idsOf({ level, key, value }: Told, above: Above | null, reader: Reader, sight: Sight): string[] {
   const resource = RESOURCE_OF[level];
-  const visible = sight.visible(resource);
-  if (visible === "none" || (key === "id" && !isUuid(value))) return [];
-  const seen = visible === "all" ? { sql: "1", params: [] } : visible;
+  if (key === "id" && !isUuid(value)) return [];
+  const seen = seenSql(sight.visible(resource));
   const inside = above
     ? `t.${above.level}_pk IN (SELECT pk FROM ${tableOf(RESOURCE_OF[above.level])} WHERE id IN (SELECT value FROM json_each(?)))`
     : "1";
   return reader
     .all<{ id: string }>(
       `SELECT t.id FROM ${tableOf(resource)} t
-       WHERE t.${COLUMNS[key]} = ? COLLATE NOCASE AND ${inside} AND (${seen.sql}) LIMIT ${MOST_ALIKE}`,
+       WHERE t.${COLUMNS[key]} = ? COLLATE NOCASE AND ${inside} AND ${seen.sql} LIMIT ${MOST_ALIKE}`,
       ...[value, ...(above ? [JSON.stringify(above.ids)] : []), ...seen.params],
     )
     .map(({ id }) => id);

@@ -1,5 +1,6 @@
 import { tableOf } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
+import { seenSql } from "../store/seen.ts";
 import type { PresentContext, SqlValue } from "../store/store.ts";
 
 /** What lies within places: rows of `resource` by the level of which `column` holds the internal key. */
@@ -19,12 +20,10 @@ export function nestedIn(
   pks: readonly number[],
   { reader, scope }: PresentContext,
 ): (pk: number) => Record<string, unknown>[] {
-  const visible = scope.visible(resource);
-  if (visible === "none") return () => [];
-  const { sql, params } = visible === "all" ? { sql: "1", params: [] } : visible;
+  const { sql, params } = seenSql(scope.visible(resource));
   const lines = reader.all<Record<string, SqlValue>>(
     `SELECT t.${column} AS within, ${members} FROM ${tableOf(resource)} t
-     WHERE t.${column} IN (SELECT value FROM json_each(?)) AND ${only} AND (${sql}) ORDER BY ${order}`,
+     WHERE t.${column} IN (SELECT value FROM json_each(?)) AND ${only} AND ${sql} ORDER BY ${order}`,
     JSON.stringify(pks),
     ...params,
   );
@@ -43,12 +42,10 @@ export function totalsIn(
   pks: readonly number[],
   { reader, scope }: PresentContext,
 ): (pk: number) => number {
-  const visible = scope.visible(resource);
-  if (visible === "none") return () => 0;
-  const { sql, params } = visible === "all" ? { sql: "1", params: [] } : visible;
+  const { sql, params } = seenSql(scope.visible(resource));
   const lines = reader.all<{ within: number; n: number }>(
     `SELECT t.${column} AS within, count(*) AS n FROM ${tableOf(resource)} t
-     WHERE t.${column} IN (SELECT value FROM json_each(?)) AND (${sql}) GROUP BY t.${column}`,
+     WHERE t.${column} IN (SELECT value FROM json_each(?)) AND ${sql} GROUP BY t.${column}`,
     JSON.stringify(pks),
     ...params,
   );

@@ -1,5 +1,6 @@
 import type siteRoles from "../resources/places/site-roles.ts";
 import sites from "../resources/places/sites.ts";
+import { seenSql } from "../store/seen.ts";
 import type { Behaviour, PresentContext } from "../store/store.ts";
 
 /** Roles show at which sites somebody plays them, where that is asked for; one query a page. */
@@ -16,12 +17,10 @@ export const siteRoleBehaviour: Behaviour<typeof siteRoles> = {
 
 function sitesByRole(pks: readonly number[], { reader, scope }: PresentContext) {
   const found = new Map<number, { id: string; name: string }[]>();
-  const visible = scope.visible(sites);
-  if (visible === "none") return found;
-  const { sql, params } = visible === "all" ? { sql: "1", params: [] } : visible;
+  const { sql, params } = seenSql(scope.visible(sites));
   const lines = reader.all<{ role: number; id: string; name: string }>(
     `SELECT DISTINCT p.site_role_pk AS role, t.id, t.name FROM site_recipients p JOIN sites t ON t.pk = p.site_pk
-     WHERE p.site_role_pk IN (SELECT value FROM json_each(?)) AND (${sql}) ORDER BY t.name, t.id`,
+     WHERE p.site_role_pk IN (SELECT value FROM json_each(?)) AND ${sql} ORDER BY t.name, t.id`,
     JSON.stringify(pks),
     ...params,
   );

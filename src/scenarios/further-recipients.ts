@@ -4,6 +4,7 @@ import { FURTHER_RECIPIENTS } from "../resources/scenarios/scenario-parts.ts";
 import { tableOf } from "../schema/catalogue.ts";
 import { compileChecker } from "../schema/check.ts";
 import type { AnyResource } from "../schema/resource.ts";
+import { seenSql } from "../store/seen.ts";
 import type { By, Reader } from "../store/store.ts";
 import { RECIPIENTS, type RecipientIds } from "./scenario-plan.ts";
 
@@ -55,9 +56,8 @@ function requireSeen(
   const faults = RECIPIENTS.flatMap((field): Fault[] => {
     const ids = recipients[field];
     const resource = familyOf(field);
-    const visible = by.scope.visible(resource);
-    const seen = visible === "all" ? { sql: "1", params: [] } : visible === "none" ? { sql: "0", params: [] } : visible;
-    const sql = `SELECT count(*) AS n FROM ${tableOf(resource)} t WHERE t.id IN (SELECT value FROM json_each(?)) AND (${seen.sql})`;
+    const seen = seenSql(by.scope.visible(resource));
+    const sql = `SELECT count(*) AS n FROM ${tableOf(resource)} t WHERE t.id IN (SELECT value FROM json_each(?)) AND ${seen.sql}`;
     const found = ids.length === 0 ? 0 : (reader.one<{ n: number }>(sql, JSON.stringify(ids), ...seen.params)?.n ?? 0);
     if (found === ids.length) return [];
     const at = `${place}.${field}`;

@@ -2,6 +2,7 @@ import { type Fault, faulty } from "../base/errors.ts";
 import { encode, type Layout } from "./layout.ts";
 import type { RowStatements } from "./row-statements.ts";
 import type { AnyRow } from "./rows.ts";
+import { seenSql } from "./seen.ts";
 import type { By, Reader, SqlValue } from "./store.ts";
 import type { Tables } from "./tables.ts";
 import { throwFaults, unseen, wrong } from "./write-faults.ts";
@@ -65,14 +66,11 @@ export function createRowValues(tables: Tables, reader: Pick<Reader, "one">): Ro
   function keyOf(name: string, id: string, by: By | null): number | null {
     const resource = tables.catalogue.byName(name);
     const sight = resource.domainField === "id" ? by?.scope.inSight : by?.scope;
-    const visible = sight?.visible(resource) ?? "all";
-    if (visible === "none") return null;
-    const condition = visible === "all" ? "" : ` AND (${visible.sql})`;
-    const params = visible === "all" ? [] : visible.params;
+    const seen = seenSql(sight?.visible(resource) ?? "all");
     const found = reader.one<{ pk: number }>(
-      `SELECT t.pk FROM ${tables.layout(resource).table} t WHERE t.id = ?${condition}`,
+      `SELECT t.pk FROM ${tables.layout(resource).table} t WHERE t.id = ? AND ${seen.sql}`,
       id,
-      ...params,
+      ...seen.params,
     );
     return found?.pk ?? null;
   }

@@ -35,7 +35,7 @@ describe("users", () => {
     expect([rest.includes("Eve"), rest.includes("Nora")]).toEqual([true, false]);
     const seen = await names(`/users?actingDomainId=${north.id}`);
     expect([seen.includes("Nora"), seen.includes("Eve")]).toEqual([true, false]);
-    expect(await refusal("GET", `/users?actingDomainId=${eve.id}`)).toBe("400 invalid-value domain");
+    expect(await refusal("GET", `/users?actingDomainId=${eve.id}`)).toBe("400 invalid-value actingDomainId");
   });
 
   it("show what the licence makes of them, and whether they have a device that is on", async () => {

@@ -30,7 +30,7 @@ export default defineResource({
   idParam: "deviceId",
   scope: "parent",
   replicate: "A",
-  indexes: [["type", "deviceIdentifier"]],
+  indexes: [["type", "deviceIdentifier"], ["deviceIdentifier"]],
   fields: {
     userId: ref("Owner of the device.", "users", { required: true, createOnly: true, onDelete: "cascade" }),
     type: text("Channel that reaches the device: a documented type, or one that an extension serves.", {

@@ -3,6 +3,7 @@ import userDevices from "../../resources/people/user-devices.ts";
 import users from "../../resources/people/users.ts";
 import { canonicalPath } from "../../schema/catalogue.ts";
 import { boolean, text, uuid } from "../../schema/field.ts";
+import { seenSql } from "../../store/seen.ts";
 import type { Reader, Sight, SqlValue } from "../../store/store.ts";
 import { type Action, visibleRow } from "../action.ts";
 import { idTexts, type Query, singleText } from "../query.ts";
@@ -14,14 +15,15 @@ const ABOUT_USERS = {
     "Area that they are inside of now. own choice: nobody is inside one that the caller does not see, nor with a device that it does not.",
   ),
   deviceType: text("Type of a device that they have registered and the caller sees."),
-  deviceIdentifier: text("Identifier of a device that they have registered and the caller sees."),
+  deviceIdentifier: text("Identifier of a device that they have registered and the caller sees, without case."),
   providerIdpId: uuid("Identity provider that vouches for them; the built-in one for those whom no other knows."),
   globalDomainId: uuid("own choice: their home domain, whatever others they are in."),
   ...EXCLUDE_SCIM,
 };
+const ACTING = "actingDomainId";
 const ABOUT_USERS_FROM = {
   ...ABOUT_USERS,
-  actingDomainId: uuid("own choice: lists whom somebody sees who acts in this domain; the caller may act there."),
+  [ACTING]: uuid("own choice: lists whom somebody sees who acts in this domain; the caller may act there."),
 };
 const ABOUT_USER_DEVICES = {
   licensed: boolean("own choice: those that count as licensed, as their owner's account does, or only the others."),
@@ -44,8 +46,8 @@ export const peopleListActions: readonly Action[] = [
     answers: { kind: "list", resource: users },
     async handle(request) {
       const { needs, query, principal, by } = request;
-      const domain = oneId(query, "actingDomainId");
-      const scope = domain === null ? by.scope : needs.access.scopeOf(principal, domain);
+      const domain = oneId(query, ACTING);
+      const scope = domain === null ? by.scope : needs.access.scopeOf(principal, domain, ACTING);
       const pks = usersMeant(needs.store, query, scope);
       const asked = Object.keys(ABOUT_USERS).map((name) => query[name] ?? null);
       const restriction = pks === null ? {} : { pks, pksOf: JSON.stringify(asked) };
@@ -92,11 +94,10 @@ function usersMeant(reader: Reader, query: Query, sight: Sight): number[] | null
   const found: number[][] = [];
   const add = (sql: string, ...values: SqlValue[]): void =>
     void found.push(reader.all<{ pk: number }>(sql, ...values).map(({ pk }) => pk));
-  const visible = sight.visible(userDevices);
-  const seen = typeof visible === "object" ? visible : { sql: visible === "all" ? "1" : "0", params: [] };
+  const seen = seenSql(sight.visible(userDevices));
   const ofDevices = (condition: string, value: string): void =>
     add(
-      `SELECT DISTINCT t.user_pk AS pk FROM user_devices t WHERE ${condition} AND (${seen.sql})`,
+      `SELECT DISTINCT t.user_pk AS pk FROM user_devices t WHERE ${condition} AND ${seen.sql}`,
       value,
       ...seen.params,
     );
@@ -109,7 +110,7 @@ function usersMeant(reader: Reader, query: Query, sight: Sight): number[] | null
   const type = singleText(query, "deviceType");
   if (type) ofDevices("t.type = ?", type);
   const identifier = singleText(query, "deviceIdentifier");
-  if (identifier) ofDevices("t.device_identifier = ?", identifier);
+  if (identifier) ofDevices("t.device_identifier = ? COLLATE NOCASE", identifier);
   const provider = oneId(query, "providerIdpId");
   if (provider !== null) add(VOUCHED_FOR, provider);
   const home = oneId(query, "globalDomainId");
