@@ -85,7 +85,7 @@ export const bellsDe: Readonly<Record<keyof typeof bellsEn, string>> = {
   "change-kind.mute": "Stumm bis",
   "change-kind.mute-hours": "Prüfung",
   "change-kind.exception": "Ferien",
-  "change-hint.delay": "Alles läutet an dem Tag später.",
+  "change-hint.delay": "Alles läutet an dem Tag später als bisher: Verschiebungen kommen zusammen.",
   "change-hint.early-dismissal": "Zuletzt läutet es dann; danach nicht mehr.",
   "change-hint.other-day": "Der Tag läutet wie ein anderer.",
   "change-hint.no-bells": "Es läutet nicht.",
