@@ -275,7 +275,8 @@ export class HostedPlugin {
     const words = reason === null ? null : this.#redact(reason);
     const didRun = this.#state.state === "running";
     if (state === "running") {
-      this.#show("running", null);
+      // It may have said how it is while it was being started.
+      this.#show("running", this.#health.reason);
       this.#log.info({}, "plugin runs");
       this.#handOver.resume();
       return;
@@ -301,7 +302,8 @@ export class HostedPlugin {
     const before = this.#state;
     this.#state = { state, reason };
     if (before.state === state && before.reason === reason) return;
-    this.#needs.host.events.emit("plugin.changed", { plugin: this.manifest.name, state, reason });
+    const said = state === "running" ? { health: this.#health.health } : {};
+    this.#needs.host.events.emit("plugin.changed", { plugin: this.manifest.name, state, reason, ...said });
   }
 
   #giveUp(): void {

@@ -50,8 +50,8 @@ export function createSpareRoom(path: string, bytes: number): SpareRoom {
     async keep() {
       if (isTaking) return;
       isTaking = true;
-      // What is there in part is taken anew the next time.
-      await take().catch(() => {});
+      // A part would be what fills the disk, or a quota that nobody sees beforehand.
+      await take().catch(() => rmSync(path, { force: true }));
       isTaking = false;
     },
   };

@@ -254,7 +254,9 @@ export class WriteQueue {
     onRollback();
     if (db.inTransaction) db.exec("ROLLBACK");
     const code = (error as { code?: string }).code ?? "";
-    if (code === "SQLITE_FULL" && this.#isUrgent && this.#options.spareRoom?.release()) {
+    // Where nothing could begin, such as for want of room for the rows of others, it is for whoever waits.
+    const isUrgent = jobs.length > 0 ? this.#isUrgent : this.#lanes.emergency.length > 0;
+    if (code === "SQLITE_FULL" && isUrgent && this.#options.spareRoom?.release()) {
       // In the room that is free now; what was refused for a reason of its own stays so.
       this.#lanes.emergency.unshift(...jobs.filter((job) => !("error" in job)));
       for (const job of jobs) if ("error" in job) job.failed(job.error);

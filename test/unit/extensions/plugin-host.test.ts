@@ -204,6 +204,12 @@ describe("a plugin's own health", () => {
       ["running", null],
     ]);
   });
+
+  it("is told with its start when it says so while it starts", async () => {
+    const activate = (ctx: PluginContext): void => ctx.status("down", "its port is taken");
+    const { changes } = await open({ p: { activate } });
+    expect(changes).toEqual([{ plugin: "p", state: "running", reason: "its port is taken", health: "down" }]);
+  });
 });
 
 describe("what a plugin follows", () => {

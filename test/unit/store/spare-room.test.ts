@@ -1,7 +1,9 @@
 import { existsSync, statSync } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import type Database from "better-sqlite3";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import type { Replica } from "../../../src/store/replica.ts";
 import { createSpareRoom } from "../../../src/store/spare-room.ts";
 import { WriteQueue } from "../../../src/store/write-queue.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
@@ -30,13 +32,34 @@ describe("the spare room", () => {
     await createSpareRoom(join(path, "nowhere"), BYTES).keep();
     expect(existsSync(path)).toBe(false);
   });
+
+  it("leaves nothing behind where it can't be had whole, such as under a quota", async () => {
+    const folder = makeTempDir();
+    const other = await open(join(folder, "other"), "w");
+    const quota = Object.assign(new RangeError("over quota"), { code: "EDQUOT" });
+    const whole = { bytesWritten: 1_048_576, buffer: new Uint8Array() };
+    const handles = Object.getPrototypeOf(other) as FileHandle;
+    const write = vi
+      .spyOn(handles, "write")
+      .mockResolvedValueOnce(whole as never)
+      .mockRejectedValueOnce(quota);
+    const path = join(folder, "spare-room");
+    await createSpareRoom(path, BYTES).keep();
+    expect(write).toHaveBeenCalledTimes(2);
+    expect(existsSync(path)).toBe(false);
+    write.mockRestore();
+    await other.close();
+  });
 });
 
 describe("a full disk", () => {
-  const full = () => {
+  const full = (replica?: (need: () => void) => Replica) => {
     const disk = { isFull: true, rooms: 1, commits: 0 };
-    const commit = (): void => {
+    const need = (): void => {
       if (disk.isFull) throw Object.assign(new RangeError("full"), { code: "SQLITE_FULL" });
+    };
+    const commit = (): void => {
+      need();
       disk.commits++;
     };
     const prepare = (sql: string) => ({ run: sql === "COMMIT" ? commit : () => {} });
@@ -47,6 +70,7 @@ describe("a full disk", () => {
       checkpoint: { isDue: () => false, run: () => false },
       onRollback: () => {},
       onFatal: () => {},
+      ...(replica && { replica: replica(need) }),
       spareRoom: {
         release() {
           if (disk.rooms === 0) return false;
@@ -56,12 +80,6 @@ describe("a full disk", () => {
         },
       },
     });
-    return { disk, queue };
-  };
-  const clock = createFakeClock();
-
-  it("takes what is urgent in the spare room, once, and refuses the rest before that", async () => {
-    const { disk, queue } = full();
     const told: string[] = [];
     const write = (lane: "normal" | "emergency") =>
       queue.write(
@@ -69,12 +87,36 @@ describe("a full disk", () => {
         () => told.push(lane),
         lane,
       );
+    return { disk, queue, told, write };
+  };
+  const clock = createFakeClock();
+
+  it("takes what is urgent in the spare room, once, and refuses the rest before that", async () => {
+    const { disk, queue, told, write } = full();
     await expect(write("normal")).rejects.toMatchObject({ type: "storage-full" });
     expect(disk.rooms).toBe(1);
     await expect(write("emergency")).resolves.toBe("emergency");
     expect([disk.rooms, disk.commits, told]).toEqual([0, 1, ["emergency"]]);
     disk.isFull = true;
     await expect(write("emergency")).rejects.toMatchObject({ type: "storage-full" });
+    await queue.stop();
+  });
+
+  it("takes the rows of others in it, too, for whoever is urgent alone", async () => {
+    const turn = { keep: async () => {}, kept: () => {}, leave: async () => {} };
+    const rowsOfOthers = (need: () => void): Replica => ({
+      catchUp: async () => {},
+      begin: async () => {
+        need();
+        return turn;
+      },
+    });
+    const { disk, queue, write } = full(rowsOfOthers);
+    await expect(write("emergency")).resolves.toBe("emergency");
+    expect(disk.rooms).toBe(0);
+    Object.assign(disk, { isFull: true, rooms: 1 });
+    await expect(write("normal")).rejects.toMatchObject({ type: "storage-full" });
+    expect(disk.rooms).toBe(1);
     await queue.stop();
   });
 });
