@@ -5,7 +5,7 @@
  * cloud's node takes for a link, a ping and a change, as JSON. Needs Debian's postgresql.
  * Exit code 0 also when a goal was missed: a figure is no verdict on a shared machine.
  */
-import { parseArgs } from "node:util";
+import { readArguments } from "../support/harness-arguments.ts";
 import { measureLinks } from "./links.ts";
 import type { Row } from "./row.ts";
 import { areaReport } from "./rows/area-report.ts";
@@ -39,10 +39,7 @@ const ROWS: readonly Row[] = [
   speakerSkew,
 ];
 
-const { values, positionals } = parseArgs({
-  options: { write: { type: "boolean", default: false } },
-  allowPositionals: true,
-});
+const { values, positionals } = readArguments("bench", { write: { type: "boolean", default: false } });
 if (positionals[0] === "links") {
   const figures = await measureLinks(Number(positionals[1] ?? 2_000), (progress) =>
     process.stderr.write(`${progress}\n`),

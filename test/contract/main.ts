@@ -9,21 +9,18 @@
  * forgets all rows first.
  * The last line has the figures; exit code 1 when an operation has no test, or one that is not proven.
  */
-import { parseArgs } from "node:util";
+import { readArguments } from "../support/harness-arguments.ts";
 import { candidatesOf, proveRoutes } from "./proof.ts";
 import { openRuns } from "./runs.ts";
 import { servedOperations } from "./served.ts";
 import { type ContractRow, faultsOf, provenIn, readRows, writeRows } from "./table.ts";
 
 const say = (progress: string): void => void process.stderr.write(`${progress}\n`);
-const { values, positionals } = parseArgs({
-  options: {
-    prove: { type: "boolean", default: false },
-    open: { type: "boolean", default: false },
-    write: { type: "boolean", default: false },
-    anew: { type: "boolean", default: false },
-  },
-  allowPositionals: true,
+const { values, positionals } = readArguments("contract", {
+  prove: { type: "boolean", default: false },
+  open: { type: "boolean", default: false },
+  write: { type: "boolean", default: false },
+  anew: { type: "boolean", default: false },
 });
 const served = await servedOperations();
 const routeOf = new Map(served.map(({ operation, route }) => [operation, route]));

@@ -61,8 +61,9 @@
  * lost, nothing stands twice. As root, with Debian's postgresql.
  * The last line has the figures; exit code 1 when a promise was broken.
  */
+
 import { loadavg } from "node:os";
-import { parseArgs } from "node:util";
+import { readArguments } from "../support/harness-arguments.ts";
 import { zonesByMeaning } from "../support/zone-oracle.ts";
 import { flapAlarms } from "./alarm-flaps.ts";
 import { limitOfAnswers, stormOfAnswers } from "./answers.ts";
@@ -96,9 +97,9 @@ const LONGEST_TURN_MS = 250;
 const DISK_FAULT = 74;
 
 const say = (progress: string): void => void process.stderr.write(`${progress}\n`);
-const { values, positionals } = parseArgs({
-  options: { seed: { type: "string", default: "1" }, bug: { type: "string" } },
-  allowPositionals: true,
+const { values, positionals } = readArguments("faults", {
+  seed: { type: "string", default: "1" },
+  bug: { type: "string" },
 });
 const [what, number, rows] = positionals;
 const seed = Number(values.seed);
@@ -264,7 +265,7 @@ async function playInField<T extends { broken: string[] }>(
 
 function usage(): never {
   fail(
-    "Usage: npm run faults [-- inputs|disk|files|kills|fuzz|answers|emergency|calls|bulk|bells|flaps|failover|phones|clock|zones|systemd|disk-full|backup|cloud|cover|catch-up|hub-nodes [NUMBER] [--seed S]]",
+    "Usage: npm run faults [-- inputs|disk|files|kills|fuzz|answers|emergency|calls|bulk|bells|flaps|failover|phones|clock|zones|systemd|disk-full|backup|cloud|cover|catch-up|hub-nodes [NUMBER] [--seed S]]\nSee: npm run faults -- --help",
   );
 }
 

@@ -12,37 +12,37 @@
  * `--all`: the seeds, then all bugs (2000 seeds each at most), then the catch-up.
  * The last line has the figures; exit code 1 when a promise was broken.
  */
+
 import { availableParallelism } from "node:os";
-import { parseArgs } from "node:util";
+import { readArguments } from "../support/harness-arguments.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { comeBack } from "./come-back.ts";
 import { createCrew, type Place, type Task } from "./crew.ts";
 import { addFigures, noFigures } from "./figures.ts";
 import { bugsNamed, type Hunt, huntBugs, needPostgres } from "./hunt.ts";
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: "string", default: "2000" },
-    first: { type: "string", default: "1" },
-    steps: { type: "string", default: "1200" },
-    workers: { type: "string", default: String(availableParallelism()) },
-    minutes: { type: "string", default: "100000" },
-    store: { type: "string" },
-    bug: { type: "string" },
-    "catch-up": { type: "boolean", default: false },
-    all: { type: "boolean", default: false },
-  },
+const { values, positionals } = readArguments("sim", {
+  seeds: { type: "string", default: "2000" },
+  first: { type: "string", default: "1" },
+  steps: { type: "string", default: "1200" },
+  workers: { type: "string", default: String(availableParallelism()) },
+  minutes: { type: "string", default: "100000" },
+  store: { type: "string" },
+  bug: { type: "string" },
+  "catch-up": { type: "boolean", default: false },
+  all: { type: "boolean", default: false },
 });
 const numbers = [values.seeds, values.first, values.steps, values.workers, values.minutes].map(Number);
 const [seeds, first, steps, workers, minutes] = numbers as [number, number, number, number, number];
 const bugs = bugsNamed(values.all ? "all" : (values.bug ?? ""));
 if (
+  positionals.length > 0 ||
   !numbers.every((number) => Number.isInteger(number) && number > 0) ||
   (values.bug !== undefined && bugs.length === 0) ||
   !["memory", "sqlite", "postgres", undefined].includes(values.store)
 ) {
   process.stderr.write(
-    "Usage: npm run sim -- [--seeds N] [--first S] [--steps N] [--workers N] [--minutes M] [--store memory|sqlite|postgres] [--bug NAME|all | --catch-up | --all]\n",
+    "Usage: npm run sim -- [--seeds N] [--first S] [--steps N] [--workers N] [--minutes M] [--store memory|sqlite|postgres] [--bug NAME|all | --catch-up | --all]\nSee: npm run sim -- --help\n",
   );
   process.exit(2);
 }
