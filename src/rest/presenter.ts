@@ -98,6 +98,9 @@ export function createPresenter({ catalogue, store, clock }: ApiNeeds, base: str
   ): ReadonlySet<string> | null {
     const changeable = place.path.through || resource.facts ? "all" : by.scope.changeable.visible(resource);
     if (changeable === "all") return null;
+    // Mostly each lies in the acting domain or below it, which needs no query.
+    const isWithin = ({ domainId }: Row): boolean => typeof domainId === "string" && by.scope.holds(domainId);
+    if (resource.scope === "domain" && rows.every(isWithin)) return null;
     return idsUnder(
       store,
       resource,

@@ -71,11 +71,13 @@ export function compileRepresentation(resource: AnyResource, isoText: (epochMs: 
   };
 }
 
+/** Their names are identifiers, which hold nothing that JSON escapes. */
 function extraText(extras: Readonly<Record<string, unknown>>): string {
   let text = "";
   for (const [name, value] of Object.entries(extras)) {
-    const written = JSON.stringify(value);
-    if (written !== undefined) text += `,${JSON.stringify(name)}:${written}`;
+    const isPlain = value === null || typeof value === "boolean";
+    const written = isPlain ? String(value) : JSON.stringify(value);
+    if (written !== undefined) text += `,"${name}":${written}`;
   }
   return text;
 }
