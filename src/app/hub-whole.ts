@@ -1,4 +1,5 @@
 import { type Clock, nextTurn } from "../base/clock.ts";
+import { UpstreamError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import type { Organisation } from "../replication/hub/postgres/organisation.ts";
 import type { RowImage, SharedLog } from "../store/shared-log.ts";
@@ -33,33 +34,46 @@ export async function makeWhole(
   // Of the keys that tables would give next, either may know others.
   if (isMore) return missing.some(({ table }) => tables.has(table)) ? "parted" : "less";
   log.warn({ rows: missing.length }, "rows that the organisation's database never got are brought to it");
+  const named = new Set<string>();
+  for (const row of missing) addNames(row, named);
+  await organisation.files.keepHere(named);
+  // In one transaction: they may refer to each other.
   await give(organisation, copy.at(), missing);
   await copy.catchUp();
   return (await differences(organisation, copy)).length === 0 ? "whole" : "parted";
 }
 
 /**
- * Makes all rows of a copy that was never shared the first ones of the organisation, with the files that they name. The copy
- * has them already, and nobody else can have written.
+ * Makes all rows of a copy that was never shared the first ones of the organisation, with the files that they name: the
+ * files first, one by one, then the rows in one transaction, of which a page is held at a time. Whoever takes over meanwhile
+ * finds none of them, never a part. Throws UpstreamError, also where somebody else wrote first.
  */
 export async function giveAll(organisation: Organisation, copy: SharedCopy, clock: Pick<Clock, "soon">): Promise<void> {
-  const rows: RowImage[] = [];
+  const named = new Set<string>();
   for (const page of copy.all()) {
-    rows.push(...page);
+    for (const row of page) addNames(row, named);
     // Of many rows it takes long, and whoever supervises this process wants to hear of it.
     await nextTurn(clock);
   }
-  copy.note(await give(organisation, 0, rows));
+  await organisation.files.keepHere(named);
+  copy.note(await give(organisation, 0, inARow(copy.all())));
 }
 
-/** Makes rows of the copy the organisation's, with the files that they name; the position behind them. */
-async function give({ log, files }: Organisation, at: number, rows: readonly RowImage[]): Promise<number> {
+function* inARow(pages: Iterable<readonly RowImage[]>): Generator<RowImage> {
+  for (const page of pages) yield* page;
+}
+
+/** Makes rows of the copy the organisation's behind what it has of this; the position behind them. */
+async function give({ log }: Organisation, at: number, rows: Iterable<RowImage>): Promise<number> {
   const turn = await log.begin(at);
-  const end = await turn.publish(rows);
-  await files.keepHere(
-    rows.flatMap(({ image }) => [...(image?.matchAll(/[0-9a-f]{64}/g) ?? [])].map(([name]) => name)),
-  );
-  return end;
+  if (turn.at === at) return turn.publish(rows);
+  await turn.release();
+  throw new UpstreamError("starting", "Another node wrote to the organisation's database meanwhile.");
+}
+
+/** Whatever may be a file: what is none is not in the folder. */
+function addNames({ image }: RowImage, names: Set<string>): void {
+  for (const [name] of image?.matchAll(/[0-9a-f]{64}/g) ?? []) names.add(name);
 }
 
 async function differences(organisation: Organisation, copy: SharedCopy): Promise<Difference[]> {

@@ -21,10 +21,11 @@ export interface Turn {
   /** There is more than `news`: it is to be released, and taken anew once that was taken page by page. */
   readonly more: boolean;
   /**
-   * Makes rows the organisation's and gives the position behind them. Throws UpstreamError: `outcome-unknown` when the
-   * connection broke at the very end, and nothing was kept otherwise.
+   * Makes rows the organisation's, all or none however many they are, and gives the position behind them. They are asked
+   * for some at a time, so that many need not be held. Throws UpstreamError (`outcome-unknown` when the connection broke at
+   * the very end, and nothing was kept otherwise) and what asking for them throws.
    */
-  publish(rows: readonly RowImage[]): Promise<number>;
+  publish(rows: Iterable<RowImage>): Promise<number>;
   /** Ends it without having written. */
   release(): Promise<void>;
 }

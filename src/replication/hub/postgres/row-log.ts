@@ -113,14 +113,16 @@ export function createRowLog(needs: RowLogNeeds): SharedLog {
     }
   }
 
-  async function publish(rows: readonly RowImage[], base: number, isSame: () => boolean): Promise<number> {
+  async function publish(rows: Iterable<RowImage>, base: number, isSame: () => boolean): Promise<number> {
     const name = newId();
-    const at = base + rows.length;
+    let at = base;
     try {
-      await files.keepHere(namedFiles(rows));
-      if (!isSame()) throw new UpstreamError("starting", "The organisation's database can't be reached.");
-      for (let from = 0; from < rows.length; from += AT_ONCE) {
-        await insert(rows.slice(from, from + AT_ONCE), base + from);
+      for (const some of inPages(rows)) {
+        await files.keepHere(namedFiles(some));
+        // On another connection they would be kept one page at a time.
+        if (!isSame()) throw new UpstreamError("starting", "The organisation's database can't be reached.");
+        await insert(some, at);
+        at += some.length;
       }
     } catch (error) {
       if (isSame()) await writer.query("ROLLBACK").catch(() => undefined);
@@ -182,6 +184,17 @@ export function createRowLog(needs: RowLogNeeds): SharedLog {
       return { rows: rows.map(imageOf), at: Number(rows.at(-1)?.seq ?? after), more: rows.length === TAKEN_AT_ONCE };
     },
   };
+}
+
+function* inPages(rows: Iterable<RowImage>): Generator<RowImage[]> {
+  let page: RowImage[] = [];
+  for (const row of rows) {
+    page.push(row);
+    if (page.length < AT_ONCE) continue;
+    yield page;
+    page = [];
+  }
+  if (page.length > 0) yield page;
 }
 
 /** Files that rows name, and those that came over a link just now. */

@@ -1,0 +1,138 @@
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { afterAll, beforeAll, beforeEach, expect } from "vitest";
+import { prepareFirstRun } from "../../../src/app/first-run.ts";
+import { follow, openCopy } from "../../../src/app/hub-copy.ts";
+import { ownVersion } from "../../../src/app/version.ts";
+import { systemClock } from "../../../src/base/clock.ts";
+import { silentLog } from "../../../src/base/log.ts";
+import { type Organisation, openOrganisation } from "../../../src/replication/hub/postgres/organisation.ts";
+import { NAMES } from "../../../src/replication/hub/tables.ts";
+import type { RowImage, SharedLog } from "../../../src/store/shared-log.ts";
+import { joinedNode } from "../../support/joined-node.ts";
+import { peer } from "../../support/peers.ts";
+import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
+import { makeTempDir } from "../../support/temp-dir.ts";
+
+const postgres = peer("pg_ctlcluster");
+const TIMEOUT_MS = 120_000;
+/** More than two statements take. */
+const MANY = 4_500;
+const SOUND = Buffer.from("a sound");
+const SOUND_NAME = createHash("sha256").update(SOUND).digest("hex");
+
+postgres.describe("the rows that the first node of an organisation brings", () => {
+  let server: TestPostgres;
+  let number = 0;
+  let north: string;
+  const open: Organisation[] = [];
+  beforeAll(async () => {
+    server = await startPostgres();
+  }, TIMEOUT_MS);
+  afterAll(() => server?.stop());
+  beforeEach(async () => {
+    number += 1;
+    north = join(makeTempDir(), "north");
+    await setUp(north, MANY);
+    return async () => {
+      for (const each of open.splice(0)) await each.close();
+    };
+  }, TIMEOUT_MS);
+
+  const name = (): string => `organisation ${number}`;
+  const joined = (dataDir: string) => joinedNode({ url: server.url, organisation: name(), dataDir });
+
+  /** What a cloud of its own has that says so many words, one of which names a file. */
+  async function setUp(dataDir: string, words: number): Promise<void> {
+    await prepareFirstRun(dataDir, systemClock);
+    const data = await openCopy(UNSHARED, optionsOf(dataDir), true);
+    await data.close();
+    const db = new Database(join(dataDir, "carillon.db"));
+    const add = db.prepare(`INSERT INTO "${NAMES.name}" (type, name, id) VALUES ('notes', ?, ?)`);
+    db.transaction(() => {
+      for (let at = 0; at < words; at += 1) add.run(`${at}`, at === 0 ? SOUND_NAME : `${at}`);
+    })();
+    db.close();
+    mkdirSync(join(dataDir, "files", SOUND_NAME.slice(0, 2)), { recursive: true });
+    writeFileSync(join(dataDir, "files", SOUND_NAME.slice(0, 2), SOUND_NAME), SOUND);
+  }
+
+  const optionsOf = (dataDir: string) => ({
+    ...{ dataDir, organisation: name(), clock: systemClock, log: silentLog, onWaiting: () => undefined },
+  });
+
+  async function opened(dataDir: string): Promise<Organisation> {
+    const organisation = await openOrganisation({
+      ...{ url: server.url, name: name(), node: "north", filesDir: join(dataDir, "files"), version: ownVersion() },
+      ...{ clock: systemClock, onFault: () => undefined },
+    });
+    open.push(organisation);
+    return organisation;
+  }
+
+  /** A start of the node in which `publish` does what is given; what became of it. */
+  async function started(
+    dataDir: string,
+    publish: (rows: Iterable<RowImage>, real: (rows: Iterable<RowImage>) => Promise<number>) => Promise<number>,
+  ): Promise<boolean> {
+    const organisation = await opened(dataDir);
+    const { log } = organisation;
+    const begin: SharedLog["begin"] = async (after) => {
+      const turn = await log.begin(after);
+      return { ...turn, publish: (rows) => publish(rows, turn.publish) };
+    };
+    const acting = organisation.acting.begin(new AbortController().signal);
+    const other = { ...organisation, log: { ...log, begin } };
+    return follow(other, acting, optionsOf(dataDir)).finally(() => organisation.close());
+  }
+
+  postgres.it(
+    "come all at once, and none where bringing them fails: the next start brings them",
+    async () => {
+      const looking = await opened(makeTempDir());
+      const failing = started(north, async (rows, real) => {
+        function* half() {
+          let count = 0;
+          for (const row of rows) {
+            yield row;
+            count += 1;
+            if (count > MANY - 100) throw new Error("the machine was switched off");
+          }
+        }
+        return real(half());
+      });
+      await expect(failing).rejects.toThrow("switched off");
+      expect([(await looking.head()).seq, (await looking.counts()).size]).toEqual([0, 0]);
+      const node = await joined(north);
+      expect([node.notes().length, node.warnings]).toEqual([MANY, []]);
+      await node.end();
+    },
+    TIMEOUT_MS,
+  );
+
+  postgres.it(
+    "find their files there already",
+    async () => {
+      const looking = await opened(makeTempDir());
+      const dataDir = makeTempDir();
+      const there = await opened(dataDir);
+      await started(north, async (rows, real) => {
+        expect((await looking.head()).seq).toBe(0);
+        await there.files.fetchMissing();
+        return real(rows);
+      });
+      expect(readFileSync(join(dataDir, "files", SOUND_NAME.slice(0, 2), SOUND_NAME))).toEqual(SOUND);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+/** Of a copy that is opened before there is anybody to share it with. */
+const UNSHARED: SharedLog = {
+  begin: () => Promise.reject(new Error("nobody shares it")),
+  news: () => Promise.reject(new Error("nobody shares it")),
+  keepFile: async () => undefined,
+  isHeard: () => true,
+};
