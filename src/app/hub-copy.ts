@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Clock, sleep } from "../base/clock.ts";
 import { UpstreamError } from "../base/errors.ts";
@@ -7,6 +7,7 @@ import type { Log } from "../base/log.ts";
 import { isNewer } from "../base/versions.ts";
 import type { Organisation } from "../replication/hub/postgres/organisation.ts";
 import type { SharedLog } from "../store/shared-log.ts";
+import type { SharedCopy } from "../store/store.ts";
 import { type ApplianceData, isSetUp, openData } from "./appliance.ts";
 import { giveAll, makeWhole } from "./hub-whole.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "./load-declarations.ts";
@@ -31,6 +32,8 @@ const LOOK_MS = 1_000;
 const HISTORY_FILE = "copy-of";
 /** Stands there for a copy that has rows which the database lacks, and lacks others: it is kept when it is made anew. */
 const PARTED = "parted";
+/** Stands there before the history that a node begins by bringing its rows, until it has noted that they are there. */
+const BRINGING = "bringing ";
 
 /** Opens the folder as a copy; one that follows is written by other nodes alone. */
 export async function openCopy(shared: SharedLog, options: CopyOptions, follows: boolean): Promise<ApplianceData> {
@@ -64,7 +67,14 @@ export async function dropStale(organisation: Organisation, options: CopyOptions
   const at = data.store.shared?.at() ?? 0;
   const isOwn = at === 0 && isSetUp(data.store);
   await data.close();
-  if (isOwn && seq > 0) throw notEmpty(dataDir, options.organisation);
+  // Nobody else knew of that history before the rows were there, and they came all at once.
+  const isBrought = historyOf(dataDir) === BRINGING + history;
+  if (isOwn && seq > 0 && !isBrought) throw notEmpty(dataDir, options.organisation);
+  if (isBrought && seq > 0)
+    options.log.warn(
+      { dataDir },
+      "an earlier start brought the rows and ended before it noted that: the copy is made anew",
+    );
   if (at > 0 && seq === 0) throw emptied(dataDir);
   if (seq === 0) return;
   // Some of a later version may have been taken already.
@@ -152,7 +162,7 @@ export async function follow(
       if (!isActing) await catchUp().catch((error: unknown) => log.warn({ err: error }, "it does not follow"));
     }
     if (isActing && shared && began.seq === 0 && (await organisation.head()).seq === 0) {
-      await giveAll(organisation, shared, clock);
+      await beginWith(organisation, shared, options);
     } else if (isActing) await catchUp();
     if (isStale || !shared) return !isStale;
     const wholeness = await makeWhole(organisation, shared, options);
@@ -168,9 +178,28 @@ export async function follow(
   }
 }
 
-/** Notes of which of the organisation's histories the copy is. */
+/**
+ * Makes this copy's rows the organisation's first ones. They come into sight with a history that was begun for them, and
+ * which this folder alone notes before: whoever ends in between knows by it at the next start whether they are there.
+ */
+async function beginWith(organisation: Organisation, copy: SharedCopy, { dataDir, clock }: CopyOptions): Promise<void> {
+  await organisation.acting.beginHistory();
+  const { history } = await organisation.head();
+  noteHistory(dataDir, BRINGING + history);
+  await giveAll(organisation, copy, clock);
+  noteHistory(dataDir, history);
+}
+
+/** Notes of which of the organisation's histories the copy is; it is on the disk then. */
 export function noteHistory(dataDir: string, history: string): void {
-  writeFileSync(join(dataDir, HISTORY_FILE), history, { mode: 0o600 });
+  const path = join(dataDir, HISTORY_FILE);
+  const file = openSync(path, "w", 0o600);
+  try {
+    writeFileSync(file, history);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
 }
 
 function historyOf(dataDir: string): string | null {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, beforeEach, expect } from "vitest";
@@ -127,6 +127,76 @@ postgres.describe("the rows that the first node of an organisation brings", () =
     },
     TIMEOUT_MS,
   );
+
+  postgres.it(
+    "are known again by a node that ended before it noted that they are there: it goes on, and they came once",
+    async () => {
+      const looking = await opened(makeTempDir());
+      const ended = started(north, async (rows, real) => {
+        await real(rows);
+        throw new Error("the machine was switched off");
+      });
+      await expect(ended).rejects.toThrow("switched off");
+      const { seq } = await looking.head();
+      expect(seq).toBeGreaterThan(MANY);
+      const node = await joined(north);
+      expect(node.warnings).toEqual([expect.stringContaining("ended before it noted that")]);
+      expect([node.notes().length, (await looking.head()).seq]).toEqual([MANY, seq]);
+      await node.note("later");
+      await node.end();
+      const again = await joined(north);
+      expect([again.notes().length, again.warnings]).toEqual([MANY + 1, []]);
+      await again.end();
+    },
+    TIMEOUT_MS,
+  );
+
+  postgres.it(
+    "are refused where another folder's are there by then, and stay in theirs",
+    async () => {
+      const south = join(makeTempDir(), "south");
+      cpSync(north, south, { recursive: true });
+      loseHere(south, 4);
+      const ended = started(north, () => Promise.reject(new Error("the machine was switched off")));
+      await expect(ended).rejects.toThrow("switched off");
+      const other = await joined(south);
+      await other.end();
+      await expect(joined(north)).rejects.toThrow("is none of the organisation");
+      expect([loseHere(north, 0), loseHere(south, 0)]).toEqual([MANY, MANY - 4]);
+    },
+    TIMEOUT_MS,
+  );
+
+  postgres.it(
+    "are not put behind what somebody else wrote in the meantime",
+    async () => {
+      const { Client } = (await import("pg")).default;
+      const client = new Client({ connectionString: server.url });
+      await client.connect();
+      const organisation = await opened(north);
+      const { files } = organisation;
+      const keepHere = async (names: Iterable<string>): Promise<void> => {
+        await files.keepHere(names);
+        await client.query("UPDATE carillon_organisations SET seq = seq + 1 WHERE name = $1", [name()]);
+      };
+      const acting = organisation.acting.begin(new AbortController().signal);
+      const disturbed = follow({ ...organisation, files: { ...files, keepHere } }, acting, optionsOf(north));
+      await expect(disturbed).rejects.toThrow("Another node wrote");
+      await client.end();
+      expect((await organisation.counts()).size).toBe(0);
+    },
+    TIMEOUT_MS,
+  );
+
+  /** Takes so many words from a folder; how many it has then. */
+  function loseHere(dataDir: string, words: number): number {
+    const db = new Database(join(dataDir, "carillon.db"));
+    const own = `FROM "${NAMES.name}" WHERE type = 'notes'`;
+    db.exec(`DELETE FROM "${NAMES.name}" WHERE (type, name) IN (SELECT type, name ${own} LIMIT ${words})`);
+    const left = db.prepare(`SELECT count(*) ${own}`).pluck().get() as number;
+    db.close();
+    return left;
+  }
 });
 
 /** Of a copy that is opened before there is anybody to share it with. */
