@@ -9,6 +9,7 @@ import type { Organisation } from "../replication/hub/postgres/organisation.ts";
 import type { SharedLog } from "../store/shared-log.ts";
 import type { SharedCopy } from "../store/store.ts";
 import { type ApplianceData, isSetUp, openData } from "./appliance.ts";
+import type { NodeDoing } from "./hub-doing.ts";
 import { giveAll, makeWhole } from "./hub-whole.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "./load-declarations.ts";
 import { ROOM_TABLES } from "./room-tables.ts";
@@ -23,8 +24,8 @@ export interface CopyOptions {
   log: Log;
   /** The database was brought back from a backup: what copies have beyond it does not count. */
   isRestored?: boolean;
-  /** Whether it still waits for its turn when it begins to. */
-  onWaiting(): void;
+  /** Told what the node does before it acts: often while it gets on with work. */
+  onDoing(doing: NodeDoing): void;
 }
 
 const LOOK_MS = 1_000;
@@ -113,7 +114,7 @@ export async function follow(
   acting: Promise<void>,
   options: CopyOptions,
 ): Promise<boolean> {
-  const { dataDir, clock, log } = options;
+  const { dataDir, clock, log, onDoing } = options;
   const began = await organisation.head();
   const data = await openCopy(organisation.log, options, true);
   noteHistory(dataDir, began.history);
@@ -122,6 +123,7 @@ export async function follow(
   let isActing = false;
   let isStale = false;
   let areFilesDue = true;
+  let standsBy = false;
   /** Up to where it was told of all that is gone. */
   let certain = shared?.at() ?? 0;
   const forgot = (floor: number): boolean => {
@@ -137,19 +139,23 @@ export async function follow(
     isStale = history !== began.history || seq < at || isFirst || isLater(version);
     // Where it did not hear the database for long, nobody tells it any more which of its rows are gone.
     if (isStale || forgot(floor)) return;
-    await shared?.catchUp();
+    // Of one that stands by only what takes long before it acts is news.
+    const tell = isActing || !standsBy ? onDoing : () => undefined;
+    await shared?.catchUp(() => tell({ doing: "takes-rows", done: shared.at(), of: seq }));
     const isNews = (shared?.at() ?? 0) > at;
     // Nor where that was forgotten while it took the news, behind which it stands now.
     if (isNews && forgot((await organisation.head()).floor)) return;
     certain = shared?.at() ?? 0;
     // They are there before a row names them.
     areFilesDue ||= isNews;
-    if (areFilesDue) await organisation.files.fetchMissing();
+    if (areFilesDue) await organisation.files.fetchMissing((done, of) => tell({ doing: "takes-files", done, of }));
     areFilesDue = false;
+    if (isActing || standsBy) return;
+    standsBy = true;
+    onDoing({ doing: "stands-by" });
   };
   let hear = (): void => undefined;
   organisation.onNews(() => hear());
-  const waiting = clock.after(LOOK_MS / 2, options.onWaiting);
   try {
     const begun = acting.then(() => {
       isActing = true;
@@ -158,7 +164,8 @@ export async function follow(
       const news = new Promise<void>((resolve) => {
         hear = resolve;
       });
-      await Promise.race([begun, sleep(clock, LOOK_MS), news]);
+      // Who may act at once stands by for nobody, and others are asked no sooner than that is known.
+      await Promise.race([begun, sleep(clock, standsBy ? LOOK_MS : LOOK_MS / 2), news]);
       if (!isActing) await catchUp().catch((error: unknown) => log.warn({ err: error }, "it does not follow"));
     }
     if (isActing && shared && began.seq === 0 && (await organisation.head()).seq === 0) {
@@ -173,7 +180,6 @@ export async function follow(
     noteHistory(dataDir, wholeness === "parted" ? PARTED : "");
     return false;
   } finally {
-    waiting.cancel();
     await data.close();
   }
 }
@@ -182,11 +188,12 @@ export async function follow(
  * Makes this copy's rows the organisation's first ones. They come into sight with a history that was begun for them, and
  * which this folder alone notes before: whoever ends in between knows by it at the next start whether they are there.
  */
-async function beginWith(organisation: Organisation, copy: SharedCopy, { dataDir, clock }: CopyOptions): Promise<void> {
+async function beginWith(organisation: Organisation, copy: SharedCopy, options: CopyOptions): Promise<void> {
+  const { dataDir } = options;
   await organisation.acting.beginHistory();
   const { history } = await organisation.head();
   noteHistory(dataDir, BRINGING + history);
-  await giveAll(organisation, copy, clock);
+  await giveAll(organisation, copy, options);
   noteHistory(dataDir, history);
 }
 

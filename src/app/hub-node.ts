@@ -65,6 +65,7 @@ export async function joinOrganisation(options: HubNodeOptions): Promise<HubNode
     const acting = organisation.acting.begin(AbortSignal.any([options.signal, failed.signal]));
     acting.catch(() => undefined);
     while (!(await follow(organisation, acting, options))) await dropStale(organisation, options);
+    options.onDoing({ doing: "begins" });
     await agreeOnAuthority(organisation, dataDir, clock);
     if (options.isRestored) await beginAnew(organisation, options);
   } catch (error) {

@@ -4,12 +4,20 @@ import type { Log } from "../base/log.ts";
 import type { Organisation } from "../replication/hub/postgres/organisation.ts";
 import type { RowImage, SharedLog } from "../store/shared-log.ts";
 import type { SharedCopy } from "../store/store.ts";
+import type { NodeWork } from "./hub-doing.ts";
 
 /** What a copy and the database have of a table that they do not have as many rows of. */
 interface Difference {
   table: string;
   here: number;
   there: number;
+}
+
+/** What bringing and comparing need. */
+export interface WholeNeeds {
+  clock: Pick<Clock, "soon">;
+  /** Told how far it is, often. */
+  onDoing(doing: NodeWork): void;
 }
 
 /** How a copy stands to the database: it has all that this has, or less, or each has what the other has not. */
@@ -24,11 +32,11 @@ export type Wholeness = "whole" | "less" | "parted";
 export async function makeWhole(
   organisation: Organisation,
   copy: SharedCopy,
-  { log, clock }: { log: Log; clock: Pick<Clock, "soon"> },
+  { log, ...needs }: WholeNeeds & { log: Log },
 ): Promise<Wholeness> {
   const differ = await differences(organisation, copy);
   if (differ.length === 0) return "whole";
-  const { missing, isMore } = await compare(organisation.log, copy, clock);
+  const { missing, isMore } = await compare(organisation.log, copy, needs);
   log.warn({ differ, rows: missing.length, isMore }, "the organisation's database and the copy differ");
   const tables = copy.counts();
   // Of the keys that tables would give next, either may know others.
@@ -36,9 +44,9 @@ export async function makeWhole(
   log.warn({ rows: missing.length }, "rows that the organisation's database never got are brought to it");
   const named = new Set<string>();
   for (const row of missing) addNames(row, named);
-  await organisation.files.keepHere(named);
+  await keepFiles(organisation, named, needs);
   // In one transaction: they may refer to each other.
-  await give(organisation, copy.at(), missing);
+  await give(organisation, copy.at(), counted([missing], missing.length, needs));
   await copy.catchUp();
   return (await differences(organisation, copy)).length === 0 ? "whole" : "parted";
 }
@@ -48,19 +56,29 @@ export async function makeWhole(
  * files first, one by one, then the rows in one transaction, of which a page is held at a time. Whoever takes over meanwhile
  * finds none of them, never a part. Throws UpstreamError, also where somebody else wrote first.
  */
-export async function giveAll(organisation: Organisation, copy: SharedCopy, clock: Pick<Clock, "soon">): Promise<void> {
+export async function giveAll(organisation: Organisation, copy: SharedCopy, needs: WholeNeeds): Promise<void> {
   const named = new Set<string>();
   for (const page of copy.all()) {
     for (const row of page) addNames(row, named);
     // Of many rows it takes long, and whoever supervises this process wants to hear of it.
-    await nextTurn(clock);
+    await nextTurn(needs.clock);
   }
-  await organisation.files.keepHere(named);
-  copy.note(await give(organisation, 0, inARow(copy.all())));
+  await keepFiles(organisation, named, needs);
+  const of = [...copy.counts().values()].reduce((sum, rows) => sum + rows, 0);
+  copy.note(await give(organisation, 0, counted(copy.all(), of, needs)));
 }
 
-function* inARow(pages: Iterable<readonly RowImage[]>): Generator<RowImage> {
-  for (const page of pages) yield* page;
+function keepFiles({ files }: Organisation, named: ReadonlySet<string>, { onDoing }: WholeNeeds): Promise<void> {
+  return files.keepHere(named, (done, of) => onDoing({ doing: "brings-files", done, of }));
+}
+
+function* counted(pages: Iterable<readonly RowImage[]>, of: number, { onDoing }: WholeNeeds): Generator<RowImage> {
+  let done = 0;
+  for (const page of pages) {
+    onDoing({ doing: "brings-rows", done, of });
+    yield* page;
+    done += page.length;
+  }
 }
 
 /** Makes rows of the copy the organisation's behind what it has of this; the position behind them. */
@@ -91,7 +109,7 @@ async function differences(organisation: Organisation, copy: SharedCopy): Promis
 async function compare(
   log: SharedLog,
   copy: SharedCopy,
-  clock: Pick<Clock, "soon">,
+  { clock, onDoing }: WholeNeeds,
 ): Promise<{ missing: RowImage[]; isMore: boolean }> {
   const tables = copy.counts();
   const there = new Set<string>();
@@ -104,6 +122,7 @@ async function compare(
       if (!isMore && tables.has(row.table)) isMore = !isSame(copy.find(row.table, row.key) ?? null, row.image);
     }
     [at, more] = [news.at, news.more];
+    onDoing({ doing: "compares", done: at, of: copy.at() });
   }
   const missing: RowImage[] = [];
   for (const rows of copy.all()) {

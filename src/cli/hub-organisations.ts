@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { sendOrder } from "../app/control-socket.ts";
 import type { FrontReport } from "../app/front/front.ts";
+import { wordsOf } from "../app/hub-doing.ts";
 import { systemClock } from "../base/clock.ts";
 import { CallerError, UpstreamError } from "../base/errors.ts";
 import type { Hosts } from "../replication/hub/postgres/hosts.ts";
@@ -104,7 +105,7 @@ function linesOf(one: Listed, withAppliances: boolean, now: number): string[] {
   const there = one.appliances.filter(({ heardAt }) => now - heardAt <= THERE_WITHIN_MS);
   const behind = Math.max(0, ...one.appliances.map((each) => each.behind ?? 0));
   const versions = [...new Set(one.appliances.map(({ version }) => version ?? "?"))].sort();
-  const nodes = one.nodes.length === 0 ? "no node runs" : one.nodes.map(nodeWords).join(", ");
+  const nodes = one.nodes.length === 0 ? "no node runs" : one.nodes.map((node) => nodeWords(node, one)).join(", ");
   return [
     `${one.name}  ${one.host ?? "no host name"}  ${nodes}`,
     ...(one.process === undefined ? [] : [`  process     ${processWords(one.process)}`]),
@@ -115,13 +116,16 @@ function linesOf(one: Listed, withAppliances: boolean, now: number): string[] {
 
 function processWords(report: FrontReport | null): string {
   if (!report) return "none here";
-  const { state, since, pid, restarts, reason, connections, links } = report;
+  const { state, since, work, pid, restarts, reason, connections, links } = report;
   const ended = reason === null ? "" : `; started again ${restarts} times, last ${reason}`;
   const at = `${state} since ${new Date(since).toISOString()}${pid === null ? "" : ` (${pid})`}`;
-  return `${at}, ${links ?? "?"} links up, ${connections} connections${ended}`;
+  const doing = work === null ? "" : `; ${wordsOf(work)}`;
+  return `${at}, ${links ?? "?"} links up, ${connections} connections${ended}${doing}`;
 }
 
-function nodeWords({ name, acts }: OverviewNode): string {
+/** Before anything is written there is nobody to stand by for. */
+function nodeWords({ name, acts }: OverviewNode, { version }: OverviewOrganisation): string {
+  if (acts && version === null) return `${name} brings the first rows`;
   return `${name} ${acts ? "acts" : "stands by"}`;
 }
 

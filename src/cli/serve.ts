@@ -5,18 +5,18 @@ import { startDaemon } from "../app/daemon.ts";
 import { prepareFirstRun, readSetupCode } from "../app/first-run.ts";
 import { listenToFront, settingsBehind } from "../app/front/behind.ts";
 import type { HubNode, HubNodeOptions } from "../app/hub-node.ts";
-import { systemClock, type Timer } from "../base/clock.ts";
+import { systemClock } from "../base/clock.ts";
 import { CallerError } from "../base/errors.ts";
 import { createLog, stderrLog } from "../base/log.ts";
 import { type LogFiles, openLogFiles } from "../operations/log-files.ts";
 import { readable } from "../operations/log-lines.ts";
 import type { SettingsFile } from "../operations/settings-report.ts";
-import { tellReady } from "../operations/supervision.ts";
 import { parseListen } from "../settings/addresses.ts";
 import type { Settings } from "../settings/schema.ts";
 import { requireDatabaseUrl } from "./database-url.ts";
 import { EXIT } from "./exit-codes.ts";
 import { requireNoOne, serveAllOrganisations } from "./hub-front.ts";
+import { createHubTelling } from "./hub-telling.ts";
 import { readSettings } from "./settings.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -85,7 +85,7 @@ export function addHub(program: Command, terminal: Terminal, finish: (exitCode: 
         "  carillon hub --data cloud --listen 127.0.0.1:8090\n  carillon link code --data cloud\n\n" +
         "Appliances come with `carillon link enrol`. API, console and ready line are those of `carillon serve`.\n\n" +
         "With a database, several nodes keep one organisation: one acts, each other keeps a copy, says so in a line\n" +
-        '{"event":"standby","pid":…}, and acts as soon as the first one is gone. Each has a folder of its own; further ones\n' +
+        '{"event":"standby","pid":…} once it has all of it, and acts as soon as the first one is gone. Each has a folder of its own; further ones\n' +
         "begin with a copy of the first one's file secret-key. The password comes by PGPASSWORD or PGPASSFILE, or the whole\n" +
         "URL by CARILLON_DATABASE. Put one name or address in front of the nodes: only the one that acts listens.\n\n" +
         "With --all-organisations, --data holds a folder for each, and host names come by `carillon hub-organisations add`.",
@@ -179,17 +179,11 @@ async function serve(
   const stopped = new AbortController();
   void ending.then((why) => stopped.abort(why));
   let node: HubNode | null = null;
-  const standby: { telling?: Timer } = {};
+  const telling = createHubTelling({ terminal, clock: systemClock, log });
   try {
     if (shared) {
       const { signal } = stopped;
-      const onWaiting = (): void => {
-        terminal.out(JSON.stringify({ event: "standby", pid: process.pid }));
-        // Its turn may come in months; from then on the daemon speaks for itself.
-        standby.telling?.cancel();
-        standby.telling = tellReady({ env: terminal.env, clock: systemClock, log }, "Stands by.");
-      };
-      node = await joined({ ...shared, dataDir, clock: systemClock, log, signal, onWaiting });
+      node = await joined({ ...shared, dataDir, clock: systemClock, log, signal, onDoing: telling.say });
       if (node === null) return EXIT_OF[await ending];
       void node.lost().then(() => {
         log.warn({}, "another node acts: this one stands by");
@@ -208,7 +202,7 @@ async function serve(
         ...(settingsFile && { settingsFile }),
       }),
     ]);
-    standby.telling?.cancel();
+    telling.end();
     if (typeof daemon === "string") return EXIT_OF[daemon];
     const { url, urls } = daemon;
     terminal.out(JSON.stringify({ event: "ready", url, pid: process.pid, urls }));
@@ -222,7 +216,7 @@ async function serve(
     if (why !== "disk") await daemon.stop();
     return EXIT_OF[why];
   } finally {
-    standby.telling?.cancel();
+    telling.end();
     endListening();
     await node?.stop();
     lines.flush();

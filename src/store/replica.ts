@@ -15,8 +15,8 @@ export interface OwnTurn {
 export interface Replica {
   /** Waits for the right to write, and has all that others wrote until then. Throws UpstreamError. */
   begin(): Promise<OwnTurn>;
-  /** Takes what others wrote meanwhile. Throws UpstreamError. */
-  catchUp(): Promise<void>;
+  /** Takes what others wrote meanwhile, some at a time; `taken` is told after each. Throws UpstreamError. */
+  catchUp(taken?: () => void): Promise<void>;
 }
 
 /** Makes it; `changed` is told of rows of others once they are there. */
@@ -27,7 +27,7 @@ export function createReplica(log: SharedLog, images: RowImages, changed: () => 
     changed();
   };
 
-  async function catchUp(): Promise<void> {
+  async function catchUp(taken?: () => void): Promise<void> {
     for (let more = true; more; ) {
       const after = images.at();
       const news = await log.news(after);
@@ -35,6 +35,7 @@ export function createReplica(log: SharedLog, images: RowImages, changed: () => 
       const isNext = images.at() === after;
       if (isNext) take(news.rows, news.at);
       more = news.more || !isNext;
+      taken?.();
     }
   }
 

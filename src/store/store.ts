@@ -356,8 +356,8 @@ export interface SharedCopy {
   find(table: string, key: string): string | null | undefined;
   /** How many rows each table has that is shared. */
   counts(): ReadonlyMap<string, number>;
-  /** Takes what others wrote. Throws UpstreamError. */
-  catchUp(): Promise<void>;
+  /** Takes what others wrote, some at a time; `taken` is told after each. Throws UpstreamError. */
+  catchUp(taken?: () => void): Promise<void>;
   /** It has all up to there: what was written up to then was read from it. */
   note(at: number): void;
 }

@@ -26,7 +26,7 @@ export async function joinedNode(of: {
 }): Promise<JoinedNode> {
   const warnings: string[] = [];
   const log = pino({ level: "warn" }, { write: (line: string) => warnings.push(JSON.parse(line).msg) });
-  const options = { ...of, clock: systemClock, log, onWaiting: () => undefined, signal: new AbortController().signal };
+  const options = { ...of, clock: systemClock, log, onDoing: () => undefined, signal: new AbortController().signal };
   const turn = await joinOrganisation(options);
   const { store, catalogue, access, close } = await openCopy(turn.log, options, false);
   const work = createSqliteWork(store, catalogue, access.systemBy("test"));

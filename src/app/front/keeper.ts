@@ -1,5 +1,6 @@
 import type { Clock, Timer } from "../../base/clock.ts";
 import type { HostedOrganisation } from "../../replication/hub/postgres/hosts.ts";
+import type { NodeWork } from "../hub-doing.ts";
 import { type OrganisationProcess, type ProcessNeeds, startOrganisation, type Target } from "./organisation-process.ts";
 import type { Queue } from "./start-queue.ts";
 
@@ -7,6 +8,8 @@ import type { Queue } from "./start-queue.ts";
 export interface KeeperReport extends HostedOrganisation {
   state: "queued" | "starting" | "acts" | "stands-by" | "ended";
   since: number;
+  /** What it does in that state that takes long; null for nothing. */
+  work: NodeWork | null;
   pid: number | null;
   /** How often it was started again. */
   restarts: number;
@@ -50,6 +53,7 @@ export function createKeeper(needs: KeeperNeeds): Keeper {
   const { clock, name, host, dataDir, queue, start = startOrganisation } = needs;
   let state: KeeperReport["state"] = "queued";
   let since = clock.now();
+  let work: NodeWork | null = null;
   let process: OrganisationProcess | null = null;
   let target: Target | null = null;
   let [restarts, failures, startedAt] = [0, 0, 0];
@@ -60,6 +64,7 @@ export function createKeeper(needs: KeeperNeeds): Keeper {
 
   function become(next: KeeperReport["state"]): void {
     state = next;
+    work = null;
     since = clock.now();
   }
 
@@ -77,6 +82,9 @@ export function createKeeper(needs: KeeperNeeds): Keeper {
         target = next;
         become(next ? "acts" : "stands-by");
         leave();
+      },
+      onWork(next) {
+        work = next;
       },
       onEnd: ended,
     });
@@ -105,7 +113,7 @@ export function createKeeper(needs: KeeperNeeds): Keeper {
     target: () => target && process && { at: target, process },
     report() {
       const pid = process?.pid ?? null;
-      return { name, host, state, since, pid, restarts, reason, connections: this.connections };
+      return { name, host, state, since, work, pid, restarts, reason, connections: this.connections };
     },
     stop() {
       pause?.cancel();

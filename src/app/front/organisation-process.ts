@@ -3,6 +3,7 @@ import { createInterface } from "node:readline";
 import type { Clock, Timer } from "../../base/clock.ts";
 import { UpstreamError } from "../../base/errors.ts";
 import { workerEntry } from "../../base/worker-entry.ts";
+import { type NodeWork, workIn } from "../hub-doing.ts";
 import type { BehindWord, FrontWord } from "./behind.ts";
 
 /** Where a process listens. */
@@ -26,6 +27,8 @@ export interface ProcessNeeds {
   clock: Clock;
   /** It acts, listening there, or, with null, stands by. */
   onTurn(target: Target | null): void;
+  /** What takes long before that. */
+  onWork(work: NodeWork): void;
   /** A line of its log. */
   onLog(line: string): void;
   /** It ended, in words. Nothing is called after that. */
@@ -85,6 +88,8 @@ export function startOrganisation(needs: ProcessNeeds): OrganisationProcess {
     if ("known" in word) waiting.get(word.known)?.known();
   });
   eachLine(child.stdout, (line) => {
+    const work = workIn(line);
+    if (work) return needs.onWork(work);
     const target = targetIn(line);
     if (target === undefined) return;
     patience = MOST_UNANSWERED.running;

@@ -5,6 +5,7 @@ import Database from "better-sqlite3";
 import { afterAll, beforeAll, beforeEach, expect } from "vitest";
 import { prepareFirstRun } from "../../../src/app/first-run.ts";
 import { follow, openCopy } from "../../../src/app/hub-copy.ts";
+import type { NodeDoing, NodeWork } from "../../../src/app/hub-doing.ts";
 import { ownVersion } from "../../../src/app/version.ts";
 import { systemClock } from "../../../src/base/clock.ts";
 import { silentLog } from "../../../src/base/log.ts";
@@ -59,8 +60,9 @@ postgres.describe("the rows that the first node of an organisation brings", () =
     writeFileSync(join(dataDir, "files", SOUND_NAME.slice(0, 2), SOUND_NAME), SOUND);
   }
 
-  const optionsOf = (dataDir: string) => ({
-    ...{ dataDir, organisation: name(), clock: systemClock, log: silentLog, onWaiting: () => undefined },
+  const optionsOf = (dataDir: string, doing: NodeDoing[] = []) => ({
+    ...{ dataDir, organisation: name(), clock: systemClock, log: silentLog },
+    onDoing: (next: NodeDoing) => void doing.push(next),
   });
 
   async function opened(dataDir: string): Promise<Organisation> {
@@ -187,6 +189,43 @@ postgres.describe("the rows that the first node of an organisation brings", () =
     },
     TIMEOUT_MS,
   );
+
+  postgres.it(
+    "are told as they are brought, by a node that does not say meanwhile that it stands by; a further one does once it has all",
+    async () => {
+      const organisation = await opened(north);
+      await organisation.acting.begin(new AbortController().signal);
+      const brought: NodeDoing[] = [];
+      const taken: NodeDoing[] = [];
+      const hurried = { clock: { ...systemClock, after: (_: number, fn: () => void) => systemClock.after(1, fn) } };
+      expect(await follow(organisation, Promise.resolve(), { ...optionsOf(north, brought), ...hurried })).toBe(true);
+      const { seq } = await organisation.head();
+      const rows = worksOf(brought, "brings-rows");
+      // But for one that says which keys were given.
+      expect(rows.map(({ of }) => of)).toEqual(rows.map(() => seq - 1));
+      expect(rows.some(({ done }) => done > MANY / 2)).toBe(true);
+      expect(worksOf(brought, "brings-files")).toEqual([{ doing: "brings-files", done: 1, of: 1 }]);
+      expect(brought.map(({ doing }) => doing)).not.toContain("stands-by");
+      // Its turn comes once it says that it stands by.
+      let turn = (): void => undefined;
+      const acting = new Promise<void>((resolve) => {
+        turn = resolve;
+      });
+      const options = optionsOf(makeTempDir(), taken);
+      const further = follow(await opened(options.dataDir), acting, { ...options, ...hurried });
+      await expect.poll(() => taken.at(-1), { timeout: 60_000 }).toEqual({ doing: "stands-by" });
+      const steps = worksOf(taken, "takes-rows");
+      expect(steps.at(-1)).toEqual({ doing: "takes-rows", done: seq, of: seq });
+      expect(steps.length).toBeGreaterThan(MANY / 1_000);
+      expect(taken.filter(({ doing }) => doing === "stands-by").length).toBe(1);
+      turn();
+      expect(await further).toBe(true);
+    },
+    TIMEOUT_MS,
+  );
+
+  const worksOf = (all: readonly NodeDoing[], doing: NodeWork["doing"]): NodeWork[] =>
+    all.filter((each): each is NodeWork => each.doing === doing);
 
   /** Takes so many words from a folder; how many it has then. */
   function loseHere(dataDir: string, words: number): number {

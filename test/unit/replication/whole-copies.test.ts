@@ -118,7 +118,7 @@ postgres.describe("a copy of a cloud's rows, and the database", () => {
       };
       const acting = organisation.acting.begin(new AbortController().signal);
       const tidied = { ...organisation, log: { ...organisation.log, news } };
-      expect(await follow(tidied, acting, { ...of, log: silentLog, onWaiting: () => undefined })).toBe(false);
+      expect(await follow(tidied, acting, { ...of, log: silentLog, onDoing: () => undefined })).toBe(false);
       await acting;
       await organisation.close();
       expect((await found(south)).notes).toEqual(["one", "three"]);

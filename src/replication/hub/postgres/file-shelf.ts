@@ -8,11 +8,14 @@ import type { Connection } from "./connection.ts";
 export interface FileShelf {
   /** Puts a file there, if it is not. Throws UpstreamError. */
   keep(sha256: string, path: string): Promise<void>;
-  /** Puts those of these files there that lie in the node's folder. Throws UpstreamError. */
-  keepHere(sha256s: Iterable<string>): Promise<void>;
-  /** Fetches what is not in the node's folder. Throws UpstreamError. */
-  fetchMissing(): Promise<void>;
+  /** Puts those of these files there that lie in the node's folder; `each` is told after each. Throws UpstreamError. */
+  keepHere(sha256s: Iterable<string>, each?: Counted): Promise<void>;
+  /** Fetches what is not in the node's folder; `each` is told after each. Throws UpstreamError. */
+  fetchMissing(each?: Counted): Promise<void>;
 }
+
+/** So many of so many files are done. */
+export type Counted = (done: number, of: number) => void;
 
 /** Bytes in one row. own choice */
 const PART_BYTES = 1024 * 1024;
@@ -74,20 +77,23 @@ export function createFileShelf(needs: { connection: Connection; organisation: n
 
   return {
     keep,
-    async keepHere(sha256s) {
-      for (const sha256 of sha256s) {
-        if (!kept.has(sha256) && existsSync(pathOf(sha256))) await keep(sha256, pathOf(sha256));
+    async keepHere(sha256s, each) {
+      const here = [...sha256s].filter((sha256) => !kept.has(sha256) && existsSync(pathOf(sha256)));
+      for (const [at, sha256] of here.entries()) {
+        await keep(sha256, pathOf(sha256));
+        each?.(at + 1, here.length);
       }
     },
-    async fetchMissing() {
+    async fetchMissing(each) {
       const all = await connection.query<{ sha256: string; parts: number }>(
         "SELECT sha256, max(parts) AS parts FROM carillon_files WHERE organisation = $1 GROUP BY sha256 HAVING count(*) = max(parts)",
         [organisation],
       );
-      for (const { sha256, parts } of all) {
-        if (kept.has(sha256)) continue;
+      const missing = all.filter(({ sha256 }) => !kept.has(sha256));
+      for (const [at, { sha256, parts }] of missing.entries()) {
         if (!existsSync(pathOf(sha256))) await fetchOne(sha256, parts);
         if (existsSync(pathOf(sha256))) kept.add(sha256);
+        each?.(at + 1, missing.length);
       }
     },
   };

@@ -41,8 +41,11 @@ describe("the keeper of an organisation's process", () => {
       await clock.advance(30_000);
     }
     expect(pauses).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
+    const work = { doing: "brings-rows", done: 2_000, of: 10_000 } as const;
+    last().onWork(work);
+    expect(own.report()).toMatchObject({ state: "starting", work });
     last().onTurn(AT);
-    expect([own.report().state, own.target()?.at]).toEqual(["acts", AT]);
+    expect([own.report().state, own.report().work, own.target()?.at]).toEqual(["acts", null, AT]);
     await clock.advance(60_001);
     last().onEnd("ended by SIGKILL");
     expect([own.target(), pauses.at(-1), started.length]).toEqual([null, 500, 9]);
