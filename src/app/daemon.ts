@@ -24,7 +24,7 @@ import { missingPasswords } from "../call-manager/missing-passwords.ts";
 import { createLivePageDoor } from "../console/live-page-door.ts";
 import { createLicensing } from "../devices/licensing.ts";
 import type { BuildInfo } from "../health/endpoint-behaviour.ts";
-import { watchHealth } from "../health/health.ts";
+import { type HealthSource, watchHealth } from "../health/health.ts";
 import { thisMachine } from "../health/machine.ts";
 import { createMeasurements } from "../health/measurements.ts";
 import { missedBells } from "../health/missed-bells.ts";
@@ -92,6 +92,8 @@ export interface DaemonOptions {
   callerAt?: CallerAt;
   /** Where the other nodes of the cloud have the same rows from. */
   shared?: SharedLog;
+  /** Who knows what else is wrong: with what was there before the daemon. */
+  source?: HealthSource;
   /** Somebody ordered a restart: the daemon must be stopped and started again. */
   onRestart?: () => void;
 }
@@ -202,6 +204,7 @@ async function compose(options: DaemonOptions, clock: Clock, endings: Ending[]):
     missingPasswords(store, endpointId),
     directoryFaults(store),
     () => ringPlans?.source() ?? [],
+    ...(options.source ? [options.source] : []),
   ];
   const health = watchHealth({ clock, events, reader: store, sources });
   end("health", health.close);

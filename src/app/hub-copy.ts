@@ -10,6 +10,7 @@ import type { SharedLog } from "../store/shared-log.ts";
 import type { SharedCopy } from "../store/store.ts";
 import { type ApplianceData, isSetUp, openData } from "./appliance.ts";
 import type { NodeDoing } from "./hub-doing.ts";
+import { type CopyFaults, keptName } from "./hub-faults.ts";
 import { giveAll, makeWhole } from "./hub-whole.ts";
 import { loadDeclarations, OWN_DECLARATIONS } from "./load-declarations.ts";
 import { ROOM_TABLES } from "./room-tables.ts";
@@ -26,6 +27,7 @@ export interface CopyOptions {
   isRestored?: boolean;
   /** Told what the node does before it acts: often while it gets on with work. */
   onDoing(doing: NodeDoing): void;
+  faults: Pick<CopyFaults, "found">;
 }
 
 const LOOK_MS = 1_000;
@@ -37,8 +39,11 @@ const PARTED = "parted";
 const BRINGING = "bringing ";
 
 /** Opens the folder as a copy; one that follows is written by other nodes alone. */
-export async function openCopy(shared: SharedLog, options: CopyOptions, follows: boolean): Promise<ApplianceData> {
-  const { dataDir, clock, log } = options;
+export async function openCopy(
+  shared: SharedLog,
+  { dataDir, clock, log }: Pick<CopyOptions, "dataDir" | "clock" | "log">,
+  follows: boolean,
+): Promise<ApplianceData> {
   const onFault = (error: unknown): void => log.error({ err: error }, "the copy of the organisation failed");
   return openData({
     ...{ dataDir, clock, log, tables: ROOM_TABLES, behaviours: {}, shared, follows, onFatal: onFault },
@@ -90,7 +95,7 @@ export async function dropStale(organisation: Organisation, options: CopyOptions
 /** One that has what the database lacks is kept under another name, for somebody to look into. */
 function removeCopy({ dataDir, clock, log }: CopyOptions): void {
   const isKept = historyOf(dataDir) === PARTED;
-  const kept = join(dataDir, `parted-${clock.now()}.db`);
+  const kept = join(dataDir, keptName(clock.now()));
   for (const end of ["", "-wal", "-shm"]) {
     const path = join(dataDir, `carillon.db${end}`);
     if (isKept && existsSync(path)) renameSync(path, `${kept}${end}`);
@@ -175,6 +180,7 @@ export async function follow(
     const wholeness = await makeWhole(organisation, shared, options);
     if (wholeness === "whole") return true;
     log.error({ dataDir, isEmpty }, FAULTS[wholeness]);
+    options.faults.found(wholeness, isEmpty);
     // It was just made: making it anew would not help, and a cloud that acts is better than none.
     if (isEmpty) return true;
     noteHistory(dataDir, wholeness === "parted" ? PARTED : "");

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import { UpstreamError } from "../base/errors.ts";
 import { newId } from "../base/ids.ts";
+import type { HealthSource } from "../health/health.ts";
 import { prepareAuthority, takeAuthority } from "../operations/certificates.ts";
 import type { CertificateAndKey } from "../operations/make-certificate.ts";
 import { type Organisation, openOrganisation } from "../replication/hub/postgres/organisation.ts";
@@ -14,10 +15,11 @@ import { applianceKey, createSecrets, keyFingerprint } from "../store/secrets.ts
 import type { SharedLog } from "../store/shared-log.ts";
 import { prepareFirstRun } from "./first-run.ts";
 import { type CopyOptions, dropStale, follow, noteHistory, openCopy, requireKnown } from "./hub-copy.ts";
+import { createCopyFaults } from "./hub-faults.ts";
 import { ownVersion } from "./version.ts";
 
 /** What a node of a cloud is made of. */
-export interface HubNodeOptions extends CopyOptions {
+export interface HubNodeOptions extends Omit<CopyOptions, "faults"> {
   /** See `OrganisationNeeds`. */
   url: string;
   /** Ends the waiting. */
@@ -27,6 +29,8 @@ export interface HubNodeOptions extends CopyOptions {
 /** A node whose turn it is. */
 export interface HubNode {
   log: SharedLog;
+  /** What is wrong with its copy. */
+  source: HealthSource;
   /** Resolves when another node acts in its place. */
   lost(): Promise<void>;
   stop(): Promise<void>;
@@ -41,8 +45,10 @@ const KEPT_GONE = 200_000;
  * organisation brings what is in its folder. Throws UpstreamError for a folder or a key that is not the organisation's,
  * rejects with the signal's reason.
  */
-export async function joinOrganisation(options: HubNodeOptions): Promise<HubNode> {
-  const { dataDir, url, clock, log } = options;
+export async function joinOrganisation(given: HubNodeOptions): Promise<HubNode> {
+  const { dataDir, url, clock, log } = given;
+  const faults = createCopyFaults({ dataDir, clock });
+  const options = { ...given, faults };
   const organisation = await openOrganisation({
     ...{
       url,
@@ -80,6 +86,7 @@ export async function joinOrganisation(options: HubNodeOptions): Promise<HubNode
   });
   return {
     log: organisation.log,
+    source: faults.source,
     lost: organisation.acting.lost,
     async stop() {
       tidying.cancel();
@@ -115,7 +122,7 @@ async function agreeOnAuthority(organisation: Organisation, dataDir: string, clo
  * Appliances have what the database does not know any more, and orders that it will give again; and so may copies of other
  * nodes.
  */
-async function beginAnew(organisation: Organisation, options: HubNodeOptions): Promise<void> {
+async function beginAnew(organisation: Organisation, options: CopyOptions): Promise<void> {
   await organisation.acting.beginHistory();
   noteHistory(options.dataDir, (await organisation.head()).history);
   const data = await openCopy(organisation.log, options, false);

@@ -197,7 +197,7 @@ async function serve(
       startDaemon({
         ...{ dataDir, listen: settings.listen, settings, log, isHub, onFatal },
         onRestart: () => end("restart"),
-        ...(node && { shared: node.log }),
+        ...(node && { shared: node.log, source: node.source }),
         ...(callerAt && { callerAt }),
         ...(settingsFile && { settingsFile }),
       }),

@@ -2,6 +2,7 @@ import { type Daemon, startDaemon } from "../../src/app/daemon.ts";
 import { type FirstData, initAppliance } from "../../src/app/init.ts";
 import { type Clock, systemClock } from "../../src/base/clock.ts";
 import { createLog, silentLog } from "../../src/base/log.ts";
+import type { HealthSource } from "../../src/health/health.ts";
 import type { SettingsFile } from "../../src/operations/settings-report.ts";
 import type { AnyResource } from "../../src/schema/resource.ts";
 import { parseSettings } from "../../src/settings/load.ts";
@@ -43,6 +44,8 @@ export interface TestDaemonOptions {
   /** The cloud of an organisation. */
   isHub?: boolean;
   clock?: Clock;
+  /** What was wrong before it. */
+  source?: HealthSource;
   /** Changes the new data before the daemon starts on it. */
   prepare?(dataDir: string): void;
 }
@@ -61,6 +64,7 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
     ...(options.declarations ? { declarations: options.declarations } : {}),
     ...(options.isHub ? { isHub: true } : {}),
     ...(options.clock ? { clock: options.clock } : {}),
+    ...(options.source ? { source: options.source } : {}),
     onFatal: (error) => {
       throw error;
     },

@@ -11,6 +11,8 @@ export interface JoinedNode {
   work: SqliteWork;
   /** What its log warned of until then. */
   warnings: readonly string[];
+  /** Codes of what its health knows of its copy. */
+  faults(): string[];
   note(word: string): Promise<void>;
   /** All words, in their order. */
   notes(): string[];
@@ -33,6 +35,7 @@ export async function joinedNode(of: {
   return {
     work,
     warnings,
+    faults: () => turn.source().map(({ code }) => code),
     note: (word) => work.transact(() => put(NAMES, { type: "notes", name: word, id: word })),
     notes: () => work.peek(() => scan(NAMES, { where: ["notes"] })).map(({ id }) => id),
     async end() {

@@ -71,6 +71,14 @@ describe("a running daemon", () => {
     expect((await daemon.call("DELETE", `${path}/${other.body.id}`)).status).toBe(200);
   });
 
+  it("shows what is wrong with what was there before it", async () => {
+    const fault = { level: "red", code: "hub-copy:lacking", reason: "This node's copy lacks rows." } as const;
+    const other = await startTestDaemon({ source: () => [fault] });
+    const path = `/extensions/${ONPREM_EXTENSION_ID}/endpoints/${other.first.endpointId}`;
+    expect((await other.call("GET", path)).body).toMatchObject({ status: "RED", redReasons: [fault.reason] });
+    await other.stop();
+  });
+
   it("takes no appliance below a plugin, where nothing would be sent to its devices", async () => {
     const { body } = await daemon.call<{ data: Row[] }>("GET", "/extensions?name=ip-phones");
     const path = `/extensions/${body.data[0]?.id}/endpoints`;

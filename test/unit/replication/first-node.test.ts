@@ -62,6 +62,7 @@ postgres.describe("the rows that the first node of an organisation brings", () =
 
   const optionsOf = (dataDir: string, doing: NodeDoing[] = []) => ({
     ...{ dataDir, organisation: name(), clock: systemClock, log: silentLog },
+    faults: { found: () => expect.fail("the copy is not whole") },
     onDoing: (next: NodeDoing) => void doing.push(next),
   });
 

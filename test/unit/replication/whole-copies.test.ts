@@ -1,6 +1,7 @@
-import { copyFileSync, mkdirSync, readdirSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
+import type { Client } from "pg";
 import { afterAll, beforeAll, beforeEach, expect } from "vitest";
 import { follow } from "../../../src/app/hub-copy.ts";
 import { ownVersion } from "../../../src/app/version.ts";
@@ -16,6 +17,7 @@ import { makeTempDir } from "../../support/temp-dir.ts";
 
 const postgres = peer("pg_ctlcluster");
 const TIMEOUT_MS = 120_000;
+const LESS = "the copy lacks rows that the organisation's database has";
 const DIFFER = "the organisation's database and the copy differ";
 
 postgres.describe("a copy of a cloud's rows, and the database", () => {
@@ -41,18 +43,18 @@ postgres.describe("a copy of a cloud's rows, and the database", () => {
 
   const joined = (dataDir: string) => joinedNode({ url: server.url, organisation: `organisation ${number}`, dataDir });
 
-  /** The words that a node has when it acts, and what it warned of until then. */
-  async function found(dataDir: string): Promise<{ notes: string[]; warnings: readonly string[] }> {
+  /** The words that a node has when it acts, what it warned of until then, and what its health says. */
+  async function found(dataDir: string): Promise<{ notes: string[]; warnings: readonly string[]; faults: string[] }> {
     const node = await joined(dataDir);
-    const notes = node.notes();
+    const [notes, faults] = [node.notes(), node.faults()];
     await node.end();
-    return { notes, warnings: node.warnings };
+    return { notes, warnings: node.warnings, faults };
   }
 
   postgres.it(
     "that hold the same are left as they are",
     async () => {
-      const same = { notes: ["one", "three", "two"], warnings: [] };
+      const same = { notes: ["one", "three", "two"], warnings: [], faults: [] };
       expect([await found(north), await found(south), await found(north)]).toEqual([same, same, same]);
     },
     TIMEOUT_MS,
@@ -65,20 +67,41 @@ postgres.describe("a copy of a cloud's rows, and the database", () => {
       expect(await found(north)).toEqual({
         notes: ["one", "three", "two"],
         warnings: [DIFFER, "rows that the organisation's database never got are brought to it"],
+        faults: [],
       });
-      expect(await found(south)).toEqual({ notes: ["one", "three", "two"], warnings: [] });
+      expect(await found(south)).toEqual({ notes: ["one", "three", "two"], warnings: [], faults: [] });
     },
     TIMEOUT_MS,
   );
 
   postgres.it(
-    "of which the copy has a part: it is made anew",
+    "of which the copy has a part: it is made anew, and health says so",
     async () => {
       loseHere(north, "three");
       expect(await found(north)).toEqual({
         notes: ["one", "three", "two"],
-        warnings: [DIFFER, "the copy lacks rows that the organisation's database has"],
+        warnings: [DIFFER, LESS],
+        faults: ["hub-copy:made-anew"],
       });
+    },
+    TIMEOUT_MS,
+  );
+
+  postgres.it(
+    "of which the copy has a part however often it is made: the node acts all the same, and health is red",
+    async () => {
+      // Two rows of the database are one to the copy.
+      await withDatabase(async (client) => {
+        const own = "FROM carillon_organisations WHERE name = $1";
+        const image = JSON.stringify({ type: "notes", name: "one", id: "one" });
+        const sql = `INSERT INTO carillon_rows SELECT id, $2, '["notes","two ones"]', seq + 1, $3 ${own}`;
+        await client.query(sql, [`organisation ${number}`, NAMES.name, image]);
+        await client.query("UPDATE carillon_organisations SET seq = seq + 1 WHERE name = $1", [
+          `organisation ${number}`,
+        ]);
+      });
+      const { notes, warnings, faults } = await found(south);
+      expect([notes, warnings, faults]).toEqual([["one", "three", "two"], [DIFFER, LESS], ["hub-copy:lacking"]]);
     },
     TIMEOUT_MS,
   );
@@ -88,14 +111,17 @@ postgres.describe("a copy of a cloud's rows, and the database", () => {
     async () => {
       await loseThere("one", "two");
       loseHere(north, "three");
-      const { notes, warnings } = await found(north);
+      const { notes, warnings, faults } = await found(north);
       expect(notes).toEqual(["three"]);
       expect(warnings).toContain("the organisation's database lacks rows that the copy has, and the copy others");
       const [kept = "none"] = readdirSync(north).filter((name) => /^parted-\d+[.]db$/.test(name));
       const db = new Database(join(north, kept), { readonly: true });
       expect(db.prepare(`SELECT name FROM "${NAMES.name}" ORDER BY name`).pluck().all()).toEqual(["one", "two"]);
       db.close();
-      expect(await found(north)).toEqual({ notes: ["three"], warnings: [] });
+      expect(faults).toEqual(["hub-copy:made-anew", `hub-copy:${kept}`]);
+      expect(await found(north)).toEqual({ notes: ["three"], warnings: [], faults: [`hub-copy:${kept}`] });
+      rmSync(join(north, kept));
+      expect(await found(north)).toEqual({ notes: ["three"], warnings: [], faults: [] });
     },
     TIMEOUT_MS,
   );
@@ -118,7 +144,14 @@ postgres.describe("a copy of a cloud's rows, and the database", () => {
       };
       const acting = organisation.acting.begin(new AbortController().signal);
       const tidied = { ...organisation, log: { ...organisation.log, news } };
-      expect(await follow(tidied, acting, { ...of, log: silentLog, onDoing: () => undefined })).toBe(false);
+      expect(
+        await follow(tidied, acting, {
+          ...of,
+          log: silentLog,
+          onDoing: () => undefined,
+          faults: { found: () => undefined },
+        }),
+      ).toBe(false);
       await acting;
       await organisation.close();
       expect((await found(south)).notes).toEqual(["one", "three"]);
@@ -128,14 +161,19 @@ postgres.describe("a copy of a cloud's rows, and the database", () => {
 
   /** Takes words from the database without a trace. */
   async function loseThere(...words: string[]): Promise<void> {
-    const { Client } = (await import("pg")).default;
-    const client = new Client({ connectionString: server.url });
-    await client.connect();
     const of = "organisation = (SELECT id FROM carillon_organisations WHERE name = $1) AND tab = $2";
     const sql = `DELETE FROM carillon_rows WHERE ${of} AND image::json->>'name' = ANY($3)`;
-    const { rowCount } = await client.query(sql, [`organisation ${number}`, NAMES.name, words]);
+    await withDatabase(async (client) => {
+      const { rowCount } = await client.query(sql, [`organisation ${number}`, NAMES.name, words]);
+      expect(rowCount).toBe(words.length);
+    });
+  }
+
+  async function withDatabase(use: (client: Client) => Promise<void>): Promise<void> {
+    const client = new (await import("pg")).default.Client({ connectionString: server.url });
+    await client.connect();
+    await use(client);
     await client.end();
-    expect(rowCount).toBe(words.length);
   }
 
   /** Takes a word from a copy without a trace. */
