@@ -1,4 +1,4 @@
-import type { RoomTable, Store } from "../store/store.ts";
+import type { RoomTable, Store, Transaction } from "../store/store.ts";
 
 /**
  * What must be known again after a restart until its time is over: requests that await their answer, and assertions that
@@ -16,12 +16,23 @@ export const IDENTITY_TABLES: readonly RoomTable[] = [
 /** What is worth nothing any more and goes with each new one. own choice: anybody may begin log-ins, many in a short time. */
 const SLICE = 25;
 
-/** Keeps `value` under `key` until then. False, and nothing changed, where the key is kept already. */
+/** What anybody may have kept, so that there must be an end to it: `kind` is how its keys begin. */
+export interface Bound {
+  kind: string;
+  most: number;
+}
+
+/**
+ * Keeps `value` under `key` until then. False, and nothing changed, where the key is kept already. Of a bound kind the oldest
+ * make room.
+ */
 export function keepUntil(
   store: Store,
   { key, value, until, now }: { key: string; value: string; until: number; now: number },
+  bound?: Bound,
 ): Promise<boolean> {
   return store.write((tx) => {
+    if (bound) makeRoom(tx, bound);
     tx.run(
       "DELETE FROM identity_seen WHERE key IN (SELECT key FROM identity_seen WHERE until <= ? LIMIT ?)",
       now,
@@ -31,6 +42,14 @@ export function keepUntil(
       SET value = excluded.value, until = excluded.until WHERE identity_seen.until <= ?`;
     return tx.run(sql, key, value, until, now).changes === 1;
   });
+}
+
+/** Some at a time, as finding the oldest takes longer than counting. Keys are ordered, and a kind is below its next sign. */
+function makeRoom(tx: Transaction, { kind, most }: Bound): void {
+  const own = "FROM identity_seen WHERE key >= ? AND key < ?";
+  const range = [`${kind} `, `${kind}!`] as const;
+  if ((tx.one<{ n: number }>(`SELECT COUNT(*) AS n ${own}`, ...range)?.n ?? 0) < most) return;
+  tx.run(`DELETE FROM identity_seen WHERE key IN (SELECT key ${own} ORDER BY until LIMIT ?)`, ...range, SLICE);
 }
 
 /** Takes what is kept under a key, so that nobody else does; null when nothing is, or its time is over. */

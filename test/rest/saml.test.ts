@@ -82,6 +82,27 @@ describe("log-in by SAML", () => {
     });
   });
 
+  it("keeps so many log-ins that were begun: the oldest go, and nothing that was used is forgotten", async () => {
+    const keys = (kind: string): Set<string> => {
+      const rows = api.store.all<{ key: string }>("SELECT key FROM identity_seen WHERE key LIKE ?", `${kind} %`);
+      return new Set(rows.map(({ key }) => key));
+    };
+    const used = keys("assertion");
+    const until = Date.now() + 600_000;
+    await api.store.write((tx) => {
+      tx.run("DELETE FROM identity_seen WHERE key LIKE 'request %'");
+      const add = "INSERT INTO identity_seen VALUES (?, '', ?)";
+      for (let at = 0; at < 10_000; at += 1) tx.run(add, `request of-nobody ${at}`, until - at);
+    });
+    const own = await answered();
+    const left = keys("request");
+    expect(left.size).toBe(10_000 - 25 + 1);
+    expect([9_974, 9_975, 9_999].map((at) => left.has(`request of-nobody ${at}`))).toEqual([true, false, false]);
+    expect((await post(own)).status).toBe(200);
+    expect(keys("assertion").size).toBe(used.size + 1);
+    await api.store.write((tx) => void tx.run("DELETE FROM identity_seen WHERE key LIKE 'request of-nobody %'"));
+  });
+
   const refused: readonly [string, Partial<Said>, string][] = [
     ["that ended", { beginsIn: -600_000, endsIn: -120_000 }, "expired"],
     ["that begins later", { beginsIn: 120_000 }, "expired"],
