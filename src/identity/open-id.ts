@@ -164,6 +164,13 @@ function isVerified({ emailAttribute }: ProviderRow, { email_verified: said }: C
   return said === undefined || said === null ? Boolean(emailAttribute) : String(said).toLowerCase() === "true";
 }
 
+/**
+ * Where whoever logged out here goes to do so at the provider; null where that is not wanted, or it has no such place. It is
+ * told which client asks, and not who: ID tokens are not kept here, since each would be a secret about a person. So the
+ * provider asks the person before it ends its session, as it must without one, and leads back here where it knows the
+ * address for this client; some show a page of their own instead. The session here is over before, whatever comes of it.
+ * @source OpenID Connect RP-Initiated Logout 1.0 §2, §3; own choice: no `id_token_hint`
+ */
 async function endOf(row: ProviderRow, config: Configuration, back: string): Promise<string | null> {
   const client = await import("openid-client");
   if (!row.logOut || !config.serverMetadata().end_session_endpoint) return null;

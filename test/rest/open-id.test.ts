@@ -240,6 +240,20 @@ describe("log-in by OpenID Connect", () => {
   it("leads whoever logs out to the provider, and only within the appliance after log-in", async () => {
     const out = await newVisitor().open(`${origin}/api/log-in/${providerId}/out`);
     expect([out.url.origin, out.url.pathname]).toEqual([peer.issuer, "/session/end"]);
+    expect(Object.fromEntries(out.url.searchParams)).toEqual({
+      ...{ client_id: "carillon", post_logout_redirect_uri: `${origin}/` },
+    });
+    const leaving = newVisitor();
+    await logIn(leaving, "ann", "/api/v1/session");
+    const asked = await leaving.open(`${origin}/api/log-in/${providerId}/out`);
+    // Who does not say yes is still logged in there.
+    expect(asked.text).toContain("Yes, sign me out");
+    const again = await leaving.open(`${origin}/api/log-in/${providerId}?to=/api/v1/session`);
+    expect(again.text).toContain("ann@example.org");
+    const back = await leaving.submit(asked, { logout: "yes" }, `${origin}/`);
+    expect(back.url.href).toBe(`${origin}/`);
+    const door = await leaving.open(`${origin}/api/log-in/${providerId}?to=/api/v1/session`);
+    expect([door.url.origin, door.text]).toEqual([peer.issuer, expect.stringContaining('name="password"')]);
     const visitor = newVisitor();
     const end = await logIn(visitor, "ann", "//evil.example.org/");
     expect(end.url.origin).toBe(origin);
