@@ -39,7 +39,7 @@ export interface Air {
 
 /** What putting messages on air needs. */
 export interface AirNeeds extends StageNeeds {
-  streamer: Pick<Streamer, "open" | "startGroup" | "end" | "on">;
+  streamer: Pick<Streamer, "open" | "startGroup" | "repeat" | "end" | "on">;
   /** Own IPv4 address on the network that multicast goes to. */
   interfaceAddress: string;
   /** Hops that the packets of pooled streams may take. */
@@ -169,6 +169,7 @@ async function makeLive(row: NotificationRow, how: Resumption | "carried", needs
   const sound = sounds
     ? await makeSound(row, needs, {
         isAwaited: () => live.isAwaited(),
+        isMissed: (endsAt) => live.isMissed(endsAt),
         onOver() {
           moment("stream_ended_at", clock.now());
           needs.events.emit("sound.ended", { notificationId: row.id });
@@ -199,6 +200,7 @@ async function makeLive(row: NotificationRow, how: Resumption | "carried", needs
     held: isHeld(row),
     givenUp: !sounds && how !== "carried",
     sound,
+    onceMs: sound && onceMs(sound.durationMs, profile),
     targets: targetsOf(row, hasGroup, needs.ttl),
     moreToCome: () => hasOpenRecipients(store, row.id),
     soundBegan(t0) {
@@ -208,6 +210,15 @@ async function makeLive(row: NotificationRow, how: Resumption | "carried", needs
   });
   if (isHeld(row)) needs.gates.whenBegun(row.id, live.begin);
   return live;
+}
+
+/** Of what goes on until the message ends, or is spoken at this moment, nobody knows: null. */
+function onceMs(
+  durationMs: number | null,
+  { repetitions, repetitionPauseMs, repeatIndefinitely }: ReturnType<typeof sendingProfileOf>,
+): number | null {
+  if (durationMs === null || repeatIndefinitely) return null;
+  return (durationMs - repetitionPauseMs * (repetitions - 1)) / repetitions;
 }
 
 /** How much longer people are called than devices are asked, where the message does not expire. own choice */
@@ -240,7 +251,7 @@ function settingsByProvider(
 async function makeSound(
   row: NotificationRow,
   needs: AirNeeds,
-  course: Pick<SoundNeeds, "isAwaited" | "onOver">,
+  course: Pick<SoundNeeds, "isAwaited" | "isMissed" | "onOver">,
 ): Promise<Sound | null> {
   const programme = await programmeOnceMore(row, needs);
   if (!programme || row.ssrc === null) return null;

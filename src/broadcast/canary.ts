@@ -32,7 +32,7 @@ export interface CanaryNeeds {
   clock: Clock;
   log: Log;
   audio: Pick<AudioWorker, "prepare" | "forget">;
-  streamer: Pick<Streamer, "open" | "startGroup" | "end" | "on">;
+  streamer: Pick<Streamer, "open" | "startGroup" | "repeat" | "end" | "on">;
 }
 
 /** @source reliability.md 2.4, R15 */
@@ -164,6 +164,7 @@ async function send(
     interfaceAddress,
     isTogether: true,
     isAwaited: () => false,
+    isMissed: () => false,
     onOver: () => undefined,
     onLost: () => lost.abort(),
   });

@@ -28,6 +28,8 @@ export interface LiveBroadcast extends DeliveryOwner {
   listenAlready(devices: ReadonlyMap<number, Delivery>): void;
   /** A device with a stream of its own was asked and has not answered, or did a moment ago. */
   isAwaited(): boolean;
+  /** A phone would miss the sound if it ended at `endsAt` (epoch ms): of an emergency it has heard less than half, or is being asked. */
+  isMissed(endsAt: number): boolean;
   /** Opens the stream of a zone or a call; resolves when its first packet has left. Rejects with UpstreamError. */
   openStream(target: SoundTarget): Promise<void>;
   /** Ends the message before its time; devices are silenced. */
@@ -50,6 +52,8 @@ export interface LiveBroadcast extends DeliveryOwner {
 const FREE_WITHIN_MS = 250;
 /** From a device's answer to its stream it takes a channel less than this. own choice */
 const OPENING_MS = 1_000;
+/** A phone answers within this time, or probably not at all. own choice */
+const JOINING_MS = 2_000;
 
 /**
  * Puts a message on air, with no delivery yet. What it knows stands in `live-state.ts`; when the sound begins is decided in
@@ -102,6 +106,7 @@ export function createLiveBroadcast(needs: LiveNeeds): LiveBroadcast {
     item: (delivery, device) => itemFor(state, delivery, device),
     takeOutcome: (delivery, outcome) => takeOutcome(state, delivery, outcome),
     isAwaited: () => livingOf(state).some((delivery) => isAwaited(delivery, clock.now())),
+    isMissed: (endsAt) => isMissed(state, endsAt),
     openStream: (target) => openStream(state, target),
     begin: (at) => begin(state, at),
     giveUpWaiting: (words) => giveUpWaiting(state, words),
@@ -113,6 +118,18 @@ export function createLiveBroadcast(needs: LiveNeeds): LiveBroadcast {
 function isAwaited({ hears, place, acceptedAt }: Delivery, now: number): boolean {
   if (hears !== "own" && hears !== "call") return false;
   return place === "out" || place === "queued" || now - (acceptedAt ?? 0) < OPENING_MS;
+}
+
+/** own choice: a routine message or a bell is not heard more often than its sender wanted because there are many phones. */
+function isMissed(state: LiveState, endsAt: number): boolean {
+  const { clock, counts, onceMs, shared } = state;
+  if (shared.class !== "emergency" || onceMs === null || state.closed) return false;
+  const isJoining = counts.phonesJoined + counts.phonesFailed < counts.phones;
+  if (isJoining && clock.monotonicMs() - state.phoneAskedAt < JOINING_MS) return true;
+  return livingOf(state).some((delivery) => {
+    if (isListening(delivery)) return (delivery.acceptedAt ?? 0) > endsAt - onceMs / 2;
+    return delivery.hears === "group" && delivery.place === "queued" && !delivery.asked;
+  });
 }
 
 function addDelivery(state: LiveState, delivery: Delivery): void {
@@ -169,6 +186,7 @@ function itemFor(state: LiveState, delivery: Delivery, device: ReachedDevice): D
     return { ...shared, settings, audio, deliveryId, device, attempt: delivery.attempt, reached: proven };
   }
   delivery.attempt++;
+  if (delivery.hears === "group") state.phoneAskedAt = state.clock.monotonicMs();
   // After a crash, what was asked must be told from what was not: it may have joined without anybody knowing.
   state.ledger.touch(delivery);
   return { ...shared, settings, audio, deliveryId, device, attempt: delivery.attempt };

@@ -9,6 +9,12 @@ import type { Outcome } from "./providers.ts";
 /** A zone tells of its first packet, which leaves at the beginning: what is told within this time was not late. own choice */
 const FIRST_PACKET_MS = 500;
 
+/** What the ledger says of phones that were reached when there was nothing more to hear. */
+export const SOUND_MISSED = {
+  asked: "The sound was over when its turn came: it only shows the message.",
+  joined: "The sound was over when it answered: it only shows the message.",
+};
+
 /** What a channel says of a delivery; of one that has ended, only what it learned afterwards. */
 export function takeOutcome(live: LiveState, delivery: Delivery, outcome: Outcome): void {
   // What came back was not taken, whichever time it was sent.
@@ -60,8 +66,10 @@ function proven(
   const { sound, soundWasOver } = live;
   const wasReached = isReached(delivery);
   if (rise(delivery, level, at)) {
-    delivery.reason = details.reason ?? null;
-    if (sound?.t0 && delivery.audible && !wasReached) {
+    const missed = wasReached ? null : soundMissedBy(delivery, live);
+    delivery.reason = details.reason ?? missed;
+    if (missed !== null) delivery.late = true;
+    else if (sound?.t0 && delivery.audible && !wasReached) {
       const hearsAll = !live.isTogether && delivery.hears !== "group";
       delivery.late = !hearsAll && at > sound.t0 + (delivery.hears === "own" ? FIRST_PACKET_MS : 0);
     }
@@ -80,6 +88,12 @@ function proven(
   if (isListening(delivery) && soundWasOver && !wasReached) tellStop(live, [delivery], "ended");
   // What shows text only has nothing more to prove, and after the sound this was the channel's last word.
   if (!delivery.audible || (isListening(delivery) && soundWasOver)) endDelivery(live, delivery, null, null, at);
+}
+
+/** Why a phone that has just answered hears nothing of the sound; null where it does, or there is none. */
+function soundMissedBy({ hears, audible }: Delivery, { sound, soundWasOver }: LiveState): string | null {
+  if (hears !== "group" || !sound || !(soundWasOver || sound.over)) return null;
+  return audible ? SOUND_MISSED.joined : SOUND_MISSED.asked;
 }
 
 function noteSaid(live: LiveState, delivery: Delivery, { started, askedAgain, reason }: Outcome["details"]): void {

@@ -33,6 +33,8 @@ export interface LiveNeeds {
   /** It is only ended, by whoever put it on air. */
   givenUp: boolean;
   sound: Sound | null;
+  /** Length of what is heard once; null when it goes on until the end of the message, or there is no sound. */
+  onceMs: number | null;
   /** What devices are told of the sound, by how they get it; null without. */
   targets: Readonly<Record<"group" | "own" | "call", AudioTarget | null>>;
   /** True while rows are still being made for it. */
@@ -59,6 +61,8 @@ export interface LiveState extends LiveNeeds {
   /** All deliveries that there were when it began have been added. */
   complete: boolean;
   soundWasOver: boolean;
+  /** When the last phone was given to its channel, on the clock that is never set. */
+  phoneAskedAt: number;
   /** Nobody is to be asked any more. */
   closed: boolean;
   /** Deliveries that have not ended. */
@@ -88,6 +92,7 @@ export function createLiveState(needs: LiveNeeds): LiveState {
     elsewhere: [],
     complete: false,
     soundWasOver: false,
+    phoneAskedAt: Number.NEGATIVE_INFINITY,
     closed: false,
     open: 0,
     unasked: 0,

@@ -30,6 +30,8 @@ export interface Sound {
   readonly t0: number | null;
   /** Nothing is to be heard any more. */
   readonly over: boolean;
+  /** Length of the programme; null where somebody speaks at this moment. */
+  readonly durationMs: number | null;
   /** Opens a stream to a target; what one hears that is opened after the start, `isTogether` says. Rejects with UpstreamError. */
   open(target: SoundTarget): Promise<void>;
   /** Resolves when the first packet to an opened target has left; rejects when it ended before. */
@@ -47,7 +49,7 @@ export interface Sound {
 /** What a sound needs. */
 export interface SoundNeeds {
   clock: Clock;
-  streamer: Pick<Streamer, "open" | "startGroup" | "end" | "on">;
+  streamer: Pick<Streamer, "open" | "startGroup" | "repeat" | "end" | "on">;
   notificationId: string;
   ssrc: number;
   programme: Programme;
@@ -55,6 +57,8 @@ export interface SoundNeeds {
   isTogether: boolean;
   /** Somebody is being reached who is to hear all from the beginning. */
   isAwaited(): boolean;
+  /** Somebody who is where the others are would miss it if the sound ended at `endsAt` (epoch ms): it comes once more. */
+  isMissed(endsAt: number): boolean;
   /** Own IPv4 address on the network to send into. */
   interfaceAddress: string;
   /** The programme has been sent. */
@@ -67,6 +71,8 @@ interface OpenStream {
   /** The streamer has been asked for it; before, its rendition is being made. */
   asked: boolean;
   opened: boolean;
+  /** It began by itself, not with the others. */
+  isAlone: boolean;
   started: Promise<void>;
   hasStarted(): void;
   hasEnded(error: UpstreamError): void;
@@ -80,6 +86,8 @@ const END_LAG_MS = 40;
 const LONGEST_LAG_MS = 5_000;
 /** How long after the end the sound can still begin for those who are being reached, and how often that is looked at. own choice */
 const AWAITED_MS = { most: 60_000, every: 500 };
+/** So long before its end the streamer's thread is told that the sound comes once more. own choice */
+const REPEAT_LEAD_MS = 500;
 
 /** Text form of a target, as key. */
 export function addressOf(target: SoundAddress): string {
@@ -95,10 +103,13 @@ export function createSound(needs: SoundNeeds): Sound {
   let t0MonotonicMs = 0;
   /** By the same clock: when the last stream has been sent. */
   let endsAtMs = 0;
+  /** How often those who hear it together hear the programme. */
+  let passes = 1;
   // What somebody speaks at this moment ends with them for all.
   let joinsInPlace = needs.isTogether || programme.closed !== undefined;
   let over = false;
   let endTimer: Timer | null = null;
+  let repeatTimer: Timer | null = null;
 
   const idOf = (target: SoundAddress): string => `${needs.notificationId}/${addressOf(target)}`;
   const specOf = (target: SoundTarget, payload: Uint8Array): StreamSpec => ({
@@ -112,7 +123,7 @@ export function createSound(needs: SoundNeeds): Sound {
     ssrc: needs.ssrc,
     payloadType: CODECS[target.codec ?? "PCMU"].payloadType,
     payload,
-    repeats: 1,
+    repeats: t0 !== null && !joinsInPlace ? 1 : passes,
     offsetPackets: 0,
   });
 
@@ -123,6 +134,7 @@ export function createSound(needs: SoundNeeds): Sound {
   const close = (): void => {
     over = true;
     endTimer?.cancel();
+    repeatTimer?.cancel();
     for (const forget of listening.splice(0)) forget();
     for (const stream of streams.values()) stream.hasEnded(soundIsOver());
     streams.clear();
@@ -148,7 +160,24 @@ export function createSound(needs: SoundNeeds): Sound {
   const setT0 = (moment: number): void => {
     t0 = moment;
     t0MonotonicMs = clock.monotonicMs() + moment - clock.now();
-    lastsUntil(t0MonotonicMs + programme.durationMs);
+    lastsUntil(passEndsAtMs());
+    expectRepeat();
+  };
+  const passEndsAtMs = (): number => t0MonotonicMs + passes * programme.durationMs;
+  const expectRepeat = (): void => {
+    // What is spoken at this moment can't come once more.
+    if (programme.closed) return;
+    const waitMs = passEndsAtMs() - REPEAT_LEAD_MS - clock.monotonicMs();
+    repeatTimer = clock.after(Math.max(0, waitMs), repeatWhereMissed);
+  };
+  const repeatWhereMissed = (): void => {
+    const moreMs = (passes - 1) * programme.durationMs;
+    const restOfPassMs = passEndsAtMs() - clock.monotonicMs();
+    if (over || restOfPassMs <= 0 || moreMs >= AWAITED_MS.most || !needs.isMissed(clock.now() + restOfPassMs)) return;
+    passes++;
+    for (const [id, { isAlone }] of streams) if (!isAlone) streamer.repeat(id, passes);
+    lastsUntil(passEndsAtMs());
+    expectRepeat();
   };
   const lastsUntil = (moment: number): void => {
     endsAtMs = Math.max(endsAtMs, moment);
@@ -183,6 +212,7 @@ export function createSound(needs: SoundNeeds): Sound {
     get over() {
       return over;
     },
+    durationMs: programme.closed ? null : programme.durationMs,
     async open(target) {
       if (over) throw soundIsOver();
       const streamId = idOf(target);
@@ -190,14 +220,13 @@ export function createSound(needs: SoundNeeds): Sound {
       const stream = createOpenStream();
       streams.set(streamId, stream);
       let t0Ms: number | null;
-      let isAlone: boolean;
       try {
         const { codec = "PCMU" } = target;
         const payload = codec === "PCMU" ? programme.payload : await payloadIn(programme, codec);
         const place = placeOf(specOf(target, payload));
         if (!place || streams.get(streamId) !== stream) throw soundIsOver();
         t0Ms = place.t0Ms;
-        isAlone = t0 !== null && !joinsInPlace;
+        stream.isAlone = t0 !== null && !joinsInPlace;
         stream.asked = true;
         await streamer.open(place.spec);
       } catch (error) {
@@ -208,7 +237,7 @@ export function createSound(needs: SoundNeeds): Sound {
       stream.opened = true;
       if (over) streamer.end(streamId);
       // One that was being opened at the start is late by ms; the streamer catches up.
-      else if (t0 !== null) streamer.startGroup([streamId], isAlone ? beginAlone() : (t0Ms ?? t0ByWall()));
+      else if (t0 !== null) streamer.startGroup([streamId], stream.isAlone ? beginAlone() : (t0Ms ?? t0ByWall()));
     },
     async started(target) {
       await streams.get(idOf(target))?.started;
@@ -245,7 +274,7 @@ function createOpenStream(): OpenStream {
   });
   // Whoever waits hears of it; often nobody does.
   started.catch(() => {});
-  return { asked: false, opened: false, started, hasStarted, hasEnded };
+  return { asked: false, opened: false, isAlone: false, started, hasStarted, hasEnded };
 }
 
 function soundIsOver(): UpstreamError {

@@ -1,8 +1,10 @@
 import notifications from "../../resources/broadcasts/notifications.ts";
+import type { Transaction } from "../../store/store.ts";
 import { addActivity } from "../activities.ts";
 import type { EngineNeeds } from "../air.ts";
 import type { NotificationRow } from "../compose.ts";
 import { keepLevels } from "../counts.ts";
+import { SOUND_MISSED } from "../live-outcomes.ts";
 import { writeInSlices } from "../slices.ts";
 import { advance, type Stage } from "../stage.ts";
 import { stoppedBy } from "../stopped.ts";
@@ -28,6 +30,7 @@ export const settle: Stage<EngineNeeds> = {
         keepLevels(tx, row.pk, details.devices);
         const type = "broadcast-finished";
         addActivity(tx, { notificationId, type, endpointId: needs.endpointId(), details }, needs.by);
+        tellMissedSound(tx, row, needs);
         tx.emit("notification.settled", { notificationId });
         advance(tx, notificationId, "settled");
       },
@@ -37,6 +40,20 @@ export const settle: Stage<EngineNeeds> = {
     needs.air.leave(notificationId);
   },
 };
+
+/** Each row has it, too; but nobody reads thousands of rows that say that they were reached. */
+function tellMissedSound(tx: Transaction, row: NotificationRow, { endpointId, by }: EngineNeeds): void {
+  const found = tx.one<{ n: number }>(
+    "SELECT count(*) AS n FROM deliveries WHERE notification_pk = ? AND late = 1 AND reason IN (?, ?)",
+    row.pk,
+    SOUND_MISSED.asked,
+    SOUND_MISSED.joined,
+  );
+  if (!found?.n) return;
+  const message = `The sound was over before ${found.n} phones were reached: they only show the message. With more repetitions it lasts longer.`;
+  const values = { notificationId: row.id, type: "broadcast-failed" as const, endpointId: endpointId() };
+  addActivity(tx, { ...values, details: { message } }, by);
+}
 
 /** Rows are left open only by what ended before it went on air. */
 async function endOpenRows(row: NotificationRow, needs: EngineNeeds): Promise<void> {

@@ -41,7 +41,7 @@ export interface FakeChannels extends Providers {
 }
 
 /** A streamer in the place of the thread: it keeps the times of streams on the fake clock. */
-export interface FakeStreamer extends Pick<Streamer, "open" | "startGroup" | "play" | "end" | "on"> {
+export interface FakeStreamer extends Pick<Streamer, "open" | "startGroup" | "repeat" | "play" | "end" | "on"> {
   /** What was played in the place of a stream's payload, by stream. */
   played: { streamId: string; parts: readonly Uint8Array[] }[];
   /** All streams opened, with what became of them. */
@@ -153,6 +153,17 @@ function fakeStreamer(clock: Clock): FakeStreamer {
     const account = { streamId: id, reason, firstPacketAt, packets: 0, sendErrors: 0, lateMaxMs: 0, latePackets: 0 };
     for (const listener of [...ended]) listener(account);
   };
+  const expectLast = (id: string, t0Ms: number): void => {
+    const stream = find(id);
+    if (!stream) return;
+    const { payload, offsetPackets, repeats } = stream.spec;
+    const restMs = t0Ms + ((payload.length / 160) * repeats - offsetPackets - 1) * 20 - clock.now();
+    clock.after(Math.max(0, restMs), () => {
+      if (find(id) !== stream) return;
+      if (stream.spec.repeats === repeats) end(id, "finished");
+      else expectLast(id, t0Ms);
+    });
+  };
   const streamer: FakeStreamer = {
     streams: [],
     played: [],
@@ -167,17 +178,15 @@ function fakeStreamer(clock: Clock): FakeStreamer {
         const stream = find(id);
         if (!stream) continue;
         stream.t0Ms = t0Ms;
-        const { payload, offsetPackets } = stream.spec;
         clock.after(Math.max(0, t0Ms - clock.now()), () => {
           for (const listener of [...started]) listener({ streamId: id, firstPacketAt: clock.now() });
         });
-        const { repeats } = stream.spec;
-        if (repeats === Number.POSITIVE_INFINITY) continue;
-        const lastMs = (payload.length / 160 - offsetPackets - 1) * 20;
-        clock.after(Math.max(0, t0Ms + lastMs - clock.now()), () => {
-          if (find(id) === stream) end(id, "finished");
-        });
+        if (stream.spec.repeats !== Number.POSITIVE_INFINITY) expectLast(id, t0Ms);
       }
+    },
+    repeat(id, repeats) {
+      const stream = find(id);
+      if (stream) stream.spec = { ...stream.spec, repeats };
     },
     play: (streamId, parts) => void streamer.played.push({ streamId, parts }),
     end: (id) => end(id, "stopped"),

@@ -40,6 +40,7 @@ it("says what stands still, is severe the second time, silent the third, and wel
   const mute = {
     open: async () => undefined,
     startGroup: () => undefined,
+    repeat: () => undefined,
     end: () => undefined,
     on: () => () => undefined,
   };

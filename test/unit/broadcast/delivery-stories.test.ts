@@ -79,6 +79,31 @@ describe("sound", () => {
     const given = air.channels.given.flatMap(({ items }) => items.map(({ audio }) => audio !== null));
     expect(given).toEqual([true, true, false, false]);
     expect(Object.values(air.ledger(id)).slice(2)).toEqual(["accepted", "accepted"]);
+    const missed = { late: true, reason: "The sound was over when its turn came: it only shows the message." };
+    expect(air.rows(id).slice(2)).toMatchObject([missed, missed]);
+    expect(air.diary(id)).toContain("broadcast-failed");
+  });
+
+  it("of an emergency comes once more for those that would miss it, until it has come for all", async () => {
+    air.channels.windows.set("ip-phones", 1);
+    for (const phone of PHONES) manners(phone, { answersAfterMs: 1_500, playsAfterMs: 100 });
+    const id = await play({ priority: "critical" }, 1_000);
+    await air.untilSettled(id);
+    const given = air.channels.given.flatMap(({ items }) => items.map(({ audio }) => audio !== null));
+    expect(given).toEqual([true, true, true, true, true, true]);
+    expect(air.ledger(id)).toEqual({ ...all(PHONES, "playing"), ...all(ZONES, "sent") });
+    expect(air.rows(id).filter(({ reason }) => reason !== null)).toEqual([]);
+    expect(new Set(air.streamer.streams.map(({ spec }) => spec.repeats))).toEqual(new Set([5]));
+    expect(air.diary(id)).not.toContain("broadcast-failed");
+  });
+
+  it("of an emergency comes no more often where all have heard most of it, or do not answer", async () => {
+    manners(ONE, { answersAfterMs: 600 });
+    manners(TWO, { answersAfterMs: null });
+    const id = await play({ priority: "critical" }, 4_000);
+    await air.untilSettled(id);
+    expect(row(id, ONE)).toMatchObject({ level: "playing", late: true });
+    expect(air.streamer.streams.every(({ spec }) => spec.repeats === 1)).toBe(true);
   });
 
   it("lets a late stream join at its place, refuses one after the end, and opens each address once", async () => {

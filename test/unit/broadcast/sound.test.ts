@@ -9,23 +9,37 @@ const HALL = { group: "10.0.0.2", port: 6_000, ttl: 1 };
 const SECONDS = 2;
 
 /** A sound of two seconds over a streamer that ends each stream after its last packet. */
-function open(isTogether: boolean, isAwaited: () => boolean = () => false, closed?: AbortSignal) {
+function open(
+  isTogether: boolean,
+  isAwaited: () => boolean = () => false,
+  { closed, isMissed = () => false }: { closed?: AbortSignal; isMissed?: (endsAt: number) => boolean } = {},
+) {
   const clock = createFakeClock();
   const starts: { target: string; at: number; offsetPackets: number }[] = [];
   const log: string[] = [];
   let tellEnded = (_: StreamEnded): void => {};
-  const offsets = new Map<string, number>();
+  const specs = new Map<string, { offsetPackets: number; repeats: number }>();
   const begun = clock.now();
   const sound = createSound({
     clock,
     streamer: {
-      open: async ({ streamId, offsetPackets }) => void offsets.set(streamId, offsetPackets),
+      open: async ({ streamId, offsetPackets, repeats }) => void specs.set(streamId, { offsetPackets, repeats }),
+      repeat(id, repeats) {
+        Object.assign(specs.get(id) as object, { repeats });
+        log.push(`${id} ${repeats} times at ${clock.now() - begun}`);
+      },
       startGroup(ids, t0Ms) {
         for (const id of ids) {
-          const offsetPackets = offsets.get(id) ?? 0;
+          const { offsetPackets = 0 } = specs.get(id) ?? {};
           starts.push({ target: id, at: t0Ms - begun, offsetPackets });
-          const lastMs = t0Ms + SECONDS * 1_000 - offsetPackets * 20 - clock.now();
-          clock.after(lastMs, () => tellEnded({ streamId: id, reason: "finished" } as StreamEnded));
+          const endsAt = () => t0Ms + SECONDS * 1_000 * (specs.get(id)?.repeats ?? 1) - offsetPackets * 20;
+          const expectLast = (): void => {
+            clock.after(endsAt() - clock.now(), () => {
+              if (endsAt() > clock.now()) expectLast();
+              else tellEnded({ streamId: id, reason: "finished" } as StreamEnded);
+            });
+          };
+          expectLast();
         }
       },
       end: () => {},
@@ -39,11 +53,12 @@ function open(isTogether: boolean, isAwaited: () => boolean = () => false, close
     programme: { payload: new Uint8Array(SECONDS * 8_000), durationMs: SECONDS * 1_000, closed } as Programme,
     isTogether,
     isAwaited,
+    isMissed,
     interfaceAddress: "127.0.0.1",
     onOver: () => void log.push(`over ${clock.now() - begun}`),
     onLost: () => void log.push("lost"),
   });
-  return { clock, sound, starts, log };
+  return { clock, sound, starts, log, begun };
 }
 
 it("what joins a sound for all together misses what was before", async () => {
@@ -73,6 +88,30 @@ it("else it begins by itself, and the sound lasts until the last has heard it", 
   expect(log).toEqual(["over 3510"]);
 });
 
+it("comes once more where it would be missed, for whoever joins in place, a minute at most", async () => {
+  let missed = 2;
+  const ends: number[] = [];
+  const isMissed = (endsAt: number): boolean => {
+    ends.push(endsAt - begun);
+    return missed-- > 0;
+  };
+  const { clock, sound, starts, log, begun } = open(true, () => false, { isMissed });
+  await sound.open(GYM);
+  sound.start();
+  await clock.advance(2_500);
+  await sound.open(HALL);
+  expect(starts[1]).toMatchObject({ target: "n/10.0.0.2:6000", offsetPackets: 128 });
+  await clock.advance(10_000);
+  expect(ends).toEqual([2_010, 4_010, 6_010]);
+  const both = ["n/10.0.0.1:6000 3 times at 3510", "n/10.0.0.2:6000 3 times at 3510"];
+  expect(log).toEqual(["n/10.0.0.1:6000 2 times at 1510", ...both, "over 6010"]);
+  const endless = open(true, () => false, { isMissed: () => true });
+  await endless.sound.open(GYM);
+  endless.sound.start();
+  await endless.clock.advance(120_000);
+  expect(endless.log.at(-1)).toBe("over 62010");
+});
+
 it("waits for those that are being reached, for a minute at most", async () => {
   let ringing = true;
   const { clock, sound, starts, log } = open(false, () => ringing);
@@ -98,7 +137,7 @@ it("after a restart all join where the others are", async () => {
 });
 
 it("what somebody speaks now is joined where it is, since it ends with them for all", async () => {
-  const { clock, sound, starts } = open(false, () => false, new AbortController().signal);
+  const { clock, sound, starts } = open(false, () => false, { closed: new AbortController().signal });
   sound.start();
   await clock.advance(1_000);
   await sound.open(GYM);
