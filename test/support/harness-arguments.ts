@@ -4,7 +4,7 @@ import { type ParseArgsConfig, parseArgs } from "node:util";
 import { ROOT } from "./product.ts";
 
 /** The words at the top of `test/<harness>/main.ts`: what can be asked of it. */
-export function wordsOf(harness: string): string {
+function wordsOf(harness: string): string {
   const [, doc = ""] =
     /^\/\*\*\n(.*?)\n \*\/$/ms.exec(readFileSync(join(ROOT, "test", harness, "main.ts"), "utf8")) ?? [];
   return doc.replaceAll(/^ \* ?/gm, "");

@@ -53,14 +53,16 @@ function hollow(record: Outgoing): Outgoing {
 }
 
 /**
- * Sends the records after one, up to another, once more. The cloud has their numbers, but not surely what is in them: if
- * this is an older copy of the disk, those that were overtaken since then went as hollow ones. They keep their names, by
- * which the cloud knows what it has taken; one of a row that a newer record tells of would come behind that one.
+ * Sends the records after one, up to another, once more, at most `limit`; returns up to where it came. The cloud has their
+ * numbers, but not surely what is in them: if this is an older copy of the disk, those that were overtaken since then went
+ * as hollow ones. They keep their names, by which the cloud knows what it has taken; one of a row that a newer record tells
+ * of would come behind that one.
  */
-export function* sendAgain(lane: Lane, after: number, upTo: number): Work<void> {
+export function* sendAgain(lane: Lane, after: number, upTo: number, limit = 500): Work<number> {
   const link = yield* linkState();
   let oseq = link[`${lane}Seq`];
-  for (const record of yield* scan(OUT, { where: [lane], after, upTo })) {
+  const records = yield* scan(OUT, { where: [lane], after, upTo, limit });
+  for (const record of records) {
     if (record.live === 0 || (yield* isRetold(record))) continue;
     oseq += 1;
     yield* put(OUT, hollow(record));
@@ -68,6 +70,7 @@ export function* sendAgain(lane: Lane, after: number, upTo: number): Work<void> 
   }
   const outBytes = link.outBytes + (oseq - link[`${lane}Seq`]) * sizeOf(null);
   yield* put(LINK, { ...link, [`${lane}Seq`]: oseq, outBytes });
+  return records.length < limit ? upTo : (records.at(-1)?.oseq ?? upTo);
 }
 
 function* isRetold({ lane, type, id, oseq }: Outgoing): Work<boolean> {

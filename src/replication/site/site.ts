@@ -202,12 +202,11 @@ export function createSite(needs: SiteNeeds): Site {
   }
 
   async function onWelcome(live: Connection, welcome: Welcome): Promise<void> {
-    const verdict = await store.transact(() => acceptWelcome(welcome, journal()));
-    if (verdict === "restored") {
-      desk?.forget(await store.transact(() => disownArmed(journal())));
-      return drop(live.wire, "restored");
-    }
-    if (verdict === "gap") return drop(live.wire, "gap");
+    const accept = () => store.transact(() => acceptWelcome(welcome, journal()));
+    let verdict = await accept();
+    while (verdict === "more") verdict = await accept();
+    if (verdict === "restored") desk?.forget(await store.transact(() => disownArmed(journal())));
+    if (verdict !== "live") return drop(live.wire, verdict);
     await hearTime(welcome.ct, live.askedAt);
     desk?.verified();
     live.sent = { bulk: welcome.up.bulk.hw, hot: welcome.up.hot.hw };

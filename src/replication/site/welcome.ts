@@ -12,11 +12,13 @@ const LANES: readonly Lane[] = ["bulk", "hot"];
 
 /**
  * Compares what the cloud has of this appliance with what it has itself. `restored`: this is an older copy (or a clone),
- * which has begun a new incarnation and must say hello again. `gap`: the snapshot does not follow on. Counters alone
- * would not do: after a restore a number is used again for another record, so the names of the last ones are compared.
+ * which has begun a new incarnation and must say hello again. `gap`: the snapshot does not follow on. `more`: ask again with
+ * the same, as many records are sent once more, a slice at a time; whoever ends between two of them goes on at the next
+ * welcome. Counters alone would not do: after a restore a number is used again for another record, so the names of the last
+ * ones are compared.
  * @source replication.md 6, restore detection
  */
-export function* acceptWelcome(welcome: Welcome, journal: Journal): Work<"live" | "restored" | "gap"> {
+export function* acceptWelcome(welcome: Welcome, journal: Journal): Work<"live" | "restored" | "gap" | "more"> {
   const link = yield* linkState();
   let isSame = welcome.inc === link.inc;
   for (const lane of LANES) {
@@ -28,7 +30,13 @@ export function* acceptWelcome(welcome: Welcome, journal: Journal): Work<"live" 
     return "restored";
   }
   // An older copy with the same last record is not told apart; all of its rows arrived that were acknowledged to it.
-  if (welcome.up.bulk.hw > link.bulkAcked) yield* sendAgain("bulk", link.bulkAcked, welcome.up.bulk.hw);
+  if (welcome.up.bulk.hw > link.bulkAcked) {
+    const bulkAcked = yield* sendAgain("bulk", link.bulkAcked, welcome.up.bulk.hw);
+    if (bulkAcked < welcome.up.bulk.hw) {
+      yield* put(LINK, { ...(yield* linkState()), bulkAcked });
+      return "more";
+    }
+  }
   const isNewEpoch = welcome.epoch !== link.epoch;
   yield* put(LINK, {
     ...(yield* linkState()),
