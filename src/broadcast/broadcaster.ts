@@ -61,6 +61,8 @@ export type Belonging = Pick<
 export interface AllClearOptions extends Pick<SendOptions, "source"> {
   /** Ids of further messages that are over: it goes to whom they were for, too, and ends them. */
   alsoFor?: readonly string[];
+  /** Also where one has gone out already. */
+  again?: boolean;
 }
 
 /** How a live page stands: its devices listen `inMs` from now, or it is over. */

@@ -1,14 +1,13 @@
-import { ConflictError, notFound } from "../base/errors.ts";
 import { createBusyTable } from "../devices/busy.ts";
 import notifications from "../resources/broadcasts/notifications.ts";
 import type { By } from "../store/store.ts";
 import { type AirNeeds, createAir, type EngineNeeds } from "./air.ts";
+import { createAllClear } from "./all-clear.ts";
 import { recordAnswer, recordChannelAnswer, recordRead } from "./answers.ts";
 import { approve, waitingWith } from "./approval.ts";
 import type { Broadcaster } from "./broadcaster.ts";
 import { callOff } from "./call-off.ts";
 import type { NotificationRow } from "./compose.ts";
-import { allClearFor } from "./continuation.ts";
 import { createDesk, type DeskNeeds } from "./desk.ts";
 import { createDueWatch } from "./due.ts";
 import { createEndings } from "./endings.ts";
@@ -130,23 +129,7 @@ export function createBroadcaster(given: BroadcasterNeeds): Broadcaster {
       runner.take(row.id);
       return row;
     },
-    async sendAllClear(notificationId, words, by, { source, alsoFor = [] }) {
-      const before = store.get(notifications, notificationId, by.scope);
-      if (!before) throw notFound();
-      if (before.draft) throw new ConflictError("A preview was not sent: there is nothing to be clear of.");
-      if (before.approval !== null && before.approval !== "approved") {
-        throw new ConflictError("The message was not sent: there is nothing to be clear of.");
-      }
-      const over = [before.id, ...alsoFor.filter((id) => id !== before.id)];
-      const row = await accept(allClearFor(before, words), by, { source, sameRecipientsAs: over }, needs);
-      // It goes to the same devices, which would keep it waiting.
-      const asSender = { actor: by.actor, scope: needs.by.scope };
-      for (const id of over) {
-        if (store.get(notifications, id)?.stage !== "settled") await endings.abort(id, asSender);
-      }
-      runner.take(row.id);
-      return row;
-    },
+    sendAllClear: createAllClear({ ...needs, abort: endings.abort, take: runner.take }),
     foresee: (input, by, options, provider) => foresee(input, by, options, provider, needs),
     takeUp: runner.take,
     release: gates.release,

@@ -43,7 +43,7 @@ export async function takeStep(
  */
 async function sendAllClear(
   incident: IncidentRow,
-  { subject, body, ifNoneReady }: ClearWords,
+  { subject, body, ifNoneReady, again }: ClearWords,
   by: By,
   { store, broadcaster }: StepNeeds,
 ): Promise<RowOf<typeof notifications>> {
@@ -58,7 +58,7 @@ async function sendAllClear(
     body: ifNoneReady && (ready ?? first.allClearBody) ? null : body,
   };
   const alsoFor = sent.map(({ id }) => id);
-  return broadcaster.sendAllClear(first.id, words, by, { source: "incident", alsoFor });
+  return broadcaster.sendAllClear(first.id, words, by, { source: "incident", alsoFor, again });
 }
 
 /** Says where an incident is; parts of another site are no longer known. Throws CallerError. */
@@ -79,6 +79,7 @@ interface ClearWords {
   subject: string | null;
   body: string | null;
   ifNoneReady: boolean;
+  again: boolean;
 }
 
 /** The words of an all-clear, where its details give some. Throws CallerError. */
@@ -87,5 +88,5 @@ function wordsIn(details: unknown): ClearWords {
   const { subject = null, body = null } = given;
   if (subject !== null && typeof subject !== "string") throw invalidValue("details", "`subject` is a text.");
   if (body !== null && typeof body !== "string") throw invalidValue("details", "`body` is a text.");
-  return { subject, body, ifNoneReady: given.ifNoneReady === true };
+  return { subject, body, ifNoneReady: given.ifNoneReady === true, again: given.again === true };
 }

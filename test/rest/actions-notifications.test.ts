@@ -321,7 +321,7 @@ describe("what follows a send", () => {
     const at = `/notifications/${id}/all-clear`;
     expect((await api.call("POST", at)).body).toMatchObject({ subject: "All clear" });
     const headers = { "Idempotency-Key": "tap" };
-    await api.call("POST", at, { json: { subject: "It is over", drill: true }, headers });
+    await api.call("POST", at, { json: { subject: "It is over", drill: true, again: true }, headers });
     const reader = await api.user("Ann", "get /notifications/*");
     expect((await api.call("POST", at, { token: reader.token })).status).toBe(403);
     expect((await api.call("POST", at, { json: { subject: "x".repeat(256) } })).body).toMatchObject({

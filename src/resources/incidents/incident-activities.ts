@@ -25,7 +25,7 @@ export default defineResource({
       { required: true, createOnly: true },
     ),
     details: json(
-      "More about it; `subject` and `body` of an all-clear are the words that are sent, with `ifNoneReady` those for want of words made ready with its messages; `userId`, `status` and `location` of a roster-status say how somebody is.",
+      "More about it; `subject` and `body` of an all-clear are the words that are sent, with `ifNoneReady` those for want of words made ready with its messages, with `again` also where it has been sent already; `userId`, `status` and `location` of a roster-status say how somebody is.",
     ),
     userId: ref("Who did it; null for Carillon itself.", "users", { readOnly: true, embed: "user" }),
     notificationId: uuid("The message that was sent with it, of an all-clear.", { readOnly: true }),

@@ -1,5 +1,5 @@
 import notifications from "../../resources/broadcasts/notifications.ts";
-import { option, text } from "../../schema/field.ts";
+import { boolean, option, text } from "../../schema/field.ts";
 import { type Action, visibleRow } from "../action.ts";
 import { bodyCheck } from "./checked-body.ts";
 import { requireSending } from "./notifications.ts";
@@ -7,6 +7,7 @@ import { requireSending } from "./notifications.ts";
 const WORDS = {
   subject: text("First line of the all-clear. own choice: names what is over when not given.", { max: 255 }),
   body: text("The all-clear itself.", { max: 10_000 }),
+  again: boolean("Send it also where it has been sent already, which is refused otherwise. own choice."),
 };
 const checkWords = bodyCheck(WORDS);
 const DECISION = {
@@ -46,7 +47,8 @@ export const notificationContinuationActions: readonly Action[] = [
       const { needs, by, body } = request;
       const row = visibleRow(request, notifications, request.params.notificationId ?? "");
       requireSending(by.scope, row.drill);
-      const sent = await needs.broadcaster.sendAllClear(row.id, checkWords(body), by, { source: "api" });
+      const { again, ...words } = checkWords(body);
+      const sent = await needs.broadcaster.sendAllClear(row.id, words, by, { source: "api", again: again === true });
       return request.show(notifications, sent);
     },
   },

@@ -210,6 +210,40 @@ describe("the all-clear", () => {
     expect(row(id)?.abortedAt).toBeNull();
   });
 
+  it("goes out once, of however many ask at the same time, and once more where that is meant or the first was stopped", async () => {
+    const id = await settled({ priority: "critical" });
+    const clear = (options: object = {}) =>
+      air.broadcaster.sendAllClear(id, {}, fixture.by, { ...OPTIONS, ...options });
+    const both = await Promise.allSettled([clear(), clear()]);
+    expect(both.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+    await expect(clear()).rejects.toMatchObject({ type: "conflict", field: "again" });
+    const sent = () => fixture.store.find(notifications, { parentNotificationId: id });
+    expect(sent()).toHaveLength(1);
+    const { id: second } = await clear({ again: true });
+    for (const one of sent()) await air.broadcaster.abort(one.id, fixture.by);
+    expect(row(second)?.abortedAt).not.toBeNull();
+    await clear();
+    expect(sent()).toHaveLength(3);
+    await expect(clear()).rejects.toMatchObject({ type: "conflict" });
+  });
+
+  it("is one also where two were meant for an incident, until that has a further message", async () => {
+    const first = await settled({ priority: "critical" });
+    const later = await settled({ priority: "critical" });
+    const clear = (of: string) =>
+      air.broadcaster.sendAllClear(of, {}, fixture.by, {
+        ...OPTIONS,
+        alsoFor: [first, later].filter((id) => id !== of),
+      });
+    await clear(first);
+    await expect(clear(later)).rejects.toMatchObject({ type: "conflict" });
+    const further = await settled({ priority: "critical" });
+    const options = { ...OPTIONS, alsoFor: [first, later] };
+    await expect(air.broadcaster.sendAllClear(further, {}, fixture.by, options)).resolves.toMatchObject({
+      drill: false,
+    });
+  });
+
   it("ends the message that is still going on", async () => {
     const id = await send({ priority: "critical", ...sounding(20_000) });
     await fixture.clock.advance(2_000);

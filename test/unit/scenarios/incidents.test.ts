@@ -231,7 +231,7 @@ describe("the all-clear of an incident", () => {
     await scene.send({ incidentId: id });
     await scene.send({ incidentId: id, priority: "critical", ...ready });
     const words = async (details: object) => {
-      const { notificationId } = await step(id, { type: "all-clear", details });
+      const { notificationId } = await step(id, { type: "all-clear", details: { ...details, again: true } });
       return message(notificationId ?? "");
     };
     expect(await words({})).toMatchObject({ subject: "Doors open", body: "Go on as usual." });

@@ -10,7 +10,7 @@ import { DrillChip } from "../parts/level-chip.tsx";
 import { Moment } from "../parts/moment.tsx";
 import { StopButton } from "../parts/stop-button.tsx";
 import { useSend } from "../parts/use-send.ts";
-import { faultWords } from "../words/fault-words.ts";
+import { faultWords, isSentAlready } from "../words/fault-words.ts";
 import { elapsedText } from "../words/format.ts";
 import { useWords } from "../words/use-words.tsx";
 
@@ -76,17 +76,21 @@ function RetryButton({ row }: { row: NotificationRow }) {
 }
 
 /**
- * No form: whoever waits in a dark room must not wait for one. It says what was made ready with the message. Of a live message it is held like the send was, since a slip
- * must not call off a lockdown; of a drill it is one tap.
+ * No form: whoever waits in a dark room must not wait for one. It says what was made ready with the message. Of a live
+ * message it is held like the send was, since a slip must not call off a lockdown; of a drill it is one tap. Where it has
+ * been sent already that is said first, and the next press sends it once more.
  */
 function AllClearButton({ row }: { row: NotificationRow }) {
   const words = useWords();
   const { say } = useConsole();
   const navigate = useNavigate();
   const sending = useSend(row.id);
+  const again = isSentAlready(sending.error);
+  const label = words.t(again ? "all-clear.once-more" : "all-clear.go");
   const prepared = {
     subject: row.allClearSubject || words.t("all-clear.subject", { subject: row.subject ?? "" }).slice(0, 255),
     body: row.allClearBody || words.t("all-clear.body"),
+    ...(again && { again }),
   };
   const go = () =>
     sending.send(
@@ -99,14 +103,14 @@ function AllClearButton({ row }: { row: NotificationRow }) {
   if (!row.drill) {
     return (
       <HoldButton className="all-clear" disabled={sending.isPending} onHeld={go}>
-        <strong>{words.t("all-clear.go")}</strong>
+        <strong>{label}</strong>
         {row.allClearSubject && <span>{row.allClearSubject}</span>}
       </HoldButton>
     );
   }
   return (
     <Button size="compact-md" color="yellow" className="drill" loading={sending.isPending} onClick={go}>
-      {`${words.t("all-clear.go")} · ${words.t("drill.word")}`}
+      {`${label} · ${words.t("drill.word")}`}
     </Button>
   );
 }

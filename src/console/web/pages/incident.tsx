@@ -16,6 +16,7 @@ import { HoldButton } from "../parts/hold-button.tsx";
 import { DrillChip } from "../parts/level-chip.tsx";
 import { Moment } from "../parts/moment.tsx";
 import { UnreadPage } from "../parts/unread-page.tsx";
+import { isSentAlready } from "../words/fault-words.ts";
 import { elapsedText } from "../words/format.ts";
 import { useWords } from "../words/use-words.tsx";
 import "../parts/input-styles.ts";
@@ -96,12 +97,17 @@ function useStep(row: IncidentRow) {
   });
 }
 
-/** The all-clear of a live incident is held, since a slip must not call off a lockdown; the end sends nothing. */
+/**
+ * The all-clear of a live incident is held, since a slip must not call off a lockdown, and said to have been sent before it
+ * is sent once more; the end sends nothing.
+ */
 function Ends({ row }: { row: IncidentRow }) {
   const { t } = useWords();
   const [asking, setAsking] = useState(false);
   const clear = useStep(row);
   const end = useStep(row);
+  const again = isSentAlready(clear.error);
+  const label = t(again ? "all-clear.once-more" : "all-clear.go");
   const sendClear = () =>
     clear.mutate({
       type: "all-clear",
@@ -109,17 +115,18 @@ function Ends({ row }: { row: IncidentRow }) {
         subject: t("all-clear.subject", { subject: row.name ?? "" }).slice(0, 255),
         body: t("all-clear.body"),
         ifNoneReady: true,
+        ...(again && { again }),
       },
     });
   return (
     <>
       {row.drill ? (
         <Button color="yellow" className="drill" loading={clear.isPending} onClick={sendClear}>
-          {`${t("all-clear.go")} · ${t("drill.word")}`}
+          {`${label} · ${t("drill.word")}`}
         </Button>
       ) : (
         <HoldButton className="all-clear" disabled={clear.isPending} onHeld={sendClear}>
-          <strong>{t("all-clear.go")}</strong>
+          <strong>{label}</strong>
         </HoldButton>
       )}
       <Button variant="default" onClick={() => setAsking(true)}>

@@ -8,6 +8,7 @@ export function faultWords(error: unknown, { t, name }: Words): string {
   if (!(error instanceof CallerError)) return t("fault.internal");
   const right = error.context.right;
   if (isLacking(error) && typeof right === "string") return t("fault.lacking", { right });
+  if (isSentAlready(error)) return t("fault.sent-already");
   const faults = error.faults.filter(({ field }) => field !== null);
   if (faults.length > 0) {
     return faults.map((fault) => fieldFaultWords(fault.field ?? "", fault.type, fault.message, { t, name })).join(" ");
@@ -19,6 +20,13 @@ export function faultWords(error: unknown, { t, name }: Words): string {
 /** Whether somebody lacks a right, so that trying again is of no use. */
 export function isLacking(error: unknown): boolean {
   return error instanceof CallerError && error.type === "forbidden";
+}
+
+/** Whether an all-clear was refused because it has been sent: asked once more, it goes with `again`. */
+export function isSentAlready(error: unknown): boolean {
+  return (
+    error instanceof CallerError && error.type === "conflict" && error.faults.some(({ field }) => field === "again")
+  );
 }
 
 /** The words for one field, or null when it is not at fault. */

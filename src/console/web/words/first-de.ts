@@ -102,6 +102,7 @@ export const firstDe: Readonly<Record<keyof typeof firstEn, string>> = {
   "fault.lacking": "Ihnen fehlt das Recht „{right}“. Eine Administratorin oder ein Administrator kann es geben.",
   "fault.forbidden": "Dazu fehlt Ihnen das Recht. Eine Administratorin oder ein Administrator kann es geben.",
   "fault.not-found": "Das gibt es nicht mehr, oder Sie dürfen es nicht sehen.",
+  "fault.sent-already": "Die Entwarnung ist schon gesendet. Noch einmal drücken sendet sie erneut.",
   "fault.conflict": "Jemand anders hat es geändert, oder der Name ist vergeben. Öffnen Sie es erneut.",
   "fault.too-many-requests": "Zu viele Versuche. Warten Sie einen Moment.",
   "fault.too-large": "Die Datei ist zu groß.",

@@ -99,6 +99,7 @@ export const firstEn = {
   "fault.lacking": "You lack the right “{right}”. An administrator can give it.",
   "fault.forbidden": "You do not have the permission for this. An administrator can give it.",
   "fault.not-found": "It is not there any more, or you may not see it.",
+  "fault.sent-already": "The all-clear has been sent already. Press again to send it once more.",
   "fault.conflict": "Somebody else changed it, or the name is taken. Open it again.",
   "fault.too-many-requests": "Too many tries. Wait a moment.",
   "fault.too-large": "The file is too large.",

@@ -61,6 +61,7 @@ export const sendDe: Readonly<Record<keyof typeof sendEn, string>> = {
   "retry.go": "Noch einmal an {n}, die sie verpasst haben",
   "retry.done": "Wird noch einmal an {n} Gerät gesendet.|Wird noch einmal an {n} Geräte gesendet.",
   "all-clear.go": "Entwarnung senden",
+  "all-clear.once-more": "Entwarnung noch einmal senden",
   "all-clear.subject": "Entwarnung: {subject}",
   "all-clear.body": "Es ist vorbei.",
   "all-clear.ready": "Entwarnung, vorbereitet",

@@ -58,6 +58,7 @@ export const sendEn = {
   "retry.go": "Send again to {n} that missed it",
   "retry.done": "Sending again to {n} device.|Sending again to {n} devices.",
   "all-clear.go": "Send the all-clear",
+  "all-clear.once-more": "Send the all-clear once more",
   "all-clear.subject": "All clear: {subject}",
   "all-clear.body": "It is over.",
   "all-clear.ready": "All-clear, made ready",
