@@ -90,9 +90,12 @@ export function createPluginHost(needs: PluginHostNeeds): PluginHost {
   );
   let known = new Map(installed.map((plugin) => [plugin.manifest.name, stampOf(plugin)]));
   const unsubscribe: (() => void)[] = [];
+  let isStopped = false;
 
   /** Brings a plugin in line with its row; `again` tries one that was given up. */
   async function applyRow(name: string, again = false): Promise<void> {
+    // What was touched last comes to its turn when the store may be closed.
+    if (isStopped) return;
     const row = store.get(extensions, extensionIdOf(name));
     if (row) await plugins.get(name)?.apply(row, again);
   }
@@ -144,6 +147,7 @@ export function createPluginHost(needs: PluginHostNeeds): PluginHost {
         plugins.get(provider)?.silence(request);
         return;
       }
+      isStopped = true;
       for (const off of unsubscribe.splice(0)) off();
       await Promise.all([...plugins.values()].map((plugin) => plugin.stop()));
     },

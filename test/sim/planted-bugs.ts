@@ -139,7 +139,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "what-an-image-has-overtaken-not-sent-again",
     file: "site/welcome.ts",
-    changes: [["if (welcome.up.bulk.hw > link.bulkAcked) yield*", "if (link.inc < 0) yield*"]],
+    changes: [["if (welcome.up.bulk.hw > link.bulkAcked) {", "if (link.inc < 0) {"]],
   },
   {
     name: "untold-state-kept",

@@ -145,6 +145,19 @@ describe("a plugin that keeps failing", () => {
     await clock.advance(60_000);
     expect(starts.p).toBe(10);
   });
+
+  it("is no longer looked after when its row is written as the appliance stops", async () => {
+    const { close, clock, starts, store } = await open({ p: broken });
+    await clock.advance(15_000);
+    const lost: unknown[] = [];
+    const onLost = (reason: unknown): void => void lost.push(reason);
+    process.on("unhandledRejection", onLost);
+    const written = store.update(extensions, extensionIdOf("p"), { disabled: false }, somebody);
+    await Promise.all([written, close()]);
+    await clock.advance(60_000);
+    process.off("unhandledRejection", onLost);
+    expect([lost, starts.p]).toEqual([[], 5]);
+  });
 });
 
 describe("a restart by hand", () => {
