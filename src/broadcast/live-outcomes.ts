@@ -1,3 +1,4 @@
+import { SOUND_MISSED } from "../resources/broadcasts/sound-missed.ts";
 import { learnAfterwards } from "./afterwards.ts";
 import type { Delivery, EndLevel } from "./delivery.ts";
 import { endDelivery, tellStop, usefulUntil, WITHOUT_WORDS } from "./live-ends.ts";
@@ -8,12 +9,6 @@ import type { Outcome } from "./providers.ts";
 
 /** A zone tells of its first packet, which leaves at the beginning: what is told within this time was not late. own choice */
 const FIRST_PACKET_MS = 500;
-
-/** What the ledger says of phones that were reached when there was nothing more to hear. */
-export const SOUND_MISSED = {
-  asked: "The sound was over when its turn came: it only shows the message.",
-  joined: "The sound was over when it answered: it only shows the message.",
-};
 
 /** What a channel says of a delivery; of one that has ended, only what it learned afterwards. */
 export function takeOutcome(live: LiveState, delivery: Delivery, outcome: Outcome): void {

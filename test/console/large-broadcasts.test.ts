@@ -1,9 +1,9 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { type BroadcastScene, openScene } from "../support/broadcast-scene.ts";
-import { startBrowser } from "../support/browser.ts";
+import { startBrowser, WINDOW_SIZE } from "../support/browser.ts";
 import { watchTasks } from "../support/browser-tasks.ts";
-import { openConsole, scrollList } from "../support/console-pages.ts";
+import { openConsole, PHONE_SIZE, scrollList } from "../support/console-pages.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { SEEDED_MESSAGE, seedRows } from "../support/many-rows.ts";
 import { peer } from "../support/peers.ts";
@@ -14,6 +14,11 @@ const { describe, it } = peer("chromium");
 const LONG_TASK_MS = 50;
 const PHONES = 1_000;
 const OFFLINE = 20;
+const SHORT_SECONDS = 0.2;
+/** Reasons in the ledger that can't be read to their end. */
+const CUT = `[...document.querySelectorAll(".table .wraps")]
+  .filter((cell) => [cell, cell.parentElement].some((box) => box.scrollHeight > box.clientHeight || box.scrollWidth > box.clientWidth))
+  .map((cell) => cell.textContent)`;
 const DELIVERIES = 10_000;
 
 describe(`a broadcast to ${PHONES} phones`, () => {
@@ -62,6 +67,27 @@ describe(`a broadcast to ${PHONES} phones`, () => {
       return shown.length > 5 && shown.every((words) => known.has(words));
     };
     await expect.poll(areReasons).toBe(true);
+    expect(faults).toEqual([]);
+  });
+
+  it("says how many only show a short message, which ones, and why, on a phone too", async () => {
+    const console = await openConsole(browser, scene.url());
+    const { page, open, axe, faults } = console;
+    // The sound begins after 0.7 s and phones answer for 1.5 s.
+    const id = await scene.send("Short bell", SHORT_SECONDS);
+    await open(`/broadcasts/${id}`);
+    const missed = (await scene.settled(id)).filter(({ reason }) => reason?.endsWith(": it only shows the message."));
+    expect(missed.length).toBeGreaterThan(10);
+    await page.getByText(`${missed.length} phones only show the message: the sound was over before`).waitFor();
+    await page.getByRole("button", { name: "Show which" }).click();
+    await page.waitForSelector(`text=${missed.length} entries`);
+    for (const viewport of [WINDOW_SIZE, PHONE_SIZE]) {
+      await page.setViewportSize(viewport);
+      await page.locator(".table .wraps", { hasText: "The sound was over when" }).first().scrollIntoViewIfNeeded();
+      expect(await page.evaluate<string[]>(CUT), `${viewport.width} px`).toEqual([]);
+      expect(await page.evaluate<number>("document.scrollingElement.scrollWidth")).toBeLessThanOrEqual(viewport.width);
+      expect(await axe()).toEqual([]);
+    }
     expect(faults).toEqual([]);
   });
 

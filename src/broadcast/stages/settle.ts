@@ -1,10 +1,10 @@
 import notifications from "../../resources/broadcasts/notifications.ts";
+import { SOUND_MISSED } from "../../resources/broadcasts/sound-missed.ts";
 import type { Transaction } from "../../store/store.ts";
 import { addActivity } from "../activities.ts";
 import type { EngineNeeds } from "../air.ts";
 import type { NotificationRow } from "../compose.ts";
 import { keepLevels } from "../counts.ts";
-import { SOUND_MISSED } from "../live-outcomes.ts";
 import { writeInSlices } from "../slices.ts";
 import { advance, type Stage } from "../stage.ts";
 import { stoppedBy } from "../stopped.ts";
@@ -51,7 +51,7 @@ function tellMissedSound(tx: Transaction, row: NotificationRow, { endpointId, by
   );
   if (!found?.n) return;
   const message = `The sound was over before ${found.n} phones were reached: they only show the message. With more repetitions it lasts longer.`;
-  const values = { notificationId: row.id, type: "broadcast-failed" as const, endpointId: endpointId() };
+  const values = { notificationId: row.id, type: "info" as const, endpointId: endpointId() };
   addActivity(tx, { ...values, details: { message } }, by);
 }
 

@@ -10,5 +10,7 @@ export interface Column<T> {
   side?: boolean;
   /** On a phone, where there are no heads, its head stands before what would say nothing alone. */
   named?: boolean;
+  /** A sentence: it stands in two lines where one is too short, on a phone below all else. */
+  wraps?: boolean;
   cell(row: T): ReactNode;
 }

@@ -128,7 +128,7 @@ const Line = memo(function Line<T>({ index, start, height, columns, row, onOpen 
           <div
             key={column.id}
             role="cell"
-            {...(column.side ? { className: "side" } : {})}
+            {...(column.side || column.wraps ? { className: column.side ? "side" : "wraps" } : {})}
             {...(column.named ? { "data-head": column.head } : {})}
             {...(typeof content === "string" ? { title: content } : {})}
           >

@@ -1,9 +1,10 @@
 import { Link, useParams } from "@tanstack/react-router";
 import { DELIVERY_LEVELS } from "../../../resources/broadcasts/delivery-levels.ts";
-import type { ActivityRow, NotificationRow } from "../api/rows.ts";
+import { SOUND_MISSED } from "../../../resources/broadcasts/sound-missed.ts";
+import type { ActivityRow, DeliveryRow, NotificationRow } from "../api/rows.ts";
 import { useRow, useRows } from "../api/use-rows.ts";
 import { useTableSearch } from "../list/use-table-search.ts";
-import { BroadcastStateChip, DrillChip } from "../parts/level-chip.tsx";
+import { BroadcastStateChip, Chip, DrillChip } from "../parts/level-chip.tsx";
 import { Moment } from "../parts/moment.tsx";
 import { ReachBar } from "../parts/reach-bar.tsx";
 import { UnreadPage } from "../parts/unread-page.tsx";
@@ -95,8 +96,44 @@ function Levels({ row }: { row: NotificationRow }) {
           </button>
         ))}
       </div>
+      <ShownOnly row={row} />
     </section>
   );
+}
+
+/** Stands in the reasons of all phones that missed the sound, and of no others. */
+const SEARCH_SHOWN_ONLY = "it only shows the message";
+
+/** How many phones were reached when there was nothing more to hear, which no level says. */
+function ShownOnly({ row }: { row: NotificationRow }) {
+  const { t } = useWords();
+  const [{ q }, show] = useTableSearch();
+  const n = useMissed(row, SOUND_MISSED.asked) + useMissed(row, SOUND_MISSED.joined);
+  if (n === 0) return null;
+  const isShown = q === SEARCH_SHOWN_ONLY;
+  return (
+    <div className="row">
+      <Chip tone="warn">{t("broadcast.shown-only")}</Chip>
+      <span>{t("broadcast.shown-only-why", { n })}</span>
+      <button
+        type="button"
+        className="filter-chip"
+        aria-pressed={isShown}
+        onClick={() => show({ level: undefined, q: isShown ? undefined : SEARCH_SHOWN_ONLY })}
+      >
+        {t("broadcast.shown-only-which")}
+      </button>
+    </div>
+  );
+}
+
+/** Phones that missed the sound for one reason; they have not come further than to say yes. */
+function useMissed({ id: notificationId, progress }: NotificationRow, reason: string): number {
+  const query = { level: "accepted", late: true, reason, limit: 1 };
+  const found = useRows<DeliveryRow>("notifications/{notificationId}/devices", { notificationId }, query, {
+    enabled: (progress.devices.accepted ?? 0) > 0,
+  });
+  return found.data?.total ?? 0;
 }
 
 function MessageCard({ row }: { row: NotificationRow }) {

@@ -34,7 +34,7 @@ export function Ledger({ row }: { row: NotificationRow }) {
       side: true,
       cell: (each) => <LevelChip level={each.level} />,
     },
-    { id: "reason", head: t("field.reason"), width: "2fr", cell: (each) => each.reason ?? "" },
+    { id: "reason", head: t("field.reason"), width: "2fr", wraps: true, cell: (each) => each.reason ?? "" },
     { id: "took", head: t("broadcast.took"), width: "6rem", cell: (each) => <Took row={each} /> },
   ];
   return (

@@ -82,6 +82,10 @@ export const de: Readonly<Record<WordKey, string>> = {
   "broadcast.none": "Noch keine Geräte.",
   "broadcast.none-at-level": "Hier steht kein Gerät.",
   "broadcast.export": "CSV exportieren",
+  "broadcast.shown-only": "Nicht gehört",
+  "broadcast.shown-only-why":
+    "{n} Telefon zeigt die Meldung nur an: Der Ton war vorbei, bevor es erreicht wurde.|{n} Telefone zeigen die Meldung nur an: Der Ton war vorbei, bevor sie erreicht wurden.",
+  "broadcast.shown-only-which": "Zeigen, welche",
   "broadcast.message": "Nachricht",
   "broadcast.read": "{n} von {total} haben es gelesen",
   "broadcast.diary": "Zeitleiste",

@@ -85,6 +85,10 @@ export const en = {
   "broadcast.none": "No devices yet.",
   "broadcast.none-at-level": "No device stands here.",
   "broadcast.export": "Export CSV",
+  "broadcast.shown-only": "Not heard",
+  "broadcast.shown-only-why":
+    "{n} phone only shows the message: the sound was over before it was reached.|{n} phones only show the message: the sound was over before they were reached.",
+  "broadcast.shown-only-which": "Show which",
   "broadcast.message": "Message",
   "broadcast.read": "{n} of {total} read it",
   "broadcast.diary": "Time line",
