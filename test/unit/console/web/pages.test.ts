@@ -10,7 +10,12 @@ import {
 } from "../../../../src/console/web/pages/group-definition.ts";
 import { deviceBody, NEW_DEVICE } from "../../../../src/console/web/pages/new-device.ts";
 import { carriedOver, changedValues, drawnFields, fieldsOf } from "../../../../src/console/web/parts/form-fields.ts";
+import { de } from "../../../../src/console/web/words/de.ts";
+import { en } from "../../../../src/console/web/words/en.ts";
 import { elapsedText, fill, momentsOf } from "../../../../src/console/web/words/format.ts";
+import { NOTIFICATION_ACTIVITY_TYPES } from "../../../../src/resources/broadcasts/activity-types.ts";
+import { DELIVERY_LEVELS } from "../../../../src/resources/broadcasts/delivery-levels.ts";
+import incidentActivities from "../../../../src/resources/incidents/incident-activities.ts";
 
 describe("a broadcast", () => {
   const progress = { percentComplete: 0, broadcastFailedCount: 0, expireCount: 0 };
@@ -159,6 +164,16 @@ describe("a form", () => {
 });
 
 describe("words", () => {
+  it("stand in every language for each entry of a diary, step of an incident and level", () => {
+    const { type } = incidentActivities.fields;
+    const wanted = [
+      ...NOTIFICATION_ACTIVITY_TYPES.map((value) => `activity.${value}`),
+      ...type.values.map((value) => `step.${value}`),
+      ...DELIVERY_LEVELS.map((value) => `level.${value}`),
+    ];
+    expect(wanted.filter((key) => !(key in en) || !(key in de))).toEqual([]);
+  });
+
   it("fill their places, numbers in the manner of the language", () => {
     expect(fill("{n} of {total}", { n: 1_234, total: "many" }, "de")).toBe("1.234 of many");
     expect(fill("{n} device|{n} devices", { n: 1 }, "en")).toBe("1 device");
