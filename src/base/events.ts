@@ -13,6 +13,8 @@ export interface EventMap {
   "notification.stopped": { notificationId: string; reason: "aborted" | "expired" };
   /** Something is to follow from a notification at a time of its own. */
   "notification.due": { notificationId: string };
+  /** The diary of a notification has a new entry. */
+  "diary.written": { notificationId: string };
   /** Ledger rows of a notification moved to a new level. */
   "deliveries.changed": { notificationId: string };
   /** Somebody wants a message of a trigger to be sent again. */

@@ -16,5 +16,6 @@ export type ActivityValues = Pick<ActivityRow, "notificationId" | "type"> &
 export function addActivity(tx: Transaction, values: ActivityValues, by: By): ActivityRow {
   const system: SystemValues<typeof notificationActivities> = { ...values };
   addToCountOf(tx, values.notificationId, `activity:${values.type}`, 1);
+  tx.emit("diary.written", { notificationId: values.notificationId });
   return tx.create(notificationActivities, {}, by, system);
 }

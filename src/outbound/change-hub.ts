@@ -49,8 +49,8 @@ const MOST_PASSED_OVER = 2_000;
 const FOLD_MS = 100;
 
 /**
- * Collects what the events tell of changed rows. Deliveries are facts, which the change feed passes over: theirs are told
- * by the id of their notification, and the link to the cloud by that of the appliance.
+ * Collects what the events tell of changed rows. Deliveries and diaries are facts, which the change feed passes over:
+ * theirs are told by the id of their notification, the link to the cloud by that of the appliance.
  */
 export function createChangeHub({ events, clock, seq, rowsOfPlugin, onFold }: HubNeeds): ChangeHub {
   let newest = seq;
@@ -92,6 +92,7 @@ export function createChangeHub({ events, clock, seq, rowsOfPlugin, onFold }: Hu
       events.on(name, ({ notificationId }) => addPassedOver("notifications", notificationId)),
     ),
     events.on("deliveries.changed", ({ notificationId }) => addPassedOver("deliveries", notificationId)),
+    events.on("diary.written", ({ notificationId }) => addPassedOver("notification-activities", notificationId)),
     events.on("link.changed", ({ endpointId }) => addPassedOver(LINK, endpointId)),
     events.on("plugin.changed", ({ plugin }) => {
       for (const { resource, id } of rowsOfPlugin(plugin)) addPassedOver(resource, id);

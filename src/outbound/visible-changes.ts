@@ -5,6 +5,9 @@ import { LINK, type RowChange } from "./change-hub.ts";
 /** Stands for the id of a deleted row that can no longer be judged. */
 const SOME_ROW = "*";
 
+/** Facts, which are told by the id of their notification. */
+const TOLD_BY_NOTIFICATION: ReadonlySet<string> = new Set(["deliveries", "notification-activities"]);
+
 /**
  * The changes that somebody may know of. A resource that is seen whole costs nothing, one that is not seen at all is left
  * out; of one that is seen in part, the rows are asked for together. Which of its deleted rows were seen can't be told
@@ -24,8 +27,7 @@ export function visibleChanges(
   return [...byResource].flatMap(([name, all]) => {
     // Whoever is logged in may read how the link stands.
     if (name === LINK) return all;
-    // Deliveries are told by their notification.
-    const judged = name === "deliveries" ? "notifications" : name;
+    const judged = TOLD_BY_NOTIFICATION.has(name) ? "notifications" : name;
     if (!catalogue.has(judged)) return [];
     const resource = catalogue.byName(judged);
     const visible = scope.visible(resource);

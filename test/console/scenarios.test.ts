@@ -1,8 +1,8 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { type ApiBody, type ApiClient, createApiClient } from "../../src/cli/api-client.ts";
-import { startBrowser } from "../support/browser.ts";
-import { holdUntil, openConsole } from "../support/console-pages.ts";
+import { startBrowser, WINDOW_SIZE } from "../support/browser.ts";
+import { holdUntil, openConsole, PHONE_SIZE } from "../support/console-pages.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { sweepPages } from "../support/page-sweep.ts";
 import { peer } from "../support/peers.ts";
@@ -95,12 +95,37 @@ describe("scenarios, incidents and tables in the console", () => {
   });
 
   it("shows an incident as it goes on, marked as a drill, up to its end", async () => {
-    const { page, axe, faults } = await opened(`/incidents/${ids.incident}`);
+    const console = await opened(`/incidents/${ids.incident}`);
+    const { page, axe, faults } = console;
     await page.locator("header.drill").getByText("DRILL", { exact: true }).waitFor();
     await page.getByText("Room 214: 24 of 24.").waitFor();
     await api.post(`/incidents/${ids.incident}/activities`, { type: "note", details: { message: "Gym is empty." } });
     await page.getByText("Gym is empty.").waitFor();
-    expect(await axe()).toEqual([]);
+    const question = await api.post<{ id: string }>("/confirmation-requests", { name: "All out?", options: ["Yes"] });
+    await api.post(`/confirmation-requests/${question.id}/escalation-rules`, {
+      ...{ delay: 1, optionLabel: "Yes", comparison: "GT", comparisonValue: 1 },
+      ...{ subject: "All are out", additionalDeviceIds: [ids.hall] },
+    });
+    const asking = { subject: "Is everybody out?", incidentId: ids.incident, confirmationRequestId: question.id };
+    await api.post("/notifications", { ...asking, additionalDeviceIds: [ids.hall] });
+    await page
+      .locator(".timeline li[data-kind=diary]", { hasText: "Remark" })
+      .getByText("no escalation is needed")
+      .waitFor();
+    for (const viewport of [PHONE_SIZE, WINDOW_SIZE]) {
+      await page.setViewportSize(viewport);
+      expect(await page.evaluate<number>("document.scrollingElement.scrollWidth")).toBeLessThanOrEqual(viewport.width);
+      expect(await axe()).toEqual([]);
+    }
+    const german = await openConsole(browser, daemon.url);
+    await german.page.addInitScript("localStorage.setItem('carillon.language', 'de')");
+    await german.open(`/incidents/${ids.incident}`);
+    await german.page.locator(".timeline").getByText("Hinweis").waitFor();
+    for (const { page } of [console, german]) {
+      const words = await page.locator(".timeline .chip").allInnerTexts();
+      // What the API calls it, where a word is lacking.
+      expect(words.filter((each) => /^[a-z-]+$/.test(each.split("\n").at(-1) ?? ""))).toEqual([]);
+    }
     await page.getByRole("button", { name: "Send the all-clear · DRILL" }).click();
     await page.locator(".timeline").getByText("All-clear").first().waitFor();
     const report = await page.getByRole("link", { name: "Report to print" }).getAttribute("href");

@@ -78,10 +78,13 @@ export function createStaleQueries(
   };
 }
 
-/** Deliveries are told by the id of their notification; which other rows show a changed one is not known. */
+/** What is told by the id of its notification. */
+const BY_NOTIFICATION: ReadonlySet<string> = new Set(["deliveries", "notification-activities", "notifications"]);
+
+/** Which other rows show a changed one is not known, but for what belongs to a notification. */
 function withThoseThatShowIt(change: Change): Change[] {
   const shown = (SHOWN_IN[change.resource] ?? []).map((resource) => {
-    const isNamed = [change.resource, resource].sort().join() === "deliveries,notifications";
+    const isNamed = BY_NOTIFICATION.has(change.resource) && BY_NOTIFICATION.has(resource);
     return { resource, id: isNamed ? change.id : "*", op: "update" };
   });
   return [change, ...shown];
