@@ -213,13 +213,28 @@ describe("scenarios, incidents and tables in the console", () => {
 
   it("stops a load that would remove too many, and asks before it does", async () => {
     const id = await makeLoadSource(api);
-    const { page, faults } = await opened(`/load-definitions?open=${id}`);
+    const { page, axe, faults } = await opened(`/load-definitions?open=${id}`);
     await page.getByRole("tab", { name: "Loads" }).click();
     await page.getByRole("button", { name: "Load now" }).click();
     await page.getByText("Stopped: 12 people would be removed").waitFor();
     await page.getByRole("button", { name: "The file is right: remove 12 people" }).click();
     await page.getByText("People removed").waitFor();
     expect((await api.get<{ total: number }>("/users?q=Person")).total).toBe(8);
+    // A column that nothing reads may be one whose name was misspelt.
+    const table = ["email\tname\tlists\tHouse", "p0@school.example\tPerson 0\tYear 0\tNorth", ""].join("\n");
+    await api.upload(
+      `/load-definitions/${id}/file`,
+      new Blob([table], { type: "text/tab-separated-values" }),
+      "people.tsv",
+    );
+    await page.getByRole("button", { name: "Try it" }).click();
+    await page.getByText("1 thing was passed over").waitFor();
+    await page.getByText("Line 1: Column House is not read").waitFor();
+    for (const viewport of [PHONE_SIZE, WINDOW_SIZE]) {
+      await page.setViewportSize(viewport);
+      expect(await page.evaluate<number>("document.scrollingElement.scrollWidth")).toBeLessThanOrEqual(viewport.width);
+      expect(await axe()).toEqual([]);
+    }
     expect(faults).toEqual([]);
   });
 });

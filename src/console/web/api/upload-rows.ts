@@ -9,8 +9,14 @@ export type UploadLogRow = RowOf<"BulkUploadLog">;
 /** A source that people are loaded from. */
 export type LoadRow = RowOf<"LoadDefinition">;
 
-/** One load. */
-export type LoadRunRow = RowOf<"LoadRun"> & { errors: readonly { line: number | null; message: string }[] | null };
+/** What is wrong with a line of a source; null for the source itself. */
+export interface RunLine {
+  line: number | null;
+  message: string;
+}
+
+/** One load; `warnings` are about what was passed over. */
+export type LoadRunRow = RowOf<"LoadRun"> & Record<"errors" | "warnings", readonly RunLine[] | null>;
 
 /** A file of an extension. */
 export interface ExtensionFileRow extends Row {

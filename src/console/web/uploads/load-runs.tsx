@@ -1,14 +1,16 @@
 import { Button } from "@mantine/core";
-import type { LoadRunRow } from "../api/upload-rows.ts";
+import type { LoadRunRow, RunLine } from "../api/upload-rows.ts";
 import { useChange, useRows } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
 import { FaultLine } from "../parts/fault-line.tsx";
 import { Chip } from "../parts/level-chip.tsx";
 import { Moment } from "../parts/moment.tsx";
+import type { WordKey } from "../words/en.ts";
 import { useWords } from "../words/use-words.tsx";
 import { isLoading, runCounts, runTone } from "./run-words.ts";
 
 const MOST_RUNS = 20;
+const MOST_UNFOLDED = 5;
 
 interface RunsProps {
   loadDefinitionId: string;
@@ -82,20 +84,21 @@ function Run({ run }: { run: LoadRunRow }) {
           ))}
         </dl>
       )}
-      <RunErrors run={run} />
+      <RunLines lines={run.errors} word="load.errors" />
+      <RunLines lines={run.warnings} word="load.warnings" />
     </>
   );
 }
 
-function RunErrors({ run }: { run: LoadRunRow }) {
+/** What is wrong with lines of the source; many are folded up. */
+function RunLines({ lines, word }: { lines: readonly RunLine[] | null; word: WordKey }) {
   const { t } = useWords();
-  const errors = run.errors ?? [];
-  if (errors.length === 0) return null;
+  if (!lines?.length) return null;
   return (
-    <details>
-      <summary>{t("load.errors", { n: errors.length })}</summary>
+    <details open={lines.length <= MOST_UNFOLDED}>
+      <summary>{t(word, { n: lines.length })}</summary>
       <ul className="plain">
-        {errors.map(({ line, message }, at) => (
+        {lines.map(({ line, message }, at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a line may have several faults
           <li key={at}>{line === null ? message : t("load.error-line", { line, message })}</li>
         ))}

@@ -104,6 +104,7 @@ export const uploadsDe: Readonly<Record<keyof typeof uploadsEn, string>> = {
   "load.places-created": "Neue Plätze auf Listen",
   "load.places-removed": "Entfernte Plätze auf Listen",
   "load.errors": "{n} Fehler|{n} Fehler",
+  "load.warnings": "{n} Sache wurde übergangen|{n} Dinge wurden übergangen",
   "load.error-line": "Zeile {line}: {message}",
   "load.stopped-title": "Angehalten: {n} Person würde entfernt|Angehalten: {n} Personen würden entfernt",
   "load.stopped-words":

@@ -102,6 +102,7 @@ export const uploadsEn = {
   "load.places-created": "New places on lists",
   "load.places-removed": "Places on lists removed",
   "load.errors": "{n} fault|{n} faults",
+  "load.warnings": "{n} thing was passed over|{n} things were passed over",
   "load.error-line": "Line {line}: {message}",
   "load.stopped-title": "Stopped: {n} person would be removed|Stopped: {n} people would be removed",
   "load.stopped-words": "Nothing was changed. Is the file whole? If it is not, upload the right one and load again.",
