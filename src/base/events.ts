@@ -40,6 +40,8 @@ export interface EventMap {
   "load.failed": { loadDefinitionId: string; loadRunId: string; reason: string };
   /** A bell, a scheduled message or a clearing was due and did not happen; told for the first few that were missed at once. */
   "bell.missed": { ringId: string; scheduleId: string; at: number };
+  /** What rings when was planned anew: after a change of what schedules rest on this comes somewhat later than the change. */
+  "rings.planned": Record<string, never>;
   /** Something that the other side of replication is to get was written. */
   "replication.recorded": Record<string, never>;
   /** The link of this appliance to its cloud is in another state. */

@@ -123,6 +123,7 @@ export function createPlanner(needs: PlannerNeeds): Planner {
     // What a change puts into the past was never to be rung then.
     for (const ring of wanted.values()) if (ring.at > now || ring.at >= until) insertRing(tx, kind, owner, ring);
     tx.run(KEEP, owner, kind, to, now);
+    tx.emit("rings.planned", {});
   };
 
   const take = (tx: Transaction, plan: Plan, now: number): void =>

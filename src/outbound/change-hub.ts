@@ -40,7 +40,14 @@ interface ChangeHub {
 }
 
 /** What is told of the link to the cloud, which is no row: `GET /link` is read anew. */
-export const LINK = "link";
+const LINK = "link";
+/** What is told when the next rings were planned anew, which are no rows either: `GET /bell-rings` is read anew. */
+const NEXT_RINGS = "bell-rings";
+/** These are told to whoever is logged in; what each may see of them is told by their paths. */
+export const OF_NO_ROW: ReadonlySet<string> = new Set([LINK, NEXT_RINGS]);
+
+/** Stands for the id of a row that nobody names. */
+export const SOME_ROW = "*";
 
 /** So many rows are remembered of which the change feed does not know that they changed. own choice */
 const MOST_PASSED_OVER = 2_000;
@@ -50,7 +57,7 @@ const FOLD_MS = 100;
 
 /**
  * Collects what the events tell of changed rows. Deliveries and diaries are facts, which the change feed passes over:
- * theirs are told by the id of their notification, the link to the cloud by that of the appliance.
+ * theirs are told by the id of their notification, the link to the cloud by that of the appliance, the next rings by `*`.
  */
 export function createChangeHub({ events, clock, seq, rowsOfPlugin, onFold }: HubNeeds): ChangeHub {
   let newest = seq;
@@ -94,6 +101,7 @@ export function createChangeHub({ events, clock, seq, rowsOfPlugin, onFold }: Hu
     events.on("deliveries.changed", ({ notificationId }) => addPassedOver("deliveries", notificationId)),
     events.on("diary.written", ({ notificationId }) => addPassedOver("notification-activities", notificationId)),
     events.on("link.changed", ({ endpointId }) => addPassedOver(LINK, endpointId)),
+    events.on("rings.planned", () => addPassedOver(NEXT_RINGS, SOME_ROW)),
     events.on("plugin.changed", ({ plugin }) => {
       for (const { resource, id } of rowsOfPlugin(plugin)) addPassedOver(resource, id);
     }),

@@ -1,9 +1,6 @@
 import { type Catalogue, tableOf } from "../schema/catalogue.ts";
 import type { Reader, Scope } from "../store/store.ts";
-import { LINK, type RowChange } from "./change-hub.ts";
-
-/** Stands for the id of a deleted row that can no longer be judged. */
-const SOME_ROW = "*";
+import { OF_NO_ROW, type RowChange, SOME_ROW } from "./change-hub.ts";
 
 /** Facts, which are told by the id of their notification. */
 const TOLD_BY_NOTIFICATION: ReadonlySet<string> = new Set(["deliveries", "notification-activities"]);
@@ -25,8 +22,7 @@ export function visibleChanges(
     else byResource.set(change.resource, [change]);
   }
   return [...byResource].flatMap(([name, all]) => {
-    // Whoever is logged in may read how the link stands.
-    if (name === LINK) return all;
+    if (OF_NO_ROW.has(name)) return all;
     const judged = TOLD_BY_NOTIFICATION.has(name) ? "notifications" : name;
     if (!catalogue.has(judged)) return [];
     const resource = catalogue.byName(judged);

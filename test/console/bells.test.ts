@@ -15,6 +15,11 @@ const dayAt = (ms: number) => new Date(ms).toISOString().slice(0, 10);
 const MONDAY_MS = Math.ceil((Date.now() / DAY_MS - 4) / 7) * 7 * DAY_MS + 11 * DAY_MS;
 const MONDAY = dayAt(MONDAY_MS);
 
+const NEVER_EACH_MINUTE = `(() => {
+  const every = globalThis.setInterval;
+  globalThis.setInterval = (work, ms, ...more) => (ms === 60_000 ? 0 : every(work, ms, ...more));
+})()`;
+
 const HOLIDAYS = [
   ...["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:test", "BEGIN:VEVENT", "UID:1", "SUMMARY:Founders’ day"],
   `DTSTART;VALUE=DATE:${dayAt(MONDAY_MS + 8 * DAY_MS).replaceAll("-", "")}`,
@@ -126,6 +131,38 @@ describe("bells in the console", () => {
     );
     expect(bellScheduleExceptions).toMatchObject([{ description: "Founders’ day", ringListId: null }]);
     expect(faults).toEqual([]);
+  });
+
+  it("shows the next rings as they are planned by now, to who changes them and in other windows", async () => {
+    const timeIn = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString().slice(11, 16);
+    const [before, after] = [timeIn(20), timeIn(25)];
+    const bell = await api.post<{ id: string }>("/message-templates", { name: "Evening bell", subject: "Bell" });
+    const entries = [{ time: before, messageTemplateId: bell.id }];
+    const list = await api.post<{ id: string }>("/ring-lists", { name: "Evening class", entries });
+    const bellScheduleEntries = [0, 1, 2, 3, 4, 5, 6].map((entryNum) => ({ entryNum, ringListId: list.id }));
+    const days = { startDate: dayAt(Date.now() - DAY_MS), endDate: dayAt(Date.now() + 9 * DAY_MS), timeZone: "UTC" };
+    await api.post("/bell-schedules", {
+      ...{ name: "Evening school", numWeeks: 1, ...days, bellScheduleEntries },
+    });
+    const other = await openConsole(browser, daemon.url);
+    const writer = await openConsole(browser, daemon.url);
+    const shown = ({ page }: typeof other, time: string) =>
+      page.locator("li", { hasText: "Evening school" }).getByText(time, { exact: true }).first().waitFor();
+    for (const each of [other, writer]) {
+      // What is looked at each minute is not waited for.
+      await each.page.addInitScript(NEVER_EACH_MINUTE);
+      await each.open("/");
+      await shown(each, before);
+    }
+    await writer.page.locator("nav").getByRole("link", { name: "Bells" }).click();
+    await writer.page.getByRole("link", { name: "Ring lists" }).click();
+    await writer.page.getByRole("button", { name: "Evening class" }).click();
+    await writer.page.getByLabel("Time").fill(after);
+    await writer.page.getByRole("button", { name: "Save" }).click();
+    await writer.page.getByText("Saved.").waitFor();
+    await writer.page.locator("nav").getByRole("link", { name: "Now" }).click();
+    await Promise.all([shown(writer, after), shown(other, after)]);
+    expect([...other.faults, ...writer.faults]).toEqual([]);
   });
 
   it("says when a rule comes next, and what is next on the first page", async () => {

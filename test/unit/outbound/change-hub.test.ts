@@ -46,13 +46,14 @@ it("folds what happens within 100 ms: each row once, with the newest position", 
   expect(folds[1]).toEqual({ seq: 12, changes: [{ resource: "users", id: "a", op: "update" }] });
 });
 
-it("tells deliveries and diaries by their notification, the link by its appliance, and plugins by their extension and the health they change", () => {
+it("tells deliveries and diaries by their notification, the link by its appliance, next rings by none, and plugins by their extension and the health they change", () => {
   const { clock, events, folds } = open();
   events.emit("deliveries.changed", { notificationId: "n" });
   events.emit("deliveries.changed", { notificationId: "n" });
   events.emit("notification.settled", { notificationId: "n" });
   events.emit("diary.written", { notificationId: "n" });
   events.emit("link.changed", { endpointId: "e" });
+  events.emit("rings.planned", {});
   events.emit("plugin.changed", { plugin: "ip-phones", state: "stopped", reason: null });
   clock.tick(100);
   const told = folds.flatMap(({ seq, changes }) => changes.map(({ resource, id }) => `${seq} ${resource} ${id}`));
@@ -61,6 +62,7 @@ it("tells deliveries and diaries by their notification, the link by its applianc
     "7 notifications n",
     "7 notification-activities n",
     "7 link e",
+    "7 bell-rings *",
     "7 extensions row of ip-phones",
     "7 endpoints e",
   ]);

@@ -277,7 +277,7 @@ export const ROUTES = {
     resource: "boundary-trigger-activities",
     methods: ["get"],
   },
-  "bell-rings": { resource: "bell-schedules", methods: ["get"] },
+  "bell-rings": { resource: "bell-rings", methods: ["get"] },
   "bell-schedules": { resource: "bell-schedules", methods: ["get", "post"] },
   "bell-schedules/{bellScheduleId}": { resource: "bell-schedules", methods: ["get", "put", "delete"] },
   "bell-schedules/{bellScheduleId}/clone": { resource: "bell-schedules", methods: ["post"] },
