@@ -4,7 +4,8 @@ import type { Words } from "../words/words.ts";
 
 /** The sign of an entry: "good", "warn", "bad" or "". */
 export function entryTone({ kind, what }: Pick<TimelineEntry, "kind" | "what">): string {
-  if (kind === "devices") return ["failed", "expired", "skipped"].includes(what) ? "bad" : "good";
+  // What was passed over on purpose is no fault.
+  if (kind === "devices") return what === "skipped" ? "warn" : ["failed", "expired"].includes(what) ? "bad" : "good";
   if (kind === "message" || what === "start-incident") return "warn";
   return what === "all-clear" || what === "end-incident" ? "good" : "";
 }

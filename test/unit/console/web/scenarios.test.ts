@@ -127,6 +127,7 @@ describe("the time line of an incident", () => {
     expect([entryTone(devices), entryWord(devices, words), entrySentence(devices, words)]).toEqual([
       ...["bad", "Failed", "5 devices: Hall, Gym …"],
     ]);
+    expect(entryTone(entry({ kind: "devices", what: "skipped" }))).toBe("warn");
     const note = entry({ words: "Room 214" });
     expect([entryTone(note), entryWord(note, words), entrySentence(note, words)]).toEqual(["", "Note", "Room 214"]);
     const answer = entry({ kind: "answers", what: "Safe", names: ["Anna"] });
