@@ -1,8 +1,10 @@
 import { hash } from "node:crypto";
 import { DELIVERY_LEVELS } from "../resources/broadcasts/delivery-levels.ts";
+import type incidentActivities from "../resources/incidents/incident-activities.ts";
 import type { DeliveryFacts, PersonFacts } from "../scenarios/incident-people.ts";
 import type { RecordCounts, RecordHead, RecordMessage, RecordPiece } from "../scenarios/incident-record.ts";
-import type { TimelineEntry } from "../scenarios/incident-timeline.ts";
+import type { TIMELINE_DIARY, TimelineEntry } from "../scenarios/incident-timeline.ts";
+import type { RowOf } from "../schema/resource.ts";
 import { localTimes } from "./local-time.ts";
 import { html, type Markup, pageHeaders, raw } from "./plain-page.ts";
 
@@ -26,15 +28,22 @@ const STYLE_HASH = `'sha256-${hash("sha256", STYLE, "base64")}'`;
 /** Headers of the page. */
 export const RECORD_PAGE_HEADERS = pageHeaders(STYLE_HASH, "'none'", "Accept-Language");
 
+/** What stands for a step, and for what a message's diary says. */
 const KINDS: Readonly<Record<string, string>> = {
   "start-incident": "The incident began",
   "end-incident": "The incident ended",
   "all-clear": "All-clear",
   note: "Note",
+  "roster-status": "Accounted for",
+  "incident-escalated": "Escalated",
+  "escalated-incident-linked": "Linked",
   abort: "Message ended",
   expire: "Message expired",
-  info: "Message",
-};
+  "broadcast-finished": "Message finished",
+  "broadcast-failed": "Message failed",
+  "escalation-rule-skipped": "Escalation skipped",
+  info: "Remark",
+} satisfies Record<RowOf<typeof incidentActivities>["type"] | (typeof TIMELINE_DIARY)[number], string>;
 
 /** How values are written. */
 interface Writing {
@@ -119,7 +128,7 @@ function countTable(caption: string, lines: readonly (readonly [string, number])
 
 function entryRow(entry: TimelineEntry, subjects: ReadonlyMap<string, string>, { time, users }: Writing): Markup {
   const { at, kind, what, notificationId, userId, count, names, words } = entry;
-  const more = names.length < count ? " …" : "";
+  const more = names.length > 0 && names.length < count ? " …" : "";
   const who = userId === null ? names.join(", ") + more : (users.get(userId) ?? "");
   const subject = subjects.get(notificationId ?? "") ?? "";
   const said = kind === "message" || words !== null ? (words ?? "") : subject;

@@ -33,7 +33,14 @@ export interface TimelineNeeds {
 }
 
 /** What a diary says of a message as a whole; what it says of single people and devices is in their rows. */
-const DIARY = ["abort", "broadcast-failed", "broadcast-finished", "escalation-rule-skipped", "expire", "info"];
+export const TIMELINE_DIARY = [
+  "abort",
+  "broadcast-failed",
+  "broadcast-finished",
+  "escalation-rule-skipped",
+  "expire",
+  "info",
+] as const;
 const MOST_STEPS = 1_000;
 const NAMED = 3;
 /** Devices and answers are told by the second, later by the minute: nobody reads more. own choice */
@@ -102,7 +109,7 @@ function diaryOf(reader: Reader, { id: notificationId, pk }: NotificationRow): T
      LEFT JOIN users u ON u.pk = a.user_pk
      WHERE a.notification_pk = ? AND a.type IN (SELECT value FROM json_each(?))`,
     pk,
-    JSON.stringify(DIARY),
+    JSON.stringify(TIMELINE_DIARY),
   );
   return lines.map(({ at, type, userId, details }) =>
     entry("diary", type, { at, notificationId, userId, words: wordsIn(details === null ? null : JSON.parse(details)) }),

@@ -50,7 +50,8 @@ function tellMissedSound(tx: Transaction, row: NotificationRow, { endpointId, by
     SOUND_MISSED.joined,
   );
   if (!found?.n) return;
-  const message = `The sound was over before ${found.n} phones were reached: they only show the message. With more repetitions it lasts longer.`;
+  const who = found.n === 1 ? "1 phone was reached: it only shows" : `${found.n} phones were reached: they only show`;
+  const message = `The sound was over before ${who} the message. With more repetitions it lasts longer.`;
   const values = { notificationId: row.id, type: "info" as const, endpointId: endpointId() };
   addActivity(tx, { ...values, details: { message } }, by);
 }

@@ -12,7 +12,9 @@ const LISTENING = {
 
 /**
  * Changes as they happen, as far as the user may see the rows. A client that was cut off names the last event it has in
- * `Last-Event-ID`, as browsers do, or in `lastEventId`; `resources[]` narrows what is told.
+ * `Last-Event-ID`, as browsers do, or in `lastEventId`; `resources[]` narrows what is told. Beside
+ * rows: `deliveries` and `notification-activities` with the id of the message, `bell-rings` with the id `*` once the
+ * next rings were planned anew.
  * @source decisions.md 13, Triggers
  */
 export const eventActions: readonly Action[] = [

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import deliveries from "../../../src/resources/broadcasts/deliveries.ts";
+import notificationActivities from "../../../src/resources/broadcasts/notification-activities.ts";
 import notificationRecipients from "../../../src/resources/broadcasts/notification-recipients.ts";
 import notifications from "../../../src/resources/broadcasts/notifications.ts";
 import confirmationRequests from "../../../src/resources/confirmations/confirmation-requests.ts";
@@ -8,7 +9,7 @@ import { recordJson } from "../../../src/rest/incident-json.ts";
 import { recordPage } from "../../../src/rest/incident-page.ts";
 import { recordOf } from "../../../src/scenarios/incident-record.ts";
 import { takeStep } from "../../../src/scenarios/incident-steps.ts";
-import { messagesOf, timelineOf } from "../../../src/scenarios/incident-timeline.ts";
+import { messagesOf, TIMELINE_DIARY, timelineOf } from "../../../src/scenarios/incident-timeline.ts";
 import { type IncidentScene, openIncidents } from "./incident-scene.ts";
 
 const HOSTILE = `<script>alert("1")</script> & 'x'`;
@@ -125,6 +126,22 @@ describe("the record of an incident", () => {
     for (const name of ["table", "tbody", "tr", "td", "h2", "html", "body"]) {
       expect(page.match(new RegExp(`</${name}>`, "g"))?.length, name).toBe(open(name));
     }
+  });
+
+  it("says in words what was done and what became of a message", async () => {
+    const { incident, message } = await told();
+    const needed = { store: scene.fixture.store, broadcaster: scene.air.broadcaster };
+    const linked = { type: "escalated-incident-linked", details: "To the district" } as const;
+    await takeStep(incident, linked, scene.fixture.by, needed);
+    for (const type of TIMELINE_DIARY) {
+      await scene.fixture.store.create(notificationActivities, { notificationId: message.id, type }, scene.fixture.by);
+    }
+    const page = await textOf(recordPage(pieces(incident.id), "UTC"));
+    expect(page).toContain("<td>Linked</td><td></td><td>To the district</td>");
+    for (const words of ["Message failed", "Message finished", "Escalation skipped", "Message expired", "Remark"]) {
+      expect(page).toContain(`<td>${words}</td>`);
+    }
+    expect(page).not.toMatch(/<td>[a-z]+(-[a-z]+)+<\/td>/);
   });
 
   it("has the same shape where nothing was sent", async () => {
